@@ -1,0 +1,99 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Language settings of every target, in one place.
+/// - ExistentialAny (SE-0335): a witness-table call is spelled `any`.
+/// - InternalImportsByDefault (SE-0409): a C library never leaks into a public interface.
+/// - MemberImportVisibility (SE-0444): each import edge is written down, so it can be checked.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A library target in a room of the house; see Docs/Architecture.md for who may import whom.
+func target(
+  _ name: String, in room: String, _ dependencies: [Target.Dependency] = []
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "\(room)/\(name)", swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests",
+    swiftSettings: settings)
+}
+
+let package = Package(
+  name: "Conifer",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "ConiferTree", targets: ["ConiferTree"]),
+    .library(name: "ConiferQuery", targets: ["ConiferQuery"]),
+    .library(name: "ConiferKeyValue", targets: ["ConiferKeyValue"]),
+    .library(name: "ConiferStorage", targets: ["ConiferStorage"]),
+    .library(name: "ConiferLMDB", targets: ["ConiferLMDB"]),
+    .library(name: "ConiferSQLite", targets: ["ConiferSQLite"]),
+    .library(name: "StorageConformance", targets: ["StorageConformance"]),
+    .executable(name: "conifer", targets: ["ConiferTool"]),
+  ],
+  traits: [
+    .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
+    .default(enabledTraits: ["Zstd"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+  ],
+  targets: [
+    target("ConiferTree", in: "Sources/Model"),
+    target("ConiferQuery", in: "Sources/Model", ["ConiferTree"]),
+    target("ConiferKeyValue", in: "Sources/Storage"),
+    .systemLibrary(
+      name: "CZstd", path: "Sources/Storage/CZstd", pkgConfig: "libzstd",
+      providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+    target(
+      "ConiferStorage", in: "Sources/Storage",
+      [
+        "ConiferTree", "ConiferQuery", "ConiferKeyValue",
+        .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
+      ]),
+    target(
+      "StorageConformance", in: "Sources/Storage",
+      ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage"]),
+    .systemLibrary(
+      name: "CLMDB", path: "Plugins/LMDB/CLMDB", pkgConfig: "lmdb",
+      providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    target(
+      "ConiferLMDB", in: "Plugins/LMDB", ["ConiferKeyValue", "ConiferStorage", "CLMDB"]),
+    .systemLibrary(
+      name: "CSQLite", path: "Plugins/SQLite/CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    target(
+      "ConiferSQLite", in: "Plugins/SQLite", ["ConiferKeyValue", "ConiferStorage", "CSQLite"]),
+    .executableTarget(
+      name: "ConiferTool",
+      dependencies: [
+        "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
+        "ConiferSQLite",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Sources/Tools/ConiferTool", swiftSettings: settings),
+    tests("ConiferTree", ["ConiferTree"]),
+    tests("ConiferQuery", ["ConiferQuery", "ConiferTree"]),
+    tests("ConiferKeyValue", ["ConiferKeyValue"]),
+    tests("ConiferStorage", ["ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery"]),
+    tests("ConiferLMDB", ["ConiferLMDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
+    tests(
+      "ConiferSQLite",
+      ["ConiferSQLite", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
+    tests(
+      "StorageConformance",
+      [
+        "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
+        "ConiferLMDB", "ConiferSQLite",
+      ]),
+    tests("ConiferTool", ["ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

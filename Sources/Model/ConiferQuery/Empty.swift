@@ -1,0 +1,1 @@
+// Filled by the first code of this target.

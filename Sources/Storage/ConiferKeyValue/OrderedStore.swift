@@ -1,0 +1,64 @@
+/// The narrow contract under a backend: an ordered map of bytes to bytes, in a few spaces, that
+/// changes by atomic batches and is read through frozen views.
+///
+/// - Crash contract: after any crash the store equals some prefix of its commits, across all
+///   spaces, and holds every commit acknowledged at `.power` or covered by `harden` (after the mere
+///   death of the process, also every `.process` one).
+/// - A failed sync poisons the store: later commits throw `poisoned` until it is reopened.
+/// - Keys are ordered as unsigned bytes; the empty key is allowed.
+/// - Threads: one thread at a time calls everything but `view`, `size` and the views themselves,
+///   which any thread may call. Calls block.
+public protocol OrderedStore: AnyObject, Sendable {
+  /// The facts about this store; constant while it is open.
+  var traits: StoreTraits { get }
+
+  /// Applies a batch whole or not at all and returns when it is as durable as asked.
+  ///
+  /// - Parameters:
+  ///   - batch: edits, applied in order; an empty one is a commit too.
+  ///   - durability: at most `traits.strongest`.
+  /// - Returns: the commit's number, greater than every earlier one since opening.
+  /// - Throws: `tooLarge` (a key above `traits.longestKey`), `full`, `io`, `poisoned`, `closed`,
+  ///   `suspended`, `unsupported` (durability). Nothing has changed then, unless the code is
+  ///   `poisoned` or `io`, where reopening tells.
+  func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID
+
+  /// Makes every commit up to this one survive power loss, as far as `traits.strongest` goes.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
+  func harden(_ upTo: CommitID) throws(StoreError)
+
+  /// A frozen view of the newest commit.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`, `full` (no reader slot left).
+  func view() throws(StoreError) -> any OrderedView
+
+  /// What the files take, known without a scan.
+  ///
+  /// - Throws: `io`, `closed`.
+  func size() throws(StoreError) -> StoreSize
+
+  /// Does a slice of housekeeping: gives space back, folds logs, clears stale readers.
+  ///
+  /// - Parameter slice: how long it may take, about.
+  /// - Returns: whether more is left to do.
+  /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
+  func tidy(_ slice: Duration) throws(StoreError) -> Bool
+
+  /// Makes all commits durable and lets go of every file lock, so that the operating system may
+  /// suspend the process; all calls but `resume` and `close` throw `suspended` until then.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`.
+  func suspend() throws(StoreError)
+
+  /// Takes the locks again after `suspend`; does nothing when not suspended.
+  ///
+  /// - Throws: `busy` (another process has opened the store meanwhile), `io`, `closed`.
+  func resume() throws(StoreError)
+
+  /// Makes all commits durable and closes; a second call does nothing. Open views throw `closed`
+  /// at their next read.
+  ///
+  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  func close() throws(StoreError)
+}

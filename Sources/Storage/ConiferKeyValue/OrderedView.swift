@@ -1,0 +1,53 @@
+/// Where a walk begins, and with that its direction.
+public enum Origin: Sendable {
+  /// The first key at or after this one; the walk ascends.
+  case atOrAfter(Bytes)
+  /// The last key at or before this one; the walk descends.
+  case atOrBefore(Bytes)
+}
+
+/// What a walk does after a visit.
+public enum Step: Sendable {
+  /// Goes on to the neighbour in the walk's direction.
+  case next
+  /// Ends the walk.
+  case stop
+  /// Goes on at the first key at or after this one (descending: the last at or before it).
+  ///
+  /// A target that lies behind the current key means `next`: a walk never turns or repeats.
+  case jump(Bytes)
+}
+
+/// A frozen state of a store: all reads of one view see the same commit.
+///
+/// Bytes are lent for the length of the closure and compared as unsigned bytes. A view may be read
+/// on any thread, by one thread at a time, while commits go on. It holds pages back from reuse, so
+/// it is released (dropped or closed) within milliseconds. After `close` every read throws
+/// ``StoreError/Code/closed``.
+public protocol OrderedView: AnyObject, Sendable {
+  /// Lends the value of a key.
+  ///
+  /// - Returns: what `read` returned, or nil when the key is absent.
+  /// - Throws: `io`, `damaged`, `closed`.
+  func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R?
+
+  /// Visits the keys of one space in order from an origin, lending each key (without the space
+  /// byte) and its value, until the space ends or the closure says stop.
+  ///
+  /// - Throws: `io`, `damaged`, `closed`.
+  func walk(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
+  ) throws(StoreError)
+
+  /// Releases the view; a second call does nothing.
+  func close()
+}
+
+extension OrderedView {
+  /// A copy of the value of a key, or nil when it is absent.
+  ///
+  /// - Throws: as `get`.
+  public func value(_ space: Space, _ key: Bytes) throws(StoreError) -> Bytes? {
+    try get(space, key) { Bytes($0) }
+  }
+}

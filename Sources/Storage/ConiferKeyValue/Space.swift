@@ -1,0 +1,33 @@
+/// A byte string: a key or a value.
+public typealias Bytes = [UInt8]
+
+/// One of the named keyspaces of a store, kept apart by a leading byte of each key.
+///
+/// A store holds every space in one file and changes them in one atomic batch. The shape is a hint
+/// of what the rows look like, so that a store may choose a layout; it changes no behaviour.
+public struct Space: Hashable, Sendable {
+  /// What the rows of a space look like.
+  public enum Shape: UInt8, Sendable {
+    /// Small values, under about 900 bytes.
+    case rows
+    /// Values of kilobytes: packed runs and parts of large values.
+    case blobs
+    /// Appended at the end, read and deleted from the front.
+    case fifo
+  }
+
+  /// The leading byte, 1 to 254; two spaces of one store never share it.
+  public let id: UInt8
+  /// What its rows look like.
+  public let shape: Shape
+
+  /// A space.
+  ///
+  /// - Parameters:
+  ///   - id: the leading byte, 1 to 254.
+  ///   - shape: what its rows look like; always the same for one id.
+  public init(id: UInt8, shape: Shape) {
+    self.id = id
+    self.shape = shape
+  }
+}

@@ -1,0 +1,83 @@
+/// Why a store refused: a code to act on, a message that says the remedy, and the cause.
+///
+/// Absence is never an error: it is `nil`.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// What went wrong, as a value that programs may compare.
+  public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    /// The code's stable name.
+    public let rawValue: String
+
+    /// The code with a stable name; new ones may be added in later versions.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Another process, or another opener in this one, owns the store.
+    public static let busy = Code(rawValue: "busy")
+    /// The operating system denies access to the files.
+    public static let denied = Code(rawValue: "denied")
+    /// The files cannot be read until the device is unlocked.
+    public static let deviceLocked = Code(rawValue: "device-locked")
+    /// The disk or the quota is full; reading, evicting and draining still work.
+    public static let full = Code(rawValue: "full")
+    /// The operating system reported an I/O error.
+    public static let io = Code(rawValue: "io")
+    /// A sync or write failed earlier; nothing may be committed until the store is reopened.
+    public static let poisoned = Code(rawValue: "poisoned")
+    /// Stored bytes are not what was written.
+    public static let damaged = Code(rawValue: "damaged")
+    /// The store was written by a newer version of Conifer.
+    public static let newerFormat = Code(rawValue: "newer-format")
+    /// The files belong to something that is not this kind of store.
+    public static let foreign = Code(rawValue: "foreign")
+    /// The encryption key does not fit the store.
+    public static let wrongKey = Code(rawValue: "wrong-key")
+    /// A key, value or batch is larger than the store takes.
+    public static let tooLarge = Code(rawValue: "too-large")
+    /// The caller asked for something that makes no sense; nothing was changed.
+    public static let invalid = Code(rawValue: "invalid")
+    /// The store was closed.
+    public static let closed = Code(rawValue: "closed")
+    /// The store is suspended until `resume()`.
+    public static let suspended = Code(rawValue: "suspended")
+    /// The store cannot do this at all; its traits say so.
+    public static let unsupported = Code(rawValue: "unsupported")
+
+    /// The code's stable name.
+    public var description: String { rawValue }
+  }
+
+  // Boxed, so that a typed throw moves two words.
+  private final class Detail: Sendable {
+    let message: String
+    let cause: String?
+    init(message: String, cause: String?) {
+      self.message = message
+      self.cause = cause
+    }
+  }
+
+  /// What went wrong.
+  public let code: Code
+  private let detail: Detail
+
+  /// What went wrong in words, with the remedy.
+  public var message: String { detail.message }
+  /// The error underneath, for example the operating system's, if there was one.
+  public var cause: String? { detail.cause }
+
+  /// An error.
+  ///
+  /// - Parameters:
+  ///   - code: what went wrong.
+  ///   - message: one or two sentences: what happened, and what to do about it.
+  ///   - cause: the error underneath, for example the operating system's words.
+  public init(_ code: Code, _ message: String, cause: String? = nil) {
+    self.code = code
+    self.detail = Detail(message: message, cause: cause)
+  }
+
+  /// The code, the message and the cause in one line.
+  public var description: String {
+    if let cause { return "\(code): \(message) (\(cause))" }
+    return "\(code): \(message)"
+  }
+}

@@ -1,0 +1,48 @@
+/// Facts about a store that the engine plans with and that the conformance kit checks.
+public struct StoreTraits: Sendable, Equatable {
+  /// The longest key that `put` accepts, in bytes, without the space byte; `Int.max` for no limit.
+  public var longestKey: Int
+  /// The largest value, in bytes, that is stored without waste: the engine sizes its runs by it.
+  public var bestValueSize: Int
+  /// About how many bytes a commit of one small row writes; decides between rewriting and deltas.
+  public var writeQuantum: Int
+  /// The strongest durability that a commit may ask for.
+  public var strongest: Durability
+  /// Whether data survives `close` and reopening.
+  public var isPersistent: Bool
+  /// Whether the store compresses neighbouring rows itself, so that the engine need not.
+  public var packsBlocks: Bool
+  /// Whether keys are unreadable in the files when a key for encryption is given.
+  public var hidesKeys: Bool
+
+  /// The facts about a store.
+  public init(
+    longestKey: Int, bestValueSize: Int, writeQuantum: Int, strongest: Durability,
+    isPersistent: Bool, packsBlocks: Bool = false, hidesKeys: Bool = false
+  ) {
+    self.longestKey = longestKey
+    self.bestValueSize = bestValueSize
+    self.writeQuantum = writeQuantum
+    self.strongest = strongest
+    self.isPersistent = isPersistent
+    self.packsBlocks = packsBlocks
+    self.hidesKeys = hidesKeys
+  }
+}
+
+/// What the files of a store take, known without a scan.
+public struct StoreSize: Sendable, Equatable {
+  /// Bytes of pages or segments that hold live data.
+  public var live: Int
+  /// Bytes inside the files that later commits may use again.
+  public var free: Int
+  /// Bytes of all files together.
+  public var file: Int
+
+  /// The size of a store.
+  public init(live: Int, free: Int, file: Int) {
+    self.live = live
+    self.free = free
+    self.file = file
+  }
+}
