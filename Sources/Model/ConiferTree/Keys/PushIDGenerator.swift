@@ -1,0 +1,61 @@
+/// A maker of keys that sort by the time they were made.
+///
+/// Twenty characters: eight for the time, twelve random; within one millisecond the random part
+/// counts up, as the Realtime Database's push ids do. Keep one for each process, behind a lock.
+public struct PushIDGenerator: Sendable {
+  private static let alphabet = [UInt8](
+    "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)
+
+  /// The time the last key was asked for.
+  private var last: Int64?
+  /// The time in the last key.
+  private var stamp: Int64 = 0
+  private var digits = [UInt8](repeating: 0, count: 12)
+
+  /// A generator that has not made a key.
+  public init() {}
+
+  /// A new key.
+  ///
+  /// - Parameters:
+  ///   - milliseconds: the server's time in milliseconds since 1970; its low 48 bits count.
+  ///   - random: the source of the random part.
+  public mutating func next(
+    at milliseconds: Int64, using random: inout some RandomNumberGenerator
+  ) -> Key {
+    if milliseconds == last {
+      advance()
+    } else {
+      last = milliseconds
+      stamp = milliseconds
+      for i in digits.indices { digits[i] = UInt8.random(in: 0..<64, using: &random) }
+    }
+    var text: [UInt8] = []
+    text.reserveCapacity(20)
+    for shift in stride(from: 42, through: 0, by: -6) {
+      text.append(PushIDGenerator.alphabet[Int(stamp >> Int64(shift)) & 63])
+    }
+    for digit in digits { text.append(PushIDGenerator.alphabet[Int(digit)]) }
+    return Key(String(decoding: text, as: UTF8.self))
+  }
+
+  /// A new key with a random part from the system.
+  ///
+  /// - Parameter milliseconds: the server's time in milliseconds since 1970.
+  public mutating func next(at milliseconds: Int64) -> Key {
+    var random = SystemRandomNumberGenerator()
+    return next(at: milliseconds, using: &random)
+  }
+
+  /// Adds one to the random part, with carry up into the time.
+  private mutating func advance() {
+    for i in digits.indices.reversed() {
+      if digits[i] < 63 {
+        digits[i] += 1
+        return
+      }
+      digits[i] = 0
+    }
+    stamp += 1
+  }
+}

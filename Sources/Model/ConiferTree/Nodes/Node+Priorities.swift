@@ -1,0 +1,6 @@
+extension Node {
+  /// Whether a child directly here has a priority; constant time.
+  ///
+  /// When none has, the order of priorities is the order of keys.
+  public var hasChildPriorities: Bool { interior?.root.totals.hasPriorities ?? false }
+}
