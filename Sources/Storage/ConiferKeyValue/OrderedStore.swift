@@ -19,8 +19,10 @@ public protocol OrderedStore: AnyObject, Sendable {
   ///   - durability: at most `traits.strongest`.
   /// - Returns: the commit's number, greater than every earlier one since opening.
   /// - Throws: `tooLarge` (a key above `traits.longestKey`), `full`, `io`, `poisoned`, `closed`,
-  ///   `suspended`, `unsupported` (durability). Nothing has changed then, unless the code is
-  ///   `poisoned` or `io`, where reopening tells.
+  ///   `suspended`, `unsupported` (durability), `busy` (a view was held open too long for the store
+  ///   to make room). Nothing has changed then, unless the code is `poisoned` or `io`, where
+  ///   reopening tells.
+  @discardableResult
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID
 
   /// Makes every commit up to this one survive power loss, as far as `traits.strongest` goes.

@@ -45,13 +45,29 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
   }
 
+  /// Which record an error is about.
+  public struct Place: Hashable, Sendable {
+    /// The number of the record's space.
+    public let space: UInt8
+    /// The record's key, without the space byte.
+    public let key: Bytes
+
+    /// Which record an error is about.
+    public init(space: UInt8, key: Bytes) {
+      self.space = space
+      self.key = key
+    }
+  }
+
   // Boxed, so that a typed throw moves two words.
   private final class Detail: Sendable {
     let message: String
     let cause: String?
-    init(message: String, cause: String?) {
+    let place: Place?
+    init(message: String, cause: String?, place: Place?) {
       self.message = message
       self.cause = cause
+      self.place = place
     }
   }
 
@@ -63,6 +79,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var message: String { detail.message }
   /// The error underneath, for example the operating system's, if there was one.
   public var cause: String? { detail.cause }
+  /// The record that the error is about, if it is about one.
+  public var place: Place? { detail.place }
 
   /// An error.
   ///
@@ -70,9 +88,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   ///   - code: what went wrong.
   ///   - message: one or two sentences: what happened, and what to do about it.
   ///   - cause: the error underneath, for example the operating system's words.
-  public init(_ code: Code, _ message: String, cause: String? = nil) {
+  ///   - place: the record that the error is about.
+  public init(_ code: Code, _ message: String, cause: String? = nil, place: Place? = nil) {
     self.code = code
-    self.detail = Detail(message: message, cause: cause)
+    self.detail = Detail(message: message, cause: cause, place: place)
   }
 
   /// The code, the message and the cause in one line.

@@ -1,0 +1,47 @@
+import ConiferKeyValue
+public import ConiferStorage
+
+/// A backend on LMDB.
+public typealias LMDBBackend = PackedBackend<LMDBStore>
+
+extension StorageConfiguration {
+  /// Storage in LMDB, in a directory of its own.
+  ///
+  /// - Parameters:
+  ///   - directory: made if it is missing.
+  ///   - options: the options that every backend takes.
+  ///   - lmdb: LMDB's own.
+  public static func lmdb(
+    at directory: String, options: StorageOptions = StorageOptions(),
+    lmdb: LMDBOptions = LMDBOptions()
+  ) -> StorageConfiguration {
+    StorageConfiguration(name: "lmdb", location: directory, options: options) {
+      () throws(StoreError) in
+      let store = try LMDBStore(at: directory, lmdb)
+      do throws(StoreError) {
+        return try LMDBBackend(store, name: "lmdb", options: options)
+      } catch {
+        try? store.close()
+        throw error
+      }
+    }
+  }
+}
+
+extension StorageKind {
+  /// `lmdb:///path`: storage in LMDB.
+  public static let lmdb = StorageKind(
+    name: "lmdb",
+    options: [Option("mapsize", "the most that the file may grow to, such as 4GB")]
+  ) { (url, options) throws(StoreError) in
+    var own = LMDBOptions()
+    if let text = url.value(of: "mapsize") {
+      guard let bytes = StorageOptions.byteCount(text), bytes >= 1 << 20 else {
+        throw StoreError(.invalid, "mapsize=\(text) makes no sense: it takes at least 1MB.")
+      }
+      own.maximumMapSize = bytes
+      own.initialMapSize = min(own.initialMapSize, bytes)
+    }
+    return .lmdb(at: url.path, options: options, lmdb: own)
+  }
+}

@@ -1,0 +1,174 @@
+internal import CLMDB
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import Synchronization
+
+/// An open LMDB environment with the lock that makes it ours, and the gate between its views and
+/// the resizing and closing of its map.
+final class LMDBEnvironment: @unchecked Sendable {
+  // Unchecked: LMDB's handle is safe to share (views begin under `gate`, one thread writes), and
+  // the rest is constant or inside `gate`.
+
+  private struct Gate {
+    var readers: [ObjectIdentifier: LMDBReader] = [:]
+    var mapSize: Int
+    /// A commit needs the map to itself: new views wait.
+    var isHeldBack = false
+    /// No new views; the last reader to end closes the environment.
+    var isRetired = false
+    var isShut = false
+    /// The map was lost in a failed resize.
+    var isBroken = false
+  }
+
+  let path: String
+  let pageSize: Int
+  /// The one unnamed tree.
+  let tree: MDB_dbi
+  let handle: OpaquePointer
+  private let owner: OwnerLock
+  private let gate: Mutex<Gate>
+
+  /// Takes over an open handle and the lock.
+  init(
+    path: String, handle: OpaquePointer, tree: MDB_dbi, owner: OwnerLock, mapSize: Int
+  ) {
+    var stat = MDB_stat()
+    mdb_env_stat(handle, &stat)
+    self.path = path
+    self.handle = handle
+    self.tree = tree
+    self.owner = owner
+    pageSize = Int(stat.ms_psize)
+    gate = Mutex(Gate(mapSize: mapSize))
+  }
+
+  deinit {
+    let isShut = gate.withLock { $0.isShut }
+    if !isShut { mdb_env_close(handle) }
+    owner.release()
+  }
+
+  /// Begins a read transaction on the newest commit.
+  ///
+  /// - Throws: `closed`, `full` (no slot left), `io`.
+  func read() throws(StoreError) -> LMDBReader {
+    while true {
+      let found = try gate.withLock { gate throws(StoreError) -> LMDBReader? in
+        if gate.isRetired { throw .lmdbClosed(path) }
+        if gate.isBroken { throw brokenMap }
+        if gate.isHeldBack { return nil }
+        var transaction: OpaquePointer?
+        var result = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+        if result == MDB_READERS_FULL {
+          var stale: Int32 = 0
+          mdb_reader_check(handle, &stale)
+          if stale > 0 {
+            result = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+          }
+        }
+        guard result == 0, let transaction else { throw .lmdb(result, "read", path) }
+        let reader = LMDBReader(environment: self, transaction: transaction)
+        gate.readers[ObjectIdentifier(reader)] = reader
+        return reader
+      }
+      if let found { return found }
+      System.pause()
+    }
+  }
+
+  /// Ends a reader's transaction; called once a reader, by the thread that leaves it last.
+  func end(_ reader: LMDBReader, _ transaction: OpaquePointer) {
+    gate.withLock { gate in
+      mdb_txn_abort(transaction)
+      gate.readers[ObjectIdentifier(reader)] = nil
+      shutIfDrained(&gate)
+    }
+  }
+
+  /// Asks all views to end, waits for those that are being read, and closes the environment.
+  ///
+  /// - Parameter patience: how long to wait; afterwards the last view to end closes it.
+  /// - Returns: whether it is closed now.
+  func retire(_ patience: Duration) -> Bool {
+    let readers = gate.withLock { gate in
+      gate.isRetired = true
+      return Array(gate.readers.values)
+    }
+    for reader in readers { reader.close() }
+    let start = ContinuousClock.now
+    while true {
+      let isShut = gate.withLock { gate in
+        shutIfDrained(&gate)
+        return gate.isShut
+      }
+      if isShut { return true }
+      if ContinuousClock.now - start > patience { return false }
+      System.pause()
+    }
+  }
+
+  private func shutIfDrained(_ gate: inout Gate) {
+    guard gate.isRetired, !gate.isShut, gate.readers.isEmpty else { return }
+    gate.isShut = true
+    mdb_env_close(handle)
+    owner.release()
+  }
+
+  /// The map's size and how many of its bytes no page has used yet.
+  var map: (size: Int, unused: Int) {
+    var info = MDB_envinfo()
+    mdb_env_info(handle, &info)
+    let size = Int(info.me_mapsize)
+    return (size, size - (Int(info.me_last_pgno) + 1) * pageSize)
+  }
+
+  /// Makes the map larger once no view is open; only between transactions of the writing thread.
+  ///
+  /// - Parameters:
+  ///   - size: the new size in bytes.
+  ///   - patience: how long to wait for views; zero tries once.
+  /// - Returns: whether it grew; false when a view stayed open.
+  /// - Throws: `io`.
+  func growMap(to size: Int, _ patience: Duration) throws(StoreError) -> Bool {
+    let start = ContinuousClock.now
+    defer { gate.withLock { $0.isHeldBack = false } }
+    while true {
+      let waited = ContinuousClock.now - start
+      let isDone = try gate.withLock { gate throws(StoreError) -> Bool in
+        if gate.isBroken { throw brokenMap }
+        // Views that overlap without end must not starve a commit: after a while new ones wait.
+        gate.isHeldBack = waited > .milliseconds(50) && waited < patience
+        guard gate.readers.isEmpty else { return false }
+        let result = mdb_env_set_mapsize(handle, size)
+        if result == 0 {
+          gate.mapSize = size
+          return true
+        }
+        // The old map is gone by now; without one every read would trap.
+        gate.isBroken = mdb_env_set_mapsize(handle, gate.mapSize) != 0
+        throw .lmdb(result, "grow the map of", path)
+      }
+      if isDone { return true }
+      if waited >= patience { return false }
+      System.pause()
+    }
+  }
+
+  /// Whether the environment has lost its map, so that no transaction may begin.
+  var isBroken: Bool { gate.withLock { $0.isBroken } }
+
+  private var brokenMap: StoreError {
+    StoreError(
+      .io,
+      "The map of \(path) could not be restored after a failed growth. Close the store and open "
+        + "it again with a smaller LMDBOptions.growthFactor.")
+  }
+}
+
+extension StoreError {
+  /// The refusal of a closed store or view.
+  static func lmdbClosed(_ path: String) -> StoreError {
+    StoreError(.closed, "The store at \(path), or this view of it, was closed. Open it again.")
+  }
+}

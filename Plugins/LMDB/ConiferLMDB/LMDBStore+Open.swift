@@ -1,0 +1,58 @@
+internal import CLMDB
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+extension LMDBStore {
+  /// Takes the lock, checks the data file before LMDB maps it, and opens the environment.
+  static func openEnvironment(
+    _ path: String, _ options: LMDBOptions
+  ) throws(StoreError) -> LMDBEnvironment {
+    try Platform.makeDirectory(path)
+    let owner = try OwnerLock(path: path + "/owner")
+    if System.length(path + "/data.mdb") == nil { try LMDBFormat.create(in: path) }
+    let length = try check(path)
+    var made: OpaquePointer?
+    var result = mdb_env_create(&made)
+    guard result == 0, let handle = made else { throw .lmdb(result, "open", path) }
+    let mapSize = options.mapSize(forFile: length)
+    result = mdb_env_set_mapsize(handle, mapSize)
+    if result == 0 {
+      result = mdb_env_set_maxreaders(handle, UInt32(clamping: max(1, options.readerSlots)))
+    }
+    if result == 0 { result = mdb_env_open(handle, path, UInt32(MDB_NOTLS), 0o600) }
+    guard result == 0 else {
+      mdb_env_close(handle)
+      throw .lmdb(result, "open", path)
+    }
+    do throws(StoreError) {
+      let tree = try LMDBFormat.check(handle, path)
+      return LMDBEnvironment(
+        path: path, handle: handle, tree: tree, owner: owner, mapSize: mapSize)
+    } catch {
+      mdb_env_close(handle)
+      throw error
+    }
+  }
+
+  /// Checks the data file without mapping it and returns its length, after lengthening a file that
+  /// rightly ends before its last page.
+  ///
+  /// - Throws: `damaged`, `foreign`, `newerFormat`, `denied`, `io`.
+  private static func check(_ path: String) throws(StoreError) -> Int {
+    let name = path + "/data.mdb"
+    guard let file = System.open(name, writing: true) else {
+      throw Platform.error(System.lastError, "open the LMDB file", name)
+    }
+    defer { Platform.close(file) }
+    guard case .success(let length) = System.length(name) else {
+      throw Platform.error(System.lastError, "measure", name)
+    }
+    // The page layout is known for 64-bit systems; elsewhere LMDB's own check must do.
+    guard MemoryLayout<Int>.size == 8 else { return length }
+    let meta = try LMDBMeta.read(file, length: length, path)
+    guard length < meta.fullLength else { return length }
+    try LMDBPageWalk(file: file, meta: meta, pages: length / meta.pageSize, path: path).check()
+    System.lengthen(file, to: meta.fullLength)
+    return meta.fullLength
+  }
+}

@@ -1,0 +1,183 @@
+internal import CLMDB
+public import ConiferKeyValue
+internal import ConiferStorage
+internal import Synchronization
+
+/// An ordered store in one LMDB environment: a directory with `data.mdb` and `lock.mdb`, which are
+/// LMDB's, and `owner`, the lock that keeps a second opener out.
+///
+/// - Commits: `.power` costs LMDB's two syncs. `.process` and `.relaxed` leave out the second one,
+///   of the meta page: a power cut may undo the last such commits and harms nothing else. No commit
+///   goes without its first sync, since LMDB may be left damaged by a power cut otherwise.
+/// - Views are read transactions on any thread, without copies. A view that stays open makes the
+///   file grow, and keeps a commit that must grow the map waiting.
+/// - Opening never deletes and never maps a file that is shorter than its meta pages claim.
+///   LMDB 0.9 has no page checksums: damage inside a page that keeps its shape goes unseen here.
+public final class LMDBStore: OrderedStore {
+  enum Phase {
+    case open(LMDBEnvironment)
+    case suspended
+    case closed
+  }
+
+  /// What only the thread that commits uses.
+  struct Writer {
+    var last: UInt64 = 0
+    var isPoisoned = false
+    /// Whether a commit since the last full sync left out the sync of its meta page.
+    var owesSync = false
+    /// Whether LMDB's flag that leaves out the sync of the meta page is set.
+    var skipsMetaSync = false
+  }
+
+  /// Keys up to 510 bytes (LMDB's 511 without the space byte) and values that fill one overflow
+  /// page: 4,080 bytes where pages have 4 KiB.
+  public let traits: StoreTraits
+  /// The directory of the store.
+  public let path: String
+  let options: LMDBOptions
+  let phase: Mutex<Phase>
+  let writer = Mutex(Writer())
+
+  /// Opens the store in a directory, or makes a new one when there is no `data.mdb` in it.
+  ///
+  /// - Parameters:
+  ///   - path: the directory; made with those above it when missing.
+  ///   - options: sizes of the map and the reader table.
+  /// - Throws: `busy` with the owner's name, `denied`, `damaged`, `foreign`, `newerFormat`, `full`,
+  ///   `io`. The files are left as they were.
+  public init(at path: String, _ options: LMDBOptions = LMDBOptions()) throws(StoreError) {
+    let environment = try Self.openEnvironment(path, options)
+    self.path = path
+    self.options = options
+    traits = StoreTraits(
+      longestKey: 510, bestValueSize: environment.pageSize - 16,
+      writeQuantum: 4 * environment.pageSize, strongest: System.strongest, isPersistent: true)
+    phase = Mutex(.open(environment))
+  }
+
+  deinit { try? close() }
+
+  /// The environment, or why there is none now.
+  func environment() throws(StoreError) -> LMDBEnvironment {
+    try phase.withLock { phase throws(StoreError) in
+      switch phase {
+      case .open(let environment): return environment
+      case .closed: throw .lmdbClosed(path)
+      case .suspended:
+        throw StoreError(
+          .suspended, "The store at \(path) is suspended. Call resume() first.")
+      }
+    }
+  }
+
+  /// A read transaction on the newest commit.
+  ///
+  /// - Throws: `full` (no reader slot left), `io`, `closed`, `suspended`.
+  public func view() throws(StoreError) -> any OrderedView {
+    LMDBView(try environment().read())
+  }
+
+  /// What the file takes: the pages of LMDB's two trees and its meta pages are live, all others up
+  /// to the file's last page are free.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`, `full` (no reader slot left).
+  public func size() throws(StoreError) -> StoreSize {
+    let environment = try environment()
+    let reader = try environment.read()
+    defer { reader.close() }
+    guard let transaction = reader.enter() else { throw .lmdbClosed(path) }
+    defer { reader.leave() }
+    var pages = 2
+    // Handle 0 is LMDB's own tree of free pages.
+    for tree in [0, environment.tree] {
+      var stat = MDB_stat()
+      let result = mdb_stat(transaction, tree, &stat)
+      guard result == 0 else { throw .lmdb(result, "measure", path) }
+      pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages
+    }
+    guard case .success(let length) = System.length(path + "/data.mdb") else {
+      throw Platform.error(System.lastError, "measure", path)
+    }
+    let live = pages * environment.pageSize
+    return StoreSize(live: live, free: max(0, length - live), file: length)
+  }
+
+  /// Clears the slots of readers whose process died; LMDB reuses free pages by itself and never
+  /// shortens its file, so nothing is ever left to do.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`.
+  public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+    try writer.withLock { _ throws(StoreError) in
+      let environment = try environment()
+      var stale: Int32 = 0
+      let result = mdb_reader_check(environment.handle, &stale)
+      guard result == 0 else { throw .lmdb(result, "tidy", path) }
+      return false
+    }
+  }
+
+  /// Syncs, ends all views and closes the environment with its locks.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`. The store is suspended all the same, unless it was closed.
+  public func suspend() throws(StoreError) {
+    try letGo(to: .suspended)
+  }
+
+  /// Takes the lock and opens the environment again, with the checks of the first opening.
+  ///
+  /// - Throws: `closed`, and what `init` throws; the store stays suspended then.
+  public func resume() throws(StoreError) {
+    try writer.withLock { writer throws(StoreError) in
+      try phase.withLock { phase throws(StoreError) in
+        switch phase {
+        case .open: return
+        case .closed: throw .lmdbClosed(path)
+        case .suspended: phase = .open(try Self.openEnvironment(path, options))
+        }
+      }
+      // A failed sync is not forgotten by letting go of the locks.
+      writer = Writer(last: writer.last, isPoisoned: writer.isPoisoned)
+    }
+  }
+
+  /// Syncs, ends all views, and closes the environment with its locks.
+  ///
+  /// A read that is under way on another thread is waited for as long as `LMDBOptions.patience`;
+  /// after that the files are let go of when it ends.
+  ///
+  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  public func close() throws(StoreError) {
+    do throws(StoreError) {
+      try letGo(to: .closed)
+    } catch  where error.code == .closed {}
+  }
+
+  /// Syncs, enters a phase and closes the environment, also when the sync fails.
+  private func letGo(to next: Phase) throws(StoreError) {
+    try writer.withLock { writer throws(StoreError) in
+      let open: LMDBEnvironment? = try phase.withLock { phase throws(StoreError) in
+        if case .closed = phase { throw .lmdbClosed(path) }
+        defer { phase = next }
+        if case .open(let environment) = phase { return environment }
+        return nil
+      }
+      guard let open else { return }
+      var failure: StoreError?
+      do throws(StoreError) {
+        try sync(&writer, open)
+      } catch {
+        failure = error
+      }
+      if !open.retire(options.patience) {
+        failure =
+          failure
+          ?? StoreError(
+            .io,
+            "A view of \(path) is still being read, so its locks are held until that read ends. "
+              + "End reads before closing or suspending.")
+      }
+      if let failure { throw failure }
+    }
+  }
+}

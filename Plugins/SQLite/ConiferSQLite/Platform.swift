@@ -1,0 +1,75 @@
+// What differs between operating systems, as far as only this store needs it.
+
+import ConiferKeyValue
+import ConiferStorage
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension Platform {
+  /// What stands at a path.
+  enum FileKind: Equatable {
+    case missing
+    case file(length: Int)
+    case directory
+  }
+
+  /// What stands at a path, found without opening it: closing any descriptor of a database would
+  /// drop the locks that SQLite holds on it in this process.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func kind(of path: String) throws(StoreError) -> FileKind {
+    var info = stat()
+    guard stat(path, &info) == 0 else {
+      if errno == ENOENT { return .missing }
+      throw error(errno, "look at", path)
+    }
+    return info.st_mode & S_IFMT == S_IFDIR ? .directory : .file(length: Int(info.st_size))
+  }
+
+  /// The length of a file in bytes, 0 when it is missing.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func length(of path: String) throws(StoreError) -> Int {
+    if case .file(let length) = try kind(of: path) { return length }
+    return 0
+  }
+
+  /// Removes a file; no error if it is missing.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func remove(_ path: String) throws(StoreError) {
+    if unlink(path) != 0, errno != ENOENT { throw error(errno, "remove", path) }
+  }
+
+  /// Gives a file its final name, so that it survives power loss under it.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  static func rename(_ old: String, to new: String) throws(StoreError) {
+    #if canImport(Darwin)
+      let result = Darwin.rename(old, new)
+    #elseif canImport(Glibc)
+      let result = Glibc.rename(old, new)
+    #elseif canImport(Musl)
+      let result = Musl.rename(old, new)
+    #endif
+    guard result == 0 else { throw error(errno, "rename", old) }
+    try syncDirectory(parent(of: new))
+  }
+
+  /// Lets the thread sleep.
+  static func sleep(milliseconds: UInt32) { _ = usleep(milliseconds * 1000) }
+
+  /// Whether an error number says that the disk or the quota is full.
+  static func meansFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT }
+
+  /// Whether an error number says that access is denied.
+  static func meansDenied(_ number: Int32) -> Bool {
+    number == EACCES || number == EPERM || number == EROFS
+  }
+}

@@ -1,0 +1,255 @@
+public import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+
+/// An ordered store in one SQLite database with a write-ahead log.
+///
+/// A directory holds `conifer.sqlite`, SQLite's own files beside it, and `owner`, the lock by which
+/// one opener owns the store. One connection writes and checkpoints; views read through others.
+/// Commits at `.process` and `.relaxed` are in the log when `apply` returns; a `.power` commit is
+/// synced, and with it every earlier one.
+public final class SQLiteStore: OrderedStore {
+  /// Keys of up to 4,095 bytes (longer ones would slow down their neighbours), values up to SQLite's own limit of about a gigabyte, and
+  /// commits that survive power loss.
+  public let traits = StoreTraits(
+    longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
+    isPersistent: true)
+
+  /// The directory of the store.
+  public let path: String
+  /// How the store was tuned when it was opened.
+  public let options: SQLiteOptions
+
+  private struct Opened {
+    let lock: OwnerLock
+    let writer: Writer
+  }
+
+  private enum Phase {
+    case open(Opened)
+    case suspended
+    case closed
+  }
+
+  private struct State {
+    var phase: Phase
+    var commit: UInt64 = 0
+    /// The newest commit that survives power loss.
+    var hardened: UInt64 = 0
+    /// Why nothing may be committed until the store is opened anew; suspending does not cure it.
+    var poison: StoreError?
+
+    /// The writer of an open store that is sound.
+    func writer() throws(StoreError) -> Writer {
+      switch phase {
+      case .open(let opened):
+        if let poison = poison ?? opened.writer.poison { throw Self.refusal(poison) }
+        return opened.writer
+      case .suspended: throw StoreError.storeSuspended
+      case .closed: throw StoreError.storeClosed
+      }
+    }
+
+    static func refusal(_ cause: StoreError) -> StoreError {
+      StoreError(
+        .poisoned,
+        "A write or sync failed earlier, so what is on the disk is not known. "
+          + "Close the store and open it again.", cause: cause.description)
+    }
+  }
+
+  private let file: DatabaseFile
+  private let pool: ReaderPool
+  private let state: Mutex<State>
+
+  /// Opens a store, making its directory and database when there are none.
+  ///
+  /// Opening recovers what a crash left in the write-ahead log and deletes nothing.
+  ///
+  /// - Parameters:
+  ///   - path: of the store's directory.
+  ///   - options: cache and checkpoint sizes; the defaults suit a phone.
+  /// - Throws: `busy` (somebody owns the store), `foreign` (another kind of file or database),
+  ///   `newerFormat`, `damaged`, `denied`, `deviceLocked`, `full`, `io`, `unsupported` (the volume
+  ///   cannot share memory, as a write-ahead log needs).
+  public init(at path: String, _ options: SQLiteOptions = SQLiteOptions()) throws(StoreError) {
+    file = DatabaseFile(directory: path, options: options)
+    pool = ReaderPool(file)
+    state = Mutex(State(phase: .open(try Self.open(path, file, pool))))
+    self.path = path
+    self.options = options
+  }
+
+  deinit { try? close() }
+
+  private static func open(
+    _ path: String, _ file: DatabaseFile, _ pool: ReaderPool
+  ) throws(StoreError) -> Opened {
+    if case .file = try Platform.kind(of: path) {
+      throw StoreError(
+        .foreign, "\(path) is a file; a SQLite store is a directory. Use another path.")
+    }
+    try Platform.makeDirectory(path)
+    let lock = try OwnerLock(path: path + "/owner")
+    do throws(StoreError) {
+      try file.prepare()
+      return Opened(lock: lock, writer: try Writer(file, pool))
+    } catch {
+      lock.release()
+      throw error
+    }
+  }
+
+  /// Applies a batch in one transaction and returns when it is as durable as asked.
+  ///
+  /// - Throws: `tooLarge` (a key above `traits.longestKey`, a value above SQLite's limit), `full`,
+  ///   `io`, `poisoned`, `closed`, `suspended`, `damaged` (a page that the change touches), `busy`
+  ///   (another program writes to the database). Nothing has changed then, unless the code is
+  ///   `poisoned` or `io`, where reopening tells.
+  public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+    try state.withLock { (state: inout State) throws(StoreError) -> CommitID in
+      let writer = try state.writer()
+      for case .put(_, let key, _) in batch.edits where key.count > traits.longestKey {
+        throw StoreError(
+          .tooLarge, "A key of \(key.count) bytes is above the limit of \(traits.longestKey).")
+      }
+      try writer.apply(batch, durability)
+      state.commit += 1
+      if !writer.isSoft { state.hardened = state.commit }
+      return CommitID(rawValue: state.commit)
+    }
+  }
+
+  /// Makes every commit up to this one survive power loss, by syncing the log once.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
+  public func harden(_ upTo: CommitID) throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      let writer = try state.writer()
+      guard upTo.rawValue > state.hardened else { return }
+      try writer.harden()
+      state.hardened = state.commit
+    }
+  }
+
+  /// A frozen view of the newest commit: a read transaction on a connection of its own.
+  ///
+  /// While it is held the log cannot be folded past it, so it grows with every commit.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`, `full` (more than `options.viewsAtMost` are open).
+  public func view() throws(StoreError) -> any OrderedView {
+    SQLiteView(try pool.lease(atMost: options.viewsAtMost))
+  }
+
+  /// What the files take: pages by the database's own count, and the lengths of the files.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`.
+  public func size() throws(StoreError) -> StoreSize {
+    let lease = try pool.lease(atMost: .max)
+    defer { lease.end() }
+    let reader = try lease.enter()
+    defer { lease.leave() }
+    let pages = try reader.connection.integer("PRAGMA page_count")
+    let free = try reader.connection.integer("PRAGMA freelist_count")
+    return StoreSize(
+      live: (pages - free) * DatabaseFile.pageSize, free: free * DatabaseFile.pageSize,
+      file: try file.length())
+  }
+
+  /// Gives free pages back to the file system, then folds and cuts the log.
+  ///
+  /// - Returns: whether free pages are left. A log that an open view holds is not counted: it is
+  ///   folded by later commits, or the next `tidy`.
+  /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
+  public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+    try state.withLock { (state: inout State) throws(StoreError) -> Bool in
+      let writer = try state.writer()
+      let isMore = try writer.tidy(slice)
+      if !writer.isSoft { state.hardened = state.commit }
+      return isMore
+    }
+  }
+
+  /// Reads the whole database and checks it, as SQLite's `integrity_check` does.
+  ///
+  /// It takes as long as reading every page; any thread may call it.
+  ///
+  /// - Throws: `damaged` with the first findings, `io`, `closed`, `suspended`.
+  public func verify() throws(StoreError) {
+    let lease = try pool.lease(atMost: .max)
+    defer { lease.end() }
+    let reader = try lease.enter()
+    defer { lease.leave() }
+    let findings = try reader.connection.texts("PRAGMA integrity_check(10)")
+    guard findings == ["ok"] else {
+      throw damaged(file.path, cause: findings.joined(separator: "; "))
+    }
+  }
+
+  /// Makes all commits durable, ends the open views, closes the database and lets go of every
+  /// lock; all calls but `resume` and `close` throw `suspended` until then.
+  ///
+  /// It waits up to a second for reads that are under way.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`; the files are let go of all the same.
+  public func suspend() throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      switch state.phase {
+      case .suspended: return
+      case .closed: throw StoreError.storeClosed
+      case .open: try end(&state, .suspended)
+      }
+    }
+  }
+
+  /// Takes the lock again after `suspend`, checks the files anew and opens them.
+  ///
+  /// - Throws: `busy` (another process has opened the store meanwhile), `closed`, and whatever
+  ///   opening throws.
+  public func resume() throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      switch state.phase {
+      case .open: return
+      case .closed: throw StoreError.storeClosed
+      case .suspended:
+        state.phase = .open(try Self.open(path, file, pool))
+        pool.reopen()
+      }
+    }
+  }
+
+  /// Makes all commits durable, folds the log, and closes; a second call does nothing.
+  ///
+  /// It waits up to a second for reads that are under way; open views throw `closed` at their next
+  /// read.
+  ///
+  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  public func close() throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      switch state.phase {
+      case .closed: return
+      case .suspended:
+        state.phase = .closed
+        pool.shut(.closed)
+      case .open: try end(&state, .closed)
+      }
+    }
+  }
+
+  /// Ends the views, then the writer as the last connection, then the lock.
+  private func end(_ state: inout State, _ next: ReaderPool.Phase) throws(StoreError) {
+    guard case .open(let opened) = state.phase else { return }
+    let known = state.poison ?? opened.writer.poison
+    state.phase = next == .closed ? .closed : .suspended
+    pool.shut(next)
+    defer { opened.lock.release() }
+    do throws(StoreError) {
+      try opened.writer.close()
+      state.hardened = state.commit
+    } catch {
+      state.poison = error
+      throw known == nil ? error : State.refusal(error)
+    }
+    if let known { throw State.refusal(known) }
+  }
+}

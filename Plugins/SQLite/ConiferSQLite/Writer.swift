@@ -1,0 +1,276 @@
+import CSQLite
+import ConiferKeyValue
+import ConiferStorage
+
+/// The one connection that writes and checkpoints.
+///
+/// Libraries before 3.51.3 may corrupt a database when two connections write or checkpoint at the
+/// same moment; with one there is no such moment.
+///
+/// Unchecked: it lives inside the store's mutex and never leaves it.
+final class Writer: @unchecked Sendable {
+  let connection: Connection
+  /// Why nothing may be committed any more, once a sync or a commit failed.
+  private(set) var poison: StoreError?
+  /// Whether commits were written since the log was last synced.
+  private(set) var isSoft = false
+
+  private let options: SQLiteOptions
+  private let readers: ReaderPool
+  private let begin: Statement
+  private let commit: Statement
+  private let put: [Statement]
+  private let delete: [Statement]
+  private let clear: [Statement]
+  /// Pages in the log after the last commit that wrote any, told by SQLite's hook.
+  private let logPages: UnsafeMutablePointer<Int32>
+  private var syncsCommits = false
+  /// At how many pages in the log the next fold is tried.
+  private var foldAt: Int32
+
+  init(_ file: DatabaseFile, _ readers: ReaderPool) throws(StoreError) {
+    self.readers = readers
+    let connection = try file.openWriter()
+    func statements(
+      _ sql: (Table) -> String
+    ) throws(StoreError) -> [Statement] {
+      var made: [Statement] = []
+      for table in Table.allCases { made.append(try Statement(connection, sql(table))) }
+      return made
+    }
+    begin = try Statement(connection, "BEGIN IMMEDIATE")
+    commit = try Statement(connection, "COMMIT")
+    put = try statements {
+      "INSERT INTO \($0)(key, value) VALUES(?1, ?2)"
+        + " ON CONFLICT(key) DO UPDATE SET value=excluded.value"
+    }
+    delete = try statements { "DELETE FROM \($0) WHERE key=?1" }
+    clear = try statements { "DELETE FROM \($0) WHERE key>=?1 AND key<?2" }
+    self.connection = connection
+    options = file.options
+    foldAt = Int32(clamping: max(options.checkpointPages, 1))
+    logPages = .allocate(capacity: 1)
+    logPages.initialize(to: 0)
+    // The hook takes the place of SQLite's automatic checkpoint.
+    sqlite3_wal_hook(
+      connection.handle,
+      { context, _, _, pages in
+        context?.assumingMemoryBound(to: Int32.self).pointee = pages
+        return SQLITE_OK
+      }, UnsafeMutableRawPointer(logPages))
+  }
+
+  deinit { logPages.deallocate() }
+
+  /// Applies a batch in one transaction and makes it as durable as asked.
+  func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) {
+    let isPower = durability == .power
+    var pages: Int32 = 0
+    if !batch.isEmpty {
+      do throws(StoreError) {
+        pages = try transact(batch, syncs: isPower)
+      } catch  where error.code == .full {
+        // Folding the log lets the next commit write over it, without new space: so deleting goes
+        // on while the disk is full.
+        guard poison == nil, fold(SQLITE_CHECKPOINT_RESTART, patience: 10) == .done else {
+          throw error
+        }
+        pages = try transact(batch, syncs: isPower)
+      }
+    }
+    if pages > 0 { isSoft = !isPower }
+    // A commit that changed nothing wrote nothing, so it synced nothing either.
+    if isPower { try harden() }
+    if pages > 0 { foldIfLong(pages) }
+  }
+
+  /// Makes all commits survive power loss: syncs the log through SQLite's own file.
+  func harden() throws(StoreError) {
+    guard isSoft else { return }
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    let code = withUnsafeMutablePointer(to: &file) {
+      sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, $0)
+    }
+    guard code == SQLITE_OK, let file, let sync = file.pointee.pMethods?.pointee.xSync else {
+      throw poisoned(by: connection.failure(SQLITE_IOERR, "find the log"))
+    }
+    let result = sync(file, SQLITE_SYNC_FULL)
+    guard result == SQLITE_OK else {
+      throw poisoned(
+        by: sqliteFailure(
+          result, words: "syncing the log failed",
+          system: sqlite3_system_errno(connection.handle), "sync the log", connection.path))
+    }
+    isSoft = false
+  }
+
+  /// Runs a batch as one transaction; returns how many pages the log then has, 0 when nothing had
+  /// to be written.
+  private func transact(_ batch: Batch, syncs: Bool) throws(StoreError) -> Int32 {
+    if syncsCommits != syncs {
+      // It cannot be changed inside a transaction.
+      try connection.execute("PRAGMA synchronous=\(syncs ? "FULL" : "NORMAL")")
+      syncsCommits = syncs
+    }
+    logPages.pointee = 0
+    try run(begin, "begin a transaction")
+    do throws(StoreError) {
+      for edit in batch.edits { try change(edit) }
+    } catch {
+      rollBack()
+      throw error
+    }
+    do throws(StoreError) {
+      try run(commit, "commit")
+    } catch {
+      rollBack()
+      if error.code == .io || error.code == .damaged { _ = poisoned(by: error) }
+      throw error
+    }
+    return logPages.pointee
+  }
+
+  private func change(_ edit: Batch.Edit) throws(StoreError) {
+    switch edit {
+    case .put(let space, let key, let value):
+      let statement = put[Table(space).index]
+      try connection.check(statement.bind(key: key, in: space.id, to: 1), "bind a key")
+      let code = value.withUnsafeBytes { bytes in
+        let code = statement.bind(value: bytes)
+        guard code == SQLITE_OK else { return code }
+        let result = statement.step()
+        statement.reset()
+        return result
+      }
+      if code != SQLITE_DONE { throw failed(code, "put") }
+    case .delete(let space, let key):
+      let statement = delete[Table(space).index]
+      try connection.check(statement.bind(key: key, in: space.id, to: 1), "bind a key")
+      try run(statement, "delete")
+    case .clear(let space, let from, let to):
+      guard bytesPrecede(from, to) else { return }
+      let statement = clear[Table(space).index]
+      try connection.check(statement.bind(key: from, in: space.id, to: 1), "bind a key")
+      try connection.check(statement.bind(key: to, in: space.id, to: 2), "bind a key")
+      try run(statement, "clear")
+    }
+  }
+
+  private func run(_ statement: Statement, _ action: String) throws(StoreError) {
+    let code = statement.step()
+    let error = code == SQLITE_DONE || code == SQLITE_ROW ? nil : failed(code, action)
+    statement.reset()
+    if let error { throw error }
+  }
+
+  /// The error of a failed step, which poisons when it was a sync that failed.
+  private func failed(_ code: Int32, _ action: String) -> StoreError {
+    let error = connection.failure(code, action)
+    let isSync = code == ExtendedCode.sync || code == ExtendedCode.directorySync
+    return isSync ? poisoned(by: error) : error
+  }
+
+  private func poisoned(by error: StoreError) -> StoreError {
+    if poison == nil { poison = error }
+    return error
+  }
+
+  private func rollBack() {
+    if connection.inTransaction, sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil) != 0 {
+      _ = poisoned(by: connection.failure(SQLITE_IOERR, "roll back"))
+    }
+  }
+
+  /// How an attempt to fold the log into the database ended.
+  enum Fold: Equatable {
+    /// The whole log was folded.
+    case done
+    /// A view, a full disk or another program stands in the way; later, then.
+    case held
+    /// The disk failed; the store is poisoned.
+    case failed
+  }
+
+  /// Folds the log into the database, as far as no view needs it.
+  ///
+  /// - Parameters:
+  ///   - mode: one of SQLite's checkpoint modes.
+  ///   - patience: milliseconds to wait for readers to leave the log.
+  func fold(_ mode: Int32, patience: Int32) -> Fold {
+    sqlite3_busy_timeout(connection.handle, patience)
+    defer { sqlite3_busy_timeout(connection.handle, 5000) }
+    var inLog: Int32 = 0
+    var folded: Int32 = 0
+    let code = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, &inLog, &folded)
+    switch code & 0xff {
+    case SQLITE_OK:
+      guard inLog == folded else { return .held }
+      isSoft = false
+      return .done
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL: return .held
+    default:
+      let error = failed(code, "fold the log")
+      guard error.code != .full else { return .held }
+      _ = poisoned(by: error)
+      return .failed
+    }
+  }
+
+  /// Folds the log when it has become long.
+  ///
+  /// - Parameter pages: how many it has.
+  private func foldIfLong(_ pages: Int32) {
+    let threshold = Int32(clamping: max(options.checkpointPages, 1))
+    if pages < threshold { foldAt = threshold }
+    // Held back by a view once, it is not tried (and synced) at every commit, but at once in a
+    // moment without views.
+    guard pages >= foldAt || (pages >= threshold && readers.isQuiet) else { return }
+    let result: Fold
+    if pages / 4 >= threshold {
+      // Views that overlap without a gap would keep the log from ever beginning anew.
+      result = readers.hold { fold(SQLITE_CHECKPOINT_RESTART, patience: 10) }
+    } else {
+      result = fold(SQLITE_CHECKPOINT_PASSIVE, patience: 0)
+    }
+    foldAt = result == .done ? threshold : pages + max(threshold / 4, 1)
+  }
+
+  /// Gives free pages back to the file system; returns whether more is left.
+  func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+    let end = ContinuousClock.now + slice
+    var free = try connection.integer("PRAGMA freelist_count")
+    while free > 0 {
+      logPages.pointee = 0
+      do throws(StoreError) {
+        try connection.execute("PRAGMA incremental_vacuum(256)")
+      } catch {
+        if error.code == .io { _ = poisoned(by: error) }
+        throw error
+      }
+      if logPages.pointee > 0 {
+        isSoft = true
+        foldIfLong(logPages.pointee)
+      }
+      let left = try connection.integer("PRAGMA freelist_count")
+      guard left < free else { break }
+      free = left
+      if free > 0, ContinuousClock.now >= end { return true }
+    }
+    _ = fold(SQLITE_CHECKPOINT_TRUNCATE, patience: 0)
+    if let poison { throw poison }
+    return false
+  }
+
+  /// Makes everything durable, folds the log and closes; the files are let go of in any case.
+  func close() throws(StoreError) {
+    if poison == nil, fold(SQLITE_CHECKPOINT_TRUNCATE, patience: 100) == .held {
+      do throws(StoreError) { try harden() } catch { _ = poisoned(by: error) }
+    }
+    // Nothing is folded after a failed sync: the log as it is on disk is what reopening reads.
+    if poison != nil { _ = conifer_sqlite_no_checkpoint_on_close(connection.handle) }
+    sqlite3_wal_hook(connection.handle, nil, nil)
+    for statement in [begin, commit] + put + delete + clear { statement.finish() }
+    connection.close()
+    if let poison { throw poison }
+  }
+}

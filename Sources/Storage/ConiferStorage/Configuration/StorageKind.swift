@@ -1,0 +1,54 @@
+public import ConiferKeyValue
+
+/// A kind of backend that can be named in URLs: `lmdb:///path?budget=10MB&compression=zstd:3`.
+public struct StorageKind: Sendable {
+  /// An option that a URL may name.
+  public struct Option: Hashable, Sendable {
+    /// The name in the URL's query.
+    public let name: String
+    /// The values it takes and what it does, in one line.
+    public let help: String
+
+    /// An option that a URL may name.
+    public init(_ name: String, _ help: String) {
+      self.name = name
+      self.help = help
+    }
+  }
+
+  /// The URL's scheme.
+  public let name: String
+  /// The options beside those that every backend takes.
+  public let options: [Option]
+  /// Whether a URL must name a directory.
+  public let needsPath: Bool
+  let make: @Sendable (StorageURL, StorageOptions) throws(StoreError) -> StorageConfiguration
+
+  /// A kind of backend.
+  ///
+  /// - Parameters:
+  ///   - name: the URL's scheme, in lower case.
+  ///   - options: the options beside those that every backend takes.
+  ///   - needsPath: whether a URL must name a directory.
+  ///   - make: turns a checked URL and its common options into a configuration; throws `invalid`
+  ///     for an option value that makes no sense.
+  public init(
+    name: String, options: [Option] = [], needsPath: Bool = true,
+    make:
+      @escaping @Sendable (StorageURL, StorageOptions) throws(StoreError) ->
+      StorageConfiguration
+  ) {
+    self.name = name
+    self.options = options
+    self.needsPath = needsPath
+    self.make = make
+  }
+
+  /// The options that every backend takes.
+  public static let commonOptions: [Option] = [
+    Option("budget", "cache budget: bytes, or with KB, MB, GB (1024), at least 1MB; or unlimited"),
+    Option("compression", "none, zstd, or zstd:LEVEL with a level from 1 to 19"),
+    Option("durability", "of commits that name none: relaxed, process or power"),
+    Option("role", "cache (a damaged range is fetched again) or authority (it is the only copy)"),
+  ]
+}

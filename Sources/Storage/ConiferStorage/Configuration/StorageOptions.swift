@@ -1,0 +1,54 @@
+public import ConiferKeyValue
+
+/// How records are compressed before they are stored.
+public enum Compression: Hashable, Sendable, CustomStringConvertible {
+  /// Not at all.
+  case none
+  /// With zstd at a level from 1 to 19; 3 is a good one.
+  case zstd(level: Int)
+
+  /// What the package was built for: zstd level 3, or nothing without the trait `Zstd`.
+  public static var standard: Compression { Codec.hasZstd ? .zstd(level: 3) : .none }
+
+  /// The spelling in URLs: `none`, `zstd:3`.
+  public var description: String {
+    switch self {
+    case .none: "none"
+    case .zstd(let level): "zstd:\(level)"
+    }
+  }
+}
+
+/// The options that every backend takes.
+public struct StorageOptions: Hashable, Sendable {
+  /// The cache budget that holds where none is named: 10 MiB.
+  public static let standardBudget = 10 * 1024 * 1024
+  /// The smallest budget: 1 MiB.
+  public static let smallestBudget = 1024 * 1024
+
+  /// The budget of the cache in bytes of stored records, or nil for none.
+  public var budget: Int?
+  /// How records are compressed.
+  public var compression: Compression
+  /// The durability of commits that name none.
+  public var durability: Durability
+  /// Whether data may be dropped and fetched again, or is the only copy.
+  public var role: StoreRole
+
+  /// The options that every backend takes.
+  ///
+  /// - Parameters:
+  ///   - budget: bytes, at least 1 MiB, or nil for no limit.
+  ///   - compression: how records are compressed.
+  ///   - durability: of commits that name none; at most what the store can do.
+  ///   - role: whether data may be dropped and fetched again.
+  public init(
+    budget: Int? = StorageOptions.standardBudget, compression: Compression = .standard,
+    durability: Durability = .power, role: StoreRole = .cache
+  ) {
+    self.budget = budget
+    self.compression = compression
+    self.durability = durability
+    self.role = role
+  }
+}

@@ -1,0 +1,127 @@
+public import ConiferKeyValue
+
+/// The contract that the engine uses: trees, tracked queries, pins and an outbound queue that are
+/// changed together, atomically, and survive restarts.
+///
+/// - A commit takes edits of all groups and is atomic. After any crash the state equals some prefix
+///   of the commits and holds every one acknowledged at its durability.
+/// - The outbound queue is never evicted. Cached data may be dropped, when damaged or when told to.
+/// - All members may be called from any thread or task. Commits are applied in the order of their
+///   calls, several of them in one flush where they meet.
+/// - After `close` every member throws `closed`.
+public protocol StorageBackend: AnyObject, Sendable {
+  /// The facts about this backend; constant while it is open.
+  var traits: BackendTraits { get }
+
+  /// The tree with a name; made if there is none.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 256 UTF-8 bytes.
+  ///   - order: how the tree orders siblings.
+  /// - Throws: `invalid` (the name, or the tree exists with another order), and as `commit`.
+  func tree(named name: String, order: KeyOrder) async throws(StoreError) -> TreeID
+
+  /// Applies edits whole or not at all, and returns when they are as durable as asked.
+  ///
+  /// - Parameters:
+  ///   - edits: applied in order; each sees the earlier ones.
+  ///   - durability: capped to nothing: a backend that cannot do it throws `unsupported`.
+  /// - Throws: `invalid` (an unknown tree, query or write; a state that does not follow), `tooLarge`,
+  ///   `full`, `io`, `poisoned`, `closed`, `suspended`, `unsupported`. Nothing has changed then.
+  func commit(_ edits: [StorageEdit], _ durability: Durability) async throws(StoreError)
+    -> CommitReceipt
+
+  /// Makes every commit up to this one survive power loss, as far as the backend can.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
+  func harden(_ upTo: CommitID) async throws(StoreError)
+
+  /// Reads one moment; the closure runs on the caller's thread and should last milliseconds.
+  ///
+  /// - Throws: what the closure throws, and `io`, `closed`, `suspended`.
+  func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R
+
+  /// What the files take, known without a scan.
+  ///
+  /// - Throws: `io`, `closed`.
+  func size() throws(StoreError) -> StoreSize
+
+  /// Does a slice of housekeeping: folds deltas, gives space back.
+  ///
+  /// - Parameter slice: how long it may take, about.
+  /// - Returns: whether more is left to do.
+  /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
+  func tidy(_ slice: Duration) async throws(StoreError) -> Bool
+
+  /// Makes all commits durable and lets go of every file lock until `resume()`.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`.
+  func suspend() async throws(StoreError)
+
+  /// Takes the locks again after `suspend()`.
+  ///
+  /// - Throws: `busy` (another process has opened the store meanwhile), `io`, `closed`.
+  func resume() async throws(StoreError)
+
+  /// Makes all commits durable and closes; a second call does nothing.
+  ///
+  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  func close() async throws(StoreError)
+}
+
+extension StorageBackend {
+  /// The tree with a name in the Realtime Database's key order; made if there is none.
+  ///
+  /// - Throws: as `tree(named:order:)`.
+  public func tree(named name: String) async throws(StoreError) -> TreeID {
+    try await tree(named: name, order: .realtimeDatabase)
+  }
+
+  /// Applies edits at the backend's configured durability.
+  ///
+  /// - Throws: as `commit`.
+  @discardableResult
+  public func commit(_ edits: [StorageEdit]) async throws(StoreError) -> CommitReceipt {
+    try await commit(edits, traits.durability)
+  }
+}
+
+/// Facts about an open backend.
+public struct BackendTraits: Sendable, Equatable {
+  /// The backend's name, as in URLs: `lmdb`, `sqlite`, `memory`.
+  public var name: String
+  /// The facts about the store under it.
+  public var store: StoreTraits
+  /// Whether data may be dropped and fetched again, or is the only copy.
+  public var role: StoreRole
+  /// How records are compressed.
+  public var compression: Compression
+  /// The durability of commits that name none.
+  public var durability: Durability
+  /// The budget of the cache, in bytes, or nil for none.
+  public var budget: Int?
+  /// The version of the format of its records.
+  public var format: Int
+
+  /// Facts about a backend.
+  public init(
+    name: String, store: StoreTraits, role: StoreRole, compression: Compression,
+    durability: Durability, budget: Int?, format: Int
+  ) {
+    self.name = name
+    self.store = store
+    self.role = role
+    self.compression = compression
+    self.durability = durability
+    self.budget = budget
+    self.format = format
+  }
+}
+
+/// Whether a store may drop what it cannot read.
+public enum StoreRole: String, Sendable, CaseIterable {
+  /// A copy of a server's data: a damaged range is dropped, marked incomplete and fetched again.
+  case cache
+  /// The only copy: a damaged range is set aside, and reading it fails with `damaged`.
+  case authority
+}

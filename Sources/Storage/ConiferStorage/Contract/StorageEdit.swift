@@ -1,0 +1,98 @@
+public import ConiferKeyValue
+public import ConiferTree
+
+/// One change of a store's contents; a commit takes a list of them and is atomic.
+///
+/// Edits apply in order, and each sees what the earlier ones of its commit did.
+public enum StorageEdit: Sendable {
+  // MARK: Cache
+
+  /// Replaces the node at a path with server data, or with imported data.
+  ///
+  /// Data above that was a leaf becomes interior; an empty node deletes and drops parents that have
+  /// no child left; nothing below a leaf is deleted by an empty node. A last segment `.priority`
+  /// sets or removes the priority of a node that exists. An equal write writes nothing.
+  case overwrite(TreeID, Path, Node)
+  /// Replaces several nodes below a path, given by relative paths, and leaves their siblings.
+  case merge(TreeID, Path, [WriteContent.Change])
+  /// Removes cached data as the forest says, and keeps what a pin protects.
+  case prune(TreeID, PruneForest)
+
+  // MARK: Tracked queries
+
+  /// Adds a tracked query or replaces what is stored of it; known by tree, path and parameters.
+  case saveQuery(TrackedQuery)
+  /// Forgets a tracked query and its keys.
+  case removeQuery(TreeID, QueryID)
+  /// Replaces the set of keys that a filtered query holds.
+  case setTrackedKeys(TreeID, QueryID, [Key])
+  /// Adds to and removes from the set of keys that a filtered query holds.
+  case updateTrackedKeys(TreeID, QueryID, added: [Key], removed: [Key])
+
+  // MARK: Pins
+
+  /// Protects a query or path from eviction.
+  case pin(Pin)
+  /// Ends a protection.
+  case unpin(Pin)
+
+  // MARK: Outbound queue
+
+  /// Appends a write to a lane; the receipt tells its number.
+  case enqueue(Lane, WriteContent)
+  /// Puts a write back under its number, as salvage and migration do; replaces one that is there.
+  case restore(Lane, QueuedWrite)
+  /// Replaces what a waiting or rejected write asks for, and queues it again.
+  case replace(Lane, WriteID, WriteContent)
+  /// Marks a write sent, queued again, of unknown outcome, or rejected with a reason.
+  ///
+  /// A transition to `.sent` counts an attempt.
+  case setState(Lane, WriteID, WriteState)
+  /// Takes a write out of the queue and remembers how it ended.
+  case finish(Lane, WriteID, WriteOutcome)
+  /// Discards every write of a lane, rejected ones too; they are remembered as discarded.
+  case purge(Lane)
+
+  // MARK: The rest
+
+  /// Stores bytes under a name in a tree, or removes them with nil.
+  case setMetadata(TreeID, String, [UInt8]?)
+  /// Removes a tree with its cache, tracked queries, pins, queues and metadata.
+  case wipe(TreeID)
+}
+
+/// What a commit did.
+public struct CommitReceipt: Sendable, Equatable {
+  /// The commit, for `harden`.
+  public let commit: CommitID
+  /// The numbers of the enqueued writes, in the order of their edits.
+  public let writes: [WriteID]
+  /// The numbers of the saved queries, in the order of their edits.
+  public let queries: [QueryID]
+
+  /// What a commit did.
+  public init(commit: CommitID, writes: [WriteID] = [], queries: [QueryID] = []) {
+    self.commit = commit
+    self.writes = writes
+    self.queries = queries
+  }
+}
+
+/// Which parts of a tree a prune removes: the deepest marker above a leaf decides.
+///
+/// Data under no marker stays.
+public struct PruneForest: Hashable, Sendable {
+  /// What happens to the data at and below a path.
+  public enum Marker: Hashable, Sendable {
+    /// It goes.
+    case prune
+    /// It stays.
+    case keep
+  }
+
+  /// The markers by path, from the tree's root.
+  public var markers: [Path: Marker]
+
+  /// A forest.
+  public init(_ markers: [Path: Marker] = [:]) { self.markers = markers }
+}

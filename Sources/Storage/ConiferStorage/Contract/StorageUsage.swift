@@ -1,0 +1,64 @@
+/// What a store's records take, counted in each commit and known without a scan.
+///
+/// Bytes are those of stored keys and values, after compression, with the space byte.
+public struct StorageUsage: Hashable, Sendable {
+  /// Cached tree data: runs, deltas, large leaves.
+  public var cache = 0
+  /// Writes in the outbound queue with their path index and finished records.
+  public var queue = 0
+  /// Tracked queries and their keys.
+  public var trackedQueries = 0
+  /// Pin records.
+  public var pins = 0
+  /// Indexes over cached data.
+  public var indexes = 0
+  /// Everything else: trees' names, metadata, damaged records set aside.
+  public var other = 0
+  /// Cached leaves and priorities of interior nodes.
+  public var leaves = 0
+  /// Bytes of cached tree data before compression.
+  public var rawCache = 0
+
+  /// A usage of nothing.
+  public init() {}
+
+  /// All bytes together.
+  public var total: Int { cache + queue + trackedQueries + pins + indexes + other }
+}
+
+/// Something that a store could not read and dropped or set aside instead of losing it silently.
+public struct Incident: Hashable, Sendable, CustomStringConvertible {
+  /// What was done about the damage.
+  public enum Kind: String, Sendable {
+    /// A damaged range of the cache was dropped; the queries over it are incomplete now.
+    case cacheRangeDropped
+    /// A damaged range of an authority's data was set aside with its bytes; reading it fails.
+    case rangeSetAside
+    /// A damaged queued write was set aside with its bytes.
+    case writeSetAside
+    /// Another damaged record was set aside with its bytes.
+    case recordSetAside
+  }
+
+  /// What was done.
+  public let kind: Kind
+  /// The tree that it belongs to.
+  public let tree: TreeID
+  /// Where it was, in words.
+  public let place: String
+  /// The bytes that were found there, if they were kept.
+  public let bytes: [UInt8]
+
+  /// Something that a store could not read.
+  public init(kind: Kind, tree: TreeID, place: String, bytes: [UInt8]) {
+    self.kind = kind
+    self.tree = tree
+    self.place = place
+    self.bytes = bytes
+  }
+
+  /// What was done and where, in one line.
+  public var description: String {
+    "\(kind.rawValue) in tree \(tree.rawValue) at \(place), \(bytes.count) bytes kept"
+  }
+}

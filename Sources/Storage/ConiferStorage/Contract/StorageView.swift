@@ -1,0 +1,100 @@
+public import ConiferKeyValue
+public import ConiferTree
+
+/// One moment of a store, readable for the length of a closure.
+///
+/// Every read of one view sees the same commit. Reads write nothing.
+/// Each throws `io`, `closed`, `damaged` (an authority's data, or damage that could not be set
+/// aside) and `invalid` (an unknown tree).
+public protocol StorageView: AnyObject {
+  /// The trees of the store, oldest first.
+  func trees() throws(StoreError) -> [TreeInfo]
+
+  /// The cached node at a path, or the slice of it that was asked for; empty when there is none.
+  func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node
+  /// The keys of a node's children after a key, at most `limit` of them, without their subtrees.
+  func childKeys(_ tree: TreeID, _ path: Path, after: Key?, limit: Int) throws(StoreError) -> [Key]
+
+  /// A tracked query by what it is known by.
+  func trackedQuery(_ tree: TreeID, _ path: Path, _ parameters: String) throws(StoreError)
+    -> StoredQuery?
+  /// A tracked query by its number.
+  func trackedQuery(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> TrackedQuery?
+  /// The tracked queries at exactly a path.
+  func trackedQueries(_ tree: TreeID, at path: Path) throws(StoreError) -> [StoredQuery]
+  /// The tracked queries at the children of a path and deeper.
+  func trackedQueries(_ tree: TreeID, below path: Path) throws(StoreError) -> [StoredQuery]
+  /// A window of a tree's tracked queries, by number.
+  func trackedQueries(_ tree: TreeID, after: QueryID?, limit: Int) throws(StoreError)
+    -> [StoredQuery]
+  /// The keys that a filtered query holds, in the tree's key order.
+  func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key]
+
+  /// The pins of a tree, in path order.
+  func pins(_ tree: TreeID) throws(StoreError) -> [Pin]
+
+  /// The lanes of a tree that hold or held writes.
+  func lanes(_ tree: TreeID) throws(StoreError) -> [Lane]
+  /// What a lane holds, without reading it.
+  func totals(_ lane: Lane) throws(StoreError) -> QueueTotals
+  /// One write of a lane that is not finished.
+  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite?
+  /// A window of the writes that wait for an answer, by number.
+  func writes(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite]
+  /// A window of the rejected writes, by number.
+  func rejectedWrites(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError)
+    -> [QueuedWrite]
+  /// The numbers of the waiting writes that change something at, above or below a path.
+  func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID]
+  /// How a remembered write ended, or nil.
+  func finishedWrite(_ lane: Lane, _ id: WriteID) throws(StoreError) -> FinishedWrite?
+
+  /// The bytes stored under a name in a tree.
+  func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]?
+  /// What the records of one tree take, or of the whole store.
+  func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage
+  /// What was damaged and dropped or set aside since the store was made, oldest first.
+  func incidents() throws(StoreError) -> [Incident]
+}
+
+extension StorageView {
+  /// The cached node at a path.
+  public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
+    try node(tree, path, .all)
+  }
+
+  /// Whether all that a query needs is cached: it is complete itself, or the default query at its
+  /// path or above is.
+  ///
+  /// - Throws: as the view's reads.
+  public func isComplete(
+    _ tree: TreeID, _ path: Path, _ parameters: String = TrackedQuery.defaultParameters
+  ) throws(StoreError) -> Bool {
+    if let own = try trackedQuery(tree, path, parameters), own.query.isComplete { return true }
+    var place: Path? = path
+    while let here = place {
+      let above = try trackedQuery(tree, here, TrackedQuery.defaultParameters)
+      if let above, above.query.isComplete { return true }
+      place = here.parent
+    }
+    return false
+  }
+
+  /// The children of a path whose whole subtree is known: those that a filtered query there holds,
+  /// and those with a complete default query of their own.
+  ///
+  /// - Throws: as the view's reads.
+  public func knownCompleteChildren(_ tree: TreeID, _ path: Path) throws(StoreError) -> Set<Key> {
+    var known: Set<Key> = []
+    for stored in try trackedQueries(tree, at: path) where !stored.query.isDefault {
+      known.formUnion(try trackedKeys(tree, stored.id))
+    }
+    for stored in try trackedQueries(tree, below: path)
+    where stored.query.isDefault && stored.query.isComplete {
+      if stored.query.path.count == path.count + 1, let key = stored.query.path.last {
+        known.insert(key)
+      }
+    }
+    return known
+  }
+}

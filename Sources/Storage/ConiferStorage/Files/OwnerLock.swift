@@ -1,0 +1,125 @@
+public import ConiferKeyValue
+internal import Synchronization
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+#if !canImport(Darwin)
+  /// `F_OFD_SETLK` of Linux, which the C library shows under feature macros only.
+  private let setOpenFileLock: Int32 = 37
+#endif
+
+/// The lock that makes one opener the only owner of a store, held in a small file beside its data.
+///
+/// The kernel drops it when the owner dies, however that happens, so a file that a killed process
+/// left behind blocks nobody. The file's text only names the owner, for the message to the second
+/// opener; it is never removed, since removing a lock file lets two owners in. The lock belongs to
+/// the open file, not to the process (an open file description lock on Linux, `flock` on Apple
+/// systems): a second opener in the same process is refused too.
+public final class OwnerLock: Sendable {
+  /// The lock file's path.
+  public let path: String
+  private let descriptor: Mutex<Int32>
+
+  /// Takes the lock, making the file when it is missing.
+  ///
+  /// - Parameter path: of the lock file; its directory must exist.
+  /// - Throws: `busy` with the owner's name, `denied`, `full`, `io`.
+  public init(path: String) throws(StoreError) {
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw Platform.error(errno, "open the lock file", path) }
+    let number = Self.lock(file)
+    guard number == 0 else {
+      defer { Platform.close(file) }
+      guard number == EWOULDBLOCK || number == EAGAIN || number == EACCES else {
+        throw Platform.error(number, "lock", path)
+      }
+      throw Self.busy(path, Platform.read(file, at: 0, limit: 512) ?? [])
+    }
+    if let error = Self.sign(file, path) {
+      Platform.close(file)
+      throw error
+    }
+    self.path = path
+    self.descriptor = Mutex(file)
+  }
+
+  deinit { release() }
+
+  /// Lets go of the lock and empties the file; a second call does nothing.
+  public func release() {
+    let file = descriptor.withLock { held in
+      let file = held
+      held = -1
+      return file
+    }
+    guard file >= 0 else { return }
+    // Still ours here, so this cannot wipe the next owner's name. If it fails, the name is stale,
+    // which costs nothing: only the kernel's lock counts.
+    _ = ftruncate(file, 0)
+    Platform.close(file)
+  }
+
+  /// Whether the lock is still held by this object.
+  public var isHeld: Bool { descriptor.withLock { $0 >= 0 } }
+
+  /// Tries to lock; zero or an `errno`.
+  private static func lock(_ file: Int32) -> Int32 {
+    while true {
+      #if canImport(Darwin)
+        let result = flock(file, LOCK_EX | LOCK_NB)
+      #else
+        var whole = flock()
+        whole.l_type = Int16(F_WRLCK)
+        whole.l_whence = Int16(SEEK_SET)
+        let result = fcntl(file, setOpenFileLock, &whole)
+      #endif
+      if result != -1 { return 0 }
+      if errno != EINTR { return errno }
+    }
+  }
+
+  /// Writes who owns the store into the locked file.
+  private static func sign(_ file: Int32, _ path: String) -> StoreError? {
+    let pid = getpid()
+    let text = Bytes("pid \(pid)\nstart \(Platform.processStart(pid))\n".utf8)
+    guard ftruncate(file, 0) == 0 else { return Platform.error(errno, "write the lock file", path) }
+    let written = pwrite(file, text, text.count, 0)
+    // A full disk must not keep a store from being read and drained: the name is only a courtesy.
+    if written < 0, errno != ENOSPC, errno != EDQUOT {
+      return Platform.error(errno, "write the lock file", path)
+    }
+    return nil
+  }
+
+  /// The refusal, naming the owner as far as the file and the system tell.
+  private static func busy(_ path: String, _ text: Bytes) -> StoreError {
+    var pid: Int32?
+    var start = Substring()
+    for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
+      if line.hasPrefix("pid ") { pid = Int32(line.dropFirst(4)) }
+      if line.hasPrefix("start ") { start = line.dropFirst(6) }
+    }
+    let remedy = "One process at a time may open a store: close it there, or use another path."
+    guard let pid else {
+      return StoreError(.busy, "Another opener owns the store (lock file \(path)). \(remedy)")
+    }
+    if pid == getpid() {
+      return StoreError(
+        .busy,
+        "This process (pid \(pid)) has the store open already (lock file \(path)). "
+          + "Share the open store, or close it first.")
+    }
+    var owner = "Process \(pid)"
+    // Only named when it is still the process that wrote the file, not one with a recycled number.
+    if Platform.processStart(pid) == start, let command = Platform.command(pid) {
+      owner += " (\(command))"
+    }
+    return StoreError(.busy, "\(owner) owns the store (lock file \(path)). \(remedy)")
+  }
+}

@@ -1,0 +1,117 @@
+package import ConiferKeyValue
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// An ordered map from byte strings, compared as unsigned bytes, to values.
+///
+/// Two levels: a directory of chunks of at most 256 sorted entries, each copied on write. So a copy
+/// of the map costs nothing, and the first change after a copy copies the directory and one chunk.
+/// Keys that arrive in ascending order are appended and fill their chunks.
+package struct SortedBytes<Value> {
+  /// A key with its value.
+  package struct Entry {
+    /// The key.
+    package let key: Bytes
+    /// The value.
+    package var value: Value
+  }
+
+  /// A place in the map; any change of the map makes it void.
+  package struct Position: Equatable, Sendable {
+    let chunk: Int
+    let index: Int
+  }
+
+  static var chunkLimit: Int { 256 }
+
+  /// Never holds an empty chunk.
+  var chunks: [[Entry]] = []
+  /// How many entries there are.
+  package internal(set) var count = 0
+
+  /// An empty map.
+  package init() {}
+
+  /// Whether there are no entries.
+  package var isEmpty: Bool { count == 0 }
+
+  /// The value of a key; setting nil removes the key.
+  package subscript(key: Bytes) -> Value? {
+    get {
+      let place = lowerBound(key)
+      guard place.found else { return nil }
+      return chunks[place.chunk][place.index].value
+    }
+    set {
+      if let newValue { set(key, newValue) } else { remove(key) }
+    }
+  }
+
+  /// Calls a closure with every key and value, ascending.
+  package func forEach<E: Error>(_ body: (Bytes, Value) throws(E) -> Void) throws(E) {
+    for chunk in chunks {
+      for entry in chunk { try body(entry.key, entry.value) }
+    }
+  }
+}
+
+extension SortedBytes: Sendable where Value: Sendable {}
+extension SortedBytes.Entry: Sendable where Value: Sendable {}
+
+extension SortedBytes {
+  /// Where a key is or would be inserted; `chunk` is in range unless the map is empty.
+  struct Place {
+    var chunk: Int
+    var index: Int
+    var found: Bool
+  }
+
+  /// The place of the first entry at or after a key, inside the last chunk that begins at or before
+  /// the key; `index` is that chunk's count when the entry is the next chunk's first.
+  func lowerBound(_ key: Bytes) -> Place {
+    guard let last = chunks.last?.last else { return Place(chunk: 0, index: 0, found: false) }
+    if compareBytes(last.key, key) < 0 {
+      let chunk = chunks.count - 1
+      return Place(chunk: chunk, index: chunks[chunk].count, found: false)
+    }
+    // The last chunk whose first key is at or before the key.
+    var low = 0
+    var high = chunks.count
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if compareBytes(chunks[middle][0].key, key) <= 0 { low = middle } else { high = middle }
+    }
+    let chunk = low
+    low = 0
+    high = chunks[chunk].count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = compareBytes(chunks[chunk][middle].key, key)
+      if order == 0 { return Place(chunk: chunk, index: middle, found: true) }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return Place(chunk: chunk, index: low, found: false)
+  }
+}
+
+/// Orders byte strings as unsigned bytes: negative, zero or positive.
+@inline(__always)
+func compareBytes(_ a: Bytes, _ b: Bytes) -> Int {
+  let shared = min(a.count, b.count)
+  if shared > 0 {
+    let order = a.withUnsafeBytes { left in
+      b.withUnsafeBytes { right -> Int32 in
+        guard let l = left.baseAddress, let r = right.baseAddress else { return 0 }
+        return memcmp(l, r, shared)
+      }
+    }
+    if order != 0 { return Int(order) }
+  }
+  return a.count - b.count
+}

@@ -1,0 +1,92 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Applies the edits of one commit to a commit in the making.
+struct CommitApplier {
+  let tx: Transaction
+  let codec: Codec
+  let longestKey: Int
+  var shape: RunShape
+  private var editors: [TreeID: RunEditor] = [:]
+  private var infos: [TreeID: TreeInfo] = [:]
+  private(set) var writes: [WriteID] = []
+  private(set) var queries: [QueryID] = []
+
+  init(_ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape) {
+    self.tx = tx
+    self.codec = codec
+    self.longestKey = longestKey
+    self.shape = shape
+  }
+
+  mutating func apply(_ edits: [StorageEdit]) throws(StoreError) {
+    for edit in edits { try apply(edit) }
+    for editor in editors.values.sorted(by: { $0.tree < $1.tree }) {
+      try editor.flush()
+      shape = editor.shape
+    }
+  }
+
+  private mutating func apply(_ edit: StorageEdit) throws(StoreError) {
+    switch edit {
+    case .overwrite(let tree, let path, let node):
+      try editor(tree).overwrite(path, node)
+    case .merge(let tree, let path, let changes):
+      let editor = try editor(tree)
+      for change in changes { try editor.overwrite(path.appending(change.path), change.node) }
+    case .prune(let tree, let forest):
+      let editor = try editor(tree)
+      try editor.prune(forest, pinned: try Pins.all(tx, tree).map(\.path))
+    case .saveQuery(let query):
+      queries.append(try QueryEditor(tx, try info(query.tree)).save(query))
+    case .removeQuery(let tree, let id):
+      try QueryEditor(tx, try info(tree)).remove(id)
+    case .setTrackedKeys(let tree, let id, let keys):
+      try QueryEditor(tx, try info(tree)).setKeys(id, keys)
+    case .updateTrackedKeys(let tree, let id, let added, let removed):
+      try QueryEditor(tx, try info(tree)).updateKeys(id, added: added, removed: removed)
+    case .pin(let pin):
+      try Pins.pin(tx, pin, try info(pin.tree).order)
+    case .unpin(let pin):
+      try Pins.unpin(tx, pin, try info(pin.tree).order)
+    case .enqueue(let lane, let content):
+      writes.append(try queue(lane).enqueue(content))
+    case .restore(let lane, let write):
+      try queue(lane).restore(write)
+    case .replace(let lane, let id, let content):
+      try queue(lane).replace(id, content)
+    case .setState(let lane, let id, let state):
+      try queue(lane).setState(id, state)
+    case .finish(let lane, let id, let outcome):
+      try queue(lane).finish(id, outcome)
+    case .purge(let lane):
+      try queue(lane).purge()
+    case .setMetadata(let tree, let name, let bytes):
+      _ = try info(tree)
+      try Metadata.write(tx, tree, name, bytes)
+    case .wipe(let tree):
+      try Trees.wipe(tx, tree)
+      editors[tree] = nil
+      infos[tree] = nil
+    }
+  }
+
+  private mutating func info(_ tree: TreeID) throws(StoreError) -> TreeInfo {
+    if let info = infos[tree] { return info }
+    let info = try Trees.known(tx, tree)
+    infos[tree] = info
+    return info
+  }
+
+  private mutating func editor(_ tree: TreeID) throws(StoreError) -> TreeEditor {
+    let info = try info(tree)
+    if let runs = editors[tree] { return TreeEditor(runs: runs, order: info.order) }
+    let runs = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
+    editors[tree] = runs
+    return TreeEditor(runs: runs, order: info.order)
+  }
+
+  private mutating func queue(_ lane: Lane) throws(StoreError) -> QueueEditor {
+    try QueueEditor(tx, lane, try info(lane.tree).order, codec)
+  }
+}

@@ -1,0 +1,57 @@
+import ConiferKeyValue
+
+/// A pass over all runs that folds deltas and joins small neighbours, a few runs at a time.
+struct Housekeeping {
+  /// How many runs one step looks at, so that it holds commits for milliseconds.
+  private static let stride = 32
+
+  /// The run that the next step begins behind; empty at the start of a pass.
+  private var position = Bytes()
+
+  /// Does a step in a commit of its own.
+  ///
+  /// - Returns: where the next step begins, and whether the pass is complete.
+  func step(
+    _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape
+  ) throws(StoreError) -> (Housekeeping, isDone: Bool) {
+    var next = self
+    let start = position
+    // Keys first: the runs change while they are looked at.
+    var keys: [Bytes] = []
+    try tx.walk(Spaces.runs, .atOrAfter(start)) { key, _ in
+      let key = Bytes(key)
+      if key != start || start.isEmpty { keys.append(key) }
+      return keys.count < Self.stride ? .next : .stop
+    }
+    guard let last = keys.last else { return (Housekeeping(), true) }
+    next.position = last
+    var index = 0
+    while index < keys.count {
+      let tree = StoreKey.tree(keys[index])
+      var end = index
+      while end < keys.count, StoreKey.tree(keys[end]) == tree { end += 1 }
+      let editor = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
+      try tidy(keys[index..<end], editor)
+      try editor.flush()
+      index = end
+    }
+    return (next, keys.count < Self.stride)
+  }
+
+  private func tidy(_ keys: ArraySlice<Bytes>, _ editor: RunEditor) throws(StoreError) {
+    var previous: (key: Bytes, raw: Int)?
+    for key in keys {
+      guard let value = try editor.tx.value(Spaces.runs, key) else { continue }
+      let head = try RunHead(storeKey: key, value: value)
+      let prefix = DeltaRecord.prefix(editor.tree, head.number)
+      let hasDeltas = try !editor.tx.keys(Spaces.deltas, prefix: prefix, limit: 1).isEmpty
+      if hasDeltas { try editor.fold(key) }
+      if let small = previous, small.raw + head.rawCount < editor.shape.rawTarget * 3 / 4 {
+        try editor.join(key, into: small.key)
+        previous = (small.key, small.raw + head.rawCount)
+      } else {
+        previous = (key, head.rawCount)
+      }
+    }
+  }
+}

@@ -1,0 +1,194 @@
+public import ConiferKeyValue
+
+/// A backend on any ordered store: trees in compressed runs, tracked queries, pins and an outbound
+/// queue, changed together in one batch.
+///
+/// A backend author brings an ``OrderedStore`` and gets all of ``StorageBackend`` from here.
+public final class PackedBackend<Store: OrderedStore>: StorageBackend {
+  /// The facts about this backend.
+  public let traits: BackendTraits
+  /// The store under the backend; closing or changing it behind the backend's back breaks both.
+  public let store: Store
+  private let engine: PackedEngine
+  private let thread: StoreThread<PackedEngine.Work>
+
+  /// A backend on an open store, which it owns from now on.
+  ///
+  /// - Parameters:
+  ///   - store: an open store whose keys may be at least 510 bytes long.
+  ///   - name: the backend's name, as in URLs.
+  ///   - options: a durability above the store's strongest is taken for that.
+  /// - Throws: `newerFormat`, `foreign`, `damaged`, `io`, `unsupported` (keys too short).
+  public init(_ store: Store, name: String, options: StorageOptions) throws(StoreError) {
+    guard store.traits.longestKey >= 510 else {
+      throw StoreError(
+        .unsupported,
+        "Keys of \(store.traits.longestKey) bytes are too short: a packed backend needs 510.")
+    }
+    self.store = store
+    let engine = PackedEngine(store, options.compression)
+    self.engine = engine
+    self.traits = BackendTraits(
+      name: name, store: store.traits, role: options.role, compression: options.compression,
+      durability: min(options.durability, store.traits.strongest), budget: options.budget,
+      format: Int(Trees.format))
+    if try !Self.isKnown(store) {
+      try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+    }
+    self.thread = try StoreThread { works in engine.drain(works) }
+  }
+
+  deinit { thread.end() }
+
+  private static func isKnown(_ store: Store) throws(StoreError) -> Bool {
+    let view = try store.view()
+    defer { view.close() }
+    return try Trees.check(view)
+  }
+
+  // MARK: Commits
+
+  /// The tree with a name; made if there is none.
+  ///
+  /// - Throws: as the contract says.
+  public func tree(named name: String, order: KeyOrder) async throws(StoreError) -> TreeID {
+    let durability = traits.durability
+    return try await run { (engine) throws(StoreError) in
+      try engine.tree(name, order, durability)
+    }
+  }
+
+  /// Applies edits whole or not at all.
+  ///
+  /// - Throws: as the contract says.
+  public func commit(
+    _ edits: [StorageEdit], _ durability: Durability
+  ) async throws(StoreError) -> CommitReceipt {
+    let result = await withCheckedContinuation { continuation in
+      submit(
+        .commit(
+          PackedEngine.Pending(edits: edits, durability: durability) {
+            continuation.resume(returning: $0)
+          }))
+    }
+    return try result.get()
+  }
+
+  /// Queues work; a commit or task that comes after `close` is answered with `closed`.
+  private func submit(_ work: PackedEngine.Work) {
+    guard !thread.submit(work) else { return }
+    switch work {
+    case .commit(let pending): pending.reply(.failure(Self.closed))
+    // The store is closed by now, and says so itself.
+    case .task(let task): task(engine)
+    }
+  }
+
+  private static var closed: StoreError {
+    StoreError(.closed, "The store was closed: open it again.")
+  }
+
+  /// Runs something on the store's thread.
+  private func run<R: Sendable>(
+    _ body: @escaping @Sendable (PackedEngine) throws(StoreError) -> R
+  ) async throws(StoreError) -> R {
+    let result: Result<R, StoreError> = await withCheckedContinuation { continuation in
+      submit(
+        .task { engine in
+          do throws(StoreError) {
+            continuation.resume(returning: .success(try body(engine)))
+          } catch {
+            continuation.resume(returning: .failure(error))
+          }
+        })
+    }
+    return try result.get()
+  }
+
+  /// Makes every commit up to this one survive power loss.
+  ///
+  /// - Throws: as the contract says.
+  public func harden(_ upTo: CommitID) async throws(StoreError) {
+    try await run { (engine) throws(StoreError) in try engine.harden(upTo) }
+  }
+
+  // MARK: Reads
+
+  /// Reads one moment.
+  ///
+  /// When a damaged record of a cache is met, it is set aside and the closure is called again.
+  ///
+  /// - Throws: what the closure throws, and as the contract says.
+  public func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
+    var places: Set<StoreError.Place> = []
+    while true {
+      let view = try store.view()
+      defer { view.close() }
+      do throws(StoreError) {
+        return try body(
+          PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
+      } catch {
+        guard error.code == .damaged, let place = error.place, mayRepair(place),
+          places.insert(place).inserted
+        else { throw error }
+        view.close()
+        try repair(place)
+      }
+    }
+  }
+
+  private func mayRepair(_ place: StoreError.Place) -> Bool {
+    traits.role == .cache
+      || ![Spaces.runs.id, Spaces.deltas.id, Spaces.parts.id].contains(place.space)
+  }
+
+  private func repair(_ place: StoreError.Place) throws(StoreError) {
+    let answer = Answer<Result<Void, StoreError>>()
+    submit(
+      .task { engine in
+        do throws(StoreError) {
+          try engine.repair(place)
+          answer.give(.success(()))
+        } catch {
+          answer.give(.failure(error))
+        }
+      })
+    try answer.wait().get()
+  }
+
+  /// What the files take.
+  ///
+  /// - Throws: as the contract says.
+  public func size() throws(StoreError) -> StoreSize { try store.size() }
+
+  // MARK: Life
+
+  /// Folds deltas, joins small runs, and lets the store give space back.
+  ///
+  /// - Throws: as the contract says.
+  public func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
+    try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
+  }
+
+  /// Lets go of every file lock until `resume()`.
+  ///
+  /// - Throws: as the contract says.
+  public func suspend() async throws(StoreError) {
+    try await run { (engine) throws(StoreError) in try engine.store.suspend() }
+  }
+
+  /// Takes the locks again.
+  ///
+  /// - Throws: as the contract says.
+  public func resume() async throws(StoreError) {
+    try await run { (engine) throws(StoreError) in try engine.store.resume() }
+  }
+
+  /// Makes all commits durable and closes.
+  ///
+  /// - Throws: as the contract says.
+  public func close() async throws(StoreError) {
+    defer { thread.end() }
+    try await run { (engine) throws(StoreError) in try engine.store.close() }
+  }
+}

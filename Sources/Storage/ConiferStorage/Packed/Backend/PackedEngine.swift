@@ -1,0 +1,177 @@
+import ConiferKeyValue
+
+/// What runs on the store's thread: groups of commits, housekeeping, repair.
+final class PackedEngine: @unchecked Sendable {
+  // Unchecked: all but the constants is touched on the store's thread alone.
+
+  /// A commit that waits for its turn.
+  struct Pending: Sendable {
+    let edits: [StorageEdit]
+    let durability: Durability
+    let reply: @Sendable (Result<CommitReceipt, StoreError>) -> Void
+  }
+
+  /// Work for the store's thread.
+  enum Work: Sendable {
+    case commit(Pending)
+    case task(@Sendable (PackedEngine) -> Void)
+  }
+
+  let store: any OrderedStore
+  let codec: Codec
+  let longestKey: Int
+  private var shape: RunShape
+  private var lastCommit = CommitID(rawValue: 0)
+  /// The least durable commit that nothing stronger has covered yet.
+  private var weakest = Durability.power
+  private var housekeeping = Housekeeping()
+
+  init(_ store: any OrderedStore, _ compression: Compression) {
+    self.store = store
+    self.codec = Codec(compression)
+    self.longestKey = store.traits.longestKey
+    self.shape = RunShape(store.traits, compression)
+  }
+
+  /// Does queued work in order; neighbouring commits share one flush.
+  func drain(_ works: [Work]) {
+    var group: [Pending] = []
+    for work in works {
+      switch work {
+      case .commit(let pending): group.append(pending)
+      case .task(let task):
+        commit(&group)
+        task(self)
+      }
+    }
+    commit(&group)
+  }
+
+  // MARK: Commits
+
+  private func commit(_ group: inout [Pending]) {
+    guard !group.isEmpty else { return }
+    defer { group = [] }
+    var results: [Result<CommitReceipt, StoreError>] = []
+    do throws(StoreError) {
+      results = try retryingAfterRepair { () throws(StoreError) in try attempt(group) }
+    } catch {
+      results = group.map { _ in .failure(error) }
+    }
+    for (pending, result) in zip(group, results) { pending.reply(result) }
+  }
+
+  /// Tries something again each time a damaged record was set aside.
+  private func retryingAfterRepair<R>(
+    _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    var places: Set<StoreError.Place> = []
+    while true {
+      do throws(StoreError) {
+        return try body()
+      } catch {
+        guard error.code == .damaged, let place = error.place, places.insert(place).inserted else {
+          throw error
+        }
+        try repair(place)
+      }
+    }
+  }
+
+  /// Applies a group of commits in one batch; one that fails leaves the others alone.
+  private func attempt(
+    _ group: [Pending]
+  ) throws(StoreError) -> [Result<CommitReceipt, StoreError>] {
+    let tx = Transaction(try store.view())
+    defer { tx.close() }
+    var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
+    var durability = Durability.relaxed
+    for pending in group {
+      let saved = tx.state
+      do throws(StoreError) {
+        guard pending.durability <= store.traits.strongest else {
+          throw StoreError(
+            .unsupported,
+            "This store goes no further than \(store.traits.strongest): commit at that, or choose "
+              + "another backend.")
+        }
+        var applier = CommitApplier(tx, codec: codec, longestKey: longestKey, shape: shape)
+        try applier.apply(pending.edits)
+        shape = applier.shape
+        durability = max(durability, pending.durability)
+        outcomes.append(.success((applier.writes, applier.queries)))
+      } catch {
+        if error.code == .damaged, error.place != nil { throw error }
+        tx.state = saved
+        outcomes.append(.failure(error))
+      }
+    }
+    let commit = try finish(tx, durability)
+    return outcomes.map { outcome in
+      outcome.map { CommitReceipt(commit: commit, writes: $0.writes, queries: $0.queries) }
+    }
+  }
+
+  /// Applies a commit in the making; one that changes nothing writes nothing.
+  private func finish(_ tx: Transaction, _ durability: Durability) throws(StoreError) -> CommitID {
+    guard tx.state.isChanged else {
+      tx.close()
+      if durability > weakest { try harden(lastCommit) }
+      return lastCommit
+    }
+    try tx.writeUsage()
+    let batch = tx.batch()
+    tx.close()
+    lastCommit = try store.apply(batch, durability)
+    weakest = durability == .power ? .power : min(weakest, durability)
+    return lastCommit
+  }
+
+  /// Runs a change of its own, outside of the contract's edits.
+  func change<R>(
+    _ durability: Durability, _ body: (Transaction) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    let tx = Transaction(try store.view())
+    defer { tx.close() }
+    let result = try body(tx)
+    _ = try finish(tx, min(durability, store.traits.strongest))
+    return result
+  }
+
+  func harden(_ upTo: CommitID) throws(StoreError) {
+    try store.harden(upTo)
+    if upTo >= lastCommit { weakest = .power }
+  }
+
+  /// The tree with a name, made if there is none.
+  func tree(_ name: String, _ order: KeyOrder, _ durability: Durability) throws(StoreError)
+    -> TreeID
+  {
+    try change(durability) { (tx) throws(StoreError) in try Trees.make(tx, name, order) }
+  }
+
+  // MARK: Housekeeping and repair
+
+  func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+    let end = ContinuousClock.now + slice
+    while ContinuousClock.now < end {
+      let isDone = try retryingAfterRepair { () throws(StoreError) in
+        let pass = housekeeping
+        return try change(.process) { (tx) throws(StoreError) -> Bool in
+          let (next, isDone) = try pass.step(
+            tx, codec: codec, longestKey: longestKey, shape: shape)
+          housekeeping = next
+          return isDone
+        }
+      }
+      if isDone { return try store.tidy(max(.milliseconds(1), end - ContinuousClock.now)) }
+    }
+    return true
+  }
+
+  func repair(_ place: StoreError.Place) throws(StoreError) {
+    try change(.power) { (tx) throws(StoreError) in
+      try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).setAside(place)
+    }
+  }
+}

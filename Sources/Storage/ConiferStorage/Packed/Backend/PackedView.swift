@@ -1,0 +1,138 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// The contract's view over a frozen view of an ordered store.
+final class PackedView: StorageView {
+  private let view: any OrderedView
+  private let codec: Codec
+  private let longestKey: Int
+
+  init(_ view: any OrderedView, codec: Codec, longestKey: Int) {
+    self.view = view
+    self.codec = codec
+    self.longestKey = longestKey
+  }
+
+  func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(view) }
+
+  private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {
+    let info = try Trees.known(view, tree)
+    let runs = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+    return TreeReader(runs: runs, order: info.order)
+  }
+
+  func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
+    try reader(tree).node(path, slice)
+  }
+
+  func childKeys(
+    _ tree: TreeID, _ path: Path, after: Key?, limit: Int
+  ) throws(StoreError) -> [Key] {
+    try reader(tree).childKeys(path, after: after, limit: limit)
+  }
+
+  private func queries(_ tree: TreeID) throws(StoreError) -> Queries {
+    Queries(view: view, tree: tree, order: try Trees.known(view, tree).order)
+  }
+
+  func trackedQuery(
+    _ tree: TreeID, _ path: Path, _ parameters: String
+  ) throws(StoreError) -> StoredQuery? {
+    try queries(tree).find(path, parameters)
+  }
+
+  func trackedQuery(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> TrackedQuery? {
+    try queries(tree).query(id)
+  }
+
+  func trackedQueries(_ tree: TreeID, at path: Path) throws(StoreError) -> [StoredQuery] {
+    try queries(tree).at(path)
+  }
+
+  func trackedQueries(_ tree: TreeID, below path: Path) throws(StoreError) -> [StoredQuery] {
+    try queries(tree).below(path)
+  }
+
+  func trackedQueries(
+    _ tree: TreeID, after: QueryID?, limit: Int
+  ) throws(StoreError) -> [StoredQuery] {
+    try queries(tree).window(after: after, limit: limit)
+  }
+
+  func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
+    try queries(tree).keys(id)
+  }
+
+  func pins(_ tree: TreeID) throws(StoreError) -> [Pin] {
+    _ = try Trees.known(view, tree)
+    return try Pins.all(view, tree)
+  }
+
+  private func queue(_ lane: Lane) throws(StoreError) -> QueueReader {
+    try QueueReader(view, lane, try Trees.known(view, lane.tree).order, codec)
+  }
+
+  func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] {
+    _ = try Trees.known(view, tree)
+    return try QueueReader.lanes(view, tree)
+  }
+
+  func totals(_ lane: Lane) throws(StoreError) -> QueueTotals {
+    try queue(lane).publicTotals()
+  }
+
+  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
+    try queue(lane).find(id)?.write
+  }
+
+  func writes(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite] {
+    try queue(lane).window(.waiting, after: after, limit: limit)
+  }
+
+  func rejectedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [QueuedWrite] {
+    try queue(lane).window(.rejected, after: after, limit: limit)
+  }
+
+  func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID] {
+    try queue(lane).touching(path)
+  }
+
+  func finishedWrite(_ lane: Lane, _ id: WriteID) throws(StoreError) -> FinishedWrite? {
+    try queue(lane).finished(id)
+  }
+
+  func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
+    _ = try Trees.known(view, tree)
+    return try Metadata.read(view, tree, name)
+  }
+
+  func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage {
+    if let tree {
+      _ = try Trees.known(view, tree)
+      return try UsageRow.read(view, tree).usage
+    }
+    var sum = StorageUsage()
+    for key in try view.keys(Spaces.usage, prefix: []) {
+      sum.add(try UsageRow.read(view, StoreKey.tree(key)).usage)
+    }
+    return sum
+  }
+
+  func incidents() throws(StoreError) -> [Incident] { try Incidents.all(view) }
+}
+
+extension StorageUsage {
+  /// Adds the usage of another tree.
+  mutating func add(_ other: StorageUsage) {
+    cache += other.cache
+    queue += other.queue
+    trackedQueries += other.trackedQueries
+    pins += other.pins
+    indexes += other.indexes
+    self.other += other.other
+    leaves += other.leaves
+    rawCache += other.rawCache
+  }
+}

@@ -1,0 +1,265 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Sets damaged records aside, so that all others can be used; runs in a commit of its own.
+struct Repair {
+  let tx: Transaction
+  let codec: Codec
+  let longestKey: Int
+  let shape: RunShape
+
+  init(_ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape) {
+    self.tx = tx
+    self.codec = codec
+    self.longestKey = longestKey
+    self.shape = shape
+  }
+
+  /// Sets a record aside and mends what refers to it.
+  ///
+  /// - Throws: `damaged` when the record is one that the store cannot do without.
+  func setAside(_ place: StoreError.Place) throws(StoreError) {
+    guard let space = Spaces.all.first(where: { $0.id == place.space }), place.key.count >= 4,
+      space != Spaces.system
+    else { throw Damage.error(Space(id: place.space, shape: .rows), place.key) }
+    let tree = StoreKey.tree(place.key)
+    if space == Spaces.usage { return try recount(tree) }
+    let info = try Trees.known(tx, tree)
+    switch space {
+    case Spaces.runs: try dropRun(place.key, info)
+    case Spaces.deltas: try dropDelta(place.key, info)
+    case Spaces.parts: try dropLargeLeaf(place.key, info)
+    case Spaces.queue: try setWriteAside(place.key, info)
+    case Spaces.queries: try dropQuery(place.key, info)
+    case Spaces.queryIndex: try rebuildQueryIndex(info)
+    case Spaces.queryKeys: try dropTrackedKey(place.key, info)
+    default: try keep(space, place.key, .recordSetAside)
+    }
+    try recount(tree)
+  }
+
+  /// Moves a record's bytes to the reports and removes it.
+  private func keep(
+    _ space: Space, _ key: Bytes, _ kind: Incident.Kind, _ words: String? = nil
+  ) throws(StoreError) {
+    let bytes = try tx.value(space, key) ?? []
+    let kept = kind == .cacheRangeDropped ? Bytes(bytes.prefix(Incidents.keptOfCache)) : bytes
+    let place = words ?? "space \(space.id), key \(Damage.hex(key))"
+    try Incidents.add(
+      tx, Incident(kind: kind, tree: StoreKey.tree(key), place: place, bytes: kept))
+    try tx.delete(space, key)
+  }
+
+  // MARK: Cache
+
+  private func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) {
+    // A cut key does not tell where its run begins; its whole beginning is taken.
+    let low = Bytes(storeKey.dropFirst(4))
+    let next = try tx.first(Spaces.runs, atOrAfter: storeKey + [0])
+    let high =
+      if let next, StoreKey.tree(next.key) == info.id { Bytes(next.key.dropFirst(4)) } else {
+        [PathKey.endMark] as Bytes
+      }
+    try keep(Spaces.runs, storeKey, .cacheRangeDropped, words(low, info.order))
+    try dropOrphans(info.id)
+    try markIncomplete(low, high, info)
+  }
+
+  private func dropDelta(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    let number = IndexKey.number(Bytes(key.prefix(12)))
+    try keep(Spaces.deltas, key, .cacheRangeDropped)
+    let runs = try tx.keys(Spaces.runs, prefix: StoreKey.prefix(info.id))
+    for storeKey in runs {
+      guard let value = try tx.value(Spaces.runs, storeKey) else { continue }
+      if try RunHead(storeKey: storeKey, value: value).number == number {
+        return try dropRun(storeKey, info)
+      }
+    }
+    try dropOrphans(info.id)
+  }
+
+  private func dropLargeLeaf(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    let number = IndexKey.number(Bytes(key.prefix(12)))
+    let editor = RunEditor(tx, info.id, codec: codec, longestKey: longestKey, shape: shape)
+    var at: Bytes = []
+    while let entry = try editor.firstEntry(atOrAfter: at) {
+      if LargeLeaf.number(entry) == number {
+        let bytes = try tx.value(Spaces.parts, key) ?? []
+        try Incidents.add(
+          tx,
+          Incident(
+            kind: .cacheRangeDropped, tree: info.id, place: words(entry.key, info.order),
+            bytes: Bytes(bytes.prefix(Incidents.keptOfCache))))
+        try editor.delete(entry.key)
+        try editor.flush()
+        return try markIncomplete(entry.key, entry.key + [PathKey.endMark], info)
+      }
+      at = entry.key + [0]
+    }
+    try tx.deleteAll(Spaces.parts, prefix: Bytes(key.prefix(12)))
+  }
+
+  private func words(_ key: Bytes, _ order: KeyOrder) -> String {
+    PathKey.path(key, order).map { "\($0) and after" } ?? "key \(Damage.hex(key)) and after"
+  }
+
+  /// Removes deltas and parts that no run refers to any more.
+  private func dropOrphans(_ tree: TreeID) throws(StoreError) {
+    var runs: Set<UInt64> = []
+    var parts: Set<UInt64> = []
+    for storeKey in try tx.keys(Spaces.runs, prefix: StoreKey.prefix(tree)) {
+      guard let value = try tx.value(Spaces.runs, storeKey),
+        Record.isIntact(Spaces.runs, storeKey, value)
+      else { return }
+      let head = try RunHead(storeKey: storeKey, value: value)
+      runs.insert(head.number)
+      guard head.flags & RunHead.hasExternals != 0 else { continue }
+      let reader = RunReader(view: tx, tree: tree, codec: codec, longestKey: longestKey)
+      parts.formUnion(try reader.entries(head).compactMap(LargeLeaf.number))
+    }
+    for (key, value) in try tx.entries(Spaces.deltas, prefix: StoreKey.prefix(tree)) {
+      let number = IndexKey.number(Bytes(key.prefix(12)))
+      guard runs.contains(number) else {
+        try tx.delete(Spaces.deltas, key)
+        continue
+      }
+      // A delta may refer to parts; one that is damaged is dealt with when it is read.
+      guard let delta = try? DeltaRecord(key: key, value: value, codec: codec) else { return }
+      for case .put(let entry) in delta.changes {
+        if let number = LargeLeaf.number(entry) { parts.insert(number) }
+      }
+    }
+    for key in try tx.keys(Spaces.parts, prefix: StoreKey.prefix(tree)) {
+      if !parts.contains(IndexKey.number(Bytes(key.prefix(12)))) {
+        try tx.delete(Spaces.parts, key)
+      }
+    }
+  }
+
+  /// Marks the queries that need a key range as incomplete.
+  private func markIncomplete(_ low: Bytes, _ high: Bytes, _ info: TreeInfo) throws(StoreError) {
+    let editor = QueryEditor(tx, info)
+    for stored in try editor.queries.window(after: nil, limit: .max)
+    where stored.query.isComplete {
+      let key = PathKey.encode(stored.query.path, info.order)
+      let isTouched = bytesPrecede(key, high) && bytesPrecede(low, key + [PathKey.endMark])
+      guard isTouched else { continue }
+      var query = stored.query
+      query.isComplete = false
+      _ = try editor.save(query)
+    }
+  }
+
+  // MARK: Queries
+
+  private func dropQuery(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    try keep(Spaces.queries, key, .recordSetAside)
+    if key.count == 12 {
+      try tx.deleteAll(Spaces.queryKeys, prefix: key)
+    } else {
+      // The row that remembers the last number: go on well above every number in use.
+      let last = try tx.keys(Spaces.queries, prefix: StoreKey.prefix(info.id)).last
+      let number = (last.map { IndexKey.number($0) } ?? 0) + 1 << 20
+      try tx.put(Spaces.queries, key, payload: StoreKey.number(number))
+    }
+    try rebuildQueryIndex(info)
+  }
+
+  private func dropTrackedKey(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    try keep(Spaces.queryKeys, key, .recordSetAside)
+    let editor = QueryEditor(tx, info)
+    let id = QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12))))
+    guard var query = try editor.queries.query(id) else { return }
+    query.isComplete = false
+    _ = try editor.save(query)
+  }
+
+  private func rebuildQueryIndex(_ info: TreeInfo) throws(StoreError) {
+    try tx.deleteAll(Spaces.queryIndex, prefix: StoreKey.prefix(info.id))
+    let queries = Queries(view: tx, tree: info.id, order: info.order)
+    for stored in try queries.window(after: nil, limit: .max) {
+      try tx.put(
+        Spaces.queryIndex, queries.indexKey(stored.query.path, stored.query.parameters),
+        payload: StoreKey.number(stored.id.rawValue))
+    }
+  }
+
+  // MARK: Queue
+
+  private func setWriteAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    guard let end = key[4...].firstIndex(of: 0),
+      let identity = String(validating: key[4..<end], as: UTF8.self)
+    else { return try keep(Spaces.queue, key, .recordSetAside) }
+    let lane = Lane(tree: info.id, identity: identity)
+    let reader = try QueueReader(tx, lane, info.order, codec)
+    if key == reader.totalsKey { return try recountLane(reader, newestIsLost: true) }
+    let id = WriteID(rawValue: IndexKey.number(key))
+    let parts = try tx.entries(Spaces.queueParts, prefix: reader.numbered(id))
+    let bytes = (try tx.value(Spaces.queue, key) ?? []) + parts.flatMap(\.value)
+    try Incidents.add(
+      tx,
+      Incident(
+        kind: .writeSetAside, tree: info.id, place: "write \(id.rawValue) of \"\(identity)\"",
+        bytes: bytes))
+    try tx.delete(Spaces.queue, key)
+    for (key, _) in parts { try tx.delete(Spaces.queueParts, key) }
+    for row in try tx.keys(Spaces.queueIndex, prefix: reader.indexPrefix)
+    where IndexKey.number(row) == id.rawValue {
+      try tx.delete(Spaces.queueIndex, row)
+    }
+    try recountLane(reader, newestIsLost: false)
+  }
+
+  private func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
+    var totals = LaneTotals()
+    var newest: UInt64 = newestIsLost ? 0 : try reader.totals().newest
+    for kind in [QueueReader.Class.waiting, .rejected] {
+      for (key, value) in try tx.entries(Spaces.queue, prefix: reader.prefix + [kind.rawValue]) {
+        if kind == .waiting { totals.pending += 1 } else { totals.rejected += 1 }
+        totals.bytes += key.count + value.count
+        newest = max(newest, IndexKey.number(key))
+      }
+    }
+    for (key, value) in try tx.entries(Spaces.queueParts, prefix: reader.prefix) {
+      totals.bytes += key.count + value.count
+    }
+    for key in try tx.keys(Spaces.finished, prefix: reader.prefix) {
+      totals.finished += 1
+      newest = max(newest, IndexKey.number(key))
+    }
+    // Far above every number in use, so that none repeats.
+    totals.newest = newestIsLost ? newest + 1 << 20 : newest
+    try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
+  }
+
+  // MARK: Usage
+
+  /// Counts what a tree's records take anew, by a scan.
+  func recount(_ tree: TreeID) throws(StoreError) {
+    let prefix = StoreKey.prefix(tree)
+    var row = UsageRow()
+    if let known = try? UsageRow.read(tx, tree) { row.nextRun = known.nextRun }
+    for space in Spaces.all where space != Spaces.usage {
+      for (key, value) in try tx.entries(space, prefix: prefix) {
+        row.bytes[space.id, default: 0] += 1 + key.count + value.count
+        guard Record.isIntact(space, key, value) else { continue }
+        switch space {
+        case Spaces.runs:
+          let head = try RunHead(storeKey: key, value: value)
+          row.leaves += head.count
+          row.raw += head.rawCount
+          row.nextRun = max(row.nextRun, head.number + 1)
+        case Spaces.deltas:
+          let delta = try DeltaRecord(key: key, value: value, codec: codec)
+          row.leaves += delta.leaves
+          row.raw += delta.rawCount
+        case Spaces.parts:
+          var reader = ByteReader(value, from: Record.overhead + 1)
+          row.raw += reader.size() ?? 0
+        default: break
+        }
+      }
+    }
+    tx.setUsage(tree, row)
+  }
+}

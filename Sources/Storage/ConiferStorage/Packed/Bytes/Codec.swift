@@ -1,0 +1,134 @@
+import ConiferKeyValue
+import Synchronization
+
+#if Zstd
+  internal import CZstd
+#endif
+
+/// Compresses and decompresses record bodies; safe on any thread.
+///
+/// Frames are magicless zstd without checksum and size: the record around them has both.
+final class Codec: Sendable {
+  /// Whether the package was built with zstd.
+  static var hasZstd: Bool {
+    #if Zstd
+      true
+    #else
+      false
+    #endif
+  }
+
+  /// How a body is stored; numbers are part of the format.
+  enum Method: UInt8 {
+    case raw = 0
+    case zstd = 1
+  }
+
+  private let compression: Compression
+  #if Zstd
+    private let compressors: Mutex<[Context]> = Mutex([])
+    private let decompressors: Mutex<[Context]> = Mutex([])
+  #endif
+
+  init(_ compression: Compression) { self.compression = compression }
+
+  /// The smaller of a body and its compressed form; raw when under 12 % would be saved.
+  func pack(_ body: Bytes) -> (Method, Bytes) {
+    #if Zstd
+      guard case .zstd(let level) = compression, body.count >= 64 else { return (.raw, body) }
+      guard let packed = compress(body, level), packed.count * 100 <= body.count * 88 else {
+        return (.raw, body)
+      }
+      return (.zstd, packed)
+    #else
+      return (.raw, body)
+    #endif
+  }
+
+  /// The body that was packed, or nil when the bytes are not what `pack` made.
+  ///
+  /// - Throws: `unsupported` when the body needs a codec that was not built in.
+  func unpack(_ method: Method, _ packed: Bytes, rawCount: Int) throws(StoreError) -> Bytes? {
+    switch method {
+    case .raw:
+      return packed.count == rawCount ? packed : nil
+    case .zstd:
+      #if Zstd
+        return decompress(packed, rawCount)
+      #else
+        throw StoreError(
+          .unsupported,
+          "This store holds zstd records: build Conifer with the trait Zstd to read it.")
+      #endif
+    }
+  }
+}
+
+#if Zstd
+  /// A zstd context, used by one thread at a time: it is taken out of its pool before use.
+  private final class Context: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let free: (OpaquePointer) -> Void
+
+    init(_ pointer: OpaquePointer, free: @escaping (OpaquePointer) -> Void) {
+      self.pointer = pointer
+      self.free = free
+    }
+
+    deinit { free(pointer) }
+  }
+
+  extension Codec {
+    private func compress(_ body: Bytes, _ level: Int) -> Bytes? {
+      guard let context = compressors.withLock({ $0.popLast() }) ?? Self.compressor(level) else {
+        return nil
+      }
+      defer { compressors.withLock { $0.append(context) } }
+      let bound = ZSTD_compressBound(body.count)
+      let packed = Bytes(unsafeUninitializedCapacity: bound) { buffer, count in
+        let written = body.withUnsafeBytes { source in
+          ZSTD_compress2(
+            context.pointer, buffer.baseAddress, buffer.count, source.baseAddress, source.count)
+        }
+        count = ZSTD_isError(written) == 0 ? written : 0
+      }
+      return packed.isEmpty ? nil : packed
+    }
+
+    private func decompress(_ packed: Bytes, _ rawCount: Int) -> Bytes? {
+      guard let context = decompressors.withLock({ $0.popLast() }) ?? Self.decompressor() else {
+        return nil
+      }
+      defer { decompressors.withLock { $0.append(context) } }
+      var isWhole = false
+      let body = Bytes(unsafeUninitializedCapacity: rawCount) { buffer, count in
+        let written = packed.withUnsafeBytes { source in
+          ZSTD_decompressDCtx(
+            context.pointer, buffer.baseAddress, buffer.count, source.baseAddress, source.count)
+        }
+        isWhole = ZSTD_isError(written) == 0 && written == rawCount
+        count = isWhole ? rawCount : 0
+      }
+      return isWhole ? body : nil
+    }
+
+    private static func compressor(_ level: Int) -> Context? {
+      guard let pointer = ZSTD_createCCtx() else { return nil }
+      let magicless = Int32(ZSTD_f_zstd1_magicless.rawValue)
+      ZSTD_CCtx_setParameter(pointer, ZSTD_c_compressionLevel, Int32(level))
+      // ZSTD_c_format is a macro for this parameter.
+      ZSTD_CCtx_setParameter(pointer, ZSTD_c_experimentalParam2, magicless)
+      ZSTD_CCtx_setParameter(pointer, ZSTD_c_contentSizeFlag, 0)
+      ZSTD_CCtx_setParameter(pointer, ZSTD_c_dictIDFlag, 0)
+      return Context(pointer) { ZSTD_freeCCtx($0) }
+    }
+
+    private static func decompressor() -> Context? {
+      guard let pointer = ZSTD_createDCtx() else { return nil }
+      // ZSTD_d_format is a macro for this parameter.
+      ZSTD_DCtx_setParameter(
+        pointer, ZSTD_d_experimentalParam1, Int32(ZSTD_f_zstd1_magicless.rawValue))
+      return Context(pointer) { ZSTD_freeDCtx($0) }
+    }
+  }
+#endif

@@ -1,0 +1,73 @@
+import ConiferKeyValue
+
+/// A walk over a frozen view with edits laid over it.
+struct MergedWalk {
+  let base: any OrderedView
+  let overlay: SortedBytes<Bytes?>
+  let space: Space
+
+  func run(_ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step) throws(StoreError) {
+    var origin = origin
+    while let next = try leg(origin, visit) { origin = next }
+  }
+
+  /// Walks until the end, a stop (nil) or a jump (the origin of the next leg).
+  private func leg(
+    _ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step
+  ) throws(StoreError) -> Origin? {
+    let isAscending: Bool
+    var edit: SortedBytes<Bytes?>.Position?
+    switch origin {
+    case .atOrAfter(let key):
+      isAscending = true
+      edit = overlay.firstAtOrAfter(key)
+    case .atOrBefore(let key):
+      isAscending = false
+      edit = overlay.lastAtOrBefore(key)
+    }
+    var next: Origin?
+    var isOver = false
+
+    /// Visits and says whether this leg goes on.
+    func show(_ key: RawSpan, _ value: RawSpan) -> Bool {
+      switch visit(key, value) {
+      case .next: return true
+      case .stop: isOver = true
+      case .jump(let target):
+        let order = key.compare(target)
+        let isAhead = isAscending ? order < 0 : order > 0
+        if !isAhead { return true }
+        next = isAscending ? .atOrAfter(target) : .atOrBefore(target)
+      }
+      return false
+    }
+
+    /// Visits the edits that come before a stored key; says whether that key is itself edited, or
+    /// nil when the leg ended.
+    func showEdits(before stored: RawSpan?) -> Bool? {
+      while let at = edit {
+        let (key, value) = overlay.entry(at: at)
+        if let stored {
+          let order = stored.compare(key)
+          if order == 0 {
+            edit = isAscending ? overlay.after(at) : overlay.before(at)
+            if let value, !show(key.span.bytes, value.span.bytes) { return nil }
+            return true
+          }
+          if isAscending ? order < 0 : order > 0 { return false }
+        }
+        edit = isAscending ? overlay.after(at) : overlay.before(at)
+        if let value, !show(key.span.bytes, value.span.bytes) { return nil }
+      }
+      return false
+    }
+
+    try base.walk(space, origin) { key, value in
+      guard let isEdited = showEdits(before: key) else { return .stop }
+      if isEdited { return .next }
+      return show(key, value) ? .next : .stop
+    }
+    if next == nil, !isOver { _ = showEdits(before: nil) }
+    return next
+  }
+}

@@ -1,0 +1,129 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Reads the tracked queries of one tree.
+struct Queries {
+  let view: any OrderedView
+  let tree: TreeID
+  let order: KeyOrder
+
+  var prefix: Bytes { StoreKey.prefix(tree) }
+
+  func key(_ id: QueryID) -> Bytes { prefix + StoreKey.number(id.rawValue) }
+
+  /// The row of a query in the index by path; its end is a hash of all that the query is known by.
+  func indexKey(_ path: Path, _ parameters: String) -> Bytes {
+    let seed = XXHash64.hash(PathKey.encode(path, order))
+    let hash = XXHash64.hash(Bytes(parameters.utf8), seed: seed)
+    return IndexKey.row(prefix, path, order, hash)
+  }
+
+  /// The number that is stored in a row of the index.
+  func number(_ key: Bytes, _ value: Bytes) throws(StoreError) -> QueryID {
+    guard let payload = Record.open(Spaces.queryIndex, key, value), payload.count == 8 else {
+      throw Damage.error(Spaces.queryIndex, key)
+    }
+    return QueryID(rawValue: IndexKey.number(payload))
+  }
+
+  static func payload(_ query: TrackedQuery) -> Bytes {
+    var writer = ByteWriter()
+    NodeCodec.append(query.path, to: &writer)
+    writer.sized(query.parameters)
+    writer.byte((query.isComplete ? 1 : 0) | (query.isKnownMissing ? 2 : 0))
+    writer.varint(query.lastUse)
+    writer.sized(query.resumeToken)
+    return writer.bytes
+  }
+
+  private func query(_ key: Bytes, _ value: Bytes) throws(StoreError) -> TrackedQuery {
+    let damage = Damage.error(Spaces.queries, key)
+    guard let payload = Record.open(Spaces.queries, key, value) else { throw damage }
+    var reader = ByteReader(payload)
+    guard let path = NodeCodec.path(&reader), let parameters = reader.text(),
+      let flags = reader.byte(), let lastUse = reader.varint(), let token = reader.sized()
+    else { throw damage }
+    return TrackedQuery(
+      tree: tree, path: path, parameters: parameters, isComplete: flags & 1 != 0,
+      lastUse: lastUse, isKnownMissing: flags & 2 != 0, resumeToken: token)
+  }
+
+  func query(_ id: QueryID) throws(StoreError) -> TrackedQuery? {
+    let key = key(id)
+    guard let value = try view.value(Spaces.queries, key) else { return nil }
+    return try query(key, value)
+  }
+
+  func find(_ path: Path, _ parameters: String) throws(StoreError) -> StoredQuery? {
+    let row = indexKey(path, parameters)
+    guard let value = try view.value(Spaces.queryIndex, row) else { return nil }
+    let id = try number(row, value)
+    guard let query = try query(id), query.path == path,
+      query.parameters.utf8.elementsEqual(parameters.utf8)
+    else {
+      return nil
+    }
+    return StoredQuery(id: id, query: query)
+  }
+
+  /// The queries at exactly a path.
+  func at(_ path: Path) throws(StoreError) -> [StoredQuery] {
+    try indexed(IndexKey.exact(prefix, path, order)) { $0 == path }
+  }
+
+  /// The queries below a path.
+  func below(_ path: Path) throws(StoreError) -> [StoredQuery] {
+    try indexed(prefix + IndexKey.path(path, order)) { path.contains($0) && $0 != path }
+  }
+
+  private func indexed(
+    _ rows: Bytes, _ isWanted: (Path) -> Bool
+  ) throws(StoreError) -> [StoredQuery] {
+    var found: [StoredQuery] = []
+    for (row, value) in try view.entries(Spaces.queryIndex, prefix: rows) {
+      let id = try number(row, value)
+      if let query = try query(id), isWanted(query.path) {
+        found.append(StoredQuery(id: id, query: query))
+      }
+    }
+    return found.sorted { $0.id < $1.id }
+  }
+
+  /// A window of the queries, by number.
+  func window(after: QueryID?, limit: Int) throws(StoreError) -> [StoredQuery] {
+    let start = after.map { key($0) }
+    var found: [StoredQuery] = []
+    for (key, value) in try view.entries(
+      Spaces.queries, prefix: prefix, after: start, limit: max(0, min(limit, .max - 1)))
+    where key.count == 12 {
+      found.append(
+        StoredQuery(id: QueryID(rawValue: IndexKey.number(key)), query: try query(key, value)))
+    }
+    return found
+  }
+
+  // MARK: Keys
+
+  /// The row of a key that a query holds; a long one ends in a hash.
+  func keyRow(_ id: QueryID, _ key: Key) -> Bytes {
+    var segment = Bytes()
+    PathKey.append(key, order, to: &segment)
+    if segment.count > 200 {
+      segment = segment.prefix(200) + StoreKey.number(XXHash64.hash(segment))
+    }
+    return self.key(id) + segment
+  }
+
+  func keys(_ id: QueryID) throws(StoreError) -> [Key] {
+    var keys: [Key] = []
+    var wasCut = false
+    for (row, value) in try view.entries(Spaces.queryKeys, prefix: key(id)) {
+      guard let payload = Record.open(Spaces.queryKeys, row, value),
+        let text = String(validating: payload, as: UTF8.self)
+      else { throw Damage.error(Spaces.queryKeys, row) }
+      keys.append(Key(text))
+      wasCut = wasCut || payload.count > 100
+    }
+    return wasCut && order == .realtimeDatabase ? keys.sorted() : keys
+  }
+}

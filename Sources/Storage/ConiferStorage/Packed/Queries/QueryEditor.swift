@@ -1,0 +1,73 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Changes the tracked queries of one tree within a commit.
+struct QueryEditor {
+  let tx: Transaction
+  let queries: Queries
+
+  init(_ tx: Transaction, _ tree: TreeInfo) {
+    self.tx = tx
+    self.queries = Queries(view: tx, tree: tree.id, order: tree.order)
+  }
+
+  /// Adds or replaces a query and returns its number.
+  func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {
+    let known = try queries.find(query.path, query.parameters)
+    let id = if let known { known.id } else { try nextID() }
+    try tx.put(Spaces.queries, queries.key(id), payload: Queries.payload(query))
+    if known == nil {
+      try tx.put(
+        Spaces.queryIndex, queries.indexKey(query.path, query.parameters),
+        payload: StoreKey.number(id.rawValue))
+    }
+    return id
+  }
+
+  /// A number that was never given: the row behind all queries remembers the last one.
+  private func nextID() throws(StoreError) -> QueryID {
+    let key = queries.prefix + [0xFF]
+    var next: UInt64 = 1
+    if let value = try tx.value(Spaces.queries, key) {
+      guard let payload = Record.open(Spaces.queries, key, value), payload.count == 8 else {
+        throw Damage.error(Spaces.queries, key)
+      }
+      next = IndexKey.number(payload) + 1
+    }
+    try tx.put(Spaces.queries, key, payload: StoreKey.number(next))
+    return QueryID(rawValue: next)
+  }
+
+  func remove(_ id: QueryID) throws(StoreError) {
+    guard let query = try queries.query(id) else { throw unknown(id) }
+    try tx.delete(Spaces.queries, queries.key(id))
+    try tx.delete(Spaces.queryIndex, queries.indexKey(query.path, query.parameters))
+    try tx.deleteAll(Spaces.queryKeys, prefix: queries.key(id))
+  }
+
+  func setKeys(_ id: QueryID, _ keys: [Key]) throws(StoreError) {
+    guard try queries.query(id) != nil else { throw unknown(id) }
+    let wanted = Set(keys)
+    for key in try queries.keys(id) where !wanted.contains(key) {
+      try tx.delete(Spaces.queryKeys, queries.keyRow(id, key))
+    }
+    try add(id, keys)
+  }
+
+  func updateKeys(_ id: QueryID, added: [Key], removed: [Key]) throws(StoreError) {
+    guard try queries.query(id) != nil else { throw unknown(id) }
+    for key in removed { try tx.delete(Spaces.queryKeys, queries.keyRow(id, key)) }
+    try add(id, added)
+  }
+
+  private func add(_ id: QueryID, _ keys: [Key]) throws(StoreError) {
+    for key in keys {
+      try tx.put(Spaces.queryKeys, queries.keyRow(id, key), payload: Bytes(key.string.utf8))
+    }
+  }
+
+  private func unknown(_ id: QueryID) -> StoreError {
+    StoreError(
+      .invalid, "The tree has no tracked query \(id.rawValue): save it first.")
+  }
+}

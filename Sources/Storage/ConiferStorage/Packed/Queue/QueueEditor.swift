@@ -1,0 +1,228 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Changes one lane of the outbound queue within a commit.
+struct QueueEditor {
+  /// How many finished writes a lane remembers.
+  static let finishedLimit = 1000
+
+  let tx: Transaction
+  let reader: QueueReader
+
+  init(_ tx: Transaction, _ lane: Lane, _ order: KeyOrder, _ codec: Codec) throws(StoreError) {
+    self.tx = tx
+    self.reader = try QueueReader(tx, lane, order, codec)
+  }
+
+  /// Appends a write and returns its number.
+  func enqueue(_ content: WriteContent) throws(StoreError) -> WriteID {
+    var totals = try reader.totals()
+    totals.newest += 1
+    let id = WriteID(rawValue: totals.newest)
+    try store(QueuedWrite(id: id, content: content), &totals)
+    try write(totals)
+    return id
+  }
+
+  /// Puts a write back under its number.
+  func restore(_ queued: QueuedWrite) throws(StoreError) {
+    guard (1..<(1 << 56)).contains(queued.id.rawValue) else {
+      throw StoreError(.invalid, "A write's number is between 1 and 2^56 - 1.")
+    }
+    var totals = try reader.totals()
+    if let old = try reader.find(queued.id) { try remove(old, &totals) }
+    if try reader.finished(queued.id) != nil {
+      try tx.delete(Spaces.finished, reader.numbered(queued.id))
+      totals.finished -= 1
+    }
+    totals.newest = max(totals.newest, queued.id.rawValue)
+    try store(queued, &totals)
+    try write(totals)
+  }
+
+  /// Replaces what a write asks for, and queues it again.
+  func replace(_ id: WriteID, _ content: WriteContent) throws(StoreError) {
+    var totals = try reader.totals()
+    let old = try known(id)
+    try remove(old, &totals)
+    try store(
+      QueuedWrite(id: id, content: content, state: .queued, attempts: old.write.attempts), &totals)
+    try write(totals)
+  }
+
+  /// Moves a write to another state.
+  func setState(_ id: WriteID, _ state: WriteState) throws(StoreError) {
+    let old = try known(id)
+    if case .rejected = old.write.state, state != .queued {
+      throw StoreError(
+        .invalid,
+        "Write \(id.rawValue) was rejected: queue it again, replace or discard it first.")
+    }
+    var write = old.write
+    write.state = state
+    if state == .sent { write.attempts += 1 }
+    var totals = try reader.totals()
+    let kind = Self.kind(state)
+    if kind == old.kind, old.hasParts {
+      // The parts stay; only the small record changes.
+      var head = WriteRecord.head(write)
+      head.byte(1)
+      head.varint(WriteRecord.content(write.content).count)
+      let key = reader.key(kind, id)
+      let before = try tx.get(Spaces.queue, key) { $0.byteCount } ?? 0
+      try tx.put(Spaces.queue, key, payload: head.bytes)
+      totals.bytes += head.count + Record.overhead - before
+    } else {
+      try remove(old, &totals)
+      try store(write, &totals)
+    }
+    try self.write(totals)
+  }
+
+  /// Takes a write out of the queue and remembers how it ended.
+  func finish(_ id: WriteID, _ outcome: WriteOutcome) throws(StoreError) {
+    let old = try known(id)
+    var totals = try reader.totals()
+    try remove(old, &totals)
+    try remember(old.write, outcome, &totals)
+    try forgetOldest(&totals)
+    try write(totals)
+  }
+
+  private func remember(
+    _ write: QueuedWrite, _ outcome: WriteOutcome, _ totals: inout LaneTotals
+  ) throws(StoreError) {
+    var writer = ByteWriter()
+    switch outcome {
+    case .acknowledged: writer.byte(1)
+    case .discarded: writer.byte(2)
+    case .superseded(let by):
+      writer.byte(3)
+      writer.varint(by.rawValue)
+    }
+    NodeCodec.append(write.content.path, to: &writer)
+    try tx.put(Spaces.finished, reader.numbered(write.id), payload: writer.bytes)
+    totals.finished += 1
+  }
+
+  private func forgetOldest(_ totals: inout LaneTotals) throws(StoreError) {
+    let excess = totals.finished - Self.finishedLimit
+    guard excess > 0 else { return }
+    for key in try tx.keys(Spaces.finished, prefix: reader.prefix, limit: excess) {
+      try tx.delete(Spaces.finished, key)
+      totals.finished -= 1
+    }
+  }
+
+  /// Discards every write of the lane; numbers go on where they were.
+  func purge() throws(StoreError) {
+    var totals = try reader.totals()
+    for kind in [QueueReader.Class.waiting, .rejected] {
+      // Only as many as are remembered need to be read.
+      let last = try tx.keys(Spaces.queue, prefix: reader.prefix + [kind.rawValue])
+        .suffix(Self.finishedLimit)
+      for key in last {
+        if let found = try reader.find(WriteID(rawValue: IndexKey.number(key))) {
+          try remember(found.write, .discarded, &totals)
+        }
+      }
+      try tx.deleteAll(Spaces.queue, prefix: reader.prefix + [kind.rawValue])
+    }
+    try tx.deleteAll(Spaces.queueParts, prefix: reader.prefix)
+    try tx.deleteAll(Spaces.queueIndex, prefix: reader.indexPrefix)
+    totals.pending = 0
+    totals.rejected = 0
+    totals.bytes = 0
+    try forgetOldest(&totals)
+    try write(totals)
+  }
+
+  // MARK: Records
+
+  private static func kind(_ state: WriteState) -> QueueReader.Class {
+    if case .rejected = state { .rejected } else { .waiting }
+  }
+
+  private func known(_ id: WriteID) throws(StoreError) -> QueueReader.Found {
+    guard let found = try reader.find(id) else {
+      throw StoreError(
+        .invalid,
+        "Write \(id.rawValue) is not in the queue of \"\(reader.lane.identity)\": it was never "
+          + "queued or has ended; look it up among the finished writes.")
+    }
+    return found
+  }
+
+  private func write(_ totals: LaneTotals) throws(StoreError) {
+    try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
+  }
+
+  private func store(_ write: QueuedWrite, _ totals: inout LaneTotals) throws(StoreError) {
+    guard write.content.idempotencyID.count <= 255 else {
+      throw StoreError(.tooLarge, "An idempotency id has at most 255 bytes.")
+    }
+    let kind = Self.kind(write.state)
+    let content = WriteRecord.content(write.content)
+    var head = WriteRecord.head(write)
+    if content.count <= WriteRecord.inlineLimit {
+      let (method, packed) = reader.codec.pack(content)
+      head.byte(0)
+      head.byte(method.rawValue)
+      head.varint(content.count)
+      head.append(packed)
+    } else {
+      head.byte(1)
+      head.varint(content.count)
+      totals.bytes += try storeParts(write.id, content)
+    }
+    let key = reader.key(kind, write.id)
+    try tx.put(Spaces.queue, key, payload: head.bytes)
+    totals.bytes += key.count + head.count + Record.overhead
+    if kind == .waiting {
+      totals.pending += 1
+      for change in write.content.changes {
+        try tx.put(Spaces.queueIndex, indexRow(change.path, write.id), payload: [])
+      }
+    } else {
+      totals.rejected += 1
+    }
+  }
+
+  private func storeParts(_ id: WriteID, _ content: Bytes) throws(StoreError) -> Int {
+    var size = 0
+    for (part, start) in stride(from: 0, to: content.count, by: WriteRecord.partSize).enumerated() {
+      let body = Bytes(content[start..<min(start + WriteRecord.partSize, content.count)])
+      let (method, packed) = reader.codec.pack(body)
+      var writer = ByteWriter()
+      writer.byte(method.rawValue)
+      writer.varint(body.count)
+      writer.append(packed)
+      var key = ByteWriter(reader.numbered(id))
+      key.bigEndian(UInt64(part), bytes: 4)
+      try tx.put(Spaces.queueParts, key.bytes, payload: writer.bytes)
+      size += key.count + writer.count + Record.overhead
+    }
+    return size
+  }
+
+  private func indexRow(_ path: Path, _ id: WriteID) -> Bytes {
+    IndexKey.row(reader.indexPrefix, path, reader.order, id.rawValue)
+  }
+
+  private func remove(
+    _ old: QueueReader.Found, _ totals: inout LaneTotals
+  ) throws(StoreError) {
+    let id = old.write.id
+    try tx.delete(Spaces.queue, reader.key(old.kind, id))
+    if old.hasParts { try tx.deleteAll(Spaces.queueParts, prefix: reader.numbered(id)) }
+    totals.bytes -= old.size
+    if old.kind == .waiting {
+      totals.pending -= 1
+      for change in old.write.content.changes {
+        try tx.delete(Spaces.queueIndex, indexRow(change.path, id))
+      }
+    } else {
+      totals.rejected -= 1
+    }
+  }
+}

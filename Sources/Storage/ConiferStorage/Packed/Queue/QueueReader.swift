@@ -1,0 +1,186 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Reads the outbound queue of one lane.
+///
+/// Keys: tree, identity, zero, then a class byte and the write's number: waiting writes, rejected
+/// ones, and last the totals.
+struct QueueReader {
+  enum Class: UInt8 {
+    case waiting = 1
+    case rejected = 2
+  }
+
+  let view: any OrderedView
+  let lane: Lane
+  let order: KeyOrder
+  let codec: Codec
+
+  /// A reader of a lane.
+  ///
+  /// - Throws: `invalid` for an identity out of bounds.
+  init(_ view: any OrderedView, _ lane: Lane, _ order: KeyOrder, _ codec: Codec) throws(StoreError)
+  {
+    guard lane.identity.utf8.count <= Lane.longestIdentity, !lane.identity.utf8.contains(0) else {
+      throw StoreError(
+        .invalid,
+        "An identity has at most \(Lane.longestIdentity) UTF-8 bytes and none of them is zero.")
+    }
+    self.view = view
+    self.lane = lane
+    self.order = order
+    self.codec = codec
+  }
+
+  var prefix: Bytes { StoreKey.prefix(lane.tree) + Bytes(lane.identity.utf8) + [0] }
+  var totalsKey: Bytes { prefix + [0xFF] }
+
+  func key(_ kind: Class, _ id: WriteID) -> Bytes {
+    prefix + [kind.rawValue] + StoreKey.number(id.rawValue)
+  }
+
+  func numbered(_ id: WriteID) -> Bytes { prefix + StoreKey.number(id.rawValue) }
+
+  func totals() throws(StoreError) -> LaneTotals {
+    guard let value = try view.value(Spaces.queue, totalsKey) else { return LaneTotals() }
+    guard let payload = Record.open(Spaces.queue, totalsKey, value),
+      let totals = LaneTotals(payload)
+    else { throw Damage.error(Spaces.queue, totalsKey) }
+    return totals
+  }
+
+  /// The totals in the terms of the contract.
+  func publicTotals() throws(StoreError) -> QueueTotals {
+    let totals = try totals()
+    var oldest: WriteID?
+    if totals.pending > 0 {
+      oldest = try view.keys(Spaces.queue, prefix: prefix + [Class.waiting.rawValue], limit: 1)
+        .first.map { WriteID(rawValue: IndexKey.number($0)) }
+    }
+    return QueueTotals(
+      pending: totals.pending, rejected: totals.rejected, bytes: totals.bytes, oldest: oldest,
+      newest: totals.newest == 0 ? nil : WriteID(rawValue: totals.newest))
+  }
+
+  /// A write with its class and the size of its record.
+  struct Found {
+    let kind: Class
+    let write: QueuedWrite
+    let size: Int
+    let hasParts: Bool
+  }
+
+  func find(_ id: WriteID) throws(StoreError) -> Found? {
+    for kind in [Class.waiting, .rejected] {
+      let key = key(kind, id)
+      if let value = try view.value(Spaces.queue, key) {
+        return try found(kind, key, value)
+      }
+    }
+    return nil
+  }
+
+  private func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
+    let damage = Damage.error(Spaces.queue, key)
+    let id = WriteID(rawValue: IndexKey.number(key))
+    guard let payload = Record.open(Spaces.queue, key, value),
+      let (state, attempts, body) = try WriteRecord.read(payload, codec)
+    else { throw damage }
+    switch body {
+    case .inline(let content):
+      let write = QueuedWrite(id: id, content: content, state: state, attempts: attempts)
+      return Found(kind: kind, write: write, size: key.count + value.count, hasParts: false)
+    case .parts(let count):
+      var bytes = Bytes()
+      var size = key.count + value.count
+      for (key, value) in try view.entries(Spaces.queueParts, prefix: numbered(id)) {
+        guard let part = try partBody(key, value) else { throw damage }
+        size += key.count + value.count
+        bytes += part
+      }
+      guard bytes.count == count, let content = WriteRecord.content(bytes) else { throw damage }
+      let write = QueuedWrite(id: id, content: content, state: state, attempts: attempts)
+      return Found(kind: kind, write: write, size: size, hasParts: true)
+    }
+  }
+
+  private func partBody(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Bytes? {
+    guard let payload = Record.open(Spaces.queueParts, key, value) else { return nil }
+    var reader = ByteReader(payload)
+    guard let byte = reader.byte(), let method = Codec.Method(rawValue: byte),
+      let rawCount = reader.size(), let packed = reader.take(reader.remaining)
+    else { return nil }
+    return try codec.unpack(method, packed, rawCount: rawCount)
+  }
+
+  /// A window of the writes of one class, by number.
+  func window(_ kind: Class, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite] {
+    var writes: [QueuedWrite] = []
+    for (key, value) in try view.entries(
+      Spaces.queue, prefix: prefix + [kind.rawValue], after: after.map { self.key(kind, $0) },
+      limit: limit)
+    {
+      writes.append(try found(kind, key, value).write)
+    }
+    return writes
+  }
+
+  /// The waiting writes that change something at, above or below a path.
+  func touching(_ path: Path) throws(StoreError) -> [WriteID] {
+    let lane = indexPrefix
+    var rows = try view.keys(Spaces.queueIndex, prefix: lane + IndexKey.path(path, order))
+    var place = path.parent
+    while let above = place {
+      rows += try view.keys(Spaces.queueIndex, prefix: IndexKey.exact(lane, above, order))
+      place = above.parent
+    }
+    var ids: Set<WriteID> = []
+    for row in rows {
+      let id = WriteID(rawValue: IndexKey.number(row))
+      guard !ids.contains(id), let found = try find(id), found.kind == .waiting else { continue }
+      // Rows of long paths are cut, so the write itself decides.
+      let touches = found.write.content.changes.contains {
+        $0.path.contains(path) || path.contains($0.path)
+      }
+      if touches { ids.insert(id) }
+    }
+    return ids.sorted()
+  }
+
+  var indexPrefix: Bytes { prefix }
+
+  func finished(_ id: WriteID) throws(StoreError) -> FinishedWrite? {
+    let key = numbered(id)
+    guard let value = try view.value(Spaces.finished, key) else { return nil }
+    let damage = Damage.error(Spaces.finished, key)
+    guard let payload = Record.open(Spaces.finished, key, value) else { throw damage }
+    var reader = ByteReader(payload)
+    let outcome: WriteOutcome
+    switch reader.byte() {
+    case 1: outcome = .acknowledged
+    case 2: outcome = .discarded
+    case 3:
+      guard let by = reader.varint() else { throw damage }
+      outcome = .superseded(by: WriteID(rawValue: by))
+    default: throw damage
+    }
+    guard let path = NodeCodec.path(&reader) else { throw damage }
+    return FinishedWrite(id: id, outcome: outcome, path: path)
+  }
+
+  /// The lanes of a tree: each is found by its totals, and the next by a jump.
+  static func lanes(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> [Lane] {
+    let prefix = StoreKey.prefix(tree)
+    var lanes: [Lane] = []
+    try view.walk(Spaces.queue, .atOrAfter(prefix)) { key, _ in
+      guard key.starts(with: prefix) else { return .stop }
+      let bytes = Bytes(key)
+      guard let end = bytes[4...].firstIndex(of: 0) else { return .next }
+      if let identity = String(validating: bytes[4..<end], as: UTF8.self) {
+        lanes.append(Lane(tree: tree, identity: identity))
+      }
+      return .jump(Bytes(bytes[..<end]) + [1])
+    }
+    return lanes
+  }
+}

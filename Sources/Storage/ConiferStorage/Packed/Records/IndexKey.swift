@@ -1,0 +1,31 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Paths in the keys of small indexes: cut when long, with a mark that sorts before all children.
+///
+/// Rows of exactly a path follow its bytes and the mark; rows of its descendants follow those. Paths
+/// that were cut share rows with their neighbours, so whoever reads them checks the record.
+enum IndexKey {
+  private static let longest = 160
+  private static let mark: UInt8 = 0x01
+
+  /// The bytes of a path, cut when long.
+  static func path(_ path: Path, _ order: KeyOrder) -> Bytes {
+    Bytes(PathKey.encode(path, order).prefix(longest))
+  }
+
+  /// The beginning of the rows of exactly a path.
+  static func exact(_ prefix: Bytes, _ path: Path, _ order: KeyOrder) -> Bytes {
+    prefix + Self.path(path, order) + [mark]
+  }
+
+  /// The row of a path and a number.
+  static func row(_ prefix: Bytes, _ path: Path, _ order: KeyOrder, _ number: UInt64) -> Bytes {
+    exact(prefix, path, order) + StoreKey.number(number)
+  }
+
+  /// The number at the end of a row.
+  static func number(_ row: Bytes) -> UInt64 {
+    row.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,0 +1,128 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Leaves as tagged bytes; the tags are part of the format, and some wait for documents.
+enum LeafCodec {
+  enum Tag {
+    static let null: UInt8 = 0  // reserved
+    static let `false`: UInt8 = 1
+    static let `true`: UInt8 = 2
+    static let integer: UInt8 = 3
+    static let double: UInt8 = 4
+    static let string: UInt8 = 5
+    static let timestampPlaceholder: UInt8 = 6
+    static let incrementInteger: UInt8 = 7
+    static let incrementDouble: UInt8 = 8
+    static let otherPlaceholder: UInt8 = 9
+    // Reserved for documents: 16 timestamp, 17 bytes, 18 geopoint, 19 reference, 20 array,
+    // 21 empty map, 22 NaN.
+    /// A leaf that is stored in parts of its own: its number, then its length in bytes.
+    static let external: UInt8 = 32
+    /// Set in a tag when a priority follows the value.
+    static let priorityFlag: UInt8 = 0x80
+  }
+
+  /// A leaf with its priority as bytes.
+  static func encode(_ leaf: Leaf, _ priority: Priority?) -> Bytes {
+    var writer = ByteWriter()
+    append(leaf, priority, to: &writer)
+    return writer.bytes
+  }
+
+  static func append(_ leaf: Leaf, _ priority: Priority?, to writer: inout ByteWriter) {
+    append(leaf, flag: priority == nil ? 0 : Tag.priorityFlag, to: &writer)
+    if let priority { append(priority.leaf, flag: 0, to: &writer) }
+  }
+
+  private static func append(_ leaf: Leaf, flag: UInt8, to writer: inout ByteWriter) {
+    switch leaf {
+    case .bool(let value): writer.byte((value ? Tag.true : Tag.false) | flag)
+    case .integer(let value):
+      writer.byte(Tag.integer | flag)
+      writer.zigzag(value)
+    case .double(let value):
+      writer.byte(Tag.double | flag)
+      writer.littleEndian(value.bitPattern)
+    case .string(let value):
+      writer.byte(Tag.string | flag)
+      writer.sized(value)
+    case .serverValue(let value): append(value, flag, to: &writer)
+    }
+  }
+
+  private static func append(_ value: ServerValue, _ flag: UInt8, to writer: inout ByteWriter) {
+    switch value {
+    case .timestamp: writer.byte(Tag.timestampPlaceholder | flag)
+    case .increment(.integer(let delta)):
+      writer.byte(Tag.incrementInteger | flag)
+      writer.zigzag(delta)
+    case .increment(let delta):
+      writer.byte(Tag.incrementDouble | flag)
+      writer.littleEndian((delta.number ?? 0).bitPattern)
+    case .other(let name):
+      writer.byte(Tag.otherPlaceholder | flag)
+      writer.sized(name)
+    }
+  }
+
+  /// A leaf that stands alone in the bytes, or where it is stored.
+  enum Decoded {
+    case leaf(Leaf, Priority?)
+    case external(number: UInt64, count: Int, Priority?)
+  }
+
+  /// What bytes made by `encode` hold, or nil when they are none.
+  static func decode(_ bytes: Bytes) -> Decoded? {
+    var reader = ByteReader(bytes)
+    guard let decoded = decode(&reader), reader.isAtEnd else { return nil }
+    return decoded
+  }
+
+  static func decode(_ reader: inout ByteReader) -> Decoded? {
+    guard let tag = reader.byte() else { return nil }
+    if tag & ~Tag.priorityFlag == Tag.external {
+      guard let number = reader.varint(), let count = reader.size() else { return nil }
+      guard tag & Tag.priorityFlag != 0 else { return .external(number: number, count: count, nil) }
+      guard let priority = priority(&reader) else { return nil }
+      return .external(number: number, count: count, priority)
+    }
+    guard let leaf = leaf(tag & ~Tag.priorityFlag, &reader) else { return nil }
+    guard tag & Tag.priorityFlag != 0 else { return .leaf(leaf, nil) }
+    guard let priority = priority(&reader) else { return nil }
+    return .leaf(leaf, priority)
+  }
+
+  private static func priority(_ reader: inout ByteReader) -> Priority? {
+    guard let tag = reader.byte(), let leaf = leaf(tag, &reader) else { return nil }
+    return Priority(leaf)
+  }
+
+  private static func leaf(_ tag: UInt8, _ reader: inout ByteReader) -> Leaf? {
+    switch tag {
+    case Tag.false: return .bool(false)
+    case Tag.true: return .bool(true)
+    case Tag.integer: return reader.zigzag().map { .integer($0) }
+    case Tag.double: return reader.littleEndian().map { .double(Double(bitPattern: $0)) }
+    case Tag.string: return reader.text().map { .string($0) }
+    case Tag.timestampPlaceholder: return .serverValue(.timestamp)
+    case Tag.incrementInteger:
+      return reader.zigzag().map { .serverValue(.increment(.integer($0))) }
+    case Tag.incrementDouble:
+      return reader.littleEndian().map {
+        .serverValue(.increment(.double(Double(bitPattern: $0))))
+      }
+    case Tag.otherPlaceholder: return reader.text().map { .serverValue(.other(name: $0)) }
+    default: return nil
+    }
+  }
+
+  /// The bytes of a value that is stored elsewhere, with the priority of the leaf they stand for.
+  static func encodeExternal(number: UInt64, count: Int, _ priority: Priority?) -> Bytes {
+    var writer = ByteWriter()
+    writer.byte(Tag.external | (priority == nil ? 0 : Tag.priorityFlag))
+    writer.varint(number)
+    writer.varint(count)
+    if let priority { append(priority.leaf, nil, to: &writer) }
+    return writer.bytes
+  }
+}

@@ -1,0 +1,37 @@
+import ConiferKeyValue
+
+/// Named bytes of a tree.
+enum Metadata {
+  /// The longest name, in UTF-8 bytes.
+  static let longestName = 256
+
+  private static func key(_ tree: TreeID, _ name: String) throws(StoreError) -> Bytes {
+    guard (1...longestName).contains(name.utf8.count) else {
+      throw StoreError(
+        .invalid, "A name of metadata has 1 to \(longestName) UTF-8 bytes, not \(name.utf8.count).")
+    }
+    return StoreKey.prefix(tree) + Bytes(name.utf8)
+  }
+
+  static func read(
+    _ view: any OrderedView, _ tree: TreeID, _ name: String
+  ) throws(StoreError) -> Bytes? {
+    let key = try key(tree, name)
+    guard let value = try view.value(Spaces.metadata, key) else { return nil }
+    guard let payload = Record.open(Spaces.metadata, key, value) else {
+      throw Damage.error(Spaces.metadata, key)
+    }
+    return payload
+  }
+
+  static func write(
+    _ tx: Transaction, _ tree: TreeID, _ name: String, _ bytes: Bytes?
+  ) throws(StoreError) {
+    let key = try key(tree, name)
+    if let bytes {
+      try tx.put(Spaces.metadata, key, payload: bytes)
+    } else {
+      try tx.delete(Spaces.metadata, key)
+    }
+  }
+}

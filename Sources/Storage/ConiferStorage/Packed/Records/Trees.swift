@@ -1,0 +1,146 @@
+import ConiferKeyValue
+
+/// The format record and the registry of trees, in tree 0 of the system space.
+enum Trees {
+  /// The version of the format of all records.
+  static let format: UInt64 = 1
+  /// The longest name of a tree, in UTF-8 bytes.
+  static let longestName = 256
+
+  private static let zero = StoreKey.prefix(TreeID(rawValue: 0))
+  private static let formatKey = zero + [UInt8(ascii: "f")]
+  private static let nextKey = zero + [UInt8(ascii: "n")]
+
+  private static func infoKey(_ id: TreeID) -> Bytes {
+    zero + [UInt8(ascii: "t")] + StoreKey.prefix(id)
+  }
+
+  private static func nameKey(_ name: String) -> Bytes {
+    zero + [UInt8(ascii: "m")] + Bytes(name.utf8)
+  }
+
+  private static func payload(_ view: any OrderedView, _ key: Bytes) throws(StoreError) -> Bytes? {
+    guard let value = try view.value(Spaces.system, key) else { return nil }
+    guard let payload = Record.open(Spaces.system, key, value) else {
+      throw Damage.error(Spaces.system, key)
+    }
+    return payload
+  }
+
+  /// Checks that the records are of this format; false when the store is new.
+  ///
+  /// - Throws: `newerFormat`, `foreign`, `damaged`.
+  static func check(_ view: any OrderedView) throws(StoreError) -> Bool {
+    if let payload = try payload(view, formatKey) {
+      var reader = ByteReader(payload)
+      guard let version = reader.varint() else { throw Damage.error(Spaces.system, formatKey) }
+      guard version <= format else {
+        throw StoreError(
+          .newerFormat,
+          "The store's records have format \(version), and this version of Conifer knows up to "
+            + "\(format): open it with a newer one. Nothing was changed.")
+      }
+      return true
+    }
+    for space in Spaces.all {
+      if try view.first(space, atOrAfter: []) != nil {
+        throw StoreError(
+          .foreign,
+          "The store holds records but no Conifer format: choose another directory. "
+            + "Nothing was changed.")
+      }
+    }
+    return false
+  }
+
+  /// Writes the format record of a new store.
+  static func writeFormat(_ tx: Transaction) throws(StoreError) {
+    var writer = ByteWriter()
+    writer.varint(format)
+    try tx.put(Spaces.system, formatKey, payload: writer.bytes)
+  }
+
+  /// What is known of a tree, or nil.
+  static func info(_ view: any OrderedView, _ id: TreeID) throws(StoreError) -> TreeInfo? {
+    guard let payload = try payload(view, infoKey(id)) else { return nil }
+    var reader = ByteReader(payload)
+    guard let byte = reader.byte(), let order = KeyOrder(rawValue: byte), let name = reader.text()
+    else { throw Damage.error(Spaces.system, infoKey(id)) }
+    return TreeInfo(id: id, name: name, order: order)
+  }
+
+  /// What is known of a tree.
+  ///
+  /// - Throws: `invalid` when there is none.
+  static func known(_ view: any OrderedView, _ id: TreeID) throws(StoreError) -> TreeInfo {
+    guard let info = try info(view, id) else {
+      throw StoreError(
+        .invalid, "The store has no tree \(id.rawValue): make one with tree(named:).")
+    }
+    return info
+  }
+
+  /// All trees, oldest first.
+  static func all(_ view: any OrderedView) throws(StoreError) -> [TreeInfo] {
+    var trees: [TreeInfo] = []
+    for key in try view.keys(Spaces.system, prefix: zero + [UInt8(ascii: "t")]) {
+      if let info = try info(view, StoreKey.tree(Bytes(key.dropFirst(5)))) { trees.append(info) }
+    }
+    return trees
+  }
+
+  /// The tree with a name, or nil.
+  static func find(_ view: any OrderedView, _ name: String) throws(StoreError) -> TreeInfo? {
+    guard let payload = try payload(view, nameKey(name)) else { return nil }
+    return try info(view, StoreKey.tree(payload))
+  }
+
+  /// The tree with a name, made if there is none.
+  static func make(
+    _ tx: Transaction, _ name: String, _ order: KeyOrder
+  ) throws(StoreError) -> TreeID {
+    guard (1...longestName).contains(name.utf8.count) else {
+      throw StoreError(
+        .invalid, "A tree's name has 1 to \(longestName) UTF-8 bytes, not \(name.utf8.count).")
+    }
+    if let known = try find(tx, name) {
+      guard known.order == order else {
+        throw StoreError(
+          .invalid,
+          "The tree \"\(name)\" has the key order \(known.order), which never changes: open it "
+            + "with that, or choose another name.")
+      }
+      return known.id
+    }
+    var next: UInt64 = 1
+    if let payload = try payload(tx, nextKey) {
+      var reader = ByteReader(payload)
+      guard let stored = reader.varint() else { throw Damage.error(Spaces.system, nextKey) }
+      next = stored
+    }
+    guard let number = UInt32(exactly: next), number < UInt32.max else {
+      throw StoreError(.tooLarge, "The store has made all the trees it can: make a new store.")
+    }
+    let id = TreeID(rawValue: number)
+    var writer = ByteWriter()
+    writer.varint(next + 1)
+    try tx.put(Spaces.system, nextKey, payload: writer.bytes)
+    writer = ByteWriter()
+    writer.byte(order.rawValue)
+    writer.sized(name)
+    try tx.put(Spaces.system, infoKey(id), payload: writer.bytes)
+    try tx.put(Spaces.system, nameKey(name), payload: StoreKey.prefix(id))
+    return id
+  }
+
+  /// Removes a tree with all of its records.
+  static func wipe(_ tx: Transaction, _ id: TreeID) throws(StoreError) {
+    let info = try known(tx, id)
+    for space in Spaces.all where space != Spaces.system && space != Spaces.usage {
+      try tx.deleteAll(space, prefix: StoreKey.prefix(id))
+    }
+    try tx.delete(Spaces.system, infoKey(id))
+    try tx.delete(Spaces.system, nameKey(info.name))
+    try tx.forgetUsage(id)
+  }
+}

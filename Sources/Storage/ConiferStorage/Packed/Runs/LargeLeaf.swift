@@ -1,0 +1,81 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Leaves above 256 KiB, stored in parts outside their run.
+///
+/// The number comes from path and content, so that an equal write finds itself stored already. Key:
+/// tree, number, part in four bytes. Payload: method, bytes before compression, packed bytes.
+enum LargeLeaf {
+  /// A leaf whose encoding is longer is stored in parts of this size.
+  static let threshold = 256 << 10
+
+  static func prefix(_ tree: TreeID, _ number: UInt64) -> Bytes {
+    StoreKey.prefix(tree) + StoreKey.number(number)
+  }
+
+  private static func key(_ tree: TreeID, _ number: UInt64, part: Int) -> Bytes {
+    var writer = ByteWriter(prefix(tree, number))
+    writer.bigEndian(UInt64(part), bytes: 4)
+    return writer.bytes
+  }
+
+  /// The entry of a leaf, which refers to parts when the leaf is large.
+  static func entry(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) -> Entry {
+    let value = LeafCodec.encode(leaf, priority)
+    guard value.count > threshold else { return Entry(key: key, value: value) }
+    let content = LeafCodec.encode(leaf, nil)
+    let number = XXHash64.hash(content, seed: XXHash64.hash(key))
+    return Entry(
+      key: key,
+      value: LeafCodec.encodeExternal(number: number, count: content.count, priority),
+      content: content)
+  }
+
+  static func write(
+    _ tx: Transaction, _ tree: TreeID, _ entry: Entry, codec: Codec
+  ) throws(StoreError) {
+    guard let content = entry.content, let number = number(entry) else { return }
+    for (part, start) in stride(from: 0, to: content.count, by: threshold).enumerated() {
+      let body = Bytes(content[start..<min(start + threshold, content.count)])
+      let (method, packed) = codec.pack(body)
+      var writer = ByteWriter()
+      writer.byte(method.rawValue)
+      writer.varint(body.count)
+      writer.append(packed)
+      try tx.put(Spaces.parts, key(tree, number, part: part), payload: writer.bytes)
+    }
+    try tx.countTree(tree, leaves: 0, raw: content.count)
+  }
+
+  static func delete(_ tx: Transaction, _ tree: TreeID, _ entry: Entry) throws(StoreError) {
+    guard case .external(let number, let count, _) = LeafCodec.decode(entry.value) else { return }
+    try tx.deleteAll(Spaces.parts, prefix: prefix(tree, number))
+    try tx.countTree(tree, leaves: 0, raw: -count)
+  }
+
+  /// The number of the parts that an entry refers to, or nil when it holds its leaf itself.
+  static func number(_ entry: Entry) -> UInt64? {
+    guard entry.isExternal, case .external(let number, _, _) = LeafCodec.decode(entry.value) else {
+      return nil
+    }
+    return number
+  }
+
+  static func read(_ reader: RunReader, _ number: UInt64, _ count: Int) throws(StoreError) -> Bytes
+  {
+    var content = Bytes()
+    content.reserveCapacity(count)
+    let prefix = prefix(reader.tree, number)
+    for (key, value) in try reader.view.entries(Spaces.parts, prefix: prefix) {
+      var parts = ByteReader(value, from: Record.overhead)
+      guard Record.isIntact(Spaces.parts, key, value), let byte = parts.byte(),
+        let method = Codec.Method(rawValue: byte), let rawCount = parts.size(),
+        let packed = parts.take(parts.remaining),
+        let body = try reader.codec.unpack(method, packed, rawCount: rawCount)
+      else { throw Damage.error(Spaces.parts, key) }
+      content += body
+    }
+    guard content.count == count else { throw Damage.error(Spaces.parts, prefix) }
+    return content
+  }
+}

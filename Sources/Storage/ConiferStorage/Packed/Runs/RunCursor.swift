@@ -1,0 +1,155 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Reads the entries of a run's body in order, without keeping them.
+///
+/// It points into lent bytes, and lives no longer than the closure that lends them.
+struct RunCursor {
+  private let count: Int
+  private var index = 0
+  private var lengths: LentReader
+  private var suffixes: LentReader
+  private var tags: LentReader
+  private var numbers: LentReader
+  private var textLengths: LentReader
+  private var text: LentReader
+
+  /// The path key of the current entry.
+  private(set) var key = Bytes()
+  /// Whether the body turned out not to be one.
+  private(set) var isDamaged = false
+
+  /// A cursor before the first entry, or nil when the bytes are no body.
+  init?(_ body: UnsafeRawBufferPointer, count: Int) {
+    var reader = LentReader(body)
+    guard let a = reader.size(), let b = reader.size(), let c = reader.size(),
+      let d = reader.size(), let e = reader.size(), let lengths = reader.take(a),
+      let suffixes = reader.take(b), let tags = reader.take(c), let numbers = reader.take(d),
+      let textLengths = reader.take(e), let text = reader.take(reader.remaining)
+    else { return nil }
+    self.count = count
+    self.lengths = LentReader(lengths)
+    self.suffixes = LentReader(suffixes)
+    self.tags = LentReader(tags)
+    self.numbers = LentReader(numbers)
+    self.textLengths = LentReader(textLengths)
+    self.text = LentReader(text)
+  }
+
+  /// Steps to the next entry; false at the end, or when the body is damaged.
+  ///
+  /// The entry's value must be read or skipped, once, before the next step.
+  mutating func next() -> Bool {
+    guard index < count, !isDamaged else { return false }
+    index += 1
+    guard let shared = lengths.size(), let added = lengths.size(), shared <= key.count,
+      let suffix = suffixes.take(added)
+    else {
+      isDamaged = true
+      return false
+    }
+    key.removeLast(key.count - shared)
+    key.append(contentsOf: suffix)
+    return true
+  }
+
+  /// The current entry's value as a leaf, or nil when it is damaged.
+  mutating func leaf() -> LeafCodec.Decoded? {
+    guard let tag = tags.byte() else { return damaged() }
+    let plain = tag & ~LeafCodec.Tag.priorityFlag
+    var decoded: LeafCodec.Decoded
+    if plain == LeafCodec.Tag.external {
+      guard let number = numbers.varint(), let size = numbers.size() else { return damaged() }
+      decoded = .external(number: number, count: size, nil)
+    } else {
+      guard let value = leaf(plain) else { return damaged() }
+      decoded = .leaf(value, nil)
+    }
+    guard tag != plain else { return decoded }
+    guard let tag = tags.byte(), let leaf = leaf(tag), let priority = Priority(leaf) else {
+      return damaged()
+    }
+    switch decoded {
+    case .leaf(let value, _): decoded = .leaf(value, priority)
+    case .external(let number, let size, _):
+      decoded = .external(number: number, count: size, priority)
+    }
+    return decoded
+  }
+
+  private mutating func leaf(_ tag: UInt8) -> Leaf? {
+    switch tag {
+    case LeafCodec.Tag.false: return .bool(false)
+    case LeafCodec.Tag.true: return .bool(true)
+    case LeafCodec.Tag.integer: return numbers.zigzag().map { .integer($0) }
+    case LeafCodec.Tag.double: return numbers.double().map { .double($0) }
+    case LeafCodec.Tag.string: return string().map { .string($0) }
+    case LeafCodec.Tag.timestampPlaceholder: return .serverValue(.timestamp)
+    case LeafCodec.Tag.incrementInteger:
+      return numbers.zigzag().map { .serverValue(.increment(.integer($0))) }
+    case LeafCodec.Tag.incrementDouble:
+      return numbers.double().map { .serverValue(.increment(.double($0))) }
+    case LeafCodec.Tag.otherPlaceholder: return string().map { .serverValue(.other(name: $0)) }
+    default: return nil
+    }
+  }
+
+  private mutating func string() -> String? {
+    guard let count = textLengths.size(), let utf8 = text.take(count) else { return nil }
+    return String(decoding: utf8, as: UTF8.self)
+  }
+
+  /// Steps over the current entry's value.
+  mutating func skip() {
+    eachPart { _, _, _ in }
+  }
+
+  /// The current entry's value as `LeafCodec` writes it, or nil when it is damaged.
+  mutating func value() -> Bytes? {
+    var bytes = Bytes()
+    eachPart { tag, number, text in
+      bytes.reserveCapacity(bytes.count + 6 + number.count + text.count)
+      bytes.append(tag)
+      bytes.append(contentsOf: number)
+      let kind = tag & ~LeafCodec.Tag.priorityFlag
+      if kind == LeafCodec.Tag.string || kind == LeafCodec.Tag.otherPlaceholder {
+        var writer = ByteWriter(bytes)
+        bytes = []
+        writer.varint(text.count)
+        bytes = writer.bytes
+        bytes.append(contentsOf: text)
+      }
+    }
+    return isDamaged ? nil : bytes
+  }
+
+  /// Visits the tag, the bytes of numbers and the text of the current value, then of its priority.
+  private mutating func eachPart(
+    _ visit: (UInt8, UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+  ) {
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    var more = true
+    while more {
+      guard let tag = tags.byte() else { return isDamaged = true }
+      more = tag & LeafCodec.Tag.priorityFlag != 0
+      var number: UnsafeRawBufferPointer? = none
+      var utf8: UnsafeRawBufferPointer? = none
+      switch tag & ~LeafCodec.Tag.priorityFlag {
+      case LeafCodec.Tag.string, LeafCodec.Tag.otherPlaceholder:
+        utf8 = textLengths.size().flatMap { text.take($0) }
+      case LeafCodec.Tag.double, LeafCodec.Tag.incrementDouble: number = numbers.take(8)
+      case LeafCodec.Tag.integer, LeafCodec.Tag.incrementInteger:
+        number = numbers.takeVarints(1)
+      case LeafCodec.Tag.external: number = numbers.takeVarints(2)
+      default: break
+      }
+      guard let number, let utf8 else { return isDamaged = true }
+      visit(tag, number, utf8)
+    }
+  }
+
+  private mutating func damaged<T>() -> T? {
+    isDamaged = true
+    return nil
+  }
+}

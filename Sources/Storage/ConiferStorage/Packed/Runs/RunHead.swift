@@ -1,0 +1,122 @@
+import ConiferKeyValue
+
+/// The beginning of a run's record: what is known of it without decoding its entries.
+///
+/// Payload: method, flags, dictionary (0 for none), bytes of the body before compression, entries,
+/// the run's number, how many leading key bytes all entries share, the separator when the store's
+/// key is a cut one, then the body.
+struct RunHead {
+  /// Set when some entry's value is stored in parts of its own.
+  static let hasExternals: UInt8 = 1
+
+  /// The key in the store, with the tree.
+  let storeKey: Bytes
+  /// The smallest path key that belongs to the run.
+  let separator: Bytes
+  let isCut: Bool
+  let number: UInt64
+  let count: Int
+  let rawCount: Int
+  let flags: UInt8
+  let shared: Int
+  let method: Codec.Method
+  /// The sealed value, and where the packed body begins in it.
+  let value: Bytes
+  let bodyStart: Int
+
+  /// Reads a run's head and checks its checksum.
+  ///
+  /// - Throws: `damaged`, `unsupported`.
+  init(storeKey: Bytes, value: Bytes) throws(StoreError) {
+    let isIntact = Record.isIntact(Spaces.runs, storeKey, value)
+    var reader = ByteReader(value, from: Record.overhead)
+    guard isIntact, let method = reader.byte(), let flags = reader.byte(),
+      let dictionary = reader.varint(), let rawCount = reader.size(), let count = reader.size(),
+      let number = reader.varint(), let shared = reader.size(), let separator = reader.sized()
+    else { throw Damage.error(Spaces.runs, storeKey) }
+    guard let method = Codec.Method(rawValue: method), dictionary == 0 else {
+      throw StoreError(
+        .unsupported, "A run was packed in a way this version does not know: use a newer Conifer.")
+    }
+    self.storeKey = storeKey
+    self.isCut = !separator.isEmpty
+    self.separator = separator.isEmpty ? Bytes(storeKey.dropFirst(4)) : separator
+    self.number = number
+    self.count = count
+    self.rawCount = rawCount
+    self.flags = flags
+    self.shared = shared
+    self.method = method
+    self.value = value
+    self.bodyStart = reader.at
+  }
+
+  /// Lends a cursor over the body's entries.
+  ///
+  /// - Throws: `damaged`, `unsupported`.
+  func withCursor<R>(_ codec: Codec, _ body: (inout RunCursor) -> R) throws(StoreError) -> R {
+    let bytes: Bytes
+    var start = 0
+    if method == .raw {
+      guard value.count - bodyStart == rawCount else {
+        throw Damage.error(Spaces.runs, storeKey)
+      }
+      bytes = value
+      start = bodyStart
+    } else {
+      let packed = Bytes(value[bodyStart...])
+      guard let unpacked = try codec.unpack(method, packed, rawCount: rawCount) else {
+        throw Damage.error(Spaces.runs, storeKey)
+      }
+      bytes = unpacked
+    }
+    let result: R? = bytes.withUnsafeBytes { buffer in
+      let lent = UnsafeRawBufferPointer(rebasing: buffer[start...])
+      guard var cursor = RunCursor(lent, count: count) else { return nil }
+      let result = body(&cursor)
+      return cursor.isDamaged ? nil : result
+    }
+    guard let result else { throw Damage.error(Spaces.runs, storeKey) }
+    return result
+  }
+
+  /// Entries encoded and compressed, before it is known under which key they will be stored.
+  struct Packed {
+    let range: Range<Int>
+    let rawCount: Int
+    let method: Codec.Method
+    let flags: UInt8
+    let shared: Int
+    let body: Bytes
+
+    /// About how large the sealed value will be.
+    var storedSize: Int { body.count + 24 }
+
+    init(_ entries: [Entry], _ range: Range<Int>, _ codec: Codec) {
+      let slice = entries[range]
+      let raw = RunBody.encode(slice)
+      self.range = range
+      rawCount = raw.count
+      (method, body) = codec.pack(raw)
+      flags = slice.contains { $0.isExternal } ? RunHead.hasExternals : 0
+      shared = RunBody.shared(slice)
+    }
+  }
+
+  /// The sealed value of a run.
+  static func seal(
+    storeKey: Bytes, fullSeparator: Bytes, number: UInt64, _ packed: Packed
+  ) -> Bytes {
+    var writer = ByteWriter()
+    writer.byte(packed.method.rawValue)
+    writer.byte(packed.flags)
+    writer.varint(0)
+    writer.varint(packed.rawCount)
+    writer.varint(packed.range.count)
+    writer.varint(number)
+    writer.varint(packed.shared)
+    writer.sized(fullSeparator)
+    writer.append(packed.body)
+    return Record.seal(Spaces.runs, storeKey, writer.bytes)
+  }
+}

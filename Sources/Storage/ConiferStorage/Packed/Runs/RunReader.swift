@@ -1,0 +1,133 @@
+import ConiferKeyValue
+
+/// Finds and reads the runs of one tree in a view, merged with their deltas.
+struct RunReader {
+  let view: any OrderedView
+  let tree: TreeID
+  let codec: Codec
+  /// How long the store's keys may be, without the space byte.
+  let longestKey: Int
+
+  /// Separators from this length on are cut, and told apart by an ordinal of eight bytes.
+  var cutLength: Int { longestKey == .max ? .max : longestKey - 4 - 8 }
+
+  /// The run that a path key belongs to, or nil when all runs begin behind it.
+  func run(covering key: Bytes) throws(StoreError) -> RunHead? {
+    let prefix = StoreKey.prefix(tree)
+    var probe = prefix
+    if key.count >= cutLength {
+      probe += key.prefix(cutLength) + Bytes(repeating: 0xFF, count: 8)
+    } else {
+      probe += key
+    }
+    var found = try view.last(Spaces.runs, atOrBefore: probe)
+    while let (storeKey, value) = found, storeKey.starts(with: prefix) {
+      let head = try RunHead(storeKey: storeKey, value: value)
+      // Runs with one cut separator are told apart by the whole one inside.
+      if !head.isCut || compareBytes(head.separator, key) <= 0 { return head }
+      found = try before(storeKey)
+    }
+    return nil
+  }
+
+  /// The first run that may hold a path key or a later one.
+  func run(coveringOrAfter key: Bytes) throws(StoreError) -> RunHead? {
+    if let head = try run(covering: key) { return head }
+    return try run(after: nil)
+  }
+
+  /// The run after a key of the store, or the tree's first.
+  func run(after storeKey: Bytes?) throws(StoreError) -> RunHead? {
+    let prefix = StoreKey.prefix(tree)
+    guard
+      let (key, value) = try view.first(
+        Spaces.runs, atOrAfter: storeKey.map { $0 + [0] } ?? prefix),
+      key.starts(with: prefix)
+    else { return nil }
+    return try RunHead(storeKey: key, value: value)
+  }
+
+  /// The run before a key of the store, or the tree's last.
+  func run(before storeKey: Bytes?) throws(StoreError) -> RunHead? {
+    let prefix = StoreKey.prefix(tree)
+    let found: (key: Bytes, value: Bytes)?
+    if let storeKey {
+      found = try before(storeKey)
+    } else {
+      found = try view.last(Spaces.runs, atOrBefore: prefix + Bytes(repeating: 0xFF, count: 16))
+    }
+    guard let (key, value) = found, key.starts(with: prefix) else { return nil }
+    return try RunHead(storeKey: key, value: value)
+  }
+
+  private func before(_ storeKey: Bytes) throws(StoreError) -> (key: Bytes, value: Bytes)? {
+    var found: (key: Bytes, value: Bytes)?
+    try view.walk(Spaces.runs, .atOrBefore(storeKey)) { key, value in
+      if key.compare(storeKey) == 0 { return .next }
+      found = (Bytes(key), Bytes(value))
+      return .stop
+    }
+    return found
+  }
+
+  /// The deltas of a run, oldest first, with their keys and stored sizes.
+  func deltas(_ number: UInt64) throws(StoreError) -> [(key: Bytes, size: Int, delta: DeltaRecord)]
+  {
+    var deltas: [(key: Bytes, size: Int, delta: DeltaRecord)] = []
+    for (key, value) in try view.entries(Spaces.deltas, prefix: DeltaRecord.prefix(tree, number)) {
+      let delta = try DeltaRecord(key: key, value: value, codec: codec)
+      deltas.append((key, value.count, delta))
+    }
+    return deltas
+  }
+
+  /// The entries of a run without its deltas.
+  func entries(_ head: RunHead) throws(StoreError) -> [Entry] {
+    try head.withCursor(codec) { cursor in
+      var entries: [Entry] = []
+      entries.reserveCapacity(head.count)
+      while cursor.next() {
+        guard let value = cursor.value() else { break }
+        entries.append(Entry(key: cursor.key, value: value))
+      }
+      return entries
+    }
+  }
+
+  /// The entries of a run with its deltas.
+  func merged(_ head: RunHead) throws(StoreError) -> [Entry] {
+    var entries = try entries(head)
+    for (_, _, delta) in try deltas(head.number) {
+      entries = Self.merge(entries, delta.changes)
+    }
+    return entries
+  }
+
+  /// Entries with changes laid over them.
+  static func merge(_ entries: [Entry], _ changes: [EntryChange]) -> [Entry] {
+    var entries = entries
+    for change in changes {
+      let index = entries.lowerBound(change.key)
+      let isThere = index < entries.count && entries[index].key == change.key
+      switch change {
+      case .put(let entry):
+        if isThere { entries[index] = entry } else { entries.insert(entry, at: index) }
+      case .delete:
+        if isThere { entries.remove(at: index) }
+      }
+    }
+    return entries
+  }
+
+  /// The leaf of an entry's value, put together when it is stored in parts.
+  ///
+  /// - Throws: `damaged`.
+  func leaf(_ decoded: LeafCodec.Decoded) throws(StoreError) -> LeafCodec.Decoded {
+    guard case .external(let number, let count, let priority) = decoded else { return decoded }
+    let content = try LargeLeaf.read(self, number, count)
+    guard case .leaf(let leaf, _) = LeafCodec.decode(content) else {
+      throw Damage.error(Spaces.parts, LargeLeaf.prefix(tree, number))
+    }
+    return .leaf(leaf, priority)
+  }
+}

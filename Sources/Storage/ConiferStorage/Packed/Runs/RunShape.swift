@@ -1,0 +1,81 @@
+import ConiferKeyValue
+
+/// How large runs should be: what they take when stored decides, learnt as runs are written.
+struct RunShape: Sendable {
+  /// No run holds more than this before compression, so that reading one leaf stays cheap.
+  static let largestRaw = 16 << 10
+  /// A leaf above this stands in a run of its own.
+  static let loneLeaf = 64 << 10
+
+  /// The largest stored value that the store keeps without waste.
+  let bestStored: Int
+  private var ratio = 2.0
+
+  init(_ traits: StoreTraits, _ compression: Compression) {
+    bestStored = min(max(traits.bestValueSize, 1024), 64 << 10)
+    if compression == .none { ratio = 1 }
+  }
+
+  /// How many bytes of body a run should hold before compression.
+  var rawTarget: Int { min(Self.largestRaw, max(2048, Int(Double(bestStored) * 0.92 * ratio))) }
+
+  /// Learns from a run that was packed.
+  private mutating func learn(_ packed: RunHead.Packed) {
+    guard packed.rawCount > 1024, packed.storedSize > 0 else { return }
+    let seen = min(8, Double(packed.rawCount) / Double(packed.storedSize))
+    ratio += (seen - ratio) * 0.2
+  }
+
+  /// Packs entries into runs that the store keeps without waste: evenly, with no tiny tail, large
+  /// leaves alone.
+  mutating func pack(_ entries: [Entry], _ codec: Codec) -> [RunHead.Packed] {
+    var runs: [RunHead.Packed] = []
+    var start = 0
+    for (index, entry) in entries.enumerated() where entry.value.count > Self.loneLeaf {
+      runs += evenly(entries, start..<index, codec)
+      runs.append(RunHead.Packed(entries, index..<(index + 1), codec))
+      start = index + 1
+    }
+    return runs + evenly(entries, start..<entries.count, codec)
+  }
+
+  private mutating func evenly(
+    _ entries: [Entry], _ range: Range<Int>, _ codec: Codec
+  ) -> [RunHead.Packed] {
+    var runs: [RunHead.Packed] = []
+    var start = range.lowerBound
+    var left = entries[range].reduce(0) { $0 + $1.weight }
+    while start < range.upperBound {
+      let count = max(1, (left + rawTarget - 1) / rawTarget)
+      var share = left / count
+      var end = Self.take(entries, start..<range.upperBound, share)
+      var packed = RunHead.Packed(entries, start..<end, codec)
+      // What came out larger than the store likes gives entries to the next run.
+      var attempts = 0
+      while packed.storedSize > bestStored, packed.range.count > 1, attempts < 4 {
+        let isLast = end == range.upperBound
+        let fit = Double(share) * 0.96 * Double(bestStored) / Double(packed.storedSize)
+        share = isLast ? min(left / 2, Int(fit)) : Int(fit)
+        end = Self.take(entries, start..<range.upperBound, share)
+        packed = RunHead.Packed(entries, start..<end, codec)
+        attempts += 1
+      }
+      learn(packed)
+      runs.append(packed)
+      left -= entries[start..<end].reduce(0) { $0 + $1.weight }
+      start = end
+    }
+    return runs
+  }
+
+  /// Where a piece of about a weight ends; it holds one entry at least.
+  private static func take(_ entries: [Entry], _ range: Range<Int>, _ share: Int) -> Int {
+    var weight = 0
+    for index in range {
+      let next = entries[index].weight
+      if index > range.lowerBound, weight + next / 2 > share { return index }
+      weight += next
+    }
+    return range.upperBound
+  }
+}

@@ -1,0 +1,140 @@
+import ConiferKeyValue
+
+/// A commit in the making: edits laid over a frozen view, which reads then see.
+///
+/// It counts what each tree's records take, edit by edit, so that usage is exact without a scan.
+final class Transaction: OrderedView, @unchecked Sendable {
+  // Unchecked: made, used and dropped on the store's thread alone.
+
+  /// Everything that a failed commit of a group puts back.
+  struct State {
+    /// By space: a value, or nil for a deleted key.
+    var overlays: [UInt8: SortedBytes<Bytes?>] = [:]
+    var usage: [TreeID: UsageRow] = [:]
+    var isChanged = false
+  }
+
+  let base: any OrderedView
+  var state = State()
+
+  init(_ base: any OrderedView) { self.base = base }
+
+  /// Edits for the store, each key once.
+  func batch() -> Batch {
+    var batch = Batch()
+    for space in Spaces.all {
+      state.overlays[space.id]?.forEach { key, value in
+        if let value { batch.put(space, key, value) } else { batch.delete(space, key) }
+      }
+    }
+    return batch
+  }
+
+  // MARK: Edits
+
+  /// Seals a payload and stores it under a key; an equal one is not written again.
+  func put(_ space: Space, _ key: Bytes, payload: Bytes) throws(StoreError) {
+    try put(space, key, value: Record.seal(space, key, payload))
+  }
+
+  /// Stores a sealed value under a key; an equal one is not written again.
+  func put(_ space: Space, _ key: Bytes, value: Bytes) throws(StoreError) {
+    let old = try self.value(space, key)
+    if old == value { return }
+    if let old {
+      try count(space, key, bytes: value.count - old.count)
+    } else {
+      try count(space, key, bytes: 1 + key.count + value.count)
+    }
+    set(space, key, value)
+  }
+
+  /// Removes a key; does nothing if it is absent.
+  func delete(_ space: Space, _ key: Bytes) throws(StoreError) {
+    guard let size = try get(space, key, { $0.byteCount }) else { return }
+    try count(space, key, bytes: -(1 + key.count + size))
+    set(space, key, nil)
+  }
+
+  /// Removes every key that begins with a prefix.
+  func deleteAll(_ space: Space, prefix: Bytes) throws(StoreError) {
+    for key in try keys(space, prefix: prefix) { try delete(space, key) }
+  }
+
+  private func set(_ space: Space, _ key: Bytes, _ value: Bytes?) {
+    state.overlays[space.id, default: SortedBytes()][key] = .some(value)
+    state.isChanged = true
+  }
+
+  private func count(_ space: Space, _ key: Bytes, bytes: Int) throws(StoreError) {
+    guard space != Spaces.usage else { return }
+    let tree = StoreKey.tree(key)
+    var row = try usage(tree)
+    row.bytes[space.id, default: 0] += bytes
+    state.usage[tree] = row
+  }
+
+  /// Adds to the counted leaves and uncompressed bytes of a tree.
+  func countTree(_ tree: TreeID, leaves: Int, raw: Int) throws(StoreError) {
+    guard leaves != 0 || raw != 0 else { return }
+    var row = try usage(tree)
+    row.leaves += leaves
+    row.raw += raw
+    state.usage[tree] = row
+  }
+
+  /// A number for a new run of a tree.
+  func nextRunNumber(_ tree: TreeID) throws(StoreError) -> UInt64 {
+    var row = try usage(tree)
+    defer { state.usage[tree] = row }
+    row.nextRun += 1
+    return row.nextRun - 1
+  }
+
+  /// Replaces what was counted for a tree, after a recount.
+  func setUsage(_ tree: TreeID, _ row: UsageRow) {
+    state.usage[tree] = row
+    state.isChanged = true
+  }
+
+  /// Forgets what was counted for a tree whose records are all gone.
+  func forgetUsage(_ tree: TreeID) throws(StoreError) {
+    try delete(Spaces.usage, StoreKey.prefix(tree))
+    state.usage[tree] = nil
+  }
+
+  /// What a tree's records take, with the edits so far.
+  func usage(_ tree: TreeID) throws(StoreError) -> UsageRow {
+    if let row = state.usage[tree] { return row }
+    let row = try UsageRow.read(self, tree)
+    state.usage[tree] = row
+    return row
+  }
+
+  /// Writes the usage of the trees that changed; the last step before `batch()`.
+  func writeUsage() throws(StoreError) {
+    for (tree, row) in state.usage {
+      try put(Spaces.usage, StoreKey.prefix(tree), payload: row.payload)
+    }
+  }
+
+  // MARK: Reads
+
+  func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
+    if let edited = state.overlays[space.id]?[key] {
+      return edited.map { read($0.span.bytes) }
+    }
+    return try base.get(space, key, read)
+  }
+
+  func walk(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step
+  ) throws(StoreError) {
+    guard let overlay = state.overlays[space.id], !overlay.isEmpty else {
+      return try base.walk(space, origin, visit)
+    }
+    try MergedWalk(base: base, overlay: overlay, space: space).run(origin, visit)
+  }
+
+  func close() { base.close() }
+}

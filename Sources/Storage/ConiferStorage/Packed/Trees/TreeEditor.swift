@@ -1,0 +1,95 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Writes nodes into one tree within a commit, by the rules of the Realtime Database's tree.
+struct TreeEditor {
+  let runs: RunEditor
+  let order: KeyOrder
+
+  /// Replaces the node at a path.
+  func overwrite(_ path: Path, _ node: Node) throws(StoreError) {
+    if let last = path.last, last.isPriority, let parent = path.parent {
+      return try setPriority(PathKey.encode(parent, order), parent, node)
+    }
+    if path.keys.contains(where: \.isPriority) {
+      throw StoreError(
+        .invalid, "\(path) goes through .priority, which has no children: end the path there.")
+    }
+    let key = PathKey.encode(path, order)
+    if let above = try leafAbove(key) {
+      // Nothing can be deleted below a leaf; anything else turns the leaf into an interior node.
+      if node.isEmpty { return }
+      try runs.delete(above.key)
+      if case .leaf(_, let priority?) = LeafCodec.decode(above.value) {
+        try putPriority(above.key, priority)
+      } else if case .external(_, _, let priority?) = LeafCodec.decode(above.value) {
+        try putPriority(above.key, priority)
+      }
+    }
+    let entries = NodeFlattener.entries(node, at: key, order)
+    try runs.replace(key, key + [PathKey.endMark], with: entries)
+    if node.isEmpty { try collapse(from: path.parent) }
+  }
+
+  /// The leaf at an ancestor of a path: the entry before it, if that is a prefix.
+  private func leafAbove(_ key: Bytes) throws(StoreError) -> Entry? {
+    guard !key.isEmpty, let entry = try runs.lastEntry(before: key) else { return nil }
+    return key.starts(with: entry.key) ? entry : nil
+  }
+
+  private func putPriority(_ key: Bytes, _ priority: Priority) throws(StoreError) {
+    try runs.put(
+      Entry(key: key + [PathKey.priorityMark], value: LeafCodec.encode(priority.leaf, nil)))
+  }
+
+  /// Sets or removes the priority of a node that exists; does nothing when there is none.
+  private func setPriority(_ key: Bytes, _ path: Path, _ node: Node) throws(StoreError) {
+    var priority: Priority?
+    if !node.isEmpty {
+      guard let leaf = node.leaf, let known = Priority(leaf) else {
+        throw StoreError(
+          .invalid, "The priority of \(path) must be a string, a number, a server value or nothing."
+        )
+      }
+      priority = known
+    }
+    guard let first = try runs.firstEntry(atOrAfter: key), first.key.starts(with: key) else {
+      return
+    }
+    if first.key != key {
+      let mark = key + [PathKey.priorityMark]
+      if let priority { try putPriority(key, priority) } else { try runs.delete(mark) }
+      return
+    }
+    switch LeafCodec.decode(first.value) {
+    case .leaf(let leaf, _):
+      try runs.put(Entry(key: key, value: LeafCodec.encode(leaf, priority)))
+    case .external(let number, let count, _):
+      let value = LeafCodec.encodeExternal(number: number, count: count, priority)
+      try runs.put(Entry(key: key, value: value))
+    case nil: throw Damage.error(Spaces.runs, StoreKey.prefix(runs.tree))
+    }
+  }
+
+  /// Removes the priorities of a node and those above it that have no child left.
+  private func collapse(from path: Path?) throws(StoreError) {
+    var place = path
+    while let here = place {
+      let key = PathKey.encode(here, order)
+      let child = try runs.firstEntry(atOrAfter: key + [PathKey.priorityMark + 1])
+      if let child, child.key.starts(with: key) { return }
+      try runs.delete(key + [PathKey.priorityMark])
+      place = here.parent
+    }
+  }
+
+  /// Removes what a forest prunes, but nothing that a pin protects.
+  func prune(_ forest: PruneForest, pinned: [Path]) throws(StoreError) {
+    for range in PruneRanges.ranges(forest, pinned: pinned, order) {
+      try runs.replace(range.low, range.high, with: [])
+    }
+    for (path, marker) in forest.markers where marker == .prune {
+      try collapse(from: path)
+    }
+  }
+}

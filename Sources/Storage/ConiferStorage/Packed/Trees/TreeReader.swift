@@ -1,0 +1,206 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Reads nodes of one tree from a view: only the runs that hold what was asked for.
+struct TreeReader {
+  let runs: RunReader
+  let order: KeyOrder
+
+  /// The node at a path, or the slice of it that was asked for.
+  func node(_ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
+    if let last = path.last, last.isPriority, let parent = path.parent {
+      let own = try node(parent, .first(1))
+      return own.priority.map { Node($0.leaf) } ?? .empty
+    }
+    let key = PathKey.encode(path, order)
+    if slice == .all {
+      var assembler = NodeAssembler(at: key, order)
+      try scan(key, key + [PathKey.endMark]) { entry, leaf, priority in
+        assembler.add(entry, leaf, priority) ? .more : .damaged
+      }
+      return assembler.finish()
+    }
+    return try part(key, slice)
+  }
+
+  /// A leaf, or a limited or bounded part of an interior node with its priority.
+  private func part(_ key: Bytes, _ slice: NodeSlice) throws(StoreError) -> Node {
+    var assembler = NodeAssembler(at: key, order)
+    var isLeaf = false
+    var hasChild = false
+    try scan(key, key + [PathKey.endMark]) { entry, leaf, priority in
+      isLeaf = entry.count == key.count
+      let isPriority = entry.count == key.count + 1 && entry.last == PathKey.priorityMark
+      hasChild = !isLeaf && !isPriority
+      if !hasChild, !assembler.add(entry, leaf, priority) { return .damaged }
+      return isPriority ? .more : .enough
+    }
+    guard !isLeaf, hasChild else { return assembler.finish() }
+    var low = key + [PathKey.firstChildMark]
+    var high = key + [PathKey.endMark]
+    if let lower = slice.lower {
+      low = key
+      PathKey.append(lower, order, to: &low)
+    }
+    if let upper = slice.upper {
+      high = key
+      PathKey.append(upper, order, to: &high)
+      high.append(PathKey.endMark)
+    }
+    let limit = slice.limit ?? .max
+    // A node without children cannot have a priority: a slice that holds none is empty.
+    guard limit > 0 else { return .empty }
+    if slice.fromEnd, limit < .max { low = try lastChildren(limit, key, low, high) }
+    var last = 0..<0
+    var previous = Bytes()
+    var count = 0
+    try scan(low, high) { entry, leaf, priority in
+      if !entry.starts(with: previous[last]) || count == 0 {
+        guard
+          let end = entry.withUnsafeBytes({ PathKey.segmentEnd($0, key.count) })
+        else { return .damaged }
+        count += 1
+        if count > limit { return .enough }
+        previous = entry
+        last = 0..<end
+      }
+      return assembler.add(entry, leaf, priority) ? .more : .damaged
+    }
+    return assembler.finish()
+  }
+
+  /// Where the last children of a node begin, reading runs from the end.
+  private func lastChildren(
+    _ limit: Int, _ key: Bytes, _ low: Bytes, _ high: Bytes
+  ) throws(StoreError) -> Bytes {
+    var first = high
+    var count = 0
+    var head = try runs.run(covering: high)
+    while let run = head {
+      let entries = try runs.merged(run)
+      for entry in entries.reversed() where bytesPrecede(entry.key, first) {
+        if bytesPrecede(entry.key, low) { return max(low, first) }
+        guard let end = entry.key.withUnsafeBytes({ PathKey.segmentEnd($0, key.count) }) else {
+          throw Damage.error(Spaces.runs, run.storeKey)
+        }
+        first = Bytes(entry.key[..<end])
+        count += 1
+        if count == limit { return first }
+      }
+      if !bytesPrecede(low, run.separator) { break }
+      head = try runs.run(before: run.storeKey)
+    }
+    return max(low, first)
+  }
+
+  private func max(_ a: Bytes, _ b: Bytes) -> Bytes { bytesPrecede(a, b) ? b : a }
+
+  /// The keys of a node's children after a key.
+  func childKeys(_ path: Path, after: Key?, limit: Int) throws(StoreError) -> [Key] {
+    let key = PathKey.encode(path, order)
+    var keys: [Key] = []
+    guard limit > 0 else { return keys }
+    var low = key + [PathKey.firstChildMark]
+    if let after {
+      low = key
+      PathKey.append(after, order, to: &low)
+      low.append(PathKey.endMark)
+    }
+    let high = key + [PathKey.endMark]
+    var head = try runs.run(coveringOrAfter: low)
+    while let run = head, bytesPrecede(run.separator, high) {
+      for entry in try runs.merged(run) {
+        guard !bytesPrecede(entry.key, low) else { continue }
+        guard bytesPrecede(entry.key, high) else { return keys }
+        guard
+          let child = entry.key.withUnsafeBytes({ bytes in
+            PathKey.segmentEnd(bytes, key.count).flatMap { end in
+              PathKey.key(bytes, key.count..<end, order).map { ($0, end) }
+            }
+          })
+        else { throw Damage.error(Spaces.runs, run.storeKey) }
+        keys.append(child.0)
+        if keys.count == limit { return keys }
+        low = Bytes(entry.key[..<child.1]) + [PathKey.endMark]
+      }
+      // The rest of a child that fills whole runs is skipped, not read.
+      let next = try runs.run(after: run.storeKey)
+      if let next, bytesPrecede(next.separator, low) {
+        let jump = try runs.run(covering: low)
+        head = jump.map { bytesPrecede(run.storeKey, $0.storeKey) ? $0 : next } ?? next
+      } else {
+        head = next
+      }
+    }
+    return keys
+  }
+
+  // MARK: Scanning
+
+  private enum Answer {
+    case more
+    case enough
+    case damaged
+  }
+
+  /// Visits the entries in `low ..< high` in order.
+  private func scan(
+    _ low: Bytes, _ high: Bytes, _ visit: (Bytes, Leaf, Priority?) -> Answer
+  ) throws(StoreError) {
+    var head = try runs.run(coveringOrAfter: low)
+    while let run = head, bytesPrecede(run.separator, high) {
+      guard try scan(run, low, high, visit) else { return }
+      head = try runs.run(after: run.storeKey)
+    }
+  }
+
+  /// Visits the entries of one run; false when the scan is over.
+  private func scan(
+    _ run: RunHead, _ low: Bytes, _ high: Bytes, _ visit: (Bytes, Leaf, Priority?) -> Answer
+  ) throws(StoreError) -> Bool {
+    let damage = Damage.error(Spaces.runs, run.storeKey)
+    let deltas = try runs.deltas(run.number)
+    guard deltas.isEmpty else {
+      var entries = try runs.entries(run)
+      for (_, _, delta) in deltas { entries = RunReader.merge(entries, delta.changes) }
+      for entry in entries[entries.lowerBound(low)...] {
+        guard bytesPrecede(entry.key, high) else { return false }
+        guard let decoded = LeafCodec.decode(entry.value) else { throw damage }
+        let answer = try show(entry.key, decoded, visit)
+        if answer == .damaged { throw damage }
+        if answer == .enough { return false }
+      }
+      return true
+    }
+    // The lent cursor's closure does not throw: an error of reading a large leaf is kept aside.
+    var failure: StoreError?
+    let isOver = try run.withCursor(runs.codec) { cursor in
+      while cursor.next() {
+        if bytesPrecede(cursor.key, low) {
+          cursor.skip()
+          continue
+        }
+        guard bytesPrecede(cursor.key, high), let decoded = cursor.leaf() else { return true }
+        do throws(StoreError) {
+          let answer = try show(cursor.key, decoded, visit)
+          if answer == .damaged { failure = damage }
+          if answer != .more { return true }
+        } catch {
+          failure = error
+          return true
+        }
+      }
+      return false
+    }
+    if let failure { throw failure }
+    return !isOver
+  }
+
+  private func show(
+    _ key: Bytes, _ decoded: LeafCodec.Decoded, _ visit: (Bytes, Leaf, Priority?) -> Answer
+  ) throws(StoreError) -> Answer {
+    if case .leaf(let leaf, let priority) = decoded { return visit(key, leaf, priority) }
+    guard case .leaf(let leaf, let priority) = try runs.leaf(decoded) else { return .damaged }
+    return visit(key, leaf, priority)
+  }
+}

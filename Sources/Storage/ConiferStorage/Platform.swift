@@ -1,0 +1,170 @@
+// What differs between operating systems, for the stores that keep files: error numbers, syncing,
+// directories, and who this process is.
+
+package import ConiferKeyValue
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Calls of the operating system that more than one store makes.
+package enum Platform {
+  /// The store error for an error number of the operating system.
+  ///
+  /// - Parameters:
+  ///   - number: an `errno`.
+  ///   - action: what was tried, as "open the file".
+  ///   - path: on which file.
+  package static func error(_ number: Int32, _ action: String, _ path: String) -> StoreError {
+    let cause = String(cString: strerror(number))
+    switch number {
+    case EACCES, EPERM:
+      return StoreError(
+        .denied,
+        "The system does not let this process \(action) \(path). "
+          + "Give its user read and write access to the file and its directory.",
+        cause: cause)
+    case EROFS:
+      return StoreError(
+        .denied,
+        "The file system of \(path) is read-only, so this process cannot \(action) it. "
+          + "Put the store on a writable volume.", cause: cause)
+    case ENOSPC, EDQUOT:
+      return StoreError(
+        .full,
+        "No space is left to \(action) \(path). Free disk space or quota, then try again; "
+          + "reading goes on meanwhile.", cause: cause)
+    default:
+      return StoreError(
+        .io, "The system could not \(action) \(path). Check the volume and the path.", cause: cause)
+    }
+  }
+
+  /// Makes a directory and those above it that are missing, and syncs the parent of each new one,
+  /// so that the directory outlives a power cut.
+  ///
+  /// - Throws: `denied`, `full`, `io` (also when a file stands there).
+  package static func makeDirectory(_ path: String) throws(StoreError) {
+    var info = stat()
+    if stat(path, &info) == 0 {
+      guard info.st_mode & S_IFMT == S_IFDIR else {
+        throw error(ENOTDIR, "make the directory", path)
+      }
+      return
+    }
+    let parent = Self.parent(of: path)
+    if parent != path { try makeDirectory(parent) }
+    if mkdir(path, 0o700) != 0, errno != EEXIST {
+      throw error(errno, "make the directory", path)
+    }
+    try syncDirectory(parent)
+  }
+
+  /// The path of the directory that a path stands in; "." or "/" at the end of the way.
+  package static func parent(of path: String) -> String {
+    var units = Array(path.utf8)
+    while units.count > 1, units.last == UInt8(ascii: "/") { units.removeLast() }
+    guard let slash = units.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    if slash == 0 { return "/" }
+    return String(decoding: units[..<slash], as: UTF8.self)
+  }
+
+  /// Makes new, renamed and removed names of a directory survive power loss.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  package static func syncDirectory(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw error(errno, "open the directory", path) }
+    defer { _ = Self.close(descriptor) }
+    // Some file systems cannot sync a directory and say EINVAL: nothing is to be done there.
+    if fsync(descriptor) != 0, errno != EINVAL { throw error(errno, "sync the directory", path) }
+  }
+
+  /// Makes the written bytes of a file survive power loss: `F_FULLFSYNC` on Apple systems, where
+  /// `fsync` leaves them in the drive's buffer, `fdatasync` elsewhere.
+  ///
+  /// - Returns: zero or an `errno`.
+  package static func sync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+      // Network volumes refuse it; fsync is the best they have.
+      return fsync(descriptor) == 0 ? 0 : errno
+    #else
+      return fdatasync(descriptor) == 0 ? 0 : errno
+    #endif
+  }
+
+  /// Closes a descriptor; on the systems here it is gone even when the call reports `EINTR`.
+  @discardableResult
+  package static func close(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      return Darwin.close(descriptor)
+    #elseif canImport(Glibc)
+      return Glibc.close(descriptor)
+    #elseif canImport(Musl)
+      return Musl.close(descriptor)
+    #endif
+  }
+
+  /// Up to `limit` bytes of a file from an offset, nil when it cannot be opened or read.
+  package static func read(_ path: String, at offset: Int = 0, limit: Int) -> Bytes? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return read(descriptor, at: offset, limit: limit)
+  }
+
+  /// Up to `limit` bytes of an open file from an offset, nil on an error.
+  package static func read(_ descriptor: Int32, at offset: Int, limit: Int) -> Bytes? {
+    var failed = false
+    let bytes = Bytes(unsafeUninitializedCapacity: limit) { buffer, count in
+      while count < limit {
+        let rest = buffer.baseAddress.map { $0 + count }
+        let n = pread(descriptor, rest, limit - count, off_t(offset + count))
+        if n < 0, errno == EINTR { continue }
+        if n < 0 { failed = true }
+        if n <= 0 { break }
+        count += n
+      }
+    }
+    return failed ? nil : bytes
+  }
+
+  /// What tells a process from a later one with the same number: the boot, and where the system
+  /// says it, the start time.
+  package static func processStart(_ pid: Int32) -> String {
+    #if canImport(Darwin)
+      var buffer = [CChar](repeating: 0, count: 64)
+      var size = buffer.count
+      guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return "-" }
+      return word(buffer.map { UInt8(bitPattern: $0) })
+    #else
+      let boot = read("/proc/sys/kernel/random/boot_id", limit: 64).map(word) ?? "-"
+      // The command, field 2, may hold spaces and parentheses: count from its last parenthesis,
+      // behind which comes field 3; the start time is field 22.
+      guard let line = read("/proc/\(pid)/stat", limit: 2048),
+        let end = line.lastIndex(of: UInt8(ascii: ")"))
+      else { return boot }
+      let fields = line[(end + 1)...].split(separator: UInt8(ascii: " "))
+      return fields.count > 19 ? boot + "/" + word(Bytes(fields[19])) : boot
+    #endif
+  }
+
+  /// The command of a running process, where the system says it.
+  package static func command(_ pid: Int32) -> String? {
+    #if canImport(Darwin)
+      return nil
+    #else
+      guard let name = read("/proc/\(pid)/comm", limit: 64), !name.isEmpty else { return nil }
+      return String(decoding: name.prefix { $0 != 0 && $0 != 10 }, as: UTF8.self)
+    #endif
+  }
+
+  private static func word(_ bytes: Bytes) -> String {
+    String(decoding: bytes.prefix { $0 > 32 && $0 < 127 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,36 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+internal import Synchronization
+
+/// The place where a check runs: a directory, and the backends that were opened in it.
+final class BackendBench: Sendable {
+  let factory: BackendFactory
+  let directory: String
+  private let opened = Mutex<[any StorageBackend]>([])
+
+  init(_ factory: BackendFactory) throws {
+    self.factory = factory
+    directory = try System.makeTemporaryDirectory()
+  }
+
+  /// Opens the backend, under changed options if asked for.
+  func open(_ change: (inout StorageOptions) -> Void = { _ in }) throws -> any StorageBackend {
+    var options = factory.options
+    change(&options)
+    let backend = try factory.open(directory, options)
+    opened.withLock { $0.append(backend) }
+    return backend
+  }
+
+  /// Opens the backend with a model beside it, and makes two trees in both.
+  func twin(_ change: (inout StorageOptions) -> Void = { _ in }) async throws -> Twin {
+    try await Twin(self, try open(change))
+  }
+
+  /// Closes what is open and removes the directory.
+  func finish() async {
+    for backend in opened.withLock({ $0 }) { try? await backend.close() }
+    System.removeTree(directory)
+  }
+}

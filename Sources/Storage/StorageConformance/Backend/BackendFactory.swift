@@ -1,0 +1,42 @@
+public import ConiferKeyValue
+public import ConiferStorage
+
+/// A backend under test: how to open it, and what it says of itself.
+public struct BackendFactory: Sendable, CustomStringConvertible {
+  /// The name in reports, for example `lmdb`.
+  public let name: String
+  /// The facts that an open backend must state about its store, and keep.
+  public let declared: StoreTraits
+  /// The options under which it is tested.
+  public let options: StorageOptions
+  /// Opens a backend on the files of a directory that exists; makes them when there are none.
+  public let open:
+    @Sendable (_ directory: String, _ options: StorageOptions) throws(StoreError) ->
+      any StorageBackend
+
+  /// A backend under test.
+  ///
+  /// - Parameters:
+  ///   - name: the name in reports.
+  ///   - declared: the facts that an open backend must state about its store.
+  ///   - options: the options under which it is tested.
+  ///   - open: opens a backend on the files of a directory; called many times for one directory
+  ///     when the declared store is persistent.
+  public init(
+    name: String, declared: StoreTraits, options: StorageOptions = StorageOptions(),
+    open: @escaping @Sendable (String, StorageOptions) throws(StoreError) -> any StorageBackend
+  ) {
+    self.name = name
+    self.declared = declared
+    self.options = options
+    self.open = open
+  }
+
+  /// The same backend under other options.
+  public func with(_ options: StorageOptions) -> BackendFactory {
+    BackendFactory(name: name, declared: declared, options: options, open: open)
+  }
+
+  /// The name with the compression.
+  public var description: String { "\(name), compression \(options.compression)" }
+}

@@ -1,0 +1,142 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension BackendCheck {
+  /// Tracked queries, their keys, and what follows from them.
+  static let queries: [BackendCheck] = [
+    BackendCheck(.queries, "a tracked query is saved with all its fields and found") { bench in
+      let twin = try await bench.twin()
+      let tree = twin.tree
+      let queries = [
+        TrackedQuery(tree: tree, path: "rooms", isComplete: true, lastUse: 7),
+        TrackedQuery(
+          tree: tree, path: "rooms", parameters: "{\"i\":\"ts\",\"l\":50,\"vf\":\"r\"}",
+          lastUse: .max, isKnownMissing: true, resumeToken: [0, 255, 1]),
+        TrackedQuery(tree: tree, path: .root, parameters: "{\"i\":\".key\"}"),
+        TrackedQuery(tree: tree, path: "rooms/one"), TrackedQuery(tree: tree, path: "room"),
+        TrackedQuery(tree: tree, path: "rooms2/one/two", parameters: "\u{E9}"),
+        TrackedQuery(tree: tree, path: "rooms2/one/two", parameters: "e\u{301}"),
+        TrackedQuery(tree: twin.other, path: "rooms", lastUse: 1),
+      ]
+      try await twin.commit(queries.map { .saveQuery($0) })
+      try twin.same()
+      try await twin.reopen()
+      try twin.same("after reopening")
+    },
+    BackendCheck(.queries, "saving again replaces the record under the same number") { bench in
+      let twin = try await bench.twin()
+      var query = TrackedQuery(tree: twin.tree, path: "a", parameters: "{\"l\":1}")
+      let first = try await twin.commit(.saveQuery(query))
+      try await twin.commit(.setTrackedKeys(twin.tree, first.queries[0], ["k"]))
+      query.isComplete = true
+      query.lastUse = 99
+      query.resumeToken = [1, 2, 3]
+      let second = try await twin.commit(.saveQuery(query), .saveQuery(query))
+      try requireEqual(second.queries, [first.queries[0], first.queries[0]], "the numbers")
+      try twin.same()
+    },
+    BackendCheck(.queries, "removing a query removes its keys; numbers never repeat") { bench in
+      let twin = try await bench.twin()
+      let tree = twin.tree
+      let query = TrackedQuery(tree: tree, path: "a", parameters: "{\"l\":1}")
+      let first = try await twin.commit(.saveQuery(query)).queries[0]
+      try await twin.commit(.setTrackedKeys(tree, first, ["k", "l"]))
+      try await twin.commit(.removeQuery(tree, first))
+      try twin.same()
+      let keys = try twin.backend.read { (view) throws(StoreError) in
+        try view.trackedKeys(tree, first)
+      }
+      try requireEqual(keys, [], "the keys of a removed query")
+      try requireEqual(try twin.usage(tree).trackedQueries > 64, false, "whether records are left")
+      try await twin.reopen()
+      let second = try await twin.commit(.saveQuery(query)).queries[0]
+      try require(second > first, "the number \(second.rawValue) was given twice")
+      try twin.same("after saving again")
+    },
+    BackendCheck(.queries, "key sets are replaced exactly and changed by deltas") { bench in
+      let twin = try await bench.twin()
+      let tree = twin.tree
+      let id = try await twin.commit(
+        .saveQuery(TrackedQuery(tree: tree, path: "a", parameters: "{\"l\":9}"))
+      ).queries[0]
+      let odd: [Key] = ["b", "10", "9", "01", "1", "\u{0}", "\u{1F600}", "\u{FFFF}", "a/b", "b"]
+      try await twin.commit(.setTrackedKeys(tree, id, odd))
+      try twin.same("after setting")
+      try await twin.commit(.setTrackedKeys(tree, id, ["x", "y", "b"]))
+      try twin.same("after replacing")
+      try await twin.commit(
+        .updateTrackedKeys(tree, id, added: ["z", "y"], removed: ["x", "nobody"]))
+      try twin.same("after a delta")
+      let many = (0..<3000).map { Key("key\($0)") }
+      try await twin.commit(.setTrackedKeys(tree, id, many))
+      try await twin.commit(
+        .updateTrackedKeys(tree, id, added: ["0"], removed: Array(many[1000..<2500])))
+      try await twin.reopen()
+      try twin.same("with thousands")
+      try await twin.commit(.setTrackedKeys(tree, id, []))
+      try twin.same("after emptying")
+    },
+    BackendCheck(.queries, "an unknown query is invalid") { bench in
+      let twin = try await bench.twin()
+      let (tree, nobody) = (twin.tree, QueryID(rawValue: 77))
+      try await twin.refuse("keys of an unknown query", .setTrackedKeys(tree, nobody, ["a"]))
+      try await twin.refuse(
+        "a delta of an unknown query", .updateTrackedKeys(tree, nobody, added: [], removed: ["a"]))
+    },
+    BackendCheck(.queries, "the queries at and below a path are told from those beside") { bench in
+      let twin = try await bench.twin()
+      let tree = twin.tree
+      let paths: [Path] = [
+        "a", "a/b", "a/b/c", "a/bb", "ab", "a/10", "a/9", "1", "12", "12/x", .root, "a/b/c/d",
+        Path((0..<7).map { Key("\($0)" + String(repeating: "k", count: 98)) }),
+        Path((0..<8).map { Key("\($0)" + String(repeating: "k", count: 98)) }),
+      ]
+      for path in paths {
+        try await twin.commit(
+          .saveQuery(TrackedQuery(tree: tree, path: path)),
+          .saveQuery(TrackedQuery(tree: tree, path: path, parameters: "{\"l\":3}")))
+      }
+      try twin.same()
+      let model = ModelView(twin.model)
+      for path in paths + ["a/b/c/d/e", "nowhere", "a/1"] {
+        let found = try twin.backend.read { (view) throws(StoreError) in
+          [
+            try view.trackedQueries(tree, at: path), try view.trackedQueries(tree, below: path),
+          ].map { $0.sorted { $0.id < $1.id } }
+        }
+        try requireEqual(
+          found,
+          [try model.trackedQueries(tree, at: path), try model.trackedQueries(tree, below: path)],
+          "the lists of queries at and below \(path)")
+      }
+    },
+    BackendCheck(.queries, "completeness follows from queries here and above") { bench in
+      let twin = try await bench.twin()
+      let tree = twin.tree
+      let ids = try await twin.commit(
+        .saveQuery(TrackedQuery(tree: tree, path: "foo/a", isComplete: true)),
+        .saveQuery(TrackedQuery(tree: tree, path: "foo/not-included")),
+        .saveQuery(TrackedQuery(tree: tree, path: "foo/deep/er", isComplete: true)),
+        .saveQuery(TrackedQuery(tree: tree, path: "foo", parameters: "{\"l\":2}")),
+        .saveQuery(TrackedQuery(tree: tree, path: "bar", parameters: "{\"l\":1}", isComplete: true))
+      ).queries
+      try await twin.commit(.setTrackedKeys(tree, ids[3], ["d", "e"]))
+      let found = try twin.backend.read { (view) throws(StoreError) in
+        (
+          try view.knownCompleteChildren(tree, "foo"),
+          [
+            try view.isComplete(tree, "foo"), try view.isComplete(tree, "foo/a"),
+            try view.isComplete(tree, "foo/a/below"), try view.isComplete(tree, "foo/not-included"),
+            try view.isComplete(tree, "foo", "{\"l\":2}"), try view.isComplete(tree, "bar"),
+            try view.isComplete(tree, "bar", "{\"l\":1}"),
+            try view.isComplete(tree, "foo/a", "{\"l\":1}"),
+          ]
+        )
+      }
+      try requireEqual(found.0, ["a", "d", "e"], "the set of complete children of foo")
+      try requireEqual(
+        found.1, [false, true, true, false, false, false, true, true], "the list of completeness")
+    },
+  ]
+}

@@ -1,0 +1,271 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension BackendCheck {
+  /// Commits, whole or not at all, from many tasks.
+  static let atomicity: [BackendCheck] = [
+    BackendCheck(.store, "a commit with an invalid edit changes nothing, wherever it is") { bench in
+      let twin = try await bench.twin()
+      let (tree, lane) = (twin.tree, twin.lane)
+      try await twin.commit(
+        .overwrite(tree, .root, ["a": ["b": 1], "c": .text(80_000)]), .enqueue(lane, .set("a", 1)),
+        .saveQuery(TrackedQuery(tree: tree, path: "a")), .pin(Pin(tree: tree, path: "a")))
+      let usage = try twin.usage(nil)
+      let good: [StorageEdit] = [
+        .overwrite(tree, "a", 5), .overwrite(tree, "c", .empty),
+        .overwrite(tree, "d", .text(300_000)),
+        .merge(tree, "e", [.init("f", 1)]), .prune(tree, PruneForest([.root: .prune])),
+        .enqueue(lane, .set("b", 2)), .setState(lane, WriteID(rawValue: 1), .sent),
+        .finish(lane, WriteID(rawValue: 1), .acknowledged),
+        .saveQuery(TrackedQuery(tree: tree, path: "z")),
+        .setTrackedKeys(tree, QueryID(rawValue: 1), ["k"]), .unpin(Pin(tree: tree, path: "a")),
+        .setMetadata(tree, "name", [1]), .overwrite(twin.other, "x", 1),
+      ]
+      let bad: [StorageEdit] = [
+        .overwrite(TreeID(rawValue: 4_000_000), "a", 1),
+        .finish(lane, WriteID(rawValue: 999), .acknowledged),
+        .setTrackedKeys(tree, QueryID(rawValue: 999), []),
+        .setState(lane, WriteID(rawValue: 999), .sent),
+      ]
+      for (index, edit) in bad.enumerated() {
+        for place in [0, 4, good.count] {
+          var edits = good
+          edits.insert(edit, at: place)
+          try await expect(.invalid, "bad edit \(index)") { () throws(StoreError) in
+            try await twin.backend.commit(edits)
+          }
+          try twin.same("after bad edit \(index) at \(place)")
+        }
+      }
+      try requireEqual(try twin.usage(nil), usage, "the usage after refused commits")
+      try await twin.commit(good)
+      try twin.same("after the good edits alone")
+    },
+    BackendCheck(.store, "an empty commit is a commit, and numbers of commits rise") { bench in
+      let twin = try await bench.twin()
+      var last = try await twin.commit([]).commit
+      for index in 0..<5 {
+        let next = try await twin.commit(.overwrite(twin.tree, "a", Node(.integer(Int64(index)))))
+          .commit
+        try require(next > last, "commit \(next.rawValue) follows \(last.rawValue)")
+        last = next
+      }
+      try await twin.backend.harden(last)
+      try twin.same()
+    },
+    BackendCheck(.store, "commits of 16 tasks are all applied, each one whole") { bench in
+      let twin = try await bench.twin()
+      let (backend, tree) = (twin.backend, twin.tree)
+      let writes = try await withThrowingTaskGroup(of: [WriteID].self) { group in
+        for task in 0..<16 {
+          group.addTask {
+            var ids: [WriteID] = []
+            for round in 0..<12 {
+              let value = Node(.integer(Int64(round)))
+              let receipt = try await backend.commit([
+                .overwrite(tree, Path("task\(task)/\(round)"), value),
+                .overwrite(tree, Path("last\(task)"), value),
+                .enqueue(Lane(tree: tree), .set(Path("task\(task)"), value)),
+                .enqueue(Lane(tree: tree, identity: "\(task)"), .set(Path("task\(task)"), value)),
+              ])
+              try require(receipt.writes.count == 2, "a receipt of \(receipt.writes.count) writes")
+              try require(
+                receipt.writes[1].rawValue == UInt64(round + 1),
+                "write \(receipt.writes[1].rawValue) in round \(round) of a lane of its own")
+              ids.append(receipt.writes[0])
+            }
+            return ids
+          }
+        }
+        var all: [WriteID] = []
+        for try await ids in group {
+          try require(ids == ids.sorted(), "a task's writes were queued out of order")
+          all += ids
+        }
+        return all
+      }
+      try requireEqual(Set(writes).count, 16 * 12, "the number of different writes")
+      try await twin.reopen()
+      let list = Node(children: (0..<12).map { (Key($0), Node(.integer(Int64($0)))) })
+      guard bench.factory.declared.isPersistent || twin.backend === backend else { return }
+      for task in 0..<16 {
+        let found = try twin.read(Path("task\(task)"))
+        if let bad = found.difference(from: list) {
+          throw ConformanceFailure("task \(task): \(bad)")
+        }
+      }
+      let totals = try twin.totals(twin.lane)
+      try requireEqual(totals.pending, 16 * 12, "the number of waiting writes")
+      try requireEqual(totals.newest, WriteID(rawValue: 16 * 12), "the newest write")
+    },
+    BackendCheck(.store, "every durability up to the strongest is taken, none above") { bench in
+      let twin = try await bench.twin()
+      for level in Durability.allCases {
+        let edit = StorageEdit.overwrite(twin.tree, "a", Node(.integer(Int64(level.rawValue))))
+        if level <= bench.factory.declared.strongest {
+          let receipt = try await twin.backend.commit([edit], level)
+          try await twin.backend.harden(receipt.commit)
+          _ = try twin.model.commit([edit])
+        } else {
+          try await expect(.unsupported, "durability \(level)") { () throws(StoreError) in
+            try await twin.backend.commit([edit], level)
+          }
+        }
+        try twin.same("at durability \(level)")
+      }
+    },
+    BackendCheck(.store, "metadata is kept by name and tree") { bench in
+      let twin = try await bench.twin()
+      let (tree, other) = (twin.tree, twin.other)
+      let names = ["a", "ab", "", "caf\u{E9}", "cafe\u{301}", String(repeating: "n", count: 200)]
+      for (index, name) in names.enumerated() where !name.isEmpty {
+        try await twin.commit(.setMetadata(tree, name, Array(name.utf8) + [UInt8(index)]))
+      }
+      try await twin.commit(
+        .setMetadata(other, "a", []), .setMetadata(tree, "big", Array(repeating: 7, count: 50_000)),
+        .setMetadata(tree, "ab", nil), .setMetadata(tree, "nobody", nil))
+      try await twin.reopen()
+      let model = ModelView(twin.model)
+      for name in names + ["big", "nobody"] where !name.isEmpty {
+        for id in [tree, other] {
+          let found = try twin.backend.read { (view) throws(StoreError) in
+            try view.metadata(id, name)
+          }
+          try requireEqual(found, try model.metadata(id, name), "the bytes under \"\(name)\"")
+        }
+      }
+    },
+  ]
+
+  /// Closing, suspending, owning.
+  static let lifecycle: [BackendCheck] = [
+    BackendCheck(.store, "traits are what was declared and asked for, and stay") { bench in
+      let backend = try bench.open()
+      let traits = backend.traits
+      try requireEqual(traits.store, bench.factory.declared, "traits.store")
+      try requireEqual(traits.budget, bench.factory.options.budget, "traits.budget")
+      try requireEqual(traits.role, bench.factory.options.role, "traits.role")
+      try requireEqual(traits.compression, bench.factory.options.compression, "traits.compression")
+      _ = try await backend.tree(named: "t")
+      try requireEqual(backend.traits, traits, "the traits later")
+      try await backend.close()
+      try requireEqual(try bench.open().traits, traits, "the traits after reopening")
+    },
+    BackendCheck(.store, "a new store holds nothing") { bench in
+      let backend = try bench.open()
+      let found = try backend.read { (view) throws(StoreError) in
+        (try view.trees(), try view.usage(nil), try view.incidents())
+      }
+      try requireEqual(found.0, [], "the list of trees")
+      try requireEqual(found.1.cache + found.1.queue + found.1.leaves, 0, "the usage")
+      try requireEqual(found.2, [], "the list of incidents")
+    },
+    BackendCheck(.store, "a closed backend answers closed, and closes twice") { bench in
+      let twin = try await bench.twin()
+      let (backend, tree) = (twin.backend, twin.tree)
+      let last = try await backend.commit([.overwrite(tree, "a", 1)]).commit
+      try await backend.close()
+      try await backend.close()
+      try await expect(.closed, "a commit") { () throws(StoreError) in
+        try await backend.commit([.overwrite(tree, "a", 2)])
+      }
+      try await expect(.closed, "a read") { () throws(StoreError) in
+        try backend.read { (view) throws(StoreError) in try view.node(tree, "a") }
+      }
+      try await expect(.closed, "making a tree") { () throws(StoreError) in
+        try await backend.tree(named: "third")
+      }
+      try await expect(.closed, "harden") { () throws(StoreError) in
+        try await backend.harden(last)
+      }
+      try await expect(.closed, "tidy") { () throws(StoreError) in
+        try await backend.tidy(.milliseconds(1))
+      }
+      try await expect(.closed, "size") { () throws(StoreError) in try backend.size() }
+      try await expect(.closed, "suspend") { () throws(StoreError) in
+        try await backend.suspend()
+      }
+      try await expect(.closed, "resume") { () throws(StoreError) in try await backend.resume() }
+    },
+    BackendCheck(.store, "a suspended backend answers suspended until it resumes") { bench in
+      let twin = try await bench.twin()
+      let (backend, tree) = (twin.backend, twin.tree)
+      try await twin.set("a", ["b": 1])
+      try await backend.suspend()
+      if let locks = System.locks(under: bench.directory) {
+        try requireEqual(locks, [], "the list of file locks while suspended")
+      }
+      try await expect(.suspended, "a commit") { () throws(StoreError) in
+        try await backend.commit([.overwrite(tree, "a", 2)])
+      }
+      try await expect(.suspended, "a read") { () throws(StoreError) in
+        try backend.read { (view) throws(StoreError) in try view.node(tree, "a") }
+      }
+      try await backend.resume()
+      try await backend.resume()
+      try twin.same("after resuming")
+      try await twin.set("a/c", 2)
+      try await backend.suspend()
+      try await backend.close()
+      try await twin.reopen()
+      if bench.factory.declared.isPersistent { try twin.same("after closing while suspended") }
+    },
+  ]
+
+  /// What only a persistent store can promise.
+  static let reopening: [BackendCheck] = [
+    BackendCheck(.store, "everything is as before after closing and opening") { bench in
+      let twin = try await bench.twin()
+      let lane = Lane(tree: twin.tree, identity: "ada")
+      var random = SeededRandom(seed: 47)
+      for round in 0..<8 {
+        try await twin.commit(
+          .overwrite(twin.tree, random.path(2), random.node(depth: 3, width: 9)),
+          .overwrite(twin.other, random.path(2), random.node(depth: 2, width: 5)),
+          .saveQuery(TrackedQuery(tree: twin.tree, path: random.path(2), lastUse: UInt64(round))),
+          .pin(Pin(tree: twin.tree, path: random.path(2))),
+          .enqueue(lane, .set(random.path(3), random.node(depth: 2, width: 3))),
+          .setMetadata(twin.tree, "round", [UInt8(round)]))
+        try await twin.reopen()
+        try twin.same("after opening for the \(round + 1). time")
+      }
+    },
+    BackendCheck(.store, "commits of every durability survive an orderly close") { bench in
+      let twin = try await bench.twin()
+      for level in Durability.allCases where level <= bench.factory.declared.strongest {
+        let edits: [StorageEdit] = [
+          .overwrite(twin.tree, Path("level\(level.rawValue)"), .text(3000)),
+          .enqueue(twin.lane, .set("a", 1)),
+        ]
+        _ = try twin.model.commit(edits)
+        _ = try await twin.backend.commit(edits, level)
+        try await twin.reopen()
+        try twin.same("at durability \(level)")
+      }
+    },
+    BackendCheck(.store, "a second opener is told that the store is busy") { bench in
+      let twin = try await bench.twin()
+      try await expect(.busy, "a second opener") { () throws(StoreError) in
+        try bench.factory.open(bench.directory, bench.factory.options)
+      }
+      try await twin.set("a", 1)
+      try twin.same("after a second opener was refused")
+      try await twin.reopen()
+      try twin.same("after reopening")
+    },
+  ]
+
+  /// What a store that forgets promises.
+  static let forgetting: [BackendCheck] = [
+    BackendCheck(.store, "a store that is not persistent forgets everything when it closes") {
+      bench in
+      let twin = try await bench.twin()
+      try await twin.commit(.overwrite(twin.tree, "a", 1), .enqueue(twin.lane, .set("a", 1)))
+      try await twin.backend.close()
+      let next = try bench.open()
+      let trees = try next.read { (view) throws(StoreError) in try view.trees() }
+      try requireEqual(trees, [], "the list of trees")
+    }
+  ]
+}

@@ -1,0 +1,200 @@
+package import ConiferKeyValue
+package import ConiferStorage
+internal import ConiferTree
+
+/// Compares all that two stores can be asked; what may differ between backends (bytes, the order of
+/// lanes, how many finished writes are remembered) is not compared.
+package struct StateDifference {
+  private let found: any StorageView
+  private let expected: any StorageView
+  /// Smaller than most sets, so that windows are continued.
+  private let window = 7
+
+  /// A comparison of a store with what it should be.
+  package init(_ found: any StorageView, _ expected: any StorageView) {
+    self.found = found
+    self.expected = expected
+  }
+
+  /// The first difference in words, or nil.
+  package func first() throws(StoreError) -> String? {
+    let trees = try expected.trees()
+    if let bad = differ("the list of trees", try found.trees(), trees) { return bad }
+    for tree in trees {
+      var bad = try data(tree.id)
+      if bad == nil { bad = try queries(tree.id) }
+      if bad == nil { bad = try queues(tree.id) }
+      if let bad { return "Tree \(tree.name): \(bad)" }
+    }
+    return nil
+  }
+
+  private func data(_ tree: TreeID) throws(StoreError) -> String? {
+    let root = try expected.node(tree, .root)
+    if let bad = try found.node(tree, .root).difference(from: root) { return bad }
+    let leaves = try found.usage(tree).leaves
+    if let bad = differ("usage.leaves", leaves, root.countOfRecords) { return bad }
+    var after: Key?
+    var keys: [Key] = []
+    repeat {
+      let some = try found.childKeys(tree, .root, after: after, limit: 100)
+      keys += some
+      after = some.last
+    } while after != nil
+    return differ("the list of the root's child keys", keys, root.children.map(\.key))
+  }
+
+  private func queries(_ tree: TreeID) throws(StoreError) -> String? {
+    var after: QueryID?
+    repeat {
+      let some = try expected.trackedQueries(tree, after: after, limit: window)
+      let mine = try found.trackedQueries(tree, after: after, limit: window)
+      if let bad = differ("the window of queries after \(after?.rawValue ?? 0)", mine, some) {
+        return bad
+      }
+      for stored in some {
+        if let bad = try query(tree, stored) { return bad }
+      }
+      after = some.last?.id
+    } while after != nil
+    let below = try found.trackedQueries(tree, below: .root).sorted { $0.id < $1.id }
+    if let bad = differ(
+      "the list of queries below the root", below, try expected.trackedQueries(tree, below: .root))
+    {
+      return bad
+    }
+    func sorted(_ pins: [Pin]) -> [Pin] {
+      pins.sorted {
+        $0.path == $1.path
+          ? $0.parameters.utf8.lexicographicallyPrecedes($1.parameters.utf8) : $0.path < $1.path
+      }
+    }
+    let pins = try found.pins(tree)
+    if let bad = differ("the pins' order", pins.map(\.path), pins.map(\.path).sorted()) {
+      return bad
+    }
+    return differ("the set of pins", sorted(pins), sorted(try expected.pins(tree)))
+  }
+
+  private func query(_ tree: TreeID, _ stored: StoredQuery) throws(StoreError) -> String? {
+    let (id, query) = (stored.id, stored.query)
+    let name = "query \(id.rawValue) at \(query.path)"
+    if let bad = differ(name, try found.trackedQuery(tree, id), Optional(query)) { return bad }
+    let known = try found.trackedQuery(tree, query.path, query.parameters)
+    if let bad = differ("\(name), found by its path,", known, stored) { return bad }
+    let keys = try found.trackedKeys(tree, id)
+    if let bad = differ("the keys of \(name)", keys, try expected.trackedKeys(tree, id)) {
+      return bad
+    }
+    let at = try found.trackedQueries(tree, at: query.path).sorted { $0.id < $1.id }
+    if let bad = differ(
+      "the list of queries at \(query.path)", at, try expected.trackedQueries(tree, at: query.path))
+    {
+      return bad
+    }
+    let below = try found.trackedQueries(tree, below: query.path).sorted { $0.id < $1.id }
+    return differ(
+      "the list of queries below \(query.path)", below,
+      try expected.trackedQueries(tree, below: query.path))
+  }
+
+  private func queues(_ tree: TreeID) throws(StoreError) -> String? {
+    func bytes(_ lanes: [Lane]) -> [[UInt8]] {
+      lanes.map { Array($0.identity.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+    let lanes = try expected.lanes(tree)
+    if let bad = differ("the set of lanes", bytes(try found.lanes(tree)), bytes(lanes)) {
+      return bad
+    }
+    for lane in lanes {
+      if let bad = try queue(lane) { return "lane \"\(lane.identity)\": \(bad)" }
+    }
+    return nil
+  }
+
+  private func queue(_ lane: Lane) throws(StoreError) -> String? {
+    var mine = try found.totals(lane)
+    var theirs = try expected.totals(lane)
+    let isEmpty = theirs.pending + theirs.rejected == 0
+    if (mine.bytes == 0) != isEmpty {
+      return "totals.bytes is \(mine.bytes) with \(theirs.pending + theirs.rejected) writes"
+    }
+    mine.bytes = 0
+    theirs.bytes = 0
+    if let bad = differ("totals", mine, theirs) { return bad }
+    for rejected in [false, true] {
+      var after: WriteID?
+      repeat {
+        let (mine, theirs) =
+          rejected
+          ? (
+            try found.rejectedWrites(lane, after: after, limit: window),
+            try expected.rejectedWrites(lane, after: after, limit: window)
+          )
+          : (
+            try found.writes(lane, after: after, limit: window),
+            try expected.writes(lane, after: after, limit: window)
+          )
+        let name = rejected ? "rejected writes" : "writes"
+        if let bad = differ(
+          "the window of \(name) after \(after?.rawValue ?? 0)", mine.map(\.id), theirs.map(\.id))
+        {
+          return bad
+        }
+        for (a, b) in zip(mine, theirs) {
+          if let bad = a.difference(from: b) { return bad }
+          if let bad = differ("write \(b.id.rawValue)", try found.write(lane, b.id), a) {
+            return bad
+          }
+          for path in Set(b.content.changes.map(\.path)) {
+            let touching = try found.pendingWrites(lane, touching: path)
+            if let bad = differ(
+              "the list of writes that touch \(path)", touching,
+              try expected.pendingWrites(lane, touching: path))
+            {
+              return bad
+            }
+          }
+        }
+        after = theirs.last?.id
+      } while after != nil
+    }
+    return try finished(lane, theirs.newest)
+  }
+
+  /// The ends that are remembered are the right ones; how many is the backend's choice.
+  private func finished(_ lane: Lane, _ newest: WriteID?) throws(StoreError) -> String? {
+    guard let newest = newest?.rawValue, newest > 0 else { return nil }
+    for number in max(1, newest > 20 ? newest - 20 : 1)...newest {
+      let id = WriteID(rawValue: number)
+      guard let mine = try found.finishedWrite(lane, id) else { continue }
+      let theirs = try expected.finishedWrite(lane, id)
+      if mine != theirs {
+        return "the end of write \(number) is \(mine), not "
+          + (theirs.map { "\($0)" } ?? "none, as it is not finished")
+      }
+    }
+    return nil
+  }
+
+  private func differ<V: Equatable>(_ what: String, _ found: V, _ expected: V) -> String? {
+    found == expected
+      ? nil : "\(what) is \(String(describing: found)), not \(String(describing: expected))"
+  }
+}
+
+extension QueuedWrite {
+  /// What of a write is not what it should be, or nil.
+  func difference(from other: QueuedWrite) -> String? {
+    let name = "write \(other.id.rawValue)"
+    if self != other {
+      return "\(name) is \(self), not \(other)"
+    }
+    for (a, b) in zip(content.changes, other.content.changes) {
+      if let bad = a.node.difference(from: b.node) {
+        return "\(name), change at \(b.path): \(bad)"
+      }
+    }
+    return nil
+  }
+}

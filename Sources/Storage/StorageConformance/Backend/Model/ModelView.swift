@@ -1,0 +1,192 @@
+package import ConiferKeyValue
+package import ConiferStorage
+package import ConiferTree
+
+/// One moment of the model, read as a store is read.
+package final class ModelView: StorageView {
+  private let model: StorageModel
+
+  /// A view of a model.
+  package init(_ model: StorageModel) { self.model = model }
+
+  package func trees() -> [TreeInfo] { model.trees.values.map(\.info).sorted { $0.id < $1.id } }
+
+  package func node(
+    _ tree: TreeID, _ path: Path, _ slice: NodeSlice
+  ) throws(StoreError) -> Node {
+    let tree = try model.tree(tree)
+    return tree.root[path].cut(slice, tree.info.order)
+  }
+
+  package func childKeys(
+    _ tree: TreeID, _ path: Path, after: Key?, limit: Int
+  ) throws(StoreError) -> [Key] {
+    let tree = try model.tree(tree)
+    let keys = tree.root[path].children.map(\.key).sorted(by: tree.info.order.precedes)
+    let rest = keys.filter { key in after.map { tree.info.order.precedes($0, key) } ?? true }
+    return Array(rest.prefix(max(0, limit)))
+  }
+
+  package func trackedQuery(
+    _ tree: TreeID, _ path: Path, _ parameters: String
+  ) throws(StoreError) -> StoredQuery? {
+    try queries(tree).first {
+      $0.query.path == path && $0.query.parameters.sameBytes(parameters)
+    }
+  }
+
+  package func trackedQuery(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> TrackedQuery? {
+    try model.tree(tree).queries[id]
+  }
+
+  package func trackedQueries(
+    _ tree: TreeID, at path: Path
+  ) throws(StoreError) -> [StoredQuery] {
+    try queries(tree).filter { $0.query.path == path }
+  }
+
+  package func trackedQueries(
+    _ tree: TreeID, below path: Path
+  ) throws(StoreError) -> [StoredQuery] {
+    try queries(tree).filter { $0.query.path != path && path.contains($0.query.path) }
+  }
+
+  package func trackedQueries(
+    _ tree: TreeID, after: QueryID?, limit: Int
+  ) throws(StoreError) -> [StoredQuery] {
+    Array(
+      try queries(tree).filter { query in after.map { $0 < query.id } ?? true }
+        .prefix(max(0, limit)))
+  }
+
+  package func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
+    let tree = try model.tree(tree)
+    return (tree.keys[id] ?? []).sorted(by: tree.info.order.precedes)
+  }
+
+  package func pins(_ tree: TreeID) throws(StoreError) -> [Pin] {
+    try model.tree(tree).pins.sorted { $0.path < $1.path }
+  }
+
+  package func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] {
+    try model.tree(tree).lanes.keys.map {
+      Lane(tree: tree, identity: String(decoding: $0, as: UTF8.self))
+    }
+  }
+
+  package func totals(_ lane: Lane) throws(StoreError) -> QueueTotals {
+    let state = try model.lane(lane)
+    let waiting = state.writes.filter { !$0.isRejected }
+    return QueueTotals(
+      pending: waiting.count, rejected: state.writes.count - waiting.count,
+      bytes: state.writes.reduce(0) { $0 + $1.estimatedSize }, oldest: waiting.first?.id,
+      newest: state.newest == 0 ? nil : WriteID(rawValue: state.newest))
+  }
+
+  package func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
+    try model.lane(lane).writes.first { $0.id == id }
+  }
+
+  package func writes(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [QueuedWrite] { try window(lane, after, limit, rejected: false) }
+
+  package func rejectedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [QueuedWrite] { try window(lane, after, limit, rejected: true) }
+
+  package func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID] {
+    try model.lane(lane).writes.filter { write in
+      !write.isRejected
+        && write.content.changes.contains { $0.path.contains(path) || path.contains($0.path) }
+    }.map(\.id)
+  }
+
+  package func finishedWrite(_ lane: Lane, _ id: WriteID) throws(StoreError) -> FinishedWrite? {
+    try model.lane(lane).finished[id]
+  }
+
+  package func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
+    try model.tree(tree).metadata[Array(name.utf8)]
+  }
+
+  package func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage {
+    var usage = StorageUsage()
+    for tree in tree == nil ? Array(model.trees.values) : [try model.tree(tree ?? .none)] {
+      usage.cache += tree.root.isEmpty ? 0 : tree.root.estimatedSize
+      usage.rawCache = usage.cache
+      usage.leaves += tree.root.countOfRecords
+      for lane in tree.lanes.values {
+        usage.queue += 16 + lane.writes.reduce(0) { $0 + $1.estimatedSize }
+      }
+      usage.trackedQueries += tree.queries.count * 32
+      usage.trackedQueries += tree.keys.values.reduce(0) { $0 + 8 * $1.count }
+      usage.pins += tree.pins.count * 16
+      usage.other += 16 + tree.metadata.values.reduce(0) { $0 + 8 + $1.count }
+    }
+    return usage
+  }
+
+  package func incidents() -> [Incident] { [] }
+
+  private func queries(_ tree: TreeID) throws(StoreError) -> [StoredQuery] {
+    try model.tree(tree).queries.map { StoredQuery(id: $0.key, query: $0.value) }
+      .sorted { $0.id < $1.id }
+  }
+
+  private func window(
+    _ lane: Lane, _ after: WriteID?, _ limit: Int, rejected: Bool
+  ) throws(StoreError) -> [QueuedWrite] {
+    Array(
+      try model.lane(lane).writes.filter { write in
+        write.isRejected == rejected && after.map { $0 < write.id } ?? true
+      }.prefix(max(0, limit)))
+  }
+}
+
+extension TreeID {
+  /// The number that no tree has.
+  static let none = TreeID(rawValue: 0)
+}
+
+extension KeyOrder {
+  /// Whether a key comes before another.
+  func precedes(_ a: Key, _ b: Key) -> Bool {
+    switch self {
+    case .realtimeDatabase: a < b
+    case .utf8: a.string.utf8.lexicographicallyPrecedes(b.string.utf8)
+    }
+  }
+}
+
+extension Node {
+  /// The leaves and the priorities of interior nodes, as `StorageUsage.leaves` counts them.
+  package var countOfRecords: Int {
+    if isEmpty { return 0 }
+    if isLeaf { return 1 }
+    return children.reduce(priority == nil ? 0 : 1) { $0 + $1.node.countOfRecords }
+  }
+
+  /// The children that a slice asks for, under the node's own priority.
+  package func cut(_ slice: NodeSlice, _ order: KeyOrder = .realtimeDatabase) -> Node {
+    if isLeaf || slice == .all { return self }
+    var kept = children.map { (key: $0.key, node: $0.node) }
+    if order != .realtimeDatabase { kept.sort { order.precedes($0.key, $1.key) } }
+    kept.removeAll { child in
+      slice.lower.map { order.precedes(child.key, $0) } ?? false
+        || slice.upper.map { order.precedes($0, child.key) } ?? false
+    }
+    if let limit = slice.limit {
+      let most = max(0, limit)
+      kept = slice.fromEnd ? kept.suffix(most) : Array(kept.prefix(most))
+    }
+    return Node(children: kept.map { ($0.key, $0.node) }, priority: priority)
+  }
+}
+
+extension QueuedWrite {
+  /// About how many bytes it takes.
+  var estimatedSize: Int {
+    content.changes.reduce(16) { $0 + $1.node.estimatedSize + 8 * $1.path.count }
+  }
+}

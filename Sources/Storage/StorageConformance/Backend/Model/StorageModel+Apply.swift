@@ -1,0 +1,204 @@
+package import ConiferKeyValue
+package import ConiferStorage
+internal import ConiferTree
+
+extension StorageModel {
+  /// Applies a commit whole or not at all.
+  package mutating func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
+    var copy = self
+    var writes: [WriteID] = []
+    var queries: [QueryID] = []
+    for edit in edits { try copy.apply(edit, &writes, &queries) }
+    copy.lastCommit += 1
+    self = copy
+    return CommitReceipt(commit: CommitID(rawValue: lastCommit), writes: writes, queries: queries)
+  }
+
+  /// Applies one edit; a thrown error may leave a part of it behind.
+  package mutating func apply(
+    _ edit: StorageEdit, _ writes: inout [WriteID], _ queries: inout [QueryID]
+  ) throws(StoreError) {
+    switch edit {
+    case .overwrite(let id, let path, let node):
+      try change(id) { (tree) throws(StoreError) in try tree.overwrite(path, node) }
+    case .merge(let id, let path, let changes):
+      try change(id) { (tree) throws(StoreError) in
+        for change in changes { try tree.overwrite(path.appending(change.path), change.node) }
+      }
+    case .prune(let id, let forest):
+      try change(id) { $0.root = $0.root.pruned(forest, keeping: $0.pins) }
+    case .saveQuery(let query):
+      try change(query.tree) { queries.append($0.save(query)) }
+    case .removeQuery(let id, let query):
+      try change(id) { (tree) throws(StoreError) in
+        try tree.needQuery(query)
+        tree.queries[query] = nil
+        tree.keys[query] = nil
+      }
+    case .setTrackedKeys(let id, let query, let keys):
+      try change(id) { (tree) throws(StoreError) in
+        try tree.needQuery(query)
+        tree.keys[query] = Set(keys)
+      }
+    case .updateTrackedKeys(let id, let query, let added, let removed):
+      try change(id) { (tree) throws(StoreError) in
+        try tree.needQuery(query)
+        tree.keys[query, default: []].formUnion(added)
+        tree.keys[query, default: []].subtract(removed)
+      }
+    case .pin(let pin):
+      try change(pin.tree) { if !$0.pins.contains(where: pin.isSame) { $0.pins.append(pin) } }
+    case .unpin(let pin):
+      try change(pin.tree) { $0.pins.removeAll(where: pin.isSame) }
+    case .setMetadata(let id, let name, let bytes):
+      try change(id) { $0.metadata[Array(name.utf8)] = bytes }
+    case .wipe(let id):
+      _ = try tree(id)
+      trees[id] = nil
+    case .enqueue(let lane, let content):
+      try change(lane) {
+        $0.newest += 1
+        let id = WriteID(rawValue: $0.newest)
+        writes.append(id)
+        $0.put(QueuedWrite(id: id, content: content))
+      }
+    case .restore(let lane, let write):
+      try change(lane) {
+        $0.newest = max($0.newest, write.id.rawValue)
+        $0.finished[write.id] = nil
+        $0.put(write)
+      }
+    case .replace(let lane, let id, let content):
+      try change(lane) { (lane) throws(StoreError) in
+        var write = try lane.write(id)
+        write.content = content
+        write.state = .queued
+        lane.put(write)
+      }
+    case .setState(let lane, let id, let state):
+      try change(lane) { (lane) throws(StoreError) in
+        var write = try lane.write(id)
+        guard write.state.mayBecome(state) else {
+          throw StoreError(.invalid, "\(state) does not follow \(write.state).")
+        }
+        write.state = state
+        if state == .sent { write.attempts += 1 }
+        lane.put(write)
+      }
+    case .finish(let lane, let id, let outcome):
+      try change(lane) { (lane) throws(StoreError) in
+        let write = try lane.write(id)
+        lane.writes.removeAll { $0.id == id }
+        lane.finished[id] = FinishedWrite(id: id, outcome: outcome, path: write.content.path)
+      }
+    case .purge(let lane):
+      try change(lane) {
+        for write in $0.writes {
+          $0.finished[write.id] = FinishedWrite(
+            id: write.id, outcome: .discarded, path: write.content.path)
+        }
+        $0.writes = []
+      }
+    }
+  }
+
+  private mutating func change(
+    _ id: TreeID, _ body: (inout Tree) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var tree = try tree(id)
+    trees[id] = nil
+    defer { trees[id] = tree }
+    try body(&tree)
+  }
+
+  private mutating func change(
+    _ lane: Lane, _ body: (inout LaneState) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard lane.identity.utf8.count <= Lane.longestIdentity, !lane.identity.utf8.contains(0) else {
+      throw StoreError(.invalid, "An identity has at most 256 bytes, none of them zero.")
+    }
+    try change(lane.tree) { (tree) throws(StoreError) in
+      try body(&tree.lanes[Array(lane.identity.utf8), default: LaneState()])
+    }
+  }
+}
+
+extension StorageModel.Tree {
+  mutating func overwrite(_ path: Path, _ node: Node) throws(StoreError) {
+    if path.last?.isPriority == true, !node.isEmpty, node.leaf.flatMap({ Priority($0) }) == nil {
+      throw StoreError(.invalid, "That is no priority.")
+    }
+    root = root.setting(path, to: node)
+  }
+
+  func needQuery(_ id: QueryID) throws(StoreError) {
+    guard queries[id] != nil else { throw StoreError(.invalid, "There is no such query.") }
+  }
+
+  mutating func save(_ query: TrackedQuery) -> QueryID {
+    let there = queries.first {
+      $0.value.path == query.path && $0.value.parameters.sameBytes(query.parameters)
+    }
+    if there == nil { lastQuery += 1 }
+    let id = there?.key ?? QueryID(rawValue: lastQuery)
+    queries[id] = query
+    return id
+  }
+}
+
+extension StorageModel.LaneState {
+  func write(_ id: WriteID) throws(StoreError) -> QueuedWrite {
+    guard let write = writes.first(where: { $0.id == id }) else {
+      throw StoreError(.invalid, "There is no such write.")
+    }
+    return write
+  }
+
+  mutating func put(_ write: QueuedWrite) {
+    if let last = writes.last, last.id < write.id { return writes.append(write) }
+    writes.removeAll { $0.id == write.id }
+    writes.append(write)
+    writes.sort { $0.id < $1.id }
+  }
+}
+
+extension WriteState {
+  /// Whether one state follows another: what was rejected has to be queued again first.
+  ///
+  /// A queued write may become one of unknown outcome, since its being sent need not have been
+  /// written down before a crash.
+  package func mayBecome(_ next: WriteState) -> Bool {
+    if case .rejected = self { next == .queued } else { true }
+  }
+}
+
+extension Pin {
+  func isSame(_ other: Pin) -> Bool {
+    tree == other.tree && path == other.path && parameters.sameBytes(other.parameters)
+  }
+}
+
+extension Node {
+  /// What a prune leaves: the deepest marker at or above a leaf or a priority decides, and a pin
+  /// is a marker that no other overrides.
+  func pruned(_ forest: PruneForest, keeping pins: [Pin]) -> Node {
+    var markers = forest.markers.filter { marker in
+      !pins.contains { $0.path.contains(marker.key) }
+    }
+    for pin in pins { markers[pin.path] = .keep }
+    return pruned(at: .root, markers, .keep)
+  }
+
+  private func pruned(
+    at path: Path, _ markers: [Path: PruneForest.Marker], _ above: PruneForest.Marker
+  ) -> Node {
+    let decision = markers[path] ?? above
+    let deeper = markers.filter { path.contains($0.key) }
+    if deeper.allSatisfy({ $0.value == decision }) { return decision == .keep ? self : .empty }
+    if isLeaf { return decision == .keep ? self : .empty }
+    return Node(
+      children: children.map { child in
+        (child.key, child.node.pruned(at: path.appending(child.key), deeper, decision))
+      }, priority: decision == .keep ? priority : nil)
+  }
+}

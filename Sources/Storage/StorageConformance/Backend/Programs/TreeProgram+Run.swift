@@ -1,0 +1,186 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension TreeProgram {
+  /// Runs the program in a directory of its own; throws where the backend is not the model.
+  ///
+  /// - Parameter interval: after how many steps the whole state is compared.
+  func run(_ factory: BackendFactory, interval: Int = 4) async throws {
+    let bench = try BackendBench(factory)
+    do {
+      let twin = try await bench.twin()
+      try await run(on: twin, interval: interval)
+      await bench.finish()
+    } catch {
+      await bench.finish()
+      throw error
+    }
+  }
+
+  /// Runs the program on a backend and a model that hold nothing yet.
+  func run(on twin: Twin, interval: Int) async throws {
+    var random = SeededRandom(seed: 99)
+    for (line, step) in steps.enumerated() {
+      do {
+        try await step.run(on: twin)
+        try twin.probe(&random)
+        if line % interval == interval - 1 || line == steps.count - 1 { try twin.same() }
+      } catch {
+        throw ConformanceFailure("step \(line): \(error)")
+      }
+    }
+  }
+
+  /// A program that still fails and is as short as removing parts makes it.
+  func shrunk(_ factory: BackendFactory, attempts: Int = 300) async -> (TreeProgram, String) {
+    var best = self
+    var reason = ""
+    var left = attempts
+    func fails(_ smaller: TreeProgram) async -> Bool {
+      guard left > 0 else { return false }
+      left -= 1
+      do {
+        try await smaller.run(factory, interval: 1)
+        return false
+      } catch {
+        (best, reason) = (smaller, "\(error)")
+        return true
+      }
+    }
+    guard await fails(self) else { return (self, "it does not fail again") }
+    var size = max(1, steps.count / 2)
+    while left > 0 {
+      var isShorter = false
+      var start = 0
+      while start < best.steps.count {
+        var smaller = best
+        smaller.steps.removeSubrange(start..<min(start + size, smaller.steps.count))
+        if await fails(smaller) { isShorter = true } else { start += size }
+      }
+      if size > 1 { size /= 2 } else if !isShorter { break }
+    }
+    for line in best.steps.indices {
+      for index in best.steps[line].changes.indices.reversed() {
+        var smaller = best
+        smaller.steps[line].changes.remove(at: index)
+        if smaller.steps[line].changes.isEmpty { continue }
+        _ = await fails(smaller)
+      }
+      for index in best.steps[line].changes.indices {
+        while left > 0 {
+          var isSmaller = false
+          for change in best.steps[line].changes[index].simpler {
+            var smaller = best
+            smaller.steps[line].changes[index] = change
+            if await fails(smaller) {
+              isSmaller = true
+              break
+            }
+          }
+          if !isSmaller { break }
+        }
+      }
+    }
+    return (best, reason)
+  }
+}
+
+extension TreeProgram.Step {
+  /// The changes of a commit; none for other steps.
+  var changes: [TreeProgram.Change] {
+    get {
+      switch self {
+      case .commit(let changes), .refused(let changes): changes
+      default: []
+      }
+    }
+    set {
+      switch self {
+      case .commit: self = .commit(newValue)
+      case .refused: self = .refused(newValue)
+      default: break
+      }
+    }
+  }
+
+  fileprivate func run(on twin: Twin) async throws {
+    switch self {
+    case .reopen: try await twin.reopen()
+    case .tidy: _ = try await twin.backend.tidy(.milliseconds(20))
+    case .wipe(let index): try await twin.wipe(index)
+    case .suspend:
+      try await twin.backend.suspend()
+      try await twin.backend.resume()
+    case .commit(let changes): try await twin.commit(try twin.edits(changes))
+    case .refused(let changes):
+      var edits = try twin.edits(changes)
+      edits.insert(
+        .finish(twin.lane, WriteID(rawValue: .max), .acknowledged), at: (edits.count + 1) / 2)
+      try await expect(.invalid, "a commit with an invalid edit") { () throws(StoreError) in
+        try await twin.backend.commit(edits)
+      }
+    }
+  }
+}
+
+extension TreeProgram.Change {
+  /// The same with less data, the smallest first.
+  var simpler: [TreeProgram.Change] {
+    guard case .overwrite(let tree, let path, let node) = self else { return [] }
+    var nodes: [Node] = []
+    if node.childCount > 3 {
+      let half = node.childCount / 2
+      for part in [node.children.prefix(half), node.children.suffix(half)] {
+        nodes.append(Node(children: part.map { ($0.key, $0.node) }, priority: node.priority))
+      }
+    } else {
+      nodes = node.children.map(\.node)
+      for child in node.children where node.childCount > 1 {
+        nodes.append(node.setting(child.key, to: .empty))
+      }
+    }
+    if node.priority != nil { nodes.append(node.settingPriority(nil)) }
+    if let leaf = node.leaf, leaf != .integer(1) { nodes.append(1) }
+    return nodes.map { .overwrite(tree, path, $0) }
+  }
+}
+
+extension Twin {
+  /// What changes are here, each as the earlier ones leave the store.
+  fileprivate func edits(_ changes: [TreeProgram.Change]) throws -> [StorageEdit] {
+    var copy = model
+    var edits: [StorageEdit] = []
+    for change in changes {
+      guard let edit = try change.edit(copy, trees) else { continue }
+      _ = try copy.commit([edit])
+      edits.append(edit)
+    }
+    return edits
+  }
+
+  /// Compares a few snapshots at random places.
+  fileprivate func probe(_ random: inout SeededRandom) throws {
+    let model = ModelView(model)
+    for _ in 0..<3 {
+      let (tree, path) = (trees[random.tree()], random.path(3))
+      let slice = NodeSlice(
+        from: random.chance(40) ? random.key() : nil,
+        through: random.chance(40) ? random.key() : nil,
+        limit: random.chance(40) ? Int.random(in: 0...4, using: &random) : nil,
+        fromEnd: random.chance(50))
+      let (keys, found) = try backend.read { (view) throws(StoreError) in
+        (
+          try view.childKeys(tree, path, after: slice.lower, limit: 5),
+          try view.node(tree, path, slice)
+        )
+      }
+      if let bad = found.difference(from: try model.node(tree, path, slice)) {
+        throw ConformanceFailure("\(slice) of \(path) is wrong: \(bad)")
+      }
+      try requireEqual(
+        keys, try model.childKeys(tree, path, after: slice.lower, limit: 5),
+        "the list of child keys of \(path) after \(slice.lower?.string ?? "nothing")")
+    }
+  }
+}

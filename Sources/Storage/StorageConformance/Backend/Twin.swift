@@ -1,0 +1,99 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// A backend and the model that both get the same commits, with two trees.
+final class Twin {
+  let bench: BackendBench
+  private(set) var backend: any StorageBackend
+  var model = StorageModel()
+  /// The two trees; the checks use the first one and look after the second.
+  private(set) var trees: [TreeID] = []
+
+  var tree: TreeID { trees[0] }
+  var other: TreeID { trees[1] }
+  /// The anonymous lane of the first tree.
+  var lane: Lane { Lane(tree: tree) }
+
+  init(_ bench: BackendBench, _ backend: any StorageBackend) async throws {
+    self.bench = bench
+    self.backend = backend
+    for name in ["first", "second"] { trees.append(try await makeTree(name)) }
+    try require(trees[0] != trees[1], "two trees have one number")
+  }
+
+  private func makeTree(_ name: String) async throws -> TreeID {
+    let id = try await backend.tree(named: name, order: .realtimeDatabase)
+    try require(
+      try model.tree(named: name, order: .realtimeDatabase, id: id) == id,
+      "the tree \(name) changed its number")
+    return id
+  }
+
+  /// Commits to both, and compares the receipts.
+  @discardableResult
+  func commit(_ edits: [StorageEdit]) async throws -> CommitReceipt {
+    let expected = try model.commit(edits)
+    let receipt = try await backend.commit(edits)
+    try require(
+      receipt.writes == expected.writes && receipt.queries == expected.queries,
+      "the receipt names \(receipt.writes) and \(receipt.queries), "
+        + "not \(expected.writes) and \(expected.queries)")
+    return receipt
+  }
+
+  @discardableResult
+  func commit(_ edits: StorageEdit...) async throws -> CommitReceipt { try await commit(edits) }
+
+  /// Replaces a node of the first tree in both.
+  func set(_ path: Path, _ node: Node) async throws {
+    try await commit(.overwrite(tree, path, node))
+  }
+
+  /// Requires that a commit is refused as `invalid` and changes nothing.
+  func refuse(_ what: String, _ edits: StorageEdit...) async throws {
+    try await expect(.invalid, what) { () throws(StoreError) in
+      try await self.backend.commit(edits)
+    }
+    try same("after \(what) was refused")
+  }
+
+  /// Wipes a tree and makes it anew.
+  func wipe(_ index: Int) async throws {
+    try await commit(.wipe(trees[index]))
+    trees[index] = try await makeTree(["first", "second"][index])
+  }
+
+  /// Requires that the backend's whole state is the model's.
+  func same(_ when: @autoclosure () -> String = "") throws {
+    let model = ModelView(model)
+    let difference = try backend.read { (view) throws(StoreError) in
+      try StateDifference(view, model).first()
+    }
+    if let difference { throw ConformanceFailure("\(difference) \(when())") }
+  }
+
+  /// Requires that a snapshot of the first tree is what it should be, and what the model has.
+  func shows(_ path: Path, _ slice: NodeSlice = .all, is expected: Node) throws {
+    let found = try read(path, slice)
+    if let difference = found.difference(from: expected) {
+      throw ConformanceFailure("the snapshot at \(path) is wrong: \(difference)")
+    }
+    if let difference = try ModelView(model).node(tree, path, slice).difference(from: expected) {
+      throw ConformanceFailure("the kit's model is wrong at \(path): \(difference)")
+    }
+  }
+
+  /// A snapshot of the first tree.
+  func read(_ path: Path, _ slice: NodeSlice = .all) throws -> Node {
+    let tree = tree
+    return try backend.read { (view) throws(StoreError) in try view.node(tree, path, slice) }
+  }
+
+  /// Closes the backend and opens it again; does nothing when it would forget everything.
+  func reopen(_ change: (inout StorageOptions) -> Void = { _ in }) async throws {
+    guard bench.factory.declared.isPersistent else { return }
+    try await backend.close()
+    backend = try bench.open(change)
+  }
+}

@@ -1,1 +1,0 @@
-// Filled by the first code of this target.

@@ -1,0 +1,125 @@
+// What differs between operating systems for the kit: temporary directories, files, the
+// environment, and the table of locks.
+
+internal import ConiferKeyValue
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Calls of the operating system that the kit needs.
+enum System {
+  /// The number of this process.
+  static var processID: Int32 { getpid() }
+
+  /// Whether lent bytes are those of a byte string, also fast where nothing is optimized.
+  static func isEqual(_ span: RawSpan, _ bytes: Bytes) -> Bool {
+    guard span.byteCount == bytes.count else { return false }
+    if bytes.isEmpty { return true }
+    return span.withUnsafeBytes { lent in
+      bytes.withUnsafeBytes { own in
+        guard let a = lent.baseAddress, let b = own.baseAddress else { return false }
+        return memcmp(a, b, own.count) == 0
+      }
+    }
+  }
+
+  /// A variable of the environment.
+  static func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+  }
+
+  /// Makes an empty directory of its own under `TMPDIR` or `/tmp`.
+  static func makeTemporaryDirectory() throws -> String {
+    var template = Array(((variable("TMPDIR") ?? "/tmp") + "/conifer-XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw ConformanceFailure(
+        "No temporary directory could be made (errno \(errno)); point TMPDIR to a writable one.")
+    }
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// The names in a directory, without "." and "..".
+  static func names(in directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  /// Removes a directory with all that is in it.
+  static func removeTree(_ path: String) {
+    for name in names(in: path) {
+      let inner = path + "/" + name
+      if unlink(inner) != 0 { removeTree(inner) }
+    }
+    rmdir(path)
+  }
+
+  /// Replaces a file's content; makes the file.
+  static func write(_ bytes: Bytes, to path: String) throws {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    defer { if file >= 0 { close(file) } }
+    guard file >= 0, pwrite(file, bytes, bytes.count, 0) == bytes.count else {
+      throw ConformanceFailure("The kit could not write \(path) (errno \(errno)).")
+    }
+  }
+
+  /// The lines of the system's lock table that name a file under a directory; nil when the system
+  /// shows no such table.
+  static func locks(under directory: String) -> [String]? {
+    #if canImport(Darwin)
+      return nil
+    #else
+      let file = open("/proc/locks", O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { return nil }
+      defer { close(file) }
+      var text = Bytes()
+      var chunk = Bytes(repeating: 0, count: 1 << 16)
+      while true {
+        let count = read(file, &chunk, chunk.count)
+        guard count > 0 else { break }
+        text += chunk[..<count]
+      }
+      let files = identities(under: directory)
+      return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init).filter {
+        line in
+        // "1: POSIX ADVISORY WRITE 4711 08:01:1234 0 EOF", device in hex, inode in decimal.
+        line.split(separator: " ").contains { files.contains(String($0)) }
+      }
+    #endif
+  }
+
+  #if !canImport(Darwin)
+    private static func identities(under directory: String) -> Set<String> {
+      var found: Set<String> = []
+      for name in names(in: directory) {
+        var info = stat()
+        guard stat(directory + "/" + name, &info) == 0 else { continue }
+        if info.st_mode & S_IFMT == S_IFDIR {
+          found.formUnion(identities(under: directory + "/" + name))
+        }
+        let device = UInt64(info.st_dev)
+        let major = (device >> 8) & 0xFFF | (device >> 32) & 0xFFFF_F000
+        let minor = device & 0xFF | (device >> 12) & 0xFFFF_FF00
+        found.insert("\(hex(major)):\(hex(minor)):\(info.st_ino)")
+      }
+      return found
+    }
+
+    private static func hex(_ number: UInt64) -> String {
+      let text = String(number, radix: 16)
+      return text.count < 2 ? "0" + text : text
+    }
+  #endif
+}

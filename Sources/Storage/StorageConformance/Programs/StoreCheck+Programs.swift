@@ -1,0 +1,39 @@
+internal import ConiferKeyValue
+
+extension StoreCheck {
+  static var programs: [StoreCheck] {
+    [
+      // CONIFER_SEED replays one seed, CONIFER_PROGRAMS sets how many are run.
+      StoreCheck("Random programs get the answers of a sorted array") { factory in
+        let count = System.variable("CONIFER_PROGRAMS").flatMap { UInt64($0) } ?? 10
+        let seeds =
+          System.variable("CONIFER_SEED").flatMap { UInt64($0) }.map { [$0] }
+          ?? Array(1...max(1, count))
+        for seed in seeds {
+          try run(Program(seed: seed, length: 60, factory.declared), seed, factory)
+        }
+      }
+    ]
+  }
+
+  /// Runs a program; when it fails, throws what the shortest failing part of it does.
+  private static func run(_ program: Program, _ seed: UInt64, _ factory: StoreFactory) throws {
+    do {
+      try program.run(factory)
+    } catch {
+      var reason = "\(error)"
+      let shortest = program.shrunk { smaller in
+        do {
+          try smaller.run(factory)
+          return false
+        } catch {
+          reason = "\(error)"
+          return true
+        }
+      }
+      throw ConformanceFailure(
+        "\(reason)\nCONIFER_SEED=\(seed) makes it again; the shortest program that fails:\n"
+          + "\(shortest)")
+    }
+  }
+}

@@ -1,0 +1,36 @@
+public import ConiferKeyValue
+
+/// How the kit makes stores of one kind, and what their author declares about them.
+public struct StoreFactory: Sendable {
+  /// The kind's name, for reports.
+  public var name: String
+  /// The traits that every store made here must have; they also select the checks.
+  public var declared: StoreTraits
+  /// Whether a second opener of one directory is refused with `busy`.
+  public var isExclusive: Bool
+  /// The name, inside the directory, of the text file that holds the owner's process id, as
+  /// `OwnerLock` writes it; nil when there is none, which leaves out the check of stale locks.
+  public var ownerFile: String?
+  /// Opens the store in a directory, making it when the directory is empty.
+  public var open: @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore
+
+  /// A factory.
+  ///
+  /// - Parameters:
+  ///   - name: of the kind of store, for reports.
+  ///   - declared: the traits that its stores must have.
+  ///   - isExclusive: whether a second opener is refused; unless told, persistent stores do so.
+  ///   - ownerFile: the name of the file with the owner's process id, if there is one.
+  ///   - open: opens the store in a directory, making it when the directory is empty. A store that
+  ///     keeps no files ignores the directory.
+  public init(
+    name: String, declared: StoreTraits, isExclusive: Bool? = nil, ownerFile: String? = nil,
+    open: @escaping @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore
+  ) {
+    self.name = name
+    self.declared = declared
+    self.isExclusive = isExclusive ?? declared.isPersistent
+    self.ownerFile = ownerFile
+    self.open = open
+  }
+}

@@ -1,0 +1,63 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@Suite struct PackedBackendTests {
+  let backend: any StorageBackend
+
+  init() throws { backend = try StorageConfiguration.memory.open() }
+
+  @Test func `A tree comes back as it was written`() async throws {
+    let tree = try await backend.tree(named: "main")
+    let node: Node = [
+      "a": 1, "b": ["c": "text", "d": true, "10": 2.5, "9": 3], "e": "é",
+    ]
+    try await backend.commit([.overwrite(tree, .root, node)])
+    #expect(try backend.read { (view) throws(StoreError) in try view.node(tree, .root) } == node)
+    try await backend.commit([.overwrite(tree, "b/c/deeper", 7)])
+    let changed = node.setting(Path("b/c/deeper"), to: 7)
+    #expect(try backend.read { (view) throws(StoreError) in try view.node(tree, .root) } == changed)
+    #expect(
+      try backend.read { (view) throws(StoreError) in try view.node(tree, "b", .last(1)) }
+        == ["d": true])
+    #expect(
+      try backend.read { (view) throws(StoreError) in try view.node(tree, "b", .first(2)) }
+        == ["10": 2.5, "9": 3])
+    try await backend.commit([.overwrite(tree, "b", .empty)])
+    #expect(
+      try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
+        == ["a": 1, "e": "é"])
+  }
+
+  @Test func `Ten thousand children are split into runs and found again`() async throws {
+    let tree = try await backend.tree(named: "main")
+    var children: [(Key, Node)] = []
+    for index in 0..<10_000 {
+      children.append(
+        (
+          Key("k\(index * 7919 % 100_003)"),
+          ["n": Node(.integer(Int64(index))), "t": Node(.string("some text \(index)"))]
+        ))
+    }
+    let node = Node(children: children)
+    try await backend.commit([.overwrite(tree, "rooms", node)])
+    let read = try backend.read { (view) throws(StoreError) in try view.node(tree, "rooms") }
+    #expect(read == node)
+    for (key, child) in children.prefix(200) {
+      let found = try backend.read { (view) throws(StoreError) in
+        try view.node(tree, Path("rooms").appending(key))
+      }
+      #expect(found == child)
+    }
+    let keys = try backend.read { (view) throws(StoreError) in
+      try view.childKeys(tree, "rooms", after: nil, limit: .max)
+    }
+    #expect(keys == node.children.map(\.key))
+    let usage = try backend.read { (view) throws(StoreError) in try view.usage(tree) }
+    #expect(usage.leaves == 20_000)
+    try await backend.commit([.overwrite(tree, "rooms", .empty)])
+    let after = try backend.read { (view) throws(StoreError) in try view.usage(tree) }
+    #expect(after.leaves == 0 && after.cache == 0 && after.rawCache == 0)
+  }
+}

@@ -1,0 +1,73 @@
+import ConiferKeyValue
+import ConiferLMDB
+import ConiferSQLite
+import ConiferStorage
+import StorageConformance
+import Testing
+
+/// The backends of the package.
+enum Tested {
+  static func memory(_ compression: Compression) -> BackendFactory {
+    BackendFactory(
+      name: "memory",
+      declared: StoreTraits(
+        longestKey: .max, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .relaxed,
+        isPersistent: false),
+      options: StorageOptions(compression: compression, durability: .relaxed)
+    ) { (_, options) throws(StoreError) in try StorageConfiguration.memory(options).open() }
+  }
+
+  // The checks ask for power themselves where it matters; a sync a commit would only cost time.
+  static func lmdb(_ compression: Compression) -> BackendFactory {
+    BackendFactory(
+      name: "lmdb",
+      declared: StoreTraits(
+        longestKey: 510, bestValueSize: 4080, writeQuantum: 16384, strongest: .power,
+        isPersistent: true),
+      options: StorageOptions(compression: compression, durability: .process)
+    ) { (directory, options) throws(StoreError) in
+      try StorageConfiguration.lmdb(at: directory, options: options).open()
+    }
+  }
+
+  static func sqlite(_ compression: Compression) -> BackendFactory {
+    BackendFactory(
+      name: "sqlite",
+      declared: StoreTraits(
+        longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
+        isPersistent: true),
+      options: StorageOptions(compression: compression, durability: .process)
+    ) { (directory, options) throws(StoreError) in
+      try StorageConfiguration.sqlite(at: directory, options: options).open()
+    }
+  }
+}
+
+@Suite("Every backend keeps the contract")
+struct BackendConformanceTests {
+  @Test("In memory", arguments: BackendCheck.all(for: Tested.memory(.standard)))
+  func memory(_ check: BackendCheck) async throws { try await check.run(Tested.memory(.standard)) }
+
+  @Test("In memory, not compressed", arguments: BackendCheck.all(for: Tested.memory(.none)))
+  func plainMemory(_ check: BackendCheck) async throws { try await check.run(Tested.memory(.none)) }
+
+  @Test("LMDB", arguments: BackendCheck.all(for: Tested.lmdb(.standard)))
+  func lmdb(_ check: BackendCheck) async throws { try await check.run(Tested.lmdb(.standard)) }
+
+  @Test("LMDB, not compressed", arguments: BackendCheck.all(for: Tested.lmdb(.none)))
+  func plainLMDB(_ check: BackendCheck) async throws { try await check.run(Tested.lmdb(.none)) }
+
+  @Test("SQLite", arguments: BackendCheck.all(for: Tested.sqlite(.standard)))
+  func sqlite(_ check: BackendCheck) async throws { try await check.run(Tested.sqlite(.standard)) }
+
+  @Test("SQLite, not compressed", arguments: BackendCheck.all(for: Tested.sqlite(.none)))
+  func plainSQLite(_ check: BackendCheck) async throws { try await check.run(Tested.sqlite(.none)) }
+
+  @Test("All backends and options hold the same after the same program")
+  func agreement() async throws {
+    try await BackendCheck.agreement(of: [
+      Tested.memory(.none), Tested.memory(.standard), Tested.lmdb(.none), Tested.lmdb(.standard),
+      Tested.sqlite(.none), Tested.sqlite(.standard),
+    ])
+  }
+}

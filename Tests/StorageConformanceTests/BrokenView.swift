@@ -1,0 +1,89 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+import StorageConformance
+
+/// A view of the model that answers some questions wrongly.
+final class BrokenView: StorageView {
+  private let view: ModelView
+  private let defect: ModelBackend.Defect
+  private let backend: ModelBackend
+
+  init(_ view: ModelView, _ defect: ModelBackend.Defect, _ backend: ModelBackend) {
+    self.view = view
+    self.defect = defect
+    self.backend = backend
+  }
+
+  func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
+    let node = try view.node(tree, path, slice)
+    return defect == .readsStale ? backend.stale(path, node) : node
+  }
+
+  func writes(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite] {
+    guard defect == .mixesRejected else {
+      return try view.writes(lane, after: after, limit: limit)
+    }
+    let both =
+      try view.writes(lane, after: after, limit: limit)
+      + view.rejectedWrites(lane, after: after, limit: limit)
+    return Array(both.sorted { $0.id < $1.id }.prefix(limit))
+  }
+
+  func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage {
+    var usage = try view.usage(tree)
+    guard defect == .neverForgets else { return usage }
+    for info in view.trees() where tree == nil || tree == info.id {
+      for lane in try view.lanes(info.id) {
+        usage.queue += 100 * Int(try view.totals(lane).newest?.rawValue ?? 0)
+      }
+    }
+    return usage
+  }
+
+  func trees() -> [TreeInfo] { view.trees() }
+  func childKeys(
+    _ tree: TreeID, _ path: Path, after: Key?, limit: Int
+  ) throws(StoreError) -> [Key] { try view.childKeys(tree, path, after: after, limit: limit) }
+  func trackedQuery(
+    _ tree: TreeID, _ path: Path, _ parameters: String
+  ) throws(StoreError) -> StoredQuery? { try view.trackedQuery(tree, path, parameters) }
+  func trackedQuery(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> TrackedQuery? {
+    try view.trackedQuery(tree, id)
+  }
+  func trackedQueries(_ tree: TreeID, at path: Path) throws(StoreError) -> [StoredQuery] {
+    try view.trackedQueries(tree, at: path)
+  }
+  func trackedQueries(_ tree: TreeID, below path: Path) throws(StoreError) -> [StoredQuery] {
+    try view.trackedQueries(tree, below: path)
+  }
+  func trackedQueries(
+    _ tree: TreeID, after: QueryID?, limit: Int
+  ) throws(StoreError) -> [StoredQuery] {
+    try view.trackedQueries(tree, after: after, limit: limit)
+  }
+  func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
+    try view.trackedKeys(tree, id)
+  }
+  func pins(_ tree: TreeID) throws(StoreError) -> [Pin] { try view.pins(tree) }
+  func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] { try view.lanes(tree) }
+  func totals(_ lane: Lane) throws(StoreError) -> QueueTotals { try view.totals(lane) }
+  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
+    try view.write(lane, id)
+  }
+  func rejectedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [QueuedWrite] {
+    try view.rejectedWrites(lane, after: after, limit: limit)
+  }
+  func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID] {
+    try view.pendingWrites(lane, touching: path)
+  }
+  func finishedWrite(_ lane: Lane, _ id: WriteID) throws(StoreError) -> FinishedWrite? {
+    try view.finishedWrite(lane, id)
+  }
+  func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
+    try view.metadata(tree, name)
+  }
+  func incidents() -> [Incident] { view.incidents() }
+}
