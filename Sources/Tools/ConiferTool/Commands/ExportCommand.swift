@@ -1,0 +1,38 @@
+import ArgumentParser
+import ConiferTree
+
+/// Writes the node at a path to a file or to standard output.
+struct ExportCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write the node at a path as JSON, the same bytes from every backend.")
+
+  @Argument(help: "The file; standard output by default.")
+  var file: String?
+  @Option(help: "What to write.")
+  var path = "/"
+  @Flag(help: "Hide priorities and write arrays, as apps see values.")
+  var plain = false
+  @Flag(help: "Give each member a line of its own.")
+  var pretty = false
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    let path = try Input.path(path)
+    try await store.reading(console) { opened in
+      let output = try file.map { try Platform.openForWriting($0) }
+      defer { output.map(Platform.closeFile) }
+      let sink: ([UInt8]) throws -> Void = { bytes in
+        guard let output else { return try console.write(bytes) }
+        try Platform.write(bytes, to: output)
+      }
+      try opened.backend.inspect { view in
+        var exporter = Exporter(
+          view: view, tree: opened.tree, form: plain ? .plain : .export,
+          writer: JSONWriter(pretty: pretty, sink: sink))
+        try exporter.export(path)
+      }
+      try sink([UInt8(ascii: "\n")])
+    }
+  }
+}

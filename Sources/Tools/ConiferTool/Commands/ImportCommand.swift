@@ -1,0 +1,60 @@
+import ArgumentParser
+import ConiferTree
+
+/// Loads a JSON file.
+struct ImportCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Check a JSON file whole, then load it, replacing what is at the path.",
+    discussion: """
+      A killed import leaves a prefix of the file that is marked incomplete. A finished one \
+      records a complete tracked query for each child of the path.
+      """)
+
+  @Argument(
+    help: "The JSON file, in export form or plain.", completion: .file(extensions: ["json"]))
+  var file: String
+  @Option(help: "Where the file's value goes.")
+  var path = "/"
+  @Flag(help: "Replace the children that the file names, and leave the others.")
+  var merge = false
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    let target = try Input.path(path)
+    try target.validate(writing: .empty)
+    guard target.last?.isPriority != true else {
+      throw Failure.usage("A priority is set with: conifer set \(target) JSON.")
+    }
+    let file = try ImportFile(file)
+    let importer = Importer(file: file, target: target, merges: merge)
+    var progress = Progress("checking", total: file.size, console)
+    defer { progress.finish() }
+    let replaced = try importer.check { progress.advance(to: $0) }
+    try await store.editing(console) { opened in
+      let start = ContinuousClock.now
+      progress = Progress("loading ", total: file.size, console)
+      let summary = try await importer.load(opened, replacing: replaced) {
+        progress.advance(to: $0)
+      }
+      progress.finish()
+      try report(summary, file.size, start.duration(to: .now), console)
+    }
+  }
+
+  private func report(
+    _ summary: Importer.Summary, _ bytes: Int, _ time: Duration, _ console: Console
+  ) throws {
+    let rate = Double(summary.leaves) / max(Figures.seconds(time), 1e-9)
+    guard store.json else {
+      return try console.print(
+        "imported \(Figures.count(summary.leaves)) leaves (\(Figures.bytes(bytes))) under \(path) "
+          + "in \(Figures.time(time)), \(Figures.count(Int(rate))) leaves a second")
+    }
+    try console.print(
+      Report.object([
+        ("leaves", .integer(summary.leaves)), ("children", .integer(summary.children)),
+        ("bytes", .integer(bytes)), ("seconds", .number(Figures.seconds(time))),
+      ]).compact)
+  }
+}

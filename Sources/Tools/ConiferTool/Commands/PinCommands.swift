@@ -1,0 +1,70 @@
+import ArgumentParser
+import ConiferStorage
+import ConiferTree
+
+/// Protects a path from eviction.
+struct PinCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pin", abstract: "Protect all data at and below a path from eviction.")
+
+  @Argument(help: "The path.")
+  var path: String
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    let path = try Input.path(path)
+    try await store.editing(console) { opened in
+      try await opened.backend.commit([.pin(Pin(tree: opened.tree, path: path))])
+      try console.print(store.json ? Report.object([("ok", .bool(true))]).compact : "pin \(path)")
+    }
+  }
+}
+
+/// Ends a protection.
+struct UnpinCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "unpin", abstract: "End the protection of a path.")
+
+  @Argument(help: "The path.")
+  var path: String
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    let path = try Input.path(path)
+    try await store.reading(console) { opened in
+      let pin = Pin(tree: opened.tree, path: path)
+      let pins = try opened.backend.inspect { try $0.pins(opened.tree) }
+      guard pins.contains(pin) else {
+        throw Failure.missing("no-pin", "\(path) is not pinned; conifer pins lists what is.")
+      }
+      try await opened.backend.commit([.unpin(pin)])
+      try console.print(
+        store.json ? Report.object([("ok", .bool(true))]).compact : "unpin \(path)")
+    }
+  }
+}
+
+/// Lists the protections.
+struct PinsCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pins", abstract: "List what is pinned.")
+
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    try await store.reading(console) { opened in
+      let pins = try opened.backend.inspect { try $0.pins(opened.tree) }
+      guard !store.json else {
+        let rows = pins.map { pin in
+          Report.object([
+            ("path", .string(pin.path.description)), ("parameters", .string(pin.parameters)),
+          ])
+        }
+        return try console.print(Report.list(rows).compact)
+      }
+      var table = Table(["path", "parameters"])
+      for pin in pins { table.add(pin.path.description, pin.parameters) }
+      for line in pins.isEmpty ? ["nothing is pinned"] : table.lines { try console.print(line) }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import ConiferStorage
+import ConiferTree
+
+/// Lists the writes that are not finished.
+struct QueueListCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the waiting and the rejected writes.")
+
+  @Option(help: "Whose queue; every lane by default, \"\" for the one of nobody.")
+  var identity: String?
+  @Option(help: "The most writes to list, of each lane and kind.")
+  var limit = 1000
+  @OptionGroup var store: StoreOptions
+
+  func validate() throws {
+    guard limit > 0 else { throw ValidationError("--limit is a number from 1.") }
+  }
+
+  func run(_ console: Console) async throws {
+    try await store.reading(console) { opened in
+      let lanes = try opened.backend.inspect { view in
+        try view.lanes(opened.tree).filter { identity == nil || $0.identity == identity }
+          .map { lane in
+            (
+              lane, try view.totals(lane),
+              try view.writes(lane, after: nil, limit: limit)
+                + view.rejectedWrites(lane, after: nil, limit: limit)
+            )
+          }
+      }
+      if store.json {
+        let rows = lanes.map { lane, totals, writes in
+          Report.object([
+            ("identity", .string(lane.identity)), ("pending", .integer(totals.pending)),
+            ("rejected", .integer(totals.rejected)), ("bytes", .integer(totals.bytes)),
+            ("writes", .list(writes.map { .object($0.summary) })),
+          ])
+        }
+        return try console.print(Report.list(rows).compact)
+      }
+      guard lanes.contains(where: { $0.1.pending + $0.1.rejected > 0 }) else {
+        return try console.print("no write waits")
+      }
+      for (lane, totals, writes) in lanes where totals.pending + totals.rejected > 0 {
+        try console.print(
+          "\(lane.identity.isEmpty ? "nobody" : lane.identity): "
+            + "\(Figures.count(totals.pending)) waiting, \(Figures.count(totals.rejected)) rejected, "
+            + Figures.bytes(totals.bytes))
+        var table = Table(["id", "state", "kind", "path", "sent"])
+        for write in writes {
+          table.add(
+            String(write.id.rawValue), write.stateName, "\(write.content.kind)",
+            write.content.path.description, String(write.attempts))
+        }
+        for line in table.lines { try console.print(line) }
+      }
+    }
+  }
+}
+
+extension QueuedWrite {
+  /// The state's stable name.
+  var stateName: String {
+    switch state {
+    case .queued: "queued"
+    case .sent: "sent"
+    case .outcomeUnknown: "outcomeUnknown"
+    case .rejected: "rejected"
+    }
+  }
+
+  /// What lists show of it.
+  var summary: [(String, Report)] {
+    var members: [(String, Report)] = [
+      ("id", .integer(Int(clamping: id.rawValue))), ("state", .string(stateName)),
+      ("kind", .string("\(content.kind)")), ("path", .string(content.path.description)),
+      ("attempts", .integer(Int(attempts))), ("time", .integer(Int(content.time))),
+    ]
+    if case .rejected(let reason) = state { members.append(("reason", .string(reason))) }
+    return members
+  }
+}

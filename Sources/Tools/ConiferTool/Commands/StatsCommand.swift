@@ -1,0 +1,107 @@
+import ArgumentParser
+import ConiferKeyValue
+import ConiferStorage
+
+/// Tells what a store takes and promises.
+struct StatsCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stats",
+    abstract: "Tell bytes by kind, the compression ratio, the format and the durability.")
+
+  @Flag(help: "Count the tree that --tree names alone; the whole store by default.")
+  var treeOnly = false
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    if treeOnly {
+      try await store.reading(console) { try report($0.backend, $0.tree, console) }
+    } else {
+      try await store.inspecting(console) { try report($0, nil, console) }
+    }
+  }
+
+  private func report(_ backend: any StorageBackend, _ tree: TreeID?, _ console: Console) throws {
+    let (usage, incidents) = try backend.inspect { (try $0.usage(tree), try $0.incidents()) }
+    let figures = StoreFigures(
+      traits: backend.traits, size: try backend.size(), usage: usage, incidents: incidents)
+    guard store.json else {
+      for line in figures.table.lines { try console.print(line) }
+      for incident in incidents { try console.print("incident: \(incident)") }
+      return
+    }
+    try console.print(figures.report.compact)
+  }
+}
+
+/// What `stats` tells, for people and for programs.
+private struct StoreFigures {
+  let traits: BackendTraits
+  let size: StoreSize
+  let usage: StorageUsage
+  let incidents: [Incident]
+
+  /// Bytes before compression for one byte after it; nil of an empty cache.
+  var ratio: Double? {
+    usage.cache > 0 ? Double(usage.rawCache) / Double(usage.cache) : nil
+  }
+
+  private var budget: String { traits.budget.map(Figures.bytes) ?? "unlimited" }
+
+  var table: Table {
+    var table = Table()
+    table.add("backend", traits.name)
+    table.add("role", traits.role.rawValue)
+    table.add("format", String(traits.format))
+    table.add("durability", "\(traits.durability), at most \(traits.store.strongest)")
+    table.add("budget", budget)
+    table.add("leaves", Figures.count(usage.leaves))
+    table.add("cache", Figures.bytes(usage.cache))
+    table.add(
+      "compression",
+      ratio.map { "\(traits.compression), \(Figures.fixed($0, 2)) to 1" }
+        ?? "\(traits.compression)")
+    table.add("queue", Figures.bytes(usage.queue))
+    table.add("tracked queries", Figures.bytes(usage.trackedQueries))
+    table.add("pins", Figures.bytes(usage.pins))
+    table.add("indexes", Figures.bytes(usage.indexes))
+    table.add("other", Figures.bytes(usage.other))
+    table.add("records", Figures.bytes(usage.total))
+    table.add(
+      "files",
+      "\(Figures.bytes(size.file)): \(Figures.bytes(size.live)) live, \(Figures.bytes(size.free)) free"
+    )
+    if usage.leaves > 0 {
+      table.add(
+        "bytes a leaf", Figures.fixed(Double(usage.cache) / Double(usage.leaves), 1))
+    }
+    table.add("incidents", String(incidents.count))
+    return table
+  }
+
+  var report: Report {
+    .object([
+      ("backend", .string(traits.name)), ("role", .string(traits.role.rawValue)),
+      ("format", .integer(traits.format)), ("durability", .string("\(traits.durability)")),
+      ("strongest", .string("\(traits.store.strongest)")), ("budget", .optional(traits.budget)),
+      ("compression", .string("\(traits.compression)")),
+      ("ratio", ratio.map { .number($0) } ?? .null), ("leaves", .integer(usage.leaves)),
+      (
+        "bytes",
+        .object([
+          ("cache", .integer(usage.cache)), ("rawCache", .integer(usage.rawCache)),
+          ("queue", .integer(usage.queue)), ("trackedQueries", .integer(usage.trackedQueries)),
+          ("pins", .integer(usage.pins)), ("indexes", .integer(usage.indexes)),
+          ("other", .integer(usage.other)), ("total", .integer(usage.total)),
+        ])
+      ),
+      (
+        "files",
+        .object([
+          ("live", .integer(size.live)), ("free", .integer(size.free)),
+          ("file", .integer(size.file)),
+        ])
+      ),
+      ("incidents", .list(incidents.map { .string($0.description) })),
+    ])
+  }
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// The root: it names the commands and does nothing itself.
+struct ConiferCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "conifer",
+    abstract: "A tree that survives: put JSON into a store, read, query, pin and queue it.",
+    discussion: """
+      Every command names its store by --store URL or by CONIFER_STORE, for example \
+      lmdb:///var/data, sqlite://data?budget=10MB or memory://.
+      """,
+    subcommands: [
+      ImportCommand.self, ExportCommand.self, GetCommand.self, SetCommand.self,
+      UpdateCommand.self, RemoveCommand.self, QueryCommand.self, PinCommand.self,
+      UnpinCommand.self, PinsCommand.self, QueueCommand.self, QueriesCommand.self,
+      TreesCommand.self, StatsCommand.self, DemoCommand.self, DemoWriterCommand.self,
+      DemoChatCommand.self,
+    ])
+}

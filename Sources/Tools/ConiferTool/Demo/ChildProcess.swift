@@ -1,0 +1,138 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A process of our own program whose output is read line by line and that may be killed.
+final class ChildProcess {
+  /// How a process ended.
+  enum End: Equatable {
+    case exited(Int32)
+    case killed(signal: Int32)
+  }
+
+  /// The signal that no process can catch.
+  static let killSignal = SIGKILL
+
+  private let process: pid_t
+  private let output: Int32
+  private var pending: [UInt8] = []
+  private var isAtEnd = false
+
+  /// Starts a program.
+  ///
+  /// - Parameters:
+  ///   - arguments: without the program's name.
+  ///   - program: its path; our own by default.
+  init(_ arguments: [String], of program: String? = nil) throws(Failure) {
+    let executable = if let program { program } else { try Self.executable() }
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw Platform.failure("No pipe can be made") }
+    let (readEnd, writeEnd) = (ends[0], ends[1])
+    defer { close(writeEnd) }
+    _ = fcntl(readEnd, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(writeEnd, F_SETFD, FD_CLOEXEC)
+
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+    #else
+      var actions = posix_spawn_file_actions_t()
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, writeEnd, Platform.standardOutput)
+
+    let words = CStrings([executable] + arguments)
+    let surroundings = CStrings(
+      ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS"]
+        .compactMap { name in Platform.environment(name).map { "\(name)=\($0)" } })
+    var process: pid_t = 0
+    let status = posix_spawn(
+      &process, executable, &actions, nil, words.pointers, surroundings.pointers)
+    guard status == 0 else {
+      close(readEnd)
+      throw Failure(
+        "io", .io, "\(executable) cannot be started: \(String(cString: strerror(status))).")
+    }
+    self.process = process
+    self.output = readEnd
+  }
+
+  deinit { close(output) }
+
+  /// The next whole line of output, or nil at its end; a cut last line is left out.
+  func line() throws(Failure) -> String? {
+    while true {
+      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = String(decoding: pending[..<end], as: UTF8.self)
+        pending.removeSubrange(...end)
+        return line
+      }
+      if isAtEnd { return nil }
+      isAtEnd = try !Platform.read(output, atMost: 4096, into: &pending)
+    }
+  }
+
+  /// Kills it at once, wherever it is.
+  func kill() { _ = signal(Self.killSignal) }
+
+  private func signal(_ number: Int32) -> Int32 {
+    #if canImport(Darwin)
+      Darwin.kill(process, number)
+    #elseif canImport(Glibc)
+      Glibc.kill(process, number)
+    #elseif canImport(Musl)
+      Musl.kill(process, number)
+    #endif
+  }
+
+  /// Waits for its end.
+  func wait() throws(Failure) -> End {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 {
+      guard errno == EINTR else { throw Platform.failure("Waiting for the process failed") }
+    }
+    let signal = status & 0x7F
+    return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
+  }
+
+  /// Where a file of the repository would be, seen from the running program upwards.
+  static func neighbours(_ file: String) -> [String] {
+    guard let executable = try? executable() else { return [] }
+    var folders = executable.split(separator: "/").dropLast()
+    var places: [String] = []
+    while !folders.isEmpty {
+      places.append("/" + folders.joined(separator: "/") + "/" + file)
+      folders = folders.dropLast()
+    }
+    return places
+  }
+
+  /// The path of the running program.
+  private static func executable() throws(Failure) -> String {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    #if canImport(Darwin)
+      var size = UInt32(buffer.count)
+      guard _NSGetExecutablePath(&buffer, &size) == 0 else {
+        throw Failure("io", .io, "The program's own path is not known.")
+      }
+      let count = strlen(buffer)
+    #else
+      let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+      guard count > 0 else { throw Platform.failure("The program's own path is not known") }
+    #endif
+    return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+/// A list of C strings that ends with nil, freed with its owner.
+private final class CStrings {
+  let pointers: [UnsafeMutablePointer<CChar>?]
+
+  init(_ strings: [String]) { pointers = strings.map { strdup($0) } + [nil] }
+
+  deinit { for pointer in pointers { free(pointer) } }
+}

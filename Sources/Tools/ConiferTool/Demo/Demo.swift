@@ -1,0 +1,204 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferTree
+
+/// The demo's steps, and the table that it ends with.
+struct Demo {
+  let facts: Node
+  let chat: ChatGenerator
+  let commits: Int
+  let options: StoreOptions
+  let url: String
+  let console: Console
+
+  /// A line of the table.
+  struct Figure {
+    let name: String
+    let words: String
+    let value: Report
+  }
+
+  /// Runs every step.
+  ///
+  /// - Throws: `Failure` with the status `disproved` when something acknowledged is missing.
+  func run() async throws {
+    guard try options.configuration(console).location != nil else {
+      throw Failure.usage("\(url) keeps nothing when its process dies: choose another backend.")
+    }
+    var figures: [Figure] = []
+    try say("store: \(url)")
+    try await options.editing(console) { store in
+      try say("1. facts and a chat of \(Figures.count(chat.total)) messages go into the store")
+      figures += try await load(store)
+      try say("2. a query over the facts")
+      figures += try query(store)
+      try say("3. a pin, and writes that wait for a server")
+      figures += try await pinAndQueue(store)
+    }
+    try say("4. the room is read again by a store that has just been opened")
+    figures += try await reopen()
+    try say("5. another process commits in a loop and is killed in its midst")
+    let acknowledged = try crash()
+    try say("6. the store is opened again, and all that was acknowledged is looked for")
+    figures += try await prove(acknowledged)
+    try show(figures)
+  }
+
+  func say(_ line: String) throws {
+    if !options.json { try console.print(line) }
+  }
+
+  // MARK: Steps
+
+  private func load(_ store: TreeStore) async throws -> [Figure] {
+    let lane = Lane(tree: store.tree, identity: DemoWriterCommand.identity)
+    try await store.commit([.overwrite(store.tree, .root, .empty), .purge(lane)], .process)
+    let start = ContinuousClock.now
+    var edits: [StorageEdit] = facts.children.map {
+      .overwrite(store.tree, Path([$0.key]), $0.node)
+    }
+    var progress = Progress("storing", total: chat.rooms, console)
+    defer { progress.finish() }
+    for room in 0..<chat.rooms {
+      edits.append(.overwrite(store.tree, place(room), chat.room(room)))
+      if edits.count >= 16 {
+        try await store.commit(edits, .process)
+        edits.removeAll()
+        progress.advance(to: room + 1)
+      }
+    }
+    try await store.commit(edits, .power)
+    let seconds = Figures.seconds(start.duration(to: .now))
+    let usage = try store.backend.inspect { try $0.usage(store.tree) }
+    let size = try store.backend.size()
+    let rate = Double(usage.leaves) / max(seconds, 1e-9)
+    let ratio = Double(usage.rawCache) / Double(max(usage.cache, 1))
+    let each = Double(size.live) / Double(max(usage.leaves, 1))
+    return [
+      Figure(
+        name: "leaves stored", words: Figures.count(usage.leaves), value: .integer(usage.leaves)),
+      Figure(
+        name: "leaves a second", words: Figures.count(Int(rate)), value: .number(rate)),
+      Figure(
+        name: "compression", words: "\(Figures.fixed(ratio, 2)) to 1", value: .number(ratio)),
+      Figure(
+        name: "bytes on disk a leaf", words: Figures.fixed(each, 1), value: .number(each)),
+    ]
+  }
+
+  private func pinAndQueue(_ store: TreeStore) async throws -> [Figure] {
+    let pinned = place(chat.rooms / 2)
+    let lane = Lane(tree: store.tree, identity: DemoWriterCommand.identity)
+    let time = Platform.now()
+    var edits: [StorageEdit] = [.pin(Pin(tree: store.tree, path: pinned))]
+    for (name, score) in [("stegosaurus", 7), ("triceratops", 23), ("pterodactyl", 94)] {
+      let path = Path([Key("scores"), Key(name)])
+      edits.append(.enqueue(lane, .set(path, Node(.integer(Int64(score))), time: time)))
+    }
+    let receipt = try await store.commit(edits, .power)
+    let numbers = receipt.writes.map { String($0.rawValue) }.joined(separator: ", ")
+    try say("   \(pinned) is pinned, writes \(numbers) wait in the queue of \"\(lane.identity)\"")
+    return []
+  }
+
+  private func reopen() async throws -> [Figure] {
+    let start = ContinuousClock.now
+    return try await options.reading(console) { store in
+      let opened = start.duration(to: .now)
+      let room = try store.backend.inspect { try $0.node(store.tree, place(chat.rooms / 2)) }
+      let total = start.duration(to: .now)
+      return [
+        Figure(
+          name: "time to open", words: Figures.time(opened),
+          value: .number(Figures.seconds(opened))),
+        Figure(
+          name: "time to open and read one room",
+          words: "\(Figures.time(total)), \(Figures.count(room.childCount)) messages",
+          value: .number(Figures.seconds(total))),
+      ]
+    }
+  }
+
+  /// Lets another process commit until enough was acknowledged, kills it, and returns the number of
+  /// the last commit that it reported.
+  private func crash() throws -> Acknowledged {
+    let child = try ChildProcess(["demo-writer", "--store", url, "--tree", options.tree])
+    var acknowledged = Acknowledged()
+    while acknowledged.commits < commits, let line = try child.line() { acknowledged.add(line) }
+    child.kill()
+    // What it reported before it died counts as well.
+    while let line = try child.line() { acknowledged.add(line) }
+    let end = try child.wait()
+    guard end == .killed(signal: ChildProcess.killSignal) else {
+      throw Failure("demo-writer", .internal, "The writing process was not killed: \(end).")
+    }
+    try say("   killed after \(Figures.count(acknowledged.commits)) acknowledged commits")
+    return acknowledged
+  }
+
+  private func prove(_ acknowledged: Acknowledged) async throws -> [Figure] {
+    let start = ContinuousClock.now
+    return try await options.reading(console) { store in
+      let opened = start.duration(to: .now)
+      let proof = try store.backend.inspect { view in
+        try Proof(view, store.tree, acknowledged, pinned: place(chat.rooms / 2))
+      }
+      return [
+        Figure(
+          name: "time to open after the kill", words: Figures.time(opened),
+          value: .number(Figures.seconds(opened))),
+        Figure(
+          name: "commits acknowledged before the kill",
+          words: Figures.count(acknowledged.commits), value: .integer(acknowledged.commits)),
+        Figure(
+          name: "commits found afterwards", words: Figures.count(proof.found),
+          value: .integer(proof.found)),
+        Figure(name: "acknowledged and missing", words: "none", value: .integer(0)),
+      ]
+    }
+  }
+
+  private func show(_ figures: [Figure]) throws {
+    guard options.json else {
+      var table = Table(["what", "figure"])
+      for figure in figures { table.add(figure.name, figure.words) }
+      try console.print("")
+      for line in table.lines { try console.print(line) }
+      return try console.print("\nlook at it: conifer stats --store \(url)")
+    }
+    let members = figures.map { ($0.name, $0.value) }
+    try console.print(
+      Report.object([("store", .string(url)), ("figures", .object(members))]).compact)
+  }
+
+  func place(_ room: Int) -> Path { Path([Key("chat"), chat.key(room)]) }
+}
+
+extension Demo {
+  fileprivate func query(_ store: TreeStore) throws -> [Figure] {
+    let spec = try QuerySpec.default.ordered(byChild: "height").limited(toLast: 3)
+    let start = ContinuousClock.now
+    let tallest = try store.backend.inspect {
+      try spec.result($0, store.tree, Path([Key("dinosaurs")]))
+    }
+    let time = start.duration(to: .now)
+    for child in tallest {
+      let height = String(decoding: child.node["height" as Key].json(), as: UTF8.self)
+      try say("   \(child.key): \(height) m")
+    }
+    let newest = try QuerySpec.default.ordered(by: .key).limited(toLast: 2)
+    for child in try store.backend.inspect({ try newest.result($0, store.tree, place(0)) }) {
+      let words = ["author", "text"].map { name -> String in
+        if case .string(let text)? = child.node[Key(name)].leaf { return text }
+        return ""
+      }
+      try say("   \(words.joined(separator: ": "))")
+    }
+    return [
+      Figure(
+        name: "time of a query by height", words: Figures.time(time),
+        value: .number(Figures.seconds(time)))
+    ]
+  }
+}

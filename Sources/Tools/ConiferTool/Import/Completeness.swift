@@ -1,0 +1,81 @@
+import ConiferStorage
+import ConiferTree
+
+/// The marks of completeness that an import takes away with its first commit and gives with its
+/// last one, so that nothing half loaded ever counts as complete.
+struct Completeness {
+  /// What tells the mark of an import from a query that somebody listened to.
+  private static let token = Array("import".utf8)
+
+  private let tree: TreeID
+  private let target: Path
+  /// Queries that hold again when the import is done, as they were.
+  private var restored: [StorageEdit] = []
+  /// Whether the mark at the target is an import's, this one's or that of one that was killed.
+  private var marksTarget = true
+  /// What the first commit does.
+  private(set) var taken: [StorageEdit] = []
+
+  /// Finds what an import touches.
+  ///
+  /// - Parameters:
+  ///   - children: the children of the target that a merge replaces; nil when all of it is replaced.
+  init(
+    _ view: any StorageView, _ tree: TreeID, _ target: Path, children: Set<Key>?
+  ) throws {
+    self.tree = tree
+    self.target = target
+    // Whatever is complete at the target or above is not while the import runs.
+    for count in 0...target.count {
+      let place = Path(Array(target.keys.prefix(count)))
+      for stored in try view.trackedQueries(tree, at: place) {
+        var query = stored.query
+        if query.resumeToken == Self.token { continue }
+        let isTarget = place == target && query.isDefault
+        if isTarget { marksTarget = false }
+        let wasComplete = query.isComplete
+        // No server may go on from what is replaced.
+        query.resumeToken = []
+        query.isComplete = false
+        taken.append(.saveQuery(query))
+        // A filtered query may hold other children afterwards, so it stays incomplete.
+        guard query.isDefault, wasComplete || (isTarget && children == nil) else { continue }
+        query.isComplete = true
+        query.isKnownMissing = false
+        restored.append(.saveQuery(query))
+      }
+    }
+    if marksTarget {
+      taken.append(
+        .saveQuery(TrackedQuery(tree: tree, path: target, resumeToken: Self.token)))
+    }
+    // What stood below is replaced, and with it what was known of it.
+    for stored in try view.trackedQueries(tree, below: target) {
+      if let children, !children.contains(stored.query.path.keys[target.count]) { continue }
+      taken.append(.removeQuery(tree, stored.id))
+    }
+  }
+
+  /// What the last commit does: a complete query for each child, or for a target without any.
+  ///
+  /// - Parameter children: the imported children.
+  func given(_ view: any StorageView, children: [Key]) throws -> [StorageEdit] {
+    var edits = restored
+    guard !children.isEmpty else {
+      let isMissing = try view.node(tree, target).isEmpty
+      edits.append(
+        .saveQuery(
+          TrackedQuery(tree: tree, path: target, isComplete: true, isKnownMissing: isMissing)))
+      return edits
+    }
+    let parameters = TrackedQuery.defaultParameters
+    if marksTarget, let mark = try view.trackedQuery(tree, target, parameters) {
+      edits.append(.removeQuery(tree, mark.id))
+    }
+    for key in children {
+      edits.append(
+        .saveQuery(TrackedQuery(tree: tree, path: target.appending(key), isComplete: true)))
+    }
+    return edits
+  }
+}

@@ -1,0 +1,33 @@
+/// Where a command's output goes, and what it knows of its surroundings.
+struct Console: Sendable {
+  /// Takes output for the user or the next program.
+  var write: @Sendable ([UInt8]) throws -> Void
+  /// Takes a line for the user beside the output; progress overwrites its own line.
+  var note: @Sendable (String) -> Void
+  /// Redraws the line of progress; empty removes it. Nil where nobody watches.
+  var redraw: (@Sendable (String) -> Void)?
+  /// The value of an environment variable.
+  var environment: @Sendable (String) -> String?
+
+  /// The process's own.
+  static var standard: Console {
+    var console = Console(
+      write: { (bytes: [UInt8]) throws in
+        try Platform.write(bytes, to: Platform.standardOutput)
+      },
+      note: { (line: String) in noteOnError("\(line)\n") },
+      environment: { (name: String) in Platform.environment(name) })
+    if Platform.isTerminal(Platform.standardError) {
+      console.redraw = { (line: String) in noteOnError("\r\u{1B}[K\(line)") }
+    }
+    return console
+  }
+
+  // Nothing is left to be told when the error output itself is gone.
+  private static func noteOnError(_ text: String) {
+    try? Platform.write(Array(text.utf8), to: Platform.standardError)
+  }
+
+  /// Writes a line of output.
+  func print(_ line: String) throws { try write(Array("\(line)\n".utf8)) }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import ConiferStorage
+
+/// Where an edit goes: into the cache as server data, or into the outbound queue.
+struct EditOptions: ParsableArguments {
+  @Flag(help: "Queue a write for the server instead of editing the cache.")
+  var enqueue = false
+
+  @Option(help: "Whose queue it is; nobody's by default. Needs --enqueue.")
+  var identity: String?
+
+  func validate() throws {
+    guard identity == nil || enqueue else {
+      throw ValidationError("--identity names a queue's owner: add --enqueue.")
+    }
+  }
+
+  /// Commits an edit, or queues a write that says the same, and tells the user.
+  ///
+  /// - Parameters:
+  ///   - edit: what server data would do to the cache.
+  ///   - content: the same as a write.
+  ///   - words: what was done, for people, such as `set /a`.
+  func perform(
+    _ edit: (TreeID) -> StorageEdit, or content: WriteContent, _ words: String,
+    _ options: StoreOptions, _ console: Console
+  ) async throws {
+    try await options.editing(console) { store in
+      guard enqueue else {
+        _ = try await store.backend.commit([edit(store.tree)])
+        try console.print(options.json ? Report.object([("ok", .bool(true))]).compact : words)
+        return
+      }
+      let lane = Lane(tree: store.tree, identity: identity ?? "")
+      let receipt = try await store.backend.commit([.enqueue(lane, content)])
+      guard let id = receipt.writes.first else {
+        throw Failure("no-receipt", .internal, "The store gave the write no number.")
+      }
+      try console.print(
+        options.json
+          ? Report.object([("ok", .bool(true)), ("write", .integer(Int(id.rawValue)))]).compact
+          : "queued as write \(id.rawValue): \(words)")
+    }
+  }
+}

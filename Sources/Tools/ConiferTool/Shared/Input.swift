@@ -1,0 +1,38 @@
+import ConiferTree
+
+/// What the command line gives as text.
+enum Input {
+  /// A path as an app may name it; the last key may be `.priority`.
+  static func path(_ text: String) throws -> Path { try Path(validating: text) }
+
+  /// The JSON of an argument; `-` reads it from standard input.
+  static func json(_ text: String) throws -> [UInt8] {
+    guard text == "-" else { return Array(text.utf8) }
+    var bytes: [UInt8] = []
+    while try Platform.read(Platform.standardInput, atMost: 1 << 16, into: &bytes) {}
+    return bytes
+  }
+
+  /// The members of a JSON object whose keys are relative paths; null gives the empty node.
+  static func members(_ json: [UInt8]) throws -> [(path: Path, node: Node)] {
+    var reader = JSONReader(bytes: json)
+    guard try reader.next() == .beginObject else {
+      throw Failure(
+        "not-an-object", .badData,
+        "An update is a JSON object of relative paths and values, such as {\"a/b\": 1, \"c\": null}."
+      )
+    }
+    var members: [(path: Path, node: Node)] = []
+    while let event = try reader.next(), case .key(let key) = event {
+      var writer = JSONWriter()
+      repeat {
+        guard let event = try reader.next() else { break }
+        writer.write(event)
+      } while reader.depth > 1
+      members.append((try Path(validating: key), try Node(json: writer.bytes)))
+    }
+    // Reads on to the end, so that text after the object is refused.
+    while try reader.next() != nil {}
+    return members
+  }
+}

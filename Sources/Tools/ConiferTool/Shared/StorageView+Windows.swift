@@ -1,0 +1,47 @@
+import ConiferStorage
+import ConiferTree
+
+extension StorageView {
+  /// Walks the keys of a node's children in windows, without their subtrees.
+  ///
+  /// - Parameter body: returns whether to go on.
+  func forEachKey(_ tree: TreeID, _ path: Path, _ body: (Key) throws -> Bool) throws {
+    let window = 1000
+    var last: Key?
+    while true {
+      let keys = try childKeys(tree, path, after: last, limit: window)
+      for key in keys where try !body(key) { return }
+      guard keys.count == window, let end = keys.last else { return }
+      last = end
+    }
+  }
+
+  /// Walks the waiting or the rejected writes of a lane in windows.
+  func forEachWrite(
+    _ lane: Lane, rejected: Bool, _ body: (QueuedWrite) throws -> Void
+  ) throws {
+    let window = 256
+    var last: WriteID?
+    while true {
+      let writes =
+        rejected
+        ? try rejectedWrites(lane, after: last, limit: window)
+        : try writes(lane, after: last, limit: window)
+      for write in writes { try body(write) }
+      guard writes.count == window, let end = writes.last?.id else { return }
+      last = end
+    }
+  }
+
+  /// Walks a tree's tracked queries in windows.
+  func forEachQuery(_ tree: TreeID, _ body: (StoredQuery) throws -> Void) throws {
+    let window = 1000
+    var last: QueryID?
+    while true {
+      let queries = try trackedQueries(tree, after: last, limit: window)
+      for query in queries { try body(query) }
+      guard queries.count == window, let end = queries.last?.id else { return }
+      last = end
+    }
+  }
+}

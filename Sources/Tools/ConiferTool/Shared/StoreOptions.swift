@@ -1,0 +1,121 @@
+import ArgumentParser
+import ConiferKeyValue
+import ConiferLMDB
+import ConiferSQLite
+import ConiferStorage
+
+/// The options that every command on a store takes.
+struct StoreOptions: ParsableArguments {
+  @Option(help: "The store's URL; CONIFER_STORE names it otherwise.")
+  var store: String?
+
+  @Option(help: "The tree in the store: its name.")
+  var tree = "main"
+
+  @Flag(help: "Print JSON, for programs.")
+  var json = false
+
+  /// The backends that the tool links; the first is the default one.
+  static let registry = StorageRegistry([.sqlite, .lmdb, .memory])
+
+  /// What the URL describes; the cache has no budget unless it gives one.
+  func configuration(_ console: Console) throws -> StorageConfiguration {
+    guard let url = store ?? console.environment("CONIFER_STORE"), !url.isEmpty else {
+      let names = Self.registry.kinds.map(\.name).joined(separator: ", ")
+      throw Failure.usage(
+        "No store is named: give --store URL or set CONIFER_STORE, for example lmdb:///path "
+          + "(backends: \(names)).")
+    }
+    return try Self.registry.configuration(url, defaults: StorageOptions(budget: nil))
+  }
+}
+
+/// An open store and the tree in it that a command is about.
+struct TreeStore {
+  let backend: any StorageBackend
+  let tree: TreeID
+  let url: String
+
+  /// Commits at a durability, or at the strongest that the store can do when that is weaker.
+  @discardableResult
+  func commit(
+    _ edits: [StorageEdit], _ wanted: Durability
+  ) async throws(StoreError) -> CommitReceipt {
+    try await backend.commit(edits, min(wanted, backend.traits.store.strongest))
+  }
+}
+
+extension StoreOptions {
+  /// Opens the store, makes it and the tree if there are none, and closes it afterwards.
+  func editing<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
+    let configuration = try configuration(console)
+    return try await Self.opened(configuration) { backend in
+      let tree = try await backend.tree(named: tree)
+      return try await body(TreeStore(backend: backend, tree: tree, url: name(console)))
+    }
+  }
+
+  /// Opens a store that is there, with a tree that is there, and closes it afterwards.
+  func reading<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
+    try await inspecting(console) { backend in
+      let trees = try backend.inspect { try $0.trees() }
+      guard let info = trees.first(where: { $0.name.utf8.elementsEqual(tree.utf8) }) else {
+        let names = trees.map { "\"\($0.name)\"" }.joined(separator: ", ")
+        throw Failure.missing(
+          "no-tree",
+          "There is no tree \"\(tree)\" in this store; "
+            + (trees.isEmpty ? "it has none yet: import or set makes it." : "it has: \(names)."))
+      }
+      return try await body(TreeStore(backend: backend, tree: info.id, url: name(console)))
+    }
+  }
+
+  /// Opens a store that is there, and closes it afterwards.
+  func inspecting<R>(
+    _ console: Console, _ body: (any StorageBackend) async throws -> R
+  ) async throws -> R {
+    let configuration = try configuration(console)
+    if let location = configuration.location, !Platform.exists(location) {
+      throw Failure.missing(
+        "no-store", "There is no store at \(location); import or set makes one.")
+    }
+    return try await Self.opened(configuration, body)
+  }
+
+  /// Opens a store for the length of a closure.
+  static func opened<R>(
+    _ configuration: StorageConfiguration, _ body: (any StorageBackend) async throws -> R
+  ) async throws -> R {
+    let backend = try configuration.open()
+    let result: R
+    do {
+      result = try await body(backend)
+    } catch {
+      // The first error is the one to report; the files are let go of all the same.
+      try? await backend.close()
+      throw error
+    }
+    try await backend.close()
+    return result
+  }
+
+  private func name(_ console: Console) -> String {
+    store ?? console.environment("CONIFER_STORE") ?? ""
+  }
+}
+
+extension StorageBackend {
+  /// Reads one moment with a closure that may throw anything.
+  func inspect<R>(_ body: (any StorageView) throws -> R) throws -> R {
+    let result = try read { (view) throws(StoreError) -> Result<R, any Error> in
+      do {
+        return .success(try body(view))
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,140 @@
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@testable import ConiferTool
+
+@Suite struct CommandTests {
+  let sandbox: Sandbox
+
+  init() throws { sandbox = try Sandbox() }
+
+  @Test("What is set, updated and removed is what get prints", arguments: persistentBackends)
+  func edits(backend: String) async throws {
+    let url = sandbox.url(backend)
+    #expect(await sandbox.run("set", "/a/b", #"{"c":1,"d":"x"}"#, store: url).status == .success)
+    #expect(
+      await sandbox.run("update", "/a", #"{"b/c":2,"e":[true],"b/d":null}"#, store: url).status
+        == .success)
+    #expect(await sandbox.run("set", "/a/b/.priority", "7", "--store", url).status == .success)
+    let all = await sandbox.run("get", "/", "--json", "--store", url)
+    #expect(all.line == #"{"a":{"b":{".priority":7,"c":2},"e":{"0":true}}}"#)
+    #expect(
+      await sandbox.run("get", "/a", "--plain", "--json", store: url).line
+        == #"{"b":{"c":2},"e":[true]}"#)
+    #expect(
+      await sandbox.run("get", "/a", "--shallow", "--json", store: url).line
+        == #"{"b":true,"e":true}"#)
+    #expect(await sandbox.run("remove", "/a/b", store: url).status == .success)
+    #expect(await sandbox.run("get", "/a", "--json", store: url).line == #"{"e":{"0":true}}"#)
+    #expect(await sandbox.run("get", "/nothing", store: url).line == "null")
+    #expect(await sandbox.run("set", "/n", store: url).status == .usage)
+    #expect(await sandbox.run("set", "/n", "--", "-5", store: url).status == .success)
+    #expect(await sandbox.run("get", "/n", store: url).line == "-5")
+  }
+
+  @Test("A query gives children in its order", arguments: persistentBackends)
+  func queries(backend: String) async throws {
+    let url = sandbox.url(backend)
+    let dinosaurs = Repository.root + "/Examples/Data/dinosaurs.json"
+    #expect(await sandbox.run("import", dinosaurs, store: url).status == .success)
+    let tallest = await sandbox.run(
+      "query", "/dinosaurs", "--order-by-child", "height", "--limit-to-last", "2", store: url)
+    #expect(tallest.text.split(separator: "\n").map { $0.prefix(8) } == ["stegosau", "bruhathk"])
+    let scores = await sandbox.run(
+      "query", "/scores", "--order-by-value", "--start-at", "50", "--end-before", "93", "--json",
+      store: url)
+    #expect(
+      scores.line
+        == #"[{"key":"bruhathkayosaurus","value":55},{"key":"linhenykus","value":80}]"#)
+    let keys = await sandbox.run(
+      "query", "/scores", "--order-by-key", "--start-after", "l", "--limit-to-first", "1", "--json",
+      store: url)
+    #expect(keys.line == #"[{"key":"lambeosaurus","value":21}]"#)
+    let exclusive = await sandbox.run(
+      "query", "/scores", "--order-by-key", "--end-before", "stegosaurus", "--limit-to-last", "1",
+      "--json", store: url)
+    #expect(exclusive.line == #"[{"key":"pterodactyl","value":93}]"#)
+    let twice = await sandbox.run(
+      "query", "/scores", "--order-by-key", "--order-by-value", store: url)
+    #expect(twice.status == .usage)
+    #expect(twice.notes.contains("invalid-query"))
+  }
+
+  @Test("Pins are listed until they are taken away", arguments: persistentBackends)
+  func pins(backend: String) async throws {
+    let url = sandbox.url(backend)
+    #expect(await sandbox.run("pin", "/a/b", store: url).status == .success)
+    #expect(await sandbox.run("pin", "a//b/", store: url).status == .success)
+    #expect(
+      await sandbox.run("pins", "--json", store: url).line
+        == #"[{"path":"/a/b","parameters":"default"}]"#)
+    #expect(await sandbox.run("unpin", "/a/b", store: url).status == .success)
+    #expect(await sandbox.run("pins", "--json", store: url).line == "[]")
+    #expect(await sandbox.run("unpin", "/a/b", store: url).status == .missing)
+  }
+
+  @Test(
+    "A queued write is listed, shown and discarded, and the cache stays",
+    arguments: persistentBackends)
+  func queue(backend: String) async throws {
+    let url = sandbox.url(backend)
+    let first = await sandbox.run(
+      "set", "/a", #"{"x":{".sv":"timestamp"}}"#, "--enqueue", "--identity", "ada", "--json",
+      store: url)
+    #expect(first.line == #"{"ok":true,"write":1}"#)
+    let second = await sandbox.run(
+      "update", "/b", #"{"c/d":1,"e":null}"#, "--enqueue", "--json", store: url)
+    #expect(second.line == #"{"ok":true,"write":1}"#)
+    #expect(await sandbox.run("get", "/", store: url).line == "null")
+    let shown = await sandbox.run("queue", "show", "1", "--identity", "ada", "--json", store: url)
+    #expect(shown.line.contains(#"{"path":"/a","value":{"x":{".sv":"timestamp"}}}"#))
+    #expect(shown.line.contains(#""state":"queued""#))
+    let list = await sandbox.run("queue", "list", "--json", store: url)
+    #expect(list.line.contains(#""identity":"ada","pending":1"#))
+    #expect(await sandbox.run("queue", "retry", "1", store: url).status == .usage)
+    #expect(await sandbox.run("queue", "discard", "1", store: url).status == .success)
+    let gone = await sandbox.run("queue", "show", "1", store: url)
+    #expect(gone.status == .missing)
+    #expect(gone.notes.contains("discarded"))
+    #expect(await sandbox.run("queue", "list", store: url).text.contains("ada: 1 waiting"))
+  }
+
+  @Test("A rejected write can be queued again", arguments: persistentBackends)
+  func retries(backend: String) async throws {
+    let url = sandbox.url(backend)
+    #expect(await sandbox.run("remove", "/a", "--enqueue", store: url).status == .success)
+    try await sandbox.opened(backend) { store in
+      let lane = Lane(tree: store.tree)
+      let id = WriteID(rawValue: 1)
+      try await store.backend.commit([.setState(lane, id, .sent)])
+      try await store.backend.commit([.setState(lane, id, .rejected(reason: "permission_denied"))])
+    }
+    let list = await sandbox.run("queue", "list", "--json", store: url)
+    #expect(list.line.contains(#""reason":"permission_denied""#))
+    #expect(await sandbox.run("queue", "retry", "1", store: url).status == .success)
+    #expect(await sandbox.run("queue", "list", store: url).text.contains("1 waiting, 0 rejected"))
+  }
+
+  @Test("Stats, trees and queries tell what is stored", arguments: persistentBackends)
+  func figures(backend: String) async throws {
+    let url = sandbox.url(backend) + "?compression=none&durability=process"
+    let file = try sandbox.file("f.json", #"{"a":{"b":1,"c":"two"}}"#)
+    let loaded = await sandbox.run("import", file, "--json", "--tree", "one", store: url)
+    #expect(loaded.status == .success)
+    #expect(try Node(json: loaded.line)[Key("leaves")] == 2)
+    let stats = try Node(json: await sandbox.run("stats", "--json", store: url).line)
+    #expect(stats[Key("backend")] == Node(.string(backend)))
+    #expect(stats[Key("leaves")] == 2)
+    #expect(stats[Key("durability")] == "process")
+    #expect(stats[Key("budget")].isEmpty)
+    #expect((stats[Path("bytes/cache")].leaf?.number ?? 0) > 0)
+    #expect(await sandbox.run("stats", store: url).text.contains("compression"))
+    let trees = try Node(json: await sandbox.run("trees", "--json", store: url).line)
+    #expect(trees[Path("0/name")] == "one")
+    #expect(
+      await sandbox.run("queries", "--tree", "one", "--json", store: url).line
+        == #"[{"path":"/a","parameters":"default","complete":true,"lastUse":0}]"#)
+    #expect(await sandbox.run("get", "/", store: url).status == .missing)
+  }
+}

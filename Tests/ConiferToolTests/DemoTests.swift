@@ -1,0 +1,68 @@
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@testable import ConiferTool
+
+@Suite struct DemoTests {
+  @Test("The generated chat is the same everywhere")
+  func chat() {
+    let chat = ChatGenerator()
+    #expect(chat.total == 50_000)
+    #expect(NodeHash.hash(chat.room(0)) == "gyzNSYBg/RBOloQWmivMCjKJL74=")
+    #expect(NodeHash.hash(chat.room(124)) == "hWbv63142T6XF3MtsoJvIBxoUBg=")
+    #expect(Set((0..<chat.rooms).map(chat.key)).count == chat.rooms)
+    #expect(chat.room(7).childCount == chat.messages)
+  }
+
+  @Test(
+    "The demo is killed in its midst and finds all that was acknowledged",
+    .enabled(if: Repository.tool != nil, "The built tool is not beside the tests."),
+    arguments: persistentBackends)
+  func demo(backend: String) async throws {
+    let sandbox = try Sandbox()
+    let tool = try #require(Repository.tool)
+    let child = try ChildProcess(
+      [
+        "demo", "--store", sandbox.url(backend), "--rooms", "4", "--messages", "20", "--commits",
+        "40", "--json", "--data", Repository.root + "/Examples/Data/dinosaurs.json",
+      ], of: tool)
+    var lines: [String] = []
+    while let line = try child.line() { lines.append(line) }
+    #expect(try child.wait() == .exited(0))
+    let report = try Node(json: lines.joined())
+    let figures = report[Key("figures")]
+    #expect(figures[Key("leaves stored")] == Node(.integer(54 + 4 * 20 * 3)))
+    let acknowledged = figures[Key("commits acknowledged before the kill")].leaf?.number ?? 0
+    let found = figures[Key("commits found afterwards")].leaf?.number ?? 0
+    #expect(acknowledged >= 40 && found >= acknowledged)
+  }
+
+  @Test("A proof fails when something acknowledged is missing", arguments: backends)
+  func disproof(backend: String) async throws {
+    let sandbox = try Sandbox()
+    try await sandbox.opened(backend) { store in
+      let lane = Lane(tree: store.tree, identity: DemoWriterCommand.identity)
+      let pinned: Path = "/pinned"
+      var acknowledged = Acknowledged()
+      for _ in 0..<3 { _ = try await store.backend.commit([.enqueue(lane, .set("/x", 1))]) }
+      try await store.backend.commit([.pin(Pin(tree: store.tree, path: pinned))])
+      for number in 1...2 {
+        let path = DemoWriterCommand.place.appending(Key(number))
+        let node = DemoWriterCommand.node(number)
+        let receipt = try await store.backend.commit([
+          .enqueue(lane, .set(path, node)), .overwrite(store.tree, path, node),
+        ])
+        acknowledged.add("\(number) \(receipt.writes[0].rawValue)")
+      }
+      func proof() throws -> Int {
+        try store.backend.inspect {
+          try Proof($0, store.tree, acknowledged, pinned: pinned).found
+        }
+      }
+      #expect(try proof() == 2)
+      acknowledged.add("3 6")
+      #expect(throws: Failure.self) { try proof() }
+    }
+  }
+}
