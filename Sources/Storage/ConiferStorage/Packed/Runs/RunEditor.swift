@@ -210,7 +210,7 @@ final class RunEditor {
     let head = try RunHead(storeKey: storeKey, value: value)
     var entries = try reader.entries(head)
     let deltas = try reader.deltas(head.number)
-    for (_, _, delta) in deltas { entries = RunReader.merge(entries, delta.changes) }
+    for (_, _, delta) in deltas { RunReader.merge(delta.changes, into: &entries) }
     let run = Loaded(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
       entries: entries, storedSize: value.count,

@@ -98,14 +98,13 @@ struct RunReader {
   func merged(_ head: RunHead) throws(StoreError) -> [Entry] {
     var entries = try entries(head)
     for (_, _, delta) in try deltas(head.number) {
-      entries = Self.merge(entries, delta.changes)
+      Self.merge(delta.changes, into: &entries)
     }
     return entries
   }
 
-  /// Entries with changes laid over them.
-  static func merge(_ entries: [Entry], _ changes: [EntryChange]) -> [Entry] {
-    var entries = entries
+  /// Lays changes over entries, in place.
+  static func merge(_ changes: [EntryChange], into entries: inout [Entry]) {
     for change in changes {
       let index = entries.lowerBound(change.key)
       let isThere = index < entries.count && entries[index].key == change.key
@@ -116,7 +115,6 @@ struct RunReader {
         if isThere { entries.remove(at: index) }
       }
     }
-    return entries
   }
 
   /// The leaf of an entry's value, put together when it is stored in parts.

@@ -162,7 +162,7 @@ struct TreeReader {
     let deltas = try runs.deltas(run.number)
     guard deltas.isEmpty else {
       var entries = try runs.entries(run)
-      for (_, _, delta) in deltas { entries = RunReader.merge(entries, delta.changes) }
+      for (_, _, delta) in deltas { RunReader.merge(delta.changes, into: &entries) }
       for entry in entries[entries.lowerBound(low)...] {
         guard bytesPrecede(entry.key, high) else { return false }
         guard let decoded = LeafCodec.decode(entry.value) else { throw damage }
