@@ -143,17 +143,17 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   }
 
   private func repair(_ place: StoreError.Place) throws(StoreError) {
-    let answer = Answer<Result<Void, StoreError>>()
+    let answer = Monitor<Result<Void, StoreError>?>(nil)
     submit(
       .task { engine in
         do throws(StoreError) {
           try engine.repair(place)
-          answer.give(.success(()))
+          answer.change { $0 = .success(()) }
         } catch {
-          answer.give(.failure(error))
+          answer.change { $0 = .failure(error) }
         }
       })
-    try answer.wait().get()
+    try answer.wait { $0 }.get()
   }
 
   /// What the files take.

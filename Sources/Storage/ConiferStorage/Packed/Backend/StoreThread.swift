@@ -11,12 +11,13 @@ import ConiferKeyValue
 /// The one thread that calls a store: C engines block, and a transaction of LMDB stays on a thread.
 ///
 /// Work is queued under a lock and drained whole, so that commits which meet share one flush.
-final class StoreThread<Work: Sendable>: @unchecked Sendable {
-  // Unchecked: the queue is touched under the mutex only; mutex and condition live in fixed memory.
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private let condition: UnsafeMutablePointer<pthread_cond_t>
-  private var queue: [Work] = []
-  private var isEnding = false
+final class StoreThread<Work: Sendable>: Sendable {
+  private struct Queue {
+    var works: [Work] = []
+    var isEnding = false
+  }
+
+  private let queue = Monitor(Queue())
   private let drain: @Sendable ([Work]) -> Void
 
   /// A thread that hands whatever was queued meanwhile to a closure, batch after batch.
@@ -24,12 +25,6 @@ final class StoreThread<Work: Sendable>: @unchecked Sendable {
   /// - Throws: `io` when the system gives no thread.
   init(_ drain: @escaping @Sendable ([Work]) -> Void) throws(StoreError) {
     self.drain = drain
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(mutex, nil)
-    condition = .allocate(capacity: 1)
-    condition.initialize(to: pthread_cond_t())
-    pthread_cond_init(condition, nil)
     // The thread owns itself until `end()`: the box is released when the loop returns.
     let box = Unmanaged.passRetained(self)
     #if canImport(Darwin)
@@ -49,51 +44,38 @@ final class StoreThread<Work: Sendable>: @unchecked Sendable {
     #endif
   }
 
-  deinit {
-    pthread_cond_destroy(condition)
-    condition.deallocate()
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
-  }
-
   /// Queues work; false when the thread has ended.
   func submit(_ work: Work) -> Bool {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    guard !isEnding else { return false }
-    queue.append(work)
-    pthread_cond_signal(condition)
-    return true
+    queue.change { queue in
+      guard !queue.isEnding else { return false }
+      queue.works.append(work)
+      return true
+    }
   }
 
   /// Ends the thread after the work that was queued so far.
   func end() {
-    pthread_mutex_lock(mutex)
-    isEnding = true
-    pthread_cond_signal(condition)
-    pthread_mutex_unlock(mutex)
-  }
-
-  fileprivate func run() {
-    while true {
-      pthread_mutex_lock(mutex)
-      while queue.isEmpty, !isEnding { pthread_cond_wait(condition, mutex) }
-      let batch = queue
-      queue = []
-      pthread_mutex_unlock(mutex)
-      if batch.isEmpty { return }
-      drain(batch)
-    }
+    queue.change { $0.isEnding = true }
   }
 }
 
 /// What the generic thread shows to the C entry point.
 private protocol Runnable: AnyObject {
-  func runLoop()
+  func run()
 }
 
 extension StoreThread: Runnable {
-  fileprivate func runLoop() { run() }
+  fileprivate func run() {
+    while true {
+      let works: [Work] = queue.wait { queue in
+        guard !queue.works.isEmpty || queue.isEnding else { return nil }
+        defer { queue.works = [] }
+        return queue.works
+      }
+      if works.isEmpty { return }
+      drain(works)
+    }
+  }
 }
 
 #if canImport(Darwin)
@@ -110,5 +92,5 @@ extension StoreThread: Runnable {
 
 private func enter(_ argument: UnsafeMutableRawPointer) {
   let object = Unmanaged<AnyObject>.fromOpaque(argument).takeRetainedValue()
-  (object as? any Runnable)?.runLoop()
+  (object as? any Runnable)?.run()
 }

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 
 /// Reads what ``ByteWriter`` wrote; every read is nil once the bytes do not hold what was asked.
-struct ByteReader {
+struct ByteReader: LeafSource {
   let bytes: Bytes
   private(set) var at: Int
   let end: Int
@@ -67,6 +67,10 @@ struct ByteReader {
     for index in 0..<count { value |= UInt64(bytes[at + index]) << UInt64(index * 8) }
     at += count
     return value
+  }
+
+  mutating func double() -> Double? {
+    littleEndian().map { Double(bitPattern: $0) }
   }
 
   mutating func take(_ count: Int) -> Bytes? {

@@ -86,34 +86,15 @@ enum LeafCodec {
       guard let priority = priority(&reader) else { return nil }
       return .external(number: number, count: count, priority)
     }
-    guard let leaf = leaf(tag & ~Tag.priorityFlag, &reader) else { return nil }
+    guard let leaf = reader.leaf(tag & ~Tag.priorityFlag) else { return nil }
     guard tag & Tag.priorityFlag != 0 else { return .leaf(leaf, nil) }
     guard let priority = priority(&reader) else { return nil }
     return .leaf(leaf, priority)
   }
 
   private static func priority(_ reader: inout ByteReader) -> Priority? {
-    guard let tag = reader.byte(), let leaf = leaf(tag, &reader) else { return nil }
+    guard let tag = reader.byte(), let leaf = reader.leaf(tag) else { return nil }
     return Priority(leaf)
-  }
-
-  private static func leaf(_ tag: UInt8, _ reader: inout ByteReader) -> Leaf? {
-    switch tag {
-    case Tag.false: return .bool(false)
-    case Tag.true: return .bool(true)
-    case Tag.integer: return reader.zigzag().map { .integer($0) }
-    case Tag.double: return reader.littleEndian().map { .double(Double(bitPattern: $0)) }
-    case Tag.string: return reader.text().map { .string($0) }
-    case Tag.timestampPlaceholder: return .serverValue(.timestamp)
-    case Tag.incrementInteger:
-      return reader.zigzag().map { .serverValue(.increment(.integer($0))) }
-    case Tag.incrementDouble:
-      return reader.littleEndian().map {
-        .serverValue(.increment(.double(Double(bitPattern: $0))))
-      }
-    case Tag.otherPlaceholder: return reader.text().map { .serverValue(.other(name: $0)) }
-    default: return nil
-    }
   }
 
   /// The bytes of a value that is stored elsewhere, with the priority of the leaf they stand for.

@@ -10,9 +10,9 @@ struct RunCursor {
   private var lengths: LentReader
   private var suffixes: LentReader
   private var tags: LentReader
-  private var numbers: LentReader
-  private var textLengths: LentReader
-  private var text: LentReader
+  fileprivate var numbers: LentReader
+  fileprivate var textLengths: LentReader
+  fileprivate var texts: LentReader
 
   /// The path key of the current entry.
   private(set) var key = Bytes()
@@ -25,7 +25,7 @@ struct RunCursor {
     guard let a = reader.size(), let b = reader.size(), let c = reader.size(),
       let d = reader.size(), let e = reader.size(), let lengths = reader.take(a),
       let suffixes = reader.take(b), let tags = reader.take(c), let numbers = reader.take(d),
-      let textLengths = reader.take(e), let text = reader.take(reader.remaining)
+      let textLengths = reader.take(e), let texts = reader.take(reader.remaining)
     else { return nil }
     self.count = count
     self.lengths = LentReader(lengths)
@@ -33,7 +33,7 @@ struct RunCursor {
     self.tags = LentReader(tags)
     self.numbers = LentReader(numbers)
     self.textLengths = LentReader(textLengths)
-    self.text = LentReader(text)
+    self.texts = LentReader(texts)
   }
 
   /// Steps to the next entry; false at the end, or when the body is damaged.
@@ -77,28 +77,6 @@ struct RunCursor {
     return decoded
   }
 
-  private mutating func leaf(_ tag: UInt8) -> Leaf? {
-    switch tag {
-    case LeafCodec.Tag.false: return .bool(false)
-    case LeafCodec.Tag.true: return .bool(true)
-    case LeafCodec.Tag.integer: return numbers.zigzag().map { .integer($0) }
-    case LeafCodec.Tag.double: return numbers.double().map { .double($0) }
-    case LeafCodec.Tag.string: return string().map { .string($0) }
-    case LeafCodec.Tag.timestampPlaceholder: return .serverValue(.timestamp)
-    case LeafCodec.Tag.incrementInteger:
-      return numbers.zigzag().map { .serverValue(.increment(.integer($0))) }
-    case LeafCodec.Tag.incrementDouble:
-      return numbers.double().map { .serverValue(.increment(.double($0))) }
-    case LeafCodec.Tag.otherPlaceholder: return string().map { .serverValue(.other(name: $0)) }
-    default: return nil
-    }
-  }
-
-  private mutating func string() -> String? {
-    guard let count = textLengths.size(), let utf8 = text.take(count) else { return nil }
-    return String(decoding: utf8, as: UTF8.self)
-  }
-
   /// Steps over the current entry's value.
   mutating func skip() {
     eachPart { _, _, _ in }
@@ -136,7 +114,7 @@ struct RunCursor {
       var utf8: UnsafeRawBufferPointer? = none
       switch tag & ~LeafCodec.Tag.priorityFlag {
       case LeafCodec.Tag.string, LeafCodec.Tag.otherPlaceholder:
-        utf8 = textLengths.size().flatMap { text.take($0) }
+        utf8 = textLengths.size().flatMap { texts.take($0) }
       case LeafCodec.Tag.double, LeafCodec.Tag.incrementDouble: number = numbers.take(8)
       case LeafCodec.Tag.integer, LeafCodec.Tag.incrementInteger:
         number = numbers.takeVarints(1)
@@ -151,5 +129,16 @@ struct RunCursor {
   private mutating func damaged<T>() -> T? {
     isDamaged = true
     return nil
+  }
+}
+
+extension RunCursor: LeafSource {
+  mutating func zigzag() -> Int64? { numbers.zigzag() }
+
+  mutating func double() -> Double? { numbers.double() }
+
+  mutating func text() -> String? {
+    guard let count = textLengths.size(), let utf8 = texts.take(count) else { return nil }
+    return String(decoding: utf8, as: UTF8.self)
   }
 }

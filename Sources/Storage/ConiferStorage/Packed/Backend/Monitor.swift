@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -8,14 +6,15 @@ import Synchronization
   import Musl
 #endif
 
-/// A value that one thread gives and another waits for, outside of async code.
-final class Answer<Value: Sendable>: @unchecked Sendable {
-  // Unchecked: the value is touched under the mutex only.
+/// A value under a lock on which threads may wait for a change; for threads, not for async code.
+final class Monitor<Value: Sendable>: @unchecked Sendable {
+  // Unchecked: the value is touched under the mutex only; mutex and condition live in fixed memory.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  private var value: Value?
+  private var value: Value
 
-  init() {
+  init(_ value: Value) {
+    self.value = value
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
@@ -31,18 +30,22 @@ final class Answer<Value: Sendable>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  func give(_ value: Value) {
+  /// Changes the value and wakes one waiting thread.
+  func change<R>(_ body: (inout Value) -> R) -> R {
     pthread_mutex_lock(mutex)
-    self.value = value
-    pthread_cond_signal(condition)
-    pthread_mutex_unlock(mutex)
+    defer {
+      pthread_cond_signal(condition)
+      pthread_mutex_unlock(mutex)
+    }
+    return body(&value)
   }
 
-  func wait() -> Value {
+  /// Waits until a closure, called after each change, gives something.
+  func wait<R>(_ body: (inout Value) -> R?) -> R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while true {
-      if let value { return value }
+      if let result = body(&value) { return result }
       pthread_cond_wait(condition, mutex)
     }
   }
