@@ -38,7 +38,8 @@ import Testing
     let receipt = try await backend.commit([
       .overwrite(tree, "large/leaf", Node(.string(large))),
       .saveQuery(TrackedQuery(tree: tree, path: "large", isComplete: true)),
-      .saveQuery(TrackedQuery(tree: tree, path: "rooms", parameters: "{\"l\":2}", isComplete: true)),
+      .saveQuery(
+        TrackedQuery(tree: tree, path: "rooms", parameters: "{\"l\":2}", isComplete: true)),
       .pin(Pin(tree: tree, path: "rooms/r1")),
       .setMetadata(tree, "cursor", [1, 2, 3]),
     ])
@@ -61,7 +62,9 @@ import Testing
     let view = try store.view()
     var records: [(space: Space, key: Bytes, value: Bytes)] = []
     for space in Spaces.all {
-      for (key, value) in try view.entries(space, prefix: []) { records.append((space, key, value)) }
+      for (key, value) in try view.entries(space, prefix: []) {
+        records.append((space, key, value))
+      }
     }
     return records
   }

@@ -24,6 +24,9 @@ final class Codec: Sendable {
     case zstd = 1
   }
 
+  /// The largest body that is ever packed: a run of one lone leaf, with room to spare.
+  static let largestBody = 64 << 20
+
   private let compression: Compression
   #if Zstd
     private let compressors: Mutex<[Context]> = Mutex([])
@@ -54,6 +57,8 @@ final class Codec: Sendable {
       return packed.count == rawCount ? packed : nil
     case .zstd:
       #if Zstd
+        // No record of ours is larger: a length beyond this is damage, not a reason to allocate.
+        guard rawCount <= Self.largestBody else { return nil }
         return decompress(packed, rawCount)
       #else
         throw StoreError(

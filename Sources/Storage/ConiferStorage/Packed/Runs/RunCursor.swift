@@ -43,7 +43,7 @@ struct RunCursor {
     guard index < count, !isDamaged else { return false }
     index += 1
     guard let shared = lengths.size(), let added = lengths.size(), shared <= key.count,
-      let suffix = suffixes.take(added)
+      let suffix = suffixes.take(added), ascends(shared, suffix)
     else {
       isDamaged = true
       return false
@@ -51,6 +51,12 @@ struct RunCursor {
     key.removeLast(key.count - shared)
     key.append(contentsOf: suffix)
     return true
+  }
+
+  /// Whether the next key comes after the current one; the first differing byte tells.
+  private func ascends(_ shared: Int, _ suffix: UnsafeRawBufferPointer) -> Bool {
+    guard let first = suffix.first else { return index == 1 }
+    return shared == key.count || key[shared] < first
   }
 
   /// The current entry's value as a leaf, or nil when it is damaged.

@@ -85,7 +85,7 @@ struct RunReader {
   func entries(_ head: RunHead) throws(StoreError) -> [Entry] {
     try head.withCursor(codec) { cursor in
       var entries: [Entry] = []
-      entries.reserveCapacity(head.count)
+      entries.reserveCapacity(min(head.count, head.rawCount))
       while cursor.next() {
         guard let value = cursor.value() else { break }
         entries.append(Entry(key: cursor.key, value: value))

@@ -34,7 +34,9 @@ struct NodeAssembler {
       return true
     }
     let shared = max(base, RunBody.commonPrefix(previous, key))
-    while let last = frames.last, last.end > shared, frames.count > 1 { close() }
+    while let last = frames.last, last.end > shared, frames.count > 1 {
+      guard close() else { return false }
+    }
     // Copied, not shared: whoever lends the key goes on writing into it.
     previous.removeLast(previous.count - min(shared, previous.count))
     previous.append(contentsOf: key[previous.count...])
@@ -49,8 +51,7 @@ struct NodeAssembler {
           let segment = PathKey.key(bytes, at..<end, order)
         else { return false }
         if end == bytes.count {
-          frames[frames.count - 1].children.append((segment, Node(leaf, priority: priority)))
-          return true
+          return append(segment, Node(leaf, priority: priority))
         }
         frames.append(Frame(key: segment, end: end))
         at = end
@@ -59,10 +60,20 @@ struct NodeAssembler {
     }
   }
 
-  private mutating func close() {
-    guard let frame = frames.popLast() else { return }
+  private mutating func close() -> Bool {
+    guard let frame = frames.popLast() else { return true }
     let node = node(frame)
-    if !node.isEmpty { frames[frames.count - 1].children.append((frame.key, node)) }
+    return node.isEmpty || append(frame.key, node)
+  }
+
+  /// Adds a child to the innermost open node; false when the keys do not ascend.
+  private mutating func append(_ key: Key, _ node: Node) -> Bool {
+    let last = frames.count - 1
+    if order == .realtimeDatabase, let before = frames[last].children.last, !(before.key < key) {
+      return false
+    }
+    frames[last].children.append((key, node))
+    return true
   }
 
   private func node(_ frame: Frame) -> Node {
@@ -73,10 +84,12 @@ struct NodeAssembler {
     return Node(children: frame.children.map { ($0.key, $0.node) }, priority: frame.priority)
   }
 
-  /// The node of all that was added.
-  mutating func finish() -> Node {
+  /// The node of all that was added, or nil when the keys did not ascend.
+  mutating func finish() -> Node? {
     if let root { return root }
-    while frames.count > 1 { close() }
+    while frames.count > 1 {
+      guard close() else { return nil }
+    }
     return frames[0].children.isEmpty ? .empty : node(frames[0])
   }
 }

@@ -18,7 +18,7 @@ struct TreeReader {
       try scan(key, key + [PathKey.endMark]) { entry, leaf, priority in
         assembler.add(entry, leaf, priority) ? .more : .damaged
       }
-      return assembler.finish()
+      return try finish(&assembler, key)
     }
     return try part(key, slice)
   }
@@ -35,7 +35,7 @@ struct TreeReader {
       if !hasChild, !assembler.add(entry, leaf, priority) { return .damaged }
       return isPriority ? .more : .enough
     }
-    guard !isLeaf, hasChild else { return assembler.finish() }
+    guard !isLeaf, hasChild else { return try finish(&assembler, key) }
     var low = key + [PathKey.firstChildMark]
     var high = key + [PathKey.endMark]
     if let lower = slice.lower {
@@ -66,7 +66,14 @@ struct TreeReader {
       }
       return assembler.add(entry, leaf, priority) ? .more : .damaged
     }
-    return assembler.finish()
+    return try finish(&assembler, key)
+  }
+
+  private func finish(_ assembler: inout NodeAssembler, _ key: Bytes) throws(StoreError) -> Node {
+    if let node = assembler.finish() { return node }
+    // Only records that were forged or written by a broken version come here.
+    guard let run = try runs.run(coveringOrAfter: key) else { return .empty }
+    throw Damage.error(Spaces.runs, run.storeKey)
   }
 
   /// Where the last children of a node begin, reading runs from the end.

@@ -1,0 +1,85 @@
+import ConiferKeyValue
+import ConiferTree
+import Testing
+
+@testable import ConiferStorage
+
+/// Records whose checksum is right and whose payload is nonsense: reading and writing over them may
+/// fail with an error, and never traps.
+@Suite struct ForgedRecordTests {
+  private struct SplitMix {
+    var state: UInt64
+    mutating func next(below bound: Int) -> Int {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return Int((z ^ (z >> 31)) % UInt64(bound))
+    }
+  }
+
+  private static func forge(_ payload: Bytes, _ random: inout SplitMix) -> Bytes {
+    var forged = payload
+    switch random.next(below: 4) {
+    case 0: forged = Bytes(forged.prefix(random.next(below: payload.count + 1)))
+    case 1: forged.insert(UInt8(random.next(below: 256)), at: random.next(below: payload.count + 1))
+    default:
+      for _ in 0...random.next(below: 3) where !forged.isEmpty {
+        let values = [0, 1, 0x7F, 0x80, 0xFF, random.next(below: 256)]
+        // Heads are short: most changes hit the first bytes.
+        let reach = random.next(below: 2) == 0 ? min(16, forged.count) : forged.count
+        forged[random.next(below: reach)] = UInt8(values[random.next(below: values.count)])
+      }
+    }
+    return forged
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func `Nonsense under a right checksum is an error at worst`(seed: UInt64) async throws {
+    var random = SplitMix(state: seed)
+    let original = try await DamageTests.filled()
+    let tree = TreeID(rawValue: 1)
+    let lane = Lane(tree: tree, identity: "ann")
+    for record in try DamageTests.records(original) {
+      for _ in 0..<3 {
+        let store = try DamageTests.copy(original)
+        let payload = Self.forge(Bytes(record.value.dropFirst(Record.overhead)), &random)
+        var batch = Batch()
+        batch.put(record.space, record.key, Record.seal(record.space, record.key, payload))
+        _ = try store.apply(batch, .relaxed)
+        guard
+          let backend = try? MemoryBackend(store, name: "memory", options: StorageOptions())
+        else { continue }
+        func read(_ body: (any StorageView) throws(StoreError) -> Void) {
+          do throws(StoreError) { try backend.read(body) } catch {}
+        }
+        read { (view) throws(StoreError) in _ = try view.node(tree, .root) }
+        read { (view) throws(StoreError) in _ = try view.node(tree, "rooms/r1", .last(3)) }
+        read { (view) throws(StoreError) in
+          _ = try view.childKeys(tree, "rooms", after: nil, limit: 100)
+        }
+        read { (view) throws(StoreError) in _ = try view.writes(lane, after: nil, limit: 100) }
+        read { (view) throws(StoreError) in _ = try view.totals(lane) }
+        read { (view) throws(StoreError) in
+          _ = try view.rejectedWrites(lane, after: nil, limit: 100)
+        }
+        read { (view) throws(StoreError) in _ = try view.pendingWrites(lane, touching: "rooms") }
+        read { (view) throws(StoreError) in
+          for stored in try view.trackedQueries(tree, after: nil, limit: 100) {
+            _ = try view.trackedKeys(tree, stored.id)
+          }
+        }
+        read { (view) throws(StoreError) in _ = try view.trackedQueries(tree, below: .root) }
+        read { (view) throws(StoreError) in _ = try view.pins(tree) }
+        read { (view) throws(StoreError) in _ = try view.finishedWrite(lane, WriteID(rawValue: 1)) }
+        read { (view) throws(StoreError) in _ = try view.usage(nil) }
+        read { (view) throws(StoreError) in _ = try view.incidents() }
+        _ = try? await backend.commit([.overwrite(tree, "rooms/r1/m3", 5)])
+        _ = try? await backend.commit([.enqueue(lane, .set("a", 1))])
+        _ = try? await backend.commit([.purge(lane), .overwrite(tree, .root, .empty)])
+        _ = try? await backend.tidy(.milliseconds(5))
+        try? await backend.close()
+      }
+    }
+  }
+}
