@@ -25,6 +25,8 @@ final class PackedEngine: @unchecked Sendable {
   /// The least durable commit that nothing stronger has covered yet.
   private var weakest = Durability.power
   private var housekeeping = Housekeeping()
+  /// The commit behind which a whole pass of housekeeping found nothing more to do.
+  private var tidied: CommitID?
 
   init(_ store: any OrderedStore, _ compression: Compression) {
     self.store = store
@@ -154,7 +156,7 @@ final class PackedEngine: @unchecked Sendable {
 
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
-    while ContinuousClock.now < end {
+    while tidied != lastCommit, ContinuousClock.now < end {
       let isDone = try retryingAfterRepair { () throws(StoreError) in
         let pass = housekeeping
         return try change(.process) { (tx) throws(StoreError) -> Bool in
@@ -164,9 +166,11 @@ final class PackedEngine: @unchecked Sendable {
           return isDone
         }
       }
-      if isDone { return try store.tidy(max(.milliseconds(1), end - ContinuousClock.now)) }
+      if isDone { tidied = lastCommit }
     }
-    return true
+    // Idle means no reading either: a pass runs again only after a commit.
+    guard tidied == lastCommit else { return true }
+    return try store.tidy(max(.milliseconds(1), end - ContinuousClock.now))
   }
 
   func repair(_ place: StoreError.Place) throws(StoreError) {
