@@ -1,7 +1,8 @@
 import ConiferKeyValue
-import ConiferStorage
 import ConiferTree
 import Testing
+
+@testable import ConiferStorage
 
 @Suite struct PackedBackendTests {
   let backend: any StorageBackend
@@ -59,5 +60,39 @@ import Testing
     try await backend.commit([.overwrite(tree, "rooms", .empty)])
     let after = try backend.read { (view) throws(StoreError) in try view.usage(tree) }
     #expect(after.leaves == 0 && after.cache == 0 && after.rawCache == 0)
+  }
+}
+
+@Suite struct HousekeepingTests {
+  @Test func `Tidy folds deltas and joins small runs until nothing is left to do`() async throws {
+    let store = MemoryStore()
+    let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+    let tree = try await backend.tree(named: "main")
+    let children = (0..<800).map { (Key("k\($0)"), Node(.string("text number \($0)"))) }
+    try await backend.commit([.overwrite(tree, "a", Node(children: children))])
+    var expected = Node(children: children)
+    // Small changes leave deltas; deleting most of the rest leaves small runs.
+    for number in stride(from: 0, to: 800, by: 50) {
+      let key = Key("k\(number)")
+      try await backend.commit([.overwrite(tree, Path("a").appending(key), 7)])
+      expected = expected.setting(key, to: 7)
+    }
+    for number in 0..<800 where number % 50 > 4 {
+      let key = Key("k\(number)")
+      try await backend.commit([.overwrite(tree, Path("a").appending(key), .empty)])
+      expected = expected.setting(key, to: .empty)
+    }
+    func rows(_ space: Space) throws -> Int {
+      try store.view().keys(space, prefix: []).count
+    }
+    let before = try rows(Spaces.runs)
+    var slices = 0
+    while try await backend.tidy(.milliseconds(20)), slices < 1000 { slices += 1 }
+    #expect(slices < 1000)
+    #expect(try rows(Spaces.deltas) == 0)
+    #expect(try rows(Spaces.runs) < before)
+    #expect(
+      try backend.read { (view) throws(StoreError) in try view.node(tree, "a") } == expected)
+    try expectExactUsage(store, "after tidy")
   }
 }

@@ -8,6 +8,9 @@ struct Housekeeping {
   /// The run that the next step begins behind; empty at the start of a pass.
   private var position = Bytes()
 
+  /// Whether the next step begins a pass.
+  var isAtStart: Bool { position.isEmpty }
+
   /// Does a step in a commit of its own.
   ///
   /// - Returns: where the next step begins, and whether the pass is complete.
@@ -35,7 +38,7 @@ struct Housekeeping {
       try editor.flush()
       index = end
     }
-    return (next, keys.count < Self.stride)
+    return keys.count < Self.stride ? (Housekeeping(), true) : (next, false)
   }
 
   private func tidy(_ keys: ArraySlice<Bytes>, _ editor: RunEditor) throws(StoreError) {

@@ -25,7 +25,9 @@ final class PackedEngine: @unchecked Sendable {
   /// The least durable commit that nothing stronger has covered yet.
   private var weakest = Durability.power
   private var housekeeping = Housekeeping()
-  /// The commit behind which a whole pass of housekeeping found nothing more to do.
+  /// The newest commit when the current pass of housekeeping began.
+  private var passBegan = CommitID(rawValue: 0)
+  /// The commit behind which a whole pass found nothing to do.
   private var tidied: CommitID?
 
   init(_ store: any OrderedStore, _ compression: Compression) {
@@ -157,6 +159,7 @@ final class PackedEngine: @unchecked Sendable {
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
     while tidied != lastCommit, ContinuousClock.now < end {
+      if housekeeping.isAtStart { passBegan = lastCommit }
       let isDone = try retryingAfterRepair { () throws(StoreError) in
         let pass = housekeeping
         return try change(.process) { (tx) throws(StoreError) -> Bool in
@@ -166,7 +169,7 @@ final class PackedEngine: @unchecked Sendable {
           return isDone
         }
       }
-      if isDone { tidied = lastCommit }
+      if isDone, passBegan == lastCommit { tidied = lastCommit }
     }
     // Idle means no reading either: a pass runs again only after a commit.
     guard tidied == lastCommit else { return true }
