@@ -24,8 +24,9 @@ public final class LMDBStore: OrderedStore {
   struct Writer {
     var last: UInt64 = 0
     var isPoisoned = false
-    /// Whether a commit since the last full sync left out the sync of its meta page.
-    var owesSync = false
+    /// Whether a commit since the last full sync left out the sync of its meta page; true at opening,
+    /// since the process that wrote the newest one may have died before its sync.
+    var owesSync = true
     /// Whether LMDB's flag that leaves out the sync of the meta page is set.
     var skipsMetaSync = false
   }

@@ -27,7 +27,8 @@ public protocol StorageBackend: AnyObject, Sendable {
   ///   - edits: applied in order; each sees the earlier ones.
   ///   - durability: capped to nothing: a backend that cannot do it throws `unsupported`.
   /// - Throws: `invalid` (an unknown tree, query or write; a state that does not follow), `tooLarge`,
-  ///   `full`, `io`, `poisoned`, `closed`, `suspended`, `unsupported`. Nothing has changed then.
+  ///   `full`, `damaged` (data of an authority that the edits build on), `newerFormat` (a queued
+  ///   write), `io`, `poisoned`, `closed`, `suspended`, `unsupported`. Nothing has changed then.
   func commit(_ edits: [StorageEdit], _ durability: Durability) async throws(StoreError)
     -> CommitReceipt
 

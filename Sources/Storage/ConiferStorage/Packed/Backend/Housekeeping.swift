@@ -17,17 +17,8 @@ struct Housekeeping {
   func step(
     _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape
   ) throws(StoreError) -> (Housekeeping, isDone: Bool) {
-    var next = self
-    let start = position
-    // Keys first: the runs change while they are looked at.
-    var keys: [Bytes] = []
-    try tx.walk(Spaces.runs, .atOrAfter(start)) { key, _ in
-      let key = Bytes(key)
-      if key != start || start.isEmpty { keys.append(key) }
-      return keys.count < Self.stride ? .next : .stop
-    }
-    guard let last = keys.last else { return (Housekeeping(), true) }
-    next.position = last
+    let keys = try keys(tx)
+    let result = next(keys)
     var index = 0
     while index < keys.count {
       let tree = StoreKey.tree(keys[index])
@@ -38,7 +29,30 @@ struct Housekeeping {
       try editor.flush()
       index = end
     }
-    return keys.count < Self.stride ? (Housekeeping(), true) : (next, false)
+    return result
+  }
+
+  /// Goes on without doing this step's work.
+  func skip(_ view: any OrderedView) throws(StoreError) -> (Housekeeping, isDone: Bool) {
+    next(try keys(view))
+  }
+
+  /// The runs of this step; their keys are read first, since the runs change while looked at.
+  private func keys(_ view: any OrderedView) throws(StoreError) -> [Bytes] {
+    var keys: [Bytes] = []
+    try view.walk(Spaces.runs, .atOrAfter(position)) { key, _ in
+      let key = Bytes(key)
+      if key != position || position.isEmpty { keys.append(key) }
+      return keys.count < Self.stride ? .next : .stop
+    }
+    return keys
+  }
+
+  private func next(_ keys: [Bytes]) -> (Housekeeping, isDone: Bool) {
+    guard keys.count == Self.stride, let last = keys.last else { return (Housekeeping(), true) }
+    var next = self
+    next.position = last
+    return (next, false)
   }
 
   private func tidy(_ keys: ArraySlice<Bytes>, _ editor: RunEditor) throws(StoreError) {

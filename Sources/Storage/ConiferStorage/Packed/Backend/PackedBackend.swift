@@ -26,7 +26,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
         "Keys of \(store.traits.longestKey) bytes are too short: a packed backend needs 510.")
     }
     self.store = store
-    let engine = PackedEngine(store, options.compression)
+    let engine = PackedEngine(store, options.compression, options.role)
     self.engine = engine
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
@@ -128,18 +128,13 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
         return try body(
           PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
       } catch {
-        guard error.code == .damaged, let place = error.place, mayRepair(place),
+        guard error.code == .damaged, let place = error.place, engine.mayRepair(place),
           places.insert(place).inserted
         else { throw error }
         view.close()
         try repair(place)
       }
     }
-  }
-
-  private func mayRepair(_ place: StoreError.Place) -> Bool {
-    traits.role == .cache
-      || ![Spaces.runs.id, Spaces.deltas.id, Spaces.parts.id].contains(place.space)
   }
 
   private func repair(_ place: StoreError.Place) throws(StoreError) {

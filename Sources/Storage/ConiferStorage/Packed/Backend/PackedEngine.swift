@@ -20,17 +20,20 @@ final class PackedEngine: @unchecked Sendable {
   let store: any OrderedStore
   let codec: Codec
   let longestKey: Int
+  let role: StoreRole
   private var shape: RunShape
   private var lastCommit = CommitID(rawValue: 0)
-  /// The least durable commit that nothing stronger has covered yet.
-  private var weakest = Durability.power
+  /// What all commits so far survive. What was found at opening counts for nothing: the process that
+  /// wrote it may have died before its sync.
+  private var weakest = Durability.relaxed
   private var housekeeping = Housekeeping()
   /// The newest commit when the current pass of housekeeping began.
   private var passBegan = CommitID(rawValue: 0)
   /// The commit behind which a whole pass found nothing to do.
   private var tidied: CommitID?
 
-  init(_ store: any OrderedStore, _ compression: Compression) {
+  init(_ store: any OrderedStore, _ compression: Compression, _ role: StoreRole) {
+    self.role = role
     self.store = store
     self.codec = Codec(compression)
     self.longestKey = store.traits.longestKey
@@ -56,35 +59,57 @@ final class PackedEngine: @unchecked Sendable {
   private func commit(_ group: inout [Pending]) {
     guard !group.isEmpty else { return }
     defer { group = [] }
-    var results: [Result<CommitReceipt, StoreError>] = []
+    for (pending, result) in zip(group, results(group)) { pending.reply(result) }
+  }
+
+  /// Applies a group in one batch, and one by one when the store refuses that: a commit that is too
+  /// large, or for which there is no space, fails alone.
+  private func results(_ group: [Pending]) -> [Result<CommitReceipt, StoreError>] {
     do throws(StoreError) {
-      results = try retryingAfterRepair { () throws(StoreError) in try attempt(group) }
+      return try retryingAfterRepair { (tried) throws(StoreError) in try attempt(group, tried) }
     } catch {
-      results = group.map { _ in .failure(error) }
+      if group.count > 1, [.tooLarge, .full].contains(error.code) {
+        return group.flatMap { results([$0]) }
+      }
+      return group.map { _ in .failure(error) }
     }
-    for (pending, result) in zip(group, results) { pending.reply(result) }
+  }
+
+  /// Whether a damaged record may be set aside: an authority never drops its data, and no store can
+  /// do without its registry.
+  func mayRepair(_ place: StoreError.Place) -> Bool {
+    if place.space == Spaces.system.id { return false }
+    let isData = [Spaces.runs.id, Spaces.deltas.id, Spaces.parts.id].contains(place.space)
+    return role == .cache || !isData
   }
 
   /// Tries something again each time a damaged record was set aside.
+  ///
+  /// - Parameter body: gets the places that were tried already.
   private func retryingAfterRepair<R>(
-    _ body: () throws(StoreError) -> R
+    _ body: (Set<StoreError.Place>) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     var places: Set<StoreError.Place> = []
     while true {
       do throws(StoreError) {
-        return try body()
+        return try body(places)
       } catch {
-        guard error.code == .damaged, let place = error.place, places.insert(place).inserted else {
-          throw error
+        guard error.code == .damaged, let place = error.place, mayRepair(place),
+          places.insert(place).inserted
+        else { throw error }
+        do throws(StoreError) {
+          try repair(place)
+        } catch {
+          // Damage that cannot be set aside is met again by those whom it concerns.
+          guard error.code == .damaged else { throw error }
         }
-        try repair(place)
       }
     }
   }
 
   /// Applies a group of commits in one batch; one that fails leaves the others alone.
   private func attempt(
-    _ group: [Pending]
+    _ group: [Pending], _ tried: Set<StoreError.Place>
   ) throws(StoreError) -> [Result<CommitReceipt, StoreError>] {
     let tx = Transaction(try store.view())
     defer { tx.close() }
@@ -105,7 +130,11 @@ final class PackedEngine: @unchecked Sendable {
         durability = max(durability, pending.durability)
         outcomes.append(.success((applier.writes, applier.queries)))
       } catch {
-        if error.code == .damaged, error.place != nil { throw error }
+        if error.code == .damaged, let place = error.place, mayRepair(place),
+          !tried.contains(place)
+        {
+          throw error
+        }
         tx.state = saved
         outcomes.append(.failure(error))
       }
@@ -120,14 +149,17 @@ final class PackedEngine: @unchecked Sendable {
   private func finish(_ tx: Transaction, _ durability: Durability) throws(StoreError) -> CommitID {
     guard tx.state.isChanged else {
       tx.close()
-      if durability > weakest { try harden(lastCommit) }
+      if durability > weakest {
+        lastCommit = try store.apply(Batch(), durability)
+        weakest = durability
+      }
       return lastCommit
     }
     try tx.writeUsage()
     let batch = tx.batch()
     tx.close()
     lastCommit = try store.apply(batch, durability)
-    weakest = durability == .power ? .power : min(weakest, durability)
+    weakest = durability
     return lastCommit
   }
 
@@ -151,7 +183,9 @@ final class PackedEngine: @unchecked Sendable {
   func tree(_ name: String, _ order: KeyOrder, _ durability: Durability) throws(StoreError)
     -> TreeID
   {
-    try change(durability) { (tx) throws(StoreError) in try Trees.make(tx, name, order) }
+    try retryingAfterRepair { (_) throws(StoreError) in
+      try change(durability) { (tx) throws(StoreError) in try Trees.make(tx, name, order) }
+    }
   }
 
   // MARK: Housekeeping and repair
@@ -160,14 +194,10 @@ final class PackedEngine: @unchecked Sendable {
     let end = ContinuousClock.now + slice
     while tidied != lastCommit, ContinuousClock.now < end {
       if housekeeping.isAtStart { passBegan = lastCommit }
-      let isDone = try retryingAfterRepair { () throws(StoreError) in
-        let pass = housekeeping
-        return try change(.process) { (tx) throws(StoreError) -> Bool in
-          let (next, isDone) = try pass.step(
-            tx, codec: codec, longestKey: longestKey, shape: shape)
-          housekeeping = next
-          return isDone
-        }
+      let isDone = try retryingAfterRepair { (_) throws(StoreError) in
+        let (next, isDone) = try step(housekeeping)
+        housekeeping = next
+        return isDone
       }
       if isDone, passBegan == lastCommit { tidied = lastCommit }
     }
@@ -176,9 +206,40 @@ final class PackedEngine: @unchecked Sendable {
     return try store.tidy(max(.milliseconds(1), end - ContinuousClock.now))
   }
 
+  private func step(
+    _ pass: Housekeeping
+  ) throws(StoreError) -> (Housekeeping, isDone: Bool) {
+    do throws(StoreError) {
+      return try change(.process) { (tx) throws(StoreError) in
+        try pass.step(tx, codec: codec, longestKey: longestKey, shape: shape)
+      }
+    } catch {
+      guard error.code == .damaged, let place = error.place, !mayRepair(place) else { throw error }
+      // What may not be set aside is left as it is, with the runs around it.
+      let view = try store.view()
+      defer { view.close() }
+      return try pass.skip(view)
+    }
+  }
+
+  /// Sets a damaged record aside, and those that are met on the way.
+  ///
+  /// - Throws: `damaged` for a record that must stay.
   func repair(_ place: StoreError.Place) throws(StoreError) {
-    try change(.power) { (tx) throws(StoreError) in
-      try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).setAside(place)
+    var places = [place]
+    var met: Set = [place]
+    while let place = places.last {
+      do throws(StoreError) {
+        try change(.power) { (tx) throws(StoreError) in
+          try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).setAside(place)
+        }
+        places.removeLast()
+      } catch {
+        guard error.code == .damaged, let other = error.place, mayRepair(other),
+          met.insert(other).inserted
+        else { throw error }
+        places.append(other)
+      }
     }
   }
 }

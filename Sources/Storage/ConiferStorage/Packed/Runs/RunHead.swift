@@ -51,10 +51,26 @@ struct RunHead {
     self.bodyStart = reader.at
   }
 
+  /// What the key alone tells of a run whose record is damaged; it holds no entries to read.
+  init(damaged storeKey: Bytes) {
+    self.storeKey = storeKey
+    separator = Bytes(storeKey.dropFirst(4))
+    isCut = false
+    number = 0
+    count = 0
+    rawCount = 0
+    flags = 0
+    shared = 0
+    method = .raw
+    value = []
+    bodyStart = 0
+  }
+
   /// Lends a cursor over the body's entries.
   ///
   /// - Throws: `damaged`, `unsupported`.
   func withCursor<R>(_ codec: Codec, _ body: (inout RunCursor) -> R) throws(StoreError) -> R {
+    guard !value.isEmpty else { throw Damage.error(Spaces.runs, storeKey) }
     let bytes: Bytes
     var start = 0
     if method == .raw {

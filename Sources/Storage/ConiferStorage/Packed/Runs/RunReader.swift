@@ -11,6 +11,17 @@ struct RunReader {
   /// Separators from this length on are cut, and told apart by an ordinal of eight bytes.
   var cutLength: Int { longestKey == .max ? .max : longestKey - 4 - 8 }
 
+  /// The head of a run; of a damaged one as much as its key tells, so that the runs around it can be
+  /// used. Reading its entries throws.
+  private func head(_ storeKey: Bytes, _ value: Bytes) throws(StoreError) -> RunHead {
+    do throws(StoreError) {
+      return try RunHead(storeKey: storeKey, value: value)
+    } catch {
+      guard error.code == .damaged, storeKey.count - 4 < cutLength else { throw error }
+      return RunHead(damaged: storeKey)
+    }
+  }
+
   /// The run that a path key belongs to, or nil when all runs begin behind it.
   func run(covering key: Bytes) throws(StoreError) -> RunHead? {
     let prefix = StoreKey.prefix(tree)
@@ -22,7 +33,7 @@ struct RunReader {
     }
     var found = try view.last(Spaces.runs, atOrBefore: probe)
     while let (storeKey, value) = found, storeKey.starts(with: prefix) {
-      let head = try RunHead(storeKey: storeKey, value: value)
+      let head = try head(storeKey, value)
       // Runs with one cut separator are told apart by the whole one inside.
       if !head.isCut || compareBytes(head.separator, key) <= 0 { return head }
       found = try before(storeKey)
@@ -44,7 +55,7 @@ struct RunReader {
         Spaces.runs, atOrAfter: storeKey.map { $0 + [0] } ?? prefix),
       key.starts(with: prefix)
     else { return nil }
-    return try RunHead(storeKey: key, value: value)
+    return try head(key, value)
   }
 
   /// The run before a key of the store, or the tree's last.
@@ -57,7 +68,7 @@ struct RunReader {
       found = try view.last(Spaces.runs, atOrBefore: prefix + Bytes(repeating: 0xFF, count: 16))
     }
     guard let (key, value) = found, key.starts(with: prefix) else { return nil }
-    return try RunHead(storeKey: key, value: value)
+    return try head(key, value)
   }
 
   private func before(_ storeKey: Bytes) throws(StoreError) -> (key: Bytes, value: Bytes)? {

@@ -1,0 +1,81 @@
+import ConiferKeyValue
+import Synchronization
+
+@testable import ConiferStorage
+
+/// A store in memory with limits of a test's choice, which remembers what was applied.
+final class ProbeStore: OrderedStore {
+  let base: MemoryStore
+  let traits: StoreTraits
+  /// A batch with more edits is refused as `full`.
+  let mostEdits = Mutex(Int.max)
+  /// The edits and the durability of every batch that was applied.
+  let applied = Mutex<[(edits: Int, durability: Durability)]>([])
+
+  init(_ base: MemoryStore = MemoryStore(), longestKey: Int = 510, bestValueSize: Int = 4080) {
+    self.base = base
+    traits = StoreTraits(
+      longestKey: longestKey, bestValueSize: bestValueSize, writeQuantum: 64, strongest: .power,
+      isPersistent: true)
+  }
+
+  func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+    for case .put(_, let key, _) in batch.edits where key.count > traits.longestKey {
+      throw StoreError(.tooLarge, "A key is too long.")
+    }
+    guard batch.edits.count <= mostEdits.withLock({ $0 }) else {
+      throw StoreError(.full, "The disk is full.")
+    }
+    applied.withLock { $0.append((batch.edits.count, durability)) }
+    return try base.apply(batch, .relaxed)
+  }
+
+  func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
+  func view() throws(StoreError) -> any OrderedView { try base.view() }
+  func size() throws(StoreError) -> StoreSize { try base.size() }
+  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
+  func suspend() throws(StoreError) { try base.suspend() }
+  func resume() throws(StoreError) { try base.resume() }
+  func close() throws(StoreError) { try base.close() }
+}
+
+extension MemoryStore {
+  /// Flips a bit in the middle of a record's value.
+  func damage(_ space: Space, _ key: Bytes) throws {
+    let view = try view()
+    guard var value = try view.value(space, key) else { return }
+    value[value.count / 2] ^= 0x10
+    var batch = Batch()
+    batch.put(space, key, value)
+    _ = try apply(batch, .relaxed)
+  }
+
+  /// The keys of a space.
+  func keys(_ space: Space) throws -> [Bytes] { try view().keys(space, prefix: []) }
+}
+
+extension PackedEngine {
+  /// Applies commits as one group and gives what each was answered.
+  func group(
+    _ commits: [[StorageEdit]], _ durability: Durability = .process
+  ) -> [Result<CommitReceipt, StoreError>] {
+    let answers = Mutex<[Int: Result<CommitReceipt, StoreError>]>([:])
+    drain(
+      commits.enumerated().map { index, edits in
+        .commit(
+          Pending(edits: edits, durability: durability) { answer in
+            answers.withLock { $0[index] = answer }
+          })
+      })
+    return answers.withLock { answers in
+      commits.indices.map { answers[$0] ?? .failure(StoreError(.io, "no answer")) }
+    }
+  }
+}
+
+extension Result where Failure == StoreError {
+  /// The code of a failure.
+  var code: StoreError.Code? {
+    if case .failure(let error) = self { error.code } else { nil }
+  }
+}
