@@ -25,6 +25,7 @@ struct Repair {
     let tree = StoreKey.tree(place.key)
     if space == Spaces.usage { return try recount(tree) }
     let info = try Trees.known(tx, tree)
+    guard try isDamaged(space, place.key, info) else { return }
     switch space {
     case Spaces.runs: try dropRun(place.key, info)
     case Spaces.deltas: try dropDelta(place.key, info)
@@ -33,9 +34,51 @@ struct Repair {
     case Spaces.queries: try dropQuery(place.key, info)
     case Spaces.queryIndex: try rebuildQueryIndex(info)
     case Spaces.queryKeys: try dropTrackedKey(place.key, info)
+    case Spaces.finished: try setFinishedAside(place.key, info)
     default: try keep(space, place.key, .recordSetAside)
     }
     try recount(tree)
+  }
+
+  /// Whether a record is still damaged: it may have been set aside and written anew since the read
+  /// that met it.
+  private func isDamaged(
+    _ space: Space, _ key: Bytes, _ info: TreeInfo
+  ) throws(StoreError) -> Bool {
+    // A large leaf may lack parts, which shows at the whole alone.
+    if space == Spaces.parts { return true }
+    guard let value = try tx.value(space, key) else { return false }
+    guard Record.isIntact(space, key, value) else { return true }
+    do throws(StoreError) {
+      switch space {
+      case Spaces.runs:
+        let reader = RunReader(view: tx, tree: info.id, codec: codec, longestKey: longestKey)
+        return try reader.entries(RunHead(storeKey: key, value: value)).contains {
+          LeafCodec.decode($0.value) == nil || PathKey.path($0.key, info.order) == nil
+        }
+      case Spaces.queue:
+        guard let lane = Self.lane(key, info) else { return true }
+        let reader = try QueueReader(tx, lane, info.order, codec)
+        if key == reader.totalsKey { return LaneTotals(Bytes(value[Record.overhead...])) == nil }
+        _ = try reader.find(WriteID(rawValue: IndexKey.number(key)))
+        return false
+      case Spaces.deltas:
+        _ = try DeltaRecord(key: key, value: value, codec: codec)
+        return false
+      default: return false
+      }
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return true
+    }
+  }
+
+  /// The lane that a key of the queue belongs to.
+  private static func lane(_ key: Bytes, _ info: TreeInfo) -> Lane? {
+    guard let end = key[4...].firstIndex(of: 0),
+      let identity = String(validating: key[4..<end], as: UTF8.self)
+    else { return nil }
+    return Lane(tree: info.id, identity: identity)
   }
 
   /// Moves a record's bytes to the reports and removes it.
@@ -53,16 +96,26 @@ struct Repair {
   // MARK: Cache
 
   private func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) {
-    // A cut key does not tell where its run begins; its whole beginning is taken.
-    let low = Bytes(storeKey.dropFirst(4))
+    let low = bounds(storeKey).low
     let next = try tx.first(Spaces.runs, atOrAfter: storeKey + [0])
     let high =
-      if let next, StoreKey.tree(next.key) == info.id { Bytes(next.key.dropFirst(4)) } else {
+      if let next, StoreKey.tree(next.key) == info.id { bounds(next.key).high } else {
         [PathKey.endMark] as Bytes
       }
     try keep(Spaces.runs, storeKey, .cacheRangeDropped, words(low, info.order))
     try dropOrphans(info.id)
     try markIncomplete(low, high, info)
+  }
+
+  /// Between what path keys a run begins, as far as its key tells: a cut one only tells that the
+  /// run begins among the keys that share the cut separator.
+  private func bounds(_ storeKey: Bytes) -> (low: Bytes, high: Bytes) {
+    let separator = Bytes(storeKey.dropFirst(4))
+    let reader = RunReader(
+      view: tx, tree: StoreKey.tree(storeKey), codec: codec, longestKey: longestKey)
+    guard separator.count >= reader.cutLength else { return (separator, separator) }
+    let cut = Bytes(separator.prefix(reader.cutLength))
+    return (cut, StoreKey.end(of: cut) ?? [PathKey.endMark])
   }
 
   private func dropDelta(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
@@ -136,18 +189,29 @@ struct Repair {
     }
   }
 
-  /// Marks the queries that need a key range as incomplete.
+  /// Marks the queries that need a key range as incomplete, also those of which some keys only are
+  /// known.
   private func markIncomplete(_ low: Bytes, _ high: Bytes, _ info: TreeInfo) throws(StoreError) {
     let editor = QueryEditor(tx, info)
-    for stored in try editor.queries.window(after: nil, limit: .max)
-    where stored.query.isComplete {
+    for stored in try editor.queries.window(after: nil, limit: .max) {
       let key = PathKey.encode(stored.query.path, info.order)
       let isTouched = bytesPrecede(key, high) && bytesPrecede(low, key + [PathKey.endMark])
       guard isTouched else { continue }
-      var query = stored.query
-      query.isComplete = false
-      _ = try editor.save(query)
+      try forget(stored.query, stored.id, editor)
     }
+  }
+
+  /// Makes a query one that must be fetched whole: without the token, by which a server would leave
+  /// out what it sent before, and without the keys whose nodes were known.
+  private func forget(
+    _ query: TrackedQuery, _ id: QueryID, _ editor: QueryEditor
+  ) throws(StoreError) {
+    var query = query
+    query.isComplete = false
+    query.isKnownMissing = false
+    query.resumeToken = []
+    _ = try editor.save(query)
+    try tx.deleteAll(Spaces.queryKeys, prefix: editor.queries.key(id))
   }
 
   // MARK: Queries
@@ -169,9 +233,8 @@ struct Repair {
     try keep(Spaces.queryKeys, key, .recordSetAside)
     let editor = QueryEditor(tx, info)
     let id = QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12))))
-    guard var query = try editor.queries.query(id) else { return }
-    query.isComplete = false
-    _ = try editor.save(query)
+    guard let query = try editor.queries.query(id) else { return }
+    try forget(query, id, editor)
   }
 
   private func rebuildQueryIndex(_ info: TreeInfo) throws(StoreError) {
@@ -187,10 +250,9 @@ struct Repair {
   // MARK: Queue
 
   private func setWriteAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
-    guard let end = key[4...].firstIndex(of: 0),
-      let identity = String(validating: key[4..<end], as: UTF8.self)
-    else { return try keep(Spaces.queue, key, .recordSetAside) }
-    let lane = Lane(tree: info.id, identity: identity)
+    guard let lane = Self.lane(key, info) else {
+      return try keep(Spaces.queue, key, .recordSetAside)
+    }
     let reader = try QueueReader(tx, lane, info.order, codec)
     if key == reader.totalsKey { return try recountLane(reader, newestIsLost: true) }
     let id = WriteID(rawValue: IndexKey.number(key))
@@ -199,7 +261,7 @@ struct Repair {
     try Incidents.add(
       tx,
       Incident(
-        kind: .writeSetAside, tree: info.id, place: "write \(id.rawValue) of \"\(identity)\"",
+        kind: .writeSetAside, tree: info.id, place: "write \(id.rawValue) of \"\(lane.identity)\"",
         bytes: bytes))
     try tx.delete(Spaces.queue, key)
     for (key, _) in parts { try tx.delete(Spaces.queueParts, key) }
@@ -208,6 +270,12 @@ struct Repair {
       try tx.delete(Spaces.queueIndex, row)
     }
     try recountLane(reader, newestIsLost: false)
+  }
+
+  private func setFinishedAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    try keep(Spaces.finished, key, .recordSetAside)
+    guard let lane = Self.lane(key, info) else { return }
+    try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: false)
   }
 
   private func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
@@ -238,10 +306,15 @@ struct Repair {
   func recount(_ tree: TreeID) throws(StoreError) {
     let prefix = StoreKey.prefix(tree)
     var row = UsageRow()
-    if let known = try? UsageRow.read(tx, tree) { row.nextRun = known.nextRun }
+    let known = try? UsageRow.read(tx, tree)
+    if let known { row.nextRun = known.nextRun }
     for space in Spaces.all where space != Spaces.usage {
       for (key, value) in try tx.entries(space, prefix: prefix) {
         row.bytes[space.id, default: 0] += 1 + key.count + value.count
+        // Deltas may stand for a run that cannot be read: its number is not given again.
+        if space == Spaces.deltas, known == nil {
+          row.nextRun = max(row.nextRun, IndexKey.number(Bytes(key.prefix(12))) + 1)
+        }
         guard Record.isIntact(space, key, value) else { continue }
         switch space {
         case Spaces.runs:
