@@ -60,7 +60,7 @@ struct QueueEditor {
     }
     var write = old.write
     write.state = state
-    if state == .sent { write.attempts += 1 }
+    if state == .sent, write.attempts < .max { write.attempts += 1 }
     var totals = try reader.totals()
     let kind = Self.kind(state)
     if kind == old.kind, old.hasParts {

@@ -75,14 +75,23 @@ enum WriteRecord {
       idempotencyID: idempotencyID, time: time)
   }
 
-  /// The state and the attempts of a record, with its content or where that is.
+  /// The state and the attempts of a record, with its content or where that is; nil for bytes that
+  /// are no record.
+  ///
+  /// - Throws: `newerFormat`, `unsupported`.
   static func read(_ payload: Bytes, _ codec: Codec) throws(StoreError) -> (
     state: WriteState, attempts: UInt32, body: Body
   )? {
     var reader = ByteReader(payload)
-    guard let version = reader.byte(), version == Self.version, let code = reader.byte() else {
-      return nil
+    guard let version = reader.byte(), version > 0 else { return nil }
+    // Not damaged, so it must not be set aside.
+    guard version == Self.version else {
+      throw StoreError(
+        .newerFormat,
+        "A queued write has format \(version), and this version of Conifer knows up to "
+          + "\(Self.version): open the store with a newer one. Nothing was changed.")
     }
+    guard let code = reader.byte() else { return nil }
     let state: WriteState
     switch code {
     case 0: state = .queued

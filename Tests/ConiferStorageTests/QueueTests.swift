@@ -1,0 +1,64 @@
+import ConiferKeyValue
+import ConiferTree
+import Testing
+
+@testable import ConiferStorage
+
+@Suite struct QueueTests {
+  @Test func `A write that was sent more often than can be counted is sent again`() async throws {
+    let backend = try StorageConfiguration.memory.open()
+    let lane = Lane(tree: try await backend.tree(named: "main"))
+    let id = WriteID(rawValue: 1)
+    let write = QueuedWrite(id: id, content: .set("a", 1), attempts: .max)
+    try await backend.commit([.restore(lane, write), .setState(lane, id, .sent)])
+    let read = try backend.read { (view) throws(StoreError) in try view.write(lane, id) }
+    #expect(read?.attempts == .max && read?.state == .sent)
+  }
+
+  @Test func `A write of a later version is refused and stays`() async throws {
+    let store = MemoryStore()
+    let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+    let lane = Lane(tree: try await backend.tree(named: "main"))
+    try await backend.commit([.enqueue(lane, .set("a", 1))])
+    let key = try #require(try store.keys(Spaces.queue).first)
+    let value = try #require(try store.view().value(Spaces.queue, key))
+    var payload = try #require(Record.open(Spaces.queue, key, value))
+    payload[0] = 2
+    let newer = Record.seal(Spaces.queue, key, payload)
+    var batch = Batch()
+    batch.put(Spaces.queue, key, newer)
+    _ = try store.apply(batch, .relaxed)
+    let error = #expect(throws: StoreError.self) {
+      try backend.read { (view) throws(StoreError) in try view.writes(lane, after: nil, limit: 9) }
+    }
+    #expect(error?.code == .newerFormat)
+    #expect(try store.view().value(Spaces.queue, key) == newer)
+  }
+
+  @Test func `A lane remembers a thousand finished writes and every number`() async throws {
+    let store = MemoryStore()
+    let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+    let lane = Lane(tree: try await backend.tree(named: "main"), identity: "ann")
+    var edits: [StorageEdit] = []
+    for number in 1...1100 {
+      edits.append(.enqueue(lane, .set("a", 1)))
+      if number <= 1050 {
+        edits.append(.finish(lane, WriteID(rawValue: UInt64(number)), .acknowledged))
+      }
+    }
+    try await backend.commit(edits)
+    #expect(try store.keys(Spaces.finished).count == 1000)
+    try await backend.commit([.purge(lane)])
+    #expect(try store.keys(Spaces.finished).count == 1000)
+    let totals = try QueueReader(
+      try store.view(), lane, .realtimeDatabase, Codec(.standard)
+    ).totals()
+    #expect(totals.finished == 1000 && totals.newest == 1100 && totals.bytes == 0)
+    let last = try backend.read { (view) throws(StoreError) in
+      try view.finishedWrite(lane, WriteID(rawValue: 1100))
+    }
+    #expect(last?.outcome == .discarded)
+    let receipt = try await backend.commit([.enqueue(lane, .set("a", 1))])
+    #expect(receipt.writes == [WriteID(rawValue: 1101)])
+  }
+}
