@@ -124,6 +124,9 @@ struct Queries {
       keys.append(Key(text))
       wasCut = wasCut || payload.count > 100
     }
-    return wasCut && order == .realtimeDatabase ? keys.sorted() : keys
+    guard wasCut else { return keys }
+    // Cut rows are ordered by a hash at their end.
+    if order == .realtimeDatabase { return keys.sorted() }
+    return keys.sorted { $0.string.utf8.lexicographicallyPrecedes($1.string.utf8) }
   }
 }

@@ -23,7 +23,9 @@ enum LargeLeaf {
   static func entry(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) -> Entry {
     let value = LeafCodec.encode(leaf, priority)
     guard value.count > threshold else { return Entry(key: key, value: value) }
-    let content = LeafCodec.encode(leaf, nil)
+    // The leaf alone decides, so that a priority that comes or goes moves nothing.
+    let content = priority == nil ? value : LeafCodec.encode(leaf, nil)
+    guard content.count > threshold else { return Entry(key: key, value: value) }
     let number = XXHash64.hash(content, seed: XXHash64.hash(key))
     return Entry(
       key: key,

@@ -279,8 +279,10 @@ final class RunEditor {
 
   /// Writes every changed run into the commit.
   func flush() throws(StoreError) {
-    let dirty = loaded.values.filter(\.isDirty).sorted { bytesPrecede($0.storeKey, $1.storeKey) }
-    for run in dirty { try write(run) }
+    for key in loaded.keys.sorted(by: bytesPrecede) {
+      // A run before may have taken this one in meanwhile.
+      if let run = loaded[key], run.isDirty { try write(run) }
+    }
     loaded = [:]
   }
 
@@ -334,7 +336,7 @@ final class RunEditor {
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
     try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
     for (index, piece) in pieces.enumerated() {
-      guard let key = keys?[index] else { continue }
+      guard let key = keys?[index] else { throw Damage.error(Spaces.runs, run.storeKey) }
       let number =
         if index == 0, let number = run.number { number } else { try tx.nextRunNumber(tree) }
       let value = RunHead.seal(
