@@ -83,7 +83,8 @@ let package = Package(
     tests("ConiferQuery", ["ConiferQuery", "ConiferTree"]),
     tests("ConiferKeyValue", ["ConiferKeyValue"]),
     tests("ConiferStorage", ["ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery"]),
-    tests("ConiferLMDB", ["ConiferLMDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
+    tests(
+      "ConiferLMDB", ["ConiferLMDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
     tests(
       "ConiferSQLite",
       ["ConiferSQLite", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
@@ -93,7 +94,9 @@ let package = Package(
         "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
         "ConiferLMDB", "ConiferSQLite",
       ]),
-    tests("ConiferTool", ["ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue"]),
+    tests(
+      "ConiferTool",
+      ["ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue", "ConiferLMDB"]),
   ],
   swiftLanguageModes: [.v6]
 )
