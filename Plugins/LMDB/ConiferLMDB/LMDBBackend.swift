@@ -32,7 +32,8 @@ extension StorageKind {
   /// `lmdb:///path`: storage in LMDB.
   public static let lmdb = StorageKind(
     name: "lmdb",
-    options: [Option("mapsize", "the most that the file may grow to, such as 4GB")]
+    options: [Option("mapsize", "the most that the file may grow to, such as 4GB")],
+    files: ["data.mdb"]
   ) { (url, options) throws(StoreError) in
     var own = LMDBOptions()
     if let text = url.value(of: "mapsize") {

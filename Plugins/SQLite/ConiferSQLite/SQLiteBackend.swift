@@ -32,7 +32,8 @@ extension StorageKind {
   /// `sqlite:///path`: storage in SQLite.
   public static let sqlite = StorageKind(
     name: "sqlite",
-    options: [Option("cache", "the page cache of the writing connection, such as 4MB")]
+    options: [Option("cache", "the page cache of the writing connection, such as 4MB")],
+    files: ["conifer.sqlite", "conifer.sqlite-wal"]
   ) { (url, options) throws(StoreError) in
     var own = SQLiteOptions()
     if let text = url.value(of: "cache") {

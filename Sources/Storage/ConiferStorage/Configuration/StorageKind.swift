@@ -22,6 +22,9 @@ public struct StorageKind: Sendable {
   public let options: [Option]
   /// Whether a URL must name a directory.
   public let needsPath: Bool
+  /// The names of which one at least stands in the directory of every store of this kind, so that
+  /// a program can tell whether, and of which kind, a store is there without opening it.
+  public let files: [String]
   let make: @Sendable (StorageURL, StorageOptions) throws(StoreError) -> StorageConfiguration
 
   /// A kind of backend.
@@ -30,10 +33,12 @@ public struct StorageKind: Sendable {
   ///   - name: the URL's scheme, in lower case.
   ///   - options: the options beside those that every backend takes.
   ///   - needsPath: whether a URL must name a directory.
+  ///   - files: the names of which one at least stands in the directory of every such store.
   ///   - make: turns a checked URL and its common options into a configuration; throws `invalid`
   ///     for an option value that makes no sense.
   public init(
     name: String, options: [Option] = [], needsPath: Bool = true,
+    files: [String] = [],
     make:
       @escaping @Sendable (StorageURL, StorageOptions) throws(StoreError) ->
       StorageConfiguration
@@ -41,6 +46,7 @@ public struct StorageKind: Sendable {
     self.name = name
     self.options = options
     self.needsPath = needsPath
+    self.files = files
     self.make = make
   }
 

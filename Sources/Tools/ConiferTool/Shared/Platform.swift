@@ -50,6 +50,9 @@ enum Platform {
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+  /// Whether there is surely nothing at a path; false when the system does not let us look.
+  static func isMissing(_ path: String) -> Bool { access(path, F_OK) != 0 && errno == ENOENT }
+
   // MARK: Files
 
   static func openForReading(_ path: String) throws(Failure) -> Int32 {

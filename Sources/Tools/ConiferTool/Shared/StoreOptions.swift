@@ -49,6 +49,7 @@ extension StoreOptions {
   /// Opens the store, makes it and the tree if there are none, and closes it afterwards.
   func editing<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
     let configuration = try configuration(console)
+    _ = try Self.isPresent(configuration)
     return try await Self.opened(configuration) { backend in
       let tree = try await backend.tree(named: tree)
       return try await body(TreeStore(backend: backend, tree: tree, url: name(console)))
@@ -75,11 +76,33 @@ extension StoreOptions {
     _ console: Console, _ body: (any StorageBackend) async throws -> R
   ) async throws -> R {
     let configuration = try configuration(console)
-    if let location = configuration.location, !Platform.exists(location) {
+    guard try Self.isPresent(configuration) else {
       throw Failure.missing(
-        "no-store", "There is no store at \(location); import or set makes one.")
+        "no-store",
+        "There is no store at \(configuration.location ?? ""); import or set makes one.")
     }
     return try await Self.opened(configuration, body)
+  }
+
+  /// Whether a store of the backend is there; a damaged one, or one that may not be read, is.
+  ///
+  /// - Throws: `foreign` when there is one of another backend in its place.
+  private static func isPresent(_ configuration: StorageConfiguration) throws -> Bool {
+    guard let location = configuration.location else { return true }
+    func stands(_ kind: StorageKind) -> Bool {
+      !kind.files.allSatisfy { Platform.isMissing("\(location)/\($0)") }
+    }
+    let kinds = registry.kinds
+    guard let own = kinds.first(where: { $0.name == configuration.name }), !stands(own) else {
+      return true
+    }
+    if let other = kinds.first(where: { $0.name != own.name && stands($0) }) {
+      throw Failure(
+        "foreign", .foreign,
+        "\(location) holds a store of \(other.name), not of \(own.name): write "
+          + "\(other.name)://\(location), or use another path.")
+    }
+    return false
   }
 
   /// Opens a store for the length of a closure.
