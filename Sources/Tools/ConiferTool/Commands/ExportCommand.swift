@@ -22,11 +22,20 @@ struct ExportCommand: ToolCommand {
     try await store.reading(console) { opened in
       let output = try file.map { try Platform.openForWriting($0) }
       defer { output.map(Platform.closeFile) }
+      var isBegun = false
       let sink: ([UInt8]) throws -> Void = { bytes in
+        isBegun = true
         guard let output else { return try console.write(bytes) }
         try Platform.write(bytes, to: output)
       }
       try opened.backend.inspect { view in
+        // A cache that met damaged data has dropped it, and reads once more from the beginning.
+        if isBegun, output.map(Platform.empty) != true {
+          throw Failure(
+            "damaged", .damaged,
+            "Damaged data was found and dropped when a part was written already: the output is "
+              + "cut. Export again to write what is left; conifer stats tells what is lost.")
+        }
         var exporter = Exporter(
           view: view, tree: opened.tree, form: plain ? .plain : .export,
           writer: JSONWriter(pretty: pretty, sink: sink))

@@ -67,6 +67,11 @@ enum Platform {
     return descriptor
   }
 
+  /// Empties an open regular file, to write it anew; false when it is none.
+  static func empty(_ descriptor: Int32) -> Bool {
+    size(descriptor) != nil && ftruncate(descriptor, 0) == 0 && lseek(descriptor, 0, SEEK_SET) == 0
+  }
+
   static func closeFile(_ descriptor: Int32) { _ = close(descriptor) }
 
   /// The bytes of a regular file, or nil of a pipe or device.
