@@ -29,7 +29,14 @@ enum Input {
         guard let event = try reader.next() else { break }
         writer.write(event)
       } while reader.depth > 1
-      members.append((try Path(validating: key), try Node(json: writer.bytes)))
+      let path = try Path(validating: key)
+      guard !path.isRoot else {
+        throw Failure(
+          "invalid-key", .badData,
+          "The update's key \"\(key)\" names no place below the path; set replaces the path itself."
+        )
+      }
+      members.append((path, try Node(json: writer.bytes)))
     }
     // Reads on to the end, so that text after the object is refused.
     while try reader.next() != nil {}
