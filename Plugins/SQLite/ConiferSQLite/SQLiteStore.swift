@@ -85,10 +85,6 @@ public final class SQLiteStore: OrderedStore {
   private static func open(
     _ path: String, _ file: DatabaseFile, _ pool: ReaderPool
   ) throws(StoreError) -> Opened {
-    if case .file = try Platform.kind(of: path) {
-      throw StoreError(
-        .foreign, "\(path) is a file; a SQLite store is a directory. Use another path.")
-    }
     try Platform.makeDirectory(path)
     let lock = try OwnerLock(path: path + "/owner")
     do throws(StoreError) {

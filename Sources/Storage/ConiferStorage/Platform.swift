@@ -47,12 +47,12 @@ package enum Platform {
   /// Makes a directory and those above it that are missing, and syncs the parent of each new one,
   /// so that the directory outlives a power cut.
   ///
-  /// - Throws: `denied`, `full`, `io` (also when a file stands there).
+  /// - Throws: `denied`, `full`, `io`, `foreign` when a file stands there.
   package static func makeDirectory(_ path: String) throws(StoreError) {
     var info = stat()
     if stat(path, &info) == 0 {
       guard info.st_mode & S_IFMT == S_IFDIR else {
-        throw error(ENOTDIR, "make the directory", path)
+        throw StoreError(.foreign, "\(path) is a file; a store is a directory. Use another path.")
       }
       return
     }

@@ -23,7 +23,7 @@ public struct StorageURL: Hashable, Sendable {
   /// Reads a URL.
   ///
   /// - Parameter text: `scheme://path?name=value&…`.
-  /// - Throws: `invalid` when it has no scheme, a bad percent escape, an option without a value, or
+  /// - Throws: `invalid` when it has no scheme, a bad percent escape, a zero byte, an option without a value, or
   ///   an option twice.
   public init(_ text: String) throws(StoreError) {
     guard let (scheme, rest) = text.cut(at: "://"), !scheme.isEmpty else {
@@ -66,6 +66,9 @@ public struct StorageURL: Hashable, Sendable {
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
       throw StoreError(.invalid, "The percent escapes in \(url) are not UTF-8.")
+    }
+    guard !bytes.contains(0) else {
+      throw StoreError(.invalid, "\(url) holds a zero byte, which no path may: leave %00 out.")
     }
     return decoded
   }
