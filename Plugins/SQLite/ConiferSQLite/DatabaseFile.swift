@@ -121,6 +121,8 @@ struct DatabaseFile {
       COMMIT
       """)
     connection.close()
+    // SQLite gives the log and its index the database's own permissions.
+    try Platform.makePrivate(draft)
     try Platform.rename(draft, to: path)
   }
 

@@ -47,6 +47,13 @@ extension Platform {
     if unlink(path) != 0, errno != ENOENT { throw error(errno, "remove", path) }
   }
 
+  /// Lets nobody but its owner read and write a file, as the other files of a store are.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func makePrivate(_ path: String) throws(StoreError) {
+    if chmod(path, 0o600) != 0 { throw error(errno, "protect", path) }
+  }
+
   /// Gives a file its final name, so that it survives power loss under it.
   ///
   /// - Throws: `denied`, `full`, `io`.
