@@ -50,7 +50,9 @@ import Testing
       }
     #expect(commands.count > 10)
     for command in commands { #expect(text.contains("`\(command)"), "\(command)") }
-    for option in StorageKind.commonOptions { #expect(text.contains("| `\(option.name)` |")) }
+    let own = StoreOptions.registry.kinds.flatMap(\.options)
+    #expect(!own.isEmpty)
+    for option in StorageKind.commonOptions + own { #expect(text.contains("| `\(option.name)` |")) }
   }
 
   @Test("Every error of a store has an exit status of its meaning")
