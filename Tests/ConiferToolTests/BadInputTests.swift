@@ -86,6 +86,8 @@ import Testing
       (["update", "/a", "[1]"], .badData, "not-an-object"),
       (["update", "/a", #"{"b":1,"b/c":2}"#], .badData, "invalid-merge"),
       (["update", "/a", #"{"b":1} x"#], .badData, "trailing-text"),
+      (["update", "/", #"{"":1}"#], .badData, "invalid-key"),
+      (["update", "/", #"{"/":1}"#], .badData, "invalid-key"),
       (["set", "/a", "1", "--identity", "me"], .usage, "--enqueue"),
       (["query", "/", "--limit-to-first", "0"], .usage, "invalid-query"),
       (["query", "/", "--start-at", "{\"a\":1}"], .usage, "usage"),
@@ -93,7 +95,8 @@ import Testing
       (["import", "/nowhere.json"], .missing, "no-input"),
       (["import", "/"], .missing, "no-input"),
       (["frobnicate"], .usage, "frobnicate"),
-      (["get", "/", "--store", "redis://x"], .usage, "lmdb, sqlite, memory"),
+      (["get", "/", "--store", "redis://x"], .usage, "sqlite, lmdb, memory"),
+      (["get", "/", "--store", "lmdb:///x%00y"], .usage, "zero byte"),
       (["get", "/", "--store", "lmdb://x?colour=red"], .usage, "budget, compression"),
       (["get", "/", "--store", "lmdb://x?budget=1KB"], .usage, "1MB"),
       (["get", "/", "--store", "nothing"], .usage, "lmdb:///path"),
@@ -149,10 +152,11 @@ import Testing
 
   /// Makes a store with some data and closes it, changes its file, and returns its URL.
   private func changed(
-    _ backend: String, options: String = "", _ change: (inout [UInt8]) throws -> Void
+    _ backend: String, options: String = "", messages: Int = 300,
+    _ change: (inout [UInt8]) throws -> Void
   ) async throws -> String {
     let url = sandbox.url(backend) + options
-    let chat = ChatGenerator(rooms: 1, messages: 300).room(0)
+    let chat = ChatGenerator(rooms: 1, messages: messages).room(0)
     let file = try sandbox.file("chat.json", chat.json(.export))
     #expect(await sandbox.run("import", file, "--path", "/chat", store: url).status == .success)
     #expect(await sandbox.run("set", "/q", "1", "--enqueue", store: url).status == .success)
@@ -229,5 +233,30 @@ import Testing
       #expect(queries.line.contains("/chat"), "\(queries.line)")
     }
     #expect(await sandbox.run("queue", "list", store: url).text.contains("1 waiting"))
+  }
+
+  @Test(
+    "An export that meets damage in its midst is whole in a file and cut, with an error, elsewhere",
+    arguments: persistentBackends, [true, false])
+  func damagedExport(backend: String, toFile: Bool) async throws {
+    let url = try await changed(backend, options: "?compression=none", messages: 3000) { bytes in
+      let word = Array("neighbour".utf8)
+      let place = bytes.indices.dropLast(word.count).last {
+        bytes[$0] == word[0] && bytes[$0...].starts(with: word)
+      }
+      bytes[try #require(place)] ^= 0x20
+    }
+    let file = sandbox.path("out.json")
+    let first = await sandbox.run(toFile ? ["export", file] : ["export"], store: url)
+    let again = await sandbox.run("export", store: url)
+    #expect(again.status == .success)
+    #expect(try Node(json: again.text)[Path("/chat")].childCount > 1000)
+    if toFile {
+      #expect(first.status == .success, "\(first.notes)")
+      #expect(try contents(file) == Array(again.text.utf8))
+    } else {
+      #expect(first.status == .damaged)
+      #expect(first.notes.contains("Export again"), "\(first.notes)")
+    }
   }
 }
