@@ -61,6 +61,25 @@ import Testing
     let after = try backend.read { (view) throws(StoreError) in try view.usage(tree) }
     #expect(after.leaves == 0 && after.cache == 0 && after.rawCache == 0)
   }
+
+  @Test func `A node that lost its last child leaves no priority behind`() async throws {
+    let tree = try await backend.tree(named: "main")
+    let inner = Node(children: [(Key("y"), Node(.integer(1)))], priority: Priority(7))
+    let node = Node(children: [(Key("x"), inner)])
+    for removal in [
+      StorageEdit.overwrite(tree, "a/x/y", .empty),
+      .merge(tree, "a", [WriteContent.Change("x/y", .empty)]),
+      .prune(tree, PruneForest(["a/x/y": .prune])),
+    ] {
+      try await backend.commit([.overwrite(tree, "a", node)])
+      try await backend.commit([removal])
+      let usage = try backend.read { (view) throws(StoreError) in try view.usage(tree) }
+      #expect(usage.leaves == 0)
+      try await backend.commit([.overwrite(tree, "a/x/y", 2)])
+      let read = try backend.read { (view) throws(StoreError) in try view.node(tree, "a") }
+      #expect(read == ["x": ["y": 2]])
+    }
+  }
 }
 
 @Suite struct HousekeepingTests {

@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferTree
+import Synchronization
 import Testing
 
 @testable import ConiferStorage
@@ -68,5 +69,62 @@ import Testing
     }
     #expect(
       read == keys.sorted { $0.string.utf8.lexicographicallyPrecedes($1.string.utf8) })
+  }
+
+  @Test func `A second tidying finds nothing to do`() async throws {
+    let store = ProbeStore()
+    let backend = try PackedBackend(store, name: "probe", options: StorageOptions())
+    let tree = try await backend.tree(named: "main")
+    // Text that does not compress, in runs of which two are small but do not fit into one.
+    var state: UInt64 = 42
+    for number in 0..<20 {
+      let texts = (0..<8).map { index in
+        let letters = (0..<280).map { _ in
+          state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+          return UnicodeScalar(UInt8(33 + (state >> 33) % 94))
+        }
+        return (
+          Key("k\(index)"), Node(.string(String(String.UnicodeScalarView(letters))))
+        )
+      }
+      try await backend.commit([
+        .overwrite(tree, Path("n\(100 + number)"), Node(children: texts))
+      ])
+    }
+    // A new opener has not learnt yet how little is gained.
+    let again = try PackedBackend(store, name: "probe", options: StorageOptions())
+    while try await again.tidy(.seconds(1)) {}
+    store.applied.withLock { $0 = [] }
+    while try await again.tidy(.seconds(1)) {}
+    #expect(store.applied.withLock { $0.map(\.edits) }.allSatisfy { $0 == 0 })
+  }
+
+  @Test func `The parts of a large leaf go with it, and only with it`() async throws {
+    let store = MemoryStore()
+    let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+    let tree = try await backend.tree(named: "main")
+    let large = Node(.string(String(repeating: "large ", count: 60_000)))
+    let other = Node(.string(String(repeating: "other ", count: 120_000)))
+    let ends: [[StorageEdit]] = [
+      [.overwrite(tree, "a/b", 1)], [.overwrite(tree, "a", .empty)],
+      [.overwrite(tree, "a/b/c", 1)], [.merge(tree, "a", [WriteContent.Change("b", "x")])],
+      [.prune(tree, PruneForest([.root: .prune]))],
+      [.overwrite(tree, "a/b", .empty), .overwrite(tree, "a/b", other), .overwrite(tree, "a", 2)],
+    ]
+    for end in ends {
+      try await backend.commit([.overwrite(tree, "a/b", large), .overwrite(tree, "c", 1)])
+      try await backend.commit([.overwrite(tree, "a/b/.priority", 5)])
+      while try await backend.tidy(.seconds(1)) {}
+      #expect(try store.keys(Spaces.parts).count == 2)
+      let read = try backend.read { (view) throws(StoreError) in try view.node(tree, "a/b") }
+      #expect(
+        read == Node(.string(String(repeating: "large ", count: 60_000)), priority: Priority(5)))
+      try await backend.commit(end)
+      #expect(try store.keys(Spaces.parts).isEmpty)
+      try expectExactUsage(store, "after \(end)")
+    }
+    try await backend.commit([.overwrite(tree, "a/b", large)])
+    try await backend.commit([.wipe(tree)])
+    #expect(try store.keys(Spaces.parts).isEmpty)
   }
 }

@@ -56,18 +56,21 @@ struct Housekeeping {
   }
 
   private func tidy(_ keys: ArraySlice<Bytes>, _ editor: RunEditor) throws(StoreError) {
-    var previous: (key: Bytes, raw: Int)?
+    var previous: (key: Bytes, raw: Int, stored: Int)?
     for key in keys {
       guard let value = try editor.tx.value(Spaces.runs, key) else { continue }
       let head = try RunHead(storeKey: key, value: value)
       let prefix = DeltaRecord.prefix(editor.tree, head.number)
       let hasDeltas = try !editor.tx.keys(Spaces.deltas, prefix: prefix, limit: 1).isEmpty
       if hasDeltas { try editor.fold(key) }
-      if let small = previous, small.raw + head.rawCount < editor.shape.rawTarget * 3 / 4 {
+      // What would not fit as stored would be split again, in every pass.
+      if let small = previous, small.raw + head.rawCount < editor.shape.rawTarget * 3 / 4,
+        small.stored + value.count <= editor.shape.bestStored
+      {
         try editor.join(key, into: small.key)
-        previous = (small.key, small.raw + head.rawCount)
+        previous = (small.key, small.raw + head.rawCount, small.stored + value.count)
       } else {
-        previous = (key, head.rawCount)
+        previous = (key, head.rawCount, value.count)
       }
     }
   }
