@@ -105,8 +105,8 @@ struct FileTests {
   func fileInPlace() {
     let directory = TemporaryDirectory()
     Files.write(directory.path + "/store", [1])
-    #expect(Self.open(directory.path + "/store") == .io)
-    #expect(Self.open(directory.path + "/store/deeper") == .io)
+    #expect(Self.open(directory.path + "/store") == .foreign)
+    #expect(Self.open(directory.path + "/store/deeper") == .foreign)
   }
 
   @Test("A store of a newer format is refused by name, one without a record is foreign")

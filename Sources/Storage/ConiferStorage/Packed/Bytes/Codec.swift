@@ -27,6 +27,19 @@ final class Codec: Sendable {
   /// The largest body that is ever packed: a run of one lone leaf, with room to spare.
   static let largestBody = 64 << 20
 
+  /// The method with a stored number.
+  ///
+  /// - Throws: `unsupported` for one of a later version: an intact record that cannot be read is not
+  ///   damaged, and must not be set aside.
+  static func method(_ number: UInt8) throws(StoreError) -> Method {
+    guard let method = Method(rawValue: number) else {
+      throw StoreError(
+        .unsupported,
+        "A record was packed in a way this version does not know: use a newer Conifer.")
+    }
+    return method
+  }
+
   private let compression: Compression
   #if Zstd
     private let compressors: Mutex<[Context]> = Mutex([])

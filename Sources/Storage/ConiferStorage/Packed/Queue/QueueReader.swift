@@ -107,10 +107,10 @@ struct QueueReader {
   private func partBody(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Bytes? {
     guard let payload = Record.open(Spaces.queueParts, key, value) else { return nil }
     var reader = ByteReader(payload)
-    guard let byte = reader.byte(), let method = Codec.Method(rawValue: byte),
-      let rawCount = reader.size(), let packed = reader.take(reader.remaining)
+    guard let method = reader.byte(), let rawCount = reader.size(),
+      let packed = reader.take(reader.remaining)
     else { return nil }
-    return try codec.unpack(method, packed, rawCount: rawCount)
+    return try codec.unpack(Codec.method(method), packed, rawCount: rawCount)
   }
 
   /// A window of the writes of one class, by number.

@@ -108,9 +108,9 @@ enum WriteRecord {
       guard let count = reader.size() else { return nil }
       return (state, tries, .parts(count: count))
     }
-    guard let byte = reader.byte(), let method = Codec.Method(rawValue: byte),
-      let rawCount = reader.size(), let packed = reader.take(reader.remaining),
-      let body = try codec.unpack(method, packed, rawCount: rawCount),
+    guard let method = reader.byte(), let rawCount = reader.size(),
+      let packed = reader.take(reader.remaining),
+      let body = try codec.unpack(Codec.method(method), packed, rawCount: rawCount),
       let content = content(body)
     else { return nil }
     return (state, tries, .inline(content))

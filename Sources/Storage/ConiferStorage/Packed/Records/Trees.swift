@@ -64,8 +64,15 @@ enum Trees {
   static func info(_ view: any OrderedView, _ id: TreeID) throws(StoreError) -> TreeInfo? {
     guard let payload = try payload(view, infoKey(id)) else { return nil }
     var reader = ByteReader(payload)
-    guard let byte = reader.byte(), let order = KeyOrder(rawValue: byte), let name = reader.text()
-    else { throw Damage.error(Spaces.system, infoKey(id)) }
+    guard let byte = reader.byte(), let name = reader.text() else {
+      throw Damage.error(Spaces.system, infoKey(id))
+    }
+    guard let order = KeyOrder(rawValue: byte) else {
+      throw StoreError(
+        .newerFormat,
+        "The tree \"\(name)\" has a key order that this version of Conifer does not know: open "
+          + "the store with a newer one. Nothing was changed.")
+    }
     return TreeInfo(id: id, name: name, order: order)
   }
 

@@ -51,10 +51,9 @@ struct DeltaRecord {
     let damage = Damage.error(Spaces.deltas, key)
     guard Record.isIntact(Spaces.deltas, key, value) else { throw damage }
     var reader = ByteReader(value, from: Record.overhead)
-    guard let byte = reader.byte(), let method = Codec.Method(rawValue: byte),
-      let rawCount = reader.size(), let leaves = reader.zigzag(),
+    guard let method = reader.byte(), let rawCount = reader.size(), let leaves = reader.zigzag(),
       let packed = reader.take(reader.remaining),
-      let body = try codec.unpack(method, packed, rawCount: rawCount)
+      let body = try codec.unpack(Codec.method(method), packed, rawCount: rawCount)
     else { throw damage }
     self.rawCount = rawCount
     self.leaves = Int(clamping: leaves)

@@ -70,10 +70,9 @@ enum LargeLeaf {
     let prefix = prefix(reader.tree, number)
     for (key, value) in try reader.view.entries(Spaces.parts, prefix: prefix) {
       var parts = ByteReader(value, from: Record.overhead)
-      guard Record.isIntact(Spaces.parts, key, value), let byte = parts.byte(),
-        let method = Codec.Method(rawValue: byte), let rawCount = parts.size(),
-        let packed = parts.take(parts.remaining),
-        let body = try reader.codec.unpack(method, packed, rawCount: rawCount)
+      guard Record.isIntact(Spaces.parts, key, value), let method = parts.byte(),
+        let rawCount = parts.size(), let packed = parts.take(parts.remaining),
+        let body = try reader.codec.unpack(Codec.method(method), packed, rawCount: rawCount)
       else { throw Damage.error(Spaces.parts, key) }
       content += body
     }

@@ -34,7 +34,8 @@ struct RunHead {
       let dictionary = reader.varint(), let rawCount = reader.size(), let count = reader.size(),
       let number = reader.varint(), let shared = reader.size(), let separator = reader.sized()
     else { throw Damage.error(Spaces.runs, storeKey) }
-    guard let method = Codec.Method(rawValue: method), dictionary == 0 else {
+    let known = try Codec.method(method)
+    guard dictionary == 0, flags & ~Self.hasExternals == 0 else {
       throw StoreError(
         .unsupported, "A run was packed in a way this version does not know: use a newer Conifer.")
     }
@@ -46,7 +47,7 @@ struct RunHead {
     self.rawCount = rawCount
     self.flags = flags
     self.shared = shared
-    self.method = method
+    self.method = known
     self.value = value
     self.bodyStart = reader.at
   }
