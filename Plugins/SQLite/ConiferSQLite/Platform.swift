@@ -47,6 +47,20 @@ extension Platform {
     if unlink(path) != 0, errno != ENOENT { throw error(errno, "remove", path) }
   }
 
+  /// Makes the bytes of a file survive power loss; nothing to do when it is missing.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  static func syncFile(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return }
+      throw error(errno, "open", path)
+    }
+    defer { close(descriptor) }
+    let code = sync(descriptor)
+    if code != 0 { throw error(code, "sync", path) }
+  }
+
   /// Lets nobody but its owner read and write a file, as the other files of a store are.
   ///
   /// - Throws: `denied`, `io`.

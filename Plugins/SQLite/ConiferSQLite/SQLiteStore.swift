@@ -89,6 +89,9 @@ public final class SQLiteStore: OrderedStore {
     let lock = try OwnerLock(path: path + "/owner")
     do throws(StoreError) {
       try file.prepare()
+      // What a killed process left unsynced in the log counts as durable from here on. Nothing has
+      // the log open yet, so closing a descriptor of it drops no lock.
+      if try Platform.length(of: file.log) > 0 { try Platform.syncFile(file.log) }
       return Opened(lock: lock, writer: try Writer(file, pool))
     } catch {
       lock.release()
