@@ -27,6 +27,8 @@ public struct StorageOptions: Hashable, Sendable {
   public static let smallestBudget = 1024 * 1024
 
   /// The budget of the cache in bytes of stored records, or nil for none.
+  ///
+  /// It is carried and reported; a backend removes nothing by itself, only by a `prune`.
   public var budget: Int?
   /// How records are compressed.
   public var compression: Compression

@@ -25,7 +25,7 @@ public protocol StorageBackend: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - edits: applied in order; each sees the earlier ones.
-  ///   - durability: capped to nothing: a backend that cannot do it throws `unsupported`.
+  ///   - durability: never weakened: a backend that cannot do it throws `unsupported`.
   /// - Throws: `invalid` (an unknown tree, query or write; a state that does not follow), `tooLarge`,
   ///   `full`, `damaged` (data of an authority that the edits build on), `newerFormat` (a queued
   ///   write), `io`, `poisoned`, `closed`, `suspended`, `unsupported`. Nothing has changed then.
@@ -99,7 +99,7 @@ public struct BackendTraits: Sendable, Equatable {
   public var compression: Compression
   /// The durability of commits that name none.
   public var durability: Durability
-  /// The budget of the cache, in bytes, or nil for none.
+  /// The budget of the cache, in bytes, or nil for none; the backend removes nothing by itself.
   public var budget: Int?
   /// The version of the format of its records.
   public var format: Int

@@ -33,6 +33,8 @@ public struct Incident: Hashable, Sendable, CustomStringConvertible {
     /// A damaged range of the cache was dropped; the queries over it are incomplete now.
     case cacheRangeDropped
     /// A damaged range of an authority's data was set aside with its bytes; reading it fails.
+    ///
+    /// Packed backends leave such a range where it is, and do not report it here.
     case rangeSetAside
     /// A damaged queued write was set aside with its bytes.
     case writeSetAside
