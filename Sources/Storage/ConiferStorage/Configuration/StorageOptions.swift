@@ -26,9 +26,9 @@ public struct StorageOptions: Hashable, Sendable {
   /// The smallest budget: 1 MiB.
   public static let smallestBudget = 1024 * 1024
 
-  /// The budget of the cache in bytes of stored records, or nil for none.
+  /// The budget of the cache in physical bytes, as in ``StorageSpace``, or nil for none.
   ///
-  /// It is carried and reported; a backend removes nothing by itself, only by a `prune`.
+  /// The queue and what is pinned or active are never evicted, and may exceed it.
   public var budget: Int?
   /// How records are compressed.
   public var compression: Compression

@@ -1,11 +1,13 @@
 public import ConiferKeyValue
+public import ConiferTree
 
 /// The contract that the engine uses: trees, tracked queries, pins and an outbound queue that are
 /// changed together, atomically, and survive restarts.
 ///
 /// - A commit takes edits of all groups and is atomic. After any crash the state equals some prefix
 ///   of the commits and holds every one acknowledged at its durability.
-/// - The outbound queue is never evicted. Cached data may be dropped, when damaged or when told to.
+/// - The outbound queue is never evicted. Cached data may be dropped: when damaged, when told to, and
+///   when the cache is over its budget.
 /// - All members may be called from any thread or task. Commits are applied in the order of their
 ///   calls, several of them in one flush where they meet.
 /// - After `close` every member throws `closed`.
@@ -46,6 +48,40 @@ public protocol StorageBackend: AnyObject, Sendable {
   ///
   /// - Throws: `io`, `closed`.
   func size() throws(StoreError) -> StoreSize
+
+  /// What the store takes by what it is for; reads the heads of the runs that pins cover.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`, `unsupported` (traits.evicts is false).
+  func space() throws(StoreError) -> StorageSpace
+
+  /// Notes that a tracked query is listened to, or no longer; in memory alone.
+  ///
+  /// An active query's data is not evicted. Both calls make the query the most recently used one;
+  /// that is written along with later commits, so that a crash may set it back by at most 16 uses,
+  /// and by those since the last commit. Nothing is active when a store opens. Never throws or
+  /// blocks; unknown queries are ignored.
+  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID)
+
+  /// Evicts cached data: what no tracked query covers, then the least recently used queries that are
+  /// neither active nor pinned, with what only they cover, until the cache takes no more than asked.
+  ///
+  /// A backend with a budget does so by itself, in slices between commits, down to 90 % of it, and
+  /// when more than 1,000 inactive queries are tracked. The order follows the Realtime Database's
+  /// SDKs, whose unit is the tracked query too.
+  ///
+  /// - Parameters:
+  ///   - bytes: physical bytes of the cache, as in ``StorageSpace``; nil for 90 % of the budget.
+  ///   - dryRun: whether to change nothing and only tell what would go.
+  /// - Throws: `invalid` (a negative size; an authority, which never evicts), `full`, `io`,
+  ///   `poisoned`, `closed`, `suspended`, `unsupported` (traits.evicts is false). What was evicted
+  ///   until then stays so.
+  func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport
+
+  /// Tells what the cached data at and below a path takes, why it is kept, and when it would go.
+  ///
+  /// - Throws: `invalid` (an unknown tree), `io`, `damaged`, `closed`, `suspended`, `unsupported`
+  ///   (traits.evicts is false).
+  func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation
 
   /// Does a slice of housekeeping: folds deltas, gives space back.
   ///
@@ -99,15 +135,17 @@ public struct BackendTraits: Sendable, Equatable {
   public var compression: Compression
   /// The durability of commits that name none.
   public var durability: Durability
-  /// The budget of the cache, in bytes, or nil for none; the backend removes nothing by itself.
+  /// The budget of the cache, in physical bytes, or nil for none.
   public var budget: Int?
+  /// Whether it keeps the budget by itself, and offers `evict`, `explain` and `space`.
+  public var evicts: Bool
   /// The version of the format of its records.
   public var format: Int
 
   /// Facts about a backend.
   public init(
     name: String, store: StoreTraits, role: StoreRole, compression: Compression,
-    durability: Durability, budget: Int?, format: Int
+    durability: Durability, budget: Int?, evicts: Bool = false, format: Int
   ) {
     self.name = name
     self.store = store
@@ -115,6 +153,7 @@ public struct BackendTraits: Sendable, Equatable {
     self.compression = compression
     self.durability = durability
     self.budget = budget
+    self.evicts = evicts
     self.format = format
   }
 }

@@ -83,6 +83,13 @@ final class Transaction: OrderedView, @unchecked Sendable {
     state.usage[tree] = row
   }
 
+  /// Adds to the counted queries of a tree.
+  func countQueries(_ tree: TreeID, _ change: Int) throws(StoreError) {
+    var row = try usage(tree)
+    row.queries += change
+    state.usage[tree] = row
+  }
+
   /// A number for a new run of a tree.
   func nextRunNumber(_ tree: TreeID) throws(StoreError) -> UInt64 {
     var row = try usage(tree)

@@ -10,12 +10,15 @@ struct UsageRow: Equatable, Sendable {
   var raw = 0
   /// The number of the tree's next run; numbers never repeat.
   var nextRun: UInt64 = 1
+  /// How many queries are tracked.
+  var queries = 0
 
   var payload: Bytes {
     var writer = ByteWriter()
     writer.varint(leaves)
     writer.varint(raw)
     writer.varint(nextRun)
+    writer.varint(queries)
     for (space, count) in bytes.sorted(by: { $0.key < $1.key }) where count != 0 {
       writer.byte(space)
       writer.varint(count)
@@ -28,9 +31,10 @@ struct UsageRow: Equatable, Sendable {
   init?(_ payload: Bytes) {
     var reader = ByteReader(payload)
     guard let leaves = reader.varint(), let raw = reader.varint(),
-      let nextRun = reader.varint()
+      let nextRun = reader.varint(), let queries = reader.varint()
     else { return nil }
     self.nextRun = nextRun
+    self.queries = Int(clamping: queries)
     self.leaves = Int(clamping: leaves)
     self.raw = Int(clamping: raw)
     while let space = reader.byte() {

@@ -11,6 +11,12 @@ struct CommitApplier {
   private var infos: [TreeID: TreeInfo] = [:]
   private(set) var writes: [WriteID] = []
   private(set) var queries: [QueryID] = []
+  /// Trees in which data may have lost what covered it, or come where nothing does.
+  private(set) var uncovered: Set<TreeID> = []
+  /// How much was let go of, for eviction to try again.
+  private(set) var releases = 0
+  private(set) var wiped: Set<TreeID> = []
+  private var written: [(tree: TreeID, path: Path)] = []
 
   init(_ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape) {
     self.tx = tx
@@ -27,11 +33,27 @@ struct CommitApplier {
     }
   }
 
+  /// Adds the trees in which this commit wrote where nothing covers, of those that are asked about.
+  mutating func findUncovered(in trees: Set<TreeID>) throws(StoreError) {
+    for (tree, path) in written where trees.contains(tree) && !uncovered.contains(tree) {
+      guard let info = try Trees.info(tx, tree) else { continue }
+      let key = PathKey.encode(path, info.order)
+      guard let range = try Coverage(tx, info).next(key), compareBytes(range.low, key) <= 0,
+        compareBytes(key + [PathKey.endMark], range.high) <= 0
+      else {
+        uncovered.insert(tree)
+        continue
+      }
+    }
+  }
+
   private mutating func apply(_ edit: StorageEdit) throws(StoreError) {
     switch edit {
     case .overwrite(let tree, let path, let node):
+      written.append((tree, path))
       try editor(tree).overwrite(path, node)
     case .merge(let tree, let path, let changes):
+      written.append((tree, path))
       let editor = try editor(tree)
       for change in changes { try editor.overwrite(path.appending(change.path), change.node) }
     case .prune(let tree, let forest):
@@ -40,14 +62,22 @@ struct CommitApplier {
     case .saveQuery(let query):
       queries.append(try QueryEditor(tx, try info(query.tree)).save(query))
     case .removeQuery(let tree, let id):
+      uncovered.insert(tree)
+      releases += PackedEngine.release
       try QueryEditor(tx, try info(tree)).remove(id)
     case .setTrackedKeys(let tree, let id, let keys):
+      uncovered.insert(tree)
+      releases += 1
       try QueryEditor(tx, try info(tree)).setKeys(id, keys)
     case .updateTrackedKeys(let tree, let id, let added, let removed):
+      uncovered.insert(tree)
+      releases += 1
       try QueryEditor(tx, try info(tree)).updateKeys(id, added: added, removed: removed)
     case .pin(let pin):
       try Pins.pin(tx, pin, try info(pin.tree).order)
     case .unpin(let pin):
+      uncovered.insert(pin.tree)
+      releases += PackedEngine.release
       try Pins.unpin(tx, pin, try info(pin.tree).order)
     case .enqueue(let lane, let content):
       writes.append(try queue(lane).enqueue(content))
@@ -65,6 +95,8 @@ struct CommitApplier {
       _ = try info(tree)
       try Metadata.write(tx, tree, name, bytes)
     case .wipe(let tree):
+      wiped.insert(tree)
+      releases += PackedEngine.release
       try Trees.wipe(tx, tree)
       editors[tree] = nil
       infos[tree] = nil

@@ -9,7 +9,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   public let traits: BackendTraits
   /// The store under the backend; closing or changing it behind the backend's back breaks both.
   public let store: Store
-  private let engine: PackedEngine
+  let engine: PackedEngine
   private let thread: StoreThread<PackedEngine.Work>
 
   /// A backend on an open store, which it owns from now on.
@@ -26,13 +26,14 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
         "Keys of \(store.traits.longestKey) bytes are too short: a packed backend needs 510.")
     }
     self.store = store
-    let engine = PackedEngine(store, options.compression, options.role)
+    let isKnown = try Self.isKnown(store)
+    let engine = PackedEngine(store, options, Activity(after: try Self.clock(store)))
     self.engine = engine
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: min(options.durability, store.traits.strongest), budget: options.budget,
-      format: Int(Trees.format))
-    if try !Self.isKnown(store) {
+      evicts: true, format: Int(Trees.format))
+    if !isKnown {
       try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }
     self.thread = try StoreThread { works in engine.drain(works) }
@@ -44,6 +45,12 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     let view = try store.view()
     defer { view.close() }
     return try Trees.check(view)
+  }
+
+  private static func clock(_ store: Store) throws(StoreError) -> UInt64 {
+    let view = try store.view()
+    defer { view.close() }
+    return try Recency.clock(view)
   }
 
   // MARK: Commits
@@ -89,7 +96,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   }
 
   /// Runs something on the store's thread.
-  private func run<R: Sendable>(
+  func run<R: Sendable>(
     _ body: @escaping @Sendable (PackedEngine) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
     let result: Result<R, StoreError> = await withCheckedContinuation { continuation in
@@ -120,13 +127,19 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: what the closure throws, and as the contract says.
   public func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
+    try reading { (view) throws(StoreError) in
+      try body(PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
+    }
+  }
+
+  /// Reads one moment of the store, again each time a damaged record was set aside.
+  func reading<R>(_ body: (any OrderedView) throws(StoreError) -> R) throws(StoreError) -> R {
     var places: Set<StoreError.Place> = []
     while true {
       let view = try store.view()
       defer { view.close() }
       do throws(StoreError) {
-        return try body(
-          PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
+        return try body(view)
       } catch {
         guard error.code == .damaged, let place = error.place, engine.mayRepair(place),
           places.insert(place).inserted
@@ -169,7 +182,11 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: as the contract says.
   public func suspend() async throws(StoreError) {
-    try await run { (engine) throws(StoreError) in try engine.store.suspend() }
+    try await run { (engine) throws(StoreError) in
+      // Recency is not worth an error.
+      try? engine.storeRecency()
+      try engine.store.suspend()
+    }
   }
 
   /// Takes the locks again.
@@ -184,6 +201,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Throws: as the contract says.
   public func close() async throws(StoreError) {
     defer { thread.end() }
-    try await run { (engine) throws(StoreError) in try engine.store.close() }
+    try await run { (engine) throws(StoreError) in
+      try? engine.storeRecency()
+      engine.eviction.run = nil
+      try engine.store.close()
+    }
   }
 }

@@ -21,7 +21,11 @@ final class PackedEngine: @unchecked Sendable {
   let codec: Codec
   let longestKey: Int
   let role: StoreRole
-  private var shape: RunShape
+  /// What the cache may take, in physical bytes.
+  let budget: Int?
+  let activity: Activity
+  var eviction = EvictionState()
+  private(set) var shape: RunShape
   private var lastCommit = CommitID(rawValue: 0)
   /// What all commits so far survive. What was found at opening counts for nothing: the process that
   /// wrote it may have died before its sync.
@@ -32,16 +36,21 @@ final class PackedEngine: @unchecked Sendable {
   /// The commit behind which a whole pass found nothing to do.
   private var tidied: CommitID?
 
-  init(_ store: any OrderedStore, _ compression: Compression, _ role: StoreRole) {
-    self.role = role
+  init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
+    role = options.role
+    budget = options.budget
+    self.activity = activity
     self.store = store
-    self.codec = Codec(compression)
+    self.codec = Codec(options.compression)
     self.longestKey = store.traits.longestKey
-    self.shape = RunShape(store.traits, compression)
+    self.shape = RunShape(store.traits, options.compression)
   }
 
   /// Does queued work in order; neighbouring commits share one flush.
-  func drain(_ works: [Work]) {
+  ///
+  /// - Returns: whether eviction would go on in an idle moment.
+  func drain(_ works: [Work]) -> Bool {
+    if works.isEmpty { evictIdly() }
     var group: [Pending] = []
     for work in works {
       switch work {
@@ -52,6 +61,7 @@ final class PackedEngine: @unchecked Sendable {
       }
     }
     commit(&group)
+    return isEvicting
   }
 
   // MARK: Commits
@@ -60,6 +70,7 @@ final class PackedEngine: @unchecked Sendable {
     guard !group.isEmpty else { return }
     defer { group = [] }
     for (pending, result) in zip(group, results(group)) { pending.reply(result) }
+    keepBudget()
   }
 
   /// Applies a group in one batch, and one by one when the store refuses that: a commit that is too
@@ -86,7 +97,7 @@ final class PackedEngine: @unchecked Sendable {
   /// Tries something again each time a damaged record was set aside.
   ///
   /// - Parameter body: gets the places that were tried already.
-  private func retryingAfterRepair<R>(
+  func retryingAfterRepair<R>(
     _ body: (Set<StoreError.Place>) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     var places: Set<StoreError.Place> = []
@@ -114,6 +125,7 @@ final class PackedEngine: @unchecked Sendable {
     let tx = Transaction(try store.view())
     defer { tx.close() }
     var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
+    var appliers: [CommitApplier] = []
     var durability = Durability.relaxed
     for pending in group {
       let saved = tx.state
@@ -126,6 +138,8 @@ final class PackedEngine: @unchecked Sendable {
         }
         var applier = CommitApplier(tx, codec: codec, longestKey: longestKey, shape: shape)
         try applier.apply(pending.edits)
+        try applier.findUncovered(in: eviction.swept)
+        appliers.append(applier)
         shape = applier.shape
         durability = max(durability, pending.durability)
         outcomes.append(.success((applier.writes, applier.queries)))
@@ -139,7 +153,15 @@ final class PackedEngine: @unchecked Sendable {
         outcomes.append(.failure(error))
       }
     }
+    var uses: [(name: Activity.Name, use: UInt64)] = []
+    if tx.state.isChanged {
+      uses = try Recency.store(
+        tx, activity.uses, distance: Activity.quantum, limit: Activity.ride)
+      activity.advance(to: try Recency.clock(tx))
+    }
     let commit = try finish(tx, durability)
+    activity.stored(uses)
+    for applier in appliers { note(applier) }
     return outcomes.map { outcome in
       outcome.map { CommitReceipt(commit: commit, writes: $0.writes, queries: $0.queries) }
     }
@@ -160,6 +182,7 @@ final class PackedEngine: @unchecked Sendable {
     tx.close()
     lastCommit = try store.apply(batch, durability)
     weakest = durability
+    count(tx.state.usage)
     return lastCommit
   }
 

@@ -18,12 +18,14 @@ final class StoreThread<Work: Sendable>: Sendable {
   }
 
   private let queue = Monitor(Queue())
-  private let drain: @Sendable ([Work]) -> Void
+  private let drain: @Sendable ([Work]) -> Bool
 
   /// A thread that hands whatever was queued meanwhile to a closure, batch after batch.
   ///
+  /// - Parameter drain: says whether there is more to do without work: then it is called again, with
+  ///   an empty batch when nothing came meanwhile.
   /// - Throws: `io` when the system gives no thread.
-  init(_ drain: @escaping @Sendable ([Work]) -> Void) throws(StoreError) {
+  init(_ drain: @escaping @Sendable ([Work]) -> Bool) throws(StoreError) {
     self.drain = drain
     // The thread owns itself until `end()`: the box is released when the loop returns.
     let box = Unmanaged.passRetained(self)
@@ -66,14 +68,17 @@ private protocol Runnable: AnyObject {
 
 extension StoreThread: Runnable {
   fileprivate func run() {
+    var hasMore = false
     while true {
-      let works: [Work] = queue.wait { queue in
-        guard !queue.works.isEmpty || queue.isEnding else { return nil }
+      let (works, isEnding) = queue.wait { queue in
+        guard !queue.works.isEmpty || queue.isEnding || hasMore else {
+          return nil as (works: [Work], isEnding: Bool)?
+        }
         defer { queue.works = [] }
-        return queue.works
+        return (queue.works, queue.isEnding)
       }
-      if works.isEmpty { return }
-      drain(works)
+      if works.isEmpty, isEnding { return }
+      hasMore = drain(works)
     }
   }
 }

@@ -4,8 +4,7 @@ import ConiferTree
 /// The pins of a tree, by path.
 enum Pins {
   private static func key(_ pin: Pin, _ order: KeyOrder) -> Bytes {
-    let seed = XXHash64.hash(PathKey.encode(pin.path, order))
-    let hash = XXHash64.hash(Bytes(pin.parameters.utf8), seed: seed)
+    let hash = Queries.hash(PathKey.encode(pin.path, order), pin.parameters)
     return IndexKey.row(StoreKey.prefix(pin.tree), pin.path, order, hash)
   }
 

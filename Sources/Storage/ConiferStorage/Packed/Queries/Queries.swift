@@ -13,9 +13,13 @@ struct Queries {
 
   /// The row of a query in the index by path; its end is a hash of all that the query is known by.
   func indexKey(_ path: Path, _ parameters: String) -> Bytes {
-    let seed = XXHash64.hash(PathKey.encode(path, order))
-    let hash = XXHash64.hash(Bytes(parameters.utf8), seed: seed)
+    let hash = Self.hash(PathKey.encode(path, order), parameters)
     return IndexKey.row(prefix, path, order, hash)
+  }
+
+  /// A hash of what a query is known by.
+  static func hash(_ path: Bytes, _ parameters: String) -> UInt64 {
+    XXHash64.hash(Bytes(parameters.utf8), seed: XXHash64.hash(path))
   }
 
   /// The number that is stored in a row of the index.
@@ -108,11 +112,15 @@ struct Queries {
   func keyRow(_ id: QueryID, _ key: Key) -> Bytes {
     var segment = Bytes()
     PathKey.append(key, order, to: &segment)
-    if segment.count > 200 {
-      segment = segment.prefix(200) + StoreKey.number(XXHash64.hash(segment))
-    }
-    return self.key(id) + segment
+    guard segment.count > Self.longestSegment else { return self.key(id) + segment }
+    return self.key(id) + Self.cut(segment) + StoreKey.number(XXHash64.hash(segment))
   }
+
+  /// How many bytes of a key's segment a row holds.
+  static let longestSegment = 200
+
+  /// What a row holds of a segment, before the hash of a longer one.
+  static func cut(_ segment: Bytes) -> Bytes { Bytes(segment.prefix(longestSegment)) }
 
   func keys(_ id: QueryID) throws(StoreError) -> [Key] {
     var keys: [Key] = []

@@ -16,7 +16,9 @@ struct QueryEditor {
     let known = try queries.find(query.path, query.parameters)
     let id = if let known { known.id } else { try nextID() }
     try tx.put(Spaces.queries, queries.key(id), payload: Queries.payload(query))
+    try Recency.setClock(tx, query.lastUse)
     if known == nil {
+      try tx.countQueries(queries.tree, 1)
       try tx.put(
         Spaces.queryIndex, queries.indexKey(query.path, query.parameters),
         payload: StoreKey.number(id.rawValue))
@@ -40,6 +42,7 @@ struct QueryEditor {
 
   func remove(_ id: QueryID) throws(StoreError) {
     guard let query = try queries.query(id) else { throw unknown(id) }
+    try tx.countQueries(queries.tree, -1)
     try tx.delete(Spaces.queries, queries.key(id))
     try tx.delete(Spaces.queryIndex, queries.indexKey(query.path, query.parameters))
     try tx.deleteAll(Spaces.queryKeys, prefix: queries.key(id))

@@ -6,8 +6,10 @@ import ConiferTree
 /// Rows of exactly a path follow its bytes and the mark; rows of its descendants follow those. Paths
 /// that were cut share rows with their neighbours, so whoever reads them checks the record.
 enum IndexKey {
-  private static let longest = 160
-  private static let mark: UInt8 = 0x01
+  /// How many bytes of a path a row holds.
+  static let longest = 160
+  /// Between a row's path and its number.
+  static let mark: UInt8 = 0x01
 
   /// The bytes of a path, cut when long.
   static func path(_ path: Path, _ order: KeyOrder) -> Bytes {

@@ -1,0 +1,127 @@
+public import ConiferTree
+
+/// What an eviction did, or would do.
+///
+/// Bytes are physical, as in ``StorageSpace``.
+public struct EvictionReport: Hashable, Sendable {
+  /// A tracked query that was forgotten so that its data could go.
+  public struct Query: Hashable, Sendable {
+    /// Its tree.
+    public var tree: TreeID
+    /// Where it listened.
+    public var path: Path
+    /// The canonical text of its parameters.
+    public var parameters: String
+    /// Its last use, on the backend's counter.
+    public var lastUse: UInt64
+    /// What its going freed.
+    public var bytes: Int
+
+    /// A tracked query that was forgotten.
+    public init(tree: TreeID, path: Path, parameters: String, lastUse: UInt64, bytes: Int) {
+      self.tree = tree
+      self.path = path
+      self.parameters = parameters
+      self.lastUse = lastUse
+      self.bytes = bytes
+    }
+  }
+
+  /// What the cache took before.
+  public var before: Int
+  /// What it takes now, or would take.
+  public var after: Int
+  /// What it was to be brought under; nil when only the number of queries was too large.
+  public var target: Int?
+  /// What was freed of data that no tracked query covered; that goes first.
+  public var uncovered: Int
+  /// The queries that went, the least recently used first.
+  public var queries: [Query]
+  /// Whether nothing was changed.
+  public var isDryRun: Bool
+
+  /// What an eviction did.
+  public init(
+    before: Int = 0, after: Int = 0, target: Int? = nil, uncovered: Int = 0, queries: [Query] = [],
+    isDryRun: Bool = false
+  ) {
+    self.before = before
+    self.after = after
+    self.target = target
+    self.uncovered = uncovered
+    self.queries = queries
+    self.isDryRun = isDryRun
+  }
+
+  /// Whether the target was reached; if not, the rest is pinned or active.
+  public var isMet: Bool { target.map { after <= $0 } ?? true }
+}
+
+/// What the cached data at and below a path takes, why it is kept, and when it would go.
+public struct SpaceExplanation: Hashable, Sendable {
+  /// Why data is kept.
+  public enum Reason: Hashable, Sendable {
+    /// A pin at the path or above covers it.
+    case pinned(Pin)
+    /// A query at the path or above is active.
+    case active(StoredQuery)
+    /// A query at the path or above is tracked; so many less recently used ones go before it.
+    case tracked(StoredQuery, before: Int)
+  }
+
+  /// When data goes, once the cache is over its budget.
+  public enum Fate: Hashable, Sendable {
+    /// Not while its pins and active queries last.
+    case stays
+    /// Before everything else: no tracked query covers it.
+    case first
+    /// After so many less recently used queries.
+    case afterQueries(Int)
+    /// Never: the store is an authority.
+    case never
+  }
+
+  /// The tree.
+  public var tree: TreeID
+  /// The path.
+  public var path: Path
+  /// Physical bytes of the data at and below the path.
+  ///
+  /// A run of leaves that reaches beyond the path counts by its leaves' share.
+  public var bytes: Int
+  /// How many leaves, and priorities of interior nodes, lie there.
+  public var leaves: Int
+  /// The part of the bytes that pins cover, also those of paths below.
+  public var pinned: Int
+  /// The part that active queries cover and no pin does.
+  public var active: Int
+  /// The part that other tracked queries cover.
+  public var tracked: Int
+  /// The part that nothing covers.
+  public var uncovered: Int
+  /// What covers the whole path; the strongest reasons first.
+  public var reasons: [Reason]
+  /// How many queued writes change something at, above or below the path; they are never evicted.
+  public var pendingWrites: Int
+  /// When the part goes that lasts longest of what covers the whole path.
+  public var fate: Fate
+
+  /// What cached data takes, and why it is kept.
+  public init(
+    tree: TreeID, path: Path, bytes: Int = 0, leaves: Int = 0, pinned: Int = 0, active: Int = 0,
+    tracked: Int = 0, uncovered: Int = 0, reasons: [Reason] = [], pendingWrites: Int = 0,
+    fate: Fate = .first
+  ) {
+    self.tree = tree
+    self.path = path
+    self.bytes = bytes
+    self.leaves = leaves
+    self.pinned = pinned
+    self.active = active
+    self.tracked = tracked
+    self.uncovered = uncovered
+    self.reasons = reasons
+    self.pendingWrites = pendingWrites
+    self.fate = fate
+  }
+}

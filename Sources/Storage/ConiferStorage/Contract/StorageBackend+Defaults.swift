@@ -1,0 +1,34 @@
+public import ConiferKeyValue
+public import ConiferTree
+
+/// What a backend does that keeps no budget by itself.
+extension StorageBackend {
+  /// Does nothing: recency is of use to a backend that evicts.
+  public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) {}
+
+  /// Refuses.
+  ///
+  /// - Throws: `unsupported`.
+  public func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
+    throw Self.cannotEvict
+  }
+
+  /// Refuses.
+  ///
+  /// - Throws: `unsupported`.
+  public func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation {
+    throw Self.cannotEvict
+  }
+
+  /// Refuses.
+  ///
+  /// - Throws: `unsupported`.
+  public func space() throws(StoreError) -> StorageSpace { throw Self.cannotEvict }
+
+  private static var cannotEvict: StoreError {
+    StoreError(
+      .unsupported,
+      "This backend does not evict by itself: remove cached data with a prune, or choose another "
+        + "backend.")
+  }
+}

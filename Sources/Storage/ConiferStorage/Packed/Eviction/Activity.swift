@@ -1,0 +1,82 @@
+import ConiferKeyValue
+import ConiferTree
+import Synchronization
+
+/// What is listened to now, and what was used last: in memory, for any thread.
+///
+/// Uses are counted, not timed. A use is written with a later commit once it lies `quantum` uses
+/// behind the stored one, so that reading writes nothing and a listener that comes and goes little.
+final class Activity: Sendable {
+  /// How many uses a crash may set a query back.
+  static let quantum: UInt64 = 16
+  /// The most uses that ride along with one commit.
+  static let ride = 32
+
+  /// A tracked query of a store.
+  struct Name: Hashable {
+    let tree: TreeID
+    let query: QueryID
+  }
+
+  private struct State {
+    var clock: UInt64
+    var active: Set<Name> = []
+    /// Uses that are not stored.
+    var uses: [Name: UInt64] = [:]
+    /// How often a query ceased to be active.
+    var releases = 0
+  }
+
+  private let state: Mutex<State>
+
+  /// Nothing is active, and every use is later than the stored ones.
+  init(after clock: UInt64) { state = Mutex(State(clock: clock)) }
+
+  /// Notes that a query's use begins or ends now.
+  func setActive(_ isActive: Bool, _ name: Name) {
+    state.withLock { state in
+      if isActive {
+        state.active.insert(name)
+      } else if state.active.remove(name) != nil {
+        state.releases += 1
+      }
+      state.clock += 1
+      state.uses[name] = state.clock
+    }
+  }
+
+  /// Notes a use that a caller counted itself.
+  func advance(to lastUse: UInt64) {
+    // A counter that came near its end would leave no later use: what lies there is not counted on.
+    guard lastUse < UInt64.max / 2 else { return }
+    state.withLock { $0.clock = max($0.clock, lastUse) }
+  }
+
+  /// The counter.
+  var clock: UInt64 { state.withLock { $0.clock } }
+
+  func isActive(_ name: Name) -> Bool { state.withLock { $0.active.contains(name) } }
+
+  /// The active queries of a tree.
+  func active(_ tree: TreeID) -> Set<QueryID> {
+    state.withLock { state in
+      Set(state.active.lazy.filter { $0.tree == tree }.map(\.query))
+    }
+  }
+
+  /// How often a query ceased to be active.
+  var releases: Int { state.withLock { $0.releases } }
+
+  /// All active queries.
+  var active: Set<Name> { state.withLock { $0.active } }
+
+  /// The uses that are not stored.
+  var uses: [Name: UInt64] { state.withLock { $0.uses } }
+
+  /// Forgets uses that are stored by now, unless a later one came.
+  func stored(_ uses: [(name: Name, use: UInt64)]) {
+    state.withLock { state in
+      for (name, use) in uses where state.uses[name] == use { state.uses[name] = nil }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import ConiferKeyValue
+
+/// Turns counted bytes of records into physical ones: the store's live bytes, shared out by records.
+struct BudgetMeter {
+  /// Physical bytes for one byte of a record; never under 1.
+  let factor: Double
+
+  /// - Parameter size: of the store in the state that the view shows.
+  init(_ view: any OrderedView, _ size: StoreSize) throws(StoreError) {
+    let records = try Self.sum(view).total
+    factor = records > 0 ? max(1, Double(size.live) / Double(records)) : 1
+  }
+
+  func physical(_ bytes: Int) -> Int { Int((Double(bytes) * factor).rounded(.up)) }
+
+  /// What the cache takes.
+  func cache(_ view: any OrderedView) throws(StoreError) -> Int {
+    physical(try Self.sum(view).budgeted)
+  }
+
+  /// What the records of all trees take, with the edits of a commit in the making.
+  static func sum(_ view: any OrderedView) throws(StoreError) -> StorageUsage {
+    var sum = StorageUsage()
+    guard let tx = view as? Transaction else {
+      for key in try view.keys(Spaces.usage, prefix: []) {
+        sum.add(try UsageRow.read(view, StoreKey.tree(key)).usage)
+      }
+      return sum
+    }
+    var trees = Set(tx.state.usage.keys)
+    for key in try tx.keys(Spaces.usage, prefix: []) { trees.insert(StoreKey.tree(key)) }
+    for tree in trees { sum.add(try tx.usage(tree).usage) }
+    return sum
+  }
+}
+
+extension StorageUsage {
+  /// What counts against the budget of the cache.
+  var budgeted: Int { cache + trackedQueries + pins + indexes }
+}

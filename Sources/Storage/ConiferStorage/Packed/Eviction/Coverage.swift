@@ -1,0 +1,142 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// The ranges of path keys that a tree's pins and tracked queries cover, found one after the other
+/// through their indexes: nothing is kept in memory, and nothing is older than the view.
+///
+/// A pin and a default query cover all at and below their path. A filtered query covers the children
+/// whose keys it holds, or all while it holds none. Paths and keys that an index cuts cover whatever
+/// begins as they do.
+struct Coverage {
+  /// What counts as covering.
+  enum Scope {
+    /// Pins alone.
+    case pins
+    /// Pins and the queries of these numbers.
+    case held(Set<QueryID>)
+    /// Pins and all tracked queries.
+    case all
+  }
+
+  typealias KeyRange = PruneRanges.KeyRange
+
+  let view: any OrderedView
+  let tree: TreeInfo
+  let scope: Scope
+  private let queries: Queries
+  private let prefix: Bytes
+
+  init(_ view: any OrderedView, _ tree: TreeInfo, _ scope: Scope = .all) {
+    self.view = view
+    self.tree = tree
+    self.scope = scope
+    self.queries = Queries(view: view, tree: tree.id, order: tree.order)
+    self.prefix = StoreKey.prefix(tree.id)
+  }
+
+  /// The first covered range that ends behind a path key; it may begin before it.
+  func next(_ at: Bytes) throws(StoreError) -> KeyRange? {
+    var best: KeyRange?
+    for space in spaces {
+      for end in Self.boundaries(at) {
+        let rows = prefix + at[..<end] + [IndexKey.mark]
+        for (key, value) in try view.entries(space, prefix: rows) {
+          guard let range = try range(space, key, value, behind: at) else { continue }
+          if compareBytes(range.low, at) <= 0 { return range }
+          best = Self.first(best, range)
+        }
+      }
+      var place = prefix + at.prefix(IndexKey.longest)
+      while let (key, value) = try view.first(space, atOrAfter: place), key.starts(with: prefix) {
+        if let best, compareBytes(best.low, Self.path(key)) <= 0 { break }
+        if let range = try range(space, key, value, behind: at) { best = Self.first(best, range) }
+        place = key + [0]
+      }
+    }
+    return best
+  }
+
+  /// The covered ranges within one, cut to it, ascending and joined where they meet.
+  func ranges(_ low: Bytes, _ high: Bytes) throws(StoreError) -> [KeyRange] {
+    var ranges: [KeyRange] = []
+    var at = low
+    while let range = try next(at), compareBytes(range.low, high) < 0 {
+      let from = compareBytes(range.low, at) > 0 ? range.low : at
+      let to = compareBytes(range.high, high) < 0 ? range.high : high
+      if let last = ranges.last, last.high == from {
+        ranges[ranges.count - 1] = KeyRange(low: last.low, high: to)
+      } else {
+        ranges.append(KeyRange(low: from, high: to))
+      }
+      guard compareBytes(range.high, high) < 0 else { break }
+      at = range.high
+    }
+    return ranges
+  }
+
+  private var spaces: [Space] {
+    if case .pins = scope { return [Spaces.pins] }
+    return [Spaces.pins, Spaces.queryIndex]
+  }
+
+  /// Where the whole segments of a path key end that index rows are kept for.
+  private static func boundaries(_ at: Bytes) -> [Int] {
+    var ends = [0]
+    at.withUnsafeBytes { bytes in
+      while let last = ends.last, let end = PathKey.segmentEnd(bytes, last), end <= at.count,
+        end < IndexKey.longest
+      {
+        ends.append(end)
+      }
+    }
+    if at.count >= IndexKey.longest { ends.append(IndexKey.longest) }
+    return ends
+  }
+
+  private static func first(_ a: KeyRange?, _ b: KeyRange) -> KeyRange {
+    guard let a, compareBytes(a.low, b.low) <= 0 else { return b }
+    return a
+  }
+
+  /// The path key in a row of an index: between the tree and the mark with the number.
+  private static func path(_ row: Bytes) -> Bytes { Bytes(row.dropFirst(4).dropLast(9)) }
+
+  /// The first range of a row's query or pin that ends behind a path key.
+  private func range(
+    _ space: Space, _ row: Bytes, _ value: Bytes, behind at: Bytes
+  ) throws(StoreError) -> KeyRange? {
+    let path = Self.path(row)
+    var whole = KeyRange(low: path, high: path + [PathKey.endMark])
+    let isCut = path.count >= IndexKey.longest
+    if isCut { whole = KeyRange(low: path, high: StoreKey.end(of: path) ?? [PathKey.endMark]) }
+    guard compareBytes(at, whole.high) < 0 else { return nil }
+    guard space == Spaces.queryIndex else { return whole }
+    let id = try queries.number(row, value)
+    if case .held(let held) = scope, !held.contains(id) { return nil }
+    let isDefault = IndexKey.number(row) == Queries.hash(path, TrackedQuery.defaultParameters)
+    if isCut || isDefault { return whole }
+    let keys = queries.key(id)
+    guard try !view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty else { return whole }
+    return try child(of: path, keys, behind: at)
+  }
+
+  /// The first child that a query holds and that ends behind a path key.
+  private func child(
+    of path: Bytes, _ keys: Bytes, behind at: Bytes
+  ) throws(StoreError) -> KeyRange? {
+    let rest = at.starts(with: path) ? Bytes(at[path.count...]) : []
+    // The child in which the path key lies sorts before it.
+    let end = rest.withUnsafeBytes { PathKey.segmentEnd($0, 0) } ?? rest.count
+    var place = keys + Queries.cut(Bytes(rest.prefix(end)))
+    while let (row, _) = try view.first(Spaces.queryKeys, atOrAfter: place), row.starts(with: keys)
+    {
+      let segment = row[keys.count...]
+      let isCut = segment.count > Queries.longestSegment
+      let low = path + segment.prefix(Queries.longestSegment)
+      let high = isCut ? StoreKey.end(of: low) ?? [PathKey.endMark] : low + [PathKey.endMark]
+      if compareBytes(at, high) < 0 { return KeyRange(low: low, high: high) }
+      place = row + [0]
+    }
+    return nil
+  }
+}

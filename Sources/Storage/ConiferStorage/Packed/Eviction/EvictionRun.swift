@@ -1,0 +1,197 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// One eviction from its first slice to its last; between slices it keeps only where it is.
+///
+/// Forgetting a query and removing data are separate steps, and data that nothing covers is found by
+/// looking. So a run that was cut off needs no trace: the next one finds what it left.
+struct EvictionRun: Sendable {
+  /// The most inactive queries that are tracked.
+  static let mostInactive = 1000
+  /// What the most are brought down to, so that the next query does not begin a new run.
+  static let fewerInactive = 900
+
+  private enum Phase: Sendable {
+    /// Removing what nothing covers: the trees left, and where in the first.
+    case sweeping([TreeID], Bytes)
+    /// Forgetting queries, the least recently used last.
+    case forgetting([Candidate])
+    /// Removing what a forgotten query left.
+    case clearing(TreeID, Bytes, at: Bytes, before: Int, [Candidate])
+    case done
+  }
+
+  /// A query that may go.
+  struct Candidate: Sendable {
+    let name: Activity.Name
+    let lastUse: UInt64
+  }
+
+  private var phase: Phase
+  private(set) var report: EvictionReport
+
+  /// - Parameters:
+  ///   - target: what to come down to, or nil when only the number of queries is too large.
+  ///   - swept: trees in which nothing is uncovered.
+  init(
+    _ view: any OrderedView, to target: Int?, swept: Set<TreeID> = [], isDryRun: Bool = false
+  ) throws(StoreError) {
+    let trees = try Trees.all(view).map(\.id).filter { !swept.contains($0) }
+    phase = .sweeping(target == nil ? [] : trees, [])
+    report = EvictionReport(target: target, isDryRun: isDryRun)
+    report.before = -1
+  }
+
+  var isDone: Bool {
+    if case .done = phase { return true }
+    return false
+  }
+
+  /// Goes on until a slice is over or all is done.
+  ///
+  /// - Parameters:
+  ///   - swept: gets the trees in which nothing is uncovered any more.
+  ///   - isOver: whether the slice is; asked after each stride.
+  mutating func slice(
+    _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
+    _ swept: inout Set<TreeID>, isOver: () -> Bool
+  ) throws(StoreError) {
+    if report.before < 0 { report.before = try meter.cache(tx) }
+    defer { report.after = (try? meter.cache(tx)) ?? report.after }
+    while !isDone {
+      if isOver() { return }
+      switch phase {
+      case .sweeping(let trees, let at):
+        if try isMet(tx, meter, activity) { return end(&swept) }
+        try sweep(tx, packing, meter, activity, trees, at, &swept, isOver)
+      case .forgetting(let candidates):
+        if try isMet(tx, meter, activity) { return end(&swept) }
+        try forget(tx, meter, activity, candidates)
+      case .clearing(let tree, let key, let at, let before, let rest):
+        try clear(tx, packing, meter, tree, key, at, before, rest, isOver)
+      case .done: return
+      }
+    }
+  }
+
+  /// Whether the cache is small enough, and the inactive queries few enough.
+  private func isMet(
+    _ tx: Transaction, _ meter: BudgetMeter, _ activity: Activity
+  ) throws(StoreError) -> Bool {
+    if let target = report.target, try meter.cache(tx) > target { return false }
+    return try Self.inactive(tx, activity) <= Self.fewerInactive
+  }
+
+  /// How many tracked queries are not active.
+  static func inactive(_ tx: Transaction, _ activity: Activity) throws(StoreError) -> Int {
+    var count = 0
+    for key in try tx.keys(Spaces.usage, prefix: []) {
+      count += try tx.usage(StoreKey.tree(key)).queries
+    }
+    return count - activity.active.count
+  }
+
+  /// Ends the run; a tree that was swept in part counts as not swept.
+  private mutating func end(_ swept: inout Set<TreeID>) {
+    if case .sweeping(let trees, let at) = phase, !at.isEmpty, let tree = trees.first {
+      swept.remove(tree)
+    }
+    phase = .done
+  }
+
+  private mutating func sweep(
+    _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
+    _ trees: [TreeID], _ at: Bytes, _ swept: inout Set<TreeID>, _ isOver: () -> Bool
+  ) throws(StoreError) {
+    guard let tree = trees.first else {
+      return phase = .forgetting(try Self.candidates(tx, activity))
+    }
+    guard let info = try Trees.info(tx, tree) else {
+      return phase = .sweeping(Array(trees.dropFirst()), [])
+    }
+    // Whoever commits what may be uncovered takes the tree out again.
+    if at.isEmpty { swept.insert(tree) }
+    let before = try meter.cache(tx)
+    let target = report.target ?? 0
+    let next = try Sweeper(tx, info, packing).sweep(at, [PathKey.endMark]) {
+      () throws(StoreError) in
+      if isOver() { return true }
+      return try meter.cache(tx) <= target
+    }
+    report.uncovered += max(0, before - (try meter.cache(tx)))
+    phase = next.map { .sweeping(trees, $0) } ?? .sweeping(Array(trees.dropFirst()), [])
+  }
+
+  /// The queries that may go, the least recently used last.
+  ///
+  /// - Parameter unpinned: whether to leave out those below a pin here, and not when their turn comes.
+  static func candidates(
+    _ view: any OrderedView, _ activity: Activity, unpinned: Bool = false
+  ) throws(StoreError) -> [Candidate] {
+    var candidates: [Candidate] = []
+    let (active, uses) = (activity.active, activity.uses)
+    for info in try Trees.all(view) {
+      let queries = Queries(view: view, tree: info.id, order: info.order)
+      let pins = unpinned ? try Pins.all(view, info.id).map(\.path) : []
+      for stored in try queries.window(after: nil, limit: .max) {
+        let name = Activity.Name(tree: info.id, query: stored.id)
+        let path = stored.query.path
+        guard !active.contains(name), !pins.contains(where: { $0.contains(path) }) else {
+          continue
+        }
+        let lastUse = max(stored.query.lastUse, uses[name] ?? 0)
+        candidates.append(Candidate(name: name, lastUse: lastUse))
+      }
+    }
+    return candidates.sorted { a, b in
+      (b.lastUse, b.name.tree, b.name.query) < (a.lastUse, a.name.tree, a.name.query)
+    }
+  }
+
+  /// Forgets the least recently used query, if it may still go.
+  private mutating func forget(
+    _ tx: Transaction, _ meter: BudgetMeter, _ activity: Activity, _ candidates: [Candidate]
+  ) throws(StoreError) {
+    var rest = candidates
+    guard let next = rest.popLast() else { return phase = .done }
+    phase = .forgetting(rest)
+    // Commits and listeners came between the slices.
+    guard !activity.isActive(next.name), let info = try Trees.info(tx, next.name.tree) else {
+      return
+    }
+    let editor = QueryEditor(tx, info)
+    guard let query = try editor.queries.query(next.name.query) else { return }
+    let lastUse = max(query.lastUse, activity.uses[next.name] ?? 0)
+    guard lastUse == next.lastUse else { return }
+    let key = PathKey.encode(query.path, info.order)
+    // A pin keeps its data complete, so it keeps the record that says so.
+    if let pinned = try Coverage(tx, info, .pins).next(key), compareBytes(pinned.low, key) <= 0 {
+      return
+    }
+    let before = try meter.cache(tx)
+    try editor.remove(next.name.query)
+    report.queries.append(
+      EvictionReport.Query(
+        tree: info.id, path: query.path, parameters: query.parameters, lastUse: lastUse, bytes: 0))
+    phase = .clearing(info.id, key, at: key, before: before, rest)
+  }
+
+  /// Removes what only the query that was just forgotten covered; all of it, so that none is left
+  /// half there.
+  private mutating func clear(
+    _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ tree: TreeID,
+    _ key: Bytes, _ at: Bytes, _ before: Int, _ rest: [Candidate], _ isOver: () -> Bool
+  ) throws(StoreError) {
+    var next: Bytes?
+    if let info = try Trees.info(tx, tree) {
+      next = try Sweeper(tx, info, packing).sweep(at, key + [PathKey.endMark]) {
+        () throws(StoreError) in isOver()
+      }
+    }
+    if let next { return phase = .clearing(tree, key, at: next, before: before, rest) }
+    if let last = report.queries.indices.last {
+      report.queries[last].bytes = max(0, before - (try meter.cache(tx)))
+    }
+    phase = .forgetting(rest)
+  }
+}

@@ -1,0 +1,89 @@
+public import ConiferKeyValue
+public import ConiferTree
+
+extension PackedBackend {
+  /// Notes that a tracked query is listened to, or no longer; in memory alone.
+  public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) {
+    engine.activity.setActive(isActive, Activity.Name(tree: tree, query: query))
+  }
+
+  /// Evicts cached data until the cache takes no more than asked, in slices between commits.
+  ///
+  /// - Throws: as the contract says.
+  public func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
+    let target = try target(bytes)
+    if dryRun { return try rehearse(target) }
+    var run = try reading { (view) throws(StoreError) in try EvictionRun(view, to: target) }
+    while !run.isDone {
+      let current = run
+      run = try await self.run { (engine) throws(StoreError) in try engine.evictSlice(current) }
+    }
+    return run.report
+  }
+
+  private func target(_ bytes: Int?) throws(StoreError) -> Int {
+    guard traits.role == .cache else {
+      throw StoreError(
+        .invalid,
+        "The store is an authority: its data is the only copy and is never evicted. Open it with "
+          + "role=cache if a server has the data.")
+    }
+    guard let target = bytes ?? traits.budget.map({ $0 / 10 * 9 }) else {
+      throw StoreError(.invalid, "The store has no budget: say to what size to evict.")
+    }
+    guard target >= 0 else {
+      throw StoreError(.invalid, "A cache cannot be evicted to \(target) bytes: give 0 or more.")
+    }
+    return target
+  }
+
+  /// Does all of an eviction in a commit that is then forgotten.
+  private func rehearse(_ target: Int) throws(StoreError) -> EvictionReport {
+    try reading { (view) throws(StoreError) in
+      let tx = Transaction(view)
+      var run = try EvictionRun(tx, to: target, isDryRun: true)
+      let meter = try BudgetMeter(tx, store.size())
+      var swept: Set<TreeID> = []
+      let packing = EvictionPacking(
+        codec: engine.codec, longestKey: engine.longestKey,
+        shape: RunShape(store.traits, traits.compression))
+      while !run.isDone {
+        try run.slice(tx, packing, meter, engine.activity, &swept) { false }
+      }
+      return run.report
+    }
+  }
+
+  /// What the store takes by what it is for.
+  ///
+  /// - Throws: as the contract says.
+  public func space() throws(StoreError) -> StorageSpace {
+    try reading { (view) throws(StoreError) in
+      let size = try store.size()
+      let meter = try BudgetMeter(view, size)
+      let usage = try BudgetMeter.sum(view)
+      let pinned = try explainer(view, meter).pinned()
+      return StorageSpace(
+        cache: meter.physical(usage.budgeted), pinned: meter.physical(pinned),
+        queue: meter.physical(usage.queue),
+        other: meter.physical(usage.total - usage.budgeted - usage.queue), free: size.free,
+        file: size.file, budget: traits.budget)
+    }
+  }
+
+  /// Tells what the cached data at and below a path takes, why it is kept, and when it would go.
+  ///
+  /// - Throws: as the contract says.
+  public func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation {
+    try reading { (view) throws(StoreError) in
+      let info = try Trees.known(view, tree)
+      return try explainer(view, BudgetMeter(view, store.size())).explain(info, path)
+    }
+  }
+
+  private func explainer(_ view: any OrderedView, _ meter: BudgetMeter) -> SpaceExplainer {
+    SpaceExplainer(
+      view: view, codec: engine.codec, longestKey: engine.longestKey, meter: meter,
+      activity: engine.activity, role: traits.role)
+  }
+}

@@ -1,0 +1,170 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Keeps the cache under its budget, in slices between commits.
+extension PackedEngine {
+  /// About how long a slice holds the commits that come meanwhile.
+  private static let sliceTime = Duration.milliseconds(3)
+  /// What must have been let go of before a run that could not reach its target is repeated.
+  static let release = 64
+  /// About how far the cache may pass its budget before commits wait for more than one slice.
+  private static let slack = 1 << 20
+
+  /// What eviction remembers between commits; on the store's thread alone.
+  struct EvictionState {
+    /// By tree, what counts against the budget and how many queries are tracked; nil until needed.
+    var counted: [TreeID: (bytes: Int, queries: Int)]?
+    /// The last known factor between records and physical bytes, and the bytes that it was taken at.
+    var meter: (meter: BudgetMeter, at: Int)?
+    /// Trees in which nothing is uncovered.
+    var swept: Set<TreeID> = []
+    /// The run that is under way.
+    var run: EvictionRun?
+    /// What the cache took when a run ended above its target, and what has been let go of since.
+    var stuck: (at: Int, releases: Int)?
+    /// How much was let go of: pins and queries, and a little for keys of queries.
+    var releases = 0
+  }
+
+  /// Whether slices wait for an idle moment.
+  var isEvicting: Bool { eviction.run != nil }
+
+  /// Takes note of a commit, and evicts a slice when the cache is over its budget.
+  func keepBudget() {
+    guard let budget, role == .cache else { return }
+    do throws(StoreError) {
+      if eviction.run == nil { try beginRun(budget) }
+      // One slice goes between commits, more while the cache runs away from its budget.
+      var before = Int.max
+      while eviction.run != nil {
+        try evictSlice()
+        let used = try used()
+        guard used > budget + Self.slack, used < before else { return }
+        before = used
+      }
+    } catch {
+      // A later commit tries again; one that the store refuses says so itself.
+      giveUp()
+    }
+  }
+
+  /// Goes on with a run while nothing else waits.
+  func evictIdly() {
+    guard eviction.run != nil else { return }
+    do throws(StoreError) { try evictSlice() } catch { giveUp() }
+  }
+
+  /// Ends the run without having reached its target.
+  private func giveUp() {
+    eviction.run = nil
+    eviction.swept = []
+    eviction.stuck = ((try? used()) ?? Int.max / 2, releases)
+  }
+
+  private var releases: Int { eviction.releases + activity.releases * Self.release }
+
+  private func beginRun(_ budget: Int) throws(StoreError) {
+    let used = try used()
+    let inactive = try counted().values.reduce(0) { $0 + $1.queries } - activity.active.count
+    let isTooMany = inactive > EvictionRun.mostInactive
+    guard used > budget || isTooMany else { return }
+    if let stuck = eviction.stuck, releases - stuck.releases < Self.release,
+      used < stuck.at + Self.slack / 4
+    {
+      return
+    }
+    let view = try store.view()
+    defer { view.close() }
+    eviction.run = try EvictionRun(
+      view, to: used > budget ? budget / 10 * 9 : nil, swept: eviction.swept)
+  }
+
+  private func evictSlice() throws(StoreError) {
+    guard let run = eviction.run else { return }
+    let next = try evictSlice(run)
+    eviction.run = next.isDone ? nil : next
+    guard next.isDone else { return }
+    eviction.stuck = next.report.isMet ? nil : (next.report.after, releases)
+  }
+
+  /// Does a slice of a run in a commit of its own, and returns the run as it goes on.
+  ///
+  /// - Throws: `invalid` of an authority.
+  func evictSlice(_ run: EvictionRun) throws(StoreError) -> EvictionRun {
+    try retryingAfterRepair { (_) throws(StoreError) in
+      let end = ContinuousClock.now + Self.sliceTime
+      var run = run
+      var swept = eviction.swept
+      let size = try store.size()
+      // Losing an eviction in a crash loses nothing.
+      try change(.relaxed) { (tx) throws(StoreError) in
+        try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
+          ContinuousClock.now >= end
+        }
+      }
+      eviction.swept = swept
+      return run
+    }
+  }
+
+  var packing: EvictionPacking {
+    EvictionPacking(codec: codec, longestKey: longestKey, shape: shape)
+  }
+
+  // MARK: Counting
+
+  /// What the cache takes, without reading: counted as commits go by.
+  private func used() throws(StoreError) -> Int {
+    let bytes = try counted().values.reduce(0) { $0 + $1.bytes }
+    if let known = eviction.meter, abs(bytes - known.at) < Self.slack / 16 {
+      return known.meter.physical(bytes)
+    }
+    let view = try store.view()
+    defer { view.close() }
+    let meter = try BudgetMeter(view, store.size())
+    eviction.meter = (meter, bytes)
+    return meter.physical(bytes)
+  }
+
+  private func counted() throws(StoreError) -> [TreeID: (bytes: Int, queries: Int)] {
+    if let counted = eviction.counted { return counted }
+    var counted: [TreeID: (bytes: Int, queries: Int)] = [:]
+    let view = try store.view()
+    defer { view.close() }
+    for key in try view.keys(Spaces.usage, prefix: []) {
+      let row = try UsageRow.read(view, StoreKey.tree(key))
+      counted[StoreKey.tree(key)] = (row.usage.budgeted, row.queries)
+    }
+    eviction.counted = counted
+    return counted
+  }
+
+  /// Takes note of what a finished commit counted.
+  func count(_ rows: [TreeID: UsageRow]) {
+    guard eviction.counted != nil else { return }
+    for (tree, row) in rows { eviction.counted?[tree] = (row.usage.budgeted, row.queries) }
+  }
+
+  /// Takes note of what commits covered and uncovered.
+  func note(_ applier: CommitApplier) {
+    eviction.swept.subtract(applier.uncovered)
+    eviction.releases += applier.releases
+    guard !applier.wiped.isEmpty else { return }
+    eviction.swept.subtract(applier.wiped)
+    eviction.counted = nil
+  }
+
+  // MARK: Recency
+
+  /// Writes the uses that no commit took along; before the store is let go of.
+  func storeRecency() throws(StoreError) {
+    let uses = activity.uses
+    guard !uses.isEmpty else { return }
+    let stored = try retryingAfterRepair { (_) throws(StoreError) in
+      try change(.process) { (tx) throws(StoreError) in
+        try Recency.store(tx, uses, distance: 0, limit: .max)
+      }
+    }
+    activity.stored(stored)
+  }
+}

@@ -1,0 +1,74 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// What the leaves in ranges of path keys take: whole runs to the byte, runs at an edge by the share
+/// of their leaves.
+struct RangeMeter {
+  struct Sum: Equatable {
+    var bytes = 0
+    var leaves = 0
+  }
+
+  let runs: RunReader
+
+  /// The sum over ranges that do not overlap, ascending.
+  func measure(_ ranges: [PruneRanges.KeyRange]) throws(StoreError) -> Sum {
+    var sum = Sum()
+    var decoded: (storeKey: Bytes, entries: [Entry], size: Int)?
+    for range in ranges {
+      var run = try runs.run(coveringOrAfter: range.low)
+      while let here = run, compareBytes(here.separator, range.high) < 0 {
+        let next = try runs.run(after: here.storeKey)
+        let isWhole =
+          compareBytes(range.low, here.separator) <= 0
+          && next.map { compareBytes($0.separator, range.high) <= 0 } ?? false
+        if isWhole, here.flags & RunHead.hasExternals == 0,
+          let size = try sizeWithoutDeltas(here)
+        {
+          sum.bytes += size
+          sum.leaves += here.count
+        } else {
+          if decoded?.storeKey != here.storeKey {
+            decoded = (here.storeKey, try runs.merged(here), try size(here))
+          }
+          if let decoded { try add(decoded.entries, decoded.size, range, to: &sum) }
+        }
+        run = next
+      }
+    }
+    return sum
+  }
+
+  /// Adds the entries of one run that lie in a range.
+  private func add(
+    _ entries: [Entry], _ size: Int, _ range: PruneRanges.KeyRange, to sum: inout Sum
+  ) throws(StoreError) {
+    let part = entries.lowerBound(range.low)..<entries.lowerBound(range.high)
+    let whole = entries.reduce(0) { $0 + $1.weight }
+    let share = entries[part].reduce(0) { $0 + $1.weight }
+    if whole > 0 { sum.bytes += Int((Double(size) * Double(share) / Double(whole)).rounded()) }
+    sum.leaves += part.count
+    for entry in entries[part] {
+      guard let number = LargeLeaf.number(entry) else { continue }
+      let prefix = LargeLeaf.prefix(runs.tree, number)
+      try runs.view.walk(Spaces.parts, .atOrAfter(prefix)) { key, value in
+        guard key.starts(with: prefix) else { return .stop }
+        sum.bytes += 1 + key.byteCount + value.byteCount
+        return .next
+      }
+    }
+  }
+
+  /// What a run's record and its deltas take.
+  private func size(_ head: RunHead) throws(StoreError) -> Int {
+    var size = 1 + head.storeKey.count + head.value.count
+    for (key, bytes, _) in try runs.deltas(head.number) { size += 1 + key.count + bytes }
+    return size
+  }
+
+  private func sizeWithoutDeltas(_ head: RunHead) throws(StoreError) -> Int? {
+    let prefix = DeltaRecord.prefix(runs.tree, head.number)
+    guard try runs.view.keys(Spaces.deltas, prefix: prefix, limit: 1).isEmpty else { return nil }
+    return 1 + head.storeKey.count + head.value.count
+  }
+}

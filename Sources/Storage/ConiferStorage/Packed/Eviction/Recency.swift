@@ -1,0 +1,49 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// The stored side of recency: the counter, and each query's last use.
+enum Recency {
+  private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "u")]
+
+  /// The counter as it was last stored: no stored use is later.
+  static func clock(_ view: any OrderedView) throws(StoreError) -> UInt64 {
+    guard let value = try view.value(Spaces.system, key) else { return 0 }
+    var reader = ByteReader(Record.open(Spaces.system, key, value) ?? [])
+    // Recency is no reason to refuse a store: the counter goes on at the next stored use.
+    return reader.varint() ?? 0
+  }
+
+  /// Stores the counter when a commit stores a later use.
+  static func setClock(_ tx: Transaction, _ use: UInt64) throws(StoreError) {
+    guard use < UInt64.max / 2, try use > clock(tx) else { return }
+    var writer = ByteWriter()
+    writer.varint(use)
+    try tx.put(Spaces.system, key, payload: writer.bytes)
+  }
+
+  /// Stores uses that lie at least a distance behind the stored ones, the oldest first.
+  ///
+  /// - Returns: the uses that are stored when the commit is.
+  static func store(
+    _ tx: Transaction, _ uses: [Activity.Name: UInt64], distance: UInt64, limit: Int
+  ) throws(StoreError) -> [(name: Activity.Name, use: UInt64)] {
+    var done: [(name: Activity.Name, use: UInt64)] = []
+    for (name, use) in uses.sorted(by: { $0.value < $1.value }).prefix(limit) {
+      guard let info = try Trees.info(tx, name.tree) else {
+        done.append((name, use))
+        continue
+      }
+      let editor = QueryEditor(tx, info)
+      guard var query = try editor.queries.query(name.query) else {
+        done.append((name, use))
+        continue
+      }
+      guard use >= query.lastUse + distance || use <= query.lastUse else { continue }
+      done.append((name, use))
+      guard use > query.lastUse else { continue }
+      query.lastUse = use
+      _ = try editor.save(query)
+    }
+    return done
+  }
+}

@@ -1,0 +1,121 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Tells what a path's data takes, and why it is kept.
+struct SpaceExplainer {
+  let view: any OrderedView
+  let codec: Codec
+  let longestKey: Int
+  let meter: BudgetMeter
+  let activity: Activity
+  let role: StoreRole
+
+  private func range(_ key: Bytes) -> PruneRanges.KeyRange {
+    PruneRanges.KeyRange(low: key, high: key + [PathKey.endMark])
+  }
+
+  private func measure(
+    _ tree: TreeInfo, _ ranges: [PruneRanges.KeyRange]
+  ) throws(StoreError) -> RangeMeter.Sum {
+    let runs = RunReader(view: view, tree: tree.id, codec: codec, longestKey: longestKey)
+    return try RangeMeter(runs: runs).measure(ranges)
+  }
+
+  private func covered(
+    _ tree: TreeInfo, _ key: Bytes, _ scope: Coverage.Scope
+  ) throws(StoreError) -> Int {
+    let whole = range(key)
+    let ranges = try Coverage(view, tree, scope).ranges(whole.low, whole.high)
+    return try measure(tree, ranges).bytes
+  }
+
+  /// Bytes of records that pins cover, in all trees.
+  func pinned() throws(StoreError) -> Int {
+    var bytes = 0
+    for tree in try Trees.all(view) { bytes += try covered(tree, [], .pins) }
+    return bytes
+  }
+
+  func explain(_ tree: TreeInfo, _ path: Path) throws(StoreError) -> SpaceExplanation {
+    let key = PathKey.encode(path, tree.order)
+    let total = try measure(tree, [range(key)])
+    let pinned = try covered(tree, key, .pins)
+    let held = try covered(tree, key, .held(activity.active(tree.id)))
+    let all = try covered(tree, key, .all)
+    var explanation = SpaceExplanation(
+      tree: tree.id, path: path, bytes: meter.physical(total.bytes), leaves: total.leaves)
+    // Shares are rounded one by one: parts never exceed the whole.
+    explanation.pinned = meter.physical(min(pinned, total.bytes))
+    explanation.active = meter.physical(min(max(0, held - pinned), total.bytes))
+    explanation.tracked = meter.physical(min(max(0, all - max(held, pinned)), total.bytes))
+    explanation.uncovered = meter.physical(max(0, total.bytes - all))
+    explanation.reasons = try reasons(tree, path)
+    explanation.pendingWrites = try pendingWrites(tree, path)
+    explanation.fate = fate(explanation.reasons)
+    return explanation
+  }
+
+  private func fate(_ reasons: [SpaceExplanation.Reason]) -> SpaceExplanation.Fate {
+    if role == .authority { return .never }
+    var last: Int?
+    for reason in reasons {
+      guard case .tracked(_, let before) = reason else { return .stays }
+      last = max(last ?? 0, before)
+    }
+    return last.map { .afterQueries($0) } ?? .first
+  }
+
+  /// What covers the whole path, the strongest first.
+  private func reasons(
+    _ tree: TreeInfo, _ path: Path
+  ) throws(StoreError) -> [SpaceExplanation.Reason] {
+    var reasons: [SpaceExplanation.Reason] = []
+    for pin in try Pins.all(view, tree.id) where pin.path.contains(path) {
+      reasons.append(.pinned(pin))
+    }
+    let queries = Queries(view: view, tree: tree.id, order: tree.order)
+    let active = activity.active(tree.id)
+    var inactive: [StoredQuery] = []
+    var place: Path? = path
+    while let here = place {
+      for stored in try queries.at(here) where try covers(queries, stored, path) {
+        if active.contains(stored.id) {
+          reasons.append(.active(stored))
+        } else {
+          inactive.append(stored)
+        }
+      }
+      place = here.parent
+    }
+    guard !inactive.isEmpty else { return reasons }
+    let order = try EvictionRun.candidates(view, activity, unpinned: true)
+    for stored in inactive {
+      let name = Activity.Name(tree: tree.id, query: stored.id)
+      // The last of the list is the first to go; what is pinned is not in it.
+      if let index = order.lastIndex(where: { $0.name == name }) {
+        reasons.append(.tracked(stored, before: order.count - 1 - index))
+      }
+    }
+    return reasons
+  }
+
+  /// Whether a query at or above a path covers all of it.
+  private func covers(
+    _ queries: Queries, _ stored: StoredQuery, _ path: Path
+  ) throws(StoreError) -> Bool {
+    if stored.query.isDefault { return true }
+    let keys = queries.key(stored.id)
+    guard try !view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty else { return true }
+    guard path.count > stored.query.path.count else { return false }
+    let child = path.keys[stored.query.path.count]
+    return try view.get(Spaces.queryKeys, queries.keyRow(stored.id, child)) { _ in true } ?? false
+  }
+
+  private func pendingWrites(_ tree: TreeInfo, _ path: Path) throws(StoreError) -> Int {
+    var count = 0
+    for lane in try QueueReader.lanes(view, tree.id) {
+      count += try QueueReader(view, lane, tree.order, codec).touching(path).count
+    }
+    return count
+  }
+}

@@ -1,0 +1,81 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Removes the data of one tree that nothing covers, a few runs at a time.
+struct Sweeper {
+  /// How many runs are removed before it is asked whether to go on.
+  private static let stride = 32
+
+  let tx: Transaction
+  let tree: TreeInfo
+  let coverage: Coverage
+  private let makeEditor: () -> RunEditor
+
+  init(_ tx: Transaction, _ tree: TreeInfo, _ packing: EvictionPacking) {
+    self.tx = tx
+    self.tree = tree
+    self.coverage = Coverage(tx, tree)
+    self.makeEditor = { packing.editor(tx, tree.id) }
+  }
+
+  /// Removes what nothing covers in a range, in path order, so that the priority of a node goes
+  /// before its children do.
+  ///
+  /// - Parameter isEnough: asked after each stride.
+  /// - Returns: where to go on, or nil when the range is done.
+  func sweep(
+    _ low: Bytes, _ high: Bytes, until isEnough: () throws(StoreError) -> Bool
+  ) throws(StoreError) -> Bytes? {
+    var at = low
+    var editor = makeEditor()
+    var looks = 0
+    while compareBytes(at, high) < 0 {
+      looks += 1
+      if looks % Self.stride == 0 {
+        editor = makeEditor()
+        if try isEnough() { return at }
+      }
+      guard let entry = try editor.firstEntry(atOrAfter: at),
+        compareBytes(entry.key, high) < 0
+      else { return nil }
+      if compareBytes(at, entry.key) < 0 { at = entry.key }
+      let covered = try coverage.next(at)
+      if let covered, compareBytes(covered.low, at) <= 0 {
+        at = covered.high
+        continue
+      }
+      let gap = covered.map { compareBytes($0.low, high) < 0 ? $0.low : high } ?? high
+      let end = try strideEnd(editor, at, gap)
+      try editor.replace(at, end, with: [])
+      try editor.flush()
+      at = end
+      if try isEnough() { return compareBytes(at, high) < 0 ? at : nil }
+    }
+    return nil
+  }
+
+  /// Where a stride of runs ends, at the end of a gap at the latest.
+  private func strideEnd(
+    _ editor: RunEditor, _ at: Bytes, _ gap: Bytes
+  ) throws(StoreError) -> Bytes {
+    var run = try editor.reader.run(coveringOrAfter: at)
+    for _ in 0..<Self.stride {
+      guard let here = run, compareBytes(here.separator, gap) < 0 else { return gap }
+      run = try editor.reader.run(after: here.storeKey)
+    }
+    guard let run, compareBytes(run.separator, gap) < 0, compareBytes(at, run.separator) < 0
+    else { return gap }
+    return run.separator
+  }
+}
+
+/// What a sweep needs to change runs.
+struct EvictionPacking {
+  let codec: Codec
+  let longestKey: Int
+  let shape: RunShape
+
+  func editor(_ tx: Transaction, _ tree: TreeID) -> RunEditor {
+    RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
+  }
+}
