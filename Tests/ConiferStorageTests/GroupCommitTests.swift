@@ -9,7 +9,7 @@ import Testing
 @Suite struct GroupCommitTests {
   private func engine(_ store: any OrderedStore, _ role: StoreRole = .cache) throws -> PackedEngine
   {
-    let engine = PackedEngine(store, .standard, role)
+    let engine = PackedEngine(store, StorageOptions(role: role), Activity(after: 0))
     _ = try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     return engine
   }
@@ -39,7 +39,7 @@ import Testing
   @Test func `A commit that meets an authority's damage does not fail the others`() async throws {
     let store = try await DamageTests.filled()
     for key in try store.keys(Spaces.runs) { try store.damage(Spaces.runs, key) }
-    let engine = PackedEngine(store, .standard, .authority)
+    let engine = PackedEngine(store, StorageOptions(role: .authority), Activity(after: 0))
     let tree = TreeID(rawValue: 1)
     let other = try engine.tree("other", .realtimeDatabase, .relaxed)
     let answers = engine.group(
@@ -80,7 +80,7 @@ import Testing
     let tree = try first.tree("main", .realtimeDatabase, .power)
     _ = first.group([[.overwrite(tree, "a", 1)]], .process)
     // As after the death of the first process: what it wrote may sit in the system's cache.
-    let second = PackedEngine(store, .standard, .cache)
+    let second = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
     store.applied.withLock { $0 = [] }
     #expect(second.group([[.overwrite(tree, "a", 1)]], .power).map(\.code) == [nil])
     #expect(store.applied.withLock { $0.map(\.durability) } == [.power])

@@ -60,7 +60,7 @@ extension PackedEngine {
     _ commits: [[StorageEdit]], _ durability: Durability = .process
   ) -> [Result<CommitReceipt, StoreError>] {
     let answers = Mutex<[Int: Result<CommitReceipt, StoreError>]>([:])
-    drain(
+    _ = drain(
       commits.enumerated().map { index, edits in
         .commit(
           Pending(edits: edits, durability: durability) { answer in

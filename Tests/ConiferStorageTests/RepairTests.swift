@@ -35,7 +35,7 @@ import Testing
 
   @Test func `A second report of the same damage drops nothing`() async throws {
     let store = try await DamageTests.filled()
-    let engine = PackedEngine(store, .standard, .cache)
+    let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
     let key = try #require(try store.keys(Spaces.runs).dropFirst().first)
     let write = try #require(try store.keys(Spaces.queue).first)
     let sound = try store.view().value(Spaces.runs, key)

@@ -16,6 +16,8 @@ public final class MemoryStore: OrderedStore {
     var phase = Phase.open
     var spaces: [UInt8: SortedBytes<Bytes>] = [:]
     var commit: UInt64 = 0
+    /// Bytes of all keys and values.
+    var live = 0
     var lease = MemoryLease()
 
     /// Throws unless the store is open.
@@ -27,6 +29,24 @@ public final class MemoryStore: OrderedStore {
       case .closed:
         throw StoreError(.closed, "The memory store was closed; make a new one.")
       }
+    }
+
+    mutating func set(_ space: Space, _ key: Bytes, _ value: Bytes?) {
+      if let old = spaces[space.id]?[key] { live -= key.count + old.count }
+      if let value { live += key.count + value.count }
+      spaces[space.id, default: SortedBytes()][key] = value
+    }
+
+    mutating func clear(_ space: Space, _ from: Bytes, _ to: Bytes) {
+      guard let rows = spaces[space.id] else { return }
+      var place = rows.firstAtOrAfter(from)
+      while let at = place {
+        let (key, value) = rows.entry(at: at)
+        guard bytesPrecede(key, to) else { break }
+        live -= key.count + value.count
+        place = rows.after(at)
+      }
+      spaces[space.id]?.removeAll(from: from, to: to)
     }
 
     mutating func end(_ next: Phase) {
@@ -57,12 +77,9 @@ public final class MemoryStore: OrderedStore {
       }
       for edit in batch.edits {
         switch edit {
-        case .put(let space, let key, let value):
-          state.spaces[space.id, default: SortedBytes()][key] = value
-        case .delete(let space, let key):
-          state.spaces[space.id]?[key] = nil
-        case .clear(let space, let from, let to):
-          state.spaces[space.id]?.removeAll(from: from, to: to)
+        case .put(let space, let key, let value): state.set(space, key, value)
+        case .delete(let space, let key): state.set(space, key, nil)
+        case .clear(let space, let from, let to): state.clear(space, from, to)
         }
       }
       state.commit += 1
@@ -87,18 +104,13 @@ public final class MemoryStore: OrderedStore {
     }
   }
 
-  /// The bytes of all keys and values, counted exactly by a scan.
+  /// The bytes of all keys and values, counted as they come and go.
   ///
   /// - Throws: `closed`, `suspended`.
   public func size() throws(StoreError) -> StoreSize {
-    let spaces = try state.withLock {
-      (state: inout State) throws(StoreError) -> [UInt8: SortedBytes<Bytes>] in
+    let live = try state.withLock { (state: inout State) throws(StoreError) -> Int in
       try state.requireOpen()
-      return state.spaces
-    }
-    var live = 0
-    for rows in spaces.values {
-      rows.forEach { key, value in live += key.count + value.count }
+      return state.live
     }
     return StoreSize(live: live, free: 0, file: live)
   }

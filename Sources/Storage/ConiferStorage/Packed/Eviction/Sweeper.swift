@@ -76,6 +76,8 @@ struct EvictionPacking {
   let shape: RunShape
 
   func editor(_ tx: Transaction, _ tree: TreeID) -> RunEditor {
-    RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
+    let editor = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
+    editor.avoidsDeltas = true
+    return editor
   }
 }

@@ -32,6 +32,8 @@ final class RunEditor {
   let codec: Codec
   let reader: RunReader
   var shape: RunShape
+  /// Whether changed runs are written anew, so that what goes frees its bytes at once.
+  var avoidsDeltas = false
   private var loaded: [Bytes: Loaded] = [:]
 
   init(_ tx: Transaction, _ tree: TreeID, codec: Codec, longestKey: Int, shape: RunShape) {
@@ -298,6 +300,7 @@ final class RunEditor {
   }
 
   private func isWorthADelta(_ run: Loaded) -> Bool {
+    if avoidsDeltas { return false }
     let size = run.deltas.reduce(0) { $0 + $1.size } + run.changedWeight
     return size <= min(run.storedSize / 4, Self.largestDeltas) && run.deltas.count < 16
   }

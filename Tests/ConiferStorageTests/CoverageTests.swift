@@ -1,0 +1,99 @@
+import ConiferKeyValue
+import ConiferTree
+import Testing
+
+@testable import ConiferStorage
+
+/// The ranges that eviction must leave alone, against a search of everything.
+@Suite struct CoverageTests {
+  /// Paths of few segments, some long enough to be cut in the indexes.
+  private static func path(_ random: inout SeededNumbers) -> Path {
+    var path = Path.root
+    for _ in 0..<Int.random(in: 0...3, using: &random) {
+      path = path.appending(key(&random))
+    }
+    return path
+  }
+
+  private static func key(_ random: inout SeededNumbers) -> Key {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0: Key("\(Int.random(in: -2...12, using: &random))")
+    case 1: Key(String(repeating: "l", count: Int.random(in: 150...260, using: &random)))
+    case 2: Key("a\0b")
+    default: Key(String("abcd".randomElement(using: &random) ?? "a"))
+    }
+  }
+
+  @Test(arguments: 0..<60 as Range<UInt64>)
+  func `Every key is covered exactly when a pin or a query covers it`(_ seed: UInt64) async throws {
+    var random = SeededNumbers(seed: seed)
+    let backend = try MemoryBackend(
+      MemoryStore(), name: "memory", options: StorageOptions(budget: nil))
+    let tree = try await backend.tree(named: "main")
+    var pins: [Path] = []
+    var whole: [Path] = []
+    var held: [(path: Path, keys: [Key])] = []
+    for index in 0..<Int.random(in: 0...8, using: &random) {
+      let path = Self.path(&random)
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0:
+        try await backend.commit([.pin(Pin(tree: tree, path: path))])
+        pins.append(path)
+      case 1:
+        try await backend.commit([.saveQuery(TrackedQuery(tree: tree, path: path))])
+        whole.append(path)
+      default:
+        let query = TrackedQuery(tree: tree, path: path, parameters: "{\"l\":\(index)}")
+        let id = try await backend.commit([.saveQuery(query)]).queries[0]
+        let keys = (0..<Int.random(in: 0...4, using: &random)).map { _ in Self.key(&random) }
+        try await backend.commit([.setTrackedKeys(tree, id, keys)])
+        if keys.isEmpty { whole.append(path) } else { held.append((path, keys)) }
+      }
+    }
+    let probes = (0..<80).map { _ in Self.path(&random).appending(Self.key(&random)) }
+    let view = try backend.store.view()
+    let coverage = Coverage(view, try Trees.known(view, tree))
+    let pinned = Coverage(view, try Trees.known(view, tree), .pins)
+    let all = try coverage.ranges([], [PathKey.endMark])
+    for (a, b) in zip(all, all.dropFirst()) {
+      #expect(bytesPrecede(a.low, a.high) && bytesPrecede(a.high, b.low), "seed \(seed)")
+    }
+    for probe in probes {
+      let key = PathKey.encode(probe, .realtimeDatabase)
+      let isCovered =
+        (pins + whole).contains { $0.contains(probe) }
+        || held.contains { query in
+          query.keys.contains { query.path.appending($0).contains(probe) }
+        }
+      let found = try coverage.next(key)
+      let isFound = found.map { compareBytes($0.low, key) <= 0 } ?? false
+      // What an index cuts may cover more, never less.
+      let isLong = probe.keys.contains { $0.string.utf8.count > 100 }
+      if isCovered || !isLong { #expect(isFound == isCovered, "\(probe), seed \(seed)") }
+      let isListed = all.contains {
+        compareBytes($0.low, key) <= 0 && compareBytes(key, $0.high) < 0
+      }
+      #expect(isListed == isFound, "\(probe), seed \(seed)")
+      let pin = try pinned.next(key)
+      let isPinned = pin.map { compareBytes($0.low, key) <= 0 } ?? false
+      if !isLong {
+        #expect(isPinned == pins.contains { $0.contains(probe) }, "\(probe), seed \(seed)")
+      }
+    }
+  }
+}
+
+/// Numbers from a seed.
+struct SeededNumbers: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+    return z ^ z >> 31
+  }
+}
