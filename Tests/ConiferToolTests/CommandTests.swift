@@ -75,6 +75,39 @@ import Testing
   }
 
   @Test(
+    "An eviction takes what no query covers, then the oldest query, and never what is pinned",
+    arguments: persistentBackends)
+  func evictions(backend: String) async throws {
+    let url = sandbox.url(backend)
+    let long = String(repeating: "never the same ", count: 400)
+    let rooms = (0..<8).map { "\"r\($0)\":{\"t\":\"\($0)\(long)\"}" }.joined(separator: ",")
+    let file = try sandbox.file("rooms.json", "{\(rooms)}")
+    #expect(await sandbox.run("import", file, store: url).status == .success)
+    #expect(await sandbox.run("set", "/stray", "1", store: url).status == .success)
+    #expect(await sandbox.run("pin", "/r0", store: url).status == .success)
+    let explained = try Node(json: await sandbox.run("explain", "/r1", "--json", store: url).line)
+    #expect(explained[Key("fate")] == "after-queries" && explained[Key("before")] == 0)
+    #expect(explained[Path("reasons/0/kind")] == "tracked")
+    #expect(await sandbox.run("explain", "/stray", store: url).text.contains("first"))
+    #expect(await sandbox.run("explain", "/r0", store: url).text.contains("pinned at /r0"))
+    let dry = try Node(
+      json: await sandbox.run("evict", "--to", "0", "--dry-run", "--json", store: url).line)
+    #expect(dry[Key("dryRun")] == true && dry[Key("queries")].childCount == 7)
+    #expect(await sandbox.run("get", "/stray", store: url).line == "1")
+    let done = await sandbox.run("evict", "--to", "0", store: url)
+    #expect(done.text.contains("queries that went") && done.text.contains("The rest stays"))
+    #expect(
+      await sandbox.run("get", "/", "--shallow", store: url).line.contains("r0"))
+    #expect(await sandbox.run("get", "/r1", store: url).line == "null")
+    #expect(await sandbox.run("get", "/stray", store: url).line == "null")
+    #expect(await sandbox.run("evict", store: url).status == .usage)
+    #expect(await sandbox.run("evict", "--to", "many", store: url).status == .usage)
+    #expect(await sandbox.run("evict", store: url + "?budget=1MB").status == .success)
+    let authority = await sandbox.run("evict", "--to", "1MB", store: url + "?role=authority")
+    #expect(authority.status == .usage && authority.notes.contains("authority"))
+  }
+
+  @Test(
     "A queued write is listed, shown and discarded, and the cache stays",
     arguments: persistentBackends)
   func queue(backend: String) async throws {

@@ -12,8 +12,8 @@ struct ConiferCommand: ParsableCommand {
     subcommands: [
       ImportCommand.self, ExportCommand.self, GetCommand.self, SetCommand.self,
       UpdateCommand.self, RemoveCommand.self, QueryCommand.self, PinCommand.self,
-      UnpinCommand.self, PinsCommand.self, QueueCommand.self, QueriesCommand.self,
-      TreesCommand.self, StatsCommand.self, DemoCommand.self, DemoWriterCommand.self,
-      DemoChatCommand.self,
+      UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
+      QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
+      DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ])
 }

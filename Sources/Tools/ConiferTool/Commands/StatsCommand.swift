@@ -22,8 +22,10 @@ struct StatsCommand: ToolCommand {
 
   private func report(_ backend: any StorageBackend, _ tree: TreeID?, _ console: Console) throws {
     let (usage, incidents) = try backend.inspect { (try $0.usage(tree), try $0.incidents()) }
+    let space = backend.traits.evicts ? try backend.space() : nil
     let figures = StoreFigures(
-      traits: backend.traits, size: try backend.size(), usage: usage, incidents: incidents)
+      traits: backend.traits, size: try backend.size(), usage: usage, space: space,
+      incidents: incidents)
     guard store.json else {
       for line in figures.table.lines { try console.print(line) }
       for incident in incidents { try console.print("incident: \(incident)") }
@@ -38,6 +40,8 @@ private struct StoreFigures {
   let traits: BackendTraits
   let size: StoreSize
   let usage: StorageUsage
+  /// What the whole store takes by what it is for, if the backend tells.
+  let space: StorageSpace?
   let incidents: [Incident]
 
   /// Bytes before compression for one byte after it; nil of an empty cache.
@@ -70,6 +74,13 @@ private struct StoreFigures {
       "files",
       "\(Figures.bytes(size.file)): \(Figures.bytes(size.live)) live, \(Figures.bytes(size.free)) free"
     )
+    if let space {
+      let over = space.isOverBudget ? ", over the budget" : ""
+      table.add(
+        "on disk",
+        "cache \(Figures.bytes(space.cache))\(over), of it pinned \(Figures.bytes(space.pinned)); "
+          + "queue \(Figures.bytes(space.queue)); other \(Figures.bytes(space.other))")
+    }
     if usage.leaves > 0 {
       table.add(
         "bytes a leaf", Figures.fixed(Double(usage.cache) / Double(usage.leaves), 1))
@@ -101,7 +112,16 @@ private struct StoreFigures {
           ("file", .integer(size.file)),
         ])
       ),
+      ("space", space.map(Self.report) ?? .null),
       ("incidents", .list(incidents.map { .string($0.description) })),
+    ])
+  }
+
+  private static func report(_ space: StorageSpace) -> Report {
+    .object([
+      ("cache", .integer(space.cache)), ("pinned", .integer(space.pinned)),
+      ("queue", .integer(space.queue)), ("other", .integer(space.other)),
+      ("overBudget", .bool(space.isOverBudget)),
     ])
   }
 }

@@ -42,6 +42,8 @@ struct Demo {
     let acknowledged = try crash()
     try say("6. the store is opened again, and all that was acknowledged is looked for")
     figures += try await prove(acknowledged)
+    try say("7. two rooms are explained, and the cache is evicted to half of its size")
+    figures += try await evict()
     try show(figures)
   }
 
@@ -55,14 +57,14 @@ struct Demo {
     let lane = Lane(tree: store.tree, identity: DemoWriterCommand.identity)
     try await store.commit([.overwrite(store.tree, .root, .empty), .purge(lane)], .process)
     let start = ContinuousClock.now
-    var edits: [StorageEdit] = facts.children.map {
-      .overwrite(store.tree, Path([$0.key]), $0.node)
+    var edits: [StorageEdit] = facts.children.flatMap {
+      track(store, Path([$0.key]), $0.node, lastUse: chat.rooms + 1)
     }
     var progress = Progress("storing", total: chat.rooms, console)
     defer { progress.finish() }
     for room in 0..<chat.rooms {
-      edits.append(.overwrite(store.tree, place(room), chat.room(room)))
-      if edits.count >= 16 {
+      edits += track(store, place(room), chat.room(room), lastUse: room + 1)
+      if edits.count >= 32 {
         try await store.commit(edits, .process)
         edits.removeAll()
         progress.advance(to: room + 1)
@@ -85,6 +87,15 @@ struct Demo {
       Figure(
         name: "bytes on disk a leaf", words: Figures.fixed(each, 1), value: .number(each)),
     ]
+  }
+
+  /// Stores data as a client does that has listened to it.
+  private func track(
+    _ store: TreeStore, _ path: Path, _ node: Node, lastUse: Int
+  ) -> [StorageEdit] {
+    let query = TrackedQuery(
+      tree: store.tree, path: path, isComplete: true, lastUse: UInt64(lastUse))
+    return [.overwrite(store.tree, path, node), .saveQuery(query)]
   }
 
   private func pinAndQueue(_ store: TreeStore) async throws -> [Figure] {

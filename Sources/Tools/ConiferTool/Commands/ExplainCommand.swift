@@ -1,0 +1,108 @@
+import ArgumentParser
+import ConiferStorage
+import ConiferTree
+
+/// Tells what a path's data takes, why it is kept, and when it would go.
+struct ExplainCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain",
+    abstract: "Tell what a path's cached data takes, why it is kept, and when it would go.")
+
+  @Argument(help: "The path; the root by default.")
+  var path = "/"
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    let path = try Input.path(path)
+    try await store.reading(console) { opened in
+      let explanation = try opened.backend.explain(opened.tree, path)
+      guard store.json else {
+        for line in Self.lines(explanation) { try console.print(line) }
+        return
+      }
+      try console.print(Self.json(explanation).compact)
+    }
+  }
+
+  /// The explanation for people.
+  static func lines(_ explanation: SpaceExplanation) -> [String] {
+    var table = Table()
+    table.add("path", explanation.path.description)
+    table.add("takes", Figures.bytes(explanation.bytes))
+    table.add("leaves", Figures.count(explanation.leaves))
+    for (name, bytes) in parts(explanation) where bytes > 0 {
+      table.add("  \(name)", Figures.bytes(bytes))
+    }
+    if explanation.pendingWrites > 0 {
+      table.add("queued writes", Figures.count(explanation.pendingWrites))
+    }
+    for reason in explanation.reasons { table.add("why", words(reason)) }
+    table.add("goes", words(explanation.fate))
+    return table.lines
+  }
+
+  private static func parts(_ explanation: SpaceExplanation) -> [(String, Int)] {
+    [
+      ("pinned", explanation.pinned), ("active", explanation.active),
+      ("tracked", explanation.tracked), ("uncovered", explanation.uncovered),
+    ]
+  }
+
+  private static func words(_ reason: SpaceExplanation.Reason) -> String {
+    switch reason {
+    case .pinned(let pin): "pinned at \(pin.path) (\(pin.parameters))"
+    case .active(let stored): "listened to at \(stored.query.path) (\(stored.query.parameters))"
+    case .tracked(let stored, let before):
+      "query at \(stored.query.path) (\(stored.query.parameters)), "
+        + "\(stored.query.isComplete ? "complete" : "incomplete"), "
+        + "\(Figures.count(before)) used less recently"
+    }
+  }
+
+  private static func words(_ fate: SpaceExplanation.Fate) -> String {
+    switch fate {
+    case .stays: "not while that lasts"
+    case .first: "first: no query at the path or above covers it all"
+    case .afterQueries(0): "as the first query, after what no query covers"
+    case .afterQueries(let count): "after \(Figures.count(count)) queries used less recently"
+    case .never: "never: the store is an authority"
+    }
+  }
+
+  private static func json(_ explanation: SpaceExplanation) -> Report {
+    var members: [(String, Report)] = [
+      ("path", .string(explanation.path.description)), ("bytes", .integer(explanation.bytes)),
+      ("leaves", .integer(explanation.leaves)),
+    ]
+    members += parts(explanation).map { ($0, .integer($1)) }
+    members.append(("pendingWrites", .integer(explanation.pendingWrites)))
+    members.append(("reasons", .list(explanation.reasons.map(json))))
+    switch explanation.fate {
+    case .stays: members.append(("fate", .string("stays")))
+    case .first: members.append(("fate", .string("first")))
+    case .never: members.append(("fate", .string("never")))
+    case .afterQueries(let count):
+      members.append(("fate", .string("after-queries")))
+      members.append(("before", .integer(count)))
+    }
+    return .object(members)
+  }
+
+  private static func json(_ reason: SpaceExplanation.Reason) -> Report {
+    func members(_ kind: String, _ path: Path, _ parameters: String) -> [(String, Report)] {
+      [
+        ("kind", .string(kind)), ("path", .string(path.description)),
+        ("parameters", .string(parameters)),
+      ]
+    }
+    switch reason {
+    case .pinned(let pin): return .object(members("pinned", pin.path, pin.parameters))
+    case .active(let stored):
+      return .object(members("active", stored.query.path, stored.query.parameters))
+    case .tracked(let stored, let before):
+      return .object(
+        members("tracked", stored.query.path, stored.query.parameters)
+          + [("complete", .bool(stored.query.isComplete)), ("before", .integer(before))])
+    }
+  }
+}
