@@ -4,7 +4,8 @@ public import ConiferTree
 /// What a backend does that keeps no budget by itself.
 extension StorageBackend {
   /// Does nothing: recency is of use to a backend that evicts.
-  public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) {}
+  @discardableResult
+  public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool { true }
 
   /// Refuses.
   ///

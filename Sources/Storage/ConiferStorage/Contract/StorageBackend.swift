@@ -60,7 +60,11 @@ public protocol StorageBackend: AnyObject, Sendable {
   /// that is written along with later commits, so that a crash may set it back by at most 16 uses,
   /// and by those since the last commit. Nothing is active when a store opens. Never throws or
   /// blocks; unknown queries are ignored.
-  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID)
+  ///
+  /// - Returns: false when the query is just being evicted, and stays inactive: save it anew. After
+  ///   true, a query that a new read still shows stays until it is inactive.
+  @discardableResult
+  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool
 
   /// Evicts cached data: what no tracked query covers, then the least recently used queries that are
   /// neither active nor pinned, with what only they cover, until the cache takes no more than asked.

@@ -25,6 +25,8 @@ final class Activity: Sendable {
     var uses: [Name: UInt64] = [:]
     /// How often a query ceased to be active.
     var releases = 0
+    /// Queries that a commit under way forgets.
+    var leaving: Set<Name> = []
   }
 
   private let state: Mutex<State>
@@ -32,9 +34,10 @@ final class Activity: Sendable {
   /// Nothing is active, and every use is later than the stored ones.
   init(after clock: UInt64) { state = Mutex(State(clock: clock)) }
 
-  /// Notes that a query's use begins or ends now.
-  func setActive(_ isActive: Bool, _ name: Name) {
+  /// Notes that a query's use begins or ends now; false when a commit under way forgets it.
+  func setActive(_ isActive: Bool, _ name: Name) -> Bool {
     state.withLock { state in
+      guard !state.leaving.contains(name) else { return false }
       if isActive {
         state.active.insert(name)
       } else if state.active.remove(name) != nil {
@@ -42,8 +45,21 @@ final class Activity: Sendable {
       }
       state.clock += 1
       state.uses[name] = state.clock
+      return true
     }
   }
+
+  /// Lets a query go, unless it is active; it cannot become so until `settle`.
+  func release(_ name: Name) -> Bool {
+    state.withLock { state in
+      guard !state.active.contains(name) else { return false }
+      state.leaving.insert(name)
+      return true
+    }
+  }
+
+  /// Ends what `release` began: the commit is done, or has failed.
+  func settle() { state.withLock { $0.leaving = [] } }
 
   /// Notes a use that a caller counted itself.
   func advance(to lastUse: UInt64) {

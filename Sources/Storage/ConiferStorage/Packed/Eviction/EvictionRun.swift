@@ -168,6 +168,7 @@ struct EvictionRun: Sendable {
     if let pinned = try Coverage(tx, info, .pins).next(key), compareBytes(pinned.low, key) <= 0 {
       return
     }
+    guard report.isDryRun || activity.release(next.name) else { return }
     let before = try meter.cache(tx)
     try editor.remove(next.name.query)
     report.queries.append(

@@ -3,7 +3,10 @@ public import ConiferTree
 
 extension PackedBackend {
   /// Notes that a tracked query is listened to, or no longer; in memory alone.
-  public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) {
+  ///
+  /// - Returns: false when the query is just being evicted.
+  @discardableResult
+  public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     engine.activity.setActive(isActive, Activity.Name(tree: tree, query: query))
   }
 

@@ -96,6 +96,7 @@ extension PackedEngine {
       var run = run
       var swept = eviction.swept
       let size = try store.size()
+      defer { activity.settle() }
       // Losing an eviction in a crash loses nothing.
       try change(.relaxed) { (tx) throws(StoreError) in
         try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
