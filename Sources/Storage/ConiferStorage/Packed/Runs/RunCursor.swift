@@ -88,23 +88,18 @@ struct RunCursor {
     eachPart { _, _, _ in }
   }
 
-  /// The current entry's value as `LeafCodec` writes it, or nil when it is damaged.
-  mutating func value() -> Bytes? {
-    var bytes = Bytes()
+  /// Appends the current entry's value as `LeafCodec` writes it; false when it is damaged.
+  mutating func copyValue(to writer: inout ByteWriter) -> Bool {
     eachPart { tag, number, text in
-      bytes.reserveCapacity(bytes.count + 6 + number.count + text.count)
-      bytes.append(tag)
-      bytes.append(contentsOf: number)
+      writer.byte(tag)
+      writer.append(number)
       let kind = tag & ~LeafCodec.Tag.priorityFlag
       if kind == LeafCodec.Tag.string || kind == LeafCodec.Tag.otherPlaceholder {
-        var writer = ByteWriter(bytes)
-        bytes = []
         writer.varint(text.count)
-        bytes = writer.bytes
-        bytes.append(contentsOf: text)
+        writer.append(text)
       }
     }
-    return isDamaged ? nil : bytes
+    return !isDamaged
   }
 
   /// Visits the tag, the bytes of numbers and the text of the current value, then of its priority.

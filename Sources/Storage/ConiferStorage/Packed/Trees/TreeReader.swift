@@ -168,8 +168,7 @@ struct TreeReader {
     let damage = Damage.error(Spaces.runs, run.storeKey)
     let deltas = try runs.deltas(run.number)
     guard deltas.isEmpty else {
-      var entries = try runs.entries(run)
-      for (_, _, delta) in deltas { RunReader.merge(delta.changes, into: &entries) }
+      let entries = try runs.entries(run).merged(deltas.flatMap(\.delta.changes))
       for entry in entries[entries.lowerBound(low)...] {
         guard bytesPrecede(entry.key, high) else { return false }
         guard let decoded = LeafCodec.decode(entry.value) else { throw damage }
