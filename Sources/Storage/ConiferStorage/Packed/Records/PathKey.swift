@@ -74,6 +74,14 @@ enum PathKey {
     _ utf8: UnsafeBufferPointer<UInt8>, _ order: KeyOrder, to bytes: inout Bytes
   ) {
     if (utf8.first ?? 0) < 0x20 { bytes.append(lowStringMark) }
+    // Looked at whole, without an early end, so that it takes many bytes at a time.
+    var isPlain = true
+    for byte in utf8 where byte &- 2 >= 0xEC { isPlain = false }
+    guard !isPlain else {
+      bytes.append(contentsOf: utf8)
+      bytes.append(0)
+      return
+    }
     for byte in utf8 {
       if byte <= 1 {
         bytes.append(escape)

@@ -6,21 +6,11 @@ extension EntryList {
 
   /// Orders an entry's key and another: negative, zero or positive.
   func compareKey(_ index: Int, _ other: Bytes) -> Int {
-    keys.withUnsafeBytes { mine in
-      other.withUnsafeBytes {
-        compareBytes(UnsafeRawBufferPointer(rebasing: mine[keyRange(index)]), $0)
-      }
-    }
+    withKey(index) { key in other.withUnsafeBytes { compareBytes(key, $0) } }
   }
 
   private func compareKey(_ index: Int, _ list: EntryList, _ other: Int) -> Int {
-    keys.withUnsafeBytes { mine in
-      list.keys.withUnsafeBytes {
-        compareBytes(
-          UnsafeRawBufferPointer(rebasing: mine[keyRange(index)]),
-          UnsafeRawBufferPointer(rebasing: $0[list.keyRange(other)]))
-      }
-    }
+    withKey(index) { key in list.withKey(other) { compareBytes(key, $0) } }
   }
 
   private func hasEqualValue(_ index: Int, _ list: EntryList, _ other: Int) -> Bool {

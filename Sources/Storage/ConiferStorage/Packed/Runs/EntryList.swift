@@ -53,10 +53,11 @@ struct EntryList: Sendable {
     end(entry.key)
   }
 
-  /// Appends an entry whose value a closure writes; none when that says it cannot.
-  mutating func append(_ key: Bytes, _ write: (inout ByteWriter) -> Bool) -> Bool {
-    guard write(&values) else { return false }
-    end(key)
+  /// Appends a cursor's current entry; false when it is damaged.
+  mutating func append(_ cursor: inout RunCursor) -> Bool {
+    guard cursor.copyValue(to: &values) else { return false }
+    keys.append(contentsOf: cursor.key)
+    ends.append(End(key: keys.count, value: values.count))
     return true
   }
 
@@ -120,4 +121,16 @@ extension EntryList: RandomAccessCollection {
   }
 
   func key(_ index: Int) -> Bytes { Bytes(keys[keyRange(index)]) }
+
+  /// Lends the key of an entry.
+  func withKey<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[keyRange(index)])) }
+  }
+
+  /// The leaf of an entry, or nil when its value is damaged.
+  func leaf(_ index: Int) -> LeafCodec.Decoded? {
+    var reader = ByteReader(values.bytes, valueRange(index))
+    guard let decoded = LeafCodec.decode(&reader), reader.isAtEnd else { return nil }
+    return decoded
+  }
 }

@@ -89,9 +89,11 @@ struct RunHead {
     }
     let result: R? = bytes.withUnsafeBytes { buffer in
       let lent = UnsafeRawBufferPointer(rebasing: buffer[start...])
-      guard var cursor = RunCursor(lent, count: count) else { return nil }
-      let result = body(&cursor)
-      return cursor.isDamaged ? nil : result
+      return withUnsafeTemporaryAllocation(byteCount: lent.count, alignment: 1) { keyBytes in
+        guard var cursor = RunCursor(lent, count: count, keyBytes: keyBytes) else { return nil }
+        let result = body(&cursor)
+        return cursor.isDamaged ? nil : result
+      }
     }
     guard let result else { throw Damage.error(Spaces.runs, storeKey) }
     return result

@@ -96,7 +96,7 @@ struct RunReader {
   func entries(_ head: RunHead) throws(StoreError) -> EntryList {
     try head.withCursor(codec) { cursor in
       var entries = EntryList()
-      while cursor.next(), entries.append(cursor.key, { cursor.copyValue(to: &$0) }) {}
+      while cursor.next(), entries.append(&cursor) {}
       return entries
     }
   }

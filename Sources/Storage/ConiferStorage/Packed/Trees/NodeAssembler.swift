@@ -7,7 +7,7 @@ struct NodeAssembler {
     let key: Key
     /// Where the bytes of this node's path key end.
     let end: Int
-    var children: [(key: Key, node: Node)] = []
+    var children = ContiguousArray<Node.Child>()
     var priority: Priority?
   }
 
@@ -15,6 +15,8 @@ struct NodeAssembler {
   private let base: Int
   private var frames: [Frame]
   private var previous: Bytes
+  /// How many children the last closed node had: its neighbour will have about as many.
+  private var lastWidth = 0
   private var root: Node?
 
   /// An assembler of the node at a path.
@@ -28,40 +30,36 @@ struct NodeAssembler {
   }
 
   /// Adds a leaf, or the priority of an interior node; false when the key is no path.
-  mutating func add(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) -> Bool {
+  mutating func add(_ key: UnsafeRawBufferPointer, _ leaf: Leaf, _ priority: Priority?) -> Bool {
     if key.count == base {
       root = Node(leaf, priority: priority)
       return true
     }
-    let shared = max(base, RunBody.commonPrefix(previous, key))
-    while let last = frames.last, last.end > shared, frames.count > 1 {
+    let shared = max(base, previous.withUnsafeBytes { RunBody.commonPrefix($0, key) })
+    while frames.count > 1, frames[frames.count - 1].end > shared {
       guard close() else { return false }
     }
-    // Copied, not shared: whoever lends the key goes on writing into it.
     previous.removeLast(previous.count - min(shared, previous.count))
-    previous.append(contentsOf: key[previous.count...])
-    return key.withUnsafeBytes { bytes in
-      var at = frames[frames.count - 1].end
-      while at < bytes.count {
-        if bytes[at] == PathKey.priorityMark, at + 1 == bytes.count {
-          frames[frames.count - 1].priority = Priority(leaf)
-          return true
-        }
-        guard let end = PathKey.segmentEnd(bytes, at),
-          let segment = PathKey.key(bytes, at..<end, order)
-        else { return false }
-        if end == bytes.count {
-          return append(segment, Node(leaf, priority: priority))
-        }
-        frames.append(Frame(key: segment, end: end))
-        at = end
+    previous.append(contentsOf: UnsafeRawBufferPointer(rebasing: key[previous.count...]))
+    var at = frames[frames.count - 1].end
+    while at < key.count {
+      if key[at] == PathKey.priorityMark, at + 1 == key.count {
+        frames[frames.count - 1].priority = Priority(leaf)
+        return true
       }
-      return false
+      guard let end = PathKey.segmentEnd(key, at), let segment = PathKey.key(key, at..<end, order)
+      else { return false }
+      if end == key.count { return append(segment, Node(leaf, priority: priority)) }
+      frames.append(Frame(key: segment, end: end))
+      frames[frames.count - 1].children.reserveCapacity(lastWidth)
+      at = end
     }
+    return false
   }
 
   private mutating func close() -> Bool {
     guard let frame = frames.popLast() else { return true }
+    lastWidth = min(frame.children.count, 32)
     let node = node(frame)
     return node.isEmpty || append(frame.key, node)
   }
@@ -79,7 +77,7 @@ struct NodeAssembler {
   private func node(_ frame: Frame) -> Node {
     // Sorted by the store already, unless the tree's order is not the node's own.
     if order == .realtimeDatabase {
-      return Node(sortedChildren: frame.children, priority: frame.priority)
+      return Node(sortedEntries: frame.children, priority: frame.priority)
     }
     return Node(children: frame.children.map { ($0.key, $0.node) }, priority: frame.priority)
   }

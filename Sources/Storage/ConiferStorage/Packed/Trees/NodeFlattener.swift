@@ -27,10 +27,10 @@ struct NodeFlattener {
     }
     let end = key.count
     if order == .realtimeDatabase {
-      for (segment, child) in node.children {
+      node.forEachChild { segment, child in
         PathKey.append(segment, order, to: &key)
         append(child, &key)
-        key.removeSubrange(end...)
+        key.removeLast(key.count - end)
       }
       return
     }
@@ -43,7 +43,7 @@ struct NodeFlattener {
     for (segment, child) in children.sorted(by: { bytesPrecede($0.0, $1.0) }) {
       key += segment
       append(child, &key)
-      key.removeSubrange(end...)
+      key.removeLast(key.count - end)
     }
   }
 }
