@@ -18,6 +18,34 @@ struct EntryList: Sendable {
   /// The encoded leaves behind references that were appended here, by index.
   private(set) var contents: [Int: Bytes] = [:]
 
+  init() {}
+
+  /// The entries of a run, from a cursor before the first one; nil when the body is damaged.
+  ///
+  /// - Parameter size: the bytes of the body, which values never exceed.
+  init?(_ cursor: inout RunCursor, size: Int) {
+    // No run that was written comes near this: its keys would be a thousand times the body.
+    guard let keySize = cursor.sizeOfKeys(), keySize <= 1 << 30 else { return nil }
+    var ends = [End()]
+    ends.reserveCapacity(cursor.count + 1)
+    var values = Bytes()
+    keys = Bytes(unsafeUninitializedCapacity: keySize) { keyBuffer, keyCount in
+      var keyWriter = LentWriter(UnsafeMutableRawBufferPointer(keyBuffer))
+      values = Bytes(unsafeUninitializedCapacity: size) { valueBuffer, valueCount in
+        var valueWriter = LentWriter(UnsafeMutableRawBufferPointer(valueBuffer))
+        while cursor.next(), cursor.copyValue(to: &valueWriter) {
+          keyWriter.append(cursor.key)
+          ends.append(End(key: keyWriter.count, value: valueWriter.count))
+        }
+        valueCount = valueWriter.count
+      }
+      keyCount = keyWriter.count
+    }
+    self.values = ByteWriter(values)
+    self.ends = ends
+    guard !cursor.isDamaged else { return nil }
+  }
+
   func keyRange(_ index: Int) -> Range<Int> { ends[index].key..<ends[index + 1].key }
 
   func valueRange(_ index: Int) -> Range<Int> { ends[index].value..<ends[index + 1].value }
@@ -51,14 +79,6 @@ struct EntryList: Sendable {
     if let content = entry.content { contents[count] = content }
     values.append(entry.value)
     end(entry.key)
-  }
-
-  /// Appends a cursor's current entry; false when it is damaged.
-  mutating func append(_ cursor: inout RunCursor) -> Bool {
-    guard cursor.copyValue(to: &values) else { return false }
-    keys.append(contentsOf: cursor.key)
-    ends.append(End(key: keys.count, value: values.count))
-    return true
   }
 
   private mutating func end(_ key: Bytes) {

@@ -5,7 +5,7 @@ import ConiferTree
 ///
 /// It points into lent bytes, and lives no longer than the closure that lends them.
 struct RunCursor {
-  private let count: Int
+  let count: Int
   private var index = 0
   /// Where the current key is put together.
   private let keyBytes: UnsafeMutableRawBufferPointer
@@ -62,6 +62,17 @@ struct RunCursor {
     return true
   }
 
+  /// How many bytes all keys have together, or nil when the body is damaged.
+  func sizeOfKeys() -> Int? {
+    var lengths = lengths
+    var size = 0
+    for _ in 0..<count {
+      guard let shared = lengths.size(), let added = lengths.size() else { return nil }
+      size += shared + added
+    }
+    return size
+  }
+
   /// Whether the next key comes after the current one; the first differing byte tells.
   private func ascends(_ shared: Int, _ suffix: UnsafeRawBufferPointer) -> Bool {
     guard let first = suffix.first else { return index == 1 }
@@ -98,7 +109,7 @@ struct RunCursor {
   }
 
   /// Appends the current entry's value as `LeafCodec` writes it; false when it is damaged.
-  mutating func copyValue(to writer: inout ByteWriter) -> Bool {
+  mutating func copyValue(to writer: inout LentWriter) -> Bool {
     eachPart { tag, number, text in
       writer.byte(tag)
       writer.append(number)
@@ -112,6 +123,7 @@ struct RunCursor {
   }
 
   /// Visits the tag, the bytes of numbers and the text of the current value, then of its priority.
+  @inline(__always)
   private mutating func eachPart(
     _ visit: (UInt8, UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
   ) {

@@ -94,11 +94,9 @@ struct RunReader {
 
   /// The entries of a run without its deltas.
   func entries(_ head: RunHead) throws(StoreError) -> EntryList {
-    try head.withCursor(codec) { cursor in
-      var entries = EntryList()
-      while cursor.next(), entries.append(&cursor) {}
-      return entries
-    }
+    let entries = try head.withCursor(codec) { EntryList(&$0, size: head.rawCount) }
+    guard let entries else { throw Damage.error(Spaces.runs, head.storeKey) }
+    return entries
   }
 
   /// The entries of a run with its deltas.
