@@ -41,20 +41,20 @@ struct RunChanges {
   ///
   /// - Parameter limit: the weight from which on recording makes no sense.
   mutating func note(
-    _ old: (list: EntryList, index: Int)?, _ new: (list: EntryList, index: Int)?, limit: Int
+    _ entries: EntryList, _ old: Int?, _ others: EntryList, _ new: Int?, limit: Int
   ) {
     if let new {
-      weight += new.list.keyRange(new.index).count + new.list.valueRange(new.index).count + 4
+      weight += others.keyRange(new).count + others.valueRange(new).count + 4
     } else if let old {
-      weight += old.list.keyRange(old.index).count + 3
+      weight += entries.keyRange(old).count + 3
     }
     guard !isTooMuch else { return }
     if weight > limit {
       giveUp()
     } else if let new {
-      list.append(.put(new.list[new.index]))
+      list.append(.put(others[new]))
     } else if let old {
-      list.append(.delete(old.list.key(old.index)))
+      list.append(.delete(entries.key(old)))
     }
   }
 }

@@ -130,9 +130,8 @@ final class RunEditor {
     var changes = run.changes
     try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
       isChanged = true
-      let (old, fresh) = (old.map { (run.entries, $0) }, index.map { (new, $0) })
-      try moveParts(old, fresh)
-      changes.note(old, fresh, limit: run.storedSize / 4)
+      try moveParts(run.entries, old, new, index)
+      changes.note(run.entries, old, new, index, limit: run.storedSize / 4)
     }
     guard isChanged else { return false }
     loaded[storeKey] = nil  // so that the list below is changed in place
@@ -146,10 +145,10 @@ final class RunEditor {
 
   /// Writes and deletes the parts of large leaves that a change brings and takes away.
   private func moveParts(
-    _ old: (list: EntryList, index: Int)?, _ new: (list: EntryList, index: Int)?
+    _ entries: EntryList, _ old: Int?, _ list: EntryList, _ new: Int?
   ) throws(StoreError) {
-    let old = old.flatMap { $0.list.isExternal($0.index) ? $0.list[$0.index] : nil }
-    let new = new.flatMap { $0.list.isExternal($0.index) ? $0.list[$0.index] : nil }
+    let old = old.flatMap { entries.isExternal($0) ? entries[$0] : nil }
+    let new = new.flatMap { list.isExternal($0) ? list[$0] : nil }
     let (oldNumber, newNumber) = (old.flatMap(LargeLeaf.number), new.flatMap(LargeLeaf.number))
     // The same number means the same content: only a priority changed.
     guard oldNumber != newNumber else { return }

@@ -147,7 +147,7 @@ struct TreeReader {
   }
 
   /// Is lent a path key, and given its leaf.
-  private typealias Visit = (UnsafeRawBufferPointer, Leaf, Priority?) -> Answer
+  private typealias Visit = (UnsafeRawBufferPointer, consuming Leaf, Priority?) -> Answer
 
   /// Visits the entries in `low ..< high` in order.
   private func scan(_ low: Bytes, _ high: Bytes, _ visit: Visit) throws(StoreError) {
