@@ -4,6 +4,13 @@ extension EntryList {
   /// Lends the bytes of all keys.
   func withKeys<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R { keys.withUnsafeBytes(body) }
 
+  /// Lends the keys of two entries.
+  func withKeys<R>(
+    _ a: Int, _ b: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> R
+  ) -> R {
+    withKey(a) { a in withKey(b) { body(a, $0) } }
+  }
+
   /// Orders an entry's key and another: negative, zero or positive.
   func compareKey(_ index: Int, _ other: Bytes) -> Int {
     withKey(index) { key in other.withUnsafeBytes { compareBytes(key, $0) } }

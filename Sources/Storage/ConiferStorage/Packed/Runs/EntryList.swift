@@ -50,9 +50,10 @@ struct EntryList: Sendable {
 
   func valueRange(_ index: Int) -> Range<Int> { ends[index].value..<ends[index + 1].value }
 
-  /// About what an entry adds to a run's body.
+  /// About what an entry adds to a run's body, behind the entry before.
   func weight(_ index: Int) -> Int {
-    valueRange(index).count + keyRange(index).count / 4 + 3
+    let shared = index == 0 ? 0 : withKeys(index - 1, index) { RunBody.commonPrefix($0, $1) }
+    return valueRange(index).count + keyRange(index).count - shared + 3
   }
 
   /// About what some entries add to a run's body.

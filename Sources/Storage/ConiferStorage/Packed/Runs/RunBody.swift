@@ -29,11 +29,7 @@ enum RunBody {
   /// How many leading bytes all keys share.
   static func shared(_ entries: EntryList, _ range: Range<Int>) -> Int {
     guard let first = range.first, let last = range.last else { return 0 }
-    return entries.withKeys { keys in
-      commonPrefix(
-        UnsafeRawBufferPointer(rebasing: keys[entries.keyRange(first)]),
-        UnsafeRawBufferPointer(rebasing: keys[entries.keyRange(last)]))
-    }
+    return entries.withKeys(first, last) { commonPrefix($0, $1) }
   }
 
   /// How many leading bytes two byte strings share.
