@@ -35,7 +35,7 @@ import Testing
     // About 13 KB: one run that is nearly full.
     let rooms = (0..<3).map { room in
       Node(
-        children: (0..<400).map { number in
+        children: (0..<(400 - 20 * room)).map { number in
           (Key("m\(1000 + number)"), Node(.string("text number \(number) of room \(room)")))
         })
     }
