@@ -56,7 +56,7 @@ import Testing
     let reader = RunReader(
       view: try original.view(), tree: tree, codec: Codec(.standard), longestKey: .max)
     let keys = try original.keys(Spaces.runs)
-    func entries(_ key: Bytes) throws -> [Entry] {
+    func entries(_ key: Bytes) throws -> EntryList {
       let value = try #require(try original.view().value(Spaces.runs, key))
       return try reader.merged(RunHead(storeKey: key, value: value))
     }

@@ -55,6 +55,7 @@ public struct Key: Sendable {
   ///
   /// - Parameter body: reads the bytes; they are valid only during the call.
   /// - Returns: what the body returns.
+  @inlinable
   public func withUTF8<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
     string.lendUTF8(body)
   }

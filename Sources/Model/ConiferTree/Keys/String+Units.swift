@@ -2,7 +2,7 @@
 // a composed and a decomposed "é" are two different keys.
 extension String {
   /// Lends the UTF-8 bytes without a copy when the string is native.
-  @inline(__always)
+  @inlinable @inline(__always)
   func lendUTF8<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
     if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
     return ContiguousArray(utf8).withUnsafeBufferPointer(body)

@@ -18,7 +18,7 @@ final class Chunk: Sendable {
 
   init(entries: ContiguousArray<Node.Child>, totals: Totals? = nil) {
     body = .entries(entries)
-    self.totals = totals ?? entries.reduce(into: Totals()) { $0.add(Totals($1)) }
+    self.totals = totals ?? Totals(entries)
     firstKeys = []
   }
 
@@ -94,6 +94,16 @@ final class Chunk: Sendable {
       if order < 0 { low = middle + 1 } else { high = middle }
     }
     return (low, false)
+  }
+
+  /// Visits the children in key order.
+  func forEach(_ body: (Key, Node) -> Void) {
+    switch self.body {
+    case .entries(let entries):
+      entries.withUnsafeBufferPointer { for child in $0 { body(child.key, child.node) } }
+    case .chunks(let chunks):
+      for chunk in chunks { chunk.forEach(body) }
+    }
   }
 
   /// The child of a key.

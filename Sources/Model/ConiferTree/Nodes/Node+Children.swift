@@ -77,6 +77,9 @@ extension Node {
     Children(root: interior?.root, startIndex: 0, endIndex: childCount)
   }
 
+  /// Visits the children in key order, without a copy of each: what iterating costs is mostly that.
+  package func forEachChild(_ body: (Key, Node) -> Void) { interior?.root.forEach(body) }
+
   /// The children between two keys, both included.
   ///
   /// - Parameters:

@@ -70,10 +70,14 @@ public struct Node: Sendable {
   ///     guarantees both, only debug builds check.
   ///   - priority: the node's priority, if it has one.
   public init(sortedChildren: [Child], priority: Priority? = nil) {
+    self.init(sortedEntries: ContiguousArray(sortedChildren), priority: priority)
+  }
+
+  /// As `init(sortedChildren:priority:)`, without a copy.
+  package init(sortedEntries entries: ContiguousArray<Child>, priority: Priority?) {
     assert(
-      zip(sortedChildren, sortedChildren.dropFirst()).allSatisfy { $0.key < $1.key }
-        && sortedChildren.allSatisfy { !$0.node.isEmpty })
-    let entries = ContiguousArray(sortedChildren)
+      zip(entries, entries.dropFirst()).allSatisfy { $0.key < $1.key }
+        && entries.allSatisfy { !$0.node.isEmpty })
     self.init(root: entries.isEmpty ? nil : Chunk.build(entries), priority: priority)
   }
 

@@ -27,6 +27,22 @@ struct Totals: Sendable, Equatable {
     hasServerValues = node.hasServerValues
   }
 
+  /// The sums over some children.
+  init(_ children: ContiguousArray<Node.Child>) {
+    for (key, node) in children {
+      // Most children are plain leaves.
+      guard case .leaf(let leaf) = node.form else {
+        add(Totals((key: key, node: node)))
+        continue
+      }
+      count += 1
+      leaves += 1
+      bytes += key.utf8Count + 4 + leaf.estimatedSize
+      depth = max(depth, 1)
+      if case .serverValue = leaf { hasServerValues = true }
+    }
+  }
+
   /// Adds another part of the same map.
   mutating func add(_ other: Totals) {
     count += other.count

@@ -103,14 +103,14 @@ extension SortedBytes {
 /// Orders byte strings as unsigned bytes: negative, zero or positive.
 @inline(__always)
 func compareBytes(_ a: Bytes, _ b: Bytes) -> Int {
-  let shared = min(a.count, b.count)
-  if shared > 0 {
-    let order = a.withUnsafeBytes { left in
-      b.withUnsafeBytes { right -> Int32 in
-        guard let l = left.baseAddress, let r = right.baseAddress else { return 0 }
-        return memcmp(l, r, shared)
-      }
-    }
+  a.withUnsafeBytes { left in b.withUnsafeBytes { compareBytes(left, $0) } }
+}
+
+/// Orders lent bytes as unsigned bytes: negative, zero or positive.
+@inline(__always)
+func compareBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+  if let left = a.baseAddress, let right = b.baseAddress {
+    let order = memcmp(left, right, min(a.count, b.count))
     if order != 0 { return Int(order) }
   }
   return a.count - b.count

@@ -16,8 +16,24 @@ struct ByteWriter {
     bytes.append(contentsOf: other[range])
   }
 
+  mutating func append(_ other: UnsafeRawBufferPointer) { bytes.append(contentsOf: other) }
+
+  /// Takes back what was written behind a count.
+  mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
+
+  mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
+
   /// LEB128: seven bits a byte, low ones first.
+  @inline(__always)
   mutating func varint(_ value: UInt64) {
+    if value < 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: value))
+    } else {
+      longVarint(value)
+    }
+  }
+
+  private mutating func longVarint(_ value: UInt64) {
     var rest = value
     while rest >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)

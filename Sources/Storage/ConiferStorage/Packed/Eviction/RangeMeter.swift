@@ -14,7 +14,7 @@ struct RangeMeter {
   /// The sum over ranges that do not overlap, ascending.
   func measure(_ ranges: [PruneRanges.KeyRange]) throws(StoreError) -> Sum {
     var sum = Sum()
-    var decoded: (storeKey: Bytes, entries: [Entry], size: Int)?
+    var decoded: (storeKey: Bytes, entries: EntryList, size: Int)?
     for range in ranges {
       var run = try runs.run(coveringOrAfter: range.low)
       while let here = run, compareBytes(here.separator, range.high) < 0 {
@@ -41,15 +41,15 @@ struct RangeMeter {
 
   /// Adds the entries of one run that lie in a range.
   private func add(
-    _ entries: [Entry], _ size: Int, _ range: PruneRanges.KeyRange, to sum: inout Sum
+    _ entries: EntryList, _ size: Int, _ range: PruneRanges.KeyRange, to sum: inout Sum
   ) throws(StoreError) {
     let part = entries.lowerBound(range.low)..<entries.lowerBound(range.high)
-    let whole = entries.reduce(0) { $0 + $1.weight }
-    let share = entries[part].reduce(0) { $0 + $1.weight }
+    let whole = entries.weight(0..<entries.count)
+    let share = entries.weight(part)
     if whole > 0 { sum.bytes += Int((Double(size) * Double(share) / Double(whole)).rounded()) }
     sum.leaves += part.count
-    for entry in entries[part] {
-      guard let number = LargeLeaf.number(entry) else { continue }
+    for index in part where entries.isExternal(index) {
+      guard let number = LargeLeaf.number(entries[index]) else { continue }
       let prefix = LargeLeaf.prefix(runs.tree, number)
       try runs.view.walk(Spaces.parts, .atOrAfter(prefix)) { key, value in
         guard key.starts(with: prefix) else { return .stop }

@@ -46,7 +46,7 @@ struct Sweeper {
       }
       let gap = covered.map { compareBytes($0.low, high) < 0 ? $0.low : high } ?? high
       let end = try strideEnd(editor, at, gap)
-      try editor.replace(at, end, with: [])
+      try editor.replace(at, end, with: EntryList())
       try editor.flush()
       at = end
       if try isEnough() { return compareBytes(at, high) < 0 ? at : nil }

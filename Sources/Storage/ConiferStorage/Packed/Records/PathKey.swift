@@ -74,6 +74,11 @@ enum PathKey {
     _ utf8: UnsafeBufferPointer<UInt8>, _ order: KeyOrder, to bytes: inout Bytes
   ) {
     if (utf8.first ?? 0) < 0x20 { bytes.append(lowStringMark) }
+    guard !isPlain(UnsafeRawBufferPointer(utf8)) else {
+      bytes.append(contentsOf: utf8)
+      bytes.append(0)
+      return
+    }
     for byte in utf8 {
       if byte <= 1 {
         bytes.append(escape)
@@ -85,6 +90,14 @@ enum PathKey {
       }
     }
     bytes.append(0)
+  }
+
+  /// Whether text stands in a segment byte for byte: it holds no zero, one, and none from EE on.
+  private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    // Looked at whole, without an early end, so that it takes many bytes at a time.
+    var isPlain = true
+    for byte in bytes where byte &- 2 >= 0xEC { isPlain = false }
+    return isPlain
   }
 
   /// Where the segment that begins at an offset ends, or nil when the bytes are no segment.
@@ -117,15 +130,8 @@ enum PathKey {
     var at = mark == lowStringMark ? range.lowerBound + 1 : range.lowerBound
     let end = range.upperBound - 1
     guard at <= end else { return nil }
-    var needsRepair = false
-    for index in at..<end where bytes[index] == escape || bytes[index] >= 0xEE {
-      needsRepair = true
-      break
-    }
-    if !needsRepair {
-      let slice = UnsafeRawBufferPointer(rebasing: bytes[at..<end])
-      return Key(String(decoding: slice, as: UTF8.self))
-    }
+    let slice = UnsafeRawBufferPointer(rebasing: bytes[at..<end])
+    if isPlain(slice) { return Key(String(decoding: slice, as: UTF8.self)) }
     var utf8 = Bytes()
     while at < end {
       let byte = bytes[at]

@@ -48,25 +48,26 @@ struct DeltaRecord {
   ///
   /// - Throws: `damaged`, `unsupported`.
   init(key: Bytes, value: Bytes, codec: Codec) throws(StoreError) {
-    let damage = Damage.error(Spaces.deltas, key)
-    guard Record.isIntact(Spaces.deltas, key, value) else { throw damage }
+    // Put together where it is thrown: most records are sound, and its words take longer than they.
+    func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
+    guard Record.isIntact(Spaces.deltas, key, value) else { throw damage() }
     var reader = ByteReader(value, from: Record.overhead)
     guard let method = reader.byte(), let rawCount = reader.size(), let leaves = reader.zigzag(),
       let packed = reader.take(reader.remaining),
       let body = try codec.unpack(Codec.method(method), packed, rawCount: rawCount)
-    else { throw damage }
+    else { throw damage() }
     self.rawCount = rawCount
     self.leaves = Int(clamping: leaves)
     var changes: [EntryChange] = []
     var parts = ByteReader(body)
     while let kind = parts.byte() {
-      guard let key = parts.sized() else { throw damage }
+      guard let key = parts.sized() else { throw damage() }
       if kind == 1, let value = parts.sized() {
         changes.append(.put(Entry(key: key, value: value)))
       } else if kind == 2 {
         changes.append(.delete(key))
       } else {
-        throw damage
+        throw damage()
       }
     }
     self.changes = changes

@@ -18,23 +18,7 @@ struct Entry: Equatable, Sendable {
   /// Whether the value is a reference to parts of its own.
   var isExternal: Bool { value.first.map { $0 & 0x7F == LeafCodec.Tag.external } ?? false }
 
-  /// About what it adds to a run's body.
-  var weight: Int { value.count + key.count / 4 + 3 }
-
   static func == (a: Entry, b: Entry) -> Bool { a.value == b.value && a.key == b.key }
-}
-
-extension [Entry] {
-  /// The index of the first entry at or after a key.
-  func lowerBound(_ key: Bytes) -> Int {
-    var low = startIndex
-    var high = endIndex
-    while low < high {
-      let middle = (low + high) / 2
-      if compareBytes(self[middle].key, key) < 0 { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
 }
 
 /// One changed entry of a run.
@@ -46,13 +30,6 @@ enum EntryChange: Equatable, Sendable {
     switch self {
     case .put(let entry): entry.key
     case .delete(let key): key
-    }
-  }
-
-  var weight: Int {
-    switch self {
-    case .put(let entry): entry.key.count + entry.value.count + 4
-    case .delete(let key): key.count + 3
     }
   }
 }

@@ -7,42 +7,47 @@ import ConiferKeyValue
 /// its value as a second tag. Columns but the last are led by their lengths.
 enum RunBody {
   /// The body of consecutive entries.
-  static func encode(_ entries: ArraySlice<Entry>) -> Bytes {
+  static func encode(_ entries: EntryList, _ range: Range<Int>) -> Bytes {
     var columns = Columns()
-    var previous = Bytes()
-    for entry in entries {
-      let shared = commonPrefix(previous, entry.key)
-      columns.lengths.varint(shared)
-      columns.lengths.varint(entry.key.count - shared)
-      columns.suffixes.append(entry.key, shared..<entry.key.count)
-      columns.append(entry.value)
-      previous = entry.key
+    entries.withKeys { keys in
+      entries.values.bytes.withUnsafeBytes { values in
+        var previous = UnsafeRawBufferPointer(start: nil, count: 0)
+        for index in range {
+          let key = UnsafeRawBufferPointer(rebasing: keys[entries.keyRange(index)])
+          let shared = commonPrefix(previous, key)
+          columns.lengths.varint(shared)
+          columns.lengths.varint(key.count - shared)
+          columns.suffixes.append(UnsafeRawBufferPointer(rebasing: key[shared...]))
+          columns.append(UnsafeRawBufferPointer(rebasing: values[entries.valueRange(index)]))
+          previous = key
+        }
+      }
     }
     return columns.joined()
   }
 
   /// How many leading bytes all keys share.
-  static func shared(_ entries: ArraySlice<Entry>) -> Int {
-    guard let first = entries.first, let last = entries.last else { return 0 }
-    return commonPrefix(first.key, last.key)
+  static func shared(_ entries: EntryList, _ range: Range<Int>) -> Int {
+    guard let first = range.first, let last = range.last else { return 0 }
+    return entries.withKeys(first, last) { commonPrefix($0, $1) }
   }
 
   /// How many leading bytes two byte strings share.
   static func commonPrefix(_ a: Bytes, _ b: Bytes) -> Int {
-    a.withUnsafeBytes { a in
-      b.withUnsafeBytes { b in
-        let most = min(a.count, b.count)
-        var n = 0
-        while n + 8 <= most,
-          a.loadUnaligned(fromByteOffset: n, as: UInt64.self)
-            == b.loadUnaligned(fromByteOffset: n, as: UInt64.self)
-        {
-          n += 8
-        }
-        while n < most, a[n] == b[n] { n += 1 }
-        return n
-      }
+    a.withUnsafeBytes { a in b.withUnsafeBytes { commonPrefix(a, $0) } }
+  }
+
+  static func commonPrefix(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    let most = min(a.count, b.count)
+    var n = 0
+    while n + 8 <= most {
+      let left = a.loadUnaligned(fromByteOffset: n, as: UInt64.self)
+      let right = b.loadUnaligned(fromByteOffset: n, as: UInt64.self)
+      if left != right { return n + UInt64(littleEndian: left ^ right).trailingZeroBitCount / 8 }
+      n += 8
     }
+    while n < most, a[n] == b[n] { n += 1 }
+    return n
   }
 
   private struct Columns {
@@ -54,41 +59,34 @@ enum RunBody {
     var text = ByteWriter()
 
     /// Takes a value apart; its bytes come from `LeafCodec`.
-    mutating func append(_ value: Bytes) {
-      var at = 0
-      while at < value.count {
-        let tag = value[at]
+    mutating func append(_ value: UnsafeRawBufferPointer) {
+      var reader = LentReader(value)
+      while let tag = reader.byte() {
         tags.byte(tag)
-        at += 1
         switch tag & ~LeafCodec.Tag.priorityFlag {
         case LeafCodec.Tag.string, LeafCodec.Tag.otherPlaceholder:
-          var reader = ByteReader(value, from: at)
-          let count = reader.size() ?? 0
+          guard let count = reader.size(), let bytes = reader.take(count) else { return }
           textLengths.varint(count)
-          text.append(value, reader.at..<(reader.at + count))
-          at = reader.at + count
+          text.append(bytes)
         case LeafCodec.Tag.double, LeafCodec.Tag.incrementDouble:
-          numbers.append(value, at..<(at + 8))
-          at += 8
+          guard let bytes = reader.take(8) else { return }
+          numbers.append(bytes)
         case LeafCodec.Tag.integer, LeafCodec.Tag.incrementInteger:
-          at = copyVarint(value, at)
+          guard let bytes = reader.takeVarints(1) else { return }
+          numbers.append(bytes)
         case LeafCodec.Tag.external:
-          at = copyVarint(value, copyVarint(value, at))
+          guard let bytes = reader.takeVarints(2) else { return }
+          numbers.append(bytes)
         default: break
         }
       }
     }
 
-    private mutating func copyVarint(_ value: Bytes, _ start: Int) -> Int {
-      var at = start
-      while at < value.count, value[at] >= 0x80 { at += 1 }
-      at = min(at + 1, value.count)
-      numbers.append(value, start..<at)
-      return at
-    }
-
     func joined() -> Bytes {
       var body = ByteWriter()
+      body.reserve(
+        20 + lengths.count + suffixes.count + tags.count + numbers.count + textLengths.count
+          + text.count)
       for column in [lengths, suffixes, tags, numbers, textLengths] { body.varint(column.count) }
       for column in [lengths, suffixes, tags, numbers, textLengths, text] {
         body.append(column.bytes)

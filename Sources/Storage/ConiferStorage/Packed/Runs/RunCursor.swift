@@ -5,8 +5,10 @@ import ConiferTree
 ///
 /// It points into lent bytes, and lives no longer than the closure that lends them.
 struct RunCursor {
-  private let count: Int
+  let count: Int
   private var index = 0
+  /// Where the current key is put together.
+  private let keyBytes: UnsafeMutableRawBufferPointer
   private var lengths: LentReader
   private var suffixes: LentReader
   private var tags: LentReader
@@ -14,13 +16,17 @@ struct RunCursor {
   fileprivate var textLengths: LentReader
   fileprivate var texts: LentReader
 
-  /// The path key of the current entry.
-  private(set) var key = Bytes()
+  /// The path key of the current entry, until the next step.
+  private(set) var key: UnsafeRawBufferPointer
   /// Whether the body turned out not to be one.
   private(set) var isDamaged = false
 
   /// A cursor before the first entry, or nil when the bytes are no body.
-  init?(_ body: UnsafeRawBufferPointer, count: Int) {
+  ///
+  /// - Parameter keyBytes: room for the longest key, for which the body's size is enough.
+  init?(
+    _ body: UnsafeRawBufferPointer, count: Int, keyBytes: UnsafeMutableRawBufferPointer
+  ) {
     var reader = LentReader(body)
     guard let a = reader.size(), let b = reader.size(), let c = reader.size(),
       let d = reader.size(), let e = reader.size(), let lengths = reader.take(a),
@@ -28,6 +34,8 @@ struct RunCursor {
       let textLengths = reader.take(e), let texts = reader.take(reader.remaining)
     else { return nil }
     self.count = count
+    self.keyBytes = keyBytes
+    self.key = UnsafeRawBufferPointer(rebasing: keyBytes[..<0])
     self.lengths = LentReader(lengths)
     self.suffixes = LentReader(suffixes)
     self.tags = LentReader(tags)
@@ -43,14 +51,26 @@ struct RunCursor {
     guard index < count, !isDamaged else { return false }
     index += 1
     guard let shared = lengths.size(), let added = lengths.size(), shared <= key.count,
-      let suffix = suffixes.take(added), ascends(shared, suffix)
+      let suffix = suffixes.take(added), ascends(shared, suffix),
+      shared + added <= keyBytes.count
     else {
       isDamaged = true
       return false
     }
-    key.removeLast(key.count - shared)
-    key.append(contentsOf: suffix)
+    UnsafeMutableRawBufferPointer(rebasing: keyBytes[shared...]).copyMemory(from: suffix)
+    key = UnsafeRawBufferPointer(rebasing: keyBytes[..<(shared + added)])
     return true
+  }
+
+  /// How many bytes all keys have together, or nil when the body is damaged.
+  func sizeOfKeys() -> Int? {
+    var lengths = lengths
+    var size = 0
+    for _ in 0..<count {
+      guard let shared = lengths.size(), let added = lengths.size() else { return nil }
+      size += shared + added
+    }
+    return size
   }
 
   /// Whether the next key comes after the current one; the first differing byte tells.
@@ -88,26 +108,22 @@ struct RunCursor {
     eachPart { _, _, _ in }
   }
 
-  /// The current entry's value as `LeafCodec` writes it, or nil when it is damaged.
-  mutating func value() -> Bytes? {
-    var bytes = Bytes()
+  /// Appends the current entry's value as `LeafCodec` writes it; false when it is damaged.
+  mutating func copyValue(to writer: inout LentWriter) -> Bool {
     eachPart { tag, number, text in
-      bytes.reserveCapacity(bytes.count + 6 + number.count + text.count)
-      bytes.append(tag)
-      bytes.append(contentsOf: number)
+      writer.byte(tag)
+      writer.append(number)
       let kind = tag & ~LeafCodec.Tag.priorityFlag
       if kind == LeafCodec.Tag.string || kind == LeafCodec.Tag.otherPlaceholder {
-        var writer = ByteWriter(bytes)
-        bytes = []
         writer.varint(text.count)
-        bytes = writer.bytes
-        bytes.append(contentsOf: text)
+        writer.append(text)
       }
     }
-    return isDamaged ? nil : bytes
+    return !isDamaged
   }
 
   /// Visits the tag, the bytes of numbers and the text of the current value, then of its priority.
+  @inline(__always)
   private mutating func eachPart(
     _ visit: (UInt8, UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
   ) {

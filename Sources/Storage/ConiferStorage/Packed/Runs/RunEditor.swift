@@ -3,27 +3,6 @@ import ConiferKeyValue
 /// Changes the entries of one tree within a commit: runs are loaded when touched, changed in
 /// memory, and written at the end, as deltas where a change is small.
 final class RunEditor {
-  /// A run in memory.
-  struct Loaded {
-    let storeKey: Bytes
-    let separator: Bytes
-    let isCut: Bool
-    /// Its number, or nil while it was never stored.
-    let number: UInt64?
-    var entries: [Entry]
-    /// Bytes of the stored run, without its deltas.
-    let storedSize: Int
-    /// Leaves and uncompressed bytes that are counted for the run with its deltas.
-    let countedLeaves: Int
-    let countedRaw: Int
-    let deltas: [(key: Bytes, size: Int)]
-    var changes: [EntryChange] = []
-    var changedWeight = 0
-    var isDirty = false
-    /// Whether so much changed that recording it makes no sense.
-    var isRewritten = false
-  }
-
   /// A run's deltas together stay below this, whatever the run's size.
   private static let largestDeltas = 4 << 10
 
@@ -34,7 +13,7 @@ final class RunEditor {
   var shape: RunShape
   /// Whether changed runs are written anew, so that what goes frees its bytes at once.
   var avoidsDeltas = false
-  private var loaded: [Bytes: Loaded] = [:]
+  private var loaded: [Bytes: LoadedRun] = [:]
 
   init(_ tx: Transaction, _ tree: TreeID, codec: Codec, longestKey: Int, shape: RunShape) {
     self.tx = tx
@@ -86,7 +65,7 @@ final class RunEditor {
   /// - Parameter new: entries within the range, ascending.
   /// - Returns: whether anything changed.
   @discardableResult
-  func replace(_ low: Bytes, _ high: Bytes, with new: [Entry]) throws(StoreError) -> Bool {
+  func replace(_ low: Bytes, _ high: Bytes, with new: EntryList) throws(StoreError) -> Bool {
     var isChanged = false
     var index = 0
     var place = try self.place(covering: low)
@@ -97,11 +76,8 @@ final class RunEditor {
       let next = try self.head(after: storeKey)
       let separator = loaded[storeKey]?.separator
       // What belongs to this run ends where the next begins.
-      var end = index
-      while end < new.count, next.map({ compareBytes(new[end].key, $0.separator) < 0 }) ?? true {
-        end += 1
-      }
-      let part = Array(new[index..<end])
+      let end = next.map { new.lowerBound($0.separator, from: index) } ?? new.count
+      let part = index..<end
       index = end
       var isDropped = false
       if part.isEmpty {
@@ -109,7 +85,7 @@ final class RunEditor {
       }
       if isDropped {
         isChanged = true
-      } else if try change(storeKey, low, high, part) {
+      } else if try change(storeKey, low, high, new, part) {
         isChanged = true
       }
       guard let next, compareBytes(next.separator, high) < 0 else { break }
@@ -120,12 +96,14 @@ final class RunEditor {
 
   /// Stores one entry.
   func put(_ entry: Entry) throws(StoreError) {
-    try replace(entry.key, entry.key + [0], with: [entry])
+    var entries = EntryList()
+    entries.append(entry)
+    try replace(entry.key, entry.key + [0], with: entries)
   }
 
   /// Removes one entry.
   func delete(_ key: Bytes) throws(StoreError) {
-    try replace(key, key + [0], with: [])
+    try replace(key, key + [0], with: EntryList())
   }
 
   /// Drops a run that lies within a range without decoding it; false when that cannot be done.
@@ -144,78 +122,56 @@ final class RunEditor {
     return true
   }
 
+  /// Makes the entries of a run within a range be a part of others.
   private func change(
-    _ storeKey: Bytes, _ low: Bytes, _ high: Bytes, _ new: [Entry]
+    _ storeKey: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ part: Range<Int>
   ) throws(StoreError) -> Bool {
     var run = try load(storeKey)
     let range = run.entries.lowerBound(low)..<run.entries.lowerBound(high)
-    if run.entries[range].elementsEqual(new) { return false }
-    let changes = Self.difference(run.entries[range], new)
-    for change in changes {
-      let index = run.entries.lowerBound(change.key)
-      let isThere = index < run.entries.count && run.entries[index].key == change.key
-      try moveParts(from: isThere ? run.entries[index] : nil, to: change)
+    var isChanged = false
+    var changes = run.changes
+    try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
+      isChanged = true
+      try moveParts(run.entries, old, new, index)
+      changes.note(run.entries, old, new, index, limit: run.storedSize / 4)
     }
-    loaded[storeKey] = nil  // so that the array below is changed in place
-    run.entries.replaceSubrange(range, with: new)
+    guard isChanged else { return false }
+    loaded[storeKey] = nil  // so that the list below is changed in place
+    run.entries.replace(range, with: new, part)
+    run.untouched = min(run.untouched, range.lowerBound)
+    run.changes = changes
     run.isDirty = true
-    run.changedWeight += changes.reduce(0) { $0 + $1.weight }
-    if run.isRewritten || run.changedWeight > run.storedSize / 4 {
-      run.isRewritten = true
-      run.changes = []
-    } else {
-      run.changes += changes
-    }
     loaded[storeKey] = run
     return true
   }
 
   /// Writes and deletes the parts of large leaves that a change brings and takes away.
-  private func moveParts(from old: Entry?, to change: EntryChange) throws(StoreError) {
-    let oldNumber = old.flatMap(LargeLeaf.number)
-    var newNumber: UInt64?
-    if case .put(let entry) = change {
-      newNumber = LargeLeaf.number(entry)
-      // The same number means the same content: only a priority changed.
-      if newNumber != oldNumber { try LargeLeaf.write(tx, tree, entry, codec: codec) }
-    }
-    if let old, oldNumber != newNumber { try LargeLeaf.delete(tx, tree, old) }
-  }
-
-  /// The changes that turn old entries into new ones.
-  private static func difference(_ old: ArraySlice<Entry>, _ new: [Entry]) -> [EntryChange] {
-    var changes: [EntryChange] = []
-    var at = old.startIndex
-    for entry in new {
-      while at < old.endIndex, compareBytes(old[at].key, entry.key) < 0 {
-        changes.append(.delete(old[at].key))
-        at += 1
-      }
-      if at < old.endIndex, old[at].key == entry.key {
-        if old[at].value != entry.value { changes.append(.put(entry)) }
-        at += 1
-      } else {
-        changes.append(.put(entry))
-      }
-    }
-    changes += old[at...].map { .delete($0.key) }
-    return changes
+  private func moveParts(
+    _ entries: EntryList, _ old: Int?, _ list: EntryList, _ new: Int?
+  ) throws(StoreError) {
+    let old = old.flatMap { entries.isExternal($0) ? entries[$0] : nil }
+    let new = new.flatMap { list.isExternal($0) ? list[$0] : nil }
+    let (oldNumber, newNumber) = (old.flatMap(LargeLeaf.number), new.flatMap(LargeLeaf.number))
+    // The same number means the same content: only a priority changed.
+    guard oldNumber != newNumber else { return }
+    if let new { try LargeLeaf.write(tx, tree, new, codec: codec) }
+    if let old { try LargeLeaf.delete(tx, tree, old) }
   }
 
   // MARK: Runs in memory
 
-  private func load(_ storeKey: Bytes) throws(StoreError) -> Loaded {
+  private func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
     if let run = loaded[storeKey] { return run }
     guard let value = try tx.value(Spaces.runs, storeKey) else {
       throw Damage.error(Spaces.runs, storeKey)
     }
     let head = try RunHead(storeKey: storeKey, value: value)
-    var entries = try reader.entries(head)
     let deltas = try reader.deltas(head.number)
-    for (_, _, delta) in deltas { RunReader.merge(delta.changes, into: &entries) }
-    let run = Loaded(
+    let entries = try reader.entries(head).merged(deltas.flatMap(\.delta.changes))
+    let run = LoadedRun(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
-      entries: entries, storedSize: value.count,
+      entries: entries, untouched: entries.count, storedCount: entries.count,
+      storedSize: value.count,
       countedLeaves: head.count + deltas.reduce(0) { $0 + $1.delta.leaves },
       countedRaw: head.rawCount + deltas.reduce(0) { $0 + $1.delta.rawCount },
       deltas: deltas.map { ($0.key, $0.size) })
@@ -226,9 +182,7 @@ final class RunEditor {
   /// The run before all others, for entries that come before every stored run.
   private func makeFirst() -> Bytes {
     let storeKey = StoreKey.prefix(tree)
-    loaded[storeKey] = Loaded(
-      storeKey: storeKey, separator: [], isCut: false, number: nil, entries: [], storedSize: 0,
-      countedLeaves: 0, countedRaw: 0, deltas: [])
+    loaded[storeKey] = LoadedRun(storeKey: storeKey, separator: [], isCut: false, number: nil)
     return storeKey
   }
 
@@ -260,7 +214,7 @@ final class RunEditor {
   func fold(_ storeKey: Bytes) throws(StoreError) {
     var run = try load(storeKey)
     run.isDirty = true
-    run.isRewritten = true
+    run.changes.giveUp()
     loaded[storeKey] = run
   }
 
@@ -268,9 +222,10 @@ final class RunEditor {
   func join(_ storeKey: Bytes, into previous: Bytes) throws(StoreError) {
     let run = try load(storeKey)
     var target = try load(previous)
-    target.entries += run.entries
+    target.entries.append(run.entries, 0..<run.entries.count)
+    target.untouched = 0
     target.isDirty = true
-    target.isRewritten = true
+    target.changes.giveUp()
     loaded[previous] = target
     loaded[storeKey] = nil
     try remove(run)
@@ -288,26 +243,30 @@ final class RunEditor {
     loaded = [:]
   }
 
-  private func write(_ run: Loaded) throws(StoreError) {
+  private func write(_ run: LoadedRun) throws(StoreError) {
     if run.entries.isEmpty {
       try remove(run)
       try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
-    } else if let number = run.number, !run.isRewritten, isWorthADelta(run) {
+    } else if let number = run.number, !run.changes.isTooMuch, isWorthADelta(run) {
       try writeDelta(run, number)
+    } else if run.hasOnlyGrown, shape.isFull(stored: run.storedSize, raw: run.countedRaw),
+      try appendRuns(run)
+    {
+      return
     } else {
       try rewrite(run)
     }
   }
 
-  private func isWorthADelta(_ run: Loaded) -> Bool {
+  private func isWorthADelta(_ run: LoadedRun) -> Bool {
     if avoidsDeltas { return false }
-    let size = run.deltas.reduce(0) { $0 + $1.size } + run.changedWeight
+    let size = run.deltas.reduce(0) { $0 + $1.size } + run.changes.weight
     return size <= min(run.storedSize / 4, Self.largestDeltas) && run.deltas.count < 16
   }
 
-  private func writeDelta(_ run: Loaded, _ number: UInt64) throws(StoreError) {
+  private func writeDelta(_ run: LoadedRun, _ number: UInt64) throws(StoreError) {
     let leaves = run.entries.count - run.countedLeaves
-    let (payload, rawCount) = DeltaRecord.payload(run.changes, leaves: leaves, codec: codec)
+    let (payload, rawCount) = DeltaRecord.payload(run.changes.list, leaves: leaves, codec: codec)
     var sequence: UInt32 = 0
     if let last = run.deltas.last?.key {
       sequence = last.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } + 1
@@ -316,15 +275,26 @@ final class RunEditor {
     try tx.countTree(tree, leaves: leaves, raw: rawCount)
   }
 
-  private func remove(_ run: Loaded) throws(StoreError) {
+  private func remove(_ run: LoadedRun) throws(StoreError) {
     guard run.number != nil else { return }
     try tx.delete(Spaces.runs, run.storeKey)
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
   }
 
-  private func rewrite(_ first: Loaded) throws(StoreError) {
+  /// Stores what came behind a full run as runs of its own; false when no key is left for them.
+  private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
+    let pieces = shape.pack(run.entries, run.untouched..<run.entries.count, codec)
+    guard let keys = try storeKeys(run, pieces) else { return false }
+    for (piece, key) in zip(pieces, keys.dropFirst()) {
+      try store(piece, key, number: try tx.nextRunNumber(tree))
+    }
+    return true
+  }
+
+  private func rewrite(_ first: LoadedRun) throws(StoreError) {
     var run = first
-    var pieces = shape.pack(run.entries, codec)
+    run.untouched = 0
+    var pieces = shape.pack(run.entries, 0..<run.entries.count, codec)
     var keys = try storeKeys(run, pieces)
     while keys == nil, let next = try reader.run(after: run.storeKey) {
       // No ordinal is left between cut keys: take the neighbour in and number both anew.
@@ -332,21 +302,27 @@ final class RunEditor {
       loaded[next.storeKey] = nil
       try remove(neighbour)
       try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
-      run.entries += neighbour.entries
-      pieces = shape.pack(run.entries, codec)
+      run.entries.append(neighbour.entries, 0..<neighbour.entries.count)
+      pieces = shape.pack(run.entries, 0..<run.entries.count, codec)
       keys = try storeKeys(run, pieces)
     }
+    guard let keys else { throw Damage.error(Spaces.runs, run.storeKey) }
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
     try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
-    for (index, piece) in pieces.enumerated() {
-      guard let key = keys?[index] else { throw Damage.error(Spaces.runs, run.storeKey) }
+    for (index, (piece, key)) in zip(pieces, keys).enumerated() {
       let number =
         if index == 0, let number = run.number { number } else { try tx.nextRunNumber(tree) }
-      let value = RunHead.seal(
-        storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
-      try tx.put(Spaces.runs, key.storeKey, value: value)
-      try tx.countTree(tree, leaves: piece.range.count, raw: piece.rawCount)
+      try store(piece, key, number: number)
     }
+  }
+
+  private func store(
+    _ piece: RunHead.Packed, _ key: RunKey, number: UInt64
+  ) throws(StoreError) {
+    let value = RunHead.seal(
+      storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
+    try tx.put(Spaces.runs, key.storeKey, value: value)
+    try tx.countTree(tree, leaves: piece.range.count, raw: piece.rawCount)
   }
 
   /// The key of a run in the store, and its separator when the key is a cut one.
@@ -355,28 +331,31 @@ final class RunEditor {
     var fullSeparator: Bytes
   }
 
-  /// The keys of the runs that one run is split into, or nil when ordinals ran out.
-  private func storeKeys(_ run: Loaded, _ pieces: [RunHead.Packed]) throws(StoreError) -> [RunKey]?
-  {
+  /// A run's own key, then the keys of the pieces that are split off behind it, or nil when ordinals
+  /// ran out.
+  private func storeKeys(
+    _ run: LoadedRun, _ pieces: [RunHead.Packed]
+  ) throws(StoreError) -> [RunKey]? {
     let prefix = StoreKey.prefix(tree)
     var keys = [
       RunKey(storeKey: run.storeKey, fullSeparator: run.isCut ? run.separator : [])
     ]
     let next = try reader.run(after: run.storeKey)
-    for (index, piece) in pieces.enumerated().dropFirst() {
-      let key = run.entries[piece.range.lowerBound].key
-      let shared = RunBody.commonPrefix(run.entries[piece.range.lowerBound - 1].key, key)
+    let splits = pieces.filter { $0.range.lowerBound > 0 }
+    for (index, piece) in splits.enumerated() {
+      let key = run.entries.key(piece.range.lowerBound)
+      let shared = RunBody.commonPrefix(run.entries.key(piece.range.lowerBound - 1), key)
       let separator = Bytes(key.prefix(shared + 1))
       if separator.count < reader.cutLength {
         keys.append(RunKey(storeKey: prefix + separator, fullSeparator: []))
         continue
       }
       let cut = prefix + separator.prefix(reader.cutLength)
-      let low = Self.ordinal(keys[index - 1], cut)
+      let low = Self.ordinal(keys[index], cut)
       let high = next.flatMap { head in
         head.isCut && head.storeKey.starts(with: cut) ? Self.ordinal(head.storeKey) : nil
       }
-      let rest = UInt64(pieces.count - index)
+      let rest = UInt64(splits.count - index)
       let step = high.map { ($0 - low) / (rest + 1) } ?? 1 << 32
       guard step > 0 else { return nil }
       keys.append(

@@ -89,9 +89,11 @@ struct RunHead {
     }
     let result: R? = bytes.withUnsafeBytes { buffer in
       let lent = UnsafeRawBufferPointer(rebasing: buffer[start...])
-      guard var cursor = RunCursor(lent, count: count) else { return nil }
-      let result = body(&cursor)
-      return cursor.isDamaged ? nil : result
+      return withUnsafeTemporaryAllocation(byteCount: lent.count, alignment: 1) { keyBytes in
+        guard var cursor = RunCursor(lent, count: count, keyBytes: keyBytes) else { return nil }
+        let result = body(&cursor)
+        return cursor.isDamaged ? nil : result
+      }
     }
     guard let result else { throw Damage.error(Spaces.runs, storeKey) }
     return result
@@ -109,14 +111,13 @@ struct RunHead {
     /// About how large the sealed value will be.
     var storedSize: Int { body.count + 24 }
 
-    init(_ entries: [Entry], _ range: Range<Int>, _ codec: Codec) {
-      let slice = entries[range]
-      let raw = RunBody.encode(slice)
+    init(_ entries: EntryList, _ range: Range<Int>, _ codec: Codec) {
+      let raw = RunBody.encode(entries, range)
       self.range = range
       rawCount = raw.count
       (method, body) = codec.pack(raw)
-      flags = slice.contains { $0.isExternal } ? RunHead.hasExternals : 0
-      shared = RunBody.shared(slice)
+      flags = range.contains { entries.isExternal($0) } ? RunHead.hasExternals : 0
+      shared = RunBody.shared(entries, range)
     }
   }
 

@@ -93,39 +93,16 @@ struct RunReader {
   }
 
   /// The entries of a run without its deltas.
-  func entries(_ head: RunHead) throws(StoreError) -> [Entry] {
-    try head.withCursor(codec) { cursor in
-      var entries: [Entry] = []
-      entries.reserveCapacity(min(head.count, head.rawCount))
-      while cursor.next() {
-        guard let value = cursor.value() else { break }
-        entries.append(Entry(key: cursor.key, value: value))
-      }
-      return entries
-    }
-  }
-
-  /// The entries of a run with its deltas.
-  func merged(_ head: RunHead) throws(StoreError) -> [Entry] {
-    var entries = try entries(head)
-    for (_, _, delta) in try deltas(head.number) {
-      Self.merge(delta.changes, into: &entries)
-    }
+  func entries(_ head: RunHead) throws(StoreError) -> EntryList {
+    let entries = try head.withCursor(codec) { EntryList(&$0, size: head.rawCount) }
+    guard let entries else { throw Damage.error(Spaces.runs, head.storeKey) }
     return entries
   }
 
-  /// Lays changes over entries, in place.
-  static func merge(_ changes: [EntryChange], into entries: inout [Entry]) {
-    for change in changes {
-      let index = entries.lowerBound(change.key)
-      let isThere = index < entries.count && entries[index].key == change.key
-      switch change {
-      case .put(let entry):
-        if isThere { entries[index] = entry } else { entries.insert(entry, at: index) }
-      case .delete:
-        if isThere { entries.remove(at: index) }
-      }
-    }
+  /// The entries of a run with its deltas.
+  func merged(_ head: RunHead) throws(StoreError) -> EntryList {
+    let changes = try deltas(head.number).flatMap(\.delta.changes)
+    return try entries(head).merged(changes)
   }
 
   /// The leaf of an entry's value, put together when it is stored in parts.

@@ -26,25 +26,33 @@ struct RunShape: Sendable {
     ratio += (seen - ratio) * 0.2
   }
 
+  /// Whether a stored run holds so much that rewriting it together with what comes behind it would
+  /// gain little.
+  func isFull(stored: Int, raw: Int) -> Bool {
+    stored * 4 >= bestStored * 3 || raw * 4 >= rawTarget * 3
+  }
+
   /// Packs entries into runs that the store keeps without waste: evenly, with no tiny tail, large
   /// leaves alone.
-  mutating func pack(_ entries: [Entry], _ codec: Codec) -> [RunHead.Packed] {
+  mutating func pack(
+    _ entries: EntryList, _ range: Range<Int>, _ codec: Codec
+  ) -> [RunHead.Packed] {
     var runs: [RunHead.Packed] = []
-    var start = 0
-    for (index, entry) in entries.enumerated() where entry.value.count > Self.loneLeaf {
+    var start = range.lowerBound
+    for index in range where entries.valueRange(index).count > Self.loneLeaf {
       runs += evenly(entries, start..<index, codec)
       runs.append(RunHead.Packed(entries, index..<(index + 1), codec))
       start = index + 1
     }
-    return runs + evenly(entries, start..<entries.count, codec)
+    return runs + evenly(entries, start..<range.upperBound, codec)
   }
 
   private mutating func evenly(
-    _ entries: [Entry], _ range: Range<Int>, _ codec: Codec
+    _ entries: EntryList, _ range: Range<Int>, _ codec: Codec
   ) -> [RunHead.Packed] {
     var runs: [RunHead.Packed] = []
     var start = range.lowerBound
-    var left = entries[range].reduce(0) { $0 + $1.weight }
+    var left = entries.weight(range)
     while start < range.upperBound {
       let count = max(1, (left + rawTarget - 1) / rawTarget)
       var share = left / count
@@ -62,17 +70,17 @@ struct RunShape: Sendable {
       }
       learn(packed)
       runs.append(packed)
-      left -= entries[start..<end].reduce(0) { $0 + $1.weight }
+      left -= entries.weight(start..<end)
       start = end
     }
     return runs
   }
 
   /// Where a piece of about a weight ends; it holds one entry at least.
-  private static func take(_ entries: [Entry], _ range: Range<Int>, _ share: Int) -> Int {
+  private static func take(_ entries: EntryList, _ range: Range<Int>, _ share: Int) -> Int {
     var weight = 0
     for index in range {
-      let next = entries[index].weight
+      let next = entries.weight(index)
       if index > range.lowerBound, weight + next / 2 > share { return index }
       weight += next
     }

@@ -4,10 +4,10 @@ import ConiferTree
 /// The leaves of a node as entries in path order.
 struct NodeFlattener {
   private let order: KeyOrder
-  private(set) var entries: [Entry] = []
+  private(set) var entries = EntryList()
 
   /// The entries of a node at a path.
-  static func entries(_ node: Node, at path: Bytes, _ order: KeyOrder) -> [Entry] {
+  static func entries(_ node: Node, at path: Bytes, _ order: KeyOrder) -> EntryList {
     var flattener = NodeFlattener(order: order)
     var key = path
     flattener.append(node, &key)
@@ -18,7 +18,7 @@ struct NodeFlattener {
 
   private mutating func append(_ node: Node, _ key: inout Bytes) {
     if let leaf = node.leaf {
-      entries.append(LargeLeaf.entry(key, leaf, node.priority))
+      entries.append(key, leaf, node.priority)
       return
     }
     if let priority = node.priority {
@@ -27,10 +27,10 @@ struct NodeFlattener {
     }
     let end = key.count
     if order == .realtimeDatabase {
-      for (segment, child) in node.children {
+      node.forEachChild { segment, child in
         PathKey.append(segment, order, to: &key)
         append(child, &key)
-        key.removeSubrange(end...)
+        key.removeLast(key.count - end)
       }
       return
     }
@@ -43,7 +43,7 @@ struct NodeFlattener {
     for (segment, child) in children.sorted(by: { bytesPrecede($0.0, $1.0) }) {
       key += segment
       append(child, &key)
-      key.removeSubrange(end...)
+      key.removeLast(key.count - end)
     }
   }
 }

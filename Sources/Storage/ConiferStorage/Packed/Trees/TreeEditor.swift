@@ -86,7 +86,7 @@ struct TreeEditor {
   /// Removes what a forest prunes, but nothing that a pin protects.
   func prune(_ forest: PruneForest, pinned: [Path]) throws(StoreError) {
     for range in PruneRanges.ranges(forest, pinned: pinned, order) {
-      try runs.replace(range.low, range.high, with: [])
+      try runs.replace(range.low, range.high, with: EntryList())
     }
     for (path, marker) in forest.markers where marker == .prune {
       try collapse(from: path)

@@ -51,18 +51,14 @@ struct TreeReader {
     // A node without children cannot have a priority: a slice that holds none is empty.
     guard limit > 0 else { return .empty }
     if slice.fromEnd, limit < .max { low = try lastChildren(limit, key, low, high) }
-    var last = 0..<0
-    var previous = Bytes()
+    var child = Bytes()
     var count = 0
     try scan(low, high) { entry, leaf, priority in
-      if !entry.starts(with: previous[last]) || count == 0 {
-        guard
-          let end = entry.withUnsafeBytes({ PathKey.segmentEnd($0, key.count) })
-        else { return .damaged }
+      if count == 0 || !entry.starts(with: child) {
+        guard let end = PathKey.segmentEnd(entry, key.count) else { return .damaged }
         count += 1
         if count > limit { return .enough }
-        previous = entry
-        last = 0..<end
+        child = Bytes(entry[..<end])
       }
       return assembler.add(entry, leaf, priority) ? .more : .damaged
     }
@@ -150,64 +146,90 @@ struct TreeReader {
     case damaged
   }
 
+  /// Is lent a path key, and given its leaf.
+  private typealias Visit = (UnsafeRawBufferPointer, consuming Leaf, Priority?) -> Answer
+
   /// Visits the entries in `low ..< high` in order.
-  private func scan(
-    _ low: Bytes, _ high: Bytes, _ visit: (Bytes, Leaf, Priority?) -> Answer
-  ) throws(StoreError) {
+  private func scan(_ low: Bytes, _ high: Bytes, _ visit: Visit) throws(StoreError) {
     var head = try runs.run(coveringOrAfter: low)
     while let run = head, bytesPrecede(run.separator, high) {
-      guard try scan(run, low, high, visit) else { return }
+      let deltas = try runs.deltas(run.number)
+      let isOver =
+        if deltas.isEmpty {
+          try scan(run, low, high, visit)
+        } else {
+          try scan(
+            run, try runs.entries(run).merged(deltas.flatMap(\.delta.changes)), low, high, visit)
+        }
+      if isOver { return }
       head = try runs.run(after: run.storeKey)
     }
   }
 
-  /// Visits the entries of one run; false when the scan is over.
+  /// Visits the entries of one run with deltas; true when the scan is over.
   private func scan(
-    _ run: RunHead, _ low: Bytes, _ high: Bytes, _ visit: (Bytes, Leaf, Priority?) -> Answer
+    _ run: RunHead, _ entries: EntryList, _ low: Bytes, _ high: Bytes, _ visit: Visit
   ) throws(StoreError) -> Bool {
-    let damage = Damage.error(Spaces.runs, run.storeKey)
-    let deltas = try runs.deltas(run.number)
-    guard deltas.isEmpty else {
-      var entries = try runs.entries(run)
-      for (_, _, delta) in deltas { RunReader.merge(delta.changes, into: &entries) }
-      for entry in entries[entries.lowerBound(low)...] {
-        guard bytesPrecede(entry.key, high) else { return false }
-        guard let decoded = LeafCodec.decode(entry.value) else { throw damage }
-        let answer = try show(entry.key, decoded, visit)
-        if answer == .damaged { throw damage }
-        if answer == .enough { return false }
+    let end = entries.lowerBound(high)
+    for index in min(entries.lowerBound(low), end)..<end {
+      guard let decoded = entries.leaf(index) else {
+        throw Damage.error(Spaces.runs, run.storeKey)
       }
-      return true
+      let (leaf, priority) = try whole(decoded, run)
+      switch entries.withKey(index, { visit($0, leaf, priority) }) {
+      case .more: continue
+      case .enough: return true
+      case .damaged: throw Damage.error(Spaces.runs, run.storeKey)
+      }
     }
+    return end < entries.count
+  }
+
+  /// Visits the entries of one run without deltas; true when the scan is over.
+  private func scan(
+    _ run: RunHead, _ low: Bytes, _ high: Bytes, _ visit: Visit
+  ) throws(StoreError) -> Bool {
     // The lent cursor's closure does not throw: an error of reading a large leaf is kept aside.
     var failure: StoreError?
     let isOver = try run.withCursor(runs.codec) { cursor in
-      while cursor.next() {
-        if bytesPrecede(cursor.key, low) {
-          cursor.skip()
-          continue
-        }
-        guard bytesPrecede(cursor.key, high), let decoded = cursor.leaf() else { return true }
-        do throws(StoreError) {
-          let answer = try show(cursor.key, decoded, visit)
-          if answer == .damaged { failure = damage }
-          if answer != .more { return true }
-        } catch {
-          failure = error
-          return true
+      low.withUnsafeBytes { low in
+        high.withUnsafeBytes { high in
+          var isInside = false
+          while cursor.next() {
+            if !isInside, compareBytes(cursor.key, low) < 0 {
+              cursor.skip()
+              continue
+            }
+            isInside = true
+            guard compareBytes(cursor.key, high) < 0, let decoded = cursor.leaf() else {
+              return true
+            }
+            do throws(StoreError) {
+              let (leaf, priority) = try whole(decoded, run)
+              let answer = visit(cursor.key, leaf, priority)
+              if answer == .damaged { failure = Damage.error(Spaces.runs, run.storeKey) }
+              if answer != .more { return true }
+            } catch {
+              failure = error
+              return true
+            }
+          }
+          return false
         }
       }
-      return false
     }
     if let failure { throw failure }
-    return !isOver
+    return isOver
   }
 
-  private func show(
-    _ key: Bytes, _ decoded: LeafCodec.Decoded, _ visit: (Bytes, Leaf, Priority?) -> Answer
-  ) throws(StoreError) -> Answer {
-    if case .leaf(let leaf, let priority) = decoded { return visit(key, leaf, priority) }
-    guard case .leaf(let leaf, let priority) = try runs.leaf(decoded) else { return .damaged }
-    return visit(key, leaf, priority)
+  /// A leaf with its priority, put together when it is stored in parts.
+  private func whole(
+    _ decoded: LeafCodec.Decoded, _ run: RunHead
+  ) throws(StoreError) -> (Leaf, Priority?) {
+    if case .leaf(let leaf, let priority) = decoded { return (leaf, priority) }
+    guard case .leaf(let leaf, let priority) = try runs.leaf(decoded) else {
+      throw Damage.error(Spaces.runs, run.storeKey)
+    }
+    return (leaf, priority)
   }
 }

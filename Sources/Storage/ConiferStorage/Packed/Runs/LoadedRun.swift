@@ -1,0 +1,60 @@
+import ConiferKeyValue
+
+/// A run in memory, while a commit changes it.
+struct LoadedRun {
+  let storeKey: Bytes
+  let separator: Bytes
+  let isCut: Bool
+  /// Its number, or nil while it was never stored.
+  let number: UInt64?
+  var entries = EntryList()
+  /// How many entries at the front are still those that are stored.
+  var untouched = 0
+  /// How many entries are stored.
+  var storedCount = 0
+  /// Bytes of the stored run, without its deltas.
+  var storedSize = 0
+  /// Leaves and uncompressed bytes that are counted for the run with its deltas.
+  var countedLeaves = 0
+  var countedRaw = 0
+  var deltas: [(key: Bytes, size: Int)] = []
+  var changes = RunChanges()
+  var isDirty = false
+
+  /// Whether all that changed is that entries came behind the stored ones, and no delta waits.
+  var hasOnlyGrown: Bool { storedCount > 0 && untouched == storedCount && deltas.isEmpty }
+}
+
+/// What changed in a run since it was loaded, as long as a delta may come of it.
+struct RunChanges {
+  private(set) var list: [EntryChange] = []
+  private(set) var weight = 0
+  /// Whether so much changed that the run will be written anew.
+  private(set) var isTooMuch = false
+
+  mutating func giveUp() {
+    isTooMuch = true
+    list = []
+  }
+
+  /// Records one changed entry: the one that goes, the one that comes, or both.
+  ///
+  /// - Parameter limit: the weight from which on recording makes no sense.
+  mutating func note(
+    _ entries: EntryList, _ old: Int?, _ others: EntryList, _ new: Int?, limit: Int
+  ) {
+    if let new {
+      weight += others.keyRange(new).count + others.valueRange(new).count + 4
+    } else if let old {
+      weight += entries.keyRange(old).count + 3
+    }
+    guard !isTooMuch else { return }
+    if weight > limit {
+      giveUp()
+    } else if let new {
+      list.append(.put(others[new]))
+    } else if let old {
+      list.append(.delete(entries.key(old)))
+    }
+  }
+}
