@@ -10,6 +10,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// The store under the backend; closing or changing it behind the backend's back breaks both.
   public let store: Store
   private let engine: PackedEngine
+  private let trainer: DictionaryTrainer
   private let thread: StoreThread<PackedEngine.Work>
 
   /// A backend on an open store, which it owns from now on.
@@ -28,6 +29,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     self.store = store
     let engine = PackedEngine(store, options.compression, options.role)
     self.engine = engine
+    self.trainer = DictionaryTrainer(store, engine.codec)
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: min(options.durability, store.traits.strongest), budget: options.budget,
@@ -158,11 +160,18 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   // MARK: Life
 
-  /// Folds deltas, joins small runs, and lets the store give space back.
+  /// Trains a dictionary for a tree that deserves one, folds deltas, joins small runs, packs runs
+  /// anew that a newer dictionary makes smaller, and lets the store give space back.
+  ///
+  /// Training takes up to about 100 ms on the caller's side, whatever the slice; commits go on.
   ///
   /// - Throws: as the contract says.
   public func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
-    try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
+    // Idle means no reading: what is tidy has not changed since it was looked at.
+    if try await run({ (engine) in !engine.isTidy }), let training = try trainer.train() {
+      try await run { (engine) throws(StoreError) in try engine.keep(training) }
+    }
+    return try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
   }
 
   /// Lets go of every file lock until `resume()`.

@@ -15,7 +15,7 @@ final class RunEditor {
     let storedSize: Int
     /// Leaves and uncompressed bytes that are counted for the run with its deltas.
     let countedLeaves: Int
-    let countedRaw: Int
+    let countedRaw: RawBytes
     let deltas: [(key: Bytes, size: Int)]
     var changes: [EntryChange] = []
     var changedWeight = 0
@@ -138,7 +138,7 @@ final class RunEditor {
       try tx.keys(Spaces.deltas, prefix: DeltaRecord.prefix(tree, head.number), limit: 1).isEmpty
     else { return false }
     try tx.delete(Spaces.runs, storeKey)
-    try tx.countTree(tree, leaves: -head.count, raw: -head.rawCount)
+    try tx.countTree(tree, leaves: -head.count, raw: -RawBytes(runs: head.rawCount))
     return true
   }
 
@@ -214,8 +214,9 @@ final class RunEditor {
     let run = Loaded(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
       entries: entries, storedSize: value.count,
-      countedLeaves: head.count + deltas.reduce(0) { $0 + $1.delta.leaves },
-      countedRaw: head.rawCount + deltas.reduce(0) { $0 + $1.delta.rawCount },
+      countedLeaves: head.count + deltas.reduce(0) { $0 + $1.delta.head.leaves },
+      countedRaw: RawBytes(
+        runs: head.rawCount, deltas: deltas.reduce(0) { $0 + $1.delta.head.rawCount }),
       deltas: deltas.map { ($0.key, $0.size) })
     loaded[storeKey] = run
     return run
@@ -226,7 +227,7 @@ final class RunEditor {
     let storeKey = StoreKey.prefix(tree)
     loaded[storeKey] = Loaded(
       storeKey: storeKey, separator: [], isCut: false, number: nil, entries: [], storedSize: 0,
-      countedLeaves: 0, countedRaw: 0, deltas: [])
+      countedLeaves: 0, countedRaw: RawBytes(), deltas: [])
     return storeKey
   }
 
@@ -304,13 +305,14 @@ final class RunEditor {
 
   private func writeDelta(_ run: Loaded, _ number: UInt64) throws(StoreError) {
     let leaves = run.entries.count - run.countedLeaves
-    let (payload, rawCount) = DeltaRecord.payload(run.changes, leaves: leaves, codec: codec)
+    let (payload, rawCount) = DeltaRecord.payload(
+      run.changes, leaves: leaves, try Packing(tx, tree, codec))
     var sequence: UInt32 = 0
     if let last = run.deltas.last?.key {
       sequence = last.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } + 1
     }
     try tx.put(Spaces.deltas, DeltaRecord.key(tree, number, sequence), payload: payload)
-    try tx.countTree(tree, leaves: leaves, raw: rawCount)
+    try tx.countTree(tree, leaves: leaves, raw: RawBytes(deltas: rawCount))
   }
 
   private func remove(_ run: Loaded) throws(StoreError) {
@@ -321,7 +323,8 @@ final class RunEditor {
 
   private func rewrite(_ first: Loaded) throws(StoreError) {
     var run = first
-    var pieces = shape.pack(run.entries, codec)
+    let packing = try Packing(tx, tree, codec)
+    var pieces = shape.pack(run.entries, packing)
     var keys = try storeKeys(run, pieces)
     while keys == nil, let next = try reader.run(after: run.storeKey) {
       // No ordinal is left between cut keys: take the neighbour in and number both anew.
@@ -330,7 +333,7 @@ final class RunEditor {
       try remove(neighbour)
       try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
       run.entries += neighbour.entries
-      pieces = shape.pack(run.entries, codec)
+      pieces = shape.pack(run.entries, packing)
       keys = try storeKeys(run, pieces)
     }
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
@@ -342,7 +345,7 @@ final class RunEditor {
       let value = RunHead.seal(
         storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
       try tx.put(Spaces.runs, key.storeKey, value: value)
-      try tx.countTree(tree, leaves: piece.range.count, raw: piece.rawCount)
+      try tx.countRun(tree, piece, packing)
     }
   }
 

@@ -28,19 +28,19 @@ struct RunShape: Sendable {
 
   /// Packs entries into runs that the store keeps without waste: evenly, with no tiny tail, large
   /// leaves alone.
-  mutating func pack(_ entries: [Entry], _ codec: Codec) -> [RunHead.Packed] {
+  mutating func pack(_ entries: [Entry], _ packing: Packing) -> [RunHead.Packed] {
     var runs: [RunHead.Packed] = []
     var start = 0
     for (index, entry) in entries.enumerated() where entry.value.count > Self.loneLeaf {
-      runs += evenly(entries, start..<index, codec)
-      runs.append(RunHead.Packed(entries, index..<(index + 1), codec))
+      runs += evenly(entries, start..<index, packing)
+      runs.append(RunHead.Packed(entries, index..<(index + 1), packing))
       start = index + 1
     }
-    return runs + evenly(entries, start..<entries.count, codec)
+    return runs + evenly(entries, start..<entries.count, packing)
   }
 
   private mutating func evenly(
-    _ entries: [Entry], _ range: Range<Int>, _ codec: Codec
+    _ entries: [Entry], _ range: Range<Int>, _ packing: Packing
   ) -> [RunHead.Packed] {
     var runs: [RunHead.Packed] = []
     var start = range.lowerBound
@@ -49,7 +49,7 @@ struct RunShape: Sendable {
       let count = max(1, (left + rawTarget - 1) / rawTarget)
       var share = left / count
       var end = Self.take(entries, start..<range.upperBound, share)
-      var packed = RunHead.Packed(entries, start..<end, codec)
+      var packed = RunHead.Packed(entries, start..<end, packing)
       // What came out larger than the store likes gives entries to the next run.
       var attempts = 0
       while packed.storedSize > bestStored, packed.range.count > 1, attempts < 4 {
@@ -57,7 +57,7 @@ struct RunShape: Sendable {
         let fit = Double(share) * 0.96 * Double(bestStored) / Double(packed.storedSize)
         share = isLast ? min(left / 2, Int(fit)) : Int(fit)
         end = Self.take(entries, start..<range.upperBound, share)
-        packed = RunHead.Packed(entries, start..<end, codec)
+        packed = RunHead.Packed(entries, start..<end, packing)
         attempts += 1
       }
       learn(packed)

@@ -181,7 +181,7 @@ struct TreeReader {
     }
     // The lent cursor's closure does not throw: an error of reading a large leaf is kept aside.
     var failure: StoreError?
-    let isOver = try run.withCursor(runs.codec) { cursor in
+    let isOver = try run.withCursor(runs.source) { cursor in
       while cursor.next() {
         if bytesPrecede(cursor.key, low) {
           cursor.skip()
