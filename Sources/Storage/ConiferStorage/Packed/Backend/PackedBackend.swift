@@ -168,10 +168,19 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Throws: as the contract says.
   public func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
     // Idle means no reading: what is tidy has not changed since it was looked at.
-    if try await run({ (engine) in !engine.isTidy }), let training = try trainer.train() {
-      try await run { (engine) throws(StoreError) in try engine.keep(training) }
-    }
-    return try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
+    let wasTidy = try await run { (engine) in engine.isTidy }
+    if !wasTidy { _ = try await train() }
+    let isMore = try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
+    if isMore || wasTidy { return isMore }
+    // What was packed anew may tell that another dictionary is due.
+    return try await train()
+  }
+
+  /// Trains a dictionary if one is due; false when none is.
+  private func train() async throws(StoreError) -> Bool {
+    guard let training = try trainer.train() else { return false }
+    try await run { (engine) throws(StoreError) in try engine.keep(training) }
+    return true
   }
 
   /// Lets go of every file lock until `resume()`.

@@ -1,0 +1,201 @@
+#if Zstd
+  import ConiferKeyValue
+  import ConiferTree
+  import Testing
+
+  @testable import ConiferStorage
+
+  /// What happens when a dictionary cannot be read.
+  @Suite struct DictionaryDamageTests {
+    private let tree = TreeID(rawValue: 1)
+    private let other = TreeID(rawValue: 2)
+    private var place: StoreError.Place {
+      StoreError.Place(space: Spaces.dictionaries.id, key: DictionaryRecord.key(tree, 1))
+    }
+
+    /// A store of two trees with a dictionary each; the first also has runs without one, and a delta
+    /// with one.
+    private func filled() async throws -> MemoryStore {
+      let store = MemoryStore()
+      let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+      for name in ["main", "other"] { _ = try await backend.tree(named: name) }
+      for (index, id) in [tree, other].enumerated() {
+        var chat = ChatData(seed: 20 + UInt64(index))
+        try await backend.commit([.overwrite(id, "rooms", chat.rooms(22))])
+      }
+      for round in 0..<3 {
+        try await backend.tidyAll()
+        try await backend.commit([.setMetadata(tree, "round", [UInt8(round)])])
+      }
+      // What is not compressed names no dictionary and outlives it.
+      let plain = try MemoryBackend(
+        store, name: "memory", options: StorageOptions(compression: .none))
+      var chat = ChatData(seed: 22)
+      try await plain.commit([.overwrite(tree, "zz", chat.noise(60))])
+      try await backend.commit([
+        .overwrite(tree, "rooms/room101/m10003/text", "changed"),
+        .saveQuery(TrackedQuery(tree: tree, path: "rooms/room101", isComplete: true)),
+        .saveQuery(TrackedQuery(tree: tree, path: "zz/n10050", isComplete: true)),
+      ])
+      #expect(try store.dictionaries(tree) == [1] && store.dictionaries(other) == [1])
+      let named = try store.namedByRuns(tree)
+      #expect((named[0] ?? 0) > 1 && (named[1] ?? 0) > 5)
+      return store
+    }
+
+    private enum Harm: CaseIterable { case missing, damaged }
+
+    private func harm(_ store: MemoryStore, _ harm: Harm) throws {
+      switch harm {
+      case .missing: try store.remove(Spaces.dictionaries, place.key)
+      case .damaged: try store.damage(Spaces.dictionaries, place.key)
+      }
+    }
+
+    private func open(
+      _ store: MemoryStore, _ role: StoreRole = .cache
+    ) throws -> MemoryBackend {
+      try MemoryBackend(store, name: "memory", options: StorageOptions(role: role))
+    }
+
+    @Test func `A cache drops what needs it, once, and keeps the rest`() async throws {
+      let original = try await filled()
+      let whole = try open(DamageTests.copy(original)).node(tree)
+      let kept = try open(DamageTests.copy(original)).node(other)
+      for harm in Harm.allCases {
+        let store = try DamageTests.copy(original)
+        try self.harm(store, harm)
+        let backend = try open(store)
+        let found = try backend.node(tree)
+        #expect(found[Path("rooms/room101")].isEmpty, "\(harm)")
+        #expect(found[Key("rooms")].leafCount * 20 < whole[Key("rooms")].leafCount, "\(harm)")
+        #expect(found[Path("zz/n10050")] == whole[Path("zz/n10050")], "\(harm)")
+        #expect(try backend.node(other) == kept, "\(harm)")
+        let (incidents, isLost, isKept) = try backend.read { (view) throws(StoreError) in
+          (
+            try view.incidents(), try !view.isComplete(tree, "rooms/room101"),
+            try view.isComplete(tree, "zz/n10050")
+          )
+        }
+        #expect(incidents.map(\.kind) == [.cacheRangeDropped], "\(harm)")
+        #expect(incidents.first?.place.contains("dictionary 1") == true)
+        #expect(incidents.first?.bytes.isEmpty == (harm == .missing))
+        #expect(isLost && isKept, "\(harm)")
+        #expect(try store.namedByRuns(tree)[1] == nil)
+        #expect(try store.keys(Spaces.deltas).isEmpty, "\(harm)")
+        #expect(try backend.usage(tree).dictionaryCount == 0, "\(harm)")
+        try expectExactUsage(store, "\(harm)")
+        // The store goes on, and gives the number to no other dictionary.
+        var chat = ChatData(seed: 25)
+        try await backend.commit([.overwrite(tree, "rooms", chat.rooms(22))])
+        try await backend.tidyAll()
+        #expect(try store.dictionaries(tree) == [2], "\(harm)")
+      }
+    }
+
+    @Test func `A commit and a pass meet it as a read does`() async throws {
+      let original = try await filled()
+      for harm in Harm.allCases {
+        for isCommit in [false, true] {
+          let store = try DamageTests.copy(original)
+          try self.harm(store, harm)
+          let backend = try open(store)
+          if isCommit {
+            try await backend.commit([.overwrite(tree, "rooms/room105/m10100/text", "new")])
+          } else {
+            // The delta is folded into its run.
+            try await backend.tidyAll()
+          }
+          let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+          #expect(incidents.count == 1, "\(harm), commit \(isCommit)")
+          #expect(try backend.node(tree, "rooms/room105").leafCount == (isCommit ? 1 : 0))
+          #expect(try backend.node(tree, "rooms/room101").isEmpty)
+          try expectExactUsage(store, "\(harm), commit \(isCommit)")
+        }
+      }
+    }
+
+    @Test func `An authority leaves everything as it is`() async throws {
+      let original = try await filled()
+      let kept = try open(DamageTests.copy(original)).node(other)
+      for harm in Harm.allCases {
+        let store = try DamageTests.copy(original)
+        try self.harm(store, harm)
+        let before = try DamageTests.records(store)
+        let backend = try open(store, .authority)
+        let error = #expect(throws: StoreError.self) { try backend.node(tree) }
+        #expect(error?.code == .damaged && error?.place == place, "\(harm)")
+        #expect(try backend.node(tree, "zz").childCount == 60, "\(harm)")
+        #expect(try backend.node(other) == kept, "\(harm)")
+        try await backend.tidyAll()
+        let after = try DamageTests.records(store)
+        for space in [Spaces.runs, Spaces.deltas, Spaces.dictionaries] {
+          #expect(
+            after.filter { $0.space == space }.map(\.value)
+              == before.filter { $0.space == space }.map(\.value), "\(harm), \(space)")
+        }
+        let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+        #expect(incidents.isEmpty, "\(harm)")
+        // New data is stored, and read again.
+        try await backend.commit([.overwrite(tree, "zz/n10050", "new")])
+        #expect(try backend.node(tree, "zz/n10050") == "new")
+      }
+    }
+
+    @Test func `A kind of a later version is refused and stays`() async throws {
+      let store = try await filled()
+      let value = try #require(try store.view().value(Spaces.dictionaries, place.key))
+      var payload = try #require(Record.open(Spaces.dictionaries, place.key, value))
+      payload[0] = 9
+      let sealed = Record.seal(Spaces.dictionaries, place.key, payload)
+      let unused = DictionaryRecord.key(other, 7)
+      var batch = Batch()
+      batch.put(Spaces.dictionaries, place.key, sealed)
+      batch.put(Spaces.dictionaries, unused, Record.seal(Spaces.dictionaries, unused, payload))
+      _ = try store.apply(batch, .relaxed)
+      let backend = try open(store)
+      let error = #expect(throws: StoreError.self) { try backend.node(tree) }
+      #expect(error?.code == .unsupported)
+      try await backend.commit([.overwrite(other, "x", 1)])
+      _ = try? await backend.tidy(.seconds(2))
+      #expect(try store.view().value(Spaces.dictionaries, place.key) == sealed)
+      #expect(try store.dictionaries(other) == [1, 7])
+    }
+
+    @Test func `A recount finds the newest dictionary and repeats no number`() async throws {
+      let store = try await filled()
+      let counted = try UsageRow.read(store.view(), tree)
+      try store.damage(Spaces.usage, StoreKey.prefix(tree))
+      let backend = try open(store)
+      #expect(try backend.usage(tree) == counted.usage)
+      let found = try UsageRow.read(store.view(), tree)
+      #expect(found.newestDictionary == 1 && found.nextDictionary > 1)
+      #expect(found.raw == counted.raw && found.dictionaries == 1)
+    }
+
+    @Test func `A usage record of the first layout is counted anew`() async throws {
+      let store = try await filled()
+      let counted = try UsageRow.read(store.view(), tree)
+      // leaves, bytes before compression, next run, then spaces: as it was once written.
+      var writer = ByteWriter()
+      writer.varint(counted.leaves)
+      writer.varint(counted.raw.runs)
+      writer.varint(counted.nextRun)
+      writer.byte(Spaces.runs.id)
+      writer.varint(12_345)
+      let key = StoreKey.prefix(tree)
+      var batch = Batch()
+      batch.put(Spaces.usage, key, Record.seal(Spaces.usage, key, writer.bytes))
+      _ = try store.apply(batch, .relaxed)
+      #expect(try open(store).usage(tree) == counted.usage)
+    }
+
+    @Test func `Records that may not name a dictionary are refused when they do`() throws {
+      let codec = Codec(.standard)
+      let error = #expect(throws: StoreError.self) {
+        try codec.unpack(.zstdDictionary, [1, 2, 3], rawCount: 9)
+      }
+      #expect(error?.code == .unsupported)
+    }
+  }
+#endif
