@@ -179,6 +179,28 @@
       }
     }
 
+    @Test func `Small runs on either side of those that are packed anew stay apart`() async throws {
+      let (store, backend, node) = try await filled(seed: 14)
+      let engine = PackedEngine(store, .standard, .cache)
+      try engine.keep(#require(try DictionaryTrainer(store, engine.codec).train()))
+      // What stays is one step of a pass: a run of one tiny leaf, runs of rooms, another tiny one.
+      var edits: [StorageEdit] = [.overwrite(tree, "a", 1), .overwrite(tree, "z", 1)]
+      var expected = node.setting(Path("a"), to: 1).setting(Path("z"), to: 1)
+      for room in [100] + Array(106...123) {
+        edits.append(.overwrite(tree, Path("rooms/room\(room)"), .empty))
+        expected = expected.setting(Path("rooms/room\(room)"), to: .empty)
+      }
+      try await backend.commit(edits)
+      let heads = try store.view().entries(Spaces.runs, prefix: StoreKey.prefix(tree)).map {
+        try RunHead(storeKey: $0.key, value: $0.value)
+      }
+      #expect(heads.count < 32 && heads.first?.count == 1 && heads.last?.count == 1)
+      try await backend.tidyAll()
+      #expect(try backend.node(tree) == expected)
+      #expect(try (store.base.namedByRuns(tree)[1] ?? 0) > 4)
+      try expectExactUsage(store.base, "after tidying")
+    }
+
     @Test func `A dictionary that comes too late is not kept`() async throws {
       let (store, backend, _) = try await filled(seed: 10)
       let engine = PackedEngine(store, .standard, .cache)
