@@ -162,6 +162,36 @@
       #expect(try store.dictionaries(other) == [1, 7])
     }
 
+    @Test func `Nonsense in a dictionary under a right checksum is an error at worst`() async throws
+    {
+      let original = try await filled()
+      let value = try #require(try original.view().value(Spaces.dictionaries, place.key))
+      let payload = try #require(Record.open(Spaces.dictionaries, place.key, value))
+      var forgeries = [0, 1, 2, 3, 4, 11, 200].map { Bytes(payload.prefix($0)) }
+      for index in [1, 3, 5, 8, 12, 40, 120, payload.count / 2] {
+        for byte: UInt8 in [0, 0xFF] {
+          var forged = payload
+          forged[index] = byte
+          forgeries.append(forged)
+        }
+      }
+      for forged in forgeries {
+        let store = try DamageTests.copy(original)
+        var batch = Batch()
+        batch.put(
+          Spaces.dictionaries, place.key, Record.seal(Spaces.dictionaries, place.key, forged))
+        _ = try store.apply(batch, .relaxed)
+        let backend = try open(store)
+        do throws(StoreError) {
+          _ = try backend.read { (view) throws(StoreError) in try view.node(tree, "rooms/room103") }
+        } catch { #expect(error.code == .damaged) }
+        _ = try? await backend.commit([.overwrite(tree, "rooms/room104/m10009/text", "new")])
+        _ = try? await backend.tidy(.milliseconds(20))
+        #expect(try !backend.node(other, "rooms/room103").isEmpty)
+        try await backend.close()
+      }
+    }
+
     @Test func `A recount finds the newest dictionary and repeats no number`() async throws {
       let store = try await filled()
       let counted = try UsageRow.read(store.view(), tree)

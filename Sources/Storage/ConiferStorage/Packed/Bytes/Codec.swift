@@ -118,6 +118,8 @@ final class Codec: Sendable {
         return nil
       }
       defer { compressors.withLock { $0.append(context) } }
+      // zstd refers to the tables until the next call sets others.
+      defer { withExtendedLifetime(dictionary) {} }
       let tables = dictionary?.compression(level)
       guard dictionary == nil || tables != nil else { return nil }
       ZSTD_CCtx_refCDict(context.pointer, tables)
@@ -139,6 +141,7 @@ final class Codec: Sendable {
         return nil
       }
       defer { decompressors.withLock { $0.append(context) } }
+      defer { withExtendedLifetime(dictionary) {} }
       let tables = dictionary?.decompression
       guard dictionary == nil || tables != nil else { return nil }
       ZSTD_DCtx_refDDict(context.pointer, tables)

@@ -6,8 +6,13 @@ extension Repair {
   func isDictionaryDamaged(
     _ key: Bytes, _ value: Bytes?, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
-    if let value { return DictionaryRecord.kind(key, value) == nil }
-    return try !users(DictionaryRecord.number(key), info.id).isEmpty
+    guard let value else { return try !users(DictionaryRecord.number(key), info.id).isEmpty }
+    do throws(StoreError) {
+      _ = try DictionaryRecord(key: key, value: value)
+      return false
+    } catch {
+      return error.code == .damaged
+    }
   }
 
   /// The runs that cannot be read without a dictionary: theirs, or that of one of their deltas.
