@@ -142,6 +142,17 @@
       }
     }
 
+    @Test func `An authority keeps the dictionary of runs that it cannot read`() async throws {
+      let store = try await filled()
+      let keys = try store.view().keys(Spaces.runs, prefix: StoreKey.prefix(tree))
+      let others = try store.view().keys(Spaces.runs, prefix: StoreKey.prefix(other))
+      // The last step of a pass sees the other tree alone.
+      #expect((keys.count + others.count) % 32 < others.count)
+      for key in keys { try store.damage(Spaces.runs, key) }
+      try await open(store, .authority).tidyAll()
+      #expect(try store.dictionaries(tree) == [1])
+    }
+
     @Test func `A kind of a later version is refused and stays`() async throws {
       let store = try await filled()
       let value = try #require(try store.view().value(Spaces.dictionaries, place.key))

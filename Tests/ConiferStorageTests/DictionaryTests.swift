@@ -303,6 +303,13 @@
       }
       #expect(try open(store).node(tree) == expected)
       try expectExactUsage(store.base, "with deltas")
+      // A dictionary that deltas alone name is one that is in use.
+      let tx = Transaction(try store.view())
+      try NamedDictionaries().dropOthers(tx)
+      #expect(!tx.state.isChanged)
+      try tx.deleteAll(Spaces.deltas, prefix: [])
+      try NamedDictionaries().dropOthers(tx)
+      #expect(try tx.keys(Spaces.dictionaries, prefix: []).isEmpty)
     }
 
     @Test func `The cache of dictionaries is bounded and keeps those used last`() {
