@@ -66,6 +66,9 @@
       var chat = ChatData(seed: 3)
       try await backend.commit([.overwrite(tree, .root, chat.rooms(14))])
       #expect(try backend.usage(tree).runs.raw > 300_000)
+      // However much is written, if little stays.
+      try await backend.commit([.overwrite(tree, .root, chat.rooms(14))])
+      #expect(try UsageRow.read(store.view(), tree).recent.raw > DictionaryTrainer.leastNew)
       try await backend.tidyAll()
       #expect(try backend.usage(tree).dictionaryCount == 0)
     }
@@ -256,12 +259,16 @@
       #expect(try store.base.keys(Spaces.dictionaries).isEmpty)
       try await open(store).tidyAll()
       #expect(try store.base.dictionaries(tree) == [1])
-      // Reading, small changes, rewriting and tidying go on without compression.
+      // Reading, small changes, rewriting and tidying go on without compression, and tell nothing
+      // about the dictionary.
+      let recent = try UsageRow.read(store.view(), tree).recent
       let again = try open(store, .none)
       #expect(try again.node(tree) == node)
       try await again.commit([.overwrite(tree, "rooms/room101/m10003/text", "changed")])
       try await again.commit([.overwrite(tree, "rooms/room102", .empty)])
       try await again.tidyAll()
+      #expect(try store.base.namedByRuns(tree)[0] != nil)
+      #expect(try UsageRow.read(store.view(), tree).recent == recent)
       let expected = node.setting(Path("rooms/room101/m10003/text"), to: "changed")
         .setting(Path("rooms/room102"), to: .empty)
       #expect(try again.node(tree) == expected)
