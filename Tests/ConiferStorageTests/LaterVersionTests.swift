@@ -23,7 +23,7 @@ import Testing
     return newer
   }
 
-  @Test(arguments: [0, 1]) func `Runs`(at index: Int) async throws {
+  @Test(arguments: [0, 1, 2]) func `Runs`(at index: Int) async throws {
     let store = try await DamageTests.filled()
     for key in try store.keys(Spaces.runs) {
       let newer = try change(store, Spaces.runs, key, at: index, to: 0x40)

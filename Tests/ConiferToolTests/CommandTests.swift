@@ -149,6 +149,27 @@ import Testing
     #expect(await sandbox.run("queue", "list", store: url).text.contains("1 waiting, 0 rejected"))
   }
 
+  @Test("Stats tell ratio and dictionaries by kind", arguments: persistentBackends)
+  func kinds(backend: String) async throws {
+    let url = sandbox.url(backend)
+    let chat = await sandbox.run("demo-chat", "--rooms", "12", "--messages", "400")
+    let file = try sandbox.file("chat.json", chat.text)
+    #expect(await sandbox.run("import", file, store: url).status == .success)
+    try await sandbox.opened(backend) { store in
+      while try await store.backend.tidy(.seconds(1)) {}
+    }
+    let stats = try Node(json: await sandbox.run("stats", "--json", store: url).line)
+    func number(_ path: String) -> Double { stats[Path(path)].leaf?.number ?? 0 }
+    #expect(number("dictionaries") == 1)
+    #expect(number("bytes/dictionaries") > 4096)
+    #expect(number("kinds/runs/raw") == number("bytes/rawCache"))
+    #expect(number("kinds/runs/bytes") == number("bytes/cache"))
+    #expect(number("kinds/runs/ratio") > number("ratio"))
+    #expect(stats[Path("kinds/deltas/ratio")].isEmpty)
+    let text = await sandbox.run("stats", store: url).text
+    #expect(text.contains("dictionaries") && text.contains("in 1, for runs and deltas"), "\(text)")
+  }
+
   @Test("Stats, trees and queries tell what is stored", arguments: persistentBackends)
   func figures(backend: String) async throws {
     let url = sandbox.url(backend) + "?compression=none&durability=process"

@@ -2,8 +2,33 @@
 ///
 /// Bytes are those of stored keys and values, after compression, with the space byte.
 public struct StorageUsage: Hashable, Sendable {
-  /// Cached tree data: runs, deltas, large leaves.
-  public var cache = 0
+  /// Records of one kind, before and after compression.
+  public struct Packed: Hashable, Sendable {
+    /// Bytes of their bodies before compression.
+    public var raw: Int
+    /// Bytes that they take, keys and checksums included.
+    public var stored: Int
+
+    /// Records of one kind.
+    public init(raw: Int = 0, stored: Int = 0) {
+      self.raw = raw
+      self.stored = stored
+    }
+
+    /// Bytes before compression for one that is stored; nil without a record.
+    public var ratio: Double? { stored > 0 ? Double(raw) / Double(stored) : nil }
+  }
+
+  /// Cached leaves packed together: all that are not in large leaves.
+  public var runs = Packed()
+  /// Small changes of runs that wait to be folded into them.
+  public var deltas = Packed()
+  /// Cached leaves that are stored on their own, in parts.
+  public var largeLeaves = Packed()
+  /// Compression dictionaries, which runs and deltas are packed with.
+  public var dictionaries = 0
+  /// How many dictionaries there are.
+  public var dictionaryCount = 0
   /// Writes in the outbound queue with their path index and finished records.
   public var queue = 0
   /// Tracked queries and their keys.
@@ -16,14 +41,18 @@ public struct StorageUsage: Hashable, Sendable {
   public var other = 0
   /// Cached leaves and priorities of interior nodes.
   public var leaves = 0
-  /// Bytes of cached tree data before compression.
-  public var rawCache = 0
 
   /// A usage of nothing.
   public init() {}
 
+  /// Cached tree data: runs, deltas, large leaves.
+  public var cache: Int { runs.stored + deltas.stored + largeLeaves.stored }
+  /// Bytes of cached tree data before compression.
+  public var rawCache: Int { runs.raw + deltas.raw + largeLeaves.raw }
   /// All bytes together.
-  public var total: Int { cache + queue + trackedQueries + pins + indexes + other }
+  public var total: Int {
+    cache + dictionaries + queue + trackedQueries + pins + indexes + other
+  }
 }
 
 /// Something that a store could not read and dropped or set aside instead of losing it silently.

@@ -75,11 +75,11 @@ final class Transaction: OrderedView, @unchecked Sendable {
   }
 
   /// Adds to the counted leaves and uncompressed bytes of a tree.
-  func countTree(_ tree: TreeID, leaves: Int, raw: Int) throws(StoreError) {
-    guard leaves != 0 || raw != 0 else { return }
+  func countTree(_ tree: TreeID, leaves: Int, raw: RawBytes) throws(StoreError) {
+    guard leaves != 0 || raw != RawBytes() else { return }
     var row = try usage(tree)
     row.leaves += leaves
-    row.raw += raw
+    row.raw = row.raw + raw
     state.usage[tree] = row
   }
 

@@ -2,23 +2,42 @@ import ConiferKeyValue
 
 /// What one tree's records take, by space: one small row, written in the commits that change it.
 struct UsageRow: Equatable, Sendable {
+  /// What a row begins with: no varint is written so, and a row of the first layout begins with
+  /// one.
+  private static let layout: Bytes = [0x80, 0]
+
   /// Bytes of keys, with the space byte, and sealed values.
   var bytes: [UInt8: Int] = [:]
   /// Stored leaves and priorities of interior nodes.
   var leaves = 0
-  /// Bytes of run and delta bodies and of large leaves before compression.
-  var raw = 0
+  /// Bytes of bodies before compression.
+  var raw = RawBytes()
   /// The number of the tree's next run; numbers never repeat.
   var nextRun: UInt64 = 1
   /// How many queries are tracked.
   var queries = 0
+  /// Stored dictionaries.
+  var dictionaries = 0
+  /// The number of the tree's next dictionary; numbers never repeat.
+  var nextDictionary: UInt32 = 1
+  /// The dictionary that new records are packed with, 0 for none.
+  var newestDictionary: UInt32 = 0
+  /// What was packed since a dictionary was last trained, or refused.
+  var recent = RecentRuns()
 
   var payload: Bytes {
-    var writer = ByteWriter()
+    var writer = ByteWriter(Self.layout)
     writer.varint(leaves)
-    writer.varint(raw)
+    writer.varint(raw.runs)
+    writer.varint(raw.deltas)
+    writer.varint(raw.largeLeaves)
     writer.varint(nextRun)
     writer.varint(queries)
+    writer.varint(dictionaries)
+    writer.varint(UInt64(nextDictionary))
+    writer.varint(UInt64(newestDictionary))
+    writer.varint(recent.raw)
+    writer.varint(recent.packed)
     for (space, count) in bytes.sorted(by: { $0.key < $1.key }) where count != 0 {
       writer.byte(space)
       writer.varint(count)
@@ -29,17 +48,30 @@ struct UsageRow: Equatable, Sendable {
   init() {}
 
   init?(_ payload: Bytes) {
-    var reader = ByteReader(payload)
-    guard let leaves = reader.varint(), let raw = reader.varint(),
-      let nextRun = reader.varint(), let queries = reader.varint()
+    guard payload.starts(with: Self.layout) else { return nil }
+    var reader = ByteReader(payload, from: Self.layout.count)
+    // No store holds as much as the limit: sums of what was read never overflow.
+    func count() -> Int? {
+      reader.varint().flatMap { $0 < 1 << 56 ? Int($0) : nil }
+    }
+    guard let leaves = count(), let runs = count(), let deltas = count(),
+      let largeLeaves = count(), let nextRun = count(), let queries = count(),
+      let dictionaries = count(),
+      let next = reader.varint().flatMap({ UInt32(exactly: $0) }),
+      let newest = reader.varint().flatMap({ UInt32(exactly: $0) }), let recentRaw = count(),
+      let recentPacked = count()
     else { return nil }
-    self.nextRun = nextRun
-    self.queries = Int(clamping: queries)
-    self.leaves = Int(clamping: leaves)
-    self.raw = Int(clamping: raw)
+    self.leaves = leaves
+    self.nextRun = UInt64(nextRun)
+    self.queries = queries
+    self.dictionaries = dictionaries
+    raw = RawBytes(runs: runs, deltas: deltas, largeLeaves: largeLeaves)
+    nextDictionary = next
+    newestDictionary = newest
+    recent = RecentRuns(raw: recentRaw, packed: recentPacked)
     while let space = reader.byte() {
-      guard let count = reader.varint() else { return nil }
-      bytes[space] = Int(clamping: count)
+      guard let count = count() else { return nil }
+      bytes[space] = count
     }
   }
 
@@ -59,10 +91,16 @@ struct UsageRow: Equatable, Sendable {
   var usage: StorageUsage {
     var usage = StorageUsage()
     usage.leaves = leaves
-    usage.rawCache = raw
+    usage.runs.raw = raw.runs
+    usage.deltas.raw = raw.deltas
+    usage.largeLeaves.raw = raw.largeLeaves
+    usage.dictionaryCount = dictionaries
     for (space, count) in bytes {
       switch space {
-      case Spaces.runs.id, Spaces.deltas.id, Spaces.parts.id: usage.cache += count
+      case Spaces.runs.id: usage.runs.stored += count
+      case Spaces.deltas.id: usage.deltas.stored += count
+      case Spaces.parts.id: usage.largeLeaves.stored += count
+      case Spaces.dictionaries.id: usage.dictionaries += count
       case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id:
         usage.queue += count
       case Spaces.queries.id, Spaces.queryIndex.id, Spaces.queryKeys.id:
@@ -73,5 +111,22 @@ struct UsageRow: Equatable, Sendable {
       }
     }
     return usage
+  }
+}
+
+/// Bytes of bodies before compression, by the kind of the record that they are in.
+struct RawBytes: Equatable, Sendable {
+  var runs = 0
+  var deltas = 0
+  var largeLeaves = 0
+
+  static func + (a: RawBytes, b: RawBytes) -> RawBytes {
+    RawBytes(
+      runs: a.runs + b.runs, deltas: a.deltas + b.deltas,
+      largeLeaves: a.largeLeaves + b.largeLeaves)
+  }
+
+  static prefix func - (a: RawBytes) -> RawBytes {
+    RawBytes(runs: -a.runs, deltas: -a.deltas, largeLeaves: -a.largeLeaves)
   }
 }

@@ -18,6 +18,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     case queue
     /// What records take, and compression.
     case usage
+    /// Dictionaries for compression, trained by tidying.
+    case dictionaries
     /// Atomicity, reopening, closing.
     case store
     /// Seeded random programs against the model.
@@ -65,7 +67,9 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     checks += queue + queueStates + queueWindows + usage
     checks += atomicity + lifecycle + programs
     if factory.declared.isPersistent { checks += reopening } else { checks += forgetting }
-    if factory.options.compression != .none, !factory.declared.packsBlocks { checks += compression }
+    if factory.options.compression != .none, !factory.declared.packsBlocks {
+      checks += compression + dictionaries
+    }
     guard let words = System.variable("CONIFER_CHECK") else { return checks }
     return checks.filter { $0.description.contains(words) }
   }

@@ -44,9 +44,17 @@ private struct StoreFigures {
   let space: StorageSpace?
   let incidents: [Incident]
 
-  /// Bytes before compression for one byte after it; nil of an empty cache.
+  /// Bytes before compression for one byte after it, with the dictionaries; nil of an empty cache.
   var ratio: Double? {
-    usage.cache > 0 ? Double(usage.rawCache) / Double(usage.cache) : nil
+    StorageUsage.Packed(raw: usage.rawCache, stored: usage.cache + usage.dictionaries).ratio
+  }
+
+  /// The kinds of packed records, in words and as JSON names them.
+  private var kinds: [(words: String, name: String, packed: StorageUsage.Packed)] {
+    [
+      ("runs", "runs", usage.runs), ("deltas", "deltas", usage.deltas),
+      ("large leaves", "largeLeaves", usage.largeLeaves),
+    ]
   }
 
   private var budget: String { traits.budget.map(Figures.bytes) ?? "unlimited" }
@@ -64,6 +72,13 @@ private struct StoreFigures {
       "compression",
       ratio.map { "\(traits.compression), \(Figures.fixed($0, 2)) to 1" }
         ?? "\(traits.compression)")
+    for (words, _, packed) in kinds {
+      let ratio = packed.ratio.map { ", \(Figures.fixed($0, 2)) to 1" } ?? ""
+      table.add("- \(words)", Figures.bytes(packed.stored) + ratio)
+    }
+    let count = usage.dictionaryCount
+    let used = count > 0 ? " in \(count), for runs and deltas" : ""
+    table.add("dictionaries", Figures.bytes(usage.dictionaries) + used)
     table.add("queue", Figures.bytes(usage.queue))
     table.add("tracked queries", Figures.bytes(usage.trackedQueries))
     table.add("pins", Figures.bytes(usage.pins))
@@ -89,6 +104,13 @@ private struct StoreFigures {
     return table
   }
 
+  private func report(of packed: StorageUsage.Packed) -> Report {
+    .object([
+      ("bytes", .integer(packed.stored)), ("raw", .integer(packed.raw)),
+      ("ratio", packed.ratio.map { .number($0) } ?? .null),
+    ])
+  }
+
   var report: Report {
     .object([
       ("backend", .string(traits.name)), ("role", .string(traits.role.rawValue)),
@@ -100,11 +122,14 @@ private struct StoreFigures {
         "bytes",
         .object([
           ("cache", .integer(usage.cache)), ("rawCache", .integer(usage.rawCache)),
+          ("dictionaries", .integer(usage.dictionaries)),
           ("queue", .integer(usage.queue)), ("trackedQueries", .integer(usage.trackedQueries)),
           ("pins", .integer(usage.pins)), ("indexes", .integer(usage.indexes)),
           ("other", .integer(usage.other)), ("total", .integer(usage.total)),
         ])
       ),
+      ("kinds", .object(kinds.map { ($0.name, report(of: $0.packed)) })),
+      ("dictionaries", .integer(usage.dictionaryCount)),
       (
         "files",
         .object([

@@ -7,34 +7,48 @@ struct Housekeeping {
 
   /// The run that the next step begins behind; empty at the start of a pass.
   private var position = Bytes()
+  /// The dictionaries that this pass found in use.
+  private var named = NamedDictionaries()
 
   /// Whether the next step begins a pass.
   var isAtStart: Bool { position.isEmpty }
 
   /// Does a step in a commit of its own.
   ///
-  /// - Returns: where the next step begins, and whether the pass is complete.
+  /// - Parameter isQuiet: whether nothing was committed since the pass began.
+  /// - Returns: where the next step begins, whether the pass is complete, and the shape with what
+  ///   was learnt.
   func step(
-    _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape
-  ) throws(StoreError) -> (Housekeeping, isDone: Bool) {
+    _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape, isQuiet: Bool
+  ) throws(StoreError) -> (Housekeeping, isDone: Bool, RunShape) {
     let keys = try keys(tx)
-    let result = next(keys)
+    var shape = shape
+    var named = named
     var index = 0
     while index < keys.count {
       let tree = StoreKey.tree(keys[index])
       var end = index
       while end < keys.count, StoreKey.tree(keys[end]) == tree { end += 1 }
       let editor = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
-      try tidy(keys[index..<end], editor)
+      let packing = try Packing(tx, tree, codec)
+      let done = try RunRefresher(editor, packing).refresh(keys[index..<end], &named)
+      try tidy(keys[index..<end], leaving: done, editor)
       try editor.flush()
+      shape = editor.shape
       index = end
     }
-    return result
+    var (result, isDone) = next(keys)
+    result.named = isDone ? NamedDictionaries() : named
+    // Only a pass that saw every run as it is now knows what none of them names.
+    if isDone, isQuiet, !tx.state.isChanged { try named.dropOthers(tx) }
+    return (result, isDone, shape)
   }
 
   /// Goes on without doing this step's work.
   func skip(_ view: any OrderedView) throws(StoreError) -> (Housekeeping, isDone: Bool) {
-    next(try keys(view))
+    var (result, isDone) = next(try keys(view))
+    result.named.isWhole = isDone
+    return (result, isDone)
   }
 
   /// The runs of this step; their keys are read first, since the runs change while looked at.
@@ -55,9 +69,16 @@ struct Housekeeping {
     return (next, false)
   }
 
-  private func tidy(_ keys: ArraySlice<Bytes>, _ editor: RunEditor) throws(StoreError) {
+  private func tidy(
+    _ keys: ArraySlice<Bytes>, leaving done: Set<Bytes>, _ editor: RunEditor
+  ) throws(StoreError) {
     var previous: (key: Bytes, raw: Int, stored: Int)?
     for key in keys {
+      if done.contains(key) {
+        // Only neighbours are joined.
+        previous = nil
+        continue
+      }
       guard let value = try editor.tx.value(Spaces.runs, key) else { continue }
       let head = try RunHead(storeKey: key, value: value)
       let prefix = DeltaRecord.prefix(editor.tree, head.number)

@@ -10,6 +10,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// The store under the backend; closing or changing it behind the backend's back breaks both.
   public let store: Store
   let engine: PackedEngine
+  private let trainer: DictionaryTrainer
   private let thread: StoreThread<PackedEngine.Work>
 
   /// A backend on an open store, which it owns from now on.
@@ -29,6 +30,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     let isKnown = try Self.isKnown(store)
     let engine = PackedEngine(store, options, Activity(after: try Self.clock(store)))
     self.engine = engine
+    self.trainer = DictionaryTrainer(store, engine.codec)
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: min(options.durability, store.traits.strongest), budget: options.budget,
@@ -171,11 +173,27 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   // MARK: Life
 
-  /// Folds deltas, joins small runs, and lets the store give space back.
+  /// Trains a dictionary for a tree that deserves one, folds deltas, joins small runs, packs runs
+  /// anew that a newer dictionary makes smaller, and lets the store give space back.
+  ///
+  /// Training takes up to about 100 ms on the caller's side, whatever the slice; commits go on.
   ///
   /// - Throws: as the contract says.
   public func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
-    try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
+    // Idle means no reading: what is tidy has not changed since it was looked at.
+    let wasTidy = try await run { (engine) in engine.isTidy }
+    if !wasTidy { _ = try await train() }
+    let isMore = try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
+    if isMore || wasTidy { return isMore }
+    // What was packed anew may tell that another dictionary is due.
+    return try await train()
+  }
+
+  /// Trains a dictionary if one is due; false when none is.
+  private func train() async throws(StoreError) -> Bool {
+    guard let training = try trainer.train() else { return false }
+    try await run { (engine) throws(StoreError) in try engine.keep(training) }
+    return true
   }
 
   /// Lets go of every file lock until `resume()`.

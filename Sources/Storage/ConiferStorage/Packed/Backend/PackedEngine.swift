@@ -90,7 +90,9 @@ final class PackedEngine: @unchecked Sendable {
   /// do without its registry.
   func mayRepair(_ place: StoreError.Place) -> Bool {
     if place.space == Spaces.system.id { return false }
-    let isData = [Spaces.runs.id, Spaces.deltas.id, Spaces.parts.id].contains(place.space)
+    let isData = [Spaces.runs, Spaces.deltas, Spaces.parts, Spaces.dictionaries].contains {
+      $0.id == place.space
+    }
     return role == .cache || !isData
   }
 
@@ -213,9 +215,19 @@ final class PackedEngine: @unchecked Sendable {
 
   // MARK: Housekeeping and repair
 
+  /// Whether nothing was committed since a whole pass found nothing to do.
+  var isTidy: Bool { tidied == lastCommit }
+
+  /// Stores what a training came to.
+  func keep(_ training: Training) throws(StoreError) {
+    try retryingAfterRepair { (_) throws(StoreError) in
+      try change(.process) { (tx) throws(StoreError) in try training.keep(tx) }
+    }
+  }
+
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
-    while tidied != lastCommit, ContinuousClock.now < end {
+    while !isTidy, ContinuousClock.now < end {
       if housekeeping.isAtStart { passBegan = lastCommit }
       let isDone = try retryingAfterRepair { (_) throws(StoreError) in
         let (next, isDone) = try step(housekeeping)
@@ -225,7 +237,7 @@ final class PackedEngine: @unchecked Sendable {
       if isDone, passBegan == lastCommit { tidied = lastCommit }
     }
     // Idle means no reading either: a pass runs again only after a commit.
-    guard tidied == lastCommit else { return true }
+    guard isTidy else { return true }
     return try store.tidy(max(.milliseconds(1), end - ContinuousClock.now))
   }
 
@@ -233,9 +245,12 @@ final class PackedEngine: @unchecked Sendable {
     _ pass: Housekeeping
   ) throws(StoreError) -> (Housekeeping, isDone: Bool) {
     do throws(StoreError) {
-      return try change(.process) { (tx) throws(StoreError) in
-        try pass.step(tx, codec: codec, longestKey: longestKey, shape: shape)
+      let isQuiet = passBegan == lastCommit
+      let (next, isDone, learnt) = try change(.process) { (tx) throws(StoreError) in
+        try pass.step(tx, codec: codec, longestKey: longestKey, shape: shape, isQuiet: isQuiet)
       }
+      shape = learnt
+      return (next, isDone)
     } catch {
       guard error.code == .damaged, let place = error.place, !mayRepair(place) else { throw error }
       // What may not be set aside is left as it is, with the runs around it.

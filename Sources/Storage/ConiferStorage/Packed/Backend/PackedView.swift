@@ -126,13 +126,23 @@ final class PackedView: StorageView {
 extension StorageUsage {
   /// Adds the usage of another tree.
   mutating func add(_ other: StorageUsage) {
-    cache += other.cache
+    runs.add(other.runs)
+    deltas.add(other.deltas)
+    largeLeaves.add(other.largeLeaves)
+    dictionaries += other.dictionaries
+    dictionaryCount += other.dictionaryCount
     queue += other.queue
     trackedQueries += other.trackedQueries
     pins += other.pins
     indexes += other.indexes
     self.other += other.other
     leaves += other.leaves
-    rawCache += other.rawCache
+  }
+}
+
+extension StorageUsage.Packed {
+  fileprivate mutating func add(_ other: StorageUsage.Packed) {
+    raw += other.raw
+    stored += other.stored
   }
 }

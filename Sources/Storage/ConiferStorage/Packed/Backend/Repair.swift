@@ -30,6 +30,7 @@ struct Repair {
     case Spaces.runs: try dropRun(place.key, info)
     case Spaces.deltas: try dropDelta(place.key, info)
     case Spaces.parts: try dropLargeLeaf(place.key, info)
+    case Spaces.dictionaries: try dropDictionary(place.key, info)
     case Spaces.queue: try setWriteAside(place.key, info)
     case Spaces.queries: try dropQuery(place.key, info)
     case Spaces.queryIndex: try rebuildQueryIndex(info)
@@ -47,7 +48,9 @@ struct Repair {
   ) throws(StoreError) -> Bool {
     // A large leaf may lack parts, which shows at the whole alone.
     if space == Spaces.parts { return true }
-    guard let value = try tx.value(space, key) else { return false }
+    let stored = try tx.value(space, key)
+    if space == Spaces.dictionaries { return try isDictionaryDamaged(key, stored, info) }
+    guard let value = stored else { return false }
     guard Record.isIntact(space, key, value) else { return true }
     do throws(StoreError) {
       switch space {
@@ -63,14 +66,22 @@ struct Repair {
         _ = try reader.find(WriteID(rawValue: IndexKey.number(key)))
         return false
       case Spaces.deltas:
-        _ = try DeltaRecord(key: key, value: value, codec: codec)
+        _ = try DeltaRecord(key: key, value: value, source(info.id))
         return false
       default: return false
       }
     } catch {
-      guard error.code == .damaged else { throw error }
+      // What an intact record cannot be read without is set aside first, and may take it along.
+      guard error.code == .damaged, error.place?.space != Spaces.dictionaries.id else {
+        throw error
+      }
       return true
     }
+  }
+
+  /// Where the bodies of a tree's runs and deltas are unpacked.
+  func source(_ tree: TreeID) -> DictionarySource {
+    DictionarySource(view: tx, tree: tree, codec: codec)
   }
 
   /// The lane that a key of the queue belongs to.
@@ -96,15 +107,19 @@ struct Repair {
   // MARK: Cache
 
   private func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) {
-    let low = bounds(storeKey).low
-    let next = try tx.first(Spaces.runs, atOrAfter: storeKey + [0])
-    let high =
-      if let next, StoreKey.tree(next.key) == info.id { bounds(next.key).high } else {
-        [PathKey.endMark] as Bytes
-      }
+    let (low, high) = try range(storeKey)
     try keep(Spaces.runs, storeKey, .cacheRangeDropped, words(low, info.order))
     try dropOrphans(info.id)
     try markIncomplete(low, high, info)
+  }
+
+  /// Between what path keys the leaves of a run lie, at most.
+  func range(_ storeKey: Bytes) throws(StoreError) -> (low: Bytes, high: Bytes) {
+    let next = try tx.first(Spaces.runs, atOrAfter: storeKey + [0])
+    guard let next, next.key.starts(with: storeKey.prefix(4)) else {
+      return (bounds(storeKey).low, [PathKey.endMark])
+    }
+    return (bounds(storeKey).low, bounds(next.key).high)
   }
 
   /// Between what path keys a run begins, as far as its key tells: a cut one only tells that the
@@ -157,7 +172,7 @@ struct Repair {
   }
 
   /// Removes deltas and parts that no run refers to any more.
-  private func dropOrphans(_ tree: TreeID) throws(StoreError) {
+  func dropOrphans(_ tree: TreeID) throws(StoreError) {
     var runs: Set<UInt64> = []
     var parts: Set<UInt64> = []
     for storeKey in try tx.keys(Spaces.runs, prefix: StoreKey.prefix(tree)) {
@@ -177,7 +192,7 @@ struct Repair {
         continue
       }
       // A delta may refer to parts; one that is damaged is dealt with when it is read.
-      guard let delta = try? DeltaRecord(key: key, value: value, codec: codec) else { return }
+      guard let delta = try? DeltaRecord(key: key, value: value, source(tree)) else { return }
       for case .put(let entry) in delta.changes {
         if let number = LargeLeaf.number(entry) { parts.insert(number) }
       }
@@ -191,7 +206,7 @@ struct Repair {
 
   /// Marks the queries that need a key range as incomplete, also those of which some keys only are
   /// known.
-  private func markIncomplete(_ low: Bytes, _ high: Bytes, _ info: TreeInfo) throws(StoreError) {
+  func markIncomplete(_ low: Bytes, _ high: Bytes, _ info: TreeInfo) throws(StoreError) {
     let editor = QueryEditor(tx, info)
     for stored in try editor.queries.window(after: nil, limit: .max) {
       let key = PathKey.encode(stored.query.path, info.order)
@@ -308,6 +323,7 @@ struct Repair {
     var row = UsageRow()
     let known = try? UsageRow.read(tx, tree)
     if let known { row.nextRun = known.nextRun }
+    var named: UInt32 = 0
     for space in Spaces.all where space != Spaces.usage {
       for (key, value) in try tx.entries(space, prefix: prefix) {
         row.bytes[space.id, default: 0] += 1 + key.count + value.count
@@ -321,19 +337,22 @@ struct Repair {
         case Spaces.runs:
           let head = try RunHead(storeKey: key, value: value)
           row.leaves += head.count
-          row.raw += head.rawCount
+          row.raw.runs += head.rawCount
           row.nextRun = max(row.nextRun, head.number + 1)
+          named = max(named, head.dictionary)
         case Spaces.deltas:
-          let delta = try DeltaRecord(key: key, value: value, codec: codec)
+          let delta = try DeltaRecord.Head(key: key, value: value)
           row.leaves += delta.leaves
-          row.raw += delta.rawCount
+          row.raw.deltas += delta.rawCount
+          named = max(named, delta.dictionary)
         case Spaces.parts:
           var reader = ByteReader(value, from: Record.overhead + 1)
-          row.raw += reader.size() ?? 0
+          row.raw.largeLeaves += reader.size() ?? 0
         default: break
         }
       }
     }
+    try recountDictionaries(tree, known, named: named, &row)
     tx.setUsage(tree, row)
   }
 }

@@ -22,6 +22,8 @@ final class Codec: Sendable {
   enum Method: UInt8 {
     case raw = 0
     case zstd = 1
+    /// With a dictionary, whose number stands in the record.
+    case zstdDictionary = 2
   }
 
   /// The largest body that is ever packed: a run of one lone leaf, with room to spare.
@@ -40,7 +42,9 @@ final class Codec: Sendable {
     return method
   }
 
-  private let compression: Compression
+  let compression: Compression
+  /// Dictionaries that were read.
+  let dictionaries = DictionaryCache()
   #if Zstd
     private let compressors: Mutex<[Context]> = Mutex([])
     private let decompressors: Mutex<[Context]> = Mutex([])
@@ -49,13 +53,14 @@ final class Codec: Sendable {
   init(_ compression: Compression) { self.compression = compression }
 
   /// The smaller of a body and its compressed form; raw when under 12 % would be saved.
-  func pack(_ body: Bytes) -> (Method, Bytes) {
+  ///
+  /// - Parameter dictionary: one of the tree that the body belongs to.
+  func pack(_ body: Bytes, _ dictionary: TreeDictionary? = nil) -> (Method, Bytes) {
     #if Zstd
-      guard case .zstd(let level) = compression, body.count >= 64 else { return (.raw, body) }
-      guard let packed = compress(body, level), packed.count * 100 <= body.count * 88 else {
-        return (.raw, body)
-      }
-      return (.zstd, packed)
+      guard case .zstd(let level) = compression, body.count >= (dictionary == nil ? 64 : 16),
+        let packed = compress(body, level, dictionary), packed.count * 100 <= body.count * 88
+      else { return (.raw, body) }
+      return (dictionary == nil ? .zstd : .zstdDictionary, packed)
     #else
       return (.raw, body)
     #endif
@@ -63,16 +68,25 @@ final class Codec: Sendable {
 
   /// The body that was packed, or nil when the bytes are not what `pack` made.
   ///
+  /// - Parameter dictionary: the one that the record names, if it names one.
   /// - Throws: `unsupported` when the body needs a codec that was not built in.
-  func unpack(_ method: Method, _ packed: Bytes, rawCount: Int) throws(StoreError) -> Bytes? {
+  func unpack(
+    _ method: Method, _ packed: Bytes, rawCount: Int, _ dictionary: TreeDictionary? = nil
+  ) throws(StoreError) -> Bytes? {
     switch method {
     case .raw:
       return packed.count == rawCount ? packed : nil
-    case .zstd:
+    case .zstd, .zstdDictionary:
+      // Queued writes and parts of leaves name no dictionary: a later version may let them.
+      guard (method == .zstdDictionary) == (dictionary != nil) else {
+        throw StoreError(
+          .unsupported,
+          "A record was packed in a way this version does not know: use a newer Conifer.")
+      }
       #if Zstd
         // No record of ours is larger: a length beyond this is damage, not a reason to allocate.
         guard rawCount <= Self.largestBody else { return nil }
-        return decompress(packed, rawCount)
+        return decompress(packed, rawCount, dictionary)
       #else
         throw StoreError(
           .unsupported,
@@ -97,11 +111,18 @@ final class Codec: Sendable {
   }
 
   extension Codec {
-    private func compress(_ body: Bytes, _ level: Int) -> Bytes? {
+    private func compress(
+      _ body: Bytes, _ level: Int, _ dictionary: TreeDictionary?
+    ) -> Bytes? {
       guard let context = compressors.withLock({ $0.popLast() }) ?? Self.compressor(level) else {
         return nil
       }
       defer { compressors.withLock { $0.append(context) } }
+      // zstd refers to the tables until the next call sets others.
+      defer { withExtendedLifetime(dictionary) {} }
+      let tables = dictionary?.compression(level)
+      guard dictionary == nil || tables != nil else { return nil }
+      ZSTD_CCtx_refCDict(context.pointer, tables)
       let bound = ZSTD_compressBound(body.count)
       let packed = Bytes(unsafeUninitializedCapacity: bound) { buffer, count in
         let written = body.withUnsafeBytes { source in
@@ -113,11 +134,17 @@ final class Codec: Sendable {
       return packed.isEmpty ? nil : packed
     }
 
-    private func decompress(_ packed: Bytes, _ rawCount: Int) -> Bytes? {
+    private func decompress(
+      _ packed: Bytes, _ rawCount: Int, _ dictionary: TreeDictionary?
+    ) -> Bytes? {
       guard let context = decompressors.withLock({ $0.popLast() }) ?? Self.decompressor() else {
         return nil
       }
       defer { decompressors.withLock { $0.append(context) } }
+      defer { withExtendedLifetime(dictionary) {} }
+      let tables = dictionary?.decompression
+      guard dictionary == nil || tables != nil else { return nil }
+      ZSTD_DCtx_refDDict(context.pointer, tables)
       var isWhole = false
       let body = Bytes(unsafeUninitializedCapacity: rawCount) { buffer, count in
         let written = packed.withUnsafeBytes { source in
@@ -138,6 +165,9 @@ final class Codec: Sendable {
       ZSTD_CCtx_setParameter(pointer, ZSTD_c_experimentalParam2, magicless)
       ZSTD_CCtx_setParameter(pointer, ZSTD_c_contentSizeFlag, 0)
       ZSTD_CCtx_setParameter(pointer, ZSTD_c_dictIDFlag, 0)
+      // ZSTD_c_forceAttachDict: a dictionary's tables are used in place, not copied for each body.
+      ZSTD_CCtx_setParameter(
+        pointer, ZSTD_c_experimentalParam4, Int32(ZSTD_dictForceAttach.rawValue))
       return Context(pointer) { ZSTD_freeCCtx($0) }
     }
 

@@ -36,10 +36,12 @@ enum Spaces {
   static let incidents = Space(id: 15, shape: .blobs)
   /// Indexes over cached data.
   static let indexes = Space(id: 16, shape: .rows)
+  /// What zstd is told of a tree's data beforehand, by number.
+  static let dictionaries = Space(id: 17, shape: .blobs)
 
   static let all = [
     system, runs, deltas, parts, queries, queryIndex, queryKeys, pins, queue, queueParts,
-    queueIndex, finished, metadata, usage, incidents, indexes,
+    queueIndex, finished, metadata, usage, incidents, indexes, dictionaries,
   ]
 }
 

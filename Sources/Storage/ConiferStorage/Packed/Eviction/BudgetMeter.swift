@@ -36,5 +36,5 @@ struct BudgetMeter {
 
 extension StorageUsage {
   /// What counts against the budget of the cache.
-  var budgeted: Int { cache + trackedQueries + pins + indexes }
+  var budgeted: Int { cache + dictionaries + trackedQueries + pins + indexes }
 }

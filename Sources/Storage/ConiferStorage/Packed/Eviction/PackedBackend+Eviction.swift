@@ -15,7 +15,10 @@ extension PackedBackend {
   /// - Throws: as the contract says.
   public func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
     let target = try target(bytes)
-    if dryRun { return try rehearse(target) }
+    if dryRun {
+      // As the store's thread would pack what is left of runs.
+      return try rehearse(target, try await self.run { $0.packing })
+    }
     var run = try reading { (view) throws(StoreError) in try EvictionRun(view, to: target) }
     while !run.isDone {
       let current = run
@@ -41,15 +44,14 @@ extension PackedBackend {
   }
 
   /// Does all of an eviction in a commit that is then forgotten.
-  private func rehearse(_ target: Int) throws(StoreError) -> EvictionReport {
+  private func rehearse(
+    _ target: Int, _ packing: EvictionPacking
+  ) throws(StoreError) -> EvictionReport {
     try reading { (view) throws(StoreError) in
       let tx = Transaction(view)
       var run = try EvictionRun(tx, to: target, isDryRun: true)
       let meter = try BudgetMeter(tx, store.size())
       var swept: Set<TreeID> = []
-      let packing = EvictionPacking(
-        codec: engine.codec, longestKey: engine.longestKey,
-        shape: RunShape(store.traits, traits.compression))
       while !run.isDone {
         try run.slice(tx, packing, meter, engine.activity, &swept) { false }
       }

@@ -2,12 +2,45 @@ import ConiferKeyValue
 
 /// A small change of a run, stored beside it until the run is rewritten.
 ///
-/// Key: tree, run number, sequence in four bytes. Payload: method, bytes of the body before
-/// compression, by how many leaves the run grew, then the body: for each changed entry 1, key and
-/// value, or 2 and key.
+/// Key: tree, run number, sequence in four bytes. Payload: method, with method 2 the number of the
+/// dictionary, bytes of the body before compression, by how many leaves the run grew, then the
+/// body: for each changed entry 1, key and value, or 2 and key.
 struct DeltaRecord {
-  let leaves: Int
-  let rawCount: Int
+  /// What is known of a delta without decoding its body.
+  struct Head {
+    let method: Codec.Method
+    /// The number of the dictionary that the body is packed with, 0 for none.
+    let dictionary: UInt32
+    let rawCount: Int
+    let leaves: Int
+    let bodyStart: Int
+
+    /// Reads a delta's head and checks its checksum.
+    ///
+    /// - Throws: `damaged`, `unsupported`.
+    init(key: Bytes, value: Bytes) throws(StoreError) {
+      let damage = Damage.error(Spaces.deltas, key)
+      var reader = ByteReader(value, from: Record.overhead)
+      guard Record.isIntact(Spaces.deltas, key, value), let number = reader.byte() else {
+        throw damage
+      }
+      method = try Codec.method(number)
+      if method == .zstdDictionary {
+        guard let number = reader.varint(), let dictionary = UInt32(exactly: number),
+          dictionary != 0
+        else { throw damage }
+        self.dictionary = dictionary
+      } else {
+        dictionary = 0
+      }
+      guard let rawCount = reader.size(), let leaves = reader.zigzag() else { throw damage }
+      self.rawCount = rawCount
+      self.leaves = Int(clamping: leaves)
+      bodyStart = reader.at
+    }
+  }
+
+  let head: Head
   let changes: [EntryChange]
 
   static func prefix(_ tree: TreeID, _ number: UInt64) -> Bytes {
@@ -21,7 +54,7 @@ struct DeltaRecord {
   }
 
   static func payload(
-    _ changes: [EntryChange], leaves: Int, codec: Codec
+    _ changes: [EntryChange], leaves: Int, _ packing: Packing
   ) -> (payload: Bytes, rawCount: Int) {
     var body = ByteWriter()
     for change in changes {
@@ -35,9 +68,10 @@ struct DeltaRecord {
         body.sized(key)
       }
     }
-    let (method, packed) = codec.pack(body.bytes)
+    let (method, dictionary, packed) = packing.pack(body.bytes)
     var writer = ByteWriter()
     writer.byte(method.rawValue)
+    if dictionary != 0 { writer.varint(UInt64(dictionary)) }
     writer.varint(body.count)
     writer.zigzag(Int64(leaves))
     writer.append(packed)
@@ -46,18 +80,16 @@ struct DeltaRecord {
 
   /// Reads a delta.
   ///
-  /// - Throws: `damaged`, `unsupported`.
-  init(key: Bytes, value: Bytes, codec: Codec) throws(StoreError) {
+  /// - Throws: `damaged`, also for its dictionary; `unsupported`.
+  init(key: Bytes, value: Bytes, _ source: DictionarySource) throws(StoreError) {
     // Put together where it is thrown: most records are sound, and its words take longer than they.
     func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
-    guard Record.isIntact(Spaces.deltas, key, value) else { throw damage() }
-    var reader = ByteReader(value, from: Record.overhead)
-    guard let method = reader.byte(), let rawCount = reader.size(), let leaves = reader.zigzag(),
-      let packed = reader.take(reader.remaining),
-      let body = try codec.unpack(Codec.method(method), packed, rawCount: rawCount)
+    head = try Head(key: key, value: value)
+    let packed = Bytes(value[head.bodyStart...])
+    guard
+      let body = try source.unpack(
+        head.method, head.dictionary, packed, rawCount: head.rawCount)
     else { throw damage() }
-    self.rawCount = rawCount
-    self.leaves = Int(clamping: leaves)
     var changes: [EntryChange] = []
     var parts = ByteReader(body)
     while let kind = parts.byte() {

@@ -46,13 +46,13 @@ enum LargeLeaf {
       writer.append(packed)
       try tx.put(Spaces.parts, key(tree, number, part: part), payload: writer.bytes)
     }
-    try tx.countTree(tree, leaves: 0, raw: content.count)
+    try tx.countTree(tree, leaves: 0, raw: RawBytes(largeLeaves: content.count))
   }
 
   static func delete(_ tx: Transaction, _ tree: TreeID, _ entry: Entry) throws(StoreError) {
     guard case .external(let number, let count, _) = LeafCodec.decode(entry.value) else { return }
     try tx.deleteAll(Spaces.parts, prefix: prefix(tree, number))
-    try tx.countTree(tree, leaves: 0, raw: -count)
+    try tx.countTree(tree, leaves: 0, raw: -RawBytes(largeLeaves: count))
   }
 
   /// The number of the parts that an entry refers to, or nil when it holds its leaf itself.

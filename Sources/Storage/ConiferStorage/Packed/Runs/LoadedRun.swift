@@ -16,7 +16,7 @@ struct LoadedRun {
   var storedSize = 0
   /// Leaves and uncompressed bytes that are counted for the run with its deltas.
   var countedLeaves = 0
-  var countedRaw = 0
+  var countedRaw = RawBytes()
   var deltas: [(key: Bytes, size: Int)] = []
   var changes = RunChanges()
   var isDirty = false

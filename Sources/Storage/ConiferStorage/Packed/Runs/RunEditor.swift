@@ -118,7 +118,7 @@ final class RunEditor {
       try tx.keys(Spaces.deltas, prefix: DeltaRecord.prefix(tree, head.number), limit: 1).isEmpty
     else { return false }
     try tx.delete(Spaces.runs, storeKey)
-    try tx.countTree(tree, leaves: -head.count, raw: -head.rawCount)
+    try tx.countTree(tree, leaves: -head.count, raw: -RawBytes(runs: head.rawCount))
     return true
   }
 
@@ -172,8 +172,9 @@ final class RunEditor {
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
       entries: entries, untouched: entries.count, storedCount: entries.count,
       storedSize: value.count,
-      countedLeaves: head.count + deltas.reduce(0) { $0 + $1.delta.leaves },
-      countedRaw: head.rawCount + deltas.reduce(0) { $0 + $1.delta.rawCount },
+      countedLeaves: head.count + deltas.reduce(0) { $0 + $1.delta.head.leaves },
+      countedRaw: RawBytes(
+        runs: head.rawCount, deltas: deltas.reduce(0) { $0 + $1.delta.head.rawCount }),
       deltas: deltas.map { ($0.key, $0.size) })
     loaded[storeKey] = run
     return run
@@ -213,6 +214,7 @@ final class RunEditor {
   /// Loads a run so that `flush` rewrites it with its deltas; for housekeeping.
   func fold(_ storeKey: Bytes) throws(StoreError) {
     var run = try load(storeKey)
+    run.untouched = 0
     run.isDirty = true
     run.changes.giveUp()
     loaded[storeKey] = run
@@ -249,7 +251,7 @@ final class RunEditor {
       try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
     } else if let number = run.number, !run.changes.isTooMuch, isWorthADelta(run) {
       try writeDelta(run, number)
-    } else if run.hasOnlyGrown, shape.isFull(stored: run.storedSize, raw: run.countedRaw),
+    } else if run.hasOnlyGrown, shape.isFull(stored: run.storedSize, raw: run.countedRaw.runs),
       try appendRuns(run)
     {
       return
@@ -266,13 +268,14 @@ final class RunEditor {
 
   private func writeDelta(_ run: LoadedRun, _ number: UInt64) throws(StoreError) {
     let leaves = run.entries.count - run.countedLeaves
-    let (payload, rawCount) = DeltaRecord.payload(run.changes.list, leaves: leaves, codec: codec)
+    let (payload, rawCount) = DeltaRecord.payload(
+      run.changes.list, leaves: leaves, try Packing(tx, tree, codec))
     var sequence: UInt32 = 0
     if let last = run.deltas.last?.key {
       sequence = last.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } + 1
     }
     try tx.put(Spaces.deltas, DeltaRecord.key(tree, number, sequence), payload: payload)
-    try tx.countTree(tree, leaves: leaves, raw: rawCount)
+    try tx.countTree(tree, leaves: leaves, raw: RawBytes(deltas: rawCount))
   }
 
   private func remove(_ run: LoadedRun) throws(StoreError) {
@@ -283,10 +286,11 @@ final class RunEditor {
 
   /// Stores what came behind a full run as runs of its own; false when no key is left for them.
   private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
-    let pieces = shape.pack(run.entries, run.untouched..<run.entries.count, codec)
+    let packing = try Packing(tx, tree, codec)
+    let pieces = shape.pack(run.entries, run.untouched..<run.entries.count, packing)
     guard let keys = try storeKeys(run, pieces) else { return false }
     for (piece, key) in zip(pieces, keys.dropFirst()) {
-      try store(piece, key, number: try tx.nextRunNumber(tree))
+      try store(piece, key, number: try tx.nextRunNumber(tree), packing)
     }
     return true
   }
@@ -294,7 +298,8 @@ final class RunEditor {
   private func rewrite(_ first: LoadedRun) throws(StoreError) {
     var run = first
     run.untouched = 0
-    var pieces = shape.pack(run.entries, 0..<run.entries.count, codec)
+    let packing = try Packing(tx, tree, codec)
+    var pieces = shape.pack(run.entries, 0..<run.entries.count, packing)
     var keys = try storeKeys(run, pieces)
     while keys == nil, let next = try reader.run(after: run.storeKey) {
       // No ordinal is left between cut keys: take the neighbour in and number both anew.
@@ -303,7 +308,7 @@ final class RunEditor {
       try remove(neighbour)
       try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
       run.entries.append(neighbour.entries, 0..<neighbour.entries.count)
-      pieces = shape.pack(run.entries, 0..<run.entries.count, codec)
+      pieces = shape.pack(run.entries, 0..<run.entries.count, packing)
       keys = try storeKeys(run, pieces)
     }
     guard let keys else { throw Damage.error(Spaces.runs, run.storeKey) }
@@ -312,17 +317,17 @@ final class RunEditor {
     for (index, (piece, key)) in zip(pieces, keys).enumerated() {
       let number =
         if index == 0, let number = run.number { number } else { try tx.nextRunNumber(tree) }
-      try store(piece, key, number: number)
+      try store(piece, key, number: number, packing)
     }
   }
 
   private func store(
-    _ piece: RunHead.Packed, _ key: RunKey, number: UInt64
+    _ piece: RunHead.Packed, _ key: RunKey, number: UInt64, _ packing: Packing
   ) throws(StoreError) {
     let value = RunHead.seal(
       storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
     try tx.put(Spaces.runs, key.storeKey, value: value)
-    try tx.countTree(tree, leaves: piece.range.count, raw: piece.rawCount)
+    try tx.countRun(tree, piece, packing)
   }
 
   /// The key of a run in the store, and its separator when the key is a cut one.

@@ -20,6 +20,8 @@ struct RunHead {
   let flags: UInt8
   let shared: Int
   let method: Codec.Method
+  /// The number of the dictionary that the body is packed with, 0 for none.
+  let dictionary: UInt32
   /// The sealed value, and where the packed body begins in it.
   let value: Bytes
   let bodyStart: Int
@@ -35,7 +37,9 @@ struct RunHead {
       let number = reader.varint(), let shared = reader.size(), let separator = reader.sized()
     else { throw Damage.error(Spaces.runs, storeKey) }
     let known = try Codec.method(method)
-    guard dictionary == 0, flags & ~Self.hasExternals == 0 else {
+    guard let dictionary = UInt32(exactly: dictionary),
+      (known == .zstdDictionary) == (dictionary != 0), flags & ~Self.hasExternals == 0
+    else {
       throw StoreError(
         .unsupported, "A run was packed in a way this version does not know: use a newer Conifer.")
     }
@@ -48,6 +52,7 @@ struct RunHead {
     self.flags = flags
     self.shared = shared
     self.method = known
+    self.dictionary = dictionary
     self.value = value
     self.bodyStart = reader.at
   }
@@ -63,14 +68,28 @@ struct RunHead {
     flags = 0
     shared = 0
     method = .raw
+    dictionary = 0
     value = []
     bodyStart = 0
+  }
+
+  /// The body before it was packed.
+  ///
+  /// - Throws: `damaged`, `unsupported`.
+  func body(_ source: DictionarySource) throws(StoreError) -> Bytes {
+    let packed = Bytes(value.dropFirst(bodyStart))
+    guard !value.isEmpty,
+      let body = try source.unpack(method, dictionary, packed, rawCount: rawCount)
+    else { throw Damage.error(Spaces.runs, storeKey) }
+    return body
   }
 
   /// Lends a cursor over the body's entries.
   ///
   /// - Throws: `damaged`, `unsupported`.
-  func withCursor<R>(_ codec: Codec, _ body: (inout RunCursor) -> R) throws(StoreError) -> R {
+  func withCursor<R>(
+    _ source: DictionarySource, _ body: (inout RunCursor) -> R
+  ) throws(StoreError) -> R {
     guard !value.isEmpty else { throw Damage.error(Spaces.runs, storeKey) }
     let bytes: Bytes
     var start = 0
@@ -81,11 +100,7 @@ struct RunHead {
       bytes = value
       start = bodyStart
     } else {
-      let packed = Bytes(value[bodyStart...])
-      guard let unpacked = try codec.unpack(method, packed, rawCount: rawCount) else {
-        throw Damage.error(Spaces.runs, storeKey)
-      }
-      bytes = unpacked
+      bytes = try self.body(source)
     }
     let result: R? = bytes.withUnsafeBytes { buffer in
       let lent = UnsafeRawBufferPointer(rebasing: buffer[start...])
@@ -104,6 +119,7 @@ struct RunHead {
     let range: Range<Int>
     let rawCount: Int
     let method: Codec.Method
+    let dictionary: UInt32
     let flags: UInt8
     let shared: Int
     let body: Bytes
@@ -111,11 +127,11 @@ struct RunHead {
     /// About how large the sealed value will be.
     var storedSize: Int { body.count + 24 }
 
-    init(_ entries: EntryList, _ range: Range<Int>, _ codec: Codec) {
+    init(_ entries: EntryList, _ range: Range<Int>, _ packing: Packing) {
       let raw = RunBody.encode(entries, range)
       self.range = range
       rawCount = raw.count
-      (method, body) = codec.pack(raw)
+      (method, dictionary, body) = packing.pack(raw)
       flags = range.contains { entries.isExternal($0) } ? RunHead.hasExternals : 0
       shared = RunBody.shared(entries, range)
     }
@@ -128,7 +144,7 @@ struct RunHead {
     var writer = ByteWriter()
     writer.byte(packed.method.rawValue)
     writer.byte(packed.flags)
-    writer.varint(0)
+    writer.varint(UInt64(packed.dictionary))
     writer.varint(packed.rawCount)
     writer.varint(packed.range.count)
     writer.varint(number)

@@ -11,6 +11,9 @@ struct RunReader {
   /// Separators from this length on are cut, and told apart by an ordinal of eight bytes.
   var cutLength: Int { longestKey == .max ? .max : longestKey - 4 - 8 }
 
+  /// Where the bodies of runs and deltas are unpacked.
+  var source: DictionarySource { DictionarySource(view: view, tree: tree, codec: codec) }
+
   /// The head of a run; of a damaged one as much as its key tells, so that the runs around it can be
   /// used. Reading its entries throws.
   private func head(_ storeKey: Bytes, _ value: Bytes) throws(StoreError) -> RunHead {
@@ -86,7 +89,7 @@ struct RunReader {
   {
     var deltas: [(key: Bytes, size: Int, delta: DeltaRecord)] = []
     for (key, value) in try view.entries(Spaces.deltas, prefix: DeltaRecord.prefix(tree, number)) {
-      let delta = try DeltaRecord(key: key, value: value, codec: codec)
+      let delta = try DeltaRecord(key: key, value: value, source)
       deltas.append((key, value.count, delta))
     }
     return deltas
@@ -94,7 +97,7 @@ struct RunReader {
 
   /// The entries of a run without its deltas.
   func entries(_ head: RunHead) throws(StoreError) -> EntryList {
-    let entries = try head.withCursor(codec) { EntryList(&$0, size: head.rawCount) }
+    let entries = try head.withCursor(source) { EntryList(&$0, size: head.rawCount) }
     guard let entries else { throw Damage.error(Spaces.runs, head.storeKey) }
     return entries
   }

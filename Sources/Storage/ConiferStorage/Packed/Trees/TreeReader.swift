@@ -191,7 +191,7 @@ struct TreeReader {
   ) throws(StoreError) -> Bool {
     // The lent cursor's closure does not throw: an error of reading a large leaf is kept aside.
     var failure: StoreError?
-    let isOver = try run.withCursor(runs.codec) { cursor in
+    let isOver = try run.withCursor(runs.source) { cursor in
       low.withUnsafeBytes { low in
         high.withUnsafeBytes { high in
           var isInside = false

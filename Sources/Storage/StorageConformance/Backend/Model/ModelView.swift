@@ -113,8 +113,8 @@ package final class ModelView: StorageView {
   package func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage {
     var usage = StorageUsage()
     for tree in tree == nil ? Array(model.trees.values) : [try model.tree(tree ?? .none)] {
-      usage.cache += tree.root.isEmpty ? 0 : tree.root.estimatedSize
-      usage.rawCache = usage.cache
+      usage.runs.stored += tree.root.isEmpty ? 0 : tree.root.estimatedSize
+      usage.runs.raw = usage.runs.stored
       usage.leaves += tree.root.countOfRecords
       for lane in tree.lanes.values {
         usage.queue += 16 + lane.writes.reduce(0) { $0 + $1.estimatedSize }

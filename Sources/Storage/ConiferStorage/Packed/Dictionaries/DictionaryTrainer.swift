@@ -1,0 +1,128 @@
+import ConiferKeyValue
+import Synchronization
+
+/// Finds a tree that deserves a dictionary and trains one from the tree's own runs; never on the
+/// store's thread.
+final class DictionaryTrainer: Sendable {
+  /// A tree gets no dictionary before this much was packed since one was last tried.
+  static let leastNew = 512 << 10
+  /// However large a tree, this much new data is enough to look again.
+  static let mostNew = 2 << 20
+  /// A dictionary is worth it when it saves this share of what the runs take.
+  static let leastGain = 0.03
+  /// A dictionary is trained anew when runs pack under this share of what it did at first.
+  static let fading = 0.9
+
+  private let store: any OrderedStore
+  private let codec: Codec
+  /// Whether some task trains: one at a time is enough.
+  private let isBusy = Mutex(false)
+
+  init(_ store: any OrderedStore, _ codec: Codec) {
+    self.store = store
+    self.codec = codec
+  }
+
+  /// What to store for the first tree that deserves a dictionary, or nil when none does.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`.
+  func train() throws(StoreError) -> Training? {
+    guard Codec.hasZstd, codec.compression != .none,
+      isBusy.withLock({ isBusy in
+        defer { isBusy = true }
+        return !isBusy
+      })
+    else { return nil }
+    defer { isBusy.withLock { $0 = false } }
+    guard let (tree, row) = try candidate() else { return nil }
+    return try train(tree, row)
+  }
+
+  private func candidate() throws(StoreError) -> (TreeID, UsageRow)? {
+    let view = try store.view()
+    defer { view.close() }
+    for key in try view.keys(Spaces.usage, prefix: []) {
+      let tree = StoreKey.tree(key)
+      // A damaged row is mended where it is met.
+      guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(view, tree) }),
+        row.raw.runs >= Self.leastNew, row.nextDictionary < .max
+      else { continue }
+      let enough = min(max(row.raw.runs / 4, Self.leastNew), Self.mostNew)
+      guard row.recent.raw >= enough else { continue }
+      if row.newestDictionary == 0 { return (tree, row) }
+      let current = try dictionary(row.newestDictionary, tree, view)
+      if row.recent.ratio < Self.fading * (current?.ratio ?? .infinity) { return (tree, row) }
+    }
+    return nil
+  }
+
+  private func train(_ tree: TreeID, _ row: UsageRow) throws(StoreError) -> Training {
+    let capacity = Self.capacity(row.raw.runs)
+    let samples = try RunSamples(store, tree, codec, atMost: 100 * capacity)
+    guard let content = ZstdTrainer.train(samples.training, capacity) else {
+      return Training(tree: tree, after: row.nextDictionary, record: nil)
+    }
+    let view = try store.view()
+    defer { view.close() }
+    let current = try dictionary(row.newestDictionary, tree, view)
+    let candidate = TreeDictionary(number: row.nextDictionary, ratio: 0, content)
+    let raw = samples.heldOut.reduce(0) { $0 + $1.count }
+    let before = samples.heldOut.reduce(0) { $0 + codec.pack($1, current).1.count }
+    let after = samples.heldOut.reduce(0) { $0 + codec.pack($1, candidate).1.count }
+    // What all runs would take before and after, as far as the held-out ones tell.
+    let scale = Double(row.raw.runs) / Double(max(raw, 1))
+    let gain = Double(before - after) * scale - Double(content.count)
+    let isWorthIt = after > 0 && gain >= Self.leastGain * Double(before) * scale
+    let ratio = Double(raw) / Double(max(after, 1))
+    return Training(
+      tree: tree, after: row.nextDictionary,
+      record: isWorthIt ? DictionaryRecord(ratio: ratio, content: content) : nil)
+  }
+
+  /// How large a dictionary should be for a tree: small trees gain nothing by a large one.
+  private static func capacity(_ raw: Int) -> Int { min(32 << 10, max(8 << 10, raw / 128)) }
+
+  /// A dictionary, or nil when there is none that could be read.
+  private func dictionary(
+    _ number: UInt32, _ tree: TreeID, _ view: any OrderedView
+  ) throws(StoreError) -> TreeDictionary? {
+    guard number != 0 else { return nil }
+    let source = DictionarySource(view: view, tree: tree, codec: codec)
+    return try undamaged { () throws(StoreError) in try source.dictionary(number) }
+  }
+}
+
+/// What a training came to: a dictionary that is worth its bytes, or none.
+struct Training: Sendable {
+  let tree: TreeID
+  /// The number that the tree's next dictionary had when the training began.
+  let after: UInt32
+  let record: DictionaryRecord?
+
+  /// Stores the dictionary, or that there is none, unless the tree is gone or has a newer one.
+  func keep(_ tx: Transaction) throws(StoreError) {
+    guard try Trees.info(tx, tree) != nil else { return }
+    var row = try tx.usage(tree)
+    guard row.nextDictionary == after else { return }
+    row.recent = RecentRuns()
+    if record != nil {
+      row.newestDictionary = after
+      row.nextDictionary = after + 1
+      row.dictionaries += 1
+    }
+    tx.setUsage(tree, row)
+    guard let record else { return }
+    try tx.put(
+      Spaces.dictionaries, DictionaryRecord.key(tree, after), payload: record.payload)
+  }
+}
+
+/// What a closure gives, or nil when it met damage or a later version's record.
+func undamaged<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R? {
+  do throws(StoreError) {
+    return try body()
+  } catch {
+    guard [.damaged, .unsupported].contains(error.code) else { throw error }
+    return nil
+  }
+}

@@ -1,0 +1,37 @@
+import ConiferKeyValue
+
+/// How new bodies of one tree are packed: the codec, and the tree's newest dictionary.
+struct Packing {
+  let codec: Codec
+  let dictionary: TreeDictionary?
+
+  init(_ codec: Codec, _ dictionary: TreeDictionary? = nil) {
+    self.codec = codec
+    self.dictionary = dictionary
+  }
+
+  /// As the newest commit of a tree says.
+  ///
+  /// A dictionary that cannot be read is not used: whoever reads what names it meets the damage.
+  init(_ tx: Transaction, _ tree: TreeID, _ codec: Codec) throws(StoreError) {
+    self.codec = codec
+    let number = try tx.usage(tree).newestDictionary
+    guard number != 0, codec.compression != .none else {
+      dictionary = nil
+      return
+    }
+    do throws(StoreError) {
+      let source = DictionarySource(view: tx, tree: tree, codec: codec)
+      dictionary = try source.dictionary(number)
+    } catch {
+      guard [.damaged, .unsupported].contains(error.code) else { throw error }
+      dictionary = nil
+    }
+  }
+
+  /// The smaller of a body and its packed form, and the number of the dictionary that it needs.
+  func pack(_ body: Bytes) -> (method: Codec.Method, dictionary: UInt32, body: Bytes) {
+    let (method, packed) = codec.pack(body, dictionary)
+    return (method, method == .zstdDictionary ? dictionary?.number ?? 0 : 0, packed)
+  }
+}

@@ -1,0 +1,41 @@
+import ConiferKeyValue
+
+/// How well runs were packed lately: a sum in which the past fades.
+struct RecentRuns: Equatable, Sendable {
+  /// Beyond this many bytes before compression, what was counted so far counts half.
+  static let horizon = 4 << 20
+  /// Smaller bodies pack worse, whatever the dictionary.
+  static let smallest = 2 << 10
+
+  /// Bytes of bodies before compression.
+  var raw = 0
+  /// Bytes of the same bodies packed.
+  var packed = 0
+
+  /// Bytes before compression for one that was packed.
+  var ratio: Double { packed > 0 ? Double(raw) / Double(packed) : 1 }
+
+  mutating func add(raw: Int, packed: Int) {
+    guard raw >= Self.smallest else { return }
+    self.raw += raw
+    self.packed += packed
+    if self.raw > Self.horizon {
+      self.raw /= 2
+      self.packed /= 2
+    }
+  }
+}
+
+extension Transaction {
+  /// Counts a run that was written.
+  func countRun(
+    _ tree: TreeID, _ run: RunHead.Packed, _ packing: Packing
+  ) throws(StoreError) {
+    try countTree(tree, leaves: run.range.count, raw: RawBytes(runs: run.rawCount))
+    var row = try usage(tree)
+    // Who may not use the dictionary tells nothing about it.
+    guard row.newestDictionary == (packing.dictionary?.number ?? 0) else { return }
+    row.recent.add(raw: run.rawCount, packed: run.body.count)
+    state.usage[tree] = row
+  }
+}

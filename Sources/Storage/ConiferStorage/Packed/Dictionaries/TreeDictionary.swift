@@ -1,0 +1,70 @@
+import ConiferKeyValue
+import Synchronization
+
+#if Zstd
+  internal import CZstd
+#endif
+
+/// A tree's dictionary in memory, and what zstd makes of it at first use; safe on any thread.
+///
+/// zstd refers to the bytes where they lie, so they are kept in memory that never moves.
+final class TreeDictionary: @unchecked Sendable {
+  // Unchecked: the bytes never change, and the tables are made under a lock and then only read.
+  let number: UInt32
+  /// How many bytes of held-out bodies it packed into one when it was trained.
+  let ratio: Double
+  private let bytes: UnsafeMutableRawBufferPointer
+  #if Zstd
+    private struct Tables {
+      var compression: OpaquePointer?
+      var decompression: OpaquePointer?
+    }
+
+    private let tables = Mutex(Tables())
+  #endif
+
+  init(number: UInt32, ratio: Double, _ content: Bytes) {
+    self.number = number
+    self.ratio = ratio
+    bytes = .allocate(byteCount: content.count, alignment: 16)
+    bytes.copyBytes(from: content)
+  }
+
+  deinit {
+    #if Zstd
+      tables.withLock {
+        ZSTD_freeCDict($0.compression)
+        ZSTD_freeDDict($0.decompression)
+      }
+    #endif
+    bytes.deallocate()
+  }
+
+  /// How large it is.
+  var count: Int { bytes.count }
+
+  #if Zstd
+    /// What zstd compresses with, for as long as the dictionary is held; nil without memory.
+    ///
+    /// - Parameter level: the same in every call, since a codec has one.
+    func compression(_ level: Int) -> OpaquePointer? {
+      tables.withLock { tables in
+        if tables.compression == nil {
+          tables.compression = ZSTD_createCDict_byReference(
+            bytes.baseAddress, bytes.count, Int32(level))
+        }
+        return tables.compression
+      }
+    }
+
+    /// What zstd decompresses with, for as long as the dictionary is held; nil without memory.
+    var decompression: OpaquePointer? {
+      tables.withLock { tables in
+        if tables.decompression == nil {
+          tables.decompression = ZSTD_createDDict_byReference(bytes.baseAddress, bytes.count)
+        }
+        return tables.decompression
+      }
+    }
+  #endif
+}
