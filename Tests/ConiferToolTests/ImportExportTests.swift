@@ -58,6 +58,34 @@ import Testing
   }
 
   @Test(
+    "Every sample file, also a malformed one, gives the same on every backend",
+    .enabled(if: Repository.hasSamples, "The samples in ../shared/data are not here."))
+  func everySample() async throws {
+    let files = Repository.samples()
+    #expect(files.count > 300)
+    var outcomes: [[String]] = []
+    for backend in backends {
+      let sandbox = try Sandbox()
+      try await sandbox.opened(backend) { store in
+        var own: [String] = []
+        for file in files {
+          try await store.commit([.overwrite(store.tree, .root, .empty)], .relaxed)
+          var outcome = "taken"
+          do { try await load(file, store) } catch { outcome = "\(error)" }
+          own.append("\(file): \(outcome) \(String(decoding: try export(store), as: UTF8.self))")
+        }
+        outcomes.append(own)
+      }
+    }
+    #expect(outcomes.first?.contains { $0.contains(": taken {") } == true)
+    for (backend, own) in zip(backends, outcomes) {
+      for (one, first) in zip(own, outcomes[0]) where one != first {
+        Issue.record("\(backend): \(one.prefix(300)), not \(first.prefix(300))")
+      }
+    }
+  }
+
+  @Test(
     "Priorities, arrays, empty values and repeated keys keep their meaning", arguments: backends)
   func shapes(backend: String) async throws {
     let texts = [

@@ -114,6 +114,25 @@ enum Repository {
   /// Whether there are samples beside the repository.
   static let hasSamples = Platform.exists(sample("citm_catalog.json"))
 
+  /// Every JSON file of the samples.
+  static func samples() -> [String] {
+    func files(_ directory: String) -> [String] {
+      guard let folder = opendir(directory) else { return [] }
+      defer { closedir(folder) }
+      var found: [String] = []
+      while let entry = readdir(folder) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+          name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        guard name != ".", name != ".." else { continue }
+        let path = "\(directory)/\(name)"
+        if name.hasSuffix(".json") { found.append(path) } else { found += files(path) }
+      }
+      return found
+    }
+    return files("\(root)/../shared/data").sorted()
+  }
+
   /// The built tool, beside the test program.
   static let tool: String? = ChildProcess.neighbours("conifer").first(where: Platform.exists)
 }
