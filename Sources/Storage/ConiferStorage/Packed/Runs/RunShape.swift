@@ -65,7 +65,7 @@ struct RunShape: Sendable {
         atMost: packing.dictionary == nil ? Self.largestRaw : Self.largestRawWithDictionary)
       let count = max(1, (left + rawTarget - 1) / rawTarget)
       var share = left / count
-      var end = Self.take(entries, start..<range.upperBound, share)
+      var (end, weight) = Self.take(entries, start..<range.upperBound, share)
       var packed = RunHead.Packed(entries, start..<end, packing)
       // What came out larger than the store likes gives entries to the next run.
       var attempts = 0
@@ -73,26 +73,28 @@ struct RunShape: Sendable {
         let isLast = end == range.upperBound
         let fit = Double(share) * 0.96 * Double(bestStored) / Double(packed.storedSize)
         share = isLast ? min(left / 2, Int(fit)) : Int(fit)
-        end = Self.take(entries, start..<range.upperBound, share)
+        (end, weight) = Self.take(entries, start..<range.upperBound, share)
         packed = RunHead.Packed(entries, start..<end, packing)
         attempts += 1
       }
       learn(packed)
       runs.append(packed)
-      left -= entries.weight(start..<end)
+      left -= weight
       start = end
     }
     return runs
   }
 
-  /// Where a piece of about a weight ends; it holds one entry at least.
-  private static func take(_ entries: EntryList, _ range: Range<Int>, _ share: Int) -> Int {
+  /// Where a piece of about a weight ends, and what it weighs; it holds one entry at least.
+  private static func take(
+    _ entries: EntryList, _ range: Range<Int>, _ share: Int
+  ) -> (end: Int, weight: Int) {
     var weight = 0
     for index in range {
       let next = entries.weight(index)
-      if index > range.lowerBound, weight + next / 2 > share { return index }
+      if index > range.lowerBound, weight + next / 2 > share { return (index, weight) }
       weight += next
     }
-    return range.upperBound
+    return (range.upperBound, weight)
   }
 }
