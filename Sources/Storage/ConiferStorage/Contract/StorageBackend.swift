@@ -87,7 +87,8 @@ public protocol StorageBackend: AnyObject, Sendable {
   ///   (traits.evicts is false).
   func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation
 
-  /// Does a slice of housekeeping: folds deltas, gives space back.
+  /// Does a slice of housekeeping: folds deltas, gives space back; a backend that compresses may
+  /// train a dictionary first, which takes up to about 100 ms of its own and holds up no commit.
   ///
   /// - Parameter slice: how long it may take, about.
   /// - Returns: whether more is left to do.

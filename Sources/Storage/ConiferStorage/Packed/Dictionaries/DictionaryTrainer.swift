@@ -63,8 +63,8 @@ final class DictionaryTrainer: Sendable {
       return Training(tree: tree, after: row.nextDictionary, record: nil)
     }
     let view = try store.view()
-    defer { view.close() }
     let current = try dictionary(row.newestDictionary, tree, view)
+    view.close()
     let candidate = TreeDictionary(number: row.nextDictionary, ratio: 0, content)
     let raw = samples.heldOut.reduce(0) { $0 + $1.count }
     let before = samples.heldOut.reduce(0) { $0 + codec.pack($1, current).1.count }
