@@ -28,6 +28,8 @@ struct EvictionRun: Sendable {
   }
 
   private var phase: Phase
+  /// Whether there were too many inactive queries when the run began.
+  private var hasTooMany = false
   private(set) var report: EvictionReport
 
   /// - Parameters:
@@ -56,13 +58,22 @@ struct EvictionRun: Sendable {
     _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
     _ swept: inout Set<TreeID>, isOver: () -> Bool
   ) throws(StoreError) {
-    if report.before < 0 { report.before = try meter.cache(tx) }
+    if report.before < 0 {
+      report.before = try meter.cache(tx)
+      hasTooMany = try Self.inactive(tx, activity) > Self.mostInactive
+    }
     defer { report.after = (try? meter.cache(tx)) ?? report.after }
     while !isDone {
       if isOver() { return }
       switch phase {
       case .sweeping(let trees, let at):
         if try isMet(tx, meter, activity) { return end(&swept) }
+        if try isSmall(tx, meter) {
+          // Data need not go because there are many queries.
+          leaveUnswept(&swept)
+          phase = .forgetting(try Self.candidates(tx, activity))
+          continue
+        }
         try sweep(tx, packing, meter, activity, trees, at, &swept, isOver)
       case .forgetting(let candidates):
         if try isMet(tx, meter, activity) { return end(&swept) }
@@ -78,8 +89,14 @@ struct EvictionRun: Sendable {
   private func isMet(
     _ tx: Transaction, _ meter: BudgetMeter, _ activity: Activity
   ) throws(StoreError) -> Bool {
-    if let target = report.target, try meter.cache(tx) > target { return false }
+    guard try isSmall(tx, meter) else { return false }
+    guard hasTooMany else { return true }
     return try Self.inactive(tx, activity) <= Self.fewerInactive
+  }
+
+  private func isSmall(_ tx: Transaction, _ meter: BudgetMeter) throws(StoreError) -> Bool {
+    guard let target = report.target else { return true }
+    return try meter.cache(tx) <= target
   }
 
   /// How many tracked queries are not active.
@@ -91,12 +108,17 @@ struct EvictionRun: Sendable {
     return count - activity.active.count
   }
 
-  /// Ends the run; a tree that was swept in part counts as not swept.
   private mutating func end(_ swept: inout Set<TreeID>) {
-    if case .sweeping(let trees, let at) = phase, !at.isEmpty, let tree = trees.first {
-      swept.remove(tree)
-    }
+    leaveUnswept(&swept)
     phase = .done
+  }
+
+  /// A tree that was swept in part counts as not swept.
+  private func leaveUnswept(_ swept: inout Set<TreeID>) {
+    guard case .sweeping(let trees, let at) = phase, !at.isEmpty, let tree = trees.first else {
+      return
+    }
+    swept.remove(tree)
   }
 
   private mutating func sweep(
