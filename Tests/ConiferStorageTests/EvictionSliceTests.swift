@@ -1,12 +1,13 @@
 import ConiferKeyValue
 import ConiferTree
+import Synchronization
 import Testing
 
 @testable import ConiferStorage
 
 /// Eviction in slices: cut off behind any of them, it goes on later, and none of them is long.
 @Suite struct EvictionSliceTests {
-  private static let rooms = 24
+  private static let rooms = 12
 
   private static func room(_ number: Int, leaves: Int = 120) -> Node {
     var random = SeededNumbers(seed: UInt64(number + 1))
@@ -144,7 +145,7 @@ import Testing
 
   @Test func `No slice of an eviction changes much at once`() async throws {
     let store = ProbeStore()
-    let tree = try await Self.filled(store, leaves: 4000)
+    let tree = try await Self.filled(store, leaves: 8000)
     let runs = try store.base.keys(Spaces.runs).count
     let before = store.applied.withLock { $0.count }
     let backend = try PackedBackend(store, name: "probe", options: Self.options)
@@ -155,7 +156,7 @@ import Testing
     #expect(batches.allSatisfy { $0 <= 64 + 40 }, "\(batches)")
     #expect(batches.count > runs / 104)
     let left = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
-    #expect(left == ["rooms": ["r1": Self.room(1, leaves: 4000)]])
+    #expect(left == ["rooms": ["r1": Self.room(1, leaves: 8000)]])
   }
 }
 
