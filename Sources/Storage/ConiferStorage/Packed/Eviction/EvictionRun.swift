@@ -77,7 +77,7 @@ struct EvictionRun: Sendable {
         try sweep(tx, packing, meter, activity, trees, at, &swept, isOver)
       case .forgetting(let candidates):
         if try isMet(tx, meter, activity) { return end(&swept) }
-        try forget(tx, meter, activity, candidates)
+        try forget(tx, activity, candidates)
       case .clearing(let tree, let key, let at, let before, let rest):
         try clear(tx, packing, meter, tree, key, at, before, rest, isOver)
       case .done: return
@@ -133,14 +133,14 @@ struct EvictionRun: Sendable {
     }
     // Whoever commits what may be uncovered takes the tree out again.
     if at.isEmpty { swept.insert(tree) }
-    let before = try meter.cache(tx)
+    let before = try BudgetMeter.sum(tx).budgeted
     let target = report.target ?? 0
     let next = try Sweeper(tx, info, packing).sweep(at, [PathKey.endMark]) {
       () throws(StoreError) in
       if isOver() { return true }
       return try meter.cache(tx) <= target
     }
-    report.uncovered += max(0, before - (try meter.cache(tx)))
+    report.uncovered += meter.physical(max(0, before - (try BudgetMeter.sum(tx).budgeted)))
     phase = next.map { .sweeping(trees, $0) } ?? .sweeping(Array(trees.dropFirst()), [])
   }
 
@@ -172,7 +172,7 @@ struct EvictionRun: Sendable {
 
   /// Forgets the least recently used query, if it may still go.
   private mutating func forget(
-    _ tx: Transaction, _ meter: BudgetMeter, _ activity: Activity, _ candidates: [Candidate]
+    _ tx: Transaction, _ activity: Activity, _ candidates: [Candidate]
   ) throws(StoreError) {
     var rest = candidates
     guard let next = rest.popLast() else { return phase = .done }
@@ -190,7 +190,8 @@ struct EvictionRun: Sendable {
     if let pinned = try Coverage(tx, info, .pins).next(key), compareBytes(pinned.low, key) <= 0 {
       return
     }
-    let before = try meter.cache(tx)
+    // In bytes of records: what a physical one is changes from slice to slice.
+    let before = try BudgetMeter.sum(tx).budgeted
     try editor.remove(next.name.query)
     report.queries.append(
       EvictionReport.Query(
@@ -212,7 +213,8 @@ struct EvictionRun: Sendable {
     }
     if let next { return phase = .clearing(tree, key, at: next, before: before, rest) }
     if let last = report.queries.indices.last {
-      report.queries[last].bytes = max(0, before - (try meter.cache(tx)))
+      report.queries[last].bytes = meter.physical(
+        max(0, before - (try BudgetMeter.sum(tx).budgeted)))
     }
     phase = .forgetting(rest)
   }
