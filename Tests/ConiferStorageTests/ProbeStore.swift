@@ -9,6 +9,8 @@ final class ProbeStore: OrderedStore {
   let traits: StoreTraits
   /// A batch with more edits is refused as `full`.
   let mostEdits = Mutex(Int.max)
+  /// A batch after so many is refused as `io`.
+  let mostBatches = Mutex(Int.max)
   /// The edits and the durability of every batch that was applied.
   let applied = Mutex<[(edits: Int, durability: Durability)]>([])
 
@@ -25,6 +27,10 @@ final class ProbeStore: OrderedStore {
     }
     guard batch.edits.count <= mostEdits.withLock({ $0 }) else {
       throw StoreError(.full, "The disk is full.")
+    }
+    let count = applied.withLock { $0.count }
+    guard count < mostBatches.withLock({ $0 }) else {
+      throw StoreError(.io, "The disk is gone.")
     }
     applied.withLock { $0.append((batch.edits.count, durability)) }
     return try base.apply(batch, .relaxed)

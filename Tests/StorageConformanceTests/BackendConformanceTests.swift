@@ -13,7 +13,8 @@ enum Tested {
       declared: StoreTraits(
         longestKey: .max, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .relaxed,
         isPersistent: false),
-      options: StorageOptions(compression: compression, durability: .relaxed)
+      options: StorageOptions(compression: compression, durability: .relaxed),
+      evicts: true
     ) { (_, options) throws(StoreError) in try StorageConfiguration.memory(options).open() }
   }
 
@@ -24,7 +25,8 @@ enum Tested {
       declared: StoreTraits(
         longestKey: 510, bestValueSize: 4080, writeQuantum: 16384, strongest: .power,
         isPersistent: true),
-      options: StorageOptions(compression: compression, durability: .process)
+      options: StorageOptions(compression: compression, durability: .process),
+      evicts: true
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.lmdb(at: directory, options: options).open()
     }
@@ -36,7 +38,8 @@ enum Tested {
       declared: StoreTraits(
         longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
         isPersistent: true),
-      options: StorageOptions(compression: compression, durability: .process)
+      options: StorageOptions(compression: compression, durability: .process),
+      evicts: true
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.sqlite(at: directory, options: options).open()
     }

@@ -20,6 +20,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     case usage
     /// Dictionaries for compression, trained by tidying.
     case dictionaries
+    /// Keeping a budget: what goes, in which order, what stays, and what is told of it.
+    case eviction
     /// Atomicity, reopening, closing.
     case store
     /// Seeded random programs against the model.
@@ -66,6 +68,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     checks += prunes + pins + queries
     checks += queue + queueStates + queueWindows + usage
     checks += atomicity + lifecycle + programs
+    checks += factory.evicts ? evictions : withoutEviction
     if factory.declared.isPersistent { checks += reopening } else { checks += forgetting }
     if factory.options.compression != .none, !factory.declared.packsBlocks {
       checks += compression + dictionaries

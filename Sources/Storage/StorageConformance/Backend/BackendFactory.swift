@@ -9,6 +9,8 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let declared: StoreTraits
   /// The options under which it is tested.
   public let options: StorageOptions
+  /// Whether it must offer `evict`, `explain` and `space`, and keep its budget by itself.
+  public let evicts: Bool
   /// Opens a backend on the files of a directory that exists; makes them when there are none.
   public let open:
     @Sendable (_ directory: String, _ options: StorageOptions) throws(StoreError) ->
@@ -20,21 +22,25 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///   - name: the name in reports.
   ///   - declared: the facts that an open backend must state about its store.
   ///   - options: the options under which it is tested.
+  ///   - evicts: whether it must keep its budget by itself.
   ///   - open: opens a backend on the files of a directory; called many times for one directory
   ///     when the declared store is persistent.
   public init(
     name: String, declared: StoreTraits, options: StorageOptions = StorageOptions(),
+    evicts: Bool = false,
     open: @escaping @Sendable (String, StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
     self.declared = declared
     self.options = options
+    self.evicts = evicts
     self.open = open
   }
 
   /// The same backend under other options.
   public func with(_ options: StorageOptions) -> BackendFactory {
-    BackendFactory(name: name, declared: declared, options: options, open: open)
+    BackendFactory(
+      name: name, declared: declared, options: options, evicts: evicts, open: open)
   }
 
   /// The name with the compression.

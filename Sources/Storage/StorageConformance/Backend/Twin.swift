@@ -9,6 +9,10 @@ final class Twin {
   var model = StorageModel()
   /// The two trees; the checks use the first one and look after the second.
   private(set) var trees: [TreeID] = []
+  /// The queries that are listened to.
+  var active: Set<StorageModel.QueryName> = []
+  /// The queries that ever were: their stored uses are the backend's affair.
+  var used: Set<StorageModel.QueryName> = []
 
   var tree: TreeID { trees[0] }
   var other: TreeID { trees[1] }
@@ -66,6 +70,7 @@ final class Twin {
 
   /// Requires that the backend's whole state is the model's.
   func same(_ when: @autoclosure () -> String = "") throws {
+    if !used.isEmpty { try adoptUses() }
     let model = ModelView(model)
     let difference = try backend.read { (view) throws(StoreError) in
       try StateDifference(view, model).first()
@@ -74,11 +79,16 @@ final class Twin {
   }
 
   /// Requires that a snapshot of the first tree is what it should be, and what the model has.
-  func shows(_ path: Path, _ slice: NodeSlice = .all, is expected: Node) throws {
+  ///
+  /// - Parameter ofModel: false where the model does not follow.
+  func shows(
+    _ path: Path, _ slice: NodeSlice = .all, is expected: Node, ofModel: Bool = true
+  ) throws {
     let found = try read(path, slice)
     if let difference = found.difference(from: expected) {
       throw ConformanceFailure("the snapshot at \(path) is wrong: \(difference)")
     }
+    guard ofModel else { return }
     if let difference = try ModelView(model).node(tree, path, slice).difference(from: expected) {
       throw ConformanceFailure("the kit's model is wrong at \(path): \(difference)")
     }
@@ -95,5 +105,6 @@ final class Twin {
     guard bench.factory.declared.isPersistent else { return }
     try await backend.close()
     backend = try bench.open(change)
+    active = []
   }
 }

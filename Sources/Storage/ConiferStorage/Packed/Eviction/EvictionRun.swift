@@ -28,6 +28,8 @@ struct EvictionRun: Sendable {
   }
 
   private var phase: Phase
+  /// Whether there were too many inactive queries when the run began.
+  private var hasTooMany = false
   private(set) var report: EvictionReport
 
   /// - Parameters:
@@ -56,17 +58,26 @@ struct EvictionRun: Sendable {
     _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
     _ swept: inout Set<TreeID>, isOver: () -> Bool
   ) throws(StoreError) {
-    if report.before < 0 { report.before = try meter.cache(tx) }
+    if report.before < 0 {
+      report.before = try meter.cache(tx)
+      hasTooMany = try Self.inactive(tx, activity) > Self.mostInactive
+    }
     defer { report.after = (try? meter.cache(tx)) ?? report.after }
     while !isDone {
       if isOver() { return }
       switch phase {
       case .sweeping(let trees, let at):
         if try isMet(tx, meter, activity) { return end(&swept) }
+        if try isSmall(tx, meter) {
+          // Data need not go because there are many queries.
+          leaveUnswept(&swept)
+          phase = .forgetting(try Self.candidates(tx, activity))
+          continue
+        }
         try sweep(tx, packing, meter, activity, trees, at, &swept, isOver)
       case .forgetting(let candidates):
         if try isMet(tx, meter, activity) { return end(&swept) }
-        try forget(tx, meter, activity, candidates)
+        try forget(tx, activity, candidates)
       case .clearing(let tree, let key, let at, let before, let rest):
         try clear(tx, packing, meter, tree, key, at, before, rest, isOver)
       case .done: return
@@ -78,8 +89,14 @@ struct EvictionRun: Sendable {
   private func isMet(
     _ tx: Transaction, _ meter: BudgetMeter, _ activity: Activity
   ) throws(StoreError) -> Bool {
-    if let target = report.target, try meter.cache(tx) > target { return false }
+    guard try isSmall(tx, meter) else { return false }
+    guard hasTooMany else { return true }
     return try Self.inactive(tx, activity) <= Self.fewerInactive
+  }
+
+  private func isSmall(_ tx: Transaction, _ meter: BudgetMeter) throws(StoreError) -> Bool {
+    guard let target = report.target else { return true }
+    return try meter.cache(tx) <= target
   }
 
   /// How many tracked queries are not active.
@@ -91,12 +108,17 @@ struct EvictionRun: Sendable {
     return count - activity.active.count
   }
 
-  /// Ends the run; a tree that was swept in part counts as not swept.
   private mutating func end(_ swept: inout Set<TreeID>) {
-    if case .sweeping(let trees, let at) = phase, !at.isEmpty, let tree = trees.first {
-      swept.remove(tree)
-    }
+    leaveUnswept(&swept)
     phase = .done
+  }
+
+  /// A tree that was swept in part counts as not swept.
+  private func leaveUnswept(_ swept: inout Set<TreeID>) {
+    guard case .sweeping(let trees, let at) = phase, !at.isEmpty, let tree = trees.first else {
+      return
+    }
+    swept.remove(tree)
   }
 
   private mutating func sweep(
@@ -111,14 +133,14 @@ struct EvictionRun: Sendable {
     }
     // Whoever commits what may be uncovered takes the tree out again.
     if at.isEmpty { swept.insert(tree) }
-    let before = try meter.cache(tx)
+    let before = try BudgetMeter.sum(tx).budgeted
     let target = report.target ?? 0
     let next = try Sweeper(tx, info, packing).sweep(at, [PathKey.endMark]) {
       () throws(StoreError) in
       if isOver() { return true }
       return try meter.cache(tx) <= target
     }
-    report.uncovered += max(0, before - (try meter.cache(tx)))
+    report.uncovered += meter.physical(max(0, before - (try BudgetMeter.sum(tx).budgeted)))
     phase = next.map { .sweeping(trees, $0) } ?? .sweeping(Array(trees.dropFirst()), [])
   }
 
@@ -150,7 +172,7 @@ struct EvictionRun: Sendable {
 
   /// Forgets the least recently used query, if it may still go.
   private mutating func forget(
-    _ tx: Transaction, _ meter: BudgetMeter, _ activity: Activity, _ candidates: [Candidate]
+    _ tx: Transaction, _ activity: Activity, _ candidates: [Candidate]
   ) throws(StoreError) {
     var rest = candidates
     guard let next = rest.popLast() else { return phase = .done }
@@ -169,7 +191,8 @@ struct EvictionRun: Sendable {
       return
     }
     guard report.isDryRun || activity.release(next.name) else { return }
-    let before = try meter.cache(tx)
+    // In bytes of records: what a physical one is changes from slice to slice.
+    let before = try BudgetMeter.sum(tx).budgeted
     try editor.remove(next.name.query)
     report.queries.append(
       EvictionReport.Query(
@@ -191,7 +214,8 @@ struct EvictionRun: Sendable {
     }
     if let next { return phase = .clearing(tree, key, at: next, before: before, rest) }
     if let last = report.queries.indices.last {
-      report.queries[last].bytes = max(0, before - (try meter.cache(tx)))
+      report.queries[last].bytes = meter.physical(
+        max(0, before - (try BudgetMeter.sum(tx).budgeted)))
     }
     phase = .forgetting(rest)
   }

@@ -5,6 +5,9 @@ import ConiferTree
 extension PackedEngine {
   /// About how long a slice holds the commits that come meanwhile.
   private static let sliceTime = Duration.milliseconds(3)
+  /// How many records a slice changes before it ends, by one stride more: the time that the store
+  /// takes to apply them comes on top.
+  private static let sliceEdits = 64
   /// What must have been let go of before a run that could not reach its target is repeated.
   static let release = 64
   /// About how far the cache may pass its budget before commits wait for more than one slice.
@@ -100,7 +103,7 @@ extension PackedEngine {
       // Losing an eviction in a crash loses nothing.
       try change(.relaxed) { (tx) throws(StoreError) in
         try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
-          ContinuousClock.now >= end
+          tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
         }
       }
       eviction.swept = swept

@@ -6,18 +6,60 @@ extension BackendCheck {
   static let programs: [BackendCheck] = [
     BackendCheck(.programs, "random programs leave what the model holds") { bench in
       for seed in seeds(3) {
-        let program = TreeProgram(seed: seed, length: 60)
-        do {
-          try await program.run(bench.factory)
-        } catch {
-          let (shortest, reason) = await program.shrunk(bench.factory)
-          throw ConformanceFailure(
-            "\(error)\nCONIFER_SEED=\(seed) makes it again; the shortest program that fails, "
-              + "with \(reason):\n\(shortest)")
-        }
+        try await run(TreeProgram(seed: seed, length: 60), of: seed, bench.factory)
       }
     }
   ]
+
+  /// The same with evictions, listening and explanations; the model takes over what was evicted.
+  static let evictionPrograms: [BackendCheck] = [
+    BackendCheck(.eviction, "random programs with evictions lose nothing that is covered") {
+      bench in
+      for seed in seeds(4) {
+        let program = TreeProgram(seed: seed &+ 2000, length: 60, evicting: true)
+        try await run(program, of: seed, bench.factory)
+      }
+    },
+    BackendCheck(.eviction, "usage ends at nothing after random programs with evictions") {
+      bench in
+      for seed in seeds(3) {
+        let inner = try BackendBench(bench.factory)
+        let twin = try await inner.twin()
+        let empty = try twin.usage(nil)
+        let program = TreeProgram(seed: seed &+ 3000, length: 40, evicting: true)
+        try await program.run(on: twin, interval: 40)
+        try await twin.reopen()
+        for name in twin.active { twin.setActive(false, name.query, in: name.tree) }
+        for tree in twin.trees {
+          try await twin.commit(try twin.model.tree(tree).pins.map { .unpin($0) })
+        }
+        try await twin.evict(to: 0)
+        let left = try twin.usage(nil)
+        try requireEqual(left.cache, 0, "usage.cache after evicting all, seed \(seed)")
+        try requireEqual(left.rawCache, 0, "usage.rawCache after evicting all, seed \(seed)")
+        try requireEqual(left.leaves, 0, "usage.leaves after evicting all, seed \(seed)")
+        try requireEqual(left.pins, 0, "usage.pins after evicting all, seed \(seed)")
+        try require(
+          left.trackedQueries <= empty.trackedQueries + 128,
+          "usage.trackedQueries is \(left.trackedQueries) without a query, seed \(seed)")
+        await inner.finish()
+      }
+    },
+  ]
+
+  /// Runs a program, and shortens it when it fails.
+  private static func run(
+    _ program: TreeProgram, of seed: UInt64, _ factory: BackendFactory
+  ) async throws {
+    do {
+      try await program.run(factory)
+    } catch {
+      let (shortest, reason) = await program.shrunk(factory)
+      throw ConformanceFailure(
+        "\(error)\nCONIFER_SEED=\(seed) makes it again; the shortest program that fails, "
+          + "with \(reason):\n\(shortest)")
+    }
+  }
 
   /// The seeds of the programs that a run tries.
   private static func seeds(_ standard: UInt64) -> [UInt64] {

@@ -109,6 +109,13 @@ extension TreeProgram.Step {
     case .reopen: try await twin.reopen()
     case .tidy: _ = try await twin.backend.tidy(.milliseconds(20))
     case .wipe(let index): try await twin.wipe(index)
+    case .evict(let percent):
+      try await twin.evict(to: twin.backend.space().cache / 100 * percent)
+    case .listen(let tree, let pick, let isActive):
+      let tree = twin.trees[tree]
+      let ids = try twin.model.tree(tree).queries.keys.sorted()
+      if !ids.isEmpty { twin.setActive(isActive, ids[pick % ids.count], in: tree) }
+    case .explain(let tree, let path): try twin.explain(twin.trees[tree], path)
     case .suspend:
       try await twin.backend.suspend()
       try await twin.backend.resume()

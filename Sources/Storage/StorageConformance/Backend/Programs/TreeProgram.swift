@@ -15,6 +15,11 @@ struct TreeProgram: Sendable {
     case suspend
     case tidy
     case wipe(Int)
+    /// Evicts to so many percent of what the cache takes.
+    case evict(percent: Int)
+    /// Begins or ends listening to a query.
+    case listen(Int, pick: Int, Bool)
+    case explain(Int, Path)
   }
 
   /// An edit before it is known which trees, writes and queries there are.
@@ -40,10 +45,13 @@ struct TreeProgram: Sendable {
   var steps: [Step]
 
   /// The program of a seed.
-  init(seed: UInt64, length: Int) {
+  ///
+  /// - Parameter evicting: whether data is evicted, listened to and explained along the way.
+  init(seed: UInt64, length: Int, evicting: Bool = false) {
     var random = SeededRandom(seed: seed)
     steps = (0..<length).map { _ in
-      switch Int.random(in: 0..<40, using: &random) {
+      if evicting, random.chance(35) { return random.eviction() }
+      return switch Int.random(in: 0..<40, using: &random) {
       case 0, 1: .reopen
       case 2: .suspend
       case 3, 4: .tidy
@@ -58,6 +66,15 @@ struct TreeProgram: Sendable {
 extension SeededRandom {
   /// Mostly the first of two trees.
   mutating func tree() -> Int { chance(80) ? 0 : 1 }
+
+  /// A step about what is kept.
+  mutating func eviction() -> TreeProgram.Step {
+    switch Int.random(in: 0..<6, using: &self) {
+    case 0, 1: .evict(percent: pick([0, 20, 50, 50, 80, 95, 100]))
+    case 2, 3: .listen(tree(), pick: Int.random(in: 0..<100, using: &self), chance(50))
+    default: .explain(tree(), path(3))
+    }
+  }
 
   mutating func changes() -> [TreeProgram.Change] {
     (0..<pick([1, 1, 1, 2, 3, 6])).map { _ in change() }

@@ -1,0 +1,128 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension Twin {
+  /// Rehearses an eviction and does it; requires that the rehearsal changed nothing, that only what
+  /// may go went, in the right order, and that the report is true. The model follows.
+  ///
+  /// - Parameter settles: whether to compare the whole state, with a model that holds all of it.
+  @discardableResult
+  func evict(to target: Int, settles: Bool = true) async throws -> EvictionReport {
+    let usage = try usage(nil)
+    let dry = try await backend.evict(to: target, dryRun: true)
+    try require(dry.isDryRun, "the report of a dry run says that it was none")
+    try requireEqual(try self.usage(nil), usage, "the usage after a dry run")
+    if settles { try same("after a dry run") }
+    let report = try await backend.evict(to: target, dryRun: false)
+    try require(!report.isDryRun, "the report of an eviction says that it was a dry run")
+    try requireEqual(report.target, target, "the target in the report")
+    // Pages are given back whole, so that the size of a record may change along the way.
+    let (gone, told) = (report.queries.map(\.name), dry.queries.map(\.name))
+    let shared = min(gone.count, told.count)
+    try require(
+      gone.prefix(shared) == told.prefix(shared) && abs(gone.count - told.count) <= 1 + shared / 10,
+      "\(gone) went, and a dry run had said \(told)")
+    let cache = try backend.space().cache
+    try require(
+      abs(cache - report.after) <= slack(cache),
+      "the report says that \(report.after) bytes are left, and \(cache) are")
+    if settles { try settle(report) }
+    return report
+  }
+
+  /// By how much counts of bytes may differ: by a few pages of the store.
+  func slack(_ bytes: Int) -> Int {
+    1024 + 4 * bench.factory.declared.writeQuantum + bytes / 50
+  }
+
+  /// Requires that what a report says is all that went, and brings the model to it.
+  func settle(_ report: EvictionReport) throws {
+    let before = model
+    try forget(report)
+    for tree in trees {
+      let model = try model.tree(tree)
+      let least = model.kept(by: model.queries.keys)
+      let found = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
+      try require(
+        found.isPart(of: try before.tree(tree).root), "an eviction changed data that it left")
+      try require(
+        least.isPart(of: found),
+        "data is gone that a pin or a query of tree \(model.info.name) covers: "
+          + (least.difference(from: found) ?? ""))
+      if !report.queries.isEmpty || !report.isMet {
+        let bad = found.difference(from: least)
+        try require(bad == nil, "data is left that nothing covers: \(bad ?? "")")
+      }
+      self.model.trees[tree]?.root = found
+    }
+    if !report.isMet {
+      let left = try candidates()
+      try require(left.isEmpty, "\(left) could still go, and the target was not reached")
+    }
+    try same("after an eviction")
+  }
+
+  /// Removes the queries of a report from the model, and requires that they were the ones to go.
+  private func forget(_ report: EvictionReport) throws {
+    var last: UInt64 = 0
+    for gone in report.queries {
+      let view = ModelView(model)
+      guard let stored = try view.trackedQuery(gone.tree, gone.path, gone.parameters) else {
+        throw ConformanceFailure("a query at \(gone.path) went that was not there, or twice")
+      }
+      let name = StorageModel.QueryName(tree: gone.tree, query: stored.id)
+      try require(!active.contains(name), "the active query at \(gone.path) went")
+      try require(
+        try !model.tree(gone.tree).isPinned(gone.path), "the pinned query at \(gone.path) went")
+      try require(
+        gone.lastUse >= last, "the query at \(gone.path) went after one that was used later")
+      last = gone.lastUse
+      model.trees[gone.tree]?.queries[stored.id] = nil
+      model.trees[gone.tree]?.keys[stored.id] = nil
+    }
+    guard !report.queries.isEmpty else { return }
+    for (name, use) in try candidates() where !used.contains(name) {
+      try require(use >= last, "a query of use \(last) went before one of use \(use)")
+    }
+  }
+
+  /// The queries that may go, with their stored uses.
+  func candidates() throws -> [StorageModel.QueryName: UInt64] {
+    var uses: [StorageModel.QueryName: UInt64] = [:]
+    for tree in trees {
+      let model = try model.tree(tree)
+      for (id, query) in model.queries where !model.isPinned(query.path) {
+        uses[StorageModel.QueryName(tree: tree, query: id)] = query.lastUse
+      }
+    }
+    return uses.filter { !active.contains($0.key) }
+  }
+
+  /// Notes in the backend and here that a query is listened to, or no longer.
+  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) {
+    let name = StorageModel.QueryName(tree: tree, query: query)
+    backend.setActive(isActive, query, in: tree)
+    used.insert(name)
+    if isActive { active.insert(name) } else { active.remove(name) }
+  }
+
+  /// Takes the uses that commits took along into the model.
+  func adoptUses() throws {
+    for name in used {
+      guard let known = model.trees[name.tree]?.queries[name.query] else { continue }
+      let found = try backend.read { (view) throws(StoreError) in
+        try view.trackedQuery(name.tree, name.query)
+      }
+      guard let found else { continue }
+      try require(
+        found.lastUse >= known.lastUse, "the last use of a query went back to \(found.lastUse)")
+      model.trees[name.tree]?.queries[name.query]?.lastUse = found.lastUse
+    }
+  }
+}
+
+extension EvictionReport.Query {
+  /// What it is, without what went with it.
+  var name: String { "\(tree.rawValue) \(path) \(parameters)" }
+}

@@ -1,0 +1,81 @@
+import ConiferKeyValue
+import ConiferTree
+import Synchronization
+import Testing
+
+@testable import ConiferStorage
+
+/// Uses are written along with commits, and by nothing else.
+@Suite struct RecencyTests {
+  private static let options = StorageOptions(budget: nil, compression: .none)
+
+  private static func open(_ base: MemoryStore) throws -> PackedBackend<ProbeStore> {
+    try PackedBackend(ProbeStore(base), name: "probe", options: options)
+  }
+
+  @Test func `Reading, listening, asking and rehearsing write nothing`() async throws {
+    let backend = try Self.open(MemoryStore())
+    let tree = try await backend.tree(named: "main")
+    let ids = try await backend.commit(
+      (0..<40).map { .saveQuery(TrackedQuery(tree: tree, path: Path("q\($0)"))) }
+    ).queries
+    let before = backend.store.applied.withLock { $0.count }
+    for round in 0..<200 {
+      backend.setActive(round % 2 == 0, ids[round % 40], in: tree)
+      _ = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
+      _ = try backend.space()
+      _ = try backend.explain(tree, "q1")
+    }
+    _ = try await backend.evict(to: 0, dryRun: true)
+    #expect(backend.store.applied.withLock { $0.count } == before)
+    try await backend.commit([.overwrite(tree, "a", 1)])
+    #expect(backend.store.applied.withLock { $0.count } == before + 1)
+  }
+
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func `A crash sets no query back by more than the quantum`(_ seed: UInt64) async throws {
+    var random = SeededNumbers(seed: seed)
+    let base = MemoryStore()
+    let backend = try Self.open(base)
+    let tree = try await backend.tree(named: "main")
+    let ids = try await backend.commit(
+      (0..<12).map { .saveQuery(TrackedQuery(tree: tree, path: Path("q\($0)"))) }
+    ).queries
+    var uses: [QueryID: UInt64] = [:]
+    for round in 0..<600 {
+      let id = ids[Int.random(in: 0..<12, using: &random)]
+      backend.setActive(Bool.random(using: &random), id, in: tree)
+      uses[id] = backend.engine.activity.clock
+      guard Int.random(in: 0..<9, using: &random) == 0 else { continue }
+      try await backend.commit([.overwrite(tree, "a", Node(.integer(Int64(round))))])
+      // What lies in the store now is what a killed process leaves.
+      for id in ids {
+        let stored = try backend.read { (view) throws(StoreError) in
+          try view.trackedQuery(tree, id)?.lastUse ?? .max
+        }
+        let use = uses[id] ?? 0
+        #expect(stored <= use && use < stored + 16, "\(use), stored \(stored), seed \(seed)")
+      }
+    }
+    let clock = backend.engine.activity.clock
+    let next = try Self.open(base)
+    #expect(next.engine.activity.clock + 16 > clock, "seed \(seed)")
+    #expect(next.engine.activity.active.isEmpty)
+  }
+
+  @Test func `An orderly close writes every use`() async throws {
+    let base = MemoryStore()
+    let backend = try Self.open(base)
+    let tree = try await backend.tree(named: "main")
+    let ids = try await backend.commit(
+      (0..<100).map { .saveQuery(TrackedQuery(tree: tree, path: Path("q\($0)"))) }
+    ).queries
+    for id in ids.reversed() { backend.setActive(true, id, in: tree) }
+    try await backend.suspend()
+    try await backend.resume()
+    let view = try base.view()
+    let queries = Queries(view: view, tree: tree, order: .realtimeDatabase)
+    let stored = try queries.window(after: nil, limit: .max)
+    #expect(stored.map(\.query.lastUse) == (1...100).reversed())
+  }
+}
