@@ -48,7 +48,7 @@ import Testing
     // The rows that count the others are not counted themselves.
     #expect(try abs(backend.space().cache - report.after) < 64)
     #expect(report.queries.map(\.path) == dry.queries.map(\.path))
-    #expect(report.after == dry.after)
+    #expect(abs(report.after - dry.after) < 64)
     let gone = report.queries.count
     #expect((9...11).contains(gone))
     #expect(report.queries.map(\.path) == (0..<gone).map { Path("rooms/r\($0)") })

@@ -75,7 +75,8 @@ public protocol StorageBackend: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - bytes: physical bytes of the cache, as in ``StorageSpace``; nil for 90 % of the budget.
-  ///   - dryRun: whether to change nothing and only tell what would go.
+  ///   - dryRun: whether to change nothing and only tell what would go, supposing that the store's
+  ///     overhead shrinks with its records.
   /// - Throws: `invalid` (a negative size; an authority, which never evicts), `full`, `io`,
   ///   `poisoned`, `closed`, `suspended`, `unsupported` (traits.evicts is false). What was evicted
   ///   until then stays so.
