@@ -32,7 +32,7 @@ extension BackendCheck {
     BackendCheck(.dictionaries, "what was written before and after tidying is read side by side") {
       bench in
       let twin = try await bench.twin { $0.budget = nil }
-      try await twin.set("rooms", Chat.rooms(60, messages: 100))
+      try await twin.set("rooms", Chat.rooms(75, messages: 100))
       try await twin.tidyAll()
       let rooms = Chat.rooms(8, messages: 50)
       for round in 0..<3 {
@@ -49,7 +49,7 @@ extension BackendCheck {
     },
     BackendCheck(.dictionaries, "data of another kind is tidied as well") { bench in
       let twin = try await bench.twin { $0.budget = nil }
-      try await twin.set("rooms", Chat.rooms(50, messages: 100))
+      try await twin.set("rooms", Chat.rooms(75, messages: 100))
       try await twin.tidyAll()
       var random = SeededRandom(seed: 53)
       for part in 0..<4 {
@@ -75,7 +75,7 @@ extension BackendCheck {
     },
     BackendCheck(.dictionaries, "commits go on while a tree is tidied") { bench in
       let twin = try await bench.twin { $0.budget = nil }
-      try await twin.set("rooms", Chat.rooms(50, messages: 100))
+      try await twin.set("rooms", Chat.rooms(75, messages: 100))
       let backend = twin.backend
       let tidying = Task { () async throws -> Void in
         while try await backend.tidy(.milliseconds(20)) {}
@@ -92,7 +92,7 @@ extension BackendCheck {
     },
     BackendCheck(.dictionaries, "a wiped and an emptied tree leave no dictionary") { bench in
       let twin = try await bench.twin { $0.budget = nil }
-      let rooms = Chat.rooms(40, messages: 100)
+      let rooms = Chat.rooms(75, messages: 100)
       try await twin.commit(
         .overwrite(twin.tree, "rooms", rooms), .overwrite(twin.other, "rooms", rooms))
       // A backend may train for one tree at a time.
