@@ -120,7 +120,7 @@ private enum Streams {
   /// How many rooms a pin lasts.
   static let pins = 200
   /// How many rooms an active one stays so.
-  static let listened = 30
+  static let listened = 60
 
   static func lmdb(_ path: String) throws -> any StorageBackend {
     try StorageConfiguration.lmdb(at: path, options: options).open()
@@ -183,7 +183,7 @@ private enum Streams {
         if active.count > listened / 10 { backend.setActive(false, active.removeFirst(), in: tree) }
       }
       if room % 16 == 15 {
-        Task.detached { _ = try await backend.evict(to: 400_000, dryRun: false) }
+        Task.detached { _ = try await backend.evict(to: 250_000, dryRun: false) }
       }
       room += 1
     }
