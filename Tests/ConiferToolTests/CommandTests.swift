@@ -107,6 +107,23 @@ import Testing
     #expect(authority.status == .usage && authority.notes.contains("authority"))
   }
 
+  @Test("Tidying leaves the data and less of everything else", arguments: persistentBackends)
+  func tidying(backend: String) async throws {
+    let url = sandbox.url(backend)
+    let chat = ChatGenerator(rooms: 60, messages: 200)
+    let rooms = Node(children: (0..<chat.rooms).map { (chat.key($0), chat.room($0)) })
+    let file = try sandbox.file("rooms.json", rooms.json(.export))
+    #expect(await sandbox.run("import", file, store: url).status == .success)
+    let tidied = try Node(json: await sandbox.run("tidy", "--json", store: url).line)
+    let before = try #require(tidied[Path("before/records")].leaf?.number)
+    let after = try #require(tidied[Path("after/records")].leaf?.number)
+    #expect(after < before * 0.95)
+    let stats = try Node(json: await sandbox.run("stats", "--json", store: url).line)
+    #expect((stats[Path("bytes/dictionaries")].leaf?.number ?? 0) > 0, "\(stats)")
+    #expect(try Node(json: await sandbox.run("get", "/", store: url).line) == rooms)
+    #expect(await sandbox.run("tidy", store: url).text.contains("records"))
+  }
+
   @Test(
     "A queued write is listed, shown and discarded, and the cache stays",
     arguments: persistentBackends)

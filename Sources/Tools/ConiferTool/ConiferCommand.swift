@@ -14,6 +14,7 @@ struct ConiferCommand: ParsableCommand {
       UpdateCommand.self, RemoveCommand.self, QueryCommand.self, PinCommand.self,
       UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
       QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
+      TidyCommand.self,
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ])
 }

@@ -42,7 +42,9 @@ struct Demo {
     let acknowledged = try crash()
     try say("6. the store is opened again, and all that was acknowledged is looked for")
     figures += try await prove(acknowledged)
-    try say("7. two rooms are explained, and the cache is evicted to half of its size")
+    try say("7. the idle store tidies itself: it trains a dictionary and packs its leaves with it")
+    figures += try await tidy()
+    try say("8. two rooms are explained, and the cache is evicted to half of its size")
     figures += try await evict()
     try show(figures)
   }

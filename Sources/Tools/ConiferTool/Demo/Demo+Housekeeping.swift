@@ -1,7 +1,30 @@
+import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 
 extension Demo {
+  /// Does the housekeeping of an idle moment.
+  func tidy() async throws -> [Figure] {
+    try await options.reading(console) { store in
+      while try await store.backend.tidy(.milliseconds(100)) {}
+      let usage = try store.backend.inspect { try $0.usage(store.tree) }
+      let ratio = Double(usage.rawCache) / Double(max(usage.cache, 1))
+      let size = try store.backend.size()
+      let each = Double(size.live) / Double(max(usage.leaves, 1))
+      return [
+        Figure(
+          name: "compression after tidying", words: "\(Figures.fixed(ratio, 2)) to 1",
+          value: .number(ratio)),
+        Figure(
+          name: "dictionaries", words: Figures.bytes(usage.dictionaries),
+          value: .integer(usage.dictionaries)),
+        Figure(
+          name: "bytes on disk a leaf after tidying", words: Figures.fixed(each, 1),
+          value: .number(each)),
+      ]
+    }
+  }
+
   /// Explains two rooms, brings the cache down to half, and looks for the pinned room.
   ///
   /// - Throws: `Failure` with the status `disproved` when the pinned room is not what it was.
