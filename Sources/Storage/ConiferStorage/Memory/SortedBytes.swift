@@ -102,7 +102,7 @@ extension SortedBytes {
 
 /// Orders byte strings as unsigned bytes: negative, zero or positive.
 @inline(__always)
-func compareBytes(_ a: Bytes, _ b: Bytes) -> Int {
+package func compareBytes(_ a: Bytes, _ b: Bytes) -> Int {
   let shared = min(a.count, b.count)
   if shared > 0 {
     let order = a.withUnsafeBytes { left in
