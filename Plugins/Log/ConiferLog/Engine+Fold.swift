@@ -162,15 +162,12 @@ extension Engine {
     active = next
     lost = []
     // Opened before its name goes, for views that may still read it.
-    for segment in dropped { _ = try? segment.opened() }
+    for segment in dropped { segment.drop() }
     published.state.withLock { state in
       state.snapshot = snapshot
       state.tailBytes = 0
     }
-    for segment in dropped {
-      handles.forget(segment)
-      try? files.remove(segment.path)
-    }
+    for segment in dropped { try? files.remove(segment.path) }
     for table in made.merged {
       cache.forget(table.entry.number)
       try? files.remove(table.path)

@@ -22,6 +22,7 @@ final class Segment: Sendable {
   private let lengthNow: Atomic<Int>
   private let allocatedNow: Atomic<Int>
   private let liveNow: Atomic<Int>
+  private let isDropped = Atomic(false)
   private let store: Bytes
   private let handles: Handles
   private let file: Mutex<(any LogFile)?>
@@ -59,8 +60,19 @@ final class Segment: Sendable {
     set { liveNow.store(newValue, ordering: .relaxed) }
   }
 
-  /// Lets go of the open file; reads under way finish on it.
-  func rest() { file.withLock { $0 = nil } }
+  /// Lets go of the open file, unless its name is gone; reads under way finish on it.
+  func rest() {
+    file.withLock { file in
+      if !isDropped.load(ordering: .acquiring) { file = nil }
+    }
+  }
+
+  /// Keeps the file open from now on, for views that may still read it when its name is gone.
+  func drop() {
+    isDropped.store(true, ordering: .releasing)
+    _ = try? opened()
+    handles.forget(self)
+  }
 
   /// The open file, opened and checked when it is not.
   ///
@@ -115,9 +127,8 @@ final class Handles: Sendable {
     oldest?.rest()
   }
 
-  /// Forgets a segment that is dropped: it keeps its file, whose name is gone, for those who still
-  /// read it.
-  func forget(_ segment: Segment) {
+  /// Forgets a segment that is dropped and keeps its file.
+  fileprivate func forget(_ segment: Segment) {
     open.withLock { $0.removeAll { $0 === segment } }
   }
 }
