@@ -106,12 +106,12 @@ extension LogFile {
 extension StoreError {
   /// Stored bytes of a file are not what was written.
   static func damagedFile(
-    _ path: String, _ what: String, place: Place? = nil
+    _ path: String, _ what: String, place: Place? = nil, found: Bytes? = nil
   ) -> StoreError {
     StoreError(
       .damaged,
       "\(path) is damaged: \(what). Put back a copy of the whole directory, or move it away and "
-        + "begin anew; nothing was removed.", place: place)
+        + "begin anew; nothing was removed.", place: place, found: found)
   }
 
   static var storeClosed: StoreError {

@@ -68,7 +68,7 @@ struct Snapshot: Sendable {
     case .value(let pointer):
       let bytes = try read(pointer, key, &buffer)
       guard XXHash64.short(bytes) == pointer.checksum else {
-        throw damaged(pointer, key, "a value has a wrong checksum")
+        throw damaged(pointer, key, "a value has a wrong checksum", Bytes(bytes))
       }
       return body(bytes.bytes)
     }
@@ -91,12 +91,13 @@ struct Snapshot: Sendable {
   }
 
   private func damaged(
-    _ pointer: Pointer, _ key: UnsafeRawBufferPointer, _ what: String
+    _ pointer: Pointer, _ key: UnsafeRawBufferPointer, _ what: String, _ found: Bytes? = nil
   ) -> StoreError {
     let path = segments[pointer.segment]?.path ?? "segment \(pointer.segment)"
     return StoreError.damagedFile(
       path, "\(what) (byte \(pointer.offset))",
-      place: StoreError.Place(space: key.first ?? 0, key: Bytes(key.dropFirst())))
+      place: StoreError.Place(space: key.first ?? 0, key: Bytes(key.dropFirst())),
+      found: found)
   }
 }
 
