@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferStorage
+import Synchronization
 import Testing
 
 @testable import ConiferLog
@@ -40,13 +41,13 @@ struct FaultTests {
       for (index, commit) in history.batches.enumerated() {
         guard let current = store else { break }
         do throws(StoreError) {
-          try current.apply(commit.batch, commit.durability)
+          _ = try current.apply(commit.batch, commit.durability)
           expected = History.apply(commit.batch, to: expected)
         } catch {
           if error.code == .full {
             // Nothing has changed, and the next try succeeds.
             #expect(try History.read(current) == expected, "\(place), commit \(index)")
-            try current.apply(commit.batch, commit.durability)
+            _ = try current.apply(commit.batch, commit.durability)
             expected = History.apply(commit.batch, to: expected)
             continue
           }

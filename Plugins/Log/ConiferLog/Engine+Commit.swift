@@ -125,9 +125,7 @@ extension Engine {
       try fold(rolling: max(options.segment, FileHeader.size + count))
     } catch {
       // Small commits, as those that delete, go on in what was set aside.
-      guard error.code == .full, hasReserve, count <= Self.zerosAhead else { throw error }
-      try? files.remove(path("reserve"))
-      hasReserve = false
+      guard error.code == .full, count <= Self.zerosAhead, releaseReserve() else { throw error }
       try fold(rolling: min(options.segment, FileHeader.size + max(count, 4 * Self.zerosAhead)))
     }
   }

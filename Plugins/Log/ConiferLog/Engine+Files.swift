@@ -81,6 +81,16 @@ extension Engine {
     }
   }
 
+  /// Gives the bytes set aside back to the disk.
+  ///
+  /// - Returns: whether there were any.
+  func releaseReserve() -> Bool {
+    guard hasReserve else { return false }
+    try? files.remove(path("reserve"))
+    hasReserve = false
+    return true
+  }
+
   /// Counts the files that are neither segments nor tables.
   func countOthers(manifest count: Int) {
     let bytes = count + (hasReserve ? options.reserve : 0)

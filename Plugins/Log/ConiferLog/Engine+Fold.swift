@@ -27,6 +27,18 @@ extension Engine {
   func fold(
     rolling capacity: Int? = nil, isFull: Bool = false, isForced: Bool = false
   ) throws(StoreError) {
+    do throws(StoreError) {
+      try foldOnce(rolling: capacity, isFull: isFull, isForced: isForced)
+    } catch {
+      // Without a new segment a fold takes little, and gives back what is dead.
+      guard error.code == .full, capacity == nil, releaseReserve() else { throw error }
+      try foldOnce(rolling: nil, isFull: isFull, isForced: isForced)
+    }
+  }
+
+  private func foldOnce(
+    rolling capacity: Int?, isFull: Bool, isForced: Bool
+  ) throws(StoreError) {
     settle()
     let before = snapshot
     let isMoved = active.map { $0.position != manifest.position } ?? false
