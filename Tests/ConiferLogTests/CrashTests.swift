@@ -40,7 +40,7 @@ struct CrashTests {
 
   @Test(
     "Whatever operation is the last one, a prefix of the commits with all durable ones is there",
-    arguments: [1, 2, 3])
+    arguments: [1, 2])
   func everyOperation(seed: UInt64) throws {
     let history = History(seed: seed, commits: 60)
     let whole = MemoryDisk()

@@ -111,9 +111,7 @@ struct FaultTests {
     options.reserve = 256 << 10
     let store = try disk.store(options)
     for n in 0..<100 { try store.put(blobs, key(n), Bytes(repeating: UInt8(n), count: 4000)) }
-    disk.state.withLock { state in
-      state.room = state.inodes.values.reduce(0) { $0 + $1.bytes.count }
-    }
+    disk.state.withLock { $0.room = MemoryDisk.used($0) }
     var stored = 100
     var refused = 0
     while refused < 3, stored < 1000 {

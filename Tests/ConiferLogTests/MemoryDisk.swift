@@ -107,6 +107,11 @@ final class MemoryDisk: LogFileSystem {
     }
   }
 
+  /// Bytes of all files that have a name; of one that is being changed, none.
+  static func used(_ state: State) -> Int {
+    state.names.values.reduce(0) { $0 + (state.inodes[$1]?.bytes.count ?? 0) }
+  }
+
   func makeDirectory(_ path: String) throws(StoreError) {}
 
   func own(_ path: String) throws(StoreError) -> OwnerLock? { nil }
@@ -212,7 +217,7 @@ final class MemoryDisk: LogFileSystem {
         if fault == .short, part.count > 1 { part.removeLast(part.count / 2) }
         if case .tears = fault { part.removeLast((part.count + 1) / 2) }
         let end = offset + part.count
-        let others = state.inodes.values.reduce(0) { $0 + $1.bytes.count }
+        let others = MemoryDisk.used(state)
         if max(end, inode.bytes.count) + others > state.room { throw FileFailure(ENOSPC) }
         if inode.bytes.count < end {
           inode.bytes += Bytes(repeating: 0, count: end - inode.bytes.count)
@@ -234,7 +239,7 @@ final class MemoryDisk: LogFileSystem {
     func allocate(_ length: Int) throws(FileFailure) {
       try change(.allocate) { (state, inode, _) throws(FileFailure) in
         guard inode.bytes.count < length else { return }
-        let others = state.inodes.values.reduce(0) { $0 + $1.bytes.count }
+        let others = MemoryDisk.used(state)
         if length + others > state.room { throw FileFailure(ENOSPC) }
         inode.bytes += Bytes(repeating: 0, count: length - inode.bytes.count)
         inode.changes.append(.length(length))
