@@ -90,7 +90,9 @@ let package = Package(
     tests(
       "ConiferSQLite",
       ["ConiferSQLite", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
-    tests("ConiferLog", ["ConiferLog", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
+    tests(
+      "ConiferLog",
+      ["ConiferLog", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "StorageConformance"]),
     tests(
       "StorageConformance",
       [

@@ -77,6 +77,7 @@ extension Engine {
 
   /// The segments to empty so that no more dead bytes than allowed stay; nil when they do not now.
   private func choose(_ allowance: Int) -> Set<UInt64>? {
+    endOutputs { $0.share < 0.7 }
     var dead = dead
     guard dead > allowance else { return nil }
     var victims: Set<UInt64> = []
@@ -89,6 +90,14 @@ extension Engine {
       copied += segment.live
     }
     return victims.isEmpty ? nil : victims
+  }
+
+  /// Appends no more to segments of copies that a test chooses.
+  func endOutputs(_ isEnded: (Segment) -> Bool) {
+    for (kind, output) in outputs where isEnded(output.segment) {
+      handles.note(output.segment)
+      outputs[kind] = nil
+    }
   }
 
   /// Goes on with a pass.

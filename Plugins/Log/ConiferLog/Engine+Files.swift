@@ -102,8 +102,7 @@ extension Engine {
   /// - Throws: `io`, `poisoned`.
   func close() throws(StoreError) {
     if let poison { throw poison }
-    for output in outputs.values { handles.note(output.segment) }
-    outputs = [:]
+    endOutputs { _ in true }
     try harden()
     // Damage that nobody was told of stays where the next opening finds it.
     if lost.isEmpty {

@@ -40,6 +40,7 @@ extension Engine {
     rolling capacity: Int?, isFull: Bool, isForced: Bool
   ) throws(StoreError) {
     settle()
+    endOutputs { $0.live <= 0 }
     let before = snapshot
     let isMoved = active.map { $0.position != manifest.position } ?? false
     let isIdle = before.tail.isEmpty && !isMoved && unsynced.isEmpty && !isFull && !isForced
