@@ -11,14 +11,12 @@ extension Engine {
   ///
   /// - Throws: `tooLarge`, `full`, `damaged` (the index, for a `clear`), `io`, `poisoned`.
   func commit(_ batch: Batch, _ durability: Durability) throws(StoreError) {
-    var changes: [(key: Bytes, slot: Slot, old: Pointer?)] = []
+    var changes = SortedBytes<Slot>()
     if !batch.isEmpty { changes = try append(batch, isDurable: durability == .power) }
     if durability == .power { try harden() }
-    for change in changes {
-      if let old = change.old { count(dead: old, change.key) }
-      if case .value(let pointer) = change.slot { count(live: pointer, change.key) }
+    published.state.withLock { state in
+      changes.forEach { key, slot in state.set(key, slot) }
     }
-    set(changes.map { ($0.key, $0.slot) })
     // The commit is done: what housekeeping meets concerns the next ones.
     do throws(StoreError) {
       try keepHouse()
@@ -29,10 +27,10 @@ extension Engine {
 
   /// Writes a batch's frame.
   ///
-  /// - Returns: what changes in the index, key by key, with the pointers that it replaces.
+  /// - Returns: what changes in the index.
   private func append(
     _ batch: Batch, isDurable: Bool
-  ) throws(StoreError) -> [(key: Bytes, slot: Slot, old: Pointer?)] {
+  ) throws(StoreError) -> SortedBytes<Slot> {
     let snapshot = snapshot
     var frame = FrameWriter()
     var fresh = SortedBytes<Slot>()
@@ -48,24 +46,18 @@ extension Engine {
         try frame.clear(space, from: from, to: to)
         let (low, high) = (space.stored(from), space.stored(to))
         fresh.removeAll(from: low, to: high)
-        for (key, _) in try snapshot.keys(from: low, to: high) { fresh[key] = .gone }
+        for key in try snapshot.keys(from: low, to: high) { fresh[key] = .gone }
       }
     }
     try write(frame, isDurable: isDurable)
-    guard let active else { return [] }
+    guard let active else { return fresh }
     let values = UInt32(active.position - frame.total + frame.valuesStart)
-    var changes: [(key: Bytes, slot: Slot, old: Pointer?)] = []
-    changes.reserveCapacity(fresh.count)
+    var changes = SortedBytes<Slot>()
     fresh.forEach { key, slot in
-      // An index that cannot be read leaves the old value counted as live.
-      let old = try? snapshot.pointer(key)
-      if case .value(var pointer) = slot {
-        pointer.segment = active.segment.number
-        pointer.offset += values
-        changes.append((key, .value(pointer), old ?? nil))
-      } else {
-        changes.append((key, slot, old ?? nil))
-      }
+      guard case .value(var pointer) = slot else { return changes[key] = slot }
+      pointer.segment = active.segment.number
+      pointer.offset += values
+      changes[key] = .value(pointer)
     }
     return changes
   }
@@ -146,35 +138,5 @@ extension Engine {
     let journal = active.map { $0.position - manifest.position } ?? 0
     if tail > options.tail || journal > options.journal { try fold() }
     try compactIfDue()
-  }
-
-  // MARK: The index in memory
-
-  /// Changes the published index.
-  func set(_ changes: [(key: Bytes, slot: Slot)]) {
-    published.state.withLock { state in
-      let hasTables = !state.snapshot.tables.isEmpty
-      for (key, slot) in changes {
-        let old = state.snapshot.tail[key]
-        if let old { state.tailBytes -= key.count + old.weight }
-        if slot.isGone, !hasTables {
-          if old != nil { state.snapshot.tail[key] = nil }
-        } else {
-          state.snapshot.tail[key] = slot
-          state.tailBytes += key.count + slot.weight
-        }
-      }
-    }
-  }
-
-  func count(dead pointer: Pointer, _ key: Bytes) { count(pointer, -pointer.weight(key)) }
-
-  func count(live pointer: Pointer, _ key: Bytes) { count(pointer, pointer.weight(key)) }
-
-  private func count(_ pointer: Pointer, _ bytes: Int) {
-    published.state.withLock { state in
-      guard let segment = state.snapshot.segments[pointer.segment] else { return }
-      segment.live += bytes
-    }
   }
 }

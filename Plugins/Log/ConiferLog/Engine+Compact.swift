@@ -57,7 +57,7 @@ extension Engine {
     allowance: Int, bytes: Int, keys: Int
   ) throws(StoreError) -> Bool {
     guard !isIndexDamaged else { return false }
-    settle()
+    if pass == nil { try fold() }
     guard var pass = pass ?? choose(allowance).map({ Pass(victims: $0) }) else { return false }
     do throws(StoreError) {
       let isDone = try step(&pass, bytes: bytes, keys: keys)
@@ -192,9 +192,7 @@ extension Engine {
       var pointer = place.pointer
       pointer.segment = number
       pointer.offset += values
-      count(dead: copy.pointer, copy.key)
-      count(live: pointer, copy.key)
-      set([(copy.key, .value(pointer))])
+      published.state.withLock { $0.move(copy.key, from: copy.pointer, to: pointer) }
     }
   }
 

@@ -39,7 +39,6 @@ extension Engine {
   private func foldOnce(
     rolling capacity: Int?, isFull: Bool, isForced: Bool
   ) throws(StoreError) {
-    settle()
     endOutputs { $0.live <= 0 }
     let before = snapshot
     let isMoved = active.map { $0.position != manifest.position } ?? false
@@ -152,6 +151,8 @@ extension Engine {
     snapshot.tables =
       (made.table.map { [$0] } ?? []) + before.tables.dropFirst(made.merged.count)
     if let segment = made.active?.segment { snapshot.segments[segment.number] = segment }
+    let owed = published.state.withLock { $0 }.owed
+    for debt in owed { debt.segment.live -= debt.bytes }
     let dropped = droppable(snapshot, next)
     for segment in dropped { snapshot.segments[segment.number] = nil }
 
@@ -169,7 +170,13 @@ extension Engine {
         live: max(0, segment.live))
     }.sorted { $0.number < $1.number }
     manifest.tables = snapshot.tables.map(\.entry)
-    try write(manifest)
+    do throws(StoreError) {
+      try write(manifest)
+    } catch {
+      // The tail stays, and with it what it owes.
+      for debt in owed { debt.segment.live += debt.bytes }
+      throw error
+    }
 
     if made.active != nil, let old = active { seal(old) }
     active = next

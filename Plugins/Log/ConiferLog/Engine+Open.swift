@@ -108,45 +108,20 @@ extension Engine {
     let values = frame.offset + FrameHeader.size + Int(frame.header.editsLength)
     for edit in frame.edits {
       switch edit {
-      case .small(let key, let value): replay(key, .small(value))
+      case .small(let key, let value): set(key, .small(value))
       case .value(let key, var pointer):
         pointer.segment = segment.number
         pointer.offset += UInt32(values)
-        replay(key, .value(pointer))
-      case .delete(let key): replay(key, .gone)
+        set(key, .value(pointer))
+      case .delete(let key): set(key, .gone)
       case .clear(let from, let to):
-        for (key, pointer) in try snapshot.keys(from: from, to: to) {
-          if let pointer { count(dead: pointer, key) }
-          set([(key, .gone)])
-        }
+        for key in try snapshot.keys(from: from, to: to) { set(key, .gone) }
       }
     }
   }
 
-  /// Sets a key as a replayed frame does: what tables know of it is counted dead later.
-  private func replay(_ key: Bytes, _ slot: Slot) {
-    let old = published.state.withLock { $0.snapshot.tail[key] }
-    if let old {
-      if case .value(let pointer) = old { count(dead: pointer, key) }
-    } else if !manifest.tables.isEmpty {
-      debts.append(key)
-    }
-    if case .value(let pointer) = slot { count(live: pointer, key) }
-    set([(key, slot)])
-  }
-
-  /// Counts as dead what tables know of replayed keys. What cannot be read stays counted as live.
-  func settle() {
-    guard !debts.isEmpty else { return }
-    let snapshot = snapshot
-    for key in debts {
-      let found = try? snapshot.findInTables(key) { (slot) throws(StoreError) -> Pointer? in
-        if case .value(let pointer) = slot { return pointer }
-        return nil
-      }
-      if let found, let pointer = found { count(dead: pointer, key) }
-    }
-    debts = []
+  private func set(_ key: Bytes, _ slot: Slot) {
+    published.state.withLock { $0.set(key, slot) }
   }
 
   /// Removes what an earlier life left behind: files of this store that are not listed, and files
@@ -168,22 +143,19 @@ extension Engine {
 }
 
 extension Snapshot {
-  /// The stored keys of a range that are present, with their pointers.
+  /// The stored keys of a range that are present.
   ///
   /// - Throws: `damaged`, `io`.
-  func keys(from: Bytes, to: Bytes) throws(StoreError) -> [(key: Bytes, pointer: Pointer?)] {
+  func keys(from: Bytes, to: Bytes) throws(StoreError) -> [Bytes] {
     guard bytesPrecede(from, to) else { return [] }
-    var found: [(key: Bytes, pointer: Pointer?)] = []
+    var found: [Bytes] = []
     var cursor = MergedCursor(self, ascends: true)
     try cursor.seek(from)
     while !cursor.isAtEnd {
       let isInside = cursor.current { (key, slot) -> Bool in
         guard to.withUnsafeBytes({ compare(key, $0) < 0 }) else { return false }
-        switch slot {
-        case .gone: break
-        case .small: found.append((Bytes(key), nil))
-        case .value(let pointer): found.append((Bytes(key), pointer))
-        }
+        if case .gone = slot { return true }
+        found.append(Bytes(key))
         return true
       }
       guard isInside == true else { break }

@@ -2,19 +2,6 @@ import ConiferKeyValue
 import ConiferStorage
 import Synchronization
 
-/// What views and `size` see of a store, changed when a commit has become what it was asked to be.
-final class Published: Sendable {
-  struct State: Sendable {
-    var snapshot = Snapshot()
-    /// About what the tail takes in memory.
-    var tailBytes = 0
-    /// Bytes of files that are neither segments nor tables.
-    var otherBytes = 0
-  }
-
-  let state = Mutex(State())
-}
-
 /// What a store does while it is open: the one writer of its files.
 final class Engine: @unchecked Sendable {
   // Unchecked: called under the store's lock alone; what views need is published.
@@ -63,8 +50,6 @@ final class Engine: @unchecked Sendable {
   /// Why nothing may be written until the store is opened anew.
   var poison: StoreError?
 
-  /// Keys that replayed frames changed, as far as tables may still point to older values of them.
-  var debts: [Bytes] = []
   /// What opening had to leave out, until it was acknowledged.
   var lost: [Range<Int>] = []
   /// Whether `reserve` is there.

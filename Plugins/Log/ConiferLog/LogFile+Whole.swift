@@ -21,16 +21,16 @@ extension LogFile {
 
   /// Up to so many bytes from an offset; fewer only at the file's end.
   func bytes(at offset: Int, count: Int) throws(FileFailure) -> Bytes {
-    var bytes = Bytes(repeating: 0, count: max(0, count))
-    var done = 0
     var failure: FileFailure?
-    bytes.withUnsafeMutableBytes { buffer in
+    let bytes = Bytes(unsafeUninitializedCapacity: max(0, count)) { buffer, done in
       do throws(FileFailure) {
-        done = try fill(buffer, at: offset)
+        done = try fill(
+          UnsafeMutableRawBufferPointer(
+            UnsafeMutableBufferPointer(rebasing: buffer[..<max(0, count)])),
+          at: offset)
       } catch { failure = error }
     }
     if let failure { throw failure }
-    bytes.removeLast(bytes.count - done)
     return bytes
   }
 

@@ -6,7 +6,7 @@ struct MergedCursor {
   /// A place in the tail (when there is no table) or in a table.
   private struct Source {
     let table: Table?
-    var position: SortedBytes<Slot>.Position?
+    var position: SortedBytes<TailEntry>.Position?
     var block: Block?
     var blockNumber = 0
     var entry = 0
@@ -14,7 +14,7 @@ struct MergedCursor {
     var isAtEnd: Bool { table == nil ? position == nil : block == nil }
   }
 
-  private let tail: SortedBytes<Slot>
+  private let tail: SortedBytes<TailEntry>
   private let ascends: Bool
   private var sources: [Source]
   /// The source of the newest entry at the current key, nil at the end.
@@ -139,7 +139,7 @@ struct MergedCursor {
         }
       }
       guard let position = sources[winner].position else { return try body(key, .gone) }
-      switch tail.entry(at: position).value {
+      switch tail.entry(at: position).value.slot {
       case .gone: return try body(key, .gone)
       case .value(let pointer): return try body(key, .value(pointer))
       case .small(let bytes):

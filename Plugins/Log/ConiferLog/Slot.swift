@@ -24,8 +24,6 @@ enum Slot: Sendable, Equatable {
   /// The longest value that is kept in the index.
   static let smallLimit = 64
 
-  var isGone: Bool { self == .gone }
-
   /// About how much memory an entry takes, beside its key.
   var weight: Int {
     if case .small(let bytes) = self { return 24 + bytes.count }
@@ -33,20 +31,19 @@ enum Slot: Sendable, Equatable {
   }
 }
 
+/// What the tail knows of a key.
+struct TailEntry: Sendable {
+  var slot: Slot
+  /// Whether the value that tables know of the key still counts as live: that is settled when the
+  /// tail is folded, key after key, so that a commit need not look it up.
+  var owes: Bool
+}
+
 /// What the index knows of a key, lent.
 enum LentSlot {
   case gone
   case small(UnsafeRawBufferPointer)
   case value(Pointer)
-
-  /// A copy that may be kept.
-  var kept: Slot {
-    switch self {
-    case .gone: .gone
-    case .small(let bytes): .small(Bytes(bytes))
-    case .value(let pointer): .value(pointer)
-    }
-  }
 }
 
 extension Space {

@@ -5,7 +5,7 @@ import ConiferStorage
 /// that both point to.
 struct Snapshot: Sendable {
   /// By stored key.
-  var tail = SortedBytes<Slot>()
+  var tail = SortedBytes<TailEntry>()
   /// Newest first.
   var tables: [Table] = []
   var segments: [UInt64: Segment] = [:]
@@ -16,7 +16,7 @@ struct Snapshot: Sendable {
   func find<R>(
     _ key: Bytes, _ body: (LentSlot) throws(StoreError) -> R
   ) throws(StoreError) -> R? {
-    if let slot = tail[key] {
+    if let slot = tail[key]?.slot {
       switch slot {
       case .gone: return nil
       case .value(let pointer): return try body(.value(pointer))
@@ -44,14 +44,6 @@ struct Snapshot: Sendable {
       if let found { return found }
     }
     return nil
-  }
-
-  /// The pointer of a stored key, nil when it is absent; a small value is `.some(nil)`.
-  func pointer(_ key: Bytes) throws(StoreError) -> Pointer?? {
-    try find(key) { (slot) throws(StoreError) -> Pointer? in
-      if case .value(let pointer) = slot { return pointer }
-      return nil
-    }
   }
 
   /// Lends the bytes of a value.
