@@ -111,6 +111,18 @@ final class Block: Sendable {
     return try result.get()
   }
 
+  /// What the index knows of a key, copied.
+  func slot(_ index: Int) -> Slot {
+    raw.withUnsafeBytes { raw in
+      var cursor = ByteCursor(at: Int(entries[index].at))
+      switch Self.slot(raw, &cursor) {
+      case .small(let bytes): return .small(Bytes(bytes))
+      case .value(let pointer): return .value(pointer)
+      case .gone, nil: return .gone
+      }
+    }
+  }
+
   /// The first entry at or after a key, `count` when there is none, and whether it is the key's.
   func search(_ key: Bytes) -> (index: Int, isFound: Bool) {
     key.withUnsafeBytes { key in

@@ -144,9 +144,7 @@ extension Engine {
   private func read(
     _ pointer: Pointer, _ key: Bytes, _ snapshot: Snapshot, _ buffer: inout ReadBuffer
   ) -> Bytes? {
-    key.withUnsafeBytes { key in
-      (try? snapshot.read(pointer, key, &buffer)).map { Bytes($0) }
-    }
+    (try? snapshot.read(pointer, key, &buffer)).map { Bytes($0) }
   }
 
   // MARK: Copies

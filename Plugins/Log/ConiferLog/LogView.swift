@@ -36,14 +36,12 @@ final class LogView: OrderedView {
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
     let frozen = try frozen()
     let stored = space.stored(key)
-    var buffer = ReadBuffer()
-    return try frozen.find(stored) { (slot) throws(StoreError) -> R in
-      let result = stored.withUnsafeBytes { key -> Result<R, StoreError> in
-        do throws(StoreError) {
-          return .success(try frozen.lend(slot, key, &buffer, read))
-        } catch { return .failure(error) }
-      }
-      return try result.get()
+    switch try frozen.find(stored) {
+    case nil, .gone: return nil
+    case .small(let bytes): return read(bytes.span.bytes)
+    case .value(let pointer):
+      var buffer = ReadBuffer()
+      return read(try frozen.value(pointer, stored, &buffer).bytes)
     }
   }
 

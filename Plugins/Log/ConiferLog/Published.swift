@@ -49,13 +49,9 @@ extension Published.State {
     var owed: [(segment: Segment, bytes: Int)] = []
     snapshot.tail.forEach { key, entry in
       guard entry.owes else { return }
-      let found = try? snapshot.findInTables(key) { (slot) throws(StoreError) -> Pointer? in
-        if case .value(let pointer) = slot { return pointer }
-        return nil
-      }
-      guard let found, let pointer = found, let segment = snapshot.segments[pointer.segment] else {
-        return
-      }
+      guard let found = try? snapshot.findInTables(key), case .value(let pointer) = found,
+        let segment = snapshot.segments[pointer.segment]
+      else { return }
       owed.append((segment, pointer.weight(key)))
     }
     return owed

@@ -10,38 +10,18 @@ struct Snapshot: Sendable {
   var tables: [Table] = []
   var segments: [UInt64: Segment] = [:]
 
-  /// Lends what the index knows of a stored key; nil when it is absent.
+  /// What the index knows of a stored key; nil when it is absent.
   ///
   /// - Throws: `damaged`, `io`.
-  func find<R>(
-    _ key: Bytes, _ body: (LentSlot) throws(StoreError) -> R
-  ) throws(StoreError) -> R? {
-    if let slot = tail[key]?.slot {
-      switch slot {
-      case .gone: return nil
-      case .value(let pointer): return try body(.value(pointer))
-      case .small(let bytes):
-        let result = bytes.withUnsafeBytes { buffer -> Result<R, StoreError> in
-          do throws(StoreError) {
-            return .success(try body(.small(buffer)))
-          } catch { return .failure(error) }
-        }
-        return try result.get()
-      }
-    }
-    return try findInTables(key, body)
+  func find(_ key: Bytes) throws(StoreError) -> Slot? {
+    guard let slot = tail[key]?.slot else { return try findInTables(key) }
+    return slot == .gone ? nil : slot
   }
 
-  /// Lends what the tables alone know of a stored key.
-  func findInTables<R>(
-    _ key: Bytes, _ body: (LentSlot) throws(StoreError) -> R
-  ) throws(StoreError) -> R? {
+  /// What the tables alone know of a stored key; nil when it is absent.
+  func findInTables(_ key: Bytes) throws(StoreError) -> Slot? {
     for table in tables {
-      let found = try table.find(key) { (slot) throws(StoreError) -> R? in
-        if case .gone = slot { return nil }
-        return try body(slot)
-      }
-      if let found { return found }
+      if let slot = try table.find(key) { return slot == .gone ? nil : slot }
     }
     return nil
   }
@@ -57,33 +37,42 @@ struct Snapshot: Sendable {
     switch slot {
     case .gone: return body(UnsafeRawBufferPointer(start: nil, count: 0).bytes)
     case .small(let bytes): return body(bytes.bytes)
-    case .value(let pointer):
-      let bytes = try read(pointer, key, &buffer)
-      guard XXHash64.short(bytes) == pointer.checksum else {
-        throw damaged(pointer, key, "a value has a wrong checksum", Bytes(bytes))
-      }
-      return body(bytes.bytes)
+    case .value(let pointer): return body(try value(pointer, Bytes(key), &buffer).bytes)
     }
+  }
+
+  /// The bytes of a value, in the buffer.
+  ///
+  /// - Parameter key: for the message, behind the space's number.
+  /// - Throws: `damaged` with the record's place, `io`.
+  func value(
+    _ pointer: Pointer, _ key: @autoclosure () -> Bytes, _ buffer: inout ReadBuffer
+  ) throws(StoreError) -> UnsafeRawBufferPointer {
+    let bytes = try read(pointer, key(), &buffer)
+    guard XXHash64.short(bytes) == pointer.checksum else {
+      throw damaged(pointer, key(), "a value has a wrong checksum", Bytes(bytes))
+    }
+    return bytes
   }
 
   /// The stored bytes of a value, whatever their checksum says.
   ///
   /// - Throws: `damaged` with the record's place when they are not there, `io`.
   func read(
-    _ pointer: Pointer, _ key: UnsafeRawBufferPointer, _ buffer: inout ReadBuffer
+    _ pointer: Pointer, _ key: @autoclosure () -> Bytes, _ buffer: inout ReadBuffer
   ) throws(StoreError) -> UnsafeRawBufferPointer {
     guard let segment = segments[pointer.segment] else {
-      throw damaged(pointer, key, "the index points to a file that is not listed")
+      throw damaged(pointer, key(), "the index points to a file that is not listed")
     }
     let room = buffer.room(Int(pointer.length))
     guard try segment.read(pointer, into: room) else {
-      throw damaged(pointer, key, "it ends within a value")
+      throw damaged(pointer, key(), "it ends within a value")
     }
     return UnsafeRawBufferPointer(room)
   }
 
   private func damaged(
-    _ pointer: Pointer, _ key: UnsafeRawBufferPointer, _ what: String, _ found: Bytes? = nil
+    _ pointer: Pointer, _ key: Bytes, _ what: String, _ found: Bytes? = nil
   ) -> StoreError {
     let path = segments[pointer.segment]?.path ?? "segment \(pointer.segment)"
     return StoreError.damagedFile(

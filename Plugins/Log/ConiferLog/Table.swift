@@ -78,18 +78,15 @@ final class Table: Sendable {
     return block
   }
 
-  /// Lends what the table knows of a key; nil when that is nothing.
+  /// What the table knows of a key; nil when that is nothing.
   ///
   /// - Throws: `damaged`, `io`.
-  func find<R>(
-    _ key: Bytes, _ body: (LentSlot) throws(StoreError) -> R
-  ) throws(StoreError) -> R? {
+  func find(_ key: Bytes) throws(StoreError) -> Slot? {
     let index = try index()
     guard let number = index.block(of: key), compareBytes(key, index.last) <= 0 else { return nil }
     let block = try block(number, index)
     let (at, isFound) = block.search(key)
-    guard isFound else { return nil }
-    return try block.slot(at, body)
+    return isFound ? block.slot(at) : nil
   }
 }
 
