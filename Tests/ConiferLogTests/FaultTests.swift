@@ -16,7 +16,8 @@ import Testing
 @Suite("A log store on a failing disk")
 struct FaultTests {
   static let faults: [MemoryDisk.Fault] = [
-    .fails(EIO), .fails(ENOSPC), .tears(EIO), .tears(ENOSPC), .short, .interrupted,
+    .fails(EIO), .fails(ENOSPC), .tears(EIO), .tears(ENOSPC), .doesAndFails(ENOSPC), .short,
+    .interrupted,
   ]
 
   /// Runs a history on a disk that fails once; a commit that was refused is known as such, and the
@@ -45,8 +46,10 @@ struct FaultTests {
           expected = History.apply(commit.batch, to: expected)
         } catch {
           if error.code == .full {
-            // Nothing has changed, and the next try succeeds.
+            // Nothing has changed, also for whom the process dies now, and the next try succeeds.
             #expect(try History.read(current) == expected, "\(place), commit \(index)")
+            let killed = try disk.copied().store()
+            #expect(try History.read(killed) == expected, "\(place), commit \(index), killed")
             _ = try current.apply(commit.batch, commit.durability)
             expected = History.apply(commit.batch, to: expected)
             continue

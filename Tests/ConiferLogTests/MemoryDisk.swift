@@ -21,6 +21,8 @@ final class MemoryDisk: LogFileSystem {
     case fails(Int32)
     /// A write writes a part and then fails; another operation fails.
     case tears(Int32)
+    /// A write writes all and fails all the same; another operation fails.
+    case doesAndFails(Int32)
     /// A write or read does a part and says so.
     case short
     /// The call is interrupted.
@@ -97,6 +99,7 @@ final class MemoryDisk: LogFileSystem {
     switch fault {
     case .fails(let number): throw FileFailure(number)
     case .tears(let number) where operation != .write: throw FileFailure(number)
+    case .doesAndFails(let number) where operation != .write: throw FileFailure(number)
     case .dies:
       state.isDead = true
       throw FileFailure(EIO)
@@ -225,6 +228,7 @@ final class MemoryDisk: LogFileSystem {
         inode.bytes.replaceSubrange(offset..<end, with: part)
         inode.changes.append(.write(offset, part))
         if case .tears(let number) = fault { throw FileFailure(number) }
+        if case .doesAndFails(let number) = fault { throw FileFailure(number) }
         return part.count
       }
     }

@@ -53,6 +53,26 @@ struct RecoveryTests {
     }
   }
 
+  @Test("A lost commit that is made again does not bring back the one that came after it")
+  func noResurrection() throws {
+    let disk = MemoryDisk()
+    let store = try disk.store()
+    try store.put(rows, [1], [1], .power)
+    try store.put(rows, [2], [2])
+    try store.put(rows, [3], [3])
+    // A power cut keeps the third frame and loses the second.
+    let left = disk.copied()
+    let lost = try Self.frames(left)[1]
+    left[Self.segment]?.replaceSubrange(
+      lost.offset..<(lost.offset + lost.header.total),
+      with: Bytes(repeating: 0, count: lost.header.total))
+    let again = try left.store()
+    #expect(try contents(again.view(), rows).map { $0[0] } == [[1]])
+    try again.put(rows, [2], [2])
+    let last = try left.copied().store()
+    #expect(try contents(last.view(), rows).map { $0[0] } == [[1], [2]])
+  }
+
   @Test(
     "Damage amid the journal is told, the rest is there, and the bytes are kept aside",
     arguments: [0, 20, 46, FrameHeader.size + 2])

@@ -136,7 +136,9 @@ extension Engine {
   private func keepHouse() throws(StoreError) {
     let tail = published.state.withLock { $0.tailBytes }
     let journal = active.map { $0.position - manifest.position } ?? 0
-    if tail > options.tail || journal > options.journal { try fold() }
-    try compactIfDue()
+    let isDue = tail > options.tail || journal > options.journal
+    if isDue { try fold() }
+    // What is dead is settled by folds.
+    if isDue || pass != nil { try compactIfDue() }
   }
 }

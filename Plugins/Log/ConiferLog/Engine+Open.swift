@@ -111,7 +111,7 @@ extension Engine {
       case .small(let key, let value): set(key, .small(value))
       case .value(let key, var pointer):
         pointer.segment = segment.number
-        pointer.offset += UInt32(values)
+        pointer.offset &+= UInt32(truncatingIfNeeded: values)
         set(key, .value(pointer))
       case .delete(let key): set(key, .gone)
       case .clear(let from, let to):

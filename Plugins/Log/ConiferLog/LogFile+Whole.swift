@@ -40,7 +40,9 @@ extension LogFile {
     while done < bytes.count {
       do throws(FileFailure) {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-        done += try write(rest, at: offset + done)
+        let count = try write(rest, at: offset + done)
+        if count == 0 { throw FileFailure.nothingWritten }
+        done += count
       } catch {
         if !error.isInterruption { throw error }
       }

@@ -59,7 +59,9 @@ struct SystemFiles: LogFileSystem {
     guard descriptor >= 0 else { throw FileFailure(errno) }
     defer { Platform.close(descriptor) }
     // Some file systems cannot sync a directory and say EINVAL: nothing is to be done there.
-    if fsync(descriptor) != 0, errno != EINVAL { throw FileFailure(errno) }
+    while fsync(descriptor) != 0, errno != EINVAL {
+      if errno != EINTR { throw FileFailure(errno) }
+    }
   }
 }
 
@@ -104,7 +106,8 @@ private final class SystemFile: LogFile {
         throw FileFailure(errno)
       }
     #else
-      let number = posix_fallocate(descriptor, 0, off_t(length))
+      var number: Int32
+      repeat { number = posix_fallocate(descriptor, 0, off_t(length)) } while number == EINTR
       if number == 0 { return }
       // File systems that cannot promise space say EINVAL or EOPNOTSUPP.
       if number != EINVAL, number != EOPNOTSUPP { throw FileFailure(number) }
@@ -142,6 +145,8 @@ extension Platform {
 extension FileFailure {
   /// Whether the disk or the quota is full.
   var meansFull: Bool { number == ENOSPC || number == EDQUOT }
+  /// A write that wrote nothing and gave no reason.
+  static var nothingWritten: FileFailure { FileFailure(EIO) }
   /// Whether the call was interrupted and may be made again.
   var isInterruption: Bool { number == EINTR }
 

@@ -178,7 +178,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: as the contract says.
   public func resume() async throws(StoreError) {
-    try await run { (engine) throws(StoreError) in try engine.store.resume() }
+    try await run { (engine) throws(StoreError) in
+      try engine.store.resume()
+      try engine.settle(engine.store.findings)
+    }
   }
 
   /// Makes all commits durable and closes.
