@@ -35,6 +35,7 @@ let package = Package(
     .library(name: "ConiferStorage", targets: ["ConiferStorage"]),
     .library(name: "ConiferLMDB", targets: ["ConiferLMDB"]),
     .library(name: "ConiferSQLite", targets: ["ConiferSQLite"]),
+    .library(name: "ConiferLog", targets: ["ConiferLog"]),
     .library(name: "StorageConformance", targets: ["StorageConformance"]),
     .executable(name: "conifer", targets: ["ConiferTool"]),
   ],
@@ -71,11 +72,12 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     target(
       "ConiferSQLite", in: "Plugins/SQLite", ["ConiferKeyValue", "ConiferStorage", "CSQLite"]),
+    target("ConiferLog", in: "Plugins/Log", ["ConiferKeyValue", "ConiferStorage"]),
     .executableTarget(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
-        "ConiferSQLite",
+        "ConiferSQLite", "ConiferLog",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
@@ -89,10 +91,13 @@ let package = Package(
       "ConiferSQLite",
       ["ConiferSQLite", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
     tests(
+      "ConiferLog",
+      ["ConiferLog", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "StorageConformance"]),
+    tests(
       "StorageConformance",
       [
         "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
-        "ConiferLMDB", "ConiferSQLite",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog",
       ]),
     tests(
       "ConiferTool",

@@ -95,7 +95,7 @@ import Testing
       (["import", "/nowhere.json"], .missing, "no-input"),
       (["import", "/"], .missing, "no-input"),
       (["frobnicate"], .usage, "frobnicate"),
-      (["get", "/", "--store", "redis://x"], .usage, "sqlite, lmdb, memory"),
+      (["get", "/", "--store", "redis://x"], .usage, "sqlite, lmdb, log, memory"),
       (["get", "/", "--store", "lmdb:///x%00y"], .usage, "zero byte"),
       (["get", "/", "--store", "lmdb://x?colour=red"], .usage, "budget, compression"),
       (["get", "/", "--store", "lmdb://x?budget=1KB"], .usage, "1MB"),
@@ -148,7 +148,9 @@ import Testing
 
   // MARK: Files that are not what they were
 
-  private static let dataFile = ["lmdb": "data.mdb", "sqlite": "conifer.sqlite"]
+  private static let dataFile = [
+    "lmdb": "data.mdb", "sqlite": "conifer.sqlite", "log": "0000000000000001.segment",
+  ]
 
   /// Makes a store with some data and closes it, changes its file, and returns its URL.
   private func changed(
@@ -196,6 +198,11 @@ import Testing
       if backend == "sqlite" {
         // The user version in SQLite's header.
         bytes[63] = 99
+      } else if backend == "log" {
+        // The format in the header of a segment, and the header's checksum.
+        bytes[8] = 99
+        let sum = XXHash64.hash(Array(bytes[..<56]))
+        for i in 0..<8 { bytes[56 + i] = UInt8(truncatingIfNeeded: sum >> (8 * i)) }
       } else {
         let magic = Array("Conifer LMDB".utf8)
         for start in bytes.indices.dropLast(magic.count + 4)

@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferLMDB
+import ConiferLog
 import ConiferSQLite
 import ConiferStorage
 import StorageConformance
@@ -44,6 +45,30 @@ enum Tested {
       try StorageConfiguration.sqlite(at: directory, options: options).open()
     }
   }
+
+  static func log(
+    _ compression: Compression, _ log: LogOptions = LogOptions()
+  ) -> BackendFactory {
+    BackendFactory(
+      name: "log",
+      declared: StoreTraits(
+        longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .power,
+        isPersistent: true),
+      options: StorageOptions(compression: compression, durability: .process)
+    ) { (directory, options) throws(StoreError) in
+      try StorageConfiguration.log(at: directory, options: options, log: log).open()
+    }
+  }
+
+  /// Segments so small that they roll, and are folded and compacted, all the time.
+  static func smallLog(_ compression: Compression) -> BackendFactory {
+    var options = LogOptions()
+    options.segment = 64 << 10
+    options.tail = 4 << 10
+    options.journal = 32 << 10
+    options.slack = 64 << 10
+    return log(compression, options)
+  }
 }
 
 @Suite("Every backend keeps the contract")
@@ -66,11 +91,20 @@ struct BackendConformanceTests {
   @Test("SQLite, not compressed", arguments: BackendCheck.all(for: Tested.sqlite(.none)))
   func plainSQLite(_ check: BackendCheck) async throws { try await check.run(Tested.sqlite(.none)) }
 
+  @Test("Log", arguments: BackendCheck.all(for: Tested.log(.standard)))
+  func log(_ check: BackendCheck) async throws { try await check.run(Tested.log(.standard)) }
+
+  @Test(
+    "Log of small segments, not compressed",
+    arguments: BackendCheck.all(for: Tested.smallLog(.none)))
+  func smallLog(_ check: BackendCheck) async throws { try await check.run(Tested.smallLog(.none)) }
+
   @Test("All backends and options hold the same after the same program")
   func agreement() async throws {
     try await BackendCheck.agreement(of: [
       Tested.memory(.none), Tested.memory(.standard), Tested.lmdb(.none), Tested.lmdb(.standard),
-      Tested.sqlite(.none), Tested.sqlite(.standard),
+      Tested.sqlite(.none), Tested.sqlite(.standard), Tested.log(.none),
+      Tested.smallLog(.standard),
     ])
   }
 }

@@ -63,4 +63,24 @@ public protocol OrderedStore: AnyObject, Sendable {
   ///
   /// - Throws: `io`, `poisoned`; the files are let go of all the same.
   func close() throws(StoreError)
+
+  /// What opening had to leave out of data that had been durable; empty for most stores always, and
+  /// again after `acknowledgeFindings`.
+  ///
+  /// Nothing is removed for it: a store that is closed with findings tells of them again.
+  var findings: [StoreFinding] { get }
+
+  /// Takes the findings for told: the store goes on without what it could not read, and keeps those
+  /// bytes aside.
+  ///
+  /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
+  func acknowledgeFindings() throws(StoreError)
+}
+
+extension OrderedStore {
+  /// None, as for all stores that tell damage where it is read.
+  public var findings: [StoreFinding] { [] }
+
+  /// Does nothing.
+  public func acknowledgeFindings() throws(StoreError) {}
 }

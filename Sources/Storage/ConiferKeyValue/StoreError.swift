@@ -64,10 +64,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     let message: String
     let cause: String?
     let place: Place?
-    init(message: String, cause: String?, place: Place?) {
+    let found: Bytes?
+    init(message: String, cause: String?, place: Place?, found: Bytes?) {
       self.message = message
       self.cause = cause
       self.place = place
+      self.found = found
     }
   }
 
@@ -81,6 +83,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var cause: String? { detail.cause }
   /// The record that the error is about, if it is about one.
   public var place: Place? { detail.place }
+  /// The damaged bytes that stand in the place of the record's value, as far as they can be read.
+  public var found: Bytes? { detail.found }
 
   /// An error.
   ///
@@ -89,9 +93,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   ///   - message: one or two sentences: what happened, and what to do about it.
   ///   - cause: the error underneath, for example the operating system's words.
   ///   - place: the record that the error is about.
-  public init(_ code: Code, _ message: String, cause: String? = nil, place: Place? = nil) {
+  ///   - found: the damaged bytes that stand in the place of its value.
+  public init(
+    _ code: Code, _ message: String, cause: String? = nil, place: Place? = nil,
+    found: Bytes? = nil
+  ) {
     self.code = code
-    self.detail = Detail(message: message, cause: cause, place: place)
+    self.detail = Detail(message: message, cause: cause, place: place, found: found)
   }
 
   /// The code, the message and the cause in one line.

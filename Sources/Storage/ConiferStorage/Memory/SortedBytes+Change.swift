@@ -1,6 +1,7 @@
 package import ConiferKeyValue
 
 extension SortedBytes {
+  @inlinable
   mutating func set(_ key: Bytes, _ value: Value) {
     let place = lowerBound(key)
     if place.found {
@@ -11,7 +12,8 @@ extension SortedBytes {
     }
   }
 
-  private mutating func insert(_ entry: Entry, at place: Place) {
+  @inlinable
+  mutating func insert(_ entry: Entry, at place: Place) {
     guard !chunks.isEmpty else {
       chunks.append([entry])
       return
@@ -39,6 +41,7 @@ extension SortedBytes {
     chunks[chunk].insert(entry, at: index)
   }
 
+  @inlinable
   mutating func remove(_ key: Bytes) {
     let place = lowerBound(key)
     guard place.found else { return }
@@ -48,6 +51,7 @@ extension SortedBytes {
   }
 
   /// Removes every key in `from ..< to`; nothing when `to <= from`.
+  @inlinable
   package mutating func removeAll(from: Bytes, to: Bytes) {
     guard !isEmpty, compareBytes(from, to) < 0 else { return }
     let low = lowerBound(from)
@@ -69,7 +73,8 @@ extension SortedBytes {
   }
 
   /// Drops a chunk that became empty, and joins one that became small with a neighbour.
-  private mutating func settle(_ chunk: Int) {
+  @inlinable
+  mutating func settle(_ chunk: Int) {
     guard chunk < chunks.count else { return }
     let size = chunks[chunk].count
     if size == 0 {

@@ -20,29 +20,41 @@ package struct SortedBytes<Value> {
     package let key: Bytes
     /// The value.
     package var value: Value
+
+    @usableFromInline
+    init(key: Bytes, value: Value) {
+      self.key = key
+      self.value = value
+    }
   }
 
   /// A place in the map; any change of the map makes it void.
   package struct Position: Equatable, Sendable {
-    let chunk: Int
-    let index: Int
+    @usableFromInline let chunk: Int
+    @usableFromInline let index: Int
+
+    @usableFromInline
+    init(chunk: Int, index: Int) {
+      self.chunk = chunk
+      self.index = index
+    }
   }
 
-  static var chunkLimit: Int { 256 }
+  @usableFromInline static var chunkLimit: Int { 256 }
 
   /// Never holds an empty chunk.
-  var chunks: [[Entry]] = []
+  @usableFromInline var chunks: [[Entry]] = []
   /// How many entries there are.
-  package internal(set) var count = 0
+  @usableFromInline package internal(set) var count = 0
 
   /// An empty map.
-  package init() {}
+  @inlinable package init() {}
 
   /// Whether there are no entries.
-  package var isEmpty: Bool { count == 0 }
+  @inlinable package var isEmpty: Bool { count == 0 }
 
   /// The value of a key; setting nil removes the key.
-  package subscript(key: Bytes) -> Value? {
+  @inlinable package subscript(key: Bytes) -> Value? {
     get {
       let place = lowerBound(key)
       guard place.found else { return nil }
@@ -54,7 +66,7 @@ package struct SortedBytes<Value> {
   }
 
   /// Calls a closure with every key and value, ascending.
-  package func forEach<E: Error>(_ body: (Bytes, Value) throws(E) -> Void) throws(E) {
+  @inlinable package func forEach<E: Error>(_ body: (Bytes, Value) throws(E) -> Void) throws(E) {
     for chunk in chunks {
       for entry in chunk { try body(entry.key, entry.value) }
     }
@@ -66,14 +78,23 @@ extension SortedBytes.Entry: Sendable where Value: Sendable {}
 
 extension SortedBytes {
   /// Where a key is or would be inserted; `chunk` is in range unless the map is empty.
+  @usableFromInline
   struct Place {
-    var chunk: Int
-    var index: Int
-    var found: Bool
+    @usableFromInline var chunk: Int
+    @usableFromInline var index: Int
+    @usableFromInline var found: Bool
+
+    @usableFromInline
+    init(chunk: Int, index: Int, found: Bool) {
+      self.chunk = chunk
+      self.index = index
+      self.found = found
+    }
   }
 
   /// The place of the first entry at or after a key, inside the last chunk that begins at or before
   /// the key; `index` is that chunk's count when the entry is the next chunk's first.
+  @inlinable
   func lowerBound(_ key: Bytes) -> Place {
     guard let last = chunks.last?.last else { return Place(chunk: 0, index: 0, found: false) }
     if compareBytes(last.key, key) < 0 {
@@ -102,7 +123,7 @@ extension SortedBytes {
 
 /// Orders byte strings as unsigned bytes: negative, zero or positive.
 @inline(__always)
-func compareBytes(_ a: Bytes, _ b: Bytes) -> Int {
+package func compareBytes(_ a: Bytes, _ b: Bytes) -> Int {
   a.withUnsafeBytes { left in b.withUnsafeBytes { compareBytes(left, $0) } }
 }
 

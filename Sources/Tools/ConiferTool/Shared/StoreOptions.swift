@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConiferKeyValue
 import ConiferLMDB
+import ConiferLog
 import ConiferSQLite
 import ConiferStorage
 
@@ -16,7 +17,7 @@ struct StoreOptions: ParsableArguments {
   var json = false
 
   /// The backends that the tool links; the first is the default one.
-  static let registry = StorageRegistry([.sqlite, .lmdb, .memory])
+  static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
 
   /// What the URL describes; the cache has no budget unless it gives one.
   func configuration(_ console: Console) throws -> StorageConfiguration {

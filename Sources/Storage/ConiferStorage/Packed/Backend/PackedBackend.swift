@@ -19,7 +19,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///   - store: an open store whose keys may be at least 510 bytes long.
   ///   - name: the backend's name, as in URLs.
   ///   - options: a durability above the store's strongest is taken for that.
-  /// - Throws: `newerFormat`, `foreign`, `damaged`, `io`, `unsupported` (keys too short).
+  /// - Throws: `newerFormat`, `foreign`, `damaged` (also an authority whose store had to leave out
+  ///   commits), `io`, `unsupported` (keys too short).
   public init(_ store: Store, name: String, options: StorageOptions) throws(StoreError) {
     guard store.traits.longestKey >= 510 else {
       throw StoreError(
@@ -38,6 +39,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     if !isKnown {
       try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }
+    try engine.settle(store.findings)
     self.thread = try StoreThread { works in engine.drain(works) }
   }
 
@@ -211,7 +213,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: as the contract says.
   public func resume() async throws(StoreError) {
-    try await run { (engine) throws(StoreError) in try engine.store.resume() }
+    try await run { (engine) throws(StoreError) in
+      try engine.store.resume()
+      try engine.settle(engine.store.findings)
+    }
   }
 
   /// Makes all commits durable and closes.

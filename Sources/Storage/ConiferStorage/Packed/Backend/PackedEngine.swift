@@ -268,6 +268,7 @@ final class PackedEngine: @unchecked Sendable {
     var met: Set = [place]
     while let place = places.last {
       do throws(StoreError) {
+        try makeReadable(place)
         try change(.power) { (tx) throws(StoreError) in
           try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).setAside(place)
         }
@@ -279,5 +280,42 @@ final class PackedEngine: @unchecked Sendable {
         places.append(other)
       }
     }
+  }
+
+  /// Replaces a value that the store itself refuses to lend by the bytes that stand there: the
+  /// record's own checksum then tells its damage, and the bytes can be kept.
+  private func makeReadable(_ place: StoreError.Place) throws(StoreError) {
+    guard let space = Spaces.all.first(where: { $0.id == place.space }), mayRepair(place) else {
+      return
+    }
+    let view = try store.view()
+    defer { view.close() }
+    do throws(StoreError) {
+      _ = try view.get(space, place.key) { _ in }
+    } catch {
+      guard error.code == .damaged, error.place == place else { throw error }
+      var batch = Batch()
+      batch.put(space, place.key, error.found ?? [])
+      lastCommit = try store.apply(batch, min(.power, store.traits.strongest))
+    }
+  }
+
+  /// Goes on without what the store had to leave out when it was opened.
+  ///
+  /// - Throws: `damaged` for an authority, whose data may not be lacking without a word.
+  func settle(_ findings: [StoreFinding]) throws(StoreError) {
+    guard let first = findings.first else { return }
+    guard role == .cache else {
+      throw StoreError(
+        .damaged,
+        "Data that had been durable is lacking: \(first.words). Put back a copy of the store, or "
+          + "open it as a cache to go on without them; nothing was changed.")
+    }
+    try retryingAfterRepair { (_) throws(StoreError) in
+      try change(.power) { (tx) throws(StoreError) in
+        try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).settle(findings)
+      }
+    }
+    try store.acknowledgeFindings()
   }
 }

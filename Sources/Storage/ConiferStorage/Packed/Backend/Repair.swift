@@ -218,7 +218,7 @@ struct Repair {
 
   /// Makes a query one that must be fetched whole: without the token, by which a server would leave
   /// out what it sent before, and without the keys whose nodes were known.
-  private func forget(
+  func forget(
     _ query: TrackedQuery, _ id: QueryID, _ editor: QueryEditor
   ) throws(StoreError) {
     var query = query
@@ -252,7 +252,7 @@ struct Repair {
     try forget(query, id, editor)
   }
 
-  private func rebuildQueryIndex(_ info: TreeInfo) throws(StoreError) {
+  func rebuildQueryIndex(_ info: TreeInfo) throws(StoreError) {
     try tx.deleteAll(Spaces.queryIndex, prefix: StoreKey.prefix(info.id))
     let queries = Queries(view: tx, tree: info.id, order: info.order)
     for stored in try queries.window(after: nil, limit: .max) {
@@ -293,7 +293,7 @@ struct Repair {
     try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: false)
   }
 
-  private func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
+  func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
     var totals = LaneTotals()
     var newest: UInt64 = newestIsLost ? 0 : try reader.totals().newest
     for kind in [QueueReader.Class.waiting, .rejected] {

@@ -1,33 +1,37 @@
-import ConiferKeyValue
+package import ConiferKeyValue
 
 /// Reads what ``ByteWriter`` wrote; every read is nil once the bytes do not hold what was asked.
-struct ByteReader: LeafSource {
-  let bytes: Bytes
-  private(set) var at: Int
+package struct ByteReader {
+  /// What is read.
+  package let bytes: Bytes
+  /// How far it was read.
+  package private(set) var at: Int
   let end: Int
 
-  init(_ bytes: Bytes, from start: Int = 0) {
+  package init(_ bytes: Bytes, from start: Int = 0) {
     self.bytes = bytes
     self.at = start
     self.end = bytes.count
   }
 
-  init(_ bytes: Bytes, _ range: Range<Int>) {
+  package init(_ bytes: Bytes, _ range: Range<Int>) {
     self.bytes = bytes
     self.at = range.lowerBound
     self.end = range.upperBound
   }
 
-  var remaining: Int { end - at }
-  var isAtEnd: Bool { at >= end }
+  /// How many bytes are left.
+  package var remaining: Int { end - at }
+  /// Whether all was read.
+  package var isAtEnd: Bool { at >= end }
 
-  mutating func byte() -> UInt8? {
+  package mutating func byte() -> UInt8? {
     guard at < end else { return nil }
     defer { at += 1 }
     return bytes[at]
   }
 
-  mutating func varint() -> UInt64? {
+  package mutating func varint() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while at < end, shift < 64 {
@@ -41,17 +45,17 @@ struct ByteReader: LeafSource {
   }
 
   /// A number that counts something in memory.
-  mutating func size() -> Int? {
+  package mutating func size() -> Int? {
     guard let value = varint(), value <= UInt64(Int32.max) else { return nil }
     return Int(value)
   }
 
-  mutating func zigzag() -> Int64? {
+  package mutating func zigzag() -> Int64? {
     guard let value = varint() else { return nil }
     return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
   }
 
-  mutating func bigEndian(bytes count: Int = 8) -> UInt64? {
+  package mutating func bigEndian(bytes count: Int = 8) -> UInt64? {
     guard remaining >= count else { return nil }
     var value: UInt64 = 0
     for _ in 0..<count {
@@ -61,7 +65,7 @@ struct ByteReader: LeafSource {
     return value
   }
 
-  mutating func littleEndian(bytes count: Int = 8) -> UInt64? {
+  package mutating func littleEndian(bytes count: Int = 8) -> UInt64? {
     guard remaining >= count else { return nil }
     var value: UInt64 = 0
     for index in 0..<count { value |= UInt64(bytes[at + index]) << UInt64(index * 8) }
@@ -69,29 +73,31 @@ struct ByteReader: LeafSource {
     return value
   }
 
-  mutating func double() -> Double? {
+  package mutating func double() -> Double? {
     littleEndian().map { Double(bitPattern: $0) }
   }
 
-  mutating func take(_ count: Int) -> Bytes? {
+  package mutating func take(_ count: Int) -> Bytes? {
     guard count >= 0, remaining >= count else { return nil }
     defer { at += count }
     return Bytes(bytes[at..<(at + count)])
   }
 
-  mutating func skip(_ count: Int) -> Range<Int>? {
+  package mutating func skip(_ count: Int) -> Range<Int>? {
     guard count >= 0, remaining >= count else { return nil }
     defer { at += count }
     return at..<(at + count)
   }
 
-  mutating func sized() -> Bytes? {
+  package mutating func sized() -> Bytes? {
     guard let count = size() else { return nil }
     return take(count)
   }
 
-  mutating func text() -> String? {
+  package mutating func text() -> String? {
     guard let count = size(), let range = skip(count) else { return nil }
     return String(validating: bytes[range], as: UTF8.self)
   }
 }
+
+extension ByteReader: LeafSource {}

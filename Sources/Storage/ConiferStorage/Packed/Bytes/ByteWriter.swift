@@ -1,18 +1,21 @@
-import ConiferKeyValue
+package import ConiferKeyValue
 
 /// Appends numbers and byte strings in the encodings of the record formats.
-struct ByteWriter {
-  private(set) var bytes: Bytes
+package struct ByteWriter {
+  /// What was written so far.
+  package private(set) var bytes: Bytes
 
-  init(_ bytes: Bytes = []) { self.bytes = bytes }
+  /// A writer that begins with some bytes.
+  package init(_ bytes: Bytes = []) { self.bytes = bytes }
 
-  var count: Int { bytes.count }
+  /// How many bytes there are.
+  package var count: Int { bytes.count }
 
-  mutating func byte(_ value: UInt8) { bytes.append(value) }
+  package mutating func byte(_ value: UInt8) { bytes.append(value) }
 
-  mutating func append(_ other: Bytes) { bytes.append(contentsOf: other) }
+  package mutating func append(_ other: Bytes) { bytes.append(contentsOf: other) }
 
-  mutating func append(_ other: Bytes, _ range: Range<Int>) {
+  package mutating func append(_ other: Bytes, _ range: Range<Int>) {
     bytes.append(contentsOf: other[range])
   }
 
@@ -25,7 +28,7 @@ struct ByteWriter {
 
   /// LEB128: seven bits a byte, low ones first.
   @inline(__always)
-  mutating func varint(_ value: UInt64) {
+  package mutating func varint(_ value: UInt64) {
     if value < 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: value))
     } else {
@@ -42,30 +45,30 @@ struct ByteWriter {
     bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  mutating func varint(_ value: Int) { varint(UInt64(max(0, value))) }
+  package mutating func varint(_ value: Int) { varint(UInt64(max(0, value))) }
 
   /// A signed number, small ones of either sign in few bytes.
-  mutating func zigzag(_ value: Int64) {
+  package mutating func zigzag(_ value: Int64) {
     varint(UInt64(bitPattern: value << 1 ^ value >> 63))
   }
 
-  mutating func bigEndian(_ value: UInt64, bytes count: Int = 8) {
+  package mutating func bigEndian(_ value: UInt64, bytes count: Int = 8) {
     for shift in stride(from: (count - 1) * 8, through: 0, by: -8) {
       bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
     }
   }
 
-  mutating func littleEndian(_ value: UInt64, bytes count: Int = 8) {
+  package mutating func littleEndian(_ value: UInt64, bytes count: Int = 8) {
     for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(index * 8))) }
   }
 
   /// A length and then the bytes.
-  mutating func sized(_ other: Bytes) {
+  package mutating func sized(_ other: Bytes) {
     varint(other.count)
     bytes.append(contentsOf: other)
   }
 
-  mutating func sized(_ text: String) {
+  package mutating func sized(_ text: String) {
     var text = text
     text.withUTF8 { utf8 in
       varint(utf8.count)

@@ -1,0 +1,144 @@
+import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+
+extension Engine {
+  /// How far beyond a small durable commit zeros are written: the next ones then overwrite blocks
+  /// that the file system knows, which spares it a change of its own at each sync.
+  private static let zerosAhead = 64 << 10
+
+  /// Applies a batch and makes it as durable as asked; then does housekeeping that is due.
+  ///
+  /// - Throws: `tooLarge`, `full`, `damaged` (the index, for a `clear`), `io`, `poisoned`.
+  func commit(_ batch: Batch, _ durability: Durability) throws(StoreError) {
+    var changes = SortedBytes<Slot>()
+    if !batch.isEmpty { changes = try append(batch, isDurable: durability == .power) }
+    if durability == .power { try harden() }
+    published.state.withLock { state in
+      changes.forEach { key, slot in state.set(key, slot) }
+    }
+    // The commit is done: what housekeeping meets concerns the next ones.
+    do throws(StoreError) {
+      try keepHouse()
+    } catch {
+      if error.code != .full, error.code != .damaged, poison == nil { poison = error }
+    }
+  }
+
+  /// Writes a batch's frame.
+  ///
+  /// - Returns: what changes in the index.
+  private func append(
+    _ batch: Batch, isDurable: Bool
+  ) throws(StoreError) -> SortedBytes<Slot> {
+    let snapshot = snapshot
+    var frame = FrameWriter()
+    var fresh = SortedBytes<Slot>()
+    for edit in batch.edits {
+      switch edit {
+      case .put(let space, let key, let value):
+        fresh[space.stored(key)] = try frame.put(space, key, value)
+      case .delete(let space, let key):
+        try frame.delete(space, key)
+        fresh[space.stored(key)] = .gone
+      case .clear(let space, let from, let to):
+        guard bytesPrecede(from, to) else { continue }
+        try frame.clear(space, from: from, to: to)
+        let (low, high) = (space.stored(from), space.stored(to))
+        fresh.removeAll(from: low, to: high)
+        for key in try snapshot.keys(from: low, to: high) { fresh[key] = .gone }
+      }
+    }
+    try write(frame, isDurable: isDurable)
+    guard let active else { return fresh }
+    let values = UInt32(active.position - frame.total + frame.valuesStart)
+    var changes = SortedBytes<Slot>()
+    fresh.forEach { key, slot in
+      guard case .value(var pointer) = slot else { return changes[key] = slot }
+      pointer.segment = active.segment.number
+      pointer.offset += values
+      changes[key] = .value(pointer)
+    }
+    return changes
+  }
+
+  /// Writes a frame at the journal's end, in a new segment when the active one has no room.
+  private func write(_ frame: FrameWriter, isDurable: Bool) throws(StoreError) {
+    let total = frame.total
+    try makeRoom(total)
+    guard var active else { return }
+    var header = FrameHeader(
+      editsLength: 0, valuesLength: 0, promise: UInt32(active.synced), sequence: sequence,
+      previous: previous, salt: salt, editsSum: 0)
+    let seed = FrameHeader.seed(manifest.store, active.segment.number, active.position)
+    var bytes = frame.bytes(&header, seed)
+    let end = active.position + total
+    if isDurable, end > active.written, total < Self.zerosAhead {
+      let ahead = min(active.capacity, (end / Self.zerosAhead + 1) * Self.zerosAhead)
+      if ahead > end { bytes.append(contentsOf: repeatElement(0, count: ahead - end)) }
+    }
+    do throws(FileFailure) {
+      try active.file.writeAll(bytes, at: active.position)
+    } catch {
+      // The disk is full in the midst of a frame: without its first bytes it counts for nothing.
+      if error.meansFull {
+        do throws(FileFailure) {
+          try active.file.writeAll(Bytes(repeating: 0, count: 8), at: active.position)
+        } catch { poison = error.error("write", active.segment.path) }
+      }
+      throw writeFailed(error, "write", active.segment.path)
+    }
+    active.written = max(active.written, active.position + bytes.count)
+    active.position = end
+    active.isDirty = true
+    self.active = active
+    active.segment.length = end
+    if end > active.segment.allocated {
+      active.segment.allocated = end
+    }
+    sequence += 1
+    previous = header.sum
+  }
+
+  /// Sees to it that so many bytes fit the active segment.
+  private func makeRoom(_ count: Int) throws(StoreError) {
+    if let active {
+      if active.position + count <= active.capacity { return }
+      // Cut at the last close: it is made as long again as it was.
+      if active.capacity < options.segment, active.position + count <= options.segment {
+        do throws(StoreError) {
+          return try extend(to: options.segment)
+        } catch {
+          guard error.code == .full else { throw error }
+        }
+      }
+    }
+    do throws(StoreError) {
+      try fold(rolling: max(options.segment, FileHeader.size + count))
+    } catch {
+      // Small commits, as those that delete, go on in what was set aside.
+      guard error.code == .full, count <= Self.zerosAhead, releaseReserve() else { throw error }
+      try fold(rolling: min(options.segment, FileHeader.size + max(count, 4 * Self.zerosAhead)))
+    }
+  }
+
+  private func extend(to capacity: Int) throws(StoreError) {
+    guard var active else { return }
+    do throws(FileFailure) {
+      try active.file.allocate(capacity)
+    } catch { throw writeFailed(error, "make longer", active.segment.path) }
+    active.capacity = capacity
+    active.segment.allocated = capacity
+    self.active = active
+  }
+
+  /// Folds and compacts when it is due.
+  private func keepHouse() throws(StoreError) {
+    let tail = published.state.withLock { $0.tailBytes }
+    let journal = active.map { $0.position - manifest.position } ?? 0
+    let isDue = tail > options.tail || journal > options.journal
+    if isDue { try fold() }
+    // What is dead is settled by folds.
+    if isDue || pass != nil { try compactIfDue() }
+  }
+}

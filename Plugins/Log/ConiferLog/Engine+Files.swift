@@ -1,0 +1,120 @@
+import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+
+extension Engine {
+  /// Makes an empty file.
+  ///
+  /// - Throws: `full`, `denied`, `io`.
+  func create(_ path: String) throws(StoreError) -> any LogFile {
+    let file = try writing("make", path) { () throws(FileFailure) in
+      try files.open(path, .create)
+    }
+    guard let file else { throw StoreError(.io, "\(path) could not be made. Try again.") }
+    return file
+  }
+
+  /// Makes a segment's file with its header.
+  func newSegment(
+    _ number: UInt64, _ kind: SegmentClass, _ prepare: (any LogFile) throws(FileFailure) -> Void
+  ) throws(StoreError) -> (Segment, any LogFile) {
+    let path = path(number, .segment)
+    let file = try create(path)
+    let header = FileHeader(
+      kind: .segment, detail: kind.rawValue, store: manifest.store, number: number)
+    try writing("write", path) { () throws(FileFailure) in
+      try prepare(file)
+      try file.writeAll(header.bytes, at: 0)
+    }
+    let segment = Segment(
+      number, kind, length: FileHeader.size, live: 0, path, store: manifest.store, handles,
+      file: file)
+    return (segment, file)
+  }
+
+  /// Puts a manifest in the place of the one before, durably.
+  func write(_ next: Manifest) throws(StoreError) {
+    let (new, path) = (path("manifest.new"), path("manifest"))
+    let file = try create(new)
+    let bytes = next.bytes
+    try writing("write", new) { () throws(FileFailure) in
+      try file.writeAll(bytes, at: 0)
+      try file.syncAll()
+      try files.rename(new, to: path)
+    }
+    try syncDirectory()
+    manifest = next
+  }
+
+  /// Makes new and renamed names survive power loss.
+  func syncDirectory() throws(StoreError) {
+    do throws(FileFailure) {
+      try files.syncDirectory(directory)
+    } catch { throw syncFailed(error, directory) }
+  }
+
+  /// Copies what could not be read into files of their own, before the journal is folded past it.
+  func keepLostAside() throws(StoreError) {
+    guard let active, !lost.isEmpty else { return }
+    for range in lost {
+      let name = "\(FileName.hex(active.segment.number))-\(range.lowerBound).damaged"
+      let bytes = try active.file.contents(
+        active.segment.path, at: range.lowerBound, count: range.count)
+      let copy = try create(path(name))
+      try writing("write", path(name)) { () throws(FileFailure) in
+        try copy.writeAll(bytes, at: 0)
+        try copy.syncAll()
+      }
+    }
+    try syncDirectory()
+  }
+
+  /// Sets bytes aside for a full disk; does without when there are none.
+  func setReserve() {
+    guard !hasReserve, options.reserve > 0 else { return }
+    let path = path("reserve")
+    guard let file = try? files.open(path, .create) else { return }
+    if (try? file.allocate(options.reserve)) != nil {
+      hasReserve = true
+    } else {
+      try? files.remove(path)
+    }
+  }
+
+  /// Gives the bytes set aside back to the disk.
+  ///
+  /// - Returns: whether there were any.
+  func releaseReserve() -> Bool {
+    guard hasReserve else { return false }
+    try? files.remove(path("reserve"))
+    hasReserve = false
+    return true
+  }
+
+  /// Counts the files that are neither segments nor tables.
+  func countOthers(manifest count: Int) {
+    let bytes = count + (hasReserve ? options.reserve : 0)
+    published.state.withLock { $0.otherBytes = bytes }
+  }
+
+  /// Makes everything durable and short, at the end; the engine must not be used afterwards.
+  ///
+  /// - Throws: `io`, `poisoned`.
+  func close() throws(StoreError) {
+    if let poison { throw poison }
+    endOutputs { _ in true }
+    try harden()
+    // Damage that nobody was told of stays where the next opening finds it.
+    if lost.isEmpty {
+      do throws(StoreError) {
+        try fold()
+      } catch {
+        // The journal has it all.
+        guard error.code == .full || error.code == .damaged else { throw error }
+      }
+    }
+    if let active, active.capacity > active.position {
+      try? active.file.truncate(active.position)
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+
+/// What a store does while it is open: the one writer of its files.
+final class Engine: @unchecked Sendable {
+  // Unchecked: called under the store's lock alone; what views need is published.
+
+  /// The segment that commits append to.
+  struct Active {
+    let segment: Segment
+    let file: any LogFile
+    /// Up to where space is allocated.
+    var capacity: Int
+    /// Where the next frame goes.
+    var position: Int
+    /// Up to where a sync has returned.
+    var synced: Int
+    /// Up to where the file was written, with zeros behind the frames.
+    var written: Int
+    /// Whether something was written since the last sync, or found unsynced at opening.
+    var isDirty: Bool
+  }
+
+  /// A segment that compaction writes.
+  struct Output {
+    let segment: Segment
+    let file: any LogFile
+    var position: Int
+  }
+
+  /// A pass of compaction: where it is in the index, and what it empties.
+  struct Pass {
+    var victims: Set<UInt64>
+    var key: Bytes = []
+  }
+
+  let directory: String
+  let options: LogOptions
+  let files: any LogFileSystem
+  let cache: BlockCache
+  let handles: Handles
+  let published = Published()
+  let salt = UInt32.random(in: .min ... .max)
+  var manifest: Manifest
+  var active: Active?
+  var nextNumber: UInt64
+  var sequence: UInt64
+  var previous: UInt64
+  /// Why nothing may be written until the store is opened anew.
+  var poison: StoreError?
+
+  /// What opening had to leave out, until it was acknowledged.
+  var lost: [Range<Int>] = []
+  /// Whether `reserve` is there.
+  var hasReserve = false
+
+  /// The segments that compaction appends to, by what they hold.
+  var outputs: [SegmentClass: Output] = [:]
+  /// Segments of copies that were written and not synced.
+  var unsynced: [UInt64: any LogFile] = [:]
+  var pass: Pass?
+  /// Segments that compaction cannot empty, because something in them cannot be read.
+  var stuck: Set<UInt64> = []
+  /// No compaction any more, after the index itself could not be read.
+  var isIndexDamaged = false
+
+  init(
+    _ directory: String, _ options: LogOptions, _ files: any LogFileSystem, _ manifest: Manifest
+  ) {
+    self.directory = directory
+    self.options = options
+    self.files = files
+    self.manifest = manifest
+    cache = BlockCache(bytes: options.cache)
+    handles = Handles(files, limit: options.filesKept)
+    nextNumber = manifest.nextNumber
+    sequence = manifest.sequence
+    previous = manifest.previous
+  }
+
+  // MARK: Names
+
+  func path(_ name: String) -> String { directory + "/" + name }
+
+  func path(_ number: UInt64, _ kind: FileHeader.Kind) -> String {
+    path(FileName(number: number, kind: kind).description)
+  }
+
+  func takeNumber() -> UInt64 {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  // MARK: Errors
+
+  /// The error of a failed write: a full disk is an ordinary one, all others poison.
+  func writeFailed(_ failure: FileFailure, _ action: String, _ path: String) -> StoreError {
+    let error = failure.error(action, path)
+    if !failure.meansFull { poison = error }
+    return error
+  }
+
+  /// The error of a failed sync, which poisons, whatever its cause: what is on the disk is not known.
+  func syncFailed(_ failure: FileFailure, _ path: String) -> StoreError {
+    let known = failure.error("sync", path)
+    let error = StoreError(.io, known.message, cause: known.cause)
+    poison = error
+    return error
+  }
+
+  /// Writes something; what fails is a failed write.
+  func writing<R>(
+    _ action: String, _ path: String, _ body: () throws(FileFailure) -> R
+  ) throws(StoreError) -> R {
+    do throws(FileFailure) {
+      return try body()
+    } catch { throw writeFailed(error, action, path) }
+  }
+
+  /// The snapshot of the newest commit.
+  var snapshot: Snapshot { published.state.withLock { $0.snapshot } }
+
+  // MARK: Durability
+
+  /// Syncs the journal when something in it is not synced.
+  func harden() throws(StoreError) {
+    guard var active, active.isDirty else { return }
+    do throws(FileFailure) {
+      try active.file.syncAll()
+    } catch { throw syncFailed(error, active.segment.path) }
+    active.isDirty = false
+    active.synced = active.position
+    self.active = active
+  }
+}
+
+/// The name of a segment or a table.
+struct FileName: CustomStringConvertible {
+  let number: UInt64
+  let kind: FileHeader.Kind
+
+  init(number: UInt64, kind: FileHeader.Kind) {
+    self.number = number
+    self.kind = kind
+  }
+
+  /// Reads a name; nil when it is neither a segment's nor a table's.
+  init?(_ name: String) {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].utf8.count == 16,
+      parts[0].utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }),
+      let number = UInt64(parts[0], radix: 16)
+    else { return nil }
+    switch parts[1] {
+    case "segment": self.init(number: number, kind: .segment)
+    case "table": self.init(number: number, kind: .table)
+    default: return nil
+    }
+  }
+
+  static func hex(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  var description: String { "\(Self.hex(number)).\(kind == .segment ? "segment" : "table")" }
+}

@@ -1,0 +1,47 @@
+import ConiferKeyValue
+public import ConiferStorage
+
+/// A backend on a log.
+public typealias LogBackend = PackedBackend<LogStore>
+
+extension StorageConfiguration {
+  /// Storage in a log, in a directory of its own.
+  ///
+  /// - Parameters:
+  ///   - directory: made if it is missing.
+  ///   - options: the options that every backend takes.
+  ///   - log: the log's own.
+  public static func log(
+    at directory: String, options: StorageOptions = StorageOptions(),
+    log: LogOptions = LogOptions()
+  ) -> StorageConfiguration {
+    StorageConfiguration(name: "log", location: directory, options: options) {
+      () throws(StoreError) in
+      let store = try LogStore(at: directory, log)
+      do throws(StoreError) {
+        return try LogBackend(store, name: "log", options: options)
+      } catch {
+        try? store.close()
+        throw error
+      }
+    }
+  }
+}
+
+extension StorageKind {
+  /// `log:///path`: storage in a log.
+  public static let log = StorageKind(
+    name: "log",
+    options: [Option("segment", "bytes of a segment, from 64KB to 64MB, such as 4MB")],
+    files: ["manifest"]
+  ) { (url, options) throws(StoreError) in
+    var own = LogOptions()
+    if let text = url.value(of: "segment") {
+      guard let bytes = StorageOptions.byteCount(text), (64 << 10...64 << 20).contains(bytes) else {
+        throw StoreError(.invalid, "segment=\(text) makes no sense: it takes 64KB to 64MB.")
+      }
+      own.segment = bytes
+    }
+    return .log(at: url.path, options: options, log: own)
+  }
+}

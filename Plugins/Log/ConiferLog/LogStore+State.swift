@@ -1,0 +1,49 @@
+import ConiferKeyValue
+import ConiferStorage
+
+extension LogStore {
+  struct Opened {
+    let lock: OwnerLock?
+    let engine: Engine
+  }
+
+  enum Phase {
+    case open(Opened)
+    case suspended
+    case closed
+  }
+
+  struct State {
+    var phase: Phase
+    var commit: UInt64 = 0
+    /// The oldest commit that may not survive power loss; what opening found counts as commit 0.
+    var soft: UInt64? = 0
+    /// Why nothing may be committed until the store is opened anew; suspending does not cure it.
+    var poison: StoreError?
+
+    /// The engine of an open store that is sound.
+    func engine() throws(StoreError) -> Engine {
+      switch phase {
+      case .open(let opened):
+        if let poison = poison ?? opened.engine.poison { throw Self.refusal(poison) }
+        return opened.engine
+      case .suspended: throw StoreError.storeSuspended
+      case .closed: throw StoreError.storeClosed
+      }
+    }
+
+    static func refusal(_ cause: StoreError) -> StoreError {
+      StoreError(
+        .poisoned,
+        "A write or sync failed earlier, so what is on the disk is not known. "
+          + "Close the store and open it again.", cause: cause.description)
+    }
+  }
+
+  /// What threads other than the writer's look at.
+  enum Front {
+    case open(Published, LogLease)
+    case suspended
+    case closed
+  }
+}

@@ -1,0 +1,261 @@
+public import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+
+/// An ordered store in an append-only log of segments with an index of sorted tables.
+///
+/// A commit is one frame: one write, and one sync when it must survive power loss. Everything that
+/// a commit changes stands in that frame, the queue beside the cache. A directory holds the manifest,
+/// segments, tables, and `owner`, the lock by which one opener owns the store; `Docs/Formats/Log.md`
+/// tells every byte.
+public final class LogStore: OrderedStore {
+  /// Keys of up to 65,536 bytes (an index block holds whole keys), commits of up to 2 GB, and
+  /// durability up to power loss.
+  public let traits = StoreTraits(
+    longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .power,
+    isPersistent: true)
+
+  /// The directory of the store.
+  public let path: String
+  /// How the store was tuned when it was opened.
+  public let options: LogOptions
+
+  private let files: any LogFileSystem
+  private let state: Mutex<State>
+  private let front: Mutex<Front>
+
+  /// Opens a store, making its directory when there is none.
+  ///
+  /// Opening replays the end of the journal and removes nothing but what an interrupted fold left.
+  ///
+  /// - Parameters:
+  ///   - path: of the store's directory.
+  ///   - options: sizes; the defaults suit a phone.
+  /// - Throws: `busy` (somebody owns the store), `foreign` (other files, or those of another
+  ///   store), `newerFormat`, `damaged` (a file is missing, cut, or its checksum is wrong),
+  ///   `denied`, `full`, `io`.
+  public convenience init(
+    at path: String, _ options: LogOptions = LogOptions()
+  ) throws(StoreError) {
+    try self.init(at: path, options, files: SystemFiles())
+  }
+
+  /// Opens a store on files of one's own.
+  package init(
+    at path: String, _ options: LogOptions, files: any LogFileSystem
+  ) throws(StoreError) {
+    let opened = try Self.open(path, options, files)
+    self.path = path
+    self.options = options
+    self.files = files
+    state = Mutex(State(phase: .open(opened)))
+    front = Mutex(.open(opened.engine.published, LogLease()))
+  }
+
+  deinit { try? close() }
+
+  private static func open(
+    _ path: String, _ options: LogOptions, _ files: any LogFileSystem
+  ) throws(StoreError) -> Opened {
+    try files.makeDirectory(path)
+    let lock = try files.own(path + "/owner")
+    do throws(StoreError) {
+      return Opened(lock: lock, engine: try Engine.open(path, options.checked, files))
+    } catch {
+      lock?.release()
+      throw error
+    }
+  }
+
+  // MARK: Commits
+
+  /// Applies a batch in one frame and returns when it is as durable as asked.
+  ///
+  /// `.relaxed` and `.process` are the same here: the frame is written when this returns.
+  ///
+  /// - Throws: `tooLarge` (a key above `traits.longestKey`, a batch of more than 2 GB), `full`,
+  ///   `io`, `poisoned`, `closed`, `suspended`, `damaged` (the index, where a `clear` must read it).
+  ///   Nothing has changed then, unless the code is `poisoned` or `io`, where reopening tells.
+  public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+    try state.withLock { (state: inout State) throws(StoreError) -> CommitID in
+      let engine = try state.engine()
+      for case .put(_, let key, _) in batch.edits where key.count > traits.longestKey {
+        throw StoreError(
+          .tooLarge, "A key of \(key.count) bytes is above the limit of \(traits.longestKey).")
+      }
+      try engine.commit(batch, durability)
+      state.commit += 1
+      if durability == .power {
+        state.soft = nil
+      } else if state.soft == nil {
+        state.soft = state.commit
+      }
+      return CommitID(rawValue: state.commit)
+    }
+  }
+
+  /// Makes every commit up to this one survive power loss, by syncing the journal once.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
+  public func harden(_ upTo: CommitID) throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      let engine = try state.engine()
+      guard let soft = state.soft, upTo.rawValue >= soft else { return }
+      try engine.harden()
+      state.soft = nil
+    }
+  }
+
+  // MARK: Reads
+
+  /// A frozen view of the newest commit; it holds back the files that it may read, and nothing else.
+  ///
+  /// - Throws: `closed`, `suspended`.
+  public func view() throws(StoreError) -> any OrderedView {
+    let (published, lease) = try opened()
+    return LogView(published.state.withLock { $0.snapshot }, lease)
+  }
+
+  /// What the files take: live records with their index, and all files with what is allocated ahead.
+  ///
+  /// - Throws: `closed`, `suspended`.
+  public func size() throws(StoreError) -> StoreSize {
+    let published = try opened().published
+    let state = published.state.withLock { $0 }
+    var live = state.tailBytes
+    var file = state.otherBytes
+    for table in state.snapshot.tables {
+      live += table.entry.length
+      file += table.entry.length
+    }
+    for segment in state.snapshot.segments.values {
+      live += max(0, segment.live)
+      file += segment.allocated
+    }
+    return StoreSize(live: live, free: max(0, file - live), file: file)
+  }
+
+  private func opened() throws(StoreError) -> (published: Published, lease: LogLease) {
+    try front.withLock { (front) throws(StoreError) in
+      switch front {
+      case .open(let published, let lease): return (published, lease)
+      case .suspended: throw StoreError.storeSuspended
+      case .closed: throw StoreError.storeClosed
+      }
+    }
+  }
+
+  // MARK: Housekeeping
+
+  /// Folds the journal into the index and compacts segments until the files are about a quarter
+  /// larger than what is live, beside the active segment.
+  ///
+  /// - Returns: whether more is left to do.
+  /// - Throws: `io`, `full`, `damaged` (the index), `poisoned`, `closed`, `suspended`.
+  public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+    try state.withLock { (state: inout State) throws(StoreError) -> Bool in
+      try state.engine().tidy(slice)
+    }
+  }
+
+  // MARK: Damage
+
+  /// What opening could not read of data that had been durable, until it is acknowledged.
+  public var findings: [StoreFinding] {
+    state.withLock { state in
+      guard case .open(let opened) = state.phase, let active = opened.engine.active else {
+        return []
+      }
+      return opened.engine.lost.map { range in
+        StoreFinding(
+          file: active.segment.path, offset: range.lowerBound, bytes: range.count,
+          words: "commits in \(active.segment.path) from byte \(range.lowerBound) to "
+            + "\(range.upperBound) could not be read and are left out")
+      }
+    }
+  }
+
+  /// Folds the journal past the findings, keeping their bytes in files of their own; the next
+  /// opening tells of them no more.
+  ///
+  /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
+  public func acknowledgeFindings() throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      let engine = try state.engine()
+      if !engine.lost.isEmpty { try engine.fold(isForced: true) }
+    }
+  }
+
+  // MARK: Life
+
+  /// Makes all commits durable, ends the open views, and lets go of files and lock; all calls but
+  /// `resume` and `close` throw `suspended` until then.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`; the files are let go of all the same.
+  public func suspend() throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      switch state.phase {
+      case .suspended: return
+      case .closed: throw StoreError.storeClosed
+      case .open: try end(&state, .suspended, .suspended)
+      }
+    }
+  }
+
+  /// Takes the lock again after `suspend`, checks the files anew and opens them.
+  ///
+  /// - Throws: `busy` (another process has opened the store meanwhile), `closed`, and whatever
+  ///   opening throws.
+  public func resume() throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      switch state.phase {
+      case .open: return
+      case .closed: throw StoreError.storeClosed
+      case .suspended:
+        let opened = try Self.open(path, options, files)
+        state.phase = .open(opened)
+        state.soft = 0
+        front.withLock { $0 = .open(opened.engine.published, LogLease()) }
+      }
+    }
+  }
+
+  /// Makes all commits durable, folds the journal, cuts what was allocated ahead, and closes; a
+  /// second call does nothing. Open views throw `closed` at their next read.
+  ///
+  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  public func close() throws(StoreError) {
+    try state.withLock { (state: inout State) throws(StoreError) in
+      switch state.phase {
+      case .closed: return
+      case .suspended:
+        state.phase = .closed
+        front.withLock { $0 = .closed }
+      case .open: try end(&state, .closed, .closed)
+      }
+    }
+  }
+
+  private func end(
+    _ state: inout State, _ phase: Phase, _ next: Front
+  ) throws(StoreError) {
+    guard case .open(let opened) = state.phase else { return }
+    front.withLock { front in
+      if case .open(_, let lease) = front { lease.isOver.store(true, ordering: .releasing) }
+      front = next
+    }
+    state.phase = phase
+    defer { opened.lock?.release() }
+    if let known = state.poison ?? opened.engine.poison {
+      state.poison = known
+      throw State.refusal(known)
+    }
+    do throws(StoreError) {
+      try opened.engine.close()
+      state.soft = nil
+    } catch {
+      state.poison = error
+      throw error
+    }
+  }
+}

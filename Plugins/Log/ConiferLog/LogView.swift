@@ -1,0 +1,84 @@
+import ConiferKeyValue
+import Synchronization
+
+/// A frozen state of a log store: a snapshot, whose files it keeps.
+final class LogView: OrderedView {
+  private let snapshot: Mutex<Snapshot?>
+  private let lease: LogLease
+
+  init(_ snapshot: Snapshot, _ lease: LogLease) {
+    self.snapshot = Mutex(snapshot)
+    self.lease = lease
+  }
+
+  func close() {
+    // Taken out first: dropping the last reference closes files, which need not happen locked.
+    let last = snapshot.withLock { snapshot in
+      let last = snapshot
+      snapshot = nil
+      return last
+    }
+    _ = consume last
+  }
+
+  /// The snapshot, taken out of the lock so that a closure may read the view again.
+  private func frozen() throws(StoreError) -> Snapshot {
+    if lease.isOver.load(ordering: .acquiring) {
+      close()
+      throw .viewClosed
+    }
+    return try snapshot.withLock { (snapshot) throws(StoreError) -> Snapshot in
+      guard let snapshot else { throw .viewClosed }
+      return snapshot
+    }
+  }
+
+  func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
+    let frozen = try frozen()
+    let stored = space.stored(key)
+    switch try frozen.find(stored) {
+    case nil, .gone: return nil
+    case .small(let bytes): return read(bytes.span.bytes)
+    case .value(let pointer):
+      var buffer = ReadBuffer()
+      return read(try frozen.value(pointer, stored, &buffer).bytes)
+    }
+  }
+
+  func walk(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
+  ) throws(StoreError) {
+    let frozen = try frozen()
+    let (ascends, start) =
+      switch origin {
+      case .atOrAfter(let key): (true, space.stored(key))
+      case .atOrBefore(let key): (false, space.stored(key))
+      }
+    var cursor = MergedCursor(frozen, ascends: ascends)
+    var buffer = ReadBuffer()
+    try cursor.seek(start)
+    while !cursor.isAtEnd {
+      let step = try cursor.current { (key, slot) throws(StoreError) -> Step in
+        guard key.first == space.id else { return .stop }
+        if case .gone = slot { return .next }
+        let own = UnsafeRawBufferPointer(rebasing: key.dropFirst())
+        let step = try frozen.lend(slot, key, &buffer) { visit(own.bytes, $0) }
+        guard case .jump(let target) = step else { return step }
+        // A target that lies behind means the neighbour.
+        let order = own.bytes.compare(target)
+        return (ascends ? order < 0 : order > 0) ? step : .next
+      }
+      switch step ?? .stop {
+      case .stop: return
+      case .next: try cursor.next()
+      case .jump(let target): try cursor.seek(space.stored(target))
+      }
+      if lease.isOver.load(ordering: .acquiring) { throw .viewClosed }
+    }
+  }
+}
+
+/// How long views live: from opening or `resume` to the next `suspend` or `close`.
+final class LogLease: Sendable {
+  let isOver = Atomic(false)
+}

@@ -1,0 +1,173 @@
+// What differs between operating systems, as far as only this store needs it: files by descriptor,
+// and allocating them ahead.
+
+import ConiferKeyValue
+import ConiferStorage
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The operating system's files.
+struct SystemFiles: LogFileSystem {
+  func makeDirectory(_ path: String) throws(StoreError) { try Platform.makeDirectory(path) }
+
+  func own(_ path: String) throws(StoreError) -> OwnerLock? { try OwnerLock(path: path) }
+
+  func names(in directory: String) throws(FileFailure) -> [String] {
+    guard let stream = opendir(directory) else { throw FileFailure(errno) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      names.append(
+        withUnsafeBytes(of: &entry.pointee.d_name) {
+          String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        })
+    }
+    return names
+  }
+
+  func open(_ path: String, _ access: FileAccess) throws(FileFailure) -> (any LogFile)? {
+    let flags =
+      switch access {
+      case .read: O_RDONLY
+      case .write: O_RDWR
+      case .create: O_RDWR | O_CREAT | O_TRUNC
+      }
+    let descriptor = Platform.open(path, flags | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT, access != .create { return nil }
+      throw FileFailure(errno)
+    }
+    return SystemFile(descriptor)
+  }
+
+  func rename(_ path: String, to new: String) throws(FileFailure) {
+    if Platform.rename(path, new) != 0 { throw FileFailure(errno) }
+  }
+
+  func remove(_ path: String) throws(FileFailure) {
+    if unlink(path) != 0, errno != ENOENT { throw FileFailure(errno) }
+  }
+
+  func syncDirectory(_ path: String) throws(FileFailure) {
+    let descriptor = Platform.open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileFailure(errno) }
+    defer { Platform.close(descriptor) }
+    // Some file systems cannot sync a directory and say EINVAL: nothing is to be done there.
+    while fsync(descriptor) != 0, errno != EINVAL {
+      if errno != EINTR { throw FileFailure(errno) }
+    }
+  }
+}
+
+/// A file of the operating system.
+private final class SystemFile: LogFile {
+  private let descriptor: Int32
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { Platform.close(descriptor) }
+
+  func length() throws(FileFailure) -> Int {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else { throw FileFailure(errno) }
+    return Int(info.st_size)
+  }
+
+  func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(FileFailure) -> Int {
+    let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+    guard count >= 0 else { throw FileFailure(errno) }
+    return count
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(FileFailure) -> Int {
+    let count = pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
+    guard count >= 0 else { throw FileFailure(errno) }
+    return count
+  }
+
+  func sync() throws(FileFailure) {
+    let number = Platform.sync(descriptor)
+    if number != 0 { throw FileFailure(number) }
+  }
+
+  func allocate(_ length: Int) throws(FileFailure) {
+    guard try self.length() < length else { return }
+    #if canImport(Darwin)
+      var store = fstore_t(
+        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
+        fst_length: off_t(length) - off_t(try self.length()), fst_bytesalloc: 0)
+      if fcntl(descriptor, F_PREALLOCATE, &store) != 0, errno == ENOSPC || errno == EDQUOT {
+        throw FileFailure(errno)
+      }
+    #else
+      var number: Int32
+      repeat { number = posix_fallocate(descriptor, 0, off_t(length)) } while number == EINTR
+      if number == 0 { return }
+      // File systems that cannot promise space say EINVAL or EOPNOTSUPP.
+      if number != EINVAL, number != EOPNOTSUPP { throw FileFailure(number) }
+    #endif
+    if ftruncate(descriptor, off_t(length)) != 0 { throw FileFailure(errno) }
+  }
+
+  func truncate(_ length: Int) throws(FileFailure) {
+    if ftruncate(descriptor, off_t(length)) != 0 { throw FileFailure(errno) }
+  }
+}
+
+extension Platform {
+  fileprivate static func open(_ path: String, _ flags: Int32) -> Int32 {
+    #if canImport(Darwin)
+      return Darwin.open(path, flags, 0o600)
+    #elseif canImport(Glibc)
+      return Glibc.open(path, flags, 0o600)
+    #elseif canImport(Musl)
+      return Musl.open(path, flags, 0o600)
+    #endif
+  }
+
+  fileprivate static func rename(_ old: String, _ new: String) -> Int32 {
+    #if canImport(Darwin)
+      return Darwin.rename(old, new)
+    #elseif canImport(Glibc)
+      return Glibc.rename(old, new)
+    #elseif canImport(Musl)
+      return Musl.rename(old, new)
+    #endif
+  }
+}
+
+extension FileFailure {
+  /// Whether the disk or the quota is full.
+  var meansFull: Bool { number == ENOSPC || number == EDQUOT }
+  /// A write that wrote nothing and gave no reason.
+  static var nothingWritten: FileFailure { FileFailure(EIO) }
+  /// Whether the call was interrupted and may be made again.
+  var isInterruption: Bool { number == EINTR }
+
+  /// The failure in the store's words.
+  func error(_ action: String, _ path: String) -> StoreError {
+    if number == EMFILE || number == ENFILE {
+      return StoreError(
+        .io, "Too many files are open to \(action) \(path). Raise the limit (ulimit -n).",
+        cause: String(cString: strerror(number)))
+    }
+    return Platform.error(number, action, path)
+  }
+}
+
+/// Orders bytes as unsigned bytes: negative, zero or positive.
+@inline(__always)
+func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+  let shared = min(a.count, b.count)
+  if shared > 0, let left = a.baseAddress, let right = b.baseAddress {
+    let order = memcmp(left, right, shared)
+    if order != 0 { return Int(order) }
+  }
+  return a.count - b.count
+}

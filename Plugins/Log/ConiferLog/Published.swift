@@ -1,0 +1,64 @@
+import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+
+/// What views and `size` see of a store, changed when a commit has become what it was asked to be.
+final class Published: Sendable {
+  struct State: Sendable {
+    var snapshot = Snapshot()
+    /// About what the tail takes in memory.
+    var tailBytes = 0
+    /// Bytes of files that are neither segments nor tables.
+    var otherBytes = 0
+  }
+
+  let state = Mutex(State())
+}
+
+extension Published.State {
+  /// Changes what is known of a key, as a commit does.
+  mutating func set(_ key: Bytes, _ slot: Slot) {
+    var owes = !snapshot.tables.isEmpty
+    if let old = snapshot.tail[key] {
+      if case .value(let pointer) = old.slot { count(pointer, key, -1) }
+      tailBytes -= key.count + old.slot.weight
+      owes = old.owes
+    }
+    if case .value(let pointer) = slot { count(pointer, key, 1) }
+    if case .gone = slot, snapshot.tables.isEmpty {
+      snapshot.tail[key] = nil
+    } else {
+      snapshot.tail[key] = TailEntry(slot: slot, owes: owes)
+      tailBytes += key.count + slot.weight
+    }
+  }
+
+  /// Points a key to a copy of its value.
+  mutating func move(_ key: Bytes, from old: Pointer, to new: Pointer) {
+    count(old, key, -1)
+    count(new, key, 1)
+    let known = snapshot.tail[key]
+    if known == nil { tailBytes += key.count + Slot.value(new).weight }
+    snapshot.tail[key] = TailEntry(slot: .value(new), owes: known?.owes ?? false)
+  }
+
+  /// What tables know of the keys in the tail and still counts as live, though it is dead. What
+  /// cannot be read is left out, so that live bytes are never counted too low.
+  var owed: [(segment: Segment, bytes: Int)] {
+    guard !snapshot.tables.isEmpty else { return [] }
+    var owed: [(segment: Segment, bytes: Int)] = []
+    snapshot.tail.forEach { key, entry in
+      guard entry.owes else { return }
+      guard let found = try? snapshot.findInTables(key), case .value(let pointer) = found,
+        let segment = snapshot.segments[pointer.segment]
+      else { return }
+      owed.append((segment, pointer.weight(key)))
+    }
+    return owed
+  }
+
+  private func count(_ pointer: Pointer, _ key: Bytes, _ sign: Int) {
+    guard let segment = snapshot.segments[pointer.segment] else { return }
+    segment.live += sign * pointer.weight(key)
+  }
+}

@@ -1,0 +1,148 @@
+import ConiferKeyValue
+import Synchronization
+
+/// What the values of a segment are.
+enum SegmentClass: UInt8, Sendable {
+  /// What commits wrote.
+  case journal = 0
+  /// The queue's values that compaction copied.
+  case queue = 1
+  /// Other values that compaction copied.
+  case copies = 2
+}
+
+/// A file of values, opened when it is first read.
+///
+/// Views keep the segments that they may read; one that was dropped from the store lives until the
+/// last of them lets go.
+final class Segment: Sendable {
+  let number: UInt64
+  let kind: SegmentClass
+  let path: String
+  private let lengthNow: Atomic<Int>
+  private let allocatedNow: Atomic<Int>
+  private let liveNow: Atomic<Int>
+  private let isDropped = Atomic(false)
+  private let store: Bytes
+  private let handles: Handles
+  private let file: Mutex<(any LogFile)?>
+
+  init(
+    _ number: UInt64, _ kind: SegmentClass, length: Int, live: Int, _ path: String, store: Bytes,
+    _ handles: Handles, file: (any LogFile)? = nil
+  ) {
+    self.number = number
+    self.kind = kind
+    self.path = path
+    lengthNow = Atomic(length)
+    allocatedNow = Atomic(length)
+    liveNow = Atomic(live)
+    self.store = store
+    self.handles = handles
+    self.file = Mutex(file)
+  }
+
+  /// How many bytes hold frames.
+  var length: Int {
+    get { lengthNow.load(ordering: .relaxed) }
+    set { lengthNow.store(newValue, ordering: .relaxed) }
+  }
+
+  /// How many bytes the file takes.
+  var allocated: Int {
+    get { allocatedNow.load(ordering: .relaxed) }
+    set { allocatedNow.store(newValue, ordering: .relaxed) }
+  }
+
+  /// Bytes of records that the index points to.
+  var live: Int {
+    get { liveNow.load(ordering: .relaxed) }
+    set { liveNow.store(newValue, ordering: .relaxed) }
+  }
+
+  /// Lets go of the open file, unless its name is gone; reads under way finish on it.
+  func rest() {
+    file.withLock { file in
+      if !isDropped.load(ordering: .acquiring) { file = nil }
+    }
+  }
+
+  /// Keeps the file open from now on, for views that may still read it when its name is gone.
+  func drop() {
+    isDropped.store(true, ordering: .releasing)
+    _ = try? opened()
+    handles.forget(self)
+  }
+
+  /// The open file, opened and checked when it is not.
+  ///
+  /// - Throws: `damaged` (missing or cut), `foreign`, `newerFormat`, `io`, `denied`.
+  func opened() throws(StoreError) -> any LogFile {
+    let (found, isNew) = try file.withLock {
+      (file: inout _) throws(StoreError) -> (any LogFile, Bool) in
+      if let file { return (file, false) }
+      let found = try handles.files.existing(path, .read)
+      try FileHeader.check(found, path, .segment, store: store, number: number)
+      guard try found.size(path) >= length else {
+        throw StoreError.damagedFile(path, "it was cut")
+      }
+      file = found
+      return (found, true)
+    }
+    if isNew { handles.note(self) }
+    return found
+  }
+
+  /// Fills a buffer with a value.
+  ///
+  /// - Throws: `damaged` when the bytes are not those that were written, `io`.
+  func read(
+    _ pointer: Pointer, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) -> Bool {
+    let file = try opened()
+    do throws(FileFailure) {
+      return try file.fill(buffer, at: Int(pointer.offset)) == buffer.count
+    } catch { throw error.error("read", path) }
+  }
+}
+
+/// The segments that are open for reading, so that a large store does not use up the process's
+/// files: the one that was opened first is closed when there are too many.
+final class Handles: Sendable {
+  let files: any LogFileSystem
+  private let limit: Int
+  private let open = Mutex<[Segment]>([])
+
+  init(_ files: any LogFileSystem, limit: Int) {
+    self.files = files
+    self.limit = limit
+  }
+
+  /// Counts a segment that was opened; one at most is closed for it.
+  func note(_ segment: Segment) {
+    let oldest = open.withLock { open -> Segment? in
+      open.append(segment)
+      return open.count > limit ? open.removeFirst() : nil
+    }
+    oldest?.rest()
+  }
+
+  /// Forgets a segment that is dropped and keeps its file.
+  fileprivate func forget(_ segment: Segment) {
+    open.withLock { $0.removeAll { $0 === segment } }
+  }
+}
+
+extension LogFileSystem {
+  /// Opens a file that the manifest lists.
+  ///
+  /// - Throws: `damaged` when it is missing, `io`, `denied`.
+  func existing(_ path: String, _ access: FileAccess) throws(StoreError) -> any LogFile {
+    let file: (any LogFile)?
+    do throws(FileFailure) {
+      file = try open(path, access)
+    } catch { throw error.error("open", path) }
+    guard let file else { throw StoreError.damagedFile(path, "it is missing") }
+    return file
+  }
+}

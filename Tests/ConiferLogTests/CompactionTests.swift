@@ -1,0 +1,125 @@
+import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+import Testing
+
+@testable import ConiferLog
+
+@Suite("Compaction of a log store")
+struct CompactionTests {
+  static func value(_ seed: Int, _ count: Int) -> Bytes {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ seed) }
+  }
+
+  @Test("Views see their moment while segments are emptied and removed under them")
+  func views() throws {
+    let disk = MemoryDisk()
+    let store = try disk.store()
+    var held: [(view: any OrderedView, round: Int)] = []
+    for round in 0..<60 {
+      var batch = Batch()
+      for n in 0..<8 { batch.put(blobs, key(n), Self.value(round * 8 + n, 900)) }
+      _ = try store.apply(batch, .process)
+      if round % 7 == 0 { held.append((try store.view(), round)) }
+      if round % 5 == 0 { _ = try store.tidy(.milliseconds(5)) }
+    }
+    while try store.tidy(.milliseconds(50)) {}
+    #expect(disk["store/0000000000000001.segment"] == nil)
+    for (view, round) in held {
+      for n in 0..<8 {
+        #expect(
+          try view.value(blobs, key(n)) == Self.value(round * 8 + n, 900),
+          "round \(round), row \(n)")
+      }
+      view.close()
+    }
+    try store.close()
+  }
+
+  @Test("Nobody has to tidy: overwriting keeps the files bounded")
+  func bounded() throws {
+    let disk = MemoryDisk()
+    var options = LogOptions.tiny
+    options.slack = 64 << 10
+    let store = try disk.store(options)
+    var largest = 0
+    for round in 0..<600 {
+      var batch = Batch()
+      // One of each eight rows stays, so that no segment empties itself.
+      let stays = round % 8 == 0
+      batch.put(blobs, key(stays ? 1000 + round % 64 : round % 16), Self.value(round, 1500))
+      _ = try store.apply(batch, .process)
+      largest = max(largest, try store.size().file)
+    }
+    let live = 24 * 1600
+    #expect(largest < live * 2 + (64 << 10) + 4 * (16 << 10) + (16 << 10), "\(largest) bytes")
+    while try store.tidy(.milliseconds(50)) {}
+    let size = try store.size()
+    // Beside the active segment and the reserve.
+    #expect(size.file - (16 << 10) - (4 << 10) < size.live * 3 / 2 + 8192, "\(size)")
+    try store.close()
+  }
+
+  @Test("The queue's values are copied into segments of their own, which churn does not copy again")
+  func queueApart() throws {
+    let disk = MemoryDisk()
+    let store = try disk.store()
+    for round in 0..<40 {
+      var batch = Batch()
+      batch.put(queue, key(round), Self.value(round, 300))
+      for n in 0..<4 { batch.put(blobs, key(n), Self.value(round, 700)) }
+      _ = try store.apply(batch, .process)
+    }
+    while try store.tidy(.milliseconds(50)) {}
+    func queueSegments() throws -> [UInt64] {
+      let bytes = try #require(disk["store/manifest"])
+      return try Manifest(bytes, "manifest").segments.filter { $0.kind == .queue }.map(\.number)
+    }
+    let before = try queueSegments()
+    #expect(!before.isEmpty)
+    for round in 0..<200 {
+      var batch = Batch()
+      for n in 0..<4 { batch.put(blobs, key(n), Self.value(round, 700)) }
+      _ = try store.apply(batch, .process)
+    }
+    while try store.tidy(.milliseconds(50)) {}
+    #expect(try queueSegments() == before)
+    for round in 0..<40 {
+      #expect(try store.view().value(queue, key(round)) == Self.value(round, 300))
+    }
+    // A segment of the queue goes as soon as nothing in it is wanted.
+    var drain = Batch()
+    drain.clear(queue, from: [], to: [0xFF])
+    _ = try store.apply(drain, .power)
+    while try store.tidy(.milliseconds(50)) {}
+    #expect(try queueSegments().isEmpty)
+    try store.close()
+  }
+
+  @Test("Live bytes are counted exactly, also after a kill", arguments: [31, 32, 33])
+  func accounting(seed: UInt64) throws {
+    let history = History(seed: seed, commits: 80)
+    var disk = MemoryDisk()
+    var store = try disk.store()
+    for (number, commit) in history.batches.enumerated() {
+      _ = try store.apply(commit.batch, commit.durability)
+      if number % 20 == 13 {
+        let left = disk.copied()
+        try store.close()
+        disk = left
+        store = try disk.store()
+        #expect(try History.read(store) == history.states[number + 1])
+      }
+    }
+    _ = try store.tidy(.seconds(1))
+    let manifest = try Manifest(try #require(disk["store/manifest"]), "manifest")
+    var expected = 0
+    for found in history.states[80].values {
+      for (key, value) in found where value.count > Slot.smallLimit {
+        expected += value.count + key.count + 1 + 8
+      }
+    }
+    #expect(manifest.segments.reduce(0) { $0 + $1.live } == expected)
+    try store.close()
+  }
+}

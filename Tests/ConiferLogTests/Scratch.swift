@@ -1,0 +1,118 @@
+import ConiferKeyValue
+import ConiferStorage
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+let rows = Space(id: 1, shape: .rows)
+let queue = Space(id: 2, shape: .fifo)
+let blobs = Space(id: 3, shape: .blobs)
+let spaces = [rows, queue, blobs]
+
+/// A directory for one test, removed with it.
+final class Scratch {
+  let path: String
+  var store: String { path + "/store" }
+
+  init() throws {
+    let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(base)/conifer-log-XXXXXX".utf8CString)
+    guard let made = mkdtemp(&template) else { throw StoreError(.io, "No scratch directory.") }
+    path = String(cString: made)
+  }
+
+  deinit {
+    for directory in [store, path] {
+      if let stream = opendir(directory) {
+        while let entry = readdir(stream) {
+          let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+          }
+          if name != ".", name != ".." { unlink(directory + "/" + name) }
+        }
+        closedir(stream)
+      }
+      rmdir(directory)
+    }
+  }
+
+  static func read(_ path: String) -> Bytes {
+    guard let file = fopen(path, "rb") else { return [] }
+    defer { fclose(file) }
+    fseek(file, 0, SEEK_END)
+    let length = ftell(file)
+    rewind(file)
+    return Bytes(unsafeUninitializedCapacity: length) { buffer, count in
+      count = fread(buffer.baseAddress, 1, length, file)
+    }
+  }
+
+  static func write(_ bytes: Bytes, _ path: String) {
+    guard let file = fopen(path, "wb") else { return }
+    fwrite(bytes, 1, bytes.count, file)
+    fclose(file)
+  }
+
+  static func length(_ path: String) -> Int {
+    var info = stat()
+    return stat(path, &info) == 0 ? Int(info.st_size) : 0
+  }
+}
+
+/// The code of the error that a closure throws, nil when it throws none.
+func code(_ body: () throws(StoreError) -> Void) -> StoreError.Code? {
+  do throws(StoreError) {
+    try body()
+    return nil
+  } catch { return error.code }
+}
+
+/// A small, seeded generator (SplitMix64), so that a failure can be played again.
+struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// A big-endian number as a key.
+func key(_ number: Int) -> Bytes {
+  [
+    UInt8(number >> 24 & 0xff), UInt8(number >> 16 & 0xff), UInt8(number >> 8 & 0xff),
+    UInt8(number & 0xff),
+  ]
+}
+
+/// All rows of a space, in the order of a walk; throws what the walk throws.
+func contents(
+  _ view: any OrderedView, _ space: Space, descending: Bool = false
+) throws(StoreError) -> [[Bytes]] {
+  var found: [[Bytes]] = []
+  let origin: Origin = descending ? .atOrBefore(Bytes(repeating: 255, count: 40)) : .atOrAfter([])
+  try view.walk(space, origin) { key, value in
+    found.append([Bytes(key), Bytes(value)])
+    return .next
+  }
+  return found
+}
+
+extension OrderedStore {
+  /// Commits one row.
+  @discardableResult
+  func put(
+    _ space: Space, _ key: Bytes, _ value: Bytes, _ durability: Durability = .process
+  ) throws(StoreError) -> CommitID {
+    var batch = Batch()
+    batch.put(space, key, value)
+    return try apply(batch, durability)
+  }
+}
