@@ -149,6 +149,18 @@ import Testing
     #expect(left.last?.query.path == "q1199")
   }
 
+  @Test func `A query that was removed is active no more`() async throws {
+    let (backend, tree, ids) = try await Self.filled(3)
+    let other = try await backend.tree(named: "other")
+    let query = TrackedQuery(tree: other, path: "a")
+    let there = try await backend.commit([.saveQuery(query)]).queries[0]
+    backend.setActive(true, ids[1], in: tree)
+    backend.setActive(true, there, in: other)
+    backend.setActive(true, ids[2], in: tree)
+    try await backend.commit([.removeQuery(tree, ids[1]), .wipe(other)])
+    #expect(backend.engine.activity.active == [Activity.Name(tree: tree, query: ids[2])])
+  }
+
   @Test func `An authority never evicts`() async throws {
     let backend = try MemoryBackend(
       MemoryStore(), name: "memory", options: StorageOptions(budget: 1 << 20, role: .authority))

@@ -68,7 +68,7 @@ import Testing
         _ = try await backend.evict(to: target, dryRun: true)
         _ = try await backend.evict(to: target, dryRun: false)
       }
-      try expectExactRow(backend.store, "step \(step), seed \(seed)")
+      try expectExactUsage(backend.store, "step \(step), seed \(seed)", inFull: true)
     }
   }
 }

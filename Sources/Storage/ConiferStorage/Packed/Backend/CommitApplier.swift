@@ -16,6 +16,7 @@ struct CommitApplier {
   /// How much was let go of, for eviction to try again.
   private(set) var releases = 0
   private(set) var wiped: Set<TreeID> = []
+  private(set) var removed: Set<Activity.Name> = []
   private var written: [(tree: TreeID, path: Path)] = []
 
   init(_ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape) {
@@ -62,6 +63,7 @@ struct CommitApplier {
     case .saveQuery(let query):
       queries.append(try QueryEditor(tx, try info(query.tree)).save(query))
     case .removeQuery(let tree, let id):
+      removed.insert(Activity.Name(tree: tree, query: id))
       uncovered.insert(tree)
       releases += PackedEngine.release
       try QueryEditor(tx, try info(tree)).remove(id)

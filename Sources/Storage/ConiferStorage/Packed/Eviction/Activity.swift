@@ -58,6 +58,14 @@ final class Activity: Sendable {
     }
   }
 
+  /// Forgets queries that are stored no more.
+  func remove(where isGone: (Name) -> Bool) {
+    state.withLock { state in
+      state.active = state.active.filter { !isGone($0) }
+      state.uses = state.uses.filter { !isGone($0.key) }
+    }
+  }
+
   /// Ends what `release` began: the commit is done, or has failed.
   func settle() { state.withLock { $0.leaving = [] } }
 

@@ -153,6 +153,9 @@ extension PackedEngine {
   func note(_ applier: CommitApplier) {
     eviction.swept.subtract(applier.uncovered)
     eviction.releases += applier.releases
+    if !applier.removed.isEmpty || !applier.wiped.isEmpty {
+      activity.remove { applier.removed.contains($0) || applier.wiped.contains($0.tree) }
+    }
     guard !applier.wiped.isEmpty else { return }
     eviction.swept.subtract(applier.wiped)
     eviction.counted = nil

@@ -38,6 +38,7 @@ extension BackendCheck {
           }
         }
         let space = try backend.space()
+        guard space.cache > budget + 1 << 20 else { continue }
         var held = space.pinned
         for path in active { held += try backend.explain(tree, path).bytes }
         try require(

@@ -161,7 +161,8 @@ extension BackendCheck {
         (0..<950).map {
           .saveQuery(TrackedQuery(tree: twin.tree, path: Path("q\($0)"), lastUse: UInt64($0)))
         })
-      let report = try await twin.evict(to: .max)
+      // Comparing so many queries with the model would take long.
+      let report = try await twin.evict(to: .max, settles: false)
       try requireEqual(report.queries.count, 0, "the number of queries that went")
       try requireEqual(report.uncovered, 0, "the bytes of uncovered data that went")
       try twin.shows("stray", is: twin.noise(20))

@@ -141,17 +141,19 @@ extension BackendCheck {
   /// Closing, suspending, owning.
   static let lifecycle: [BackendCheck] = [
     BackendCheck(.store, "traits are what was declared and asked for, and stay") { bench in
-      let backend = try bench.open()
+      let budget = bench.factory.options.budget
+      let backend = try bench.open { $0.budget = budget }
       let traits = backend.traits
       try requireEqual(traits.store, bench.factory.declared, "traits.store")
-      try requireEqual(traits.budget, bench.factory.options.budget, "traits.budget")
+      try requireEqual(traits.budget, budget, "traits.budget")
       try requireEqual(traits.evicts, bench.factory.evicts, "traits.evicts")
       try requireEqual(traits.role, bench.factory.options.role, "traits.role")
       try requireEqual(traits.compression, bench.factory.options.compression, "traits.compression")
       _ = try await backend.tree(named: "t")
       try requireEqual(backend.traits, traits, "the traits later")
       try await backend.close()
-      try requireEqual(try bench.open().traits, traits, "the traits after reopening")
+      try requireEqual(
+        try bench.open { $0.budget = budget }.traits, traits, "the traits after reopening")
     },
     BackendCheck(.store, "a new store holds nothing") { bench in
       let backend = try bench.open()
