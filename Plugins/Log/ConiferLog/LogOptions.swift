@@ -1,6 +1,6 @@
 /// What may be tuned about a log store; the defaults suit a phone.
 public struct LogOptions: Sendable, Equatable {
-  /// Bytes of a segment, 64 KB to 64 MB: larger ones mean fewer files and coarser compaction. A
+  /// Bytes of a segment, 1 KB to 64 MB: larger ones mean fewer files and coarser compaction. A
   /// larger commit gets a segment of its own size.
   public var segment = 4 << 20
   /// Bytes of index entries in memory before they are folded into a table on disk.

@@ -67,7 +67,8 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// What opening had to leave out of data that had been durable; empty for most stores always, and
   /// again after `acknowledgeFindings`.
   ///
-  /// Nothing is removed for it: a store that is closed with findings tells of them again.
+  /// Nothing is removed for it: a store that is closed with findings and was not changed tells of
+  /// them again.
   var findings: [StoreFinding] { get }
 
   /// Takes the findings for told: the store goes on without what it could not read, and keeps those
