@@ -113,7 +113,7 @@ public final class LogStore: OrderedStore {
   /// - Throws: `closed`, `suspended`.
   public func view() throws(StoreError) -> any OrderedView {
     let (published, lease) = try opened()
-    return LogView(published.state.withLock { $0.snapshot }, lease)
+    return LogView(published, lease)
   }
 
   /// What the files take: live records with their index, and all files with what is allocated ahead.
@@ -133,6 +133,11 @@ public final class LogStore: OrderedStore {
       file += segment.allocated
     }
     return StoreSize(live: live, free: max(0, file - live), file: file)
+  }
+
+  /// The stretches of removed keys that the next view knows; for tests.
+  func gaps() throws(StoreError) -> Gaps {
+    try opened().published.state.withLock { $0.snapshot.gaps }
   }
 
   private func opened() throws(StoreError) -> (published: Published, lease: LogLease) {

@@ -4,10 +4,12 @@ import Synchronization
 /// A frozen state of a log store: a snapshot, whose files it keeps.
 final class LogView: OrderedView {
   private let snapshot: Mutex<Snapshot?>
+  private let published: Published
   private let lease: LogLease
 
-  init(_ snapshot: Snapshot, _ lease: LogLease) {
-    self.snapshot = Mutex(snapshot)
+  init(_ published: Published, _ lease: LogLease) {
+    self.snapshot = Mutex(published.state.withLock { $0.snapshot })
+    self.published = published
     self.lease = lease
   }
 
@@ -56,25 +58,72 @@ final class LogView: OrderedView {
       }
     var cursor = MergedCursor(frozen, ascends: ascends)
     var buffer = ReadBuffer()
+    var gone = GoneStretch()
     try cursor.seek(start)
     while !cursor.isAtEnd {
-      let step = try cursor.current { (key, slot) throws(StoreError) -> Step in
-        guard key.first == space.id else { return .stop }
-        if case .gone = slot { return .next }
+      let found = try cursor.current { (key, slot) throws(StoreError) -> Found in
+        guard key.first == space.id else { return .outside }
+        if case .gone = slot { return .gone(Bytes(key)) }
+        if ascends, gone.isWorthIt { gone.end = Bytes(key) }
         let own = UnsafeRawBufferPointer(rebasing: key.dropFirst())
         let step = try frozen.lend(slot, key, &buffer) { visit(own.bytes, $0) }
-        guard case .jump(let target) = step else { return step }
+        guard case .jump(let target) = step else { return .visited(step) }
         // A target that lies behind means the neighbour.
         let order = own.bytes.compare(target)
-        return (ascends ? order < 0 : order > 0) ? step : .next
+        return .visited((ascends ? order < 0 : order > 0) ? step : .next)
       }
-      switch step ?? .stop {
-      case .stop: return
-      case .next: try cursor.next()
-      case .jump(let target): try cursor.seek(space.stored(target))
+      switch found ?? .outside {
+      case .outside:
+        if ascends, gone.isWorthIt { gone.end = [space.id + 1] }
+        return remember(gone, frozen)
+      case .gone(let key):
+        if ascends, let gap = frozen.gaps.around(key) {
+          gone.pass(gap.low, count: Gaps.worth)
+          try cursor.seek(gap.high)
+        } else {
+          gone.pass(key, count: 1)
+          try cursor.next()
+        }
+      case .visited(let step):
+        remember(gone, frozen)
+        gone = GoneStretch()
+        switch step {
+        case .stop: return
+        case .next: try cursor.next()
+        case .jump(let target): try cursor.seek(space.stored(target))
+        }
       }
       if lease.isOver.load(ordering: .acquiring) { throw .viewClosed }
     }
+    if ascends, gone.isWorthIt { gone.end = [space.id + 1] }
+    remember(gone, frozen)
+  }
+
+  /// What a walk met.
+  private enum Found {
+    case outside
+    case gone(Bytes)
+    case visited(Step)
+  }
+
+  private func remember(_ gone: GoneStretch, _ seen: Snapshot) {
+    guard let low = gone.start, let high = gone.end else { return }
+    published.state.withLock { $0.remember(gone: low, upTo: high, in: seen) }
+  }
+}
+
+/// The keys that an ascending walk just passed, all of them gone.
+private struct GoneStretch {
+  private(set) var start: Bytes?
+  /// The first key behind, when the stretch is worth remembering.
+  var end: Bytes?
+  private var count = 0
+
+  var isWorthIt: Bool { count >= Gaps.worth }
+
+  mutating func pass(_ key: Bytes, count more: Int) {
+    start = start ?? key
+    count += more
   }
 }
 

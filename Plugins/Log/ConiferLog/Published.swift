@@ -18,6 +18,8 @@ final class Published: Sendable {
 extension Published.State {
   /// Changes what is known of a key, as a commit does.
   mutating func set(_ key: Bytes, _ slot: Slot) {
+    snapshot.version += 1
+    if slot != .gone, !snapshot.gaps.isEmpty { snapshot.gaps.put(key) }
     var owes = !snapshot.tables.isEmpty
     if let old = snapshot.tail[key] {
       if case .value(let pointer) = old.slot { count(pointer, key, -1) }
@@ -31,6 +33,11 @@ extension Published.State {
       snapshot.tail[key] = TailEntry(slot: slot, owes: owes)
       tailBytes += key.count + slot.weight
     }
+  }
+
+  /// Remembers that all keys of a stretch are gone, unless a commit came since that was seen.
+  mutating func remember(gone low: Bytes, upTo high: Bytes, in seen: Snapshot) {
+    if snapshot.version == seen.version { snapshot.gaps.add(low, high) }
   }
 
   /// Points a key to a copy of its value.

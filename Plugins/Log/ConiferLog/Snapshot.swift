@@ -9,6 +9,9 @@ struct Snapshot: Sendable {
   /// Newest first.
   var tables: [Table] = []
   var segments: [UInt64: Segment] = [:]
+  var gaps = Gaps()
+  /// How many keys commits have changed since opening.
+  var version: UInt64 = 0
 
   /// What the index knows of a stored key; nil when it is absent.
   ///

@@ -38,7 +38,7 @@ extension SortedBytes {
   }
 
   /// The key and the value at a place that this map gave out since its last change.
-  @inlinable
+  @inlinable @inline(__always)
   package func entry(at position: Position) -> (key: Bytes, value: Value) {
     let entry = chunks[position.chunk][position.index]
     return (entry.key, entry.value)
