@@ -123,3 +123,35 @@ struct CompactionTests {
     try store.close()
   }
 }
+
+@Suite("What a log store takes")
+struct SizeTests {
+  @Test("Values that commits remove are dead at once, before the index is folded")
+  func dead() throws {
+    let scratch = try Scratch()
+    let store = try LogStore(at: scratch.store, LogOptions())
+    var batch = Batch()
+    for number in 0..<100 as Range<UInt8> {
+      batch.put(blobs, [number], Bytes(repeating: number, count: 5000))
+    }
+    _ = try store.apply(batch, .relaxed)
+    while try store.tidy(.seconds(1)) {}
+    let full = try store.size().live
+    #expect(full > 500_000)
+    batch = Batch()
+    for number in 0..<50 as Range<UInt8> { batch.delete(blobs, [number]) }
+    _ = try store.apply(batch, .relaxed)
+    let half = try store.size().live
+    #expect(half < full * 11 / 20, "\(half) of \(full) bytes are live")
+    // Again, and with one that comes back: nothing counts twice.
+    batch = Batch()
+    for number in 0..<60 as Range<UInt8> { batch.delete(blobs, [number]) }
+    batch.put(blobs, [3], Bytes(repeating: 1, count: 5000))
+    _ = try store.apply(batch, .relaxed)
+    let before = try store.size().live
+    #expect(before > 205_000 && before < full * 9 / 20)
+    while try store.tidy(.seconds(1)) {}
+    #expect(try abs(store.size().live - before) < 8000)
+    try store.close()
+  }
+}

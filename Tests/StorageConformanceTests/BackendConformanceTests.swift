@@ -54,7 +54,8 @@ enum Tested {
       declared: StoreTraits(
         longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .power,
         isPersistent: true),
-      options: StorageOptions(compression: compression, durability: .process)
+      options: StorageOptions(compression: compression, durability: .process),
+      evicts: true
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.log(at: directory, options: options, log: log).open()
     }

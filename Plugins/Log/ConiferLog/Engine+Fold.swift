@@ -186,6 +186,8 @@ extension Engine {
     published.state.withLock { state in
       state.snapshot = snapshot
       state.tailBytes = 0
+      state.owing = []
+      state.folds += 1
     }
     for segment in dropped { try? files.remove(segment.path) }
     for table in made.merged {

@@ -132,6 +132,7 @@ public final class LogStore: OrderedStore {
       live += max(0, segment.live)
       file += segment.allocated
     }
+    live = max(0, live - published.owedBytes(state))
     return StoreSize(live: live, free: max(0, file - live), file: file)
   }
 

@@ -10,9 +10,34 @@ final class Published: Sendable {
     var tailBytes = 0
     /// Bytes of files that are neither segments nor tables.
     var otherBytes = 0
+    /// The keys in the tail that owe, and how often the tail was folded.
+    var owing: [Bytes] = []
+    var folds = 0
   }
 
   let state = Mutex(State())
+  private let debt = Mutex(Debt())
+
+  /// What the first keys that owe have made dead.
+  private struct Debt {
+    var folds = 0
+    var count = 0
+    var bytes = 0
+  }
+
+  /// Bytes that count as live in segments until the next fold and are dead; each key is looked up
+  /// once.
+  func owedBytes(_ state: State) -> Int {
+    debt.withLock { debt in
+      if debt.folds != state.folds { debt = Debt(folds: state.folds) }
+      while debt.count < state.owing.count {
+        let key = state.owing[debt.count]
+        debt.count += 1
+        debt.bytes += state.snapshot.debt(key)?.bytes ?? 0
+      }
+      return debt.bytes
+    }
+  }
 }
 
 extension Published.State {
@@ -21,6 +46,7 @@ extension Published.State {
     snapshot.version += 1
     if slot != .gone, !snapshot.gaps.isEmpty { snapshot.gaps.put(key) }
     var owes = !snapshot.tables.isEmpty
+    if owes, snapshot.tail[key] == nil { owing.append(key) }
     if let old = snapshot.tail[key] {
       if case .value(let pointer) = old.slot { count(pointer, key, -1) }
       tailBytes -= key.count + old.slot.weight
@@ -55,11 +81,7 @@ extension Published.State {
     guard !snapshot.tables.isEmpty else { return [] }
     var owed: [(segment: Segment, bytes: Int)] = []
     snapshot.tail.forEach { key, entry in
-      guard entry.owes else { return }
-      guard let found = try? snapshot.findInTables(key), case .value(let pointer) = found,
-        let segment = snapshot.segments[pointer.segment]
-      else { return }
-      owed.append((segment, pointer.weight(key)))
+      if entry.owes, let debt = snapshot.debt(key) { owed.append(debt) }
     }
     return owed
   }

@@ -29,6 +29,14 @@ struct Snapshot: Sendable {
     return nil
   }
 
+  /// The segment in which tables know a value of a key, and what that takes there.
+  func debt(_ key: Bytes) -> (segment: Segment, bytes: Int)? {
+    guard let found = try? findInTables(key), case .value(let pointer) = found,
+      let segment = segments[pointer.segment]
+    else { return nil }
+    return (segment, pointer.weight(key))
+  }
+
   /// Lends the bytes of a value.
   ///
   /// - Parameter key: for the message, behind the space's number.

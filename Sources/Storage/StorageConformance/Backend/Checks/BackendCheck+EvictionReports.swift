@@ -36,6 +36,9 @@ extension BackendCheck {
       try require(
         abs(before - after - parts) <= twin.slack(before),
         "parts of \(parts) bytes went, and the cache shrank by \(before - after)")
+      // Of eleven like pieces, half and what the store's pages round it up to.
+      try require(
+        report.queries.count <= 7, "\(report.queries.count) of 10 rooms went for half of the cache")
       try require(report.uncovered > 4000, "uncovered data freed \(report.uncovered) bytes")
       try require(
         after >= before / 2 - 6 * 6000, "\(after) bytes are left, when \(before / 2) were asked for"
