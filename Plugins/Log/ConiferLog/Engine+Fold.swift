@@ -186,6 +186,7 @@ extension Engine {
     published.state.withLock { state in
       state.snapshot = snapshot
       state.tailBytes = 0
+      state.goneBytes = 0
       state.owing = []
       state.folds += 1
     }

@@ -122,10 +122,10 @@ public final class LogStore: OrderedStore {
   public func size() throws(StoreError) -> StoreSize {
     let published = try opened().published
     let state = published.state.withLock { $0 }
-    var live = state.tailBytes
+    var live = state.tailBytes - state.goneBytes
     var file = state.otherBytes
     for table in state.snapshot.tables {
-      live += table.entry.length
+      live += table.entry.live
       file += table.entry.length
     }
     for segment in state.snapshot.segments.values {

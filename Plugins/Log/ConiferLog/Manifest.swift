@@ -20,6 +20,13 @@ struct Manifest: Equatable {
     var tombstones: Int
 
     var length: Int { indexOffset + indexLength }
+
+    /// About how much of it is of use: a removed key is dead weight here, and so is its entry in an
+    /// older table.
+    var live: Int {
+      guard entries > 0 else { return length }
+      return max(0, length - 2 * tombstones * (length / entries))
+    }
   }
 
   static let pageSize = 4096

@@ -6,8 +6,9 @@ import Synchronization
 final class Published: Sendable {
   struct State: Sendable {
     var snapshot = Snapshot()
-    /// About what the tail takes in memory.
+    /// About what the tail takes in memory, and the part of it that only says what is gone.
     var tailBytes = 0
+    var goneBytes = 0
     /// Bytes of files that are neither segments nor tables.
     var otherBytes = 0
     /// The keys in the tail that owe, and how often the tail was folded.
@@ -25,15 +26,18 @@ final class Published: Sendable {
     var bytes = 0
   }
 
-  /// Bytes that count as live in segments until the next fold and are dead; each key is looked up
-  /// once.
+  /// Bytes that count as live in segments and tables until the next fold and are dead; each key is
+  /// looked up once.
   func owedBytes(_ state: State) -> Int {
     debt.withLock { debt in
       if debt.folds != state.folds { debt = Debt(folds: state.folds) }
       while debt.count < state.owing.count {
         let key = state.owing[debt.count]
         debt.count += 1
-        debt.bytes += state.snapshot.debt(key)?.bytes ?? 0
+        guard let found = try? state.snapshot.findInTables(key) else { continue }
+        // Its entry in the index, which shares about half of its key with its neighbour.
+        debt.bytes += key.count / 2 + found.weight - 16
+        if case .value(let pointer) = found { debt.bytes += pointer.weight(key) }
       }
       return debt.bytes
     }
@@ -49,7 +53,7 @@ extension Published.State {
     if owes, snapshot.tail[key] == nil { owing.append(key) }
     if let old = snapshot.tail[key] {
       if case .value(let pointer) = old.slot { count(pointer, key, -1) }
-      tailBytes -= key.count + old.slot.weight
+      weigh(key, old.slot, -1)
       owes = old.owes
     }
     if case .value(let pointer) = slot { count(pointer, key, 1) }
@@ -57,8 +61,14 @@ extension Published.State {
       snapshot.tail[key] = nil
     } else {
       snapshot.tail[key] = TailEntry(slot: slot, owes: owes)
-      tailBytes += key.count + slot.weight
+      weigh(key, slot, 1)
     }
+  }
+
+  private mutating func weigh(_ key: Bytes, _ slot: Slot, _ sign: Int) {
+    let bytes = sign * (key.count + slot.weight)
+    tailBytes += bytes
+    if slot == .gone { goneBytes += bytes }
   }
 
   /// Remembers that all keys of a stretch are gone, unless a commit came since that was seen.
@@ -71,7 +81,7 @@ extension Published.State {
     count(old, key, -1)
     count(new, key, 1)
     let known = snapshot.tail[key]
-    if known == nil { tailBytes += key.count + Slot.value(new).weight }
+    if known == nil { weigh(key, .value(new), 1) }
     snapshot.tail[key] = TailEntry(slot: .value(new), owes: known?.owes ?? false)
   }
 
