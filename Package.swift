@@ -81,18 +81,26 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
+    target("TestSupport", in: "Tests", ["ConiferKeyValue"]),
     tests("ConiferTree", ["ConiferTree"]),
     tests("ConiferQuery", ["ConiferQuery", "ConiferTree"]),
     tests("ConiferKeyValue", ["ConiferKeyValue"]),
-    tests("ConiferStorage", ["ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery"]),
+    tests(
+      "ConiferStorage",
+      ["ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "TestSupport"]),
     tests(
       "ConiferLMDB", ["ConiferLMDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
     tests(
       "ConiferSQLite",
-      ["ConiferSQLite", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
+      [
+        "ConiferSQLite", "ConiferStorage", "ConiferKeyValue", "StorageConformance", "TestSupport",
+      ]),
     tests(
       "ConiferLog",
-      ["ConiferLog", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "StorageConformance"]),
+      [
+        "ConiferLog", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "StorageConformance",
+        "TestSupport",
+      ]),
     tests(
       "StorageConformance",
       [

@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferStorage
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferLog

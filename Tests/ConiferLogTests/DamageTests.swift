@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferStorage
+import TestSupport
 import Testing
 
 @testable import ConiferLog

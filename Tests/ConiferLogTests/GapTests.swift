@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import TestSupport
 import Testing
 
 @testable import ConiferLog
@@ -62,7 +63,7 @@ struct GapTests {
 
   @Test("Walks see what a model sees, whatever was removed and came back", arguments: 0..<12)
   func model(seed: Int) throws {
-    var random = Numbers(seed: UInt64(seed))
+    var random = Seeded(state: UInt64(seed))
     let scratch = try Scratch()
     var options = LogOptions()
     options.tail = 2048
@@ -102,20 +103,5 @@ struct GapTests {
       return .next
     }
     return keys
-  }
-}
-
-/// Numbers from a seed.
-private struct Numbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
   }
 }

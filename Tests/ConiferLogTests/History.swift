@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import TestSupport
 
 @testable import ConiferLog
 
@@ -21,7 +22,7 @@ struct History {
         case 0: batch.delete(space, key)
         case 1:
           batch.clear(
-            space, from: key, to: ConiferLogTests.key(Int.random(in: 0..<24, using: &random)))
+            space, from: key, to: TestSupport.key(Int.random(in: 0..<24, using: &random)))
         default:
           let size = values[Int.random(in: 0..<values.count, using: &random)]
           let seed = UInt8(truncatingIfNeeded: number)

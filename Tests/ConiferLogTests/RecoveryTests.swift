@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferLog

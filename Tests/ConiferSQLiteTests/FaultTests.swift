@@ -1,6 +1,7 @@
 import CSQLite
 import ConiferKeyValue
 import ConiferStorage
+import TestSupport
 import Testing
 
 @testable import ConiferSQLite
@@ -171,7 +172,7 @@ struct FaultTests {
   func deletesWhenFull() throws {
     let store = try SQLiteStore(at: scratch.store, options)
     for n in 0..<200 { try store.put(blobs, key(n), Bytes(repeating: 1, count: 8_000)) }
-    FaultyVFS.logLimit = Scratch.length(scratch.database + "-wal")
+    FaultyVFS.logLimit = Scratch.length((scratch.store + "/conifer.sqlite") + "-wal")
     defer { FaultyVFS.logLimit = .max }
     for n in 0..<200 {
       var batch = Batch()

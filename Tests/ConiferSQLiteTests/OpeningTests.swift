@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferStorage
+import TestSupport
 import Testing
 
 @testable import ConiferSQLite
@@ -33,7 +34,7 @@ struct OpeningTests {
       _ = try store.apply(batch, .process)
     }
     try store.close()
-    return Scratch.read(scratch.database)
+    return Scratch.read((scratch.store + "/conifer.sqlite"))
   }
 
   @Test("A second opener is told who owns the store")
@@ -58,23 +59,23 @@ struct OpeningTests {
     unlink(scratch.store)
     try SQLiteStore(at: scratch.store).close()
     let text = Bytes(repeating: 65, count: 10_000)
-    Scratch.write(text, scratch.database)
+    Scratch.write(text, (scratch.store + "/conifer.sqlite"))
     #expect(opened() == .foreign)
-    #expect(Scratch.read(scratch.database) == text)
-    unlink(scratch.database)
-    let other = try Connection(scratch.database, flags: 6, vfs: nil)
+    #expect(Scratch.read((scratch.store + "/conifer.sqlite")) == text)
+    unlink((scratch.store + "/conifer.sqlite"))
+    let other = try Connection((scratch.store + "/conifer.sqlite"), flags: 6, vfs: nil)
     try other.execute("PRAGMA journal_mode=WAL; CREATE TABLE t(a); INSERT INTO t VALUES(1)")
     other.close()
-    let bytes = Scratch.read(scratch.database)
+    let bytes = Scratch.read((scratch.store + "/conifer.sqlite"))
     #expect(opened() == .foreign)
-    #expect(Scratch.read(scratch.database) == bytes)
+    #expect(Scratch.read((scratch.store + "/conifer.sqlite")) == bytes)
   }
 
   @Test("A newer format is refused, and a store without its tables is damaged")
   func newer() throws {
     _ = try filled()
     func change(_ sql: String) throws {
-      let connection = try Connection(scratch.database, flags: 2, vfs: nil)
+      let connection = try Connection((scratch.store + "/conifer.sqlite"), flags: 2, vfs: nil)
       try connection.execute(sql)
       connection.close()
     }
@@ -89,28 +90,28 @@ struct OpeningTests {
   @Test("A database that vanished beside its log is not begun anew")
   func vanished() throws {
     _ = try filled()
-    unlink(scratch.database)
-    Scratch.write(Bytes(repeating: 0, count: 100), scratch.database + "-wal")
+    unlink((scratch.store + "/conifer.sqlite"))
+    Scratch.write(Bytes(repeating: 0, count: 100), (scratch.store + "/conifer.sqlite") + "-wal")
     #expect(opened() == .damaged)
-    #expect(Scratch.length(scratch.database + "-wal") == 100)
-    unlink(scratch.database + "-wal")
+    #expect(Scratch.length((scratch.store + "/conifer.sqlite") + "-wal") == 100)
+    unlink((scratch.store + "/conifer.sqlite") + "-wal")
     #expect(opened() == nil)
   }
 
   @Test("What a crash left of a creation is swept away")
   func leftovers() throws {
     try SQLiteStore(at: scratch.store).close()
-    unlink(scratch.database)
-    Scratch.write([0, 1, 2], scratch.database + ".new")
-    Scratch.write([0, 1, 2], scratch.database + ".new-journal")
+    unlink((scratch.store + "/conifer.sqlite"))
+    Scratch.write([0, 1, 2], (scratch.store + "/conifer.sqlite") + ".new")
+    Scratch.write([0, 1, 2], (scratch.store + "/conifer.sqlite") + ".new-journal")
     #expect(opened() == nil)
-    #expect(Scratch.length(scratch.database + ".new") == 0)
+    #expect(Scratch.length((scratch.store + "/conifer.sqlite") + ".new") == 0)
   }
 
   @Test("A database that may not be written is denied", .enabled(if: getuid() != 0, "runs as root"))
   func denied() throws {
     _ = try filled()
-    chmod(scratch.database, 0)
+    chmod((scratch.store + "/conifer.sqlite"), 0)
     #expect(opened() == .denied)
   }
 
@@ -151,11 +152,11 @@ struct OpeningTests {
       + stride(from: 10_000, to: whole.count, by: whole.count / 30)
       + [whole.count - 4_096, whole.count - 1]
     for length in lengths {
-      Scratch.write(Bytes(whole[..<length]), scratch.database)
+      Scratch.write(Bytes(whole[..<length]), (scratch.store + "/conifer.sqlite"))
       #expect(opened() == .damaged, "cut to \(length)")
-      #expect(Scratch.length(scratch.database) == length)
+      #expect(Scratch.length((scratch.store + "/conifer.sqlite")) == length)
     }
-    Scratch.write(whole, scratch.database)
+    Scratch.write(whole, (scratch.store + "/conifer.sqlite"))
     #expect(exercise() == [])
   }
 
@@ -178,12 +179,12 @@ struct OpeningTests {
           << UInt8.random(
             in: 0..<8, using: &random)
       }
-      Scratch.write(bytes, scratch.database)
+      Scratch.write(bytes, (scratch.store + "/conifer.sqlite"))
       let codes = exercise()
       #expect(codes.isSubset(of: allowed), "seed \(seed) round \(round): \(codes)")
       if !codes.isEmpty { noticed += 1 }
-      unlink(scratch.database + "-wal")
-      unlink(scratch.database + "-shm")
+      unlink((scratch.store + "/conifer.sqlite") + "-wal")
+      unlink((scratch.store + "/conifer.sqlite") + "-shm")
     }
     #expect(noticed > 20, "seed \(seed)")
   }
@@ -201,8 +202,8 @@ struct OpeningTests {
         batch.put(blobs, key(n), Bytes(repeating: UInt8(n), count: n * 100))
         _ = try store.apply(batch, n % 3 == 0 ? .power : .process)
       }
-      database = Scratch.read(scratch.database)
-      log = Scratch.read(scratch.database + "-wal")
+      database = Scratch.read((scratch.store + "/conifer.sqlite"))
+      log = Scratch.read((scratch.store + "/conifer.sqlite") + "-wal")
       try store.close()
     }
     let seed = UInt64.random(in: 0...UInt64.max)
@@ -214,9 +215,9 @@ struct OpeningTests {
       } else {
         torn[Int.random(in: 32..<log.count, using: &random)] ^= 0x10
       }
-      Scratch.write(database, scratch.database)
-      Scratch.write(torn, scratch.database + "-wal")
-      unlink(scratch.database + "-shm")
+      Scratch.write(database, (scratch.store + "/conifer.sqlite"))
+      Scratch.write(torn, (scratch.store + "/conifer.sqlite") + "-wal")
+      unlink((scratch.store + "/conifer.sqlite") + "-shm")
       let store = try SQLiteStore(at: scratch.store)
       let view = try store.view()
       let last = Int(try view.value(rows, [0])?.first ?? 0)

@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferStorage
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferSQLite
@@ -201,7 +202,7 @@ struct SQLiteStoreTests {
   @Test("The log stays short when a moment without views comes now and then")
   func logIsBounded() throws {
     let store = try SQLiteStore(at: scratch.store)
-    let log = scratch.database + "-wal"
+    let log = (scratch.store + "/conifer.sqlite") + "-wal"
     func write(_ n: Int) throws {
       // About five pages a commit: 30 MB of log in all if it never began anew.
       try store.put(blobs, key(n % 50), Bytes(repeating: UInt8(n & 0xff), count: 16_000))
@@ -243,7 +244,7 @@ struct SQLiteStoreTests {
     #expect(slices > 3)
     let after = try store.size()
     #expect(after.free == 0)
-    #expect(Scratch.length(scratch.database) == after.live)
+    #expect(Scratch.length((scratch.store + "/conifer.sqlite")) == after.live)
     #expect(try contents(store.view(), blobs).count == 10)
     try store.verify()
   }
@@ -252,11 +253,11 @@ struct SQLiteStoreTests {
   func equalWrites(_ space: Space) throws {
     let store = try SQLiteStore(at: scratch.store)
     for n in 0..<100 { try store.put(space, key(n), Bytes(repeating: 5, count: 700)) }
-    let length = Scratch.length(scratch.database + "-wal")
+    let length = Scratch.length((scratch.store + "/conifer.sqlite") + "-wal")
     for n in 0..<100 { try store.put(space, key(n), Bytes(repeating: 5, count: 700), .power) }
-    #expect(Scratch.length(scratch.database + "-wal") == length)
+    #expect(Scratch.length((scratch.store + "/conifer.sqlite") + "-wal") == length)
     try store.put(space, key(7), Bytes(repeating: 6, count: 700))
-    #expect(Scratch.length(scratch.database + "-wal") > length)
+    #expect(Scratch.length((scratch.store + "/conifer.sqlite") + "-wal") > length)
   }
 
   @Test("Suspending lets go of the files, resuming takes them back with all data")

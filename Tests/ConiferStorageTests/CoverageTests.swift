@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
@@ -7,7 +8,7 @@ import Testing
 /// The ranges that eviction must leave alone, against a search of everything.
 @Suite struct CoverageTests {
   /// Paths of few segments, some long enough to be cut in the indexes.
-  private static func path(_ random: inout SeededNumbers) -> Path {
+  private static func path(_ random: inout Seeded) -> Path {
     var path = Path.root
     for _ in 0..<Int.random(in: 0...3, using: &random) {
       path = path.appending(key(&random))
@@ -15,7 +16,7 @@ import Testing
     return path
   }
 
-  private static func key(_ random: inout SeededNumbers) -> Key {
+  private static func key(_ random: inout Seeded) -> Key {
     switch Int.random(in: 0..<12, using: &random) {
     case 0: Key("\(Int.random(in: -2...12, using: &random))")
     case 1: Key(String(repeating: "l", count: Int.random(in: 150...260, using: &random)))
@@ -26,7 +27,7 @@ import Testing
 
   @Test(arguments: 0..<60 as Range<UInt64>)
   func `Every key is covered exactly when a pin or a query covers it`(_ seed: UInt64) async throws {
-    var random = SeededNumbers(seed: seed)
+    var random = Seeded(state: seed)
     let backend = try MemoryBackend(
       MemoryStore(), name: "memory", options: StorageOptions(budget: nil))
     let tree = try await backend.tree(named: "main")
@@ -80,20 +81,5 @@ import Testing
         #expect(isPinned == pins.contains { $0.contains(probe) }, "\(probe), seed \(seed)")
       }
     }
-  }
-}
-
-/// Numbers from a seed.
-struct SeededNumbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
   }
 }

@@ -1,12 +1,13 @@
 import ConiferKeyValue
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
 
 /// Entries in two buffers against entries one by one.
 @Suite struct EntryListTests {
-  private typealias Random = SortedBytesTests.Seeded
+  private typealias Random = Seeded
 
   private static func leaf(_ random: inout Random) -> Leaf {
     switch Int.random(in: 0..<9, using: &random) {

@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferTree
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
@@ -10,7 +11,7 @@ import Testing
   private static let rooms = 12
 
   private static func room(_ number: Int, leaves: Int = 120) -> Node {
-    var random = SeededNumbers(seed: UInt64(number + 1))
+    var random = Seeded(state: UInt64(number + 1))
     return Node(
       children: (0..<leaves).map { leaf in
         let text = (0..<12).map { _ in String(random.next(), radix: 36) }.joined()

@@ -1,19 +1,20 @@
 import ConiferKeyValue
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
 
 /// What is counted is what a full scan finds, whatever was written, evicted and tidied.
 @Suite struct EvictionUsageTests {
-  private static func path(_ random: inout SeededNumbers, _ deepest: Int) -> Path {
+  private static func path(_ random: inout Seeded, _ deepest: Int) -> Path {
     Path(
       (0..<Int.random(in: 0...deepest, using: &random)).map { _ in
         Key(["a", "b", "c", "7", "list"].randomElement(using: &random) ?? "a")
       })
   }
 
-  private static func node(_ random: inout SeededNumbers) -> Node {
+  private static func node(_ random: inout Seeded) -> Node {
     switch Int.random(in: 0..<8, using: &random) {
     case 0: return .empty
     case 1: return Node(.string(String(repeating: "large ", count: 50_000)))
@@ -28,7 +29,7 @@ import Testing
 
   @Test(arguments: 1...16 as ClosedRange<UInt64>)
   func `Usage is exact after every step of a program`(_ seed: UInt64) async throws {
-    var random = SeededNumbers(seed: seed)
+    var random = Seeded(state: seed)
     let compression: Compression = seed % 2 == 0 ? .none : .standard
     let backend = try MemoryBackend(
       MemoryStore(), name: "memory", options: StorageOptions(compression: compression))

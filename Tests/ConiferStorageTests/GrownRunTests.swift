@@ -1,12 +1,13 @@
 import ConiferKeyValue
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
 
 /// Runs that are left as they are when all that comes, comes behind them.
 @Suite struct GrownRunTests {
-  private typealias Random = SortedBytesTests.Seeded
+  private typealias Random = Seeded
 
   /// Messages with fields of which each may lack, so that neighbours differ in their names.
   private static func room(_ messages: Int, _ random: inout Random) -> Node {

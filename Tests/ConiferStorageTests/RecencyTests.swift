@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferTree
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
@@ -34,7 +35,7 @@ import Testing
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `A crash sets no query back by more than the quantum`(_ seed: UInt64) async throws {
-    var random = SeededNumbers(seed: seed)
+    var random = Seeded(state: seed)
     let base = MemoryStore()
     let backend = try Self.open(base)
     let tree = try await backend.tree(named: "main")

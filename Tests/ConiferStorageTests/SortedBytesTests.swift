@@ -1,22 +1,11 @@
 import ConiferKeyValue
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
 
 @Suite("Sorted bytes")
 struct SortedBytesTests {
-  /// A small, seeded generator (SplitMix64), so that a failure can be played again.
-  struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
   func key(_ random: inout Seeded, _ range: Int) -> Bytes {
     let n = Int.random(in: 0..<range, using: &random)
     if n == 0 { return [] }

@@ -62,6 +62,8 @@ public final class OwnerLock: Sendable {
     // Still ours here, so this cannot wipe the next owner's name. If it fails, the name is stale,
     // which costs nothing: only the kernel's lock counts.
     _ = ftruncate(file, 0)
+    // Told, not left to the close: a child that is just being started holds the open file for a moment.
+    Self.unlock(file)
     Platform.close(file)
   }
 
@@ -82,6 +84,17 @@ public final class OwnerLock: Sendable {
       if result != -1 { return 0 }
       if errno != EINTR { return errno }
     }
+  }
+
+  private static func unlock(_ file: Int32) {
+    #if canImport(Darwin)
+      _ = flock(file, LOCK_UN)
+    #else
+      var whole = flock()
+      whole.l_type = Int16(F_UNLCK)
+      whole.l_whence = Int16(SEEK_SET)
+      _ = fcntl(file, setOpenFileLock, &whole)
+    #endif
   }
 
   /// Writes who owns the store into the locked file.

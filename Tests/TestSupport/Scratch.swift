@@ -1,6 +1,4 @@
-import ConiferKeyValue
-import ConiferSQLite
-import ConiferStorage
+package import ConiferKeyValue
 
 #if canImport(Darwin)
   import Darwin
@@ -10,20 +8,19 @@ import ConiferStorage
   import Musl
 #endif
 
-let rows = Space(id: 1, shape: .rows)
-let queue = Space(id: 2, shape: .fifo)
-let blobs = Space(id: 3, shape: .blobs)
-let spaces = [rows, queue, blobs]
+package let rows = Space(id: 1, shape: .rows)
+package let queue = Space(id: 2, shape: .fifo)
+package let blobs = Space(id: 3, shape: .blobs)
+package let spaces = [rows, queue, blobs]
 
 /// A directory for one test, removed with it.
-final class Scratch {
-  let path: String
-  var database: String { path + "/store/conifer.sqlite" }
-  var store: String { path + "/store" }
+package final class Scratch {
+  package let path: String
+  package var store: String { path + "/store" }
 
-  init() throws {
+  package init() throws {
     let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var template = Array("\(base)/conifer-sqlite-XXXXXX".utf8CString)
+    var template = Array("\(base)/conifer-XXXXXX".utf8CString)
     guard let made = mkdtemp(&template) else { throw StoreError(.io, "No scratch directory.") }
     path = String(cString: made)
   }
@@ -43,7 +40,7 @@ final class Scratch {
     }
   }
 
-  static func read(_ path: String) -> Bytes {
+  package static func read(_ path: String) -> Bytes {
     guard let file = fopen(path, "rb") else { return [] }
     defer { fclose(file) }
     fseek(file, 0, SEEK_END)
@@ -54,20 +51,20 @@ final class Scratch {
     }
   }
 
-  static func write(_ bytes: Bytes, _ path: String) {
+  package static func write(_ bytes: Bytes, _ path: String) {
     guard let file = fopen(path, "wb") else { return }
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
   }
 
-  static func length(_ path: String) -> Int {
+  package static func length(_ path: String) -> Int {
     var info = stat()
     return stat(path, &info) == 0 ? Int(info.st_size) : 0
   }
 }
 
 /// The code of the error that a closure throws, nil when it throws none.
-func code(_ body: () throws(StoreError) -> Void) -> StoreError.Code? {
+package func code(_ body: () throws(StoreError) -> Void) -> StoreError.Code? {
   do throws(StoreError) {
     try body()
     return nil
@@ -75,9 +72,12 @@ func code(_ body: () throws(StoreError) -> Void) -> StoreError.Code? {
 }
 
 /// A small, seeded generator (SplitMix64), so that a failure can be played again.
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
+package struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+
+  package init(state: UInt64) { self.state = state }
+
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var z = state
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -87,7 +87,7 @@ struct Seeded: RandomNumberGenerator {
 }
 
 /// A big-endian number as a key.
-func key(_ number: Int) -> Bytes {
+package func key(_ number: Int) -> Bytes {
   [
     UInt8(number >> 24 & 0xff), UInt8(number >> 16 & 0xff), UInt8(number >> 8 & 0xff),
     UInt8(number & 0xff),
@@ -95,7 +95,7 @@ func key(_ number: Int) -> Bytes {
 }
 
 /// All rows of a space, in the order of a walk; throws what the walk throws.
-func contents(
+package func contents(
   _ view: any OrderedView, _ space: Space, descending: Bool = false
 ) throws(StoreError) -> [[Bytes]] {
   var found: [[Bytes]] = []
@@ -110,7 +110,7 @@ func contents(
 extension OrderedStore {
   /// Commits one row.
   @discardableResult
-  func put(
+  package func put(
     _ space: Space, _ key: Bytes, _ value: Bytes, _ durability: Durability = .process
   ) throws(StoreError) -> CommitID {
     var batch = Batch()

@@ -1,0 +1,56 @@
+import ConiferKeyValue
+import TestSupport
+import Testing
+
+@testable import ConiferStorage
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+@Suite("The lock that makes one opener the owner")
+struct OwnerLockTests {
+  @Test("A second opener is told who the owner is, until the lock is let go of")
+  func owner() throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/owner"
+    let lock = try OwnerLock(path: path)
+    do {
+      _ = try OwnerLock(path: path)
+      Issue.record("two own it")
+    } catch {
+      #expect(error.code == .busy && error.message.contains("\(getpid())"), "\(error)")
+    }
+    lock.release()
+    try OwnerLock(path: path).release()
+    unlink(path)
+  }
+
+  #if os(Linux)
+    @Test("A copy of the open file, as a child has while it starts, does not keep the lock")
+    func copies() throws {
+      let scratch = try Scratch()
+      let path = scratch.path + "/owner"
+      let lock = try OwnerLock(path: path)
+      var copies: [Int32] = []
+      var name = [CChar](repeating: 0, count: 4096)
+      for file in 3..<Int32(1024) where copies.isEmpty {
+        let count = readlink("/proc/self/fd/\(file)", &name, name.count)
+        guard count > 0 else { continue }
+        let target = String(
+          decoding: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if target == path { copies.append(dup(file)) }
+      }
+      #expect(copies.count == 1)
+      lock.release()
+      let next = try OwnerLock(path: path)
+      next.release()
+      for copy in copies { close(copy) }
+      unlink(path)
+    }
+  #endif
+}
