@@ -107,6 +107,56 @@ import Testing
     #expect(authority.status == .usage && authority.notes.contains("authority"))
   }
 
+  @Test(
+    "An import over the budget ends under it, and nothing that went counts as complete",
+    arguments: persistentBackends)
+  func budget(backend: String) async throws {
+    let url = sandbox.url(backend) + "?budget=1MB"
+    let long = String(repeating: "never the same ", count: 20)
+    let rooms = Node(
+      children: (0..<60).map { room in
+        let list = (0..<100).map { index -> (Key, Node) in
+          var random = SplitMix(seed: UInt64(room * 1000 + index))
+          return (Key("m\(index)"), Node(.string("\(random.next()) \(random.next()) \(long)")))
+        }
+        return (Key("r\(room)"), Node(children: list))
+      })
+    let file = try sandbox.file("rooms.json", rooms.json(.export))
+    let done = await sandbox.run("import", file, store: url + "&compression=none")
+    #expect(done.status == .success, "\(done.notes)")
+    try await sandbox.opened(backend) { store in
+      let space = try store.backend.space()
+      #expect(space.cache < 1 << 20 && space.cache > 1 << 19, "\(space)")
+      try store.backend.inspect { view in
+        for room in 0..<60 {
+          let path = Path("r\(room)")
+          let isComplete = try view.isComplete(store.tree, path)
+          let node = try view.node(store.tree, path)
+          #expect(isComplete == (node == rooms[Key("r\(room)")]), "\(path)")
+          #expect(isComplete || node.isEmpty)
+        }
+      }
+    }
+  }
+
+  @Test("Tidying a damaged cache goes on without what is damaged, and says so")
+  func tidyingDamage() async throws {
+    let url = sandbox.url("log")
+    let chat = ChatGenerator(rooms: 60, messages: 200)
+    let rooms = Node(children: (0..<chat.rooms).map { (chat.key($0), chat.room($0)) })
+    let file = try sandbox.file("rooms.json", rooms.json(.export))
+    #expect(await sandbox.run("import", file, store: url).status == .success)
+    let segment = sandbox.path("store/0000000000000001.segment")
+    var bytes = try contents(segment)
+    bytes[bytes.count / 3] ^= 0x55
+    _ = try sandbox.file("store/0000000000000001.segment", bytes)
+    let tidied = await sandbox.run("tidy", store: url)
+    #expect(tidied.status == .success && tidied.notes.contains("set aside"), "\(tidied.notes)")
+    let queries = await sandbox.run("queries", "--incomplete", "--json", store: url)
+    #expect(queries.line != "[]")
+    #expect(await sandbox.run("tidy", store: url).notes.isEmpty)
+  }
+
   @Test("Tidying leaves the data and less of everything else", arguments: persistentBackends)
   func tidying(backend: String) async throws {
     let url = sandbox.url(backend)

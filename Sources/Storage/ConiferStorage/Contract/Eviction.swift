@@ -73,8 +73,12 @@ public struct SpaceExplanation: Hashable, Sendable {
   public enum Fate: Hashable, Sendable {
     /// Not while its pins and active queries last.
     case stays
-    /// Before everything else: no tracked query covers it.
+    /// Before everything else: nothing covers it.
     case first
+    /// Part after part: nothing covers the whole, but something does parts of it.
+    case parts
+    /// Nothing is cached there.
+    case absent
     /// After so many less recently used queries.
     case afterQueries(Int)
     /// Never: the store is an authority.
@@ -103,7 +107,7 @@ public struct SpaceExplanation: Hashable, Sendable {
   public var reasons: [Reason]
   /// How many queued writes change something at, above or below the path; they are never evicted.
   public var pendingWrites: Int
-  /// When the part goes that lasts longest of what covers the whole path.
+  /// When all of it goes, by what covers the whole path and lasts longest.
   public var fate: Fate
 
   /// What cached data takes, and why it is kept.

@@ -62,7 +62,9 @@ struct ExplainCommand: ToolCommand {
   private static func words(_ fate: SpaceExplanation.Fate) -> String {
     switch fate {
     case .stays: "not while that lasts"
-    case .first: "first: no query at the path or above covers it all"
+    case .first: "first: no query and no pin covers it"
+    case .parts: "in parts, each as its own pins and queries say; what nothing covers goes first"
+    case .absent: "nothing is cached here"
     case .afterQueries(0): "as the first query, after what no query covers"
     case .afterQueries(let count): "after \(Figures.count(count)) queries used less recently"
     case .never: "never: the store is an authority"
@@ -80,6 +82,8 @@ struct ExplainCommand: ToolCommand {
     switch explanation.fate {
     case .stays: members.append(("fate", .string("stays")))
     case .first: members.append(("fate", .string("first")))
+    case .parts: members.append(("fate", .string("parts")))
+    case .absent: members.append(("fate", .string("absent")))
     case .never: members.append(("fate", .string("never")))
     case .afterQueries(let count):
       members.append(("fate", .string("after-queries")))

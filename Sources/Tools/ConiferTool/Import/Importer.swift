@@ -60,6 +60,12 @@ struct Importer {
     }
     let clearing: [StorageEdit] = merges ? [] : [.overwrite(store.tree, target, .empty)]
     try await store.commit(marks.taken + clearing, .process)
+    // What is loaded must not be evicted before it is complete, whatever the budget.
+    let mark = try store.backend.inspect {
+      try $0.trackedQuery(store.tree, target, TrackedQuery.defaultParameters)
+    }
+    if let mark { store.backend.setActive(true, mark.id, in: store.tree) }
+    defer { if let mark { store.backend.setActive(false, mark.id, in: store.tree) } }
 
     var summary = Summary()
     var edits: [StorageEdit] = []

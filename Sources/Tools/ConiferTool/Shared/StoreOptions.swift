@@ -52,9 +52,24 @@ extension StoreOptions {
     let configuration = try configuration(console)
     _ = try Self.isPresent(configuration)
     return try await Self.opened(configuration) { backend in
-      let tree = try await backend.tree(named: tree)
-      return try await body(TreeStore(backend: backend, tree: tree, url: name(console)))
+      try await Self.tellingOfDamage(backend, console) {
+        let tree = try await backend.tree(named: tree)
+        let result = try await body(TreeStore(backend: backend, tree: tree, url: name(console)))
+        try await Self.keepBudget(backend, console)
+        return result
+      }
     }
+  }
+
+  /// Finishes what the backend does by itself between commits: there are none to come.
+  private static func keepBudget(
+    _ backend: any StorageBackend, _ console: Console
+  ) async throws {
+    guard backend.traits.role == .cache, try backend.space().isOverBudget else { return }
+    let report = try await backend.evict(to: nil, dryRun: false)
+    console.note(
+      "conifer: evicted to the budget: the cache took \(Figures.bytes(report.before)) and takes "
+        + "\(Figures.bytes(report.after)), \(report.queries.count) queries went")
   }
 
   /// Opens a store that is there, with a tree that is there, and closes it afterwards.
@@ -82,7 +97,24 @@ extension StoreOptions {
         "no-store",
         "There is no store at \(configuration.location ?? ""); import or set makes one.")
     }
-    return try await Self.opened(configuration, body)
+    return try await Self.opened(configuration) { backend in
+      try await Self.tellingOfDamage(backend, console) { try await body(backend) }
+    }
+  }
+
+  /// Tells when a command met damage and went on without it.
+  private static func tellingOfDamage<R>(
+    _ backend: any StorageBackend, _ console: Console, _ body: () async throws -> R
+  ) async throws -> R {
+    let before = try backend.inspect { try $0.incidents().count }
+    let result = try await body()
+    let met = try backend.inspect { try $0.incidents().count } - before
+    if met > 0 {
+      console.note(
+        "conifer: damaged: \(met) damaged records were set aside; what was told lacks their data. "
+          + "conifer stats tells which, conifer queries --incomplete what to fetch again.")
+    }
+    return result
   }
 
   /// Whether a store of the backend is there; a damaged one, or one that may not be read, is.

@@ -27,8 +27,8 @@ struct RunSamples {
       defer { view.close() }
       let source = DictionarySource(view: view, tree: tree, codec: codec)
       for key in keys[start..<min(start + Self.runsAtATime, keys.count)] {
-        guard let value = try view.value(Spaces.runs, key) else { continue }
         let body = try undamaged { () throws(StoreError) -> Bytes? in
+          guard let value = try view.value(Spaces.runs, key) else { return nil }
           let head = try RunHead(storeKey: key, value: value)
           return head.rawCount <= Self.largestBody ? try head.body(source) : nil
         }

@@ -51,18 +51,21 @@ struct SpaceExplainer {
     explanation.uncovered = meter.physical(max(0, total.bytes - all))
     explanation.reasons = try reasons(tree, path)
     explanation.pendingWrites = try pendingWrites(tree, path)
-    explanation.fate = fate(explanation.reasons)
+    explanation.fate = fate(explanation)
     return explanation
   }
 
-  private func fate(_ reasons: [SpaceExplanation.Reason]) -> SpaceExplanation.Fate {
+  private func fate(_ explanation: SpaceExplanation) -> SpaceExplanation.Fate {
     if role == .authority { return .never }
+    if explanation.leaves == 0, explanation.reasons.isEmpty { return .absent }
     var last: Int?
-    for reason in reasons {
+    for reason in explanation.reasons {
       guard case .tracked(_, let before) = reason else { return .stays }
       last = max(last ?? 0, before)
     }
-    return last.map { .afterQueries($0) } ?? .first
+    if let last { return .afterQueries(last) }
+    let covered = explanation.pinned + explanation.active + explanation.tracked
+    return covered > 0 ? .parts : .first
   }
 
   /// What covers the whole path, the strongest first.
