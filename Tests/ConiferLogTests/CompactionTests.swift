@@ -5,6 +5,14 @@ import Testing
 
 @testable import ConiferLog
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 @Suite("Compaction of a log store")
 struct CompactionTests {
   static func value(_ seed: Int, _ count: Int) -> Bytes {
@@ -151,6 +159,40 @@ struct SizeTests {
     let before = try store.size().live
     #expect(before > 205_000 && before < full * 9 / 20)
     while try store.tidy(.seconds(1)) {}
+    #expect(try abs(store.size().live - before) < 8000)
+    try store.close()
+  }
+
+  @Test("A fold that is under way makes nothing live or dead", arguments: [false, true])
+  func folding(fails: Bool) throws {
+    let disk = MemoryDisk()
+    let store = try disk.store(LogOptions())
+    var batch = Batch()
+    for number in 0..<100 as Range<UInt8> {
+      batch.put(blobs, [number], Bytes(repeating: number, count: 5000))
+    }
+    _ = try store.apply(batch, .relaxed)
+    while try store.tidy(.seconds(1)) {}
+    batch = Batch()
+    for number in 0..<50 as Range<UInt8> { batch.delete(blobs, [number]) }
+    _ = try store.apply(batch, .relaxed)
+    let before = try store.size().live
+    let during = Mutex<[Int]>([])
+    disk.state.withLock { state in
+      // As another thread would look while the manifest is being written.
+      state.beforeRename = {
+        if let live = try? store.size().live { during.withLock { $0.append(live) } }
+      }
+      if fails { state.always = [(.rename, .fails(ENOSPC))] }
+    }
+    _ = try? store.tidy(.zero)
+    disk.state.withLock { state in
+      state.beforeRename = nil
+      state.always = []
+    }
+    let seen = during.withLock { $0 }
+    #expect(!seen.isEmpty)
+    for live in seen { #expect(abs(live - before) < 8000, "\(live), and \(before) before") }
     #expect(try abs(store.size().live - before) < 8000)
     try store.close()
   }
