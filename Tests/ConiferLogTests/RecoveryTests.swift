@@ -104,6 +104,28 @@ struct RecoveryTests {
     try again.close()
   }
 
+  @Test("Findings are told until somebody acknowledges them, whatever is committed before")
+  func untold() throws {
+    let disk = try Self.killed()
+    let frame = try Self.frames(disk)[2]
+    disk[Self.segment]?[frame.offset] ^= 4
+    let store = try disk.store()
+    let findings = store.findings
+    #expect(findings.count == 1)
+    for n in 0..<60 { try store.put(blobs, key(n), Bytes(repeating: 7, count: 900), .power) }
+    _ = try store.tidy(.zero)
+    #expect(store.findings == findings)
+    let killed = try disk.copied().store()
+    #expect(killed.findings == findings)
+    #expect(try contents(killed.view(), blobs).count == 60 + 4)
+    try store.acknowledgeFindings()
+    #expect(store.findings.isEmpty)
+    while try store.tidy(.milliseconds(50)) {}
+    let again = try disk.copied().store()
+    #expect(again.findings.isEmpty)
+    #expect(try contents(again.view(), blobs).count == 60 + 4)
+  }
+
   @Test("A damaged value is found where it is read, with its bytes, and all others can be read")
   func value() throws {
     let disk = try Self.killed()

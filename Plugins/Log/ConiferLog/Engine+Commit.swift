@@ -104,10 +104,13 @@ extension Engine {
   private func makeRoom(_ count: Int) throws(StoreError) {
     if let active {
       if active.position + count <= active.capacity { return }
-      // Cut at the last close: it is made as long again as it was.
-      if active.capacity < options.segment, active.position + count <= options.segment {
+      // Cut at the last close: it is made as long again as it was. Damage that nobody was told of
+      // stays where the next opening finds it: instead of being folded, the journal grows.
+      let end = active.position + count
+      let length = lost.isEmpty ? options.segment : max(options.segment, end)
+      if active.capacity < length, end <= length, length <= FrameWriter.limit {
         do throws(StoreError) {
-          return try extend(to: options.segment)
+          return try extend(to: length)
         } catch {
           guard error.code == .full else { throw error }
         }
@@ -134,6 +137,7 @@ extension Engine {
 
   /// Folds and compacts when it is due.
   private func keepHouse() throws(StoreError) {
+    guard lost.isEmpty else { return }
     let tail = published.state.withLock { $0.tailBytes }
     let journal = active.map { $0.position - manifest.position } ?? 0
     let isDue = tail > options.tail || journal > options.journal

@@ -157,7 +157,8 @@ public final class LogStore: OrderedStore {
 
   // MARK: Damage
 
-  /// What opening could not read of data that had been durable, until it is acknowledged.
+  /// What opening could not read of data that had been durable, until it is acknowledged; the journal
+  /// is not folded before, so that the next opening tells it again.
   public var findings: [StoreFinding] {
     state.withLock { state in
       guard case .open(let opened) = state.phase, let active = opened.engine.active else {
