@@ -140,4 +140,27 @@ struct FaultTests {
     let again = try disk.copied().store(options)
     #expect(try contents(again.view(), blobs).count == 20)
   }
+
+  private static var small: LogOptions {
+    var options = LogOptions()
+    options.segment = 256 << 10
+    options.tail = 16 << 10
+    options.reserve = 256 << 10
+    return options
+  }
+
+  @Test("A reserve that a power cut left without its bytes is made anew")
+  func emptyReserve() throws {
+    let disk = MemoryDisk()
+    let store = try disk.store(Self.small)
+    try store.put(rows, [1], [1], .power)
+    try store.close()
+    #expect(disk["store/reserve"]?.count == 256 << 10)
+    disk["store/reserve"] = []
+    let again = try disk.store(Self.small)
+    #expect(try again.size().file < 100 << 10)
+    try again.put(rows, [2], [2], .power)
+    try again.close()
+    #expect(disk["store/reserve"]?.count == 256 << 10)
+  }
 }

@@ -69,6 +69,12 @@ extension Engine {
     try syncDirectory()
   }
 
+  /// Looks whether the reserve is there with all its bytes: a power cut may have left its name alone.
+  func findReserve() {
+    let file = try? files.open(path("reserve"), .read)
+    hasReserve = ((try? file?.length()) ?? 0) >= max(1, options.reserve)
+  }
+
   /// Sets bytes aside for a full disk; does without when there are none.
   func setReserve() {
     guard !hasReserve, options.reserve > 0 else { return }
