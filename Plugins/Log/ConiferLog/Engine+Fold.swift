@@ -23,15 +23,19 @@ extension Engine {
   ///   - capacity: of a new active segment, or nil to keep the one that is.
   ///   - isFull: whether all tables are merged.
   ///   - isForced: whether a manifest is written even if nothing has changed.
+  ///   - usesReserve: whether it may take the reserve of a full disk.
   /// - Throws: `full` (nothing has changed), `damaged` (an older table), `io`, `denied`.
   func fold(
-    rolling capacity: Int? = nil, isFull: Bool = false, isForced: Bool = false
+    rolling capacity: Int? = nil, isFull: Bool = false, isForced: Bool = false,
+    usesReserve: Bool = true
   ) throws(StoreError) {
     do throws(StoreError) {
       try foldOnce(rolling: capacity, isFull: isFull, isForced: isForced)
     } catch {
       // Without a new segment a fold takes little, and gives back what is dead.
-      guard error.code == .full, capacity == nil, releaseReserve() else { throw error }
+      guard error.code == .full, capacity == nil, usesReserve, releaseReserve() else {
+        throw error
+      }
       try foldOnce(rolling: nil, isFull: isFull, isForced: isForced)
     }
   }
