@@ -207,4 +207,41 @@ struct RecoveryTests {
       try await again.close()
     }
   }
+
+  @Test(
+    "Runs that overlap without a lost commit are dropped, and the tree can be read and written",
+    arguments: [1, 200])
+  func overlap(leaves: Int) async throws {
+    let disk = MemoryDisk()
+    let backend = try LogBackend(
+      try disk.store(LogOptions()), name: "log", options: StorageOptions(compression: .none))
+    let tree = try await backend.tree(named: "main")
+    for x in 1...3 {
+      for n in 0..<300 {
+        let text = String(repeating: "\(x)", count: 200)
+        try await backend.commit([
+          .overwrite(tree, Path("/x\(x)/l\(1000 + n)"), Node(.string(text)))
+        ])
+      }
+    }
+    try await backend.commit([.overwrite(tree, "/x2", .empty)])
+    // Few leaves become a delta of the run before, many a run that reaches behind the removed ones.
+    try await backend.commit(
+      (0..<leaves).map { .overwrite(tree, Path("/x2/l\(1050 + $0)"), Node(.string("new"))) })
+    let left = disk.copied()
+    try await backend.close()
+    let frames = try Self.frames(left)
+    let frame = frames[frames.count - 2]
+    left[Self.segment]?[frame.offset + FrameHeader.size + 3] ^= 1
+    let again = try LogBackend(
+      try left.store(LogOptions()), name: "log", options: StorageOptions(compression: .none))
+    let node = try again.read { (view) throws(StoreError) in try view.node(tree, "/") }
+    #expect(node[Path("x3/l1299")] == Node(.string(String(repeating: "3", count: 200))))
+    try await again.commit([.overwrite(tree, "/x2", .empty)])
+    try await again.commit([.overwrite(tree, "/x2/z", Node(.string("newer")))])
+    let later = try again.read { (view) throws(StoreError) in try view.node(tree, "/x2") }
+    #expect(later[Path("z")] == Node(.string("newer")))
+    #expect(later[Path("l1100")].isEmpty)
+    try await again.close()
+  }
 }
