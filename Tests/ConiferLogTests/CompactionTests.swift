@@ -44,6 +44,63 @@ struct CompactionTests {
     try store.close()
   }
 
+  @Test("Views read segments that were not open when they were dropped")
+  func unopened() throws {
+    let disk = MemoryDisk()
+    let store = try disk.store()
+    for n in 0..<60 { try store.put(blobs, key(n), Self.value(n, 3000)) }
+    let view = try store.view()
+    var batch = Batch()
+    batch.clear(blobs, from: [], to: [0xFF])
+    _ = try store.apply(batch, .process)
+    while try store.tidy(.milliseconds(50)) {}
+    let left = disk.paths.filter { $0.hasSuffix(".segment") }
+    #expect(left.count <= 2)
+    for n in 0..<60 { #expect(try view.value(blobs, key(n)) == Self.value(n, 3000), "row \(n)") }
+    try store.close()
+  }
+
+  @Test(
+    "A fold amid a pass drops no segment that the pass has not emptied yet",
+    arguments: [false, true])
+  func amidPass(overwrites: Bool) throws {
+    let disk = MemoryDisk()
+    let store = try disk.store(LogOptions())
+    var rows: [Int: Bytes] = [:]
+    for n in 0..<1300 {
+      rows[n] = Self.value(n, 3000)
+      try store.put(blobs, key(n), Self.value(n, 3000))
+    }
+    // All that is left in the first segment is copied in two steps.
+    try store.put(blobs, key(9999), Bytes(repeating: 1, count: 1 << 20))
+    var batch = Batch()
+    for n in 0..<1300 where n % 2 == 0 {
+      batch.delete(blobs, key(n))
+      rows[n] = nil
+    }
+    _ = try store.apply(batch, .process)
+    #expect(try store.tidy(.zero))
+    if overwrites {
+      batch = Batch()
+      for n in 0..<600 where n % 2 == 1 {
+        rows[n] = Self.value(n, 100)
+        batch.put(blobs, key(n), Self.value(n, 100))
+      }
+      _ = try store.apply(batch, .process)
+    }
+    // A fold first, then a step.
+    _ = try store.tidy(.zero)
+    func check(_ store: LogStore) throws {
+      let view = try store.view()
+      for (n, row) in rows { #expect(try view.value(blobs, key(n)) == row, "row \(n)") }
+    }
+    try check(store)
+    try check(try disk.copied().store(LogOptions()))
+    while try store.tidy(.milliseconds(50)) {}
+    try check(store)
+    try store.close()
+  }
+
   @Test("Nobody has to tidy: overwriting keeps the files bounded")
   func bounded() throws {
     let disk = MemoryDisk()

@@ -53,6 +53,24 @@ struct RecoveryTests {
     }
   }
 
+  @Test(
+    "What a killed process wrote and did not sync is synced by the next one, before it is relied on",
+    arguments: [true, false])
+  func foundUnsynced(folds: Bool) throws {
+    let disk = MemoryDisk()
+    let killed = try disk.store()
+    try killed.put(rows, [0], [0], .power)
+    for n in UInt8(1)...3 { try killed.put(blobs, [n], Bytes(repeating: n, count: 100)) }
+    // The other process died: the system still has what it wrote.
+    let store = try disk.store()
+    if folds { _ = try store.tidy(.zero) } else { _ = try store.apply(Batch(), .power) }
+    let after = try disk.crashed(.synced, seed: 0).store()
+    #expect(try contents(after.view(), blobs).map { $0[0] } == [[1], [2], [3]])
+    for n in UInt8(1)...3 {
+      #expect(try after.view().value(blobs, [n]) == Bytes(repeating: n, count: 100))
+    }
+  }
+
   @Test("A lost commit that is made again does not bring back the one that came after it")
   func noResurrection() throws {
     let disk = MemoryDisk()
