@@ -65,24 +65,28 @@ struct CompactionTests {
     arguments: [false, true])
   func amidPass(overwrites: Bool) throws {
     let disk = MemoryDisk()
-    let store = try disk.store(LogOptions())
+    var options = LogOptions()
+    options.segment = 16 << 20
+    let store = try disk.store(options)
     var rows: [Int: Bytes] = [:]
-    for n in 0..<1300 {
+    for n in 0..<4000 {
       rows[n] = Self.value(n, 3000)
       try store.put(blobs, key(n), Self.value(n, 3000))
     }
-    // All that is left in the first segment is copied in two steps.
-    try store.put(blobs, key(9999), Bytes(repeating: 1, count: 1 << 20))
+    // All that is left in the first segment is copied in six steps.
+    try store.put(blobs, key(9999), Bytes(repeating: 1, count: 5 << 20))
     var batch = Batch()
-    for n in 0..<1300 where n % 2 == 0 {
+    for n in 0..<4000 where n % 2 == 0 {
       batch.delete(blobs, key(n))
       rows[n] = nil
     }
     _ = try store.apply(batch, .process)
     #expect(try store.tidy(.zero))
+    // Each commit adds a step, without a fold.
+    for _ in 0..<2 { try store.put(queue, [1], [1]) }
     if overwrites {
       batch = Batch()
-      for n in 0..<600 where n % 2 == 1 {
+      for n in 0..<2000 where n % 2 == 1 {
         rows[n] = Self.value(n, 100)
         batch.put(blobs, key(n), Self.value(n, 100))
       }
