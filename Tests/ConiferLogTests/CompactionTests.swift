@@ -6,6 +6,14 @@ import Testing
 
 @testable import ConiferLog
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 @Suite("Compaction of a log store")
 struct CompactionTests {
   static func value(_ seed: Int, _ count: Int) -> Bytes {
@@ -34,6 +42,67 @@ struct CompactionTests {
       }
       view.close()
     }
+    try store.close()
+  }
+
+  @Test("Views read segments that were not open when they were dropped")
+  func unopened() throws {
+    let disk = MemoryDisk()
+    let store = try disk.store()
+    for n in 0..<60 { try store.put(blobs, key(n), Self.value(n, 3000)) }
+    let view = try store.view()
+    var batch = Batch()
+    batch.clear(blobs, from: [], to: [0xFF])
+    _ = try store.apply(batch, .process)
+    while try store.tidy(.milliseconds(50)) {}
+    let left = disk.paths.filter { $0.hasSuffix(".segment") }
+    #expect(left.count <= 2)
+    for n in 0..<60 { #expect(try view.value(blobs, key(n)) == Self.value(n, 3000), "row \(n)") }
+    try store.close()
+  }
+
+  @Test(
+    "A fold amid a pass drops no segment that the pass has not emptied yet",
+    arguments: [false, true])
+  func amidPass(overwrites: Bool) throws {
+    let disk = MemoryDisk()
+    var options = LogOptions()
+    options.segment = 16 << 20
+    let store = try disk.store(options)
+    var rows: [Int: Bytes] = [:]
+    for n in 0..<4000 {
+      rows[n] = Self.value(n, 3000)
+      try store.put(blobs, key(n), Self.value(n, 3000))
+    }
+    // All that is left in the first segment is copied in six steps.
+    try store.put(blobs, key(9999), Bytes(repeating: 1, count: 5 << 20))
+    var batch = Batch()
+    for n in 0..<4000 where n % 2 == 0 {
+      batch.delete(blobs, key(n))
+      rows[n] = nil
+    }
+    _ = try store.apply(batch, .process)
+    #expect(try store.tidy(.zero))
+    // Each commit adds a step, without a fold.
+    for _ in 0..<2 { try store.put(queue, [1], [1]) }
+    if overwrites {
+      batch = Batch()
+      for n in 0..<2000 where n % 2 == 1 {
+        rows[n] = Self.value(n, 100)
+        batch.put(blobs, key(n), Self.value(n, 100))
+      }
+      _ = try store.apply(batch, .process)
+    }
+    // A fold first, then a step.
+    _ = try store.tidy(.zero)
+    func check(_ store: LogStore) throws {
+      let view = try store.view()
+      for (n, row) in rows { #expect(try view.value(blobs, key(n)) == row, "row \(n)") }
+    }
+    try check(store)
+    try check(try disk.copied().store(LogOptions()))
+    while try store.tidy(.milliseconds(50)) {}
+    try check(store)
     try store.close()
   }
 
@@ -152,6 +221,40 @@ struct SizeTests {
     let before = try store.size().live
     #expect(before > 205_000 && before < full * 9 / 20)
     while try store.tidy(.seconds(1)) {}
+    #expect(try abs(store.size().live - before) < 8000)
+    try store.close()
+  }
+
+  @Test("A fold that is under way makes nothing live or dead", arguments: [false, true])
+  func folding(fails: Bool) throws {
+    let disk = MemoryDisk()
+    let store = try disk.store(LogOptions())
+    var batch = Batch()
+    for number in 0..<100 as Range<UInt8> {
+      batch.put(blobs, [number], Bytes(repeating: number, count: 5000))
+    }
+    _ = try store.apply(batch, .relaxed)
+    while try store.tidy(.seconds(1)) {}
+    batch = Batch()
+    for number in 0..<50 as Range<UInt8> { batch.delete(blobs, [number]) }
+    _ = try store.apply(batch, .relaxed)
+    let before = try store.size().live
+    let during = Mutex<[Int]>([])
+    disk.state.withLock { state in
+      // As another thread would look while the manifest is being written.
+      state.beforeRename = {
+        if let live = try? store.size().live { during.withLock { $0.append(live) } }
+      }
+      if fails { state.always = [(.rename, .fails(ENOSPC))] }
+    }
+    _ = try? store.tidy(.zero)
+    disk.state.withLock { state in
+      state.beforeRename = nil
+      state.always = []
+    }
+    let seen = during.withLock { $0 }
+    #expect(!seen.isEmpty)
+    for live in seen { #expect(abs(live - before) < 8000, "\(live), and \(before) before") }
     #expect(try abs(store.size().live - before) < 8000)
     try store.close()
   }

@@ -141,4 +141,74 @@ struct FaultTests {
     let again = try disk.copied().store(options)
     #expect(try contents(again.view(), blobs).count == 20)
   }
+
+  /// A small disk, filled up by commits that only add.
+  private static func filled(_ disk: MemoryDisk, _ options: LogOptions) throws -> LogStore {
+    let store = try disk.store(options)
+    for n in 0..<40 { try store.put(blobs, key(n), Bytes(repeating: UInt8(n), count: 4000)) }
+    disk.state.withLock { $0.room = MemoryDisk.used($0) }
+    var (stored, refused) = (40, 0)
+    while refused < 3, stored < 2000 {
+      let failed = code { () throws(StoreError) in
+        try store.put(blobs, key(stored), Bytes(repeating: 1, count: 1500))
+      }
+      #expect(failed == nil || failed == .full)
+      if failed == nil { stored += 1 } else { refused += 1 }
+    }
+    #expect(refused == 3)
+    return store
+  }
+
+  private static var small: LogOptions {
+    var options = LogOptions()
+    options.segment = 256 << 10
+    options.tail = 16 << 10
+    options.reserve = 256 << 10
+    return options
+  }
+
+  @Test(
+    "Small commits that only add leave the reserve to those that remove", arguments: [false, true])
+  func reserve(isReopened: Bool) throws {
+    let disk = MemoryDisk()
+    var store = try Self.filled(disk, Self.small)
+    if isReopened {
+      try store.close()
+      // Another app takes what was given back.
+      disk.state.withLock { $0.room = MemoryDisk.used($0) }
+      store = try disk.store(Self.small)
+      while code({ () throws(StoreError) in
+        try store.put(rows, [7], Bytes(repeating: 1, count: 900))
+      })
+        == nil
+      {}
+    }
+    let keys = try contents(store.view(), blobs).map { $0[0] }
+    for key in keys {
+      var batch = Batch()
+      batch.delete(blobs, key)
+      batch.put(rows, [1], key)
+      _ = try store.apply(batch, .power)
+    }
+    #expect(try contents(store.view(), blobs).isEmpty)
+    disk.state.withLock { $0.room = Int.max }
+    while try store.tidy(.milliseconds(50)) {}
+    try store.put(blobs, key(1), Bytes(repeating: 1, count: 4000), .power)
+    try store.close()
+  }
+
+  @Test("A reserve that a power cut left without its bytes is made anew")
+  func emptyReserve() throws {
+    let disk = MemoryDisk()
+    let store = try disk.store(Self.small)
+    try store.put(rows, [1], [1], .power)
+    try store.close()
+    #expect(disk["store/reserve"]?.count == 256 << 10)
+    disk["store/reserve"] = []
+    let again = try disk.store(Self.small)
+    #expect(try again.size().file < 100 << 10)
+    try again.put(rows, [2], [2], .power)
+    try again.close()
+    #expect(disk["store/reserve"]?.count == 256 << 10)
+  }
 }

@@ -95,6 +95,27 @@ struct GapTests {
     try store.close()
   }
 
+  @Test("What a commit stores while a walk passes a stretch is seen by the next walk")
+  func meanwhile() throws {
+    let scratch = try Scratch()
+    let store = try LogStore(at: scratch.store)
+    var batch = Batch()
+    for number in 0..<100 { batch.put(rows, Self.key(number), [1]) }
+    _ = try store.apply(batch, .relaxed)
+    while try store.tidy(.seconds(1)) {}
+    batch = Batch()
+    for number in 0..<99 { batch.delete(rows, Self.key(number)) }
+    _ = try store.apply(batch, .relaxed)
+    let view = try store.view()
+    try view.walk(rows, .atOrAfter([])) { _, _ in
+      _ = try? store.put(rows, Self.key(40), [2])
+      return .stop
+    }
+    #expect(try Self.keys(view, .atOrAfter([])) == [99])
+    #expect(try Self.keys(store.view(), .atOrAfter([])) == [40, 99])
+    try store.close()
+  }
+
   private static func keys(_ view: any OrderedView, _ origin: Origin) throws -> [Int] {
     var keys: [Int] = []
     try view.walk(rows, origin) { key, _ in

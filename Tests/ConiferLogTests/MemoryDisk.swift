@@ -77,6 +77,8 @@ final class MemoryDisk: LogFileSystem {
     /// Bytes that all files together may take.
     var room = Int.max
     var isDead = false
+    /// Called before each rename, with nothing locked.
+    var beforeRename: (@Sendable () -> Void)?
   }
 
   let state = Mutex(State())
@@ -149,6 +151,7 @@ final class MemoryDisk: LogFileSystem {
   }
 
   func rename(_ path: String, to new: String) throws(FileFailure) {
+    state.withLock { $0.beforeRename }?()
     try state.withLock { (state) throws(FileFailure) in
       _ = try Self.meet(&state, .rename)
       guard let number = state.names[path] else { throw FileFailure(ENOENT) }

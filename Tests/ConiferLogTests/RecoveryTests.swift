@@ -54,6 +54,24 @@ struct RecoveryTests {
     }
   }
 
+  @Test(
+    "What a killed process wrote and did not sync is synced by the next one, before it is relied on",
+    arguments: [true, false])
+  func foundUnsynced(folds: Bool) throws {
+    let disk = MemoryDisk()
+    let killed = try disk.store()
+    try killed.put(rows, [0], [0], .power)
+    for n in UInt8(1)...3 { try killed.put(blobs, [n], Bytes(repeating: n, count: 100)) }
+    // The other process died: the system still has what it wrote.
+    let store = try disk.store()
+    if folds { _ = try store.tidy(.zero) } else { _ = try store.apply(Batch(), .power) }
+    let after = try disk.crashed(.synced, seed: 0).store()
+    #expect(try contents(after.view(), blobs).map { $0[0] } == [[1], [2], [3]])
+    for n in UInt8(1)...3 {
+      #expect(try after.view().value(blobs, [n]) == Bytes(repeating: n, count: 100))
+    }
+  }
+
   @Test("A lost commit that is made again does not bring back the one that came after it")
   func noResurrection() throws {
     let disk = MemoryDisk()
@@ -103,6 +121,28 @@ struct RecoveryTests {
     #expect(again.findings.isEmpty)
     #expect(try contents(again.view(), rows).map { $0[0] } == [[1], [2], [4], [5], [6]])
     try again.close()
+  }
+
+  @Test("Findings are told until somebody acknowledges them, whatever is committed before")
+  func untold() throws {
+    let disk = try Self.killed()
+    let frame = try Self.frames(disk)[2]
+    disk[Self.segment]?[frame.offset] ^= 4
+    let store = try disk.store()
+    let findings = store.findings
+    #expect(findings.count == 1)
+    for n in 0..<60 { try store.put(blobs, key(n), Bytes(repeating: 7, count: 900), .power) }
+    _ = try store.tidy(.zero)
+    #expect(store.findings == findings)
+    let killed = try disk.copied().store()
+    #expect(killed.findings == findings)
+    #expect(try contents(killed.view(), blobs).count == 60 + 4)
+    try store.acknowledgeFindings()
+    #expect(store.findings.isEmpty)
+    while try store.tidy(.milliseconds(50)) {}
+    let again = try disk.copied().store()
+    #expect(again.findings.isEmpty)
+    #expect(try contents(again.view(), blobs).count == 60 + 4)
   }
 
   @Test("A damaged value is found where it is read, with its bytes, and all others can be read")
@@ -185,5 +225,42 @@ struct RecoveryTests {
       try await again.commit([.enqueue(lane, .set("/c", Node(.integer(Int64(round)))))])
       try await again.close()
     }
+  }
+
+  @Test(
+    "Runs that overlap without a lost commit are dropped, and the tree can be read and written",
+    arguments: [1, 200])
+  func overlap(leaves: Int) async throws {
+    let disk = MemoryDisk()
+    let backend = try LogBackend(
+      try disk.store(LogOptions()), name: "log", options: StorageOptions(compression: .none))
+    let tree = try await backend.tree(named: "main")
+    for x in 1...3 {
+      for n in 0..<300 {
+        let text = String(repeating: "\(x)", count: 200)
+        try await backend.commit([
+          .overwrite(tree, Path("/x\(x)/l\(1000 + n)"), Node(.string(text)))
+        ])
+      }
+    }
+    try await backend.commit([.overwrite(tree, "/x2", .empty)])
+    // Few leaves become a delta of the run before, many a run that reaches behind the removed ones.
+    try await backend.commit(
+      (0..<leaves).map { .overwrite(tree, Path("/x2/l\(1050 + $0)"), Node(.string("new"))) })
+    let left = disk.copied()
+    try await backend.close()
+    let frames = try Self.frames(left)
+    let frame = frames[frames.count - 2]
+    left[Self.segment]?[frame.offset + FrameHeader.size + 3] ^= 1
+    let again = try LogBackend(
+      try left.store(LogOptions()), name: "log", options: StorageOptions(compression: .none))
+    let node = try again.read { (view) throws(StoreError) in try view.node(tree, "/") }
+    #expect(node[Path("x3/l1299")] == Node(.string(String(repeating: "3", count: 200))))
+    try await again.commit([.overwrite(tree, "/x2", .empty)])
+    try await again.commit([.overwrite(tree, "/x2/z", Node(.string("newer")))])
+    let later = try again.read { (view) throws(StoreError) in try view.node(tree, "/x2") }
+    #expect(later[Path("z")] == Node(.string("newer")))
+    #expect(later[Path("l1100")].isEmpty)
+    try await again.close()
   }
 }

@@ -12,14 +12,17 @@ extension Engine {
   /// - Throws: `tooLarge`, `full`, `damaged` (the index, for a `clear`), `io`, `poisoned`.
   func commit(_ batch: Batch, _ durability: Durability) throws(StoreError) {
     var changes = SortedBytes<Slot>()
-    if !batch.isEmpty { changes = try append(batch, isDurable: durability == .power) }
+    let removes = batch.removes
+    if !batch.isEmpty {
+      changes = try append(batch, isDurable: durability == .power, removes: removes)
+    }
     if durability == .power { try harden() }
     published.state.withLock { state in
       changes.forEach { key, slot in state.set(key, slot) }
     }
     // The commit is done: what housekeeping meets concerns the next ones.
     do throws(StoreError) {
-      try keepHouse()
+      try keepHouse(usesReserve: removes)
     } catch {
       if error.code != .full, error.code != .damaged, poison == nil { poison = error }
     }
@@ -29,7 +32,7 @@ extension Engine {
   ///
   /// - Returns: what changes in the index.
   private func append(
-    _ batch: Batch, isDurable: Bool
+    _ batch: Batch, isDurable: Bool, removes: Bool
   ) throws(StoreError) -> SortedBytes<Slot> {
     let snapshot = snapshot
     var frame = FrameWriter()
@@ -49,6 +52,7 @@ extension Engine {
         for key in try snapshot.keys(from: low, to: high) { fresh[key] = .gone }
       }
     }
+    try makeRoom(frame.total, removes: removes)
     try write(frame, isDurable: isDurable)
     guard let active else { return fresh }
     let values = UInt32(active.position - frame.total + frame.valuesStart)
@@ -62,11 +66,10 @@ extension Engine {
     return changes
   }
 
-  /// Writes a frame at the journal's end, in a new segment when the active one has no room.
+  /// Writes a frame at the journal's end, where room was made.
   private func write(_ frame: FrameWriter, isDurable: Bool) throws(StoreError) {
-    let total = frame.total
-    try makeRoom(total)
     guard var active else { return }
+    let total = frame.total
     var header = FrameHeader(
       editsLength: 0, valuesLength: 0, promise: UInt32(active.synced), sequence: sequence,
       previous: previous, salt: salt, editsSum: 0)
@@ -101,13 +104,22 @@ extension Engine {
   }
 
   /// Sees to it that so many bytes fit the active segment.
-  private func makeRoom(_ count: Int) throws(StoreError) {
+  ///
+  /// - Parameter removes: whether they remove something, and may take the reserve of a full disk.
+  private func makeRoom(_ count: Int, removes: Bool) throws(StoreError) {
+    if isShort, !removes {
+      setReserve()
+      if isShort { throw FileFailure.full.error("write", directory) }
+    }
     if let active {
       if active.position + count <= active.capacity { return }
-      // Cut at the last close: it is made as long again as it was.
-      if active.capacity < options.segment, active.position + count <= options.segment {
+      // Cut at the last close: it is made as long again as it was. Damage that nobody was told of
+      // stays where the next opening finds it: instead of being folded, the journal grows.
+      let end = active.position + count
+      let length = lost.isEmpty ? options.segment : max(options.segment, end)
+      if active.capacity < length, end <= length, length <= FrameWriter.limit {
         do throws(StoreError) {
-          return try extend(to: options.segment)
+          return try extend(to: length)
         } catch {
           guard error.code == .full else { throw error }
         }
@@ -116,9 +128,15 @@ extension Engine {
     do throws(StoreError) {
       try fold(rolling: max(options.segment, FileHeader.size + count))
     } catch {
-      // Small commits, as those that delete, go on in what was set aside.
-      guard error.code == .full, count <= Self.zerosAhead, releaseReserve() else { throw error }
-      try fold(rolling: min(options.segment, FileHeader.size + max(count, 4 * Self.zerosAhead)))
+      // Small commits go on piece by piece, and those that remove in what was set aside.
+      guard error.code == .full, count <= Self.zerosAhead else { throw error }
+      let piece = FileHeader.size + max(count, min(options.segment, Self.zerosAhead))
+      do throws(StoreError) {
+        try fold(rolling: piece)
+      } catch {
+        guard error.code == .full, removes, releaseReserve() else { throw error }
+        try fold(rolling: piece)
+      }
     }
   }
 
@@ -133,12 +151,22 @@ extension Engine {
   }
 
   /// Folds and compacts when it is due.
-  private func keepHouse() throws(StoreError) {
+  private func keepHouse(usesReserve: Bool) throws(StoreError) {
+    guard lost.isEmpty else { return }
     let tail = published.state.withLock { $0.tailBytes }
     let journal = active.map { $0.position - manifest.position } ?? 0
     let isDue = tail > options.tail || journal > options.journal
-    if isDue { try fold() }
+    if isDue { try fold(usesReserve: usesReserve) }
     // What is dead is settled by folds.
     if isDue || pass != nil { try compactIfDue() }
+  }
+}
+
+extension Batch {
+  /// Whether it may make room.
+  fileprivate var removes: Bool {
+    edits.contains { edit in
+      if case .put = edit { false } else { true }
+    }
   }
 }

@@ -30,10 +30,12 @@ extension Engine {
       allowance: (live + options.slack) / 2, bytes: Self.step.bytes, keys: Self.step.keys)
   }
 
-  /// Folds what changed and compacts, for about as long as told.
+  /// Folds what changed and compacts, for about as long as told; nothing as long as nobody was told
+  /// of damage.
   ///
   /// - Returns: whether more is left to do.
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+    guard lost.isEmpty else { return false }
     let end = ContinuousClock.now + slice
     let tables = snapshot.tables
     let tombstones = tables.reduce(0) { $0 + $1.entry.tombstones }

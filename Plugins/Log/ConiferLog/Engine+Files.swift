@@ -69,15 +69,24 @@ extension Engine {
     try syncDirectory()
   }
 
-  /// Sets bytes aside for a full disk; does without when there are none.
+  /// Looks whether the reserve is there with all its bytes: a power cut may have left its name alone.
+  func findReserve() {
+    let file = try? files.open(path("reserve"), .read)
+    hasReserve = ((try? file?.length()) ?? 0) >= max(1, options.reserve)
+    isShort = !hasReserve && options.reserve > 0 && manifest.active != 0
+  }
+
+  /// Sets bytes aside for a full disk; does without where that is impossible for another reason.
   func setReserve() {
     guard !hasReserve, options.reserve > 0 else { return }
     let path = path("reserve")
-    guard let file = try? files.open(path, .create) else { return }
-    if (try? file.allocate(options.reserve)) != nil {
+    do throws(FileFailure) {
+      try files.open(path, .create)?.allocate(options.reserve)
       hasReserve = true
-    } else {
+      isShort = false
+    } catch {
       try? files.remove(path)
+      if !error.meansFull { isShort = false }
     }
   }
 
@@ -88,6 +97,7 @@ extension Engine {
     guard hasReserve else { return false }
     try? files.remove(path("reserve"))
     hasReserve = false
+    isShort = true
     return true
   }
 
@@ -107,7 +117,7 @@ extension Engine {
     // Damage that nobody was told of stays where the next opening finds it.
     if lost.isEmpty {
       do throws(StoreError) {
-        try fold()
+        try fold(usesReserve: false)
       } catch {
         // The journal has it all.
         guard error.code == .full || error.code == .damaged else { throw error }

@@ -23,15 +23,19 @@ extension Engine {
   ///   - capacity: of a new active segment, or nil to keep the one that is.
   ///   - isFull: whether all tables are merged.
   ///   - isForced: whether a manifest is written even if nothing has changed.
+  ///   - usesReserve: whether it may take the reserve of a full disk.
   /// - Throws: `full` (nothing has changed), `damaged` (an older table), `io`, `denied`.
   func fold(
-    rolling capacity: Int? = nil, isFull: Bool = false, isForced: Bool = false
+    rolling capacity: Int? = nil, isFull: Bool = false, isForced: Bool = false,
+    usesReserve: Bool = true
   ) throws(StoreError) {
     do throws(StoreError) {
       try foldOnce(rolling: capacity, isFull: isFull, isForced: isForced)
     } catch {
       // Without a new segment a fold takes little, and gives back what is dead.
-      guard error.code == .full, capacity == nil, releaseReserve() else { throw error }
+      guard error.code == .full, capacity == nil, usesReserve, releaseReserve() else {
+        throw error
+      }
       try foldOnce(rolling: nil, isFull: isFull, isForced: isForced)
     }
   }
@@ -66,9 +70,13 @@ extension Engine {
   }
 
   /// Segments that no key points to and nobody writes.
-  private func droppable(_ snapshot: Snapshot, _ active: Active?) -> [Segment] {
+  ///
+  /// - Parameter owed: what counts as live in them and is dead.
+  private func droppable(
+    _ snapshot: Snapshot, _ active: Active?, owed: [UInt64: Int] = [:]
+  ) -> [Segment] {
     snapshot.segments.values.filter { segment in
-      segment.live <= 0 && segment.number != active?.segment.number
+      segment.live <= owed[segment.number] ?? 0 && segment.number != active?.segment.number
         && !outputs.values.contains { $0.segment === segment }
     }
   }
@@ -152,8 +160,7 @@ extension Engine {
       (made.table.map { [$0] } ?? []) + before.tables.dropFirst(made.merged.count)
     if let segment = made.active?.segment { snapshot.segments[segment.number] = segment }
     let owed = published.state.withLock { $0 }.owed
-    for debt in owed { debt.segment.live -= debt.bytes }
-    let dropped = droppable(snapshot, next)
+    let dropped = droppable(snapshot, next, owed: owed)
     for segment in dropped { snapshot.segments[segment.number] = nil }
 
     var manifest = manifest
@@ -167,16 +174,10 @@ extension Engine {
       Manifest.SegmentEntry(
         number: segment.number, kind: segment.kind,
         length: segment.length,
-        live: max(0, segment.live))
+        live: max(0, segment.live - (owed[segment.number] ?? 0)))
     }.sorted { $0.number < $1.number }
     manifest.tables = snapshot.tables.map(\.entry)
-    do throws(StoreError) {
-      try write(manifest)
-    } catch {
-      // The tail stays, and with it what it owes.
-      for debt in owed { debt.segment.live += debt.bytes }
-      throw error
-    }
+    try write(manifest)
 
     if made.active != nil, let old = active { seal(old) }
     active = next
@@ -184,6 +185,8 @@ extension Engine {
     // Opened before its name goes, for views that may still read it.
     for segment in dropped { segment.drop() }
     published.state.withLock { state in
+      // At once with the tail that owed it, so that nobody sees it counted twice.
+      for (number, bytes) in owed { snapshot.segments[number]?.live -= bytes }
       state.snapshot = snapshot
       state.tailBytes = 0
       state.goneBytes = 0

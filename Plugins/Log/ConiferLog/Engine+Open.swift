@@ -70,7 +70,7 @@ extension Engine {
     published.state.withLock { $0.snapshot = snapshot }
     if manifest.active != 0 { try replay() }
     sweep(names.subtracting(listed))
-    hasReserve = names.contains("reserve")
+    findReserve()
   }
 
   /// Replays the journal behind the manifest's place in it.

@@ -54,6 +54,8 @@ final class Engine: @unchecked Sendable {
   var lost: [Range<Int>] = []
   /// Whether `reserve` is there.
   var hasReserve = false
+  /// Whether the reserve was given to a full disk: what is left is for commits that remove something.
+  var isShort = false
 
   /// The segments that compaction appends to, by what they hold.
   var outputs: [SegmentClass: Output] = [:]

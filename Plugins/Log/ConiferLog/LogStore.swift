@@ -121,19 +121,10 @@ public final class LogStore: OrderedStore {
   /// - Throws: `closed`, `suspended`.
   public func size() throws(StoreError) -> StoreSize {
     let published = try opened().published
-    let state = published.state.withLock { $0 }
-    var live = state.tailBytes - state.goneBytes
-    var file = state.otherBytes
-    for table in state.snapshot.tables {
-      live += table.entry.live
-      file += table.entry.length
-    }
-    for segment in state.snapshot.segments.values {
-      live += max(0, segment.live)
-      file += segment.allocated
-    }
-    live = max(0, live - published.owedBytes(state))
-    return StoreSize(live: live, free: max(0, file - live), file: file)
+    // Summed up locked: a fold settles what is owed and counts the segments anew in one step.
+    let (state, size) = published.state.withLock { ($0, $0.size) }
+    let live = max(0, size.live - published.owedBytes(state))
+    return StoreSize(live: live, free: max(0, size.file - live), file: size.file)
   }
 
   /// The stretches of removed keys that the next view knows; for tests.
@@ -166,7 +157,8 @@ public final class LogStore: OrderedStore {
 
   // MARK: Damage
 
-  /// What opening could not read of data that had been durable, until it is acknowledged.
+  /// What opening could not read of data that had been durable, until it is acknowledged; the journal
+  /// is not folded before, so that the next opening tells it again.
   public var findings: [StoreFinding] {
     state.withLock { state in
       guard case .open(let opened) = state.phase, let active = opened.engine.active else {

@@ -145,6 +145,8 @@ extension Platform {
 extension FileFailure {
   /// Whether the disk or the quota is full.
   var meansFull: Bool { number == ENOSPC || number == EDQUOT }
+  /// There is no room.
+  static var full: FileFailure { FileFailure(ENOSPC) }
   /// A write that wrote nothing and gave no reason.
   static var nothingWritten: FileFailure { FileFailure(EIO) }
   /// Whether the call was interrupted and may be made again.

@@ -85,15 +85,31 @@ extension Published.State {
     snapshot.tail[key] = TailEntry(slot: .value(new), owes: known?.owes ?? false)
   }
 
-  /// What tables know of the keys in the tail and still counts as live, though it is dead. What
-  /// cannot be read is left out, so that live bytes are never counted too low.
-  var owed: [(segment: Segment, bytes: Int)] {
-    guard !snapshot.tables.isEmpty else { return [] }
-    var owed: [(segment: Segment, bytes: Int)] = []
+  /// What tables know of the keys in the tail and still counts as live, though it is dead, by
+  /// segment. What cannot be read is left out, so that live bytes are never counted too low.
+  var owed: [UInt64: Int] {
+    guard !snapshot.tables.isEmpty else { return [:] }
+    var owed: [UInt64: Int] = [:]
     snapshot.tail.forEach { key, entry in
-      if entry.owes, let debt = snapshot.debt(key) { owed.append(debt) }
+      if entry.owes, let debt = snapshot.debt(key) {
+        owed[debt.segment.number, default: 0] += debt.bytes
+      }
     }
     return owed
+  }
+
+  /// Bytes that count as live, and those of all files; what the tail owes is live among them.
+  var size: (live: Int, file: Int) {
+    var (live, file) = (tailBytes - goneBytes, otherBytes)
+    for table in snapshot.tables {
+      live += table.entry.live
+      file += table.entry.length
+    }
+    for segment in snapshot.segments.values {
+      live += max(0, segment.live)
+      file += segment.allocated
+    }
+    return (live, file)
   }
 
   private func count(_ pointer: Pointer, _ key: Bytes, _ sign: Int) {

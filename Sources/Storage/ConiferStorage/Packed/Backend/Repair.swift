@@ -106,7 +106,7 @@ struct Repair {
 
   // MARK: Cache
 
-  private func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) {
+  func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) {
     let (low, high) = try range(storeKey)
     try keep(Spaces.runs, storeKey, .cacheRangeDropped, words(low, info.order))
     try dropOrphans(info.id)
