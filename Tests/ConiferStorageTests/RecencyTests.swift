@@ -78,4 +78,27 @@ import Testing
     let stored = try queries.window(after: nil, limit: .max)
     #expect(stored.map(\.query.lastUse) == (1...100).reversed())
   }
+
+  @Test(arguments: [UInt64.max, UInt64.max / 2, UInt64.max - 16])
+  func `A last use near the end of numbers is as good as any`(_ lastUse: UInt64) async throws {
+    let base = MemoryStore()
+    let backend = try Self.open(base)
+    let tree = try await backend.tree(named: "main")
+    let id = try await backend.commit([
+      .saveQuery(TrackedQuery(tree: tree, path: "a", lastUse: lastUse))
+    ]).queries[0]
+    backend.setActive(true, id, in: tree)
+    try await backend.commit([.overwrite(tree, "a", 1)])
+    // A counter that a store holds is not trusted further.
+    var writer = ByteWriter()
+    writer.varint(lastUse)
+    try backend.engine.change(.process) { (tx) throws(StoreError) in
+      let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "u")]
+      try tx.put(Spaces.system, key, payload: writer.bytes)
+    }
+    let next = try Self.open(base)
+    next.setActive(true, id, in: tree)
+    try await next.commit([.overwrite(tree, "a", 2)])
+    #expect(next.engine.activity.clock < UInt64.max / 2 + 99)
+  }
 }

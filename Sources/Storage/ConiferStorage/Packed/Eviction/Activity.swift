@@ -71,8 +71,7 @@ final class Activity: Sendable {
 
   /// Notes a use that a caller counted itself.
   func advance(to lastUse: UInt64) {
-    // A counter that came near its end would leave no later use: what lies there is not counted on.
-    guard lastUse < UInt64.max / 2 else { return }
+    guard lastUse < Recency.end else { return }
     state.withLock { $0.clock = max($0.clock, lastUse) }
   }
 

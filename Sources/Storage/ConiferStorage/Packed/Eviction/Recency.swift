@@ -3,6 +3,9 @@ import ConiferTree
 
 /// The stored side of recency: the counter, and each query's last use.
 enum Recency {
+  /// Counters from here on are no one's: one that came near its end would leave no later use.
+  static let end = UInt64.max / 2
+
   private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "u")]
 
   /// The counter as it was last stored: no stored use is later.
@@ -10,12 +13,13 @@ enum Recency {
     guard let value = try view.value(Spaces.system, key) else { return 0 }
     var reader = ByteReader(Record.open(Spaces.system, key, value) ?? [])
     // Recency is no reason to refuse a store: the counter goes on at the next stored use.
-    return reader.varint() ?? 0
+    guard let clock = reader.varint(), clock < end else { return 0 }
+    return clock
   }
 
   /// Stores the counter when a commit stores a later use.
   static func setClock(_ tx: Transaction, _ use: UInt64) throws(StoreError) {
-    guard use < UInt64.max / 2, try use > clock(tx) else { return }
+    guard use < end, try use > clock(tx) else { return }
     var writer = ByteWriter()
     writer.varint(use)
     try tx.put(Spaces.system, key, payload: writer.bytes)
@@ -38,7 +42,7 @@ enum Recency {
         done.append((name, use))
         continue
       }
-      guard use >= query.lastUse + distance || use <= query.lastUse else { continue }
+      guard use <= query.lastUse || use - query.lastUse >= distance else { continue }
       done.append((name, use))
       guard use > query.lastUse else { continue }
       query.lastUse = use
