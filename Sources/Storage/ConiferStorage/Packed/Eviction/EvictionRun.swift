@@ -49,11 +49,12 @@ struct EvictionRun: Sendable {
     return false
   }
 
-  /// Goes on until a slice is over or all is done.
+  /// Goes on until a slice is over or all is done, by one step at least: a slice whose time went by
+  /// before it began would never come to an end otherwise.
   ///
   /// - Parameters:
   ///   - swept: gets the trees in which nothing is uncovered any more.
-  ///   - isOver: whether the slice is; asked after each stride.
+  ///   - isOver: whether the slice is; asked after each step and each stride.
   mutating func slice(
     _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
     _ swept: inout Set<TreeID>, isOver: () -> Bool
@@ -64,7 +65,6 @@ struct EvictionRun: Sendable {
     }
     defer { report.after = (try? meter.cache(tx)) ?? report.after }
     while !isDone {
-      if isOver() { return }
       switch phase {
       case .sweeping(let trees, let at):
         if try isMet(tx, meter, activity) { return end(&swept) }
@@ -72,9 +72,9 @@ struct EvictionRun: Sendable {
           // Data need not go because there are many queries.
           leaveUnswept(&swept)
           phase = .forgetting(try Self.candidates(tx, activity))
-          continue
+        } else {
+          try sweep(tx, packing, meter, activity, trees, at, &swept, isOver)
         }
-        try sweep(tx, packing, meter, activity, trees, at, &swept, isOver)
       case .forgetting(let candidates):
         if try isMet(tx, meter, activity) { return end(&swept) }
         try forget(tx, activity, candidates)
@@ -82,6 +82,7 @@ struct EvictionRun: Sendable {
         try clear(tx, packing, meter, tree, key, at, before, rest, isOver)
       case .done: return
       }
+      if isOver() { return }
     }
   }
 

@@ -1,0 +1,81 @@
+import ConiferKeyValue
+import ConiferTree
+import Synchronization
+import Testing
+
+@testable import ConiferStorage
+
+/// Evictions that are cut off, refused and met by damage; what they leave is found later.
+@Suite struct EvictionFaultTests {
+  private static let options = StorageOptions(budget: 1 << 20, compression: .none)
+
+  private static func room(_ number: Int, leaves: Int = 100) -> Node {
+    Node(
+      children: (0..<leaves).map {
+        (
+          Key("m\($0)"),
+          Node(.string("room \(number) message \($0) " + String(repeating: "x", count: 150)))
+        )
+      })
+  }
+
+  /// Rooms of about 20 KB, each with a query; the first is the least recently used one.
+  private static func rooms(_ tree: TreeID, _ numbers: Range<Int>) -> [StorageEdit] {
+    numbers.flatMap { number -> [StorageEdit] in
+      let path = Path("rooms/r\(number)")
+      return [
+        .overwrite(tree, path, room(number)),
+        .saveQuery(TrackedQuery(tree: tree, path: path, lastUse: UInt64(number + 1))),
+      ]
+    }
+  }
+
+  private static func queries(_ store: ProbeStore, _ tree: TreeID) throws -> [Path] {
+    let view = try store.view()
+    defer { view.close() }
+    return try Queries(view: view, tree: tree, order: .realtimeDatabase)
+      .window(after: nil, limit: .max).map(\.query.path)
+  }
+
+  /// Evicts until the engine has nothing more to do.
+  private static func settle(_ engine: PackedEngine) {
+    for _ in 0..<10_000 where engine.isEvicting { _ = engine.drain([]) }
+    #expect(!engine.isEvicting)
+  }
+
+  private static func cache(_ store: ProbeStore) throws -> Int {
+    let view = try store.view()
+    defer { view.close() }
+    return try BudgetMeter(view, store.size()).cache(view)
+  }
+
+  private static func isEmpty(
+    _ engine: PackedEngine, _ tree: TreeID, _ path: Path
+  ) throws -> Bool {
+    let view = try engine.store.view()
+    defer { view.close() }
+    return try PackedView(view, codec: engine.codec, longestKey: engine.longestKey)
+      .node(tree, path, .all).isEmpty
+  }
+
+  @Test func `A slice that has no time left when it begins goes on all the same`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, StorageOptions(budget: nil), Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<4) + [.overwrite(tree, "stray", Self.room(9))]])
+    let view = try store.view()
+    var run = try EvictionRun(view, to: 0)
+    view.close()
+    var swept: Set<TreeID> = []
+    for _ in 0..<1000 where !run.isDone {
+      var next = run
+      let size = try store.size()
+      try engine.change(.relaxed) { (tx) throws(StoreError) in
+        try next.slice(tx, engine.packing, BudgetMeter(tx, size), engine.activity, &swept) { true }
+      }
+      run = next
+    }
+    #expect(run.isDone)
+    #expect(try Self.isEmpty(engine, tree, .root))
+  }
+}
