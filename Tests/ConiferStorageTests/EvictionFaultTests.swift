@@ -66,7 +66,7 @@ import Testing
     let view = try store.view()
     var run = try EvictionRun(view, to: 0)
     view.close()
-    var swept: Set<TreeID> = []
+    var swept = SweptTrees()
     for _ in 0..<1000 where !run.isDone {
       var next = run
       let size = try store.size()
@@ -77,5 +77,45 @@ import Testing
     }
     #expect(run.isDone)
     #expect(try Self.isEmpty(engine, tree, .root))
+  }
+
+  @Test func `What an eviction that failed did not reach is still the first to go`() async throws {
+    let store = ProbeStore()
+    let backend = try PackedBackend(store, name: "probe", options: Self.options)
+    let tree = try await backend.tree(named: "main")
+    try await backend.commit([.overwrite(tree, "stray", Self.room(99, leaves: 3800))])
+    store.mostBatches.withLock { $0 = store.applied.withLock { $0.count } + 1 }
+    do {
+      _ = try await backend.evict(to: 0, dryRun: false)
+      Issue.record("it evicted all in one batch")
+    } catch {
+      #expect(error.code == .io)
+    }
+    store.mostBatches.withLock { $0 = .max }
+    let stray = try backend.space().cache
+    try #require(stray > 200_000 && stray < 700_000, "\(stray)")
+    let count = ((1 << 20) - stray) / 16_000 + 2
+    try await backend.commit(Self.rooms(tree, 0..<count))
+    for _ in 0..<1000 where try backend.space().isOverBudget {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(try backend.space().cache <= 1 << 20)
+    #expect(try Self.queries(store, tree).count == count)
+  }
+
+  @Test func `What an eviction is still to reach counts as uncovered for all others`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([[.overwrite(tree, "stray", Self.room(99, leaves: 3800))]])
+    let view = try store.view()
+    let run = try EvictionRun(view, to: 0)
+    view.close()
+    #expect(try !engine.evictSlice(run).isDone)
+    let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
+    _ = engine.group([Self.rooms(tree, 0..<count)])
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
+    #expect(try Self.queries(store, tree).count == count)
   }
 }

@@ -140,7 +140,7 @@ final class PackedEngine: @unchecked Sendable {
         }
         var applier = CommitApplier(tx, codec: codec, longestKey: longestKey, shape: shape)
         try applier.apply(pending.edits)
-        try applier.findUncovered(in: eviction.swept)
+        try applier.findUncovered(in: eviction.swept.watched)
         appliers.append(applier)
         shape = applier.shape
         durability = max(durability, pending.durability)

@@ -20,7 +20,7 @@ extension PackedEngine {
     /// The last known factor between records and physical bytes, and the bytes that it was taken at.
     var meter: (meter: BudgetMeter, at: Int)?
     /// Trees in which nothing is uncovered.
-    var swept: Set<TreeID> = []
+    var swept = SweptTrees()
     /// The run that is under way.
     var run: EvictionRun?
     /// What the cache took when a run ended above its target, and what has been let go of since.
@@ -58,9 +58,8 @@ extension PackedEngine {
   }
 
   /// Ends the run without having reached its target.
-  private func giveUp() {
+  private func giveUp(_ error: StoreError) {
     eviction.run = nil
-    eviction.swept = []
     eviction.stuck = ((try? used()) ?? Int.max / 2, releases)
   }
 
@@ -151,13 +150,12 @@ extension PackedEngine {
 
   /// Takes note of what commits covered and uncovered.
   func note(_ applier: CommitApplier) {
-    eviction.swept.subtract(applier.uncovered)
+    eviction.swept.uncover(applier.uncovered.union(applier.wiped))
     eviction.releases += applier.releases
     if !applier.removed.isEmpty || !applier.wiped.isEmpty {
       activity.remove { applier.removed.contains($0) || applier.wiped.contains($0.tree) }
     }
     guard !applier.wiped.isEmpty else { return }
-    eviction.swept.subtract(applier.wiped)
     eviction.counted = nil
   }
 
