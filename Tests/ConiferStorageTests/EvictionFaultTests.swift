@@ -118,4 +118,29 @@ import Testing
     #expect(try Self.cache(store) <= 1 << 20)
     #expect(try Self.queries(store, tree).count == count)
   }
+
+  @Test func `The data of a query whose record was damaged is the first to go`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<30)])
+    let view = try store.view()
+    var run = try EvictionRun(view, to: Self.cache(store) - 1000)
+    view.close()
+    while !run.isDone { run = try engine.evictSlice(run) }
+    try #require(run.report.queries.map(\.path) == ["rooms/r0"])
+    let last = try #require(try store.base.keys(Spaces.queries).filter { $0.count == 12 }.last)
+    try store.base.damage(Spaces.queries, last)
+    try engine.repair(StoreError.Place(space: Spaces.queries.id, key: last))
+    try #require(try !Self.queries(store, tree).contains("rooms/r29"))
+    var next = 30
+    while !engine.isEvicting, next < 99 {
+      _ = engine.group([Self.rooms(tree, next..<next + 1)])
+      if try Self.isEmpty(engine, tree, "rooms/r29") { break }
+      next += 1
+    }
+    Self.settle(engine)
+    #expect(next < 99)
+    #expect(try Self.isEmpty(engine, tree, "rooms/r29"))
+  }
 }

@@ -272,6 +272,8 @@ final class PackedEngine: @unchecked Sendable {
         try change(.power) { (tx) throws(StoreError) in
           try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).setAside(place)
         }
+        // A pin or a query may have gone.
+        eviction.swept.uncover([StoreKey.tree(place.key)])
         places.removeLast()
       } catch {
         guard error.code == .damaged, let other = error.place, mayRepair(other),
