@@ -143,4 +143,55 @@ import Testing
     #expect(next < 99)
     #expect(try Self.isEmpty(engine, tree, "rooms/r29"))
   }
+
+  @Test func `An eviction that was suspended goes on after the next commit`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([[.overwrite(tree, "stray", Self.room(1, leaves: 16_000))]])
+    try #require(engine.isEvicting)
+    try store.suspend()
+    _ = engine.drain([])
+    #expect(!engine.isEvicting)
+    #expect(engine.group([[.overwrite(tree, "a", 1)]])[0].code == .suspended)
+    try store.resume()
+    _ = engine.group([[.overwrite(tree, "a", 1)]])
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
+  }
+
+  @Test func `A damaged count of another tree holds up no eviction`() throws {
+    let store = ProbeStore()
+    let first = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try first.tree("main", .realtimeDatabase, .process)
+    let other = try first.tree("other", .realtimeDatabase, .process)
+    _ = first.group([[.overwrite(other, "a", Self.room(1))]])
+    try store.base.damage(Spaces.usage, StoreKey.prefix(other))
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    _ = engine.group([[.overwrite(tree, "stray", Self.room(1, leaves: 16_000))]])
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
+  }
+
+  @Test func `Too many queries that are pinned are looked at once, not after each commit`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    func save(_ numbers: Range<Int>, at path: String) {
+      _ = engine.group([
+        numbers.map { number in
+          .saveQuery(
+            TrackedQuery(tree: tree, path: Path("\(path)/q\(number)"), lastUse: UInt64(number + 1)))
+        }
+      ])
+      Self.settle(engine)
+    }
+    _ = engine.group([[.pin(Pin(tree: tree, path: "pinned"))]])
+    save(0..<1010, at: "pinned")
+    #expect(try Self.queries(store, tree).count == 1010)
+    #expect(engine.eviction.stuck != nil)
+    // What may go is looked for again when as many came as a run makes room for.
+    save(0..<101, at: "free")
+    #expect(try Self.queries(store, tree).count == 1010)
+  }
 }

@@ -37,6 +37,8 @@ struct EvictionRun: Sendable {
   private var phase: Phase
   /// Whether there were too many inactive queries when the run began.
   private var hasTooMany = false
+  /// Whether it ended because nothing was left that may go.
+  private(set) var isStuck = false
   private(set) var report: EvictionReport
 
   /// - Parameters:
@@ -174,7 +176,10 @@ struct EvictionRun: Sendable {
     _ swept: inout SweptTrees
   ) throws(StoreError) {
     var rest = candidates
-    guard let next = rest.popLast() else { return phase = .done }
+    guard let next = rest.popLast() else {
+      isStuck = true
+      return phase = .done
+    }
     phase = .forgetting(rest)
     // Commits and listeners came between the slices.
     guard !activity.isActive(next.name), let info = try Trees.info(tx, next.name.tree) else {
@@ -207,12 +212,12 @@ struct EvictionRun: Sendable {
     _ key: Bytes, _ begun: Sweep, _ before: Int, _ rest: [Candidate],
     _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
+    var sweep = begun
     var next: Bytes?
     if let info = try Trees.info(tx, tree) {
       next = try Sweeper(tx, info, packing).sweep(sweep.at, key + [PathKey.endMark]) {
         () throws(StoreError) in isOver()
       }
-    var sweep = begun
     }
     if let next {
       sweep.at = next
