@@ -194,4 +194,16 @@ import Testing
     save(0..<101, at: "free")
     #expect(try Self.queries(store, tree).count == 1010)
   }
+
+  @Test func `A query that is gone does not stay active`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<2)])
+    let known = Activity.Name(tree: tree, query: QueryID(rawValue: 2))
+    #expect(engine.activity.setActive(true, Activity.Name(tree: tree, query: QueryID(rawValue: 9))))
+    #expect(engine.activity.setActive(true, known))
+    _ = engine.group([[.overwrite(tree, "a", 1)]])
+    #expect(engine.activity.active == [known])
+  }
 }

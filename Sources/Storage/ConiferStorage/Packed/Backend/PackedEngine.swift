@@ -155,7 +155,7 @@ final class PackedEngine: @unchecked Sendable {
         outcomes.append(.failure(error))
       }
     }
-    var uses: [(name: Activity.Name, use: UInt64)] = []
+    var uses = Recency.Stored()
     if tx.state.isChanged {
       uses = try Recency.store(
         tx, activity.uses, distance: Activity.quantum, limit: Activity.ride)

@@ -96,10 +96,11 @@ final class Activity: Sendable {
   /// The uses that are not stored.
   var uses: [Name: UInt64] { state.withLock { $0.uses } }
 
-  /// Forgets uses that are stored by now, unless a later one came.
-  func stored(_ uses: [(name: Name, use: UInt64)]) {
+  /// Forgets uses that are stored by now, unless a later one came, and queries that are gone.
+  func stored(_ stored: Recency.Stored) {
     state.withLock { state in
-      for (name, use) in uses where state.uses[name] == use { state.uses[name] = nil }
+      for (name, use) in stored.uses where state.uses[name] == use { state.uses[name] = nil }
     }
+    if !stored.gone.isEmpty { remove { stored.gone.contains($0) } }
   }
 }

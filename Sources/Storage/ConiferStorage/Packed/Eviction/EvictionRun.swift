@@ -45,7 +45,8 @@ struct EvictionRun: Sendable {
   ///   - target: what to come down to, or nil when only the number of queries is too large.
   ///   - swept: trees in which nothing is uncovered.
   init(
-    _ view: any OrderedView, to target: Int?, swept: SweptTrees = SweptTrees(), isDryRun: Bool = false
+    _ view: any OrderedView, to target: Int?, swept: SweptTrees = SweptTrees(),
+    isDryRun: Bool = false
   ) throws(StoreError) {
     let trees = try Trees.all(view).map(\.id).filter { !swept.clean.contains($0) }
     phase = .sweeping(target == nil ? [] : trees)

@@ -25,29 +25,36 @@ enum Recency {
     try tx.put(Spaces.system, key, payload: writer.bytes)
   }
 
+  /// What a commit knows of uses once it is done.
+  struct Stored {
+    var uses: [(name: Activity.Name, use: UInt64)] = []
+    /// Queries that are not there, and never will be: numbers never repeat.
+    var gone: Set<Activity.Name> = []
+  }
+
   /// Stores uses that lie at least a distance behind the stored ones, the oldest first.
   ///
-  /// - Returns: the uses that are stored when the commit is.
+  /// - Returns: the uses that are stored when the commit is, and those of queries that are gone.
   static func store(
     _ tx: Transaction, _ uses: [Activity.Name: UInt64], distance: UInt64, limit: Int
-  ) throws(StoreError) -> [(name: Activity.Name, use: UInt64)] {
-    var done: [(name: Activity.Name, use: UInt64)] = []
+  ) throws(StoreError) -> Stored {
+    var stored = Stored()
     for (name, use) in uses.sorted(by: { $0.value < $1.value }).prefix(limit) {
       guard let info = try Trees.info(tx, name.tree) else {
-        done.append((name, use))
+        stored.gone.insert(name)
         continue
       }
       let editor = QueryEditor(tx, info)
       guard var query = try editor.queries.query(name.query) else {
-        done.append((name, use))
+        stored.gone.insert(name)
         continue
       }
       guard use <= query.lastUse || use - query.lastUse >= distance else { continue }
-      done.append((name, use))
+      stored.uses.append((name, use))
       guard use > query.lastUse else { continue }
       query.lastUse = use
       _ = try editor.save(query)
     }
-    return done
+    return stored
   }
 }
