@@ -206,4 +206,56 @@ import Testing
     _ = engine.group([[.overwrite(tree, "a", 1)]])
     #expect(engine.activity.active == [known])
   }
+
+  /// What takes a cover from data of a clean tree.
+  enum Uncovering: CaseIterable {
+    case write, merge, removal, keys, changedKeys, unpin
+  }
+
+  @Test(arguments: Uncovering.allCases)
+  func `What is uncovered in a clean tree is the first to go`(_ kind: Uncovering) throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<30)])
+    let pin = Pin(tree: tree, path: "x")
+    let isFiltered = kind == .keys || kind == .changedKeys
+    let query = TrackedQuery(
+      tree: tree, path: "x",
+      parameters: isFiltered ? "{\"l\":1}" : TrackedQuery.defaultParameters, lastUse: 1000)
+    var id = QueryID(rawValue: 0)
+    switch kind {
+    case .write, .merge: break
+    case .unpin: _ = engine.group([[.pin(pin), .overwrite(tree, "x/a", Self.room(7))]])
+    case .removal, .keys, .changedKeys:
+      id = try engine.group([[.saveQuery(query), .overwrite(tree, "x/a", Self.room(7))]])[0].get()
+        .queries[0]
+      if isFiltered { _ = engine.group([[.setTrackedKeys(tree, id, ["a"])]]) }
+    }
+    let view = try store.view()
+    var run = try EvictionRun(view, to: Self.cache(store) - 1000)
+    view.close()
+    while !run.isDone { run = try engine.evictSlice(run) }
+    try #require(run.report.queries.map(\.path) == ["rooms/r0"])
+    try #require(engine.eviction.swept.clean == [tree])
+    let edit: StorageEdit =
+      switch kind {
+      case .write: .overwrite(tree, "x/a", Self.room(7))
+      case .merge: .merge(tree, "x", [WriteContent.Change("a", Self.room(7))])
+      case .removal: .removeQuery(tree, id)
+      case .keys: .setTrackedKeys(tree, id, ["b"])
+      case .changedKeys: .updateTrackedKeys(tree, id, added: ["b"], removed: ["a"])
+      case .unpin: .unpin(pin)
+      }
+    _ = try engine.group([[edit]])[0].get()
+    var next = 30
+    while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.isEvicting {
+      _ = engine.group([Self.rooms(tree, next..<next + 1)])
+      if try Self.queries(store, tree).count < next - 5 { break }
+      next += 1
+    }
+    Self.settle(engine)
+    #expect(next < 99)
+    #expect(try Self.isEmpty(engine, tree, "x"))
+  }
 }
