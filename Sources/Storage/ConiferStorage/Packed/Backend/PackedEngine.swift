@@ -158,7 +158,7 @@ final class PackedEngine: @unchecked Sendable {
     var uses = Recency.Stored()
     if tx.state.isChanged {
       uses = try Recency.store(
-        tx, activity.uses, distance: Activity.quantum, limit: Activity.ride)
+        tx, activity.due, distance: Activity.quantum, limit: Activity.ride)
       activity.advance(to: try Recency.clock(tx))
     }
     let commit = try finish(tx, durability)

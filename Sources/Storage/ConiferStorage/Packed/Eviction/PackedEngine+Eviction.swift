@@ -120,13 +120,15 @@ extension PackedEngine {
       var run = run
       var swept = eviction.swept
       let size = try store.size()
-      defer { activity.settle() }
+      var isDone = false
+      defer { activity.settle(isDone: isDone) }
       // Losing an eviction in a crash loses nothing.
       try change(.relaxed) { (tx) throws(StoreError) in
         try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
           tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
         }
       }
+      isDone = true
       eviction.swept = swept
       return run
     }

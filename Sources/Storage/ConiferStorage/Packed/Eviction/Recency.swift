@@ -28,13 +28,16 @@ enum Recency {
   /// What a commit knows of uses once it is done.
   struct Stored {
     var uses: [(name: Activity.Name, use: UInt64)] = []
+    /// Uses that lie too close behind the stored ones to be stored.
+    var close: [(name: Activity.Name, use: UInt64)] = []
     /// Queries that are not there, and never will be: numbers never repeat.
     var gone: Set<Activity.Name> = []
   }
 
   /// Stores uses that lie at least a distance behind the stored ones, the oldest first.
   ///
-  /// - Returns: the uses that are stored when the commit is, and those of queries that are gone.
+  /// - Parameter limit: how many uses are looked at.
+  /// - Returns: what is known of those uses once the commit is done.
   static func store(
     _ tx: Transaction, _ uses: [Activity.Name: UInt64], distance: UInt64, limit: Int
   ) throws(StoreError) -> Stored {
@@ -49,7 +52,10 @@ enum Recency {
         stored.gone.insert(name)
         continue
       }
-      guard use <= query.lastUse || use - query.lastUse >= distance else { continue }
+      guard use <= query.lastUse || use - query.lastUse >= distance else {
+        stored.close.append((name, use))
+        continue
+      }
       stored.uses.append((name, use))
       guard use > query.lastUse else { continue }
       query.lastUse = use
