@@ -20,17 +20,21 @@ import Testing
     switch Int.random(in: 0..<12, using: &random) {
     case 0: Key("\(Int.random(in: -2...12, using: &random))")
     case 1: Key(String(repeating: "l", count: Int.random(in: 150...260, using: &random)))
-    case 2: Key("a\0b")
+    case 2, 3:
+      Key(
+        ["", "\0", "a\0", "a\0b", "a\u{1}", "é", "\u{FFFD}", "😀", "007", "-0"]
+          .randomElement(using: &random) ?? "")
     default: Key(String("abcd".randomElement(using: &random) ?? "a"))
     }
   }
 
-  @Test(arguments: 0..<60 as Range<UInt64>)
+  @Test(arguments: 0..<90 as Range<UInt64>)
   func `Every key is covered exactly when a pin or a query covers it`(_ seed: UInt64) async throws {
     var random = Seeded(state: seed)
     let backend = try MemoryBackend(
       MemoryStore(), name: "memory", options: StorageOptions(budget: nil))
-    let tree = try await backend.tree(named: "main")
+    let order: KeyOrder = seed % 3 == 0 ? .utf8 : .realtimeDatabase
+    let tree = try await backend.tree(named: "main", order: order)
     var pins: [Path] = []
     var whole: [Path] = []
     var held: [(path: Path, keys: [Key])] = []
@@ -60,7 +64,9 @@ import Testing
       #expect(bytesPrecede(a.low, a.high) && bytesPrecede(a.high, b.low), "seed \(seed)")
     }
     for probe in probes {
-      let key = PathKey.encode(probe, .realtimeDatabase)
+      // The priority of an interior node is covered as the node is.
+      let mark = Bool.random(using: &random) ? [PathKey.priorityMark] : []
+      let key = PathKey.encode(probe, order) + mark
       let isCovered =
         (pins + whole).contains { $0.contains(probe) }
         || held.contains { query in

@@ -47,7 +47,7 @@ import Testing
     let view = try store.view()
     var run = try EvictionRun(view, to: 0)
     view.close()
-    var swept: Set<TreeID> = []
+    var swept = SweptTrees()
     for _ in 0..<slices where !run.isDone {
       let size = try store.size()
       var next = run

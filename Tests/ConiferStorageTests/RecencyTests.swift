@@ -79,4 +79,50 @@ import Testing
     let stored = try queries.window(after: nil, limit: .max)
     #expect(stored.map(\.query.lastUse) == (1...100).reversed())
   }
+
+  @Test(arguments: [UInt64.max, UInt64.max / 2, UInt64.max - 16])
+  func `A last use near the end of numbers is as good as any`(_ lastUse: UInt64) async throws {
+    let base = MemoryStore()
+    let backend = try Self.open(base)
+    let tree = try await backend.tree(named: "main")
+    let id = try await backend.commit([
+      .saveQuery(TrackedQuery(tree: tree, path: "a", lastUse: lastUse))
+    ]).queries[0]
+    backend.setActive(true, id, in: tree)
+    try await backend.commit([.overwrite(tree, "a", 1)])
+    // A counter that a store holds is not trusted further.
+    var writer = ByteWriter()
+    writer.varint(lastUse)
+    try backend.engine.change(.process) { (tx) throws(StoreError) in
+      let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "u")]
+      try tx.put(Spaces.system, key, payload: writer.bytes)
+    }
+    let next = try Self.open(base)
+    next.setActive(true, id, in: tree)
+    try await next.commit([.overwrite(tree, "a", 2)])
+    #expect(next.engine.activity.clock < UInt64.max / 2 + 99)
+  }
+
+  @Test func `Uses that are not worth a record hold up no others`() async throws {
+    let base = MemoryStore()
+    let backend = try Self.open(base)
+    let tree = try await backend.tree(named: "main")
+    let ids = try await backend.commit(
+      (0..<80).map { .saveQuery(TrackedQuery(tree: tree, path: Path("q\($0)"))) }
+    ).queries
+    for (round, id) in ids.enumerated() {
+      for _ in 0..<12 { backend.setActive(true, id, in: tree) }
+      let use = backend.engine.activity.clock
+      try await backend.commit([.overwrite(tree, "a", Node(.integer(Int64(round))))])
+      let stored = try backend.read { (view) throws(StoreError) in
+        try view.trackedQuery(tree, id)?.lastUse ?? .max
+      }
+      #expect(stored <= use && use < stored + 16, "use \(use) of query \(round), stored \(stored)")
+      backend.setActive(false, id, in: tree)
+      try await backend.commit([.overwrite(tree, "a", Node(.integer(-Int64(round))))])
+    }
+    // What was evicted is remembered no longer.
+    _ = try await backend.evict(to: 0, dryRun: false)
+    #expect(backend.engine.activity.uses.isEmpty)
+  }
 }

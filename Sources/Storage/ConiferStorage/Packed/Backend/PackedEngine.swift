@@ -140,7 +140,7 @@ final class PackedEngine: @unchecked Sendable {
         }
         var applier = CommitApplier(tx, codec: codec, longestKey: longestKey, shape: shape)
         try applier.apply(pending.edits)
-        try applier.findUncovered(in: eviction.swept)
+        try applier.findUncovered(in: eviction.swept.watched)
         appliers.append(applier)
         shape = applier.shape
         durability = max(durability, pending.durability)
@@ -155,10 +155,10 @@ final class PackedEngine: @unchecked Sendable {
         outcomes.append(.failure(error))
       }
     }
-    var uses: [(name: Activity.Name, use: UInt64)] = []
+    var uses = Recency.Stored()
     if tx.state.isChanged {
       uses = try Recency.store(
-        tx, activity.uses, distance: Activity.quantum, limit: Activity.ride)
+        tx, activity.due, distance: Activity.quantum, limit: Activity.ride)
       activity.advance(to: try Recency.clock(tx))
     }
     let commit = try finish(tx, durability)
@@ -272,6 +272,8 @@ final class PackedEngine: @unchecked Sendable {
         try change(.power) { (tx) throws(StoreError) in
           try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).setAside(place)
         }
+        // A pin or a query may have gone.
+        eviction.swept.uncover([StoreKey.tree(place.key)])
         places.removeLast()
       } catch {
         guard error.code == .damaged, let other = error.place, mayRepair(other),

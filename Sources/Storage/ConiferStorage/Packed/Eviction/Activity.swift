@@ -23,6 +23,8 @@ final class Activity: Sendable {
     var active: Set<Name> = []
     /// Uses that are not stored.
     var uses: [Name: UInt64] = [:]
+    /// Those that lie close behind the stored ones, and are not looked at before the next use.
+    var close: Set<Name> = []
     /// How often a query ceased to be active.
     var releases = 0
     /// Queries that a commit under way forgets.
@@ -45,6 +47,7 @@ final class Activity: Sendable {
       }
       state.clock += 1
       state.uses[name] = state.clock
+      state.close.remove(name)
       return true
     }
   }
@@ -63,16 +66,25 @@ final class Activity: Sendable {
     state.withLock { state in
       state.active = state.active.filter { !isGone($0) }
       state.uses = state.uses.filter { !isGone($0.key) }
+      state.close = state.close.filter { !isGone($0) }
     }
   }
 
   /// Ends what `release` began: the commit is done, or has failed.
-  func settle() { state.withLock { $0.leaving = [] } }
+  func settle(isDone: Bool) {
+    state.withLock { state in
+      defer { state.leaving = [] }
+      guard isDone else { return }
+      for name in state.leaving {
+        state.uses[name] = nil
+        state.close.remove(name)
+      }
+    }
+  }
 
   /// Notes a use that a caller counted itself.
   func advance(to lastUse: UInt64) {
-    // A counter that came near its end would leave no later use: what lies there is not counted on.
-    guard lastUse < UInt64.max / 2 else { return }
+    guard lastUse < Recency.end else { return }
     state.withLock { $0.clock = max($0.clock, lastUse) }
   }
 
@@ -97,10 +109,17 @@ final class Activity: Sendable {
   /// The uses that are not stored.
   var uses: [Name: UInt64] { state.withLock { $0.uses } }
 
-  /// Forgets uses that are stored by now, unless a later one came.
-  func stored(_ uses: [(name: Name, use: UInt64)]) {
+  /// Those of them that may lie a quantum behind the stored ones.
+  var due: [Name: UInt64] {
+    state.withLock { state in state.uses.filter { !state.close.contains($0.key) } }
+  }
+
+  /// Forgets uses that are stored by now, unless a later one came, and queries that are gone.
+  func stored(_ stored: Recency.Stored) {
     state.withLock { state in
-      for (name, use) in uses where state.uses[name] == use { state.uses[name] = nil }
+      for (name, use) in stored.uses where state.uses[name] == use { state.uses[name] = nil }
+      for (name, use) in stored.close where state.uses[name] == use { state.close.insert(name) }
     }
+    if !stored.gone.isEmpty { remove { stored.gone.contains($0) } }
   }
 }

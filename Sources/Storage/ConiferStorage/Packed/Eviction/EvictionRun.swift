@@ -13,12 +13,19 @@ struct EvictionRun: Sendable {
 
   private enum Phase: Sendable {
     /// Removing what nothing covers: the trees left, and where in the first.
-    case sweeping([TreeID], Bytes)
+    case sweeping([TreeID], Sweep? = nil)
     /// Forgetting queries, the least recently used last.
     case forgetting([Candidate])
-    /// Removing what a forgotten query left.
-    case clearing(TreeID, Bytes, at: Bytes, before: Int, [Candidate])
+    /// Removing what a forgotten query left: its tree and path, and what was there before.
+    case clearing(TreeID, Bytes, Sweep, before: Int, [Candidate])
     case done
+  }
+
+  /// A sweep under way.
+  private struct Sweep {
+    /// Its number in `SweptTrees`, or nil when its end tells nothing of the whole tree.
+    let number: Int?
+    var at: Bytes
   }
 
   /// A query that may go.
@@ -30,16 +37,19 @@ struct EvictionRun: Sendable {
   private var phase: Phase
   /// Whether there were too many inactive queries when the run began.
   private var hasTooMany = false
+  /// Whether it ended because nothing was left that may go.
+  private(set) var isStuck = false
   private(set) var report: EvictionReport
 
   /// - Parameters:
   ///   - target: what to come down to, or nil when only the number of queries is too large.
   ///   - swept: trees in which nothing is uncovered.
   init(
-    _ view: any OrderedView, to target: Int?, swept: Set<TreeID> = [], isDryRun: Bool = false
+    _ view: any OrderedView, to target: Int?, swept: SweptTrees = SweptTrees(),
+    isDryRun: Bool = false
   ) throws(StoreError) {
-    let trees = try Trees.all(view).map(\.id).filter { !swept.contains($0) }
-    phase = .sweeping(target == nil ? [] : trees, [])
+    let trees = try Trees.all(view).map(\.id).filter { !swept.clean.contains($0) }
+    phase = .sweeping(target == nil ? [] : trees)
     report = EvictionReport(target: target, isDryRun: isDryRun)
     report.before = -1
   }
@@ -49,14 +59,15 @@ struct EvictionRun: Sendable {
     return false
   }
 
-  /// Goes on until a slice is over or all is done.
+  /// Goes on until a slice is over or all is done, by one step at least: a slice whose time went by
+  /// before it began would never come to an end otherwise.
   ///
   /// - Parameters:
-  ///   - swept: gets the trees in which nothing is uncovered any more.
-  ///   - isOver: whether the slice is; asked after each stride.
+  ///   - swept: is told of sweeps and of forgotten queries.
+  ///   - isOver: whether the slice is; asked after each step and each stride.
   mutating func slice(
     _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
-    _ swept: inout Set<TreeID>, isOver: () -> Bool
+    _ swept: inout SweptTrees, isOver: () -> Bool
   ) throws(StoreError) {
     if report.before < 0 {
       report.before = try meter.cache(tx)
@@ -64,24 +75,23 @@ struct EvictionRun: Sendable {
     }
     defer { report.after = (try? meter.cache(tx)) ?? report.after }
     while !isDone {
-      if isOver() { return }
       switch phase {
-      case .sweeping(let trees, let at):
-        if try isMet(tx, meter, activity) { return end(&swept) }
+      case .sweeping(let trees, let sweep):
+        if try isMet(tx, meter, activity) { return phase = .done }
         if try isSmall(tx, meter) {
           // Data need not go because there are many queries.
-          leaveUnswept(&swept)
           phase = .forgetting(try Self.candidates(tx, activity))
-          continue
+        } else {
+          try goOn(tx, packing, meter, activity, trees, sweep, &swept, isOver)
         }
-        try sweep(tx, packing, meter, activity, trees, at, &swept, isOver)
       case .forgetting(let candidates):
-        if try isMet(tx, meter, activity) { return end(&swept) }
-        try forget(tx, activity, candidates)
-      case .clearing(let tree, let key, let at, let before, let rest):
-        try clear(tx, packing, meter, tree, key, at, before, rest, isOver)
+        if try isMet(tx, meter, activity) { return phase = .done }
+        try forget(tx, activity, candidates, &swept)
+      case .clearing(let tree, let key, let sweep, let before, let rest):
+        try clear(tx, packing, meter, tree, key, sweep, before, rest, &swept, isOver)
       case .done: return
       }
+      if isOver() { return }
     }
   }
 
@@ -108,40 +118,31 @@ struct EvictionRun: Sendable {
     return count - activity.active.count
   }
 
-  private mutating func end(_ swept: inout Set<TreeID>) {
-    leaveUnswept(&swept)
-    phase = .done
-  }
-
-  /// A tree that was swept in part counts as not swept.
-  private func leaveUnswept(_ swept: inout Set<TreeID>) {
-    guard case .sweeping(let trees, let at) = phase, !at.isEmpty, let tree = trees.first else {
-      return
-    }
-    swept.remove(tree)
-  }
-
-  private mutating func sweep(
+  private mutating func goOn(
     _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
-    _ trees: [TreeID], _ at: Bytes, _ swept: inout Set<TreeID>, _ isOver: () -> Bool
+    _ trees: [TreeID], _ begun: Sweep?, _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
     guard let tree = trees.first else {
       return phase = .forgetting(try Self.candidates(tx, activity))
     }
     guard let info = try Trees.info(tx, tree) else {
-      return phase = .sweeping(Array(trees.dropFirst()), [])
+      return phase = .sweeping(Array(trees.dropFirst()))
     }
-    // Whoever commits what may be uncovered takes the tree out again.
-    if at.isEmpty { swept.insert(tree) }
+    var sweep = begun ?? Sweep(number: swept.begin(tree), at: [])
     let before = try BudgetMeter.sum(tx).budgeted
     let target = report.target ?? 0
-    let next = try Sweeper(tx, info, packing).sweep(at, [PathKey.endMark]) {
+    let next = try Sweeper(tx, info, packing).sweep(sweep.at, [PathKey.endMark]) {
       () throws(StoreError) in
       if isOver() { return true }
       return try meter.cache(tx) <= target
     }
     report.uncovered += meter.physical(max(0, before - (try BudgetMeter.sum(tx).budgeted)))
-    phase = next.map { .sweeping(trees, $0) } ?? .sweeping(Array(trees.dropFirst()), [])
+    if let next {
+      sweep.at = next
+      return phase = .sweeping(trees, sweep)
+    }
+    if let number = sweep.number { swept.end(tree, number) }
+    phase = .sweeping(Array(trees.dropFirst()))
   }
 
   /// The queries that may go, the least recently used last.
@@ -172,10 +173,14 @@ struct EvictionRun: Sendable {
 
   /// Forgets the least recently used query, if it may still go.
   private mutating func forget(
-    _ tx: Transaction, _ activity: Activity, _ candidates: [Candidate]
+    _ tx: Transaction, _ activity: Activity, _ candidates: [Candidate],
+    _ swept: inout SweptTrees
   ) throws(StoreError) {
     var rest = candidates
-    guard let next = rest.popLast() else { return phase = .done }
+    guard let next = rest.popLast() else {
+      isStuck = true
+      return phase = .done
+    }
     phase = .forgetting(rest)
     // Commits and listeners came between the slices.
     guard !activity.isActive(next.name), let info = try Trees.info(tx, next.name.tree) else {
@@ -197,22 +202,29 @@ struct EvictionRun: Sendable {
     report.queries.append(
       EvictionReport.Query(
         tree: info.id, path: query.path, parameters: query.parameters, lastUse: lastUse, bytes: 0))
-    phase = .clearing(info.id, key, at: key, before: before, rest)
+    let sweep = Sweep(number: swept.forget(info.id), at: key)
+    phase = .clearing(info.id, key, sweep, before: before, rest)
   }
 
   /// Removes what only the query that was just forgotten covered; all of it, so that none is left
   /// half there.
   private mutating func clear(
     _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ tree: TreeID,
-    _ key: Bytes, _ at: Bytes, _ before: Int, _ rest: [Candidate], _ isOver: () -> Bool
+    _ key: Bytes, _ begun: Sweep, _ before: Int, _ rest: [Candidate],
+    _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
+    var sweep = begun
     var next: Bytes?
     if let info = try Trees.info(tx, tree) {
-      next = try Sweeper(tx, info, packing).sweep(at, key + [PathKey.endMark]) {
+      next = try Sweeper(tx, info, packing).sweep(sweep.at, key + [PathKey.endMark]) {
         () throws(StoreError) in isOver()
       }
     }
-    if let next { return phase = .clearing(tree, key, at: next, before: before, rest) }
+    if let next {
+      sweep.at = next
+      return phase = .clearing(tree, key, sweep, before: before, rest)
+    }
+    if let number = sweep.number { swept.end(tree, number) }
     if let last = report.queries.indices.last {
       report.queries[last].bytes = meter.physical(
         max(0, before - (try BudgetMeter.sum(tx).budgeted)))

@@ -51,7 +51,7 @@ extension PackedBackend {
       let tx = Transaction(view)
       var run = try EvictionRun(tx, to: target, isDryRun: true)
       let meter = try BudgetMeter(tx, store.size())
-      var swept: Set<TreeID> = []
+      var swept = SweptTrees()
       while !run.isDone {
         try run.slice(tx, packing, meter, engine.activity, &swept) { false }
       }

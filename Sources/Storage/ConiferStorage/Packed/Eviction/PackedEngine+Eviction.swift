@@ -13,6 +13,15 @@ extension PackedEngine {
   /// About how far the cache may pass its budget before commits wait for more than one slice.
   private static let slack = 1 << 20
 
+  /// Where things stood when a run could do no more.
+  struct Stuck {
+    /// What the cache took.
+    let at: Int
+    /// How many queries were not active.
+    let inactive: Int
+    let releases: Int
+  }
+
   /// What eviction remembers between commits; on the store's thread alone.
   struct EvictionState {
     /// By tree, what counts against the budget and how many queries are tracked; nil until needed.
@@ -20,11 +29,11 @@ extension PackedEngine {
     /// The last known factor between records and physical bytes, and the bytes that it was taken at.
     var meter: (meter: BudgetMeter, at: Int)?
     /// Trees in which nothing is uncovered.
-    var swept: Set<TreeID> = []
+    var swept = SweptTrees()
     /// The run that is under way.
     var run: EvictionRun?
-    /// What the cache took when a run ended above its target, and what has been let go of since.
-    var stuck: (at: Int, releases: Int)?
+    /// Set when a run ended above its target.
+    var stuck: Stuck?
     /// How much was let go of: pins and queries, and a little for keys of queries.
     var releases = 0
   }
@@ -36,7 +45,9 @@ extension PackedEngine {
   func keepBudget() {
     guard let budget, role == .cache else { return }
     do throws(StoreError) {
-      if eviction.run == nil { try beginRun(budget) }
+      if eviction.run == nil {
+        try retryingAfterRepair { (_) throws(StoreError) in try beginRun(budget) }
+      }
       // One slice goes between commits, more while the cache runs away from its budget.
       var before = Int.max
       while eviction.run != nil {
@@ -47,32 +58,42 @@ extension PackedEngine {
       }
     } catch {
       // A later commit tries again; one that the store refuses says so itself.
-      giveUp()
+      giveUp(error)
     }
   }
 
   /// Goes on with a run while nothing else waits.
   func evictIdly() {
     guard eviction.run != nil else { return }
-    do throws(StoreError) { try evictSlice() } catch { giveUp() }
+    do throws(StoreError) { try evictSlice() } catch { giveUp(error) }
   }
 
   /// Ends the run without having reached its target.
-  private func giveUp() {
+  private func giveUp(_ error: StoreError) {
     eviction.run = nil
-    eviction.swept = []
-    eviction.stuck = ((try? used()) ?? Int.max / 2, releases)
+    // A store that is let go of takes no commit either: the next one that it takes goes on.
+    guard error.code != .suspended else { return }
+    eviction.stuck = (try? used()).flatMap { try? stuck(at: $0) }
+  }
+
+  private func stuck(at used: Int) throws(StoreError) -> Stuck {
+    Stuck(at: used, inactive: try inactive(), releases: releases)
+  }
+
+  private func inactive() throws(StoreError) -> Int {
+    try counted().values.reduce(0) { $0 + $1.queries } - activity.active.count
   }
 
   private var releases: Int { eviction.releases + activity.releases * Self.release }
 
   private func beginRun(_ budget: Int) throws(StoreError) {
     let used = try used()
-    let inactive = try counted().values.reduce(0) { $0 + $1.queries } - activity.active.count
+    let inactive = try inactive()
     let isTooMany = inactive > EvictionRun.mostInactive
     guard used > budget || isTooMany else { return }
     if let stuck = eviction.stuck, releases - stuck.releases < Self.release,
-      used < stuck.at + Self.slack / 4
+      used < stuck.at + Self.slack / 4,
+      inactive < stuck.inactive + EvictionRun.mostInactive - EvictionRun.fewerInactive
     {
       return
     }
@@ -87,7 +108,7 @@ extension PackedEngine {
     let next = try evictSlice(run)
     eviction.run = next.isDone ? nil : next
     guard next.isDone else { return }
-    eviction.stuck = next.report.isMet ? nil : (next.report.after, releases)
+    eviction.stuck = next.isStuck ? try stuck(at: next.report.after) : nil
   }
 
   /// Does a slice of a run in a commit of its own, and returns the run as it goes on.
@@ -99,13 +120,15 @@ extension PackedEngine {
       var run = run
       var swept = eviction.swept
       let size = try store.size()
-      defer { activity.settle() }
+      var isDone = false
+      defer { activity.settle(isDone: isDone) }
       // Losing an eviction in a crash loses nothing.
       try change(.relaxed) { (tx) throws(StoreError) in
         try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
           tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
         }
       }
+      isDone = true
       eviction.swept = swept
       return run
     }
@@ -151,13 +174,12 @@ extension PackedEngine {
 
   /// Takes note of what commits covered and uncovered.
   func note(_ applier: CommitApplier) {
-    eviction.swept.subtract(applier.uncovered)
+    eviction.swept.uncover(applier.uncovered.union(applier.wiped))
     eviction.releases += applier.releases
     if !applier.removed.isEmpty || !applier.wiped.isEmpty {
       activity.remove { applier.removed.contains($0) || applier.wiped.contains($0.tree) }
     }
     guard !applier.wiped.isEmpty else { return }
-    eviction.swept.subtract(applier.wiped)
     eviction.counted = nil
   }
 

@@ -1,0 +1,261 @@
+import ConiferKeyValue
+import ConiferTree
+import Synchronization
+import Testing
+
+@testable import ConiferStorage
+
+/// Evictions that are cut off, refused and met by damage; what they leave is found later.
+@Suite struct EvictionFaultTests {
+  private static let options = StorageOptions(budget: 1 << 20, compression: .none)
+
+  private static func room(_ number: Int, leaves: Int = 100) -> Node {
+    Node(
+      children: (0..<leaves).map {
+        (
+          Key("m\($0)"),
+          Node(.string("room \(number) message \($0) " + String(repeating: "x", count: 150)))
+        )
+      })
+  }
+
+  /// Rooms of about 20 KB, each with a query; the first is the least recently used one.
+  private static func rooms(_ tree: TreeID, _ numbers: Range<Int>) -> [StorageEdit] {
+    numbers.flatMap { number -> [StorageEdit] in
+      let path = Path("rooms/r\(number)")
+      return [
+        .overwrite(tree, path, room(number)),
+        .saveQuery(TrackedQuery(tree: tree, path: path, lastUse: UInt64(number + 1))),
+      ]
+    }
+  }
+
+  private static func queries(_ store: ProbeStore, _ tree: TreeID) throws -> [Path] {
+    let view = try store.view()
+    defer { view.close() }
+    return try Queries(view: view, tree: tree, order: .realtimeDatabase)
+      .window(after: nil, limit: .max).map(\.query.path)
+  }
+
+  /// Evicts until the engine has nothing more to do.
+  private static func settle(_ engine: PackedEngine) {
+    for _ in 0..<10_000 where engine.isEvicting { _ = engine.drain([]) }
+    #expect(!engine.isEvicting)
+  }
+
+  private static func cache(_ store: ProbeStore) throws -> Int {
+    let view = try store.view()
+    defer { view.close() }
+    return try BudgetMeter(view, store.size()).cache(view)
+  }
+
+  private static func isEmpty(
+    _ engine: PackedEngine, _ tree: TreeID, _ path: Path
+  ) throws -> Bool {
+    let view = try engine.store.view()
+    defer { view.close() }
+    return try PackedView(view, codec: engine.codec, longestKey: engine.longestKey)
+      .node(tree, path, .all).isEmpty
+  }
+
+  @Test func `A slice that has no time left when it begins goes on all the same`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, StorageOptions(budget: nil), Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<4) + [.overwrite(tree, "stray", Self.room(9))]])
+    let view = try store.view()
+    var run = try EvictionRun(view, to: 0)
+    view.close()
+    var swept = SweptTrees()
+    for _ in 0..<1000 where !run.isDone {
+      var next = run
+      let size = try store.size()
+      try engine.change(.relaxed) { (tx) throws(StoreError) in
+        try next.slice(tx, engine.packing, BudgetMeter(tx, size), engine.activity, &swept) { true }
+      }
+      run = next
+    }
+    #expect(run.isDone)
+    #expect(try Self.isEmpty(engine, tree, .root))
+  }
+
+  @Test func `What an eviction that failed did not reach is still the first to go`() async throws {
+    let store = ProbeStore()
+    let backend = try PackedBackend(store, name: "probe", options: Self.options)
+    let tree = try await backend.tree(named: "main")
+    try await backend.commit([.overwrite(tree, "stray", Self.room(99, leaves: 3800))])
+    store.mostBatches.withLock { $0 = store.applied.withLock { $0.count } + 1 }
+    do {
+      _ = try await backend.evict(to: 0, dryRun: false)
+      Issue.record("it evicted all in one batch")
+    } catch {
+      #expect(error.code == .io)
+    }
+    store.mostBatches.withLock { $0 = .max }
+    let stray = try backend.space().cache
+    try #require(stray > 200_000 && stray < 700_000, "\(stray)")
+    let count = ((1 << 20) - stray) / 16_000 + 2
+    try await backend.commit(Self.rooms(tree, 0..<count))
+    for _ in 0..<1000 where try backend.space().isOverBudget {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(try backend.space().cache <= 1 << 20)
+    #expect(try Self.queries(store, tree).count == count)
+  }
+
+  @Test func `What an eviction is still to reach counts as uncovered for all others`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([[.overwrite(tree, "stray", Self.room(99, leaves: 3800))]])
+    let view = try store.view()
+    let run = try EvictionRun(view, to: 0)
+    view.close()
+    #expect(try !engine.evictSlice(run).isDone)
+    let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
+    _ = engine.group([Self.rooms(tree, 0..<count)])
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
+    #expect(try Self.queries(store, tree).count == count)
+  }
+
+  @Test func `The data of a query whose record was damaged is the first to go`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<30)])
+    let view = try store.view()
+    var run = try EvictionRun(view, to: Self.cache(store) - 1000)
+    view.close()
+    while !run.isDone { run = try engine.evictSlice(run) }
+    try #require(run.report.queries.map(\.path) == ["rooms/r0"])
+    let last = try #require(try store.base.keys(Spaces.queries).filter { $0.count == 12 }.last)
+    try store.base.damage(Spaces.queries, last)
+    try engine.repair(StoreError.Place(space: Spaces.queries.id, key: last))
+    try #require(try !Self.queries(store, tree).contains("rooms/r29"))
+    var next = 30
+    while !engine.isEvicting, next < 99 {
+      _ = engine.group([Self.rooms(tree, next..<next + 1)])
+      if try Self.isEmpty(engine, tree, "rooms/r29") { break }
+      next += 1
+    }
+    Self.settle(engine)
+    #expect(next < 99)
+    #expect(try Self.isEmpty(engine, tree, "rooms/r29"))
+  }
+
+  @Test func `An eviction that was suspended goes on after the next commit`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([[.overwrite(tree, "stray", Self.room(1, leaves: 16_000))]])
+    try #require(engine.isEvicting)
+    try store.suspend()
+    _ = engine.drain([])
+    #expect(!engine.isEvicting)
+    #expect(engine.group([[.overwrite(tree, "a", 1)]])[0].code == .suspended)
+    try store.resume()
+    _ = engine.group([[.overwrite(tree, "a", 1)]])
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
+  }
+
+  @Test func `A damaged count of another tree holds up no eviction`() throws {
+    let store = ProbeStore()
+    let first = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try first.tree("main", .realtimeDatabase, .process)
+    let other = try first.tree("other", .realtimeDatabase, .process)
+    _ = first.group([[.overwrite(other, "a", Self.room(1))]])
+    try store.base.damage(Spaces.usage, StoreKey.prefix(other))
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    _ = engine.group([[.overwrite(tree, "stray", Self.room(1, leaves: 16_000))]])
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
+  }
+
+  @Test func `Too many queries that are pinned are looked at once, not after each commit`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    func save(_ numbers: Range<Int>, at path: String) {
+      _ = engine.group([
+        numbers.map { number in
+          .saveQuery(
+            TrackedQuery(tree: tree, path: Path("\(path)/q\(number)"), lastUse: UInt64(number + 1)))
+        }
+      ])
+      Self.settle(engine)
+    }
+    _ = engine.group([[.pin(Pin(tree: tree, path: "pinned"))]])
+    save(0..<1010, at: "pinned")
+    #expect(try Self.queries(store, tree).count == 1010)
+    #expect(engine.eviction.stuck != nil)
+    // What may go is looked for again when as many came as a run makes room for.
+    save(0..<101, at: "free")
+    #expect(try Self.queries(store, tree).count == 1010)
+  }
+
+  @Test func `A query that is gone does not stay active`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<2)])
+    let known = Activity.Name(tree: tree, query: QueryID(rawValue: 2))
+    #expect(engine.activity.setActive(true, Activity.Name(tree: tree, query: QueryID(rawValue: 9))))
+    #expect(engine.activity.setActive(true, known))
+    _ = engine.group([[.overwrite(tree, "a", 1)]])
+    #expect(engine.activity.active == [known])
+  }
+
+  /// What takes a cover from data of a clean tree.
+  enum Uncovering: CaseIterable {
+    case write, merge, removal, keys, changedKeys, unpin
+  }
+
+  @Test(arguments: Uncovering.allCases)
+  func `What is uncovered in a clean tree is the first to go`(_ kind: Uncovering) throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<30)])
+    let pin = Pin(tree: tree, path: "x")
+    let isFiltered = kind == .keys || kind == .changedKeys
+    let query = TrackedQuery(
+      tree: tree, path: "x",
+      parameters: isFiltered ? "{\"l\":1}" : TrackedQuery.defaultParameters, lastUse: 1000)
+    var id = QueryID(rawValue: 0)
+    switch kind {
+    case .write, .merge: break
+    case .unpin: _ = engine.group([[.pin(pin), .overwrite(tree, "x/a", Self.room(7))]])
+    case .removal, .keys, .changedKeys:
+      id = try engine.group([[.saveQuery(query), .overwrite(tree, "x/a", Self.room(7))]])[0].get()
+        .queries[0]
+      if isFiltered { _ = engine.group([[.setTrackedKeys(tree, id, ["a"])]]) }
+    }
+    let view = try store.view()
+    var run = try EvictionRun(view, to: Self.cache(store) - 1000)
+    view.close()
+    while !run.isDone { run = try engine.evictSlice(run) }
+    try #require(run.report.queries.map(\.path) == ["rooms/r0"])
+    try #require(engine.eviction.swept.clean == [tree])
+    let edit: StorageEdit =
+      switch kind {
+      case .write: .overwrite(tree, "x/a", Self.room(7))
+      case .merge: .merge(tree, "x", [WriteContent.Change("a", Self.room(7))])
+      case .removal: .removeQuery(tree, id)
+      case .keys: .setTrackedKeys(tree, id, ["b"])
+      case .changedKeys: .updateTrackedKeys(tree, id, added: ["b"], removed: ["a"])
+      case .unpin: .unpin(pin)
+      }
+    _ = try engine.group([[edit]])[0].get()
+    var next = 30
+    while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.isEvicting {
+      _ = engine.group([Self.rooms(tree, next..<next + 1)])
+      if try Self.queries(store, tree).count < next - 5 { break }
+      next += 1
+    }
+    Self.settle(engine)
+    #expect(next < 99)
+    #expect(try Self.isEmpty(engine, tree, "x"))
+  }
+}
