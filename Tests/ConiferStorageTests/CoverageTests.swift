@@ -55,7 +55,13 @@ import Testing
         if keys.isEmpty { whole.append(path) } else { held.append((path, keys)) }
       }
     }
-    let probes = (0..<80).map { _ in Self.path(&random).appending(Self.key(&random)) }
+    var probes = (0..<80).map { _ in Self.path(&random).appending(Self.key(&random)) }
+    // Long paths are met on purpose alone.
+    for path in pins + whole
+      + held.flatMap({ query in query.keys.map { query.path.appending($0) } })
+    {
+      probes += [path, path.appending(Key("c"))]
+    }
     let view = try backend.store.view()
     let coverage = Coverage(view, try Trees.known(view, tree))
     let pinned = Coverage(view, try Trees.known(view, tree), .pins)

@@ -258,4 +258,58 @@ import Testing
     #expect(next < 99)
     #expect(try Self.isEmpty(engine, tree, "x"))
   }
+
+  @Test func `What a forgotten query left behind a failure is the first to go`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 0))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let large = TrackedQuery(tree: tree, path: "large")
+    _ = engine.group([[.overwrite(tree, "large", Self.room(1, leaves: 3800)), .saveQuery(large)]])
+    let view = try store.view()
+    var run = try EvictionRun(view, to: 0)
+    view.close()
+    while run.report.queries.isEmpty { run = try engine.evictSlice(run) }
+    // The run is given up here.
+    try #require(!run.isDone)
+    let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
+    _ = engine.group([Self.rooms(tree, 0..<count)])
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
+    #expect(try Self.queries(store, tree).count == count)
+  }
+
+  @Test func `A query that was used since the run began is passed over`() throws {
+    let store = ProbeStore()
+    let engine = PackedEngine(store, Self.options, Activity(after: 50))
+    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    _ = engine.group([Self.rooms(tree, 0..<6)])
+    let view = try store.view()
+    var run = try EvictionRun(view, to: Self.cache(store) - 30_000)
+    view.close()
+    var swept = SweptTrees()
+    for _ in 0..<1000 where !run.isDone {
+      let before = run.report.queries.count
+      let size = try store.size()
+      try engine.change(.relaxed) { (tx) throws(StoreError) in
+        try run.slice(tx, engine.packing, BudgetMeter(tx, size), engine.activity, &swept) { true }
+      }
+      guard before == 0, run.report.queries.count == 1 else { continue }
+      let used = Activity.Name(tree: tree, query: QueryID(rawValue: 2))
+      #expect(engine.activity.setActive(true, used) && engine.activity.setActive(false, used))
+    }
+    #expect(run.report.queries.map(\.path) == ["rooms/r0", "rooms/r2"])
+  }
+
+  @Test func `A query becomes active or goes, not both`() {
+    let activity = Activity(after: 0)
+    let name = Activity.Name(tree: TreeID(rawValue: 1), query: QueryID(rawValue: 1))
+    #expect(activity.setActive(true, name) && !activity.release(name))
+    #expect(activity.setActive(false, name) && activity.release(name))
+    #expect(!activity.setActive(true, name) && !activity.isActive(name))
+    activity.settle(isDone: false)
+    #expect(activity.uses == [name: 2])
+    #expect(activity.release(name))
+    activity.settle(isDone: true)
+    #expect(activity.uses.isEmpty && activity.setActive(true, name))
+  }
 }
