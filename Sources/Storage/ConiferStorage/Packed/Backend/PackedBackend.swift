@@ -138,17 +138,23 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   /// Reads one moment of the store, again each time a damaged record was set aside.
   func reading<R>(_ body: (any OrderedView) throws(StoreError) -> R) throws(StoreError) -> R {
-    var places: Set<StoreError.Place> = []
-    while true {
+    try repairing { () throws(StoreError) in
       let view = try store.view()
       defer { view.close() }
+      return try body(view)
+    }
+  }
+
+  /// Does something that reads, again each time a damaged record was set aside.
+  private func repairing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    var places: Set<StoreError.Place> = []
+    while true {
       do throws(StoreError) {
-        return try body(view)
+        return try body()
       } catch {
         guard error.code == .damaged, let place = error.place, engine.mayRepair(place),
           places.insert(place).inserted
         else { throw error }
-        view.close()
         try repair(place)
       }
     }
@@ -193,9 +199,21 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   /// Trains a dictionary if one is due; false when none is.
   private func train() async throws(StoreError) -> Bool {
-    guard let training = try trainer.train() else { return false }
+    guard let training = try trained() else { return false }
     try await run { (engine) throws(StoreError) in try engine.keep(training) }
     return true
+  }
+
+  /// What a tree's data gives for a dictionary; an authority's damaged data gives none.
+  private func trained() throws(StoreError) -> Training? {
+    do throws(StoreError) {
+      return try repairing { () throws(StoreError) in try trainer.train() }
+    } catch {
+      guard error.code == .damaged, let place = error.place, !engine.mayRepair(place) else {
+        throw error
+      }
+      return nil
+    }
   }
 
   /// Lets go of every file lock until `resume()`.
