@@ -45,6 +45,12 @@ extension Twin {
     active.contains(StorageModel.QueryName(tree: tree, query: id))
   }
 
+  /// Whether a pin or a query below a path covers something that is there.
+  private func isCoveredInPart(_ path: Path, _ model: StorageModel.Tree) -> Bool {
+    let places = model.pins.map(\.path) + model.queries.keys.flatMap { model.coverage($0) }
+    return places.contains { path.contains($0) && !model.root[$0].isEmpty }
+  }
+
   /// The reasons are the pins, active queries and tracked queries that cover the path, and the fate
   /// is that of the one that lasts longest.
   private func reasons(_ found: SpaceExplanation, _ model: StorageModel.Tree) throws {
@@ -93,8 +99,12 @@ extension Twin {
     let fate: SpaceExplanation.Fate =
       if !pins.isEmpty || !active.isEmpty {
         .stays
+      } else if let last = tracked.values.max() {
+        .afterQueries(last)
+      } else if found.leaves == 0 {
+        .absent
       } else {
-        tracked.values.max().map { .afterQueries($0) } ?? .first
+        isCoveredInPart(path, model) ? .parts : .first
       }
     try requireEqual(found.fate, fate, "the fate of \(path)")
   }
