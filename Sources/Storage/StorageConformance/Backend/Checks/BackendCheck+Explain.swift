@@ -69,10 +69,14 @@ extension BackendCheck {
         if case .afterQueries(let before) = fate { fates[room] = before }
       }
       try requireEqual(fates.count, 6, "the number of rooms that may go")
-      for gone in 1...7 {
+      var gone = 0
+      while gone < 7 {
         let report = try await twin.evict(to: twin.backend.space().cache - 1)
-        // The query that covers only what another one does frees little more than its record.
-        try requireEqual(report.queries.count, 1, "the number of queries that went for a byte")
+        // One frees little more than its record, so that a store of pages may let a second one go.
+        try require(
+          (1...2).contains(report.queries.count),
+          "\(report.queries.count) queries went for a byte")
+        gone += report.queries.count
         for (room, before) in fates {
           let isEmpty = try twin.read(Path("rooms/r\(room)")).isEmpty
           try require(
