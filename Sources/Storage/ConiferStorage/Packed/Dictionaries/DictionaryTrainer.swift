@@ -62,9 +62,7 @@ final class DictionaryTrainer: Sendable {
     guard let content = ZstdTrainer.train(samples.training, capacity) else {
       return Training(tree: tree, after: row.nextDictionary, record: nil)
     }
-    let view = try store.view()
-    let current = try dictionary(row.newestDictionary, tree, view)
-    view.close()
+    let current = try dictionary(row.newestDictionary, tree)
     let candidate = TreeDictionary(number: row.nextDictionary, ratio: 0, content)
     let raw = samples.heldOut.reduce(0) { $0 + $1.count }
     let before = samples.heldOut.reduce(0) { $0 + codec.pack($1, current).1.count }
@@ -81,6 +79,14 @@ final class DictionaryTrainer: Sendable {
 
   /// How large a dictionary should be for a tree: small trees gain nothing by a large one.
   private static func capacity(_ raw: Int) -> Int { min(32 << 10, max(8 << 10, raw / 128)) }
+
+  private func dictionary(
+    _ number: UInt32, _ tree: TreeID
+  ) throws(StoreError) -> TreeDictionary? {
+    let view = try store.view()
+    defer { view.close() }
+    return try dictionary(number, tree, view)
+  }
 
   /// A dictionary, or nil when there is none that could be read.
   private func dictionary(

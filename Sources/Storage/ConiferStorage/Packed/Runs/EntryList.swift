@@ -29,6 +29,7 @@ struct EntryList: Sendable {
     var ends = [End()]
     ends.reserveCapacity(cursor.count + 1)
     var values = Bytes()
+    var isWhole = true
     keys = Bytes(unsafeUninitializedCapacity: keySize) { keyBuffer, keyCount in
       var keyWriter = LentWriter(UnsafeMutableRawBufferPointer(keyBuffer))
       values = Bytes(unsafeUninitializedCapacity: size) { valueBuffer, valueCount in
@@ -38,12 +39,14 @@ struct EntryList: Sendable {
           ends.append(End(key: keyWriter.count, value: valueWriter.count))
         }
         valueCount = valueWriter.count
+        isWhole = !valueWriter.isOverfull
       }
       keyCount = keyWriter.count
+      isWhole = isWhole && !keyWriter.isOverfull
     }
     self.values = ByteWriter(values)
     self.ends = ends
-    guard !cursor.isDamaged else { return nil }
+    guard isWhole, !cursor.isDamaged else { return nil }
   }
 
   func keyRange(_ index: Int) -> Range<Int> { ends[index].key..<ends[index + 1].key }
