@@ -1,18 +1,39 @@
 /// A check that found a store breaking its contract, in words.
 public struct ConformanceFailure: Error, CustomStringConvertible {
+  /// Which kind of promise broke.
+  public let anomaly: Anomaly
   /// What was expected, what happened, and how to see it again.
   public let message: String
 
   /// A failure.
   ///
-  /// - Parameter message: what was expected and what happened.
-  public init(_ message: String) { self.message = message }
+  /// - Parameters:
+  ///   - anomaly: which kind of promise broke.
+  ///   - message: what was expected and what happened.
+  public init(_ anomaly: Anomaly, _ message: String) {
+    self.anomaly = anomaly
+    self.message = message
+  }
 
-  /// The message.
-  public var description: String { message }
+  /// A failure that none of the anomalies' names fits better.
+  ///
+  /// - Parameter message: what was expected and what happened.
+  public init(_ message: String) { self.init(.broken, message) }
+
+  /// The anomaly and the message.
+  public var description: String {
+    anomaly == .broken ? message : "\(anomaly): \(message)"
+  }
+}
+
+/// Fails a check unless a condition holds.
+func require(
+  _ condition: Bool, _ anomaly: Anomaly, _ message: @autoclosure () -> String
+) throws {
+  if !condition { throw ConformanceFailure(anomaly, message()) }
 }
 
 /// Fails a check unless a condition holds.
 func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
-  if !condition { throw ConformanceFailure(message()) }
+  try require(condition, .broken, message())
 }
