@@ -53,20 +53,58 @@ extension Engine {
     } catch { throw syncFailed(error, directory) }
   }
 
-  /// Copies what could not be read into files of their own, before the journal is folded past it.
-  func keepLostAside() throws(StoreError) {
-    guard let active, !lost.isEmpty else { return }
-    for range in lost {
-      let name = "\(FileName.hex(active.segment.number))-\(range.lowerBound).damaged"
-      let bytes = try active.file.contents(
-        active.segment.path, at: range.lowerBound, count: range.count)
-      let copy = try create(path(name))
-      try writing("write", path(name)) { () throws(FileFailure) in
-        try copy.writeAll(bytes, at: 0)
-        try copy.syncAll()
+  /// Copies what could not be read into files of their own, before the journal is folded past it and
+  /// tables are merged without it.
+  func keepLostAside(_ parts: [Losses.Loss]) throws(StoreError) {
+    if lost.isEmpty, parts.isEmpty { return }
+    if let active {
+      for range in lost {
+        try keepAside(active.file, active.segment.path, active.segment.number, range)
       }
     }
+    for part in parts {
+      let file = try files.existing(part.path, .read)
+      try keepAside(file, part.path, part.table, part.offset..<part.offset + part.length)
+    }
     try syncDirectory()
+  }
+
+  private func keepAside(
+    _ file: any LogFile, _ source: String, _ number: UInt64, _ range: Range<Int>
+  ) throws(StoreError) {
+    let path = path("\(FileName.hex(number))-\(range.lowerBound).damaged")
+    let bytes = try file.contents(source, at: range.lowerBound, count: range.count)
+    let copy = try create(path)
+    try writing("write", path) { () throws(FileFailure) in
+      try copy.writeAll(bytes, at: 0)
+      try copy.syncAll()
+    }
+  }
+
+  /// Reads the whole index, so that all that is lost of it is known.
+  ///
+  /// - Throws: `io`.
+  func findLosses() throws(StoreError) {
+    for table in snapshot.tables {
+      do throws(StoreError) {
+        let index = try table.index()
+        for number in index.blocks.indices {
+          do throws(StoreError) {
+            _ = try table.block(number, index)
+          } catch { guard error.code == .damaged else { throw error } }
+        }
+      } catch { guard error.code == .damaged else { throw error } }
+    }
+  }
+
+  /// Goes on without what could not be read; its bytes are kept aside.
+  ///
+  /// - Throws: `damaged` when more is lost than was told, `io`, `full`, `poisoned`.
+  func leaveOutLosses() throws(StoreError) {
+    let parts = losses.all
+    guard !lost.isEmpty || !parts.isEmpty else { return }
+    try fold(isForced: true, leavingOut: parts)
+    if !parts.isEmpty { isIndexDamaged = false }
   }
 
   /// Looks whether the reserve is there with all its bytes: a power cut may have left its name alone.

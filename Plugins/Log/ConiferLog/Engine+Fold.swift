@@ -23,32 +23,34 @@ extension Engine {
   ///   - capacity: of a new active segment, or nil to keep the one that is.
   ///   - isFull: whether all tables are merged.
   ///   - isForced: whether a manifest is written even if nothing has changed.
+  ///   - lost: parts of tables to leave out, with what older tables know of their keys: nobody can
+  ///     tell what became of those. All tables are merged then.
   ///   - usesReserve: whether it may take the reserve of a full disk.
   /// - Throws: `full` (nothing has changed), `damaged` (an older table), `io`, `denied`.
   func fold(
     rolling capacity: Int? = nil, isFull: Bool = false, isForced: Bool = false,
-    usesReserve: Bool = true
+    leavingOut lost: [Losses.Loss] = [], usesReserve: Bool = true
   ) throws(StoreError) {
     do throws(StoreError) {
-      try foldOnce(rolling: capacity, isFull: isFull, isForced: isForced)
+      try foldOnce(rolling: capacity, isFull: isFull, isForced: isForced, leavingOut: lost)
     } catch {
       // Without a new segment a fold takes little, and gives back what is dead.
       guard error.code == .full, capacity == nil, usesReserve, releaseReserve() else {
         throw error
       }
-      try foldOnce(rolling: nil, isFull: isFull, isForced: isForced)
+      try foldOnce(rolling: nil, isFull: isFull, isForced: isForced, leavingOut: lost)
     }
   }
 
   private func foldOnce(
-    rolling capacity: Int?, isFull: Bool, isForced: Bool
+    rolling capacity: Int?, isFull: Bool, isForced: Bool, leavingOut lost: [Losses.Loss]
   ) throws(StoreError) {
     endOutputs { $0.live <= 0 }
     let before = snapshot
     let isMoved = active.map { $0.position != manifest.position } ?? false
     let isIdle = before.tail.isEmpty && !isMoved && unsynced.isEmpty && !isFull && !isForced
     if capacity == nil, isIdle, droppable(before, active).isEmpty { return }
-    try keepLostAside()
+    try keepLostAside(lost)
     try harden()
     for (number, file) in unsynced {
       do throws(FileFailure) {
@@ -58,7 +60,11 @@ extension Engine {
     unsynced = [:]
     var made = Made()
     do throws(StoreError) {
-      try writeTable(before, isFull: isFull, &made)
+      if lost.isEmpty {
+        try writeTable(before, isFull: isFull, &made)
+      } else {
+        try writeTable(before, merging: before.tables, leavingOut: lost, &made)
+      }
       if let capacity { made.active = try newActive(capacity, &made) }
       if !made.names.isEmpty { try syncDirectory() }
       try publish(before, made)
@@ -105,7 +111,8 @@ extension Engine {
   }
 
   private func writeTable(
-    _ before: Snapshot, merging merged: [Table], _ made: inout Made
+    _ before: Snapshot, merging merged: [Table], leavingOut lost: [Losses.Loss] = [],
+    _ made: inout Made
   ) throws(StoreError) {
     let isBottom = merged.count == before.tables.count
     let number = takeNumber()
@@ -113,13 +120,14 @@ extension Engine {
     let path = path(name)
     made.names.append(name)
     var cursor = MergedCursor(
-      Snapshot(tail: before.tail, tables: merged, segments: [:]), ascends: true)
+      Snapshot(tail: before.tail, tables: merged, segments: [:]), ascends: true, leavingOut: lost)
     try cursor.seek([])
     let file = try create(path)
     var writer = TableWriter(file, store: manifest.store, number: number)
     while !cursor.isAtEnd {
       try writing("write", path) { () throws(FileFailure) in
         _ = try cursor.current { (key, slot) throws(FileFailure) in
+          if cursor.isDoubtful(key) { return }
           if case .gone = slot, isBottom { return }
           try writer.add(key, slot)
         }
@@ -135,7 +143,7 @@ extension Engine {
     let (entry, index) = try writing("write", path) { () throws(FileFailure) in
       try writer.finish(number)
     }
-    made.table = Table(entry, path, file, cache, index: index)
+    made.table = Table(entry, path, file, cache, losses, index: index)
   }
 
   private func newActive(_ capacity: Int, _ made: inout Made) throws(StoreError) -> Active {
@@ -196,6 +204,7 @@ extension Engine {
     for segment in dropped { try? files.remove(segment.path) }
     for table in made.merged {
       cache.forget(table.entry.number)
+      losses.forget(table.entry.number)
       try? files.remove(table.path)
     }
     setReserve()

@@ -62,7 +62,7 @@ extension Engine {
       guard try file.size(path) >= entry.length else {
         throw StoreError.damagedFile(path, "it was cut")
       }
-      snapshot.tables.append(Table(entry, path, file, cache))
+      snapshot.tables.append(Table(entry, path, file, cache, losses))
     }
     for name in names {
       if let found = FileName(name) { nextNumber = max(nextNumber, found.number &+ 1) }

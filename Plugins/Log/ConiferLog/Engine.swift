@@ -40,6 +40,7 @@ final class Engine: @unchecked Sendable {
   let files: any LogFileSystem
   let cache: BlockCache
   let handles: Handles
+  let losses = Losses()
   let published = Published()
   let salt = UInt32.random(in: .min ... .max)
   var manifest: Manifest

@@ -157,30 +157,35 @@ public final class LogStore: OrderedStore {
 
   // MARK: Damage
 
-  /// What opening could not read of data that had been durable, until it is acknowledged; the journal
-  /// is not folded before, so that the next opening tells it again.
+  /// What could not be read of data that had been durable, until it is acknowledged: of the journal at
+  /// opening, of the index since. The journal is not folded and no table merged before, so that the
+  /// next opening, or reading, tells it again.
   public var findings: [StoreFinding] {
     state.withLock { state in
-      guard case .open(let opened) = state.phase, let active = opened.engine.active else {
-        return []
-      }
-      return opened.engine.lost.map { range in
+      guard case .open(let opened) = state.phase else { return [] }
+      let engine = opened.engine
+      // Where one block is lost others may be; all are told at once. What an I/O error hides is left.
+      if !engine.losses.all.isEmpty { try? engine.findLosses() }
+      let parts = engine.losses.all.map(\.finding)
+      guard let active = engine.active else { return parts }
+      return engine.lost.map { range in
         StoreFinding(
           file: active.segment.path, offset: range.lowerBound, bytes: range.count,
           words: "commits in \(active.segment.path) from byte \(range.lowerBound) to "
             + "\(range.upperBound) could not be read and are left out")
-      }
+      } + parts
     }
   }
 
-  /// Folds the journal past the findings, keeping their bytes in files of their own; the next
-  /// opening tells of them no more.
+  /// Folds the journal past the findings and merges the tables without them, keeping their bytes in
+  /// files of their own; the next opening tells of them no more.
   ///
-  /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
+  /// What a damaged table told of its keys is not known, so what older tables tell of them goes too.
+  ///
+  /// - Throws: `damaged` (more of the index than was told), `io`, `full`, `poisoned`, `closed`, `suspended`.
   public func acknowledgeFindings() throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
-      let engine = try state.engine()
-      if !engine.lost.isEmpty { try engine.fold(isForced: true) }
+      try state.engine().leaveOutLosses()
     }
   }
 

@@ -6,6 +6,8 @@ struct MergedCursor {
   /// A place in the tail (when there is no table) or in a table.
   private struct Source {
     let table: Table?
+    /// Parts of the table that are left out.
+    var lost: [Losses.Loss] = []
     var position: SortedBytes<TailEntry>.Position?
     var block: Block?
     var blockNumber = 0
@@ -21,10 +23,17 @@ struct MergedCursor {
   private var winner: Int?
 
   /// A cursor that must be placed by `seek`.
-  init(_ snapshot: Snapshot, ascends: Bool) {
+  ///
+  /// - Parameter lost: parts of tables that are passed as if they held nothing; the cursor must ascend
+  ///   from the first key then.
+  init(_ snapshot: Snapshot, ascends: Bool, leavingOut lost: [Losses.Loss] = []) {
     tail = snapshot.tail
     self.ascends = ascends
-    sources = [Source(table: nil)] + snapshot.tables.map { Source(table: $0) }
+    sources =
+      [Source(table: nil)]
+      + snapshot.tables.map { table in
+        Source(table: table, lost: lost.filter { $0.table == table.entry.number })
+      }
   }
 
   var isAtEnd: Bool { winner == nil }
@@ -40,8 +49,9 @@ struct MergedCursor {
       sources[i].position = ascends ? tail.firstAtOrAfter(key) : tail.lastAtOrBefore(key)
       return
     }
-    let index = try table.index()
     sources[i].block = nil
+    if sources[i].lost.contains(where: { $0.block == nil }) { return }
+    let index = try table.index()
     guard let number = index.block(of: key) else {
       // Before the first key.
       if ascends, !index.blocks.isEmpty { try enter(i, table, index, 0) }
@@ -61,6 +71,8 @@ struct MergedCursor {
   private mutating func enter(
     _ i: Int, _ table: Table, _ index: Table.Index, _ number: Int
   ) throws(StoreError) {
+    var number = number
+    while sources[i].lost.contains(where: { $0.block == number }) { number += ascends ? 1 : -1 }
     guard index.blocks.indices.contains(number) else {
       sources[i].block = nil
       return
@@ -125,6 +137,13 @@ struct MergedCursor {
       } catch { return .failure(error) }
     }
     return try result.get()
+  }
+
+  /// Whether a part of a newer table than the current entry's that is left out may have told of its
+  /// key.
+  func isDoubtful(_ key: UnsafeRawBufferPointer) -> Bool {
+    guard let winner else { return false }
+    return sources[..<winner].contains { $0.lost.contains { $0.covers(key) } }
   }
 
   /// Lends the current key and what is known of it; the cursor must not be at its end.

@@ -17,6 +17,11 @@ final class Table: Sendable {
     var blocks: [Entry] = []
     var last: Bytes = []
 
+    /// The first key that is behind all that a block may tell of.
+    func end(of block: Int) -> Bytes {
+      block + 1 < blocks.count ? blocks[block + 1].first : last + [0]
+    }
+
     /// The last block that begins at or before a key.
     func block(of key: Bytes) -> Int? {
       var low = 0
@@ -33,16 +38,18 @@ final class Table: Sendable {
   let path: String
   private let file: any LogFile
   private let cache: BlockCache
+  private let losses: Losses
   private let loaded: Mutex<Index?>
 
   init(
     _ entry: Manifest.TableEntry, _ path: String, _ file: any LogFile, _ cache: BlockCache,
-    index: Index? = nil
+    _ losses: Losses, index: Index? = nil
   ) {
     self.entry = entry
     self.path = path
     self.file = file
     self.cache = cache
+    self.losses = losses
     loaded = Mutex(index)
   }
 
@@ -55,7 +62,13 @@ final class Table: Sendable {
       let bytes = try file.contents(path, at: entry.indexOffset, count: entry.indexLength)
       guard bytes.count == entry.indexLength, XXHash64.hash(bytes) == entry.indexSum,
         let index = Index(bytes)
-      else { throw StoreError.damagedFile(path, "its list of blocks has a wrong checksum") }
+      else {
+        losses.note(
+          Losses.Loss(
+            table: entry.number, block: nil, low: [], high: nil, path: path,
+            offset: entry.indexOffset, length: entry.indexLength))
+        throw StoreError.damagedFile(path, "its list of blocks has a wrong checksum")
+      }
       loaded = index
       return index
     }
@@ -72,6 +85,10 @@ final class Table: Sendable {
     guard bytes.count == known.length, XXHash64.hash(bytes) == known.checksum,
       let block = Block(bytes)
     else {
+      losses.note(
+        Losses.Loss(
+          table: entry.number, block: number, low: known.first, high: index.end(of: number),
+          path: path, offset: known.offset, length: known.length))
       throw StoreError.damagedFile(path, "its block at byte \(known.offset) has a wrong checksum")
     }
     cache.add(place, block)

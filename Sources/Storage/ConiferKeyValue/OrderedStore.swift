@@ -64,17 +64,18 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// - Throws: `io`, `poisoned`; the files are let go of all the same.
   func close() throws(StoreError)
 
-  /// What opening had to leave out of data that had been durable; empty for most stores always, and
-  /// again after `acknowledgeFindings`.
+  /// What the store had to leave out of data that had been durable, at opening, or cannot read with
+  /// all that it told of (reads throw `damaged` without a place then); empty for most stores always,
+  /// and again after `acknowledgeFindings`.
   ///
   /// Nothing is removed for it: a store that is closed with findings and was not changed tells of
-  /// them again.
+  /// them again, at opening or when it is read.
   var findings: [StoreFinding] { get }
 
   /// Takes the findings for told: the store goes on without what it could not read, and keeps those
   /// bytes aside.
   ///
-  /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
+  /// - Throws: `damaged` (more than was told), `io`, `full`, `poisoned`, `closed`, `suspended`.
   func acknowledgeFindings() throws(StoreError)
 }
 

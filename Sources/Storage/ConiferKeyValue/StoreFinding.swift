@@ -1,4 +1,4 @@
-/// Something that opening a store could not read and had to leave out, though it had been durable.
+/// Something that a store could not read and has to leave out, though it had been durable.
 public struct StoreFinding: Hashable, Sendable {
   /// The file that holds the damaged bytes.
   public let file: String
@@ -6,14 +6,19 @@ public struct StoreFinding: Hashable, Sendable {
   public let offset: Int
   /// How many there are.
   public let bytes: Int
+  /// The spaces in which records may be lacking, by number; nil when that is not known.
+  public let spaces: ClosedRange<UInt8>?
   /// What happened, in a sentence.
   public let words: String
 
-  /// Something that opening a store had to leave out.
-  public init(file: String, offset: Int, bytes: Int, words: String) {
+  /// Something that a store has to leave out.
+  public init(
+    file: String, offset: Int, bytes: Int, spaces: ClosedRange<UInt8>? = nil, words: String
+  ) {
     self.file = file
     self.offset = offset
     self.bytes = bytes
+    self.spaces = spaces
     self.words = words
   }
 }

@@ -34,8 +34,10 @@ public struct Lane: Hashable, Sendable {
 
 /// The number of a write in its lane; it never repeats, not even after the lane was emptied.
 public struct WriteID: Hashable, Comparable, Sendable {
-  /// The number, from 1.
+  /// The number, from 1 to 2^56 - 1.
   public let rawValue: UInt64
+  /// The highest number.
+  static let last: UInt64 = 1 << 56 - 1
 
   /// The write with a number.
   public init(rawValue: UInt64) { self.rawValue = rawValue }

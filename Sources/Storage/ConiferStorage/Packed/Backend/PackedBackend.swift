@@ -152,26 +152,36 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       do throws(StoreError) {
         return try body()
       } catch {
-        guard error.code == .damaged, let place = error.place, engine.mayRepair(place),
-          places.insert(place).inserted
-        else { throw error }
-        try repair(place)
+        guard error.code == .damaged, engine.role == .cache || error.place != nil else {
+          throw error
+        }
+        guard let place = error.place else {
+          let isMended = try waiting { (engine) throws(StoreError) in try engine.goOn(after: error)
+          }
+          if isMended { continue }
+          throw error
+        }
+        guard engine.mayRepair(place), places.insert(place).inserted else { throw error }
+        try waiting { (engine) throws(StoreError) in try engine.repair(place) }
       }
     }
   }
 
-  private func repair(_ place: StoreError.Place) throws(StoreError) {
-    let answer = Monitor<Result<Void, StoreError>?>(nil)
+  /// Does something on the store's thread and waits for it, holding up the caller's.
+  private func waiting<R: Sendable>(
+    _ body: @escaping @Sendable (PackedEngine) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    let answer = Monitor<Result<R, StoreError>?>(nil)
     submit(
       .task { engine in
         do throws(StoreError) {
-          try engine.repair(place)
-          answer.change { $0 = .success(()) }
+          let result = try body(engine)
+          answer.change { $0 = .success(result) }
         } catch {
           answer.change { $0 = .failure(error) }
         }
       })
-    try answer.wait { $0 }.get()
+    return try answer.wait { $0 }.get()
   }
 
   /// What the files take.

@@ -107,6 +107,7 @@ final class PackedEngine: @unchecked Sendable {
       do throws(StoreError) {
         return try body(places)
       } catch {
+        if try goOn(after: error) { continue }
         guard error.code == .damaged, let place = error.place, mayRepair(place),
           places.insert(place).inserted
         else { throw error }
@@ -302,22 +303,57 @@ final class PackedEngine: @unchecked Sendable {
     }
   }
 
-  /// Goes on without what the store had to leave out when it was opened.
+  /// Goes on without what the store cannot read, when an error tells of that and it may be left out.
   ///
-  /// - Throws: `damaged` for an authority, whose data may not be lacking without a word.
+  /// - Returns: whether what met the error may be tried again.
+  func goOn(after error: StoreError) throws(StoreError) -> Bool {
+    guard error.code == .damaged, error.place == nil, role == .cache else { return false }
+    let findings = store.findings
+    guard !findings.isEmpty else { return false }
+    try settle(findings)
+    return true
+  }
+
+  /// Goes on without what the store had to leave out, and with what an earlier opening left to do.
+  ///
+  /// - Throws: `damaged` for an authority, whose data may not be lacking without a word, and for a
+  ///   store whose registry of trees may be lacking.
   func settle(_ findings: [StoreFinding]) throws(StoreError) {
-    guard let first = findings.first else { return }
-    guard role == .cache else {
-      throw StoreError(
-        .damaged,
-        "Data that had been durable is lacking: \(first.words). Put back a copy of the store, or "
-          + "open it as a cache to go on without them; nothing was changed.")
+    if let first = findings.first {
+      guard role == .cache else {
+        throw StoreError(
+          .damaged,
+          "Data that had been durable is lacking: \(first.words). Put back a copy of the store, or "
+            + "open it as a cache to go on without them; nothing was changed.")
+      }
+      if let lost = findings.first(where: { $0.spaces?.contains(Spaces.system.id) == true }) {
+        throw StoreError(
+          .damaged,
+          "The list of trees may be lacking: \(lost.words). Put back a copy of the store, or make a "
+            + "new one; nothing was changed.")
+      }
+      // What is left must agree again before anybody reads it, also when the process dies between.
+      let durability = min(.power, store.traits.strongest)
+      lastCommit = try store.apply(
+        try noted { (view) throws(StoreError) in
+          try Settlement.begin(view, findings.map(\.words))
+        }, durability)
+      try store.acknowledgeFindings()
     }
+    guard try noted(Settlement.isUnderWay) else { return }
     try retryingAfterRepair { (_) throws(StoreError) in
       try change(.power) { (tx) throws(StoreError) in
-        try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).settle(findings)
+        let repair = Repair(tx, codec: codec, longestKey: longestKey, shape: shape)
+        try repair.settle(try Settlement.end(tx))
       }
     }
-    try store.acknowledgeFindings()
+  }
+
+  private func noted<R>(
+    _ body: (any OrderedView) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    let view = try store.view()
+    defer { view.close() }
+    return try body(view)
   }
 }

@@ -1,18 +1,17 @@
 import ConiferKeyValue
 
 extension Repair {
-  /// Reports what the store had to leave out when it was opened, and makes all that is left agree
-  /// again: no query counts as complete, and totals are counted anew.
+  /// Reports what the store had to leave out, and makes all that is left agree again: no query counts
+  /// as complete, and totals and indexes are made anew.
   ///
-  /// It is not known which records the lost commits wrote, so nothing of the cache is taken for
-  /// known any more.
-  func settle(_ findings: [StoreFinding]) throws(StoreError) {
-    for finding in findings {
+  /// It is not known which records are lacking, so nothing of the cache is taken for known any more.
+  func settle(_ words: [String]) throws(StoreError) {
+    for words in words {
       try Incidents.add(
         tx,
-        Incident(
-          kind: .recordSetAside, tree: TreeID(rawValue: 0), place: finding.words, bytes: []))
+        Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: words, bytes: []))
     }
+    try QueueFloor.raise(tx)
     for info in try Trees.all(tx) {
       try dropOverlaps(info)
       try dropOrphans(info.id)
@@ -20,11 +19,45 @@ extension Repair {
       for stored in try editor.queries.window(after: nil, limit: .max) {
         try forget(stored.query, stored.id, editor)
       }
+      // Those of lost queries, too.
+      try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
       try rebuildQueryIndex(info)
-      for lane in try QueueReader.lanes(tx, info.id) {
+      try editor.skipNumbers()
+      for lane in try lanes(info.id) {
         try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: true)
       }
+      try rebuildQueueIndex(info)
       try recount(info.id)
+    }
+    try recount(TreeID(rawValue: 0))
+  }
+
+  /// The lanes that a tree has anything of: a lane's own rows may be lost, and its numbers must not
+  /// repeat.
+  private func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] {
+    let waiting = try QueueReader.lanes(tx, tree)
+    let others = try QueueReader.lanes(tx, tree, in: Spaces.finished)
+    return waiting + others.filter { !waiting.contains($0) }
+  }
+
+  /// Writes the index of the queued writes' paths anew, and removes parts that no write has.
+  private func rebuildQueueIndex(_ info: TreeInfo) throws(StoreError) {
+    try tx.deleteAll(Spaces.queueIndex, prefix: StoreKey.prefix(info.id))
+    var withParts: Set<Bytes> = []
+    for lane in try QueueReader.lanes(tx, info.id) {
+      let editor = try QueueEditor(tx, lane, info.order, codec)
+      for kind in [QueueReader.Class.waiting, .rejected] {
+        let prefix = editor.reader.prefix + [kind.rawValue]
+        for key in try tx.keys(Spaces.queue, prefix: prefix) {
+          let id = WriteID(rawValue: IndexKey.number(key))
+          guard let found = try editor.reader.find(id) else { continue }
+          if found.kind == .waiting { try editor.index(found.write) }
+          if found.hasParts { withParts.insert(editor.reader.numbered(id)) }
+        }
+      }
+    }
+    for key in try tx.keys(Spaces.queueParts, prefix: StoreKey.prefix(info.id)) {
+      if !withParts.contains(Bytes(key.dropLast(4))) { try tx.delete(Spaces.queueParts, key) }
     }
   }
 

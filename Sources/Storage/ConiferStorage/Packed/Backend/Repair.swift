@@ -236,10 +236,7 @@ struct Repair {
     if key.count == 12 {
       try tx.deleteAll(Spaces.queryKeys, prefix: key)
     } else {
-      // The row that remembers the last number: go on well above every number in use.
-      let last = try tx.keys(Spaces.queries, prefix: StoreKey.prefix(info.id)).last
-      let number = (last.map { IndexKey.number($0) } ?? 0) + 1 << 20
-      try tx.put(Spaces.queries, key, payload: StoreKey.number(number))
+      try QueryEditor(tx, info).skipNumbers()
     }
     try rebuildQueryIndex(info)
   }

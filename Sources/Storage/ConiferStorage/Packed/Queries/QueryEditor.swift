@@ -40,6 +40,19 @@ struct QueryEditor {
     return QueryID(rawValue: next)
   }
 
+  /// Goes on well above every number in use, when the row that remembers the last one is lost.
+  func skipNumbers() throws(StoreError) {
+    let rows = try tx.entries(Spaces.queries, prefix: queries.prefix)
+    let highest = rows.map { key, value in
+      key.count == 12
+        ? IndexKey.number(key)
+        : IndexKey.number(Record.open(Spaces.queries, key, value) ?? StoreKey.number(0))
+    }.max()
+    let (next, isOver) = (highest ?? 0).addingReportingOverflow(1 << 20)
+    try tx.put(
+      Spaces.queries, queries.prefix + [0xFF], payload: StoreKey.number(isOver ? .max : next))
+  }
+
   func remove(_ id: QueryID) throws(StoreError) {
     guard let query = try queries.query(id) else { throw unknown(id) }
     try tx.countQueries(queries.tree, -1)

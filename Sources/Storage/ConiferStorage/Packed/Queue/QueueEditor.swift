@@ -17,6 +17,7 @@ struct QueueEditor {
   /// Appends a write and returns its number.
   func enqueue(_ content: WriteContent) throws(StoreError) -> WriteID {
     var totals = try reader.totals()
+    if totals.newest == 0 { totals.newest = try QueueFloor.read(tx) }
     totals.newest += 1
     let id = WriteID(rawValue: totals.newest)
     try store(QueuedWrite(id: id, content: content), &totals)
@@ -26,7 +27,7 @@ struct QueueEditor {
 
   /// Puts a write back under its number.
   func restore(_ queued: QueuedWrite) throws(StoreError) {
-    guard (1..<(1 << 56)).contains(queued.id.rawValue) else {
+    guard (1...WriteID.last).contains(queued.id.rawValue) else {
       throw StoreError(.invalid, "A write's number is between 1 and 2^56 - 1.")
     }
     var totals = try reader.totals()
@@ -180,11 +181,16 @@ struct QueueEditor {
     totals.bytes += key.count + head.count + Record.overhead
     if kind == .waiting {
       totals.pending += 1
-      for change in write.content.changes {
-        try tx.put(Spaces.queueIndex, indexRow(change.path, write.id), payload: [])
-      }
+      try index(write)
     } else {
       totals.rejected += 1
+    }
+  }
+
+  /// Writes the rows by which a waiting write is found by its paths.
+  func index(_ write: QueuedWrite) throws(StoreError) {
+    for change in write.content.changes {
+      try tx.put(Spaces.queueIndex, indexRow(change.path, write.id), payload: [])
     }
   }
 

@@ -168,11 +168,15 @@ struct QueueReader {
     return FinishedWrite(id: id, outcome: outcome, path: path)
   }
 
-  /// The lanes of a tree: each is found by its totals, and the next by a jump.
-  static func lanes(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> [Lane] {
+  /// The lanes of a tree: each is found by its first row, and the next by a jump.
+  ///
+  /// - Parameter space: one whose keys begin with a lane; every lane has its totals in the queue's.
+  static func lanes(
+    _ view: any OrderedView, _ tree: TreeID, in space: Space = Spaces.queue
+  ) throws(StoreError) -> [Lane] {
     let prefix = StoreKey.prefix(tree)
     var lanes: [Lane] = []
-    try view.walk(Spaces.queue, .atOrAfter(prefix)) { key, _ in
+    try view.walk(space, .atOrAfter(prefix)) { key, _ in
       guard key.starts(with: prefix) else { return .stop }
       let bytes = Bytes(key)
       guard let end = bytes[4...].firstIndex(of: 0) else { return .next }

@@ -1,0 +1,25 @@
+import ConiferKeyValue
+
+/// The number above which lanes begin of which nothing is known, in tree 0 of the system space: lanes
+/// that a loss took whole may have given all numbers up to it.
+enum QueueFloor {
+  /// Above what any lane gives out between two losses.
+  private static let step: UInt64 = 1 << 40
+  private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "q")]
+
+  /// The number; 0 where nothing was ever lost.
+  static func read(_ view: any OrderedView) throws(StoreError) -> UInt64 {
+    guard let value = try view.value(Spaces.system, key) else { return 0 }
+    guard let payload = Record.open(Spaces.system, key, value), payload.count == 8 else {
+      throw Damage.error(Spaces.system, key)
+    }
+    return IndexKey.number(payload)
+  }
+
+  /// Raises it, when some of the queue may have been lost.
+  static func raise(_ tx: Transaction) throws(StoreError) {
+    let (next, isOver) = try read(tx).addingReportingOverflow(step)
+    try tx.put(
+      Spaces.system, key, payload: StoreKey.number(isOver ? .max : min(next, WriteID.last - step)))
+  }
+}
