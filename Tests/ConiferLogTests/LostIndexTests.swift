@@ -94,6 +94,11 @@ struct LostIndexTests {
       }
       for write in found {
         #expect(writes[write.id] == write.content, "\(place): write \(write.id.rawValue)")
+        let touching = try backend.read { (view) throws(StoreError) in
+          try view.pendingWrites(
+            Lane(tree: try view.trees()[0].id, identity: "ann"), touching: write.content.path)
+        }
+        #expect(touching == [write.id], "\(place): write \(write.id.rawValue) by its path")
       }
       let view = try backend.reading { (view) throws(StoreError) in
         for space in Spaces.all { _ = try view.keys(space, prefix: []) }
