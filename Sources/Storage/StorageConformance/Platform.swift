@@ -66,6 +66,19 @@ enum System {
     rmdir(path)
   }
 
+  /// The paths below a directory that this process has open; empty where the system does not tell.
+  static func openFiles(under directory: String) -> [String] {
+    names(in: "/proc/self/fd").compactMap { name in
+      var target = [UInt8](repeating: 0, count: 4096)
+      let count = target.withUnsafeMutableBytes { room in
+        room.baseAddress.map { readlink("/proc/self/fd/" + name, $0, room.count) } ?? -1
+      }
+      guard count > 0 else { return nil }
+      let path = String(decoding: target.prefix(count), as: UTF8.self)
+      return path.hasPrefix(directory + "/") ? path : nil
+    }.sorted()
+  }
+
   /// Replaces a file's content; makes the file.
   static func write(_ bytes: Bytes, to path: String) throws {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
