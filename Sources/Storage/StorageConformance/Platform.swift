@@ -34,8 +34,12 @@ enum System {
   }
 
   /// Makes an empty directory of its own under `TMPDIR` or `/tmp`.
-  static func makeTemporaryDirectory() throws -> String {
-    var template = Array(((variable("TMPDIR") ?? "/tmp") + "/conifer-XXXXXX").utf8CString)
+  ///
+  /// - Parameter isFast: whether nothing in it needs to be durable, so that one in memory will do.
+  static func makeTemporaryDirectory(isFast: Bool = false) throws -> String {
+    let memory = "/dev/shm"
+    let usual = isFast && access(memory, W_OK) == 0 ? memory : "/tmp"
+    var template = Array(((variable("TMPDIR") ?? usual) + "/conifer-XXXXXX").utf8CString)
     guard mkdtemp(&template) != nil else {
       throw ConformanceFailure(
         "No temporary directory could be made (errno \(errno)); point TMPDIR to a writable one.")
@@ -77,6 +81,44 @@ enum System {
       let path = String(decoding: target.prefix(count), as: UTF8.self)
       return path.hasPrefix(directory + "/") ? path : nil
     }.sorted()
+  }
+
+  /// Whether a path is a directory.
+  static func isDirectory(_ path: String) -> Bool {
+    var info = stat()
+    return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Makes a directory.
+  static func makeDirectory(_ path: String) throws {
+    if mkdir(path, 0o700) != 0 {
+      throw ConformanceFailure("The kit could not make \(path) (errno \(errno)).")
+    }
+  }
+
+  /// A file's content.
+  static func content(of path: String) throws -> Bytes {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    defer { if file >= 0 { close(file) } }
+    var info = stat()
+    guard file >= 0, fstat(file, &info) == 0 else {
+      throw ConformanceFailure("The kit could not read \(path) (errno \(errno)).")
+    }
+    var bytes = Bytes(repeating: 0, count: Int(info.st_size))
+    let count = pread(file, &bytes, bytes.count, 0)
+    guard count == bytes.count else {
+      throw ConformanceFailure("The kit read \(count) of \(bytes.count) bytes of \(path).")
+    }
+    return bytes
+  }
+
+  /// Replaces a file's content, with a hole where it ends in zeros; makes the file.
+  static func write(_ content: FileBytes, to path: String) throws {
+    try write(content.bytes, to: path)
+    guard content.length > content.bytes.count else { return }
+    if truncate(path, off_t(content.length)) != 0 {
+      throw ConformanceFailure("The kit could not write \(path) (errno \(errno)).")
+    }
   }
 
   /// Replaces a file's content; makes the file.
