@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,7 @@ probe_fault probe_next(probe_session *s, probe_kind kind) {
   if (!faults_now(s)) return PROBE_NO_FAULT;
   if (s->fault == PROBE_SHORT && kind != PROBE_WRITE) return PROBE_NO_FAULT;
   s->failures++;
+  if (s->fault == PROBE_KILL) raise(SIGKILL);
   if (s->fault == PROBE_ERROR) errno = s->fault_number;
   return s->fault;
 }

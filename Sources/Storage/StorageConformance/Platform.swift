@@ -13,6 +13,37 @@ internal import ConiferKeyValue
 
 /// Calls of the operating system that the kit needs.
 enum System {
+  /// Kills this process, now.
+  static func die() { raise(SIGKILL) }
+
+  /// Kills this process after some microseconds.
+  static func die(after delay: UInt32) {
+    Task.detached {
+      usleep(delay)
+      raise(SIGKILL)
+    }
+  }
+
+  /// Appends a line to a file in one call, so that it is there whole or not at all; makes the file.
+  static func append(_ line: String, to path: String) throws {
+    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    defer { if file >= 0 { close(file) } }
+    let bytes = Bytes((line + "\n").utf8)
+    guard file >= 0, Self.write(file, bytes) == bytes.count else {
+      throw ConformanceFailure("The kit could not write \(path) (errno \(errno)).")
+    }
+  }
+
+  private static func write(_ file: Int32, _ bytes: Bytes) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(file, bytes, bytes.count)
+    #elseif canImport(Glibc)
+      Glibc.write(file, bytes, bytes.count)
+    #elseif canImport(Musl)
+      Musl.write(file, bytes, bytes.count)
+    #endif
+  }
+
   /// The number of this process.
   static var processID: Int32 { getpid() }
 
@@ -110,6 +141,12 @@ enum System {
       throw ConformanceFailure("The kit read \(count) of \(bytes.count) bytes of \(path).")
     }
     return bytes
+  }
+
+  /// A file's lines; none when there is no such file.
+  static func lines(of path: String) throws -> [Substring] {
+    guard access(path, F_OK) == 0 else { return [] }
+    return String(decoding: try content(of: path), as: UTF8.self).split(separator: "\n")
   }
 
   /// Replaces a file's content, with a hole where it ends in zeros; makes the file.

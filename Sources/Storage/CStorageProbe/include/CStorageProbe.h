@@ -33,6 +33,8 @@ typedef enum {
   PROBE_ERROR,
   /// A write takes its first half alone; other operations are not changed.
   PROBE_SHORT,
+  /// The process dies by SIGKILL instead.
+  PROBE_KILL,
 } probe_fault;
 
 /// An operation that took effect.

@@ -26,11 +26,7 @@ extension BackendCheck {
           }
           // Four images a point.
           let points = program.points(atMost: max(1, images / seeds.count / 4))
-          try await program.check(
-            points, start, "",
-            { point in
-              [.everything, .durable, .random(UInt64(point)), .random(UInt64(point) + 1_000_000)]
-            }, &count)
+          try await program.check(points, start, "", DiskImage.some(at:), &count)
         }
         CrashTally.add(bench.factory, powerCuts: count)
       },
@@ -44,16 +40,21 @@ extension BackendCheck {
           if let (cut, second, crash) = command {
             guard let second, cut.seed == seed else { continue }
             try await program.checkRecovery(
-              at: cut.point, cut.image, after: crash, points: 1, only: second, &count)
+              at: cut.point, cut.image, after: crash, .one(second), &count)
             continue
           }
-          let firsts = program.points(atMost: max(2, images / 40))
+          let firsts = program.points(atMost: max(2, images / 16))
           for (index, point) in firsts.enumerated() {
             let isKill = index % 2 == 0
             try await program.checkRecovery(
               at: point, isKill ? .everything : .random(UInt64(point)),
-              after: isKill ? .kill : .cut, points: max(1, images / seeds.count / firsts.count / 4),
-              &count)
+              after: isKill ? .kill : .cut,
+              .some(max(1, images / seeds.count / firsts.count / 4)), &count)
+          }
+          // What nobody synced when the process died is durable with the next durable commit.
+          for point in program.pointsOfNames.prefix(images / 8) {
+            try await program.checkRecovery(
+              at: point, .everything, after: .kill, .acknowledged, &count)
           }
         }
         CrashTally.add(bench.factory, recoveries: count)

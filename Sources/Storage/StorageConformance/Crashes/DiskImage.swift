@@ -9,6 +9,11 @@ enum DiskImage: Hashable, Sendable, CustomStringConvertible {
   /// Every change that is not durable is kept, dropped or torn by chance.
   case random(UInt64)
 
+  /// Those that are tried at a point unless told.
+  static func some(at point: Int) -> [DiskImage] {
+    [.everything, .durable, .random(UInt64(point)), .random(UInt64(point) + 1_000_000)]
+  }
+
   /// The spelling in a command: `all`, `durable`, `r7`.
   var description: String {
     switch self {

@@ -14,6 +14,8 @@ final class IOSession: Sendable {
     case errors(Int32)
     /// A write takes its first half alone and says so; another operation goes through.
     case shortWrite
+    /// The process is killed instead.
+    case kill
   }
 
   /// Which operations are counted.
@@ -74,6 +76,7 @@ final class IOSession: Sendable {
       case .error(let code): probe_fail(number, Int64(at), Int32(PROBE_ERROR.rawValue), code, false)
       case .errors(let code): probe_fail(number, Int64(at), Int32(PROBE_ERROR.rawValue), code, true)
       case .shortWrite: probe_fail(number, Int64(at), Int32(PROBE_SHORT.rawValue), 0, false)
+      case .kill: probe_fail(number, Int64(at), Int32(PROBE_KILL.rawValue), 0, false)
       }
     }
   }

@@ -104,15 +104,22 @@ extension PowerLoss {
     return try factory.open(directory, options)
   }
 
+  /// Which cuts of a recovery are tried.
+  enum Cuts: Sendable {
+    /// Some of all, and four images of each.
+    case some(Int)
+    /// The one after its commit was acknowledged, and what had to be durable then.
+    case acknowledged
+    case one(Cut)
+  }
+
   /// Cuts the recovery from an image, and a commit after it, at its operations.
   ///
-  /// - Parameters:
-  ///   - point: where the first crash is.
-  ///   - second: the cuts in the recovery that are tried, or those of one command.
+  /// - Parameter point: where the first crash is.
   func checkRecovery(
-    at point: Int, _ image: DiskImage, after crash: Crash, points: Int, only: Cut? = nil,
-    _ count: inout Count
+    at point: Int, _ image: DiskImage, after crash: Crash, _ cuts: Cuts, _ count: inout Count
   ) async throws {
+    guard point <= entries.count else { return }
     var disk = disk
     let start = CrashVerdict(states: states, acknowledged: 0, issued: 0)
     let verdict = cut(at: point, from: 0, &disk, start)
@@ -129,11 +136,20 @@ extension PowerLoss {
       factory, seed, in: directory, held, Array(states[...state]), nil)
     let second = CrashVerdict(
       states: recovery.states, acknowledged: min(verdict.acknowledged, state), issued: state)
+    let points =
+      switch cuts {
+      case .some(let count): recovery.points(atMost: count)
+      case .acknowledged: recovery.pointOfAcknowledgement.map { [$0] } ?? []
+      case .one(let cut): [cut.point]
+      }
     try await recovery.check(
-      only.map { [$0.point] } ?? recovery.points(atMost: points), second, "\(name)+\(crash):",
+      points, second, "\(name)+\(crash):",
       { point in
-        only.map { [$0.image] }
-          ?? [.everything, .durable, .random(UInt64(point)), .random(UInt64(point) + 1_000_000)]
+        switch cuts {
+        case .some: DiskImage.some(at: point)
+        case .acknowledged: [.durable]
+        case .one(let cut): [cut.image]
+        }
       }, &count)
   }
 }

@@ -73,24 +73,52 @@ struct PowerLoss: Sendable {
   }
 
   /// The points between operations at which a cut differs from one before: all when they are few
-  /// enough, else those after a sync or an acknowledgement, and some of the others.
+  /// enough; else some of those after an acknowledgement, a sync or a change of names, and some of
+  /// the others.
   func points(atMost count: Int) -> [Int] {
     var disk = disk
-    var special: [Int] = []
+    var acknowledgements: [Int] = []
+    var boundaries: [Int] = []
     var others: [Int] = []
     for (index, entry) in entries.enumerated() {
       let isChanged = disk.play(entry)
       switch entry {
-      case .mark(let number) where number % 2 == 1: special.append(index + 1)
-      case .sync, .syncDirectory: if isChanged { special.append(index + 1) }
-      default: if isChanged { others.append(index + 1) }
+      case .mark(let number): if number % 2 == 1 { acknowledgements.append(index + 1) }
+      case .write, .resize: if isChanged { others.append(index + 1) }
+      default: if isChanged { boundaries.append(index + 1) }
       }
     }
     var random = SeededRandom(seed: seed)
-    special.shuffle(using: &random)
-    others.shuffle(using: &random)
-    let few = special.prefix(max(count / 2, count - others.count))
-    return (few + others.prefix(count - few.count)).sorted()
+    var points: [Int] = []
+    var left = count
+    for (kind, share) in [(acknowledgements, 3), (boundaries, 2), (others, 1)] {
+      let some = kind.shuffled(using: &random).prefix((left + share - 1) / share)
+      points += some
+      left -= some.count
+    }
+    let rest = Set(acknowledgements + boundaries + others).subtracting(points).sorted()
+    return (points + rest.shuffled(using: &random).prefix(left)).sorted()
+  }
+
+  /// The points after changes of names, as far as their directory is not synced yet.
+  var pointsOfNames: [Int] {
+    var disk = disk
+    return entries.indices.compactMap { index in
+      let before = disk.pending.count
+      _ = disk.play(entries[index])
+      return disk.pending.count > before ? index + 1 : nil
+    }
+  }
+
+  /// The point at which the newest state was first acknowledged.
+  var pointOfAcknowledgement: Int? {
+    entries.firstIndex { entry in
+      if case .mark(let number) = entry {
+        number == Self.acknowledged(states.count - 1)
+      } else {
+        false
+      }
+    }.map { $0 + 1 }
   }
 
   /// The disk after some operations, and what must and may be there then.

@@ -155,7 +155,9 @@ extension TreeProgram.Change {
 
 extension StorageModel {
   /// What changes are here, each as the earlier ones leave the store.
-  func edits(_ changes: [TreeProgram.Change], _ trees: [TreeID]) throws -> [StorageEdit] {
+  func edits(
+    _ changes: [TreeProgram.Change], _ trees: [TreeID]
+  ) throws(StoreError) -> [StorageEdit] {
     var copy = self
     var edits: [StorageEdit] = []
     for change in changes {
