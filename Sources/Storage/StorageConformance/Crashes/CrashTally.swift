@@ -10,6 +10,8 @@ public struct CrashTally: Sendable, Hashable {
   public var recoveries = 0
   /// Processes that were killed.
   public var kills = 0
+  /// Commits that they had made and reported.
+  public var commits = 0
 
   private static let all = Mutex<[String: CrashTally]>([:])
 
@@ -19,18 +21,19 @@ public struct CrashTally: Sendable, Hashable {
   /// Adds what a check tried, and prints it.
   static func add(
     _ factory: BackendFactory, powerCuts: PowerLoss.Count = .init(),
-    recoveries: PowerLoss.Count = .init(), kills: Int = 0
+    recoveries: PowerLoss.Count = .init(), kills: Int = 0, commits: Int = 0
   ) {
     all.withLock { all in
       all["\(factory)", default: CrashTally()].points += powerCuts.points + recoveries.points
       all["\(factory)", default: CrashTally()].images += powerCuts.images
       all["\(factory)", default: CrashTally()].recoveries += recoveries.images
       all["\(factory)", default: CrashTally()].kills += kills
+      all["\(factory)", default: CrashTally()].commits += commits
     }
     for (name, count) in [("power loss", powerCuts), ("power loss in recovery", recoveries)]
     where count.images > 0 {
       print("\(name): \(factory): \(count.images) images at \(count.points) points")
     }
-    if kills > 0 { print("kills: \(factory): \(kills)") }
+    if kills > 0 { print("kills: \(factory): \(kills), after \(commits) commits") }
   }
 }

@@ -26,6 +26,7 @@ public final class Kills {
   private let factory: BackendFactory
   private var states = [CrashState(model: .init(), step: 0)]
   private var count = 0
+  private var commits = 0
 
   /// Kills of processes with one kind of backend.
   ///
@@ -137,6 +138,7 @@ public final class Kills {
       for line in try System.lines(of: Self.report(directory, kill)) {
         let numbers = line.split(separator: " ").compactMap { Int($0) }
         guard numbers.count == 2 else { continue }
+        commits += 1
         // One commit may have been under way.
         issued = max(issued, numbers[0] + 1)
         if numbers[1] >= Int(Durability.process.rawValue) {
@@ -164,7 +166,7 @@ public final class Kills {
 
   /// Prints how many processes were killed, and removes the directory.
   public func finish() {
-    CrashTally.add(factory, kills: count)
+    CrashTally.add(factory, kills: count, commits: commits)
     System.removeTree(directory)
   }
 }
