@@ -106,7 +106,7 @@ let package = Package(
       "StorageConformance",
       [
         "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
-        "ConiferLMDB", "ConiferSQLite", "ConiferLog",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "TestSupport",
       ]),
     tests(
       "ConiferTool",

@@ -10,12 +10,14 @@ struct ContractTests {
     isPersistent: true)
 
   static let usual = StoreFactory(
-    name: "LMDB", declared: declared, ownerFile: "owner"
+    name: "LMDB", declared: declared, ownerFile: "owner",
+    tests: "ConiferLMDBTests.ContractTests"
   ) { (path) throws(StoreError) in try LMDBStore(at: path) }
 
   /// A map so small that large batches make it grow.
   static let tiny = StoreFactory(
-    name: "LMDB with a small map", declared: declared, ownerFile: "owner"
+    name: "LMDB with a small map", declared: declared, ownerFile: "owner",
+    tests: "ConiferLMDBTests.ContractTests"
   ) { (path) throws(StoreError) in
     try LMDBStore(
       at: path,

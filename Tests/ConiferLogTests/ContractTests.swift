@@ -10,12 +10,14 @@ struct ContractTests {
     isPersistent: true)
 
   static let usual = StoreFactory(
-    name: "Log", declared: declared, ownerFile: "owner"
+    name: "Log", declared: declared, ownerFile: "owner",
+    tests: "ConiferLogTests.ContractTests"
   ) { (path) throws(StoreError) in try LogStore(at: path) }
 
   /// Sizes so small that segments roll, folds and compaction happen all the time.
   static let tiny = StoreFactory(
-    name: "Log of small segments", declared: declared, ownerFile: "owner"
+    name: "Log of small segments", declared: declared, ownerFile: "owner",
+    tests: "ConiferLogTests.ContractTests"
   ) { (path) throws(StoreError) in try LogStore(at: path, .tiny) }
 
   @Test("The kit passes", arguments: StoreCheck.all(for: usual))

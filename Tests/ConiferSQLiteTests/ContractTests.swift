@@ -10,12 +10,14 @@ struct ContractTests {
     isPersistent: true)
 
   static let usual = StoreFactory(
-    name: "SQLite", declared: declared, ownerFile: "owner"
+    name: "SQLite", declared: declared, ownerFile: "owner",
+    tests: "ConiferSQLiteTests.ContractTests"
   ) { (path) throws(StoreError) in try SQLiteStore(at: path) }
 
   /// Caches and a log so small that transactions spill and the log is folded all the time.
   static let tiny = StoreFactory(
-    name: "SQLite with small caches", declared: declared, ownerFile: "owner"
+    name: "SQLite with small caches", declared: declared, ownerFile: "owner",
+    tests: "ConiferSQLiteTests.ContractTests"
   ) { (path) throws(StoreError) in
     var options = SQLiteOptions()
     options.writerCache = 0

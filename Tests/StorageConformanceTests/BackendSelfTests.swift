@@ -7,18 +7,24 @@ struct BackendSelfTests {
   func model(_ check: BackendCheck) async throws { try await check.run(ModelBackend.factory()) }
 
   /// The check that must fail for each defect; others may fail too.
-  static let caught: [(ModelBackend.Defect, String)] = [
-    (.dropsLastEdit, "edits of one commit see the earlier ones"),
-    (.tearsCommits, "a commit with an invalid edit changes nothing, wherever it is"),
-    (.forgetsNumbers, "numbers never repeat, also after emptying and reopening"),
-    (.ignoresPins, "pinned data survives every prune above, at and below it"),
-    (.readsStale, "a later overwrite replaces all below it and nothing beside it"),
-    (.losesPriorities, "priorities of leaves and interior nodes are kept"),
-    (.losesIntegers, "numbers, server values and their hashes come back exactly"),
-    (.mixesRejected, "a rejected write stays until it is retried or discarded"),
-    (.losesTail, "everything is as before after closing and opening"),
-    (.mixesLanes, "lanes are kept apart, also of identities that look alike"),
-    (.neverForgets, "10,000 finished writes do not grow the queue without bound"),
+  static let caught: [(ModelBackend.Defect, Anomaly, String)] = [
+    (.dropsLastEdit, .halfBatch, "edits of one commit see the earlier ones"),
+    (.tearsCommits, .halfBatch, "a commit with an invalid edit changes nothing, wherever it is"),
+    (.forgetsNumbers, .reusedID, "numbers never repeat, also after emptying and reopening"),
+    (.ignoresPins, .evictedPin, "pinned data survives every prune above, at and below it"),
+    (.readsStale, .staleView, "a later overwrite replaces all below it and nothing beside it"),
+    (.losesPriorities, .wrongData, "priorities of leaves and interior nodes are kept"),
+    (.losesIntegers, .wrongData, "numbers, server values and their hashes come back exactly"),
+    (.mixesRejected, .lostAcknowledged, "a rejected write stays until it is retried or discarded"),
+    (.losesTail, .lostAcknowledged, "everything is as before after closing and opening"),
+    (.mixesLanes, .phantom, "lanes are kept apart, also of identities that look alike"),
+    (.neverForgets, .usageDrift, "10,000 finished writes do not grow the queue without bound"),
+    (
+      .losesQueueAtTidying, .lostAcknowledged, "housekeeping keeps every write that is not finished"
+    ),
+    (.forgetsPins, .evictedPin, "pins are kept, once each, and end"),
+    (.miscountsUsage, .usageDrift, "usage counts leaves and priorities after every kind of edit"),
+    (.reusesQueryNumbers, .reusedID, "removing a query removes its keys; numbers never repeat"),
   ]
 
   @Test("Every defect has a check that catches it")
@@ -27,10 +33,12 @@ struct BackendSelfTests {
   }
 
   @Test("A broken backend is caught by the check for it", arguments: caught)
-  func broken(_ defect: ModelBackend.Defect, _ name: String) async throws {
+  func broken(_ defect: ModelBackend.Defect, _ anomaly: Anomaly, _ name: String) async throws {
     let factory = ModelBackend.factory(defect)
     let check = try #require(BackendCheck.all(for: factory).first { $0.name == name })
-    await #expect(throws: ConformanceFailure.self) { try await check.run(factory) }
+    let failure = await #expect(throws: ConformanceFailure.self) { try await check.run(factory) }
+    #expect(failure?.anomaly == anomaly, "\(failure?.description ?? "not caught")")
+    #expect(failure?.message.contains("CONIFER_CHECK=\"\(name)\" swift test") == true)
   }
 
   @Test("Random programs catch a broken backend and print a short program")

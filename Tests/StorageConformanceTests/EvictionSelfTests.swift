@@ -5,20 +5,20 @@ import Testing
 @Suite("The kit tells a backend that evicts wrongly")
 struct EvictionSelfTests {
   /// The check that must fail for each defect; others may fail too.
-  static let caught: [(FlawedEviction.Defect, String)] = [
-    (.evictsPins, "a pinned range is never lost, whatever overlaps it"),
-    (.forgetsActivity, "active data stays, and goes when it is no longer active"),
-    (.newestFirst, "the least recently used queries go first, with their data"),
-    (.purgesQueue, "the outbound queue and what else is not cache stay"),
-    (.evictsOnDryRun, "a dry run changes nothing and says what would go"),
-    (.leavesData, "the least recently used queries go first, with their data"),
-    (.coversWholePaths, "a filtered query covers the children that it holds"),
-    (.overstates, "a report's bytes are those that went"),
-    (.addsUpWrongly, "an explanation adds up and tells every reason"),
-    (.foretellsWrongly, "data goes when its explanation said it would"),
-    (.neverEvicts, "a stream of data passes the budget by no more than is allowed"),
-    (.evictsAuthorities, "an authority never evicts"),
-    (.countsPinsTwice, "the parts of a store's space add up"),
+  static let caught: [(FlawedEviction.Defect, Anomaly, String)] = [
+    (.evictsPins, .evictedPin, "a pinned range is never lost, whatever overlaps it"),
+    (.forgetsActivity, .evictedPin, "active data stays, and goes when it is no longer active"),
+    (.newestFirst, .broken, "the least recently used queries go first, with their data"),
+    (.purgesQueue, .lostAcknowledged, "the outbound queue and what else is not cache stay"),
+    (.evictsOnDryRun, .usageDrift, "a dry run changes nothing and says what would go"),
+    (.leavesData, .broken, "the least recently used queries go first, with their data"),
+    (.coversWholePaths, .falseComplete, "a filtered query covers the children that it holds"),
+    (.overstates, .usageDrift, "a report's bytes are those that went"),
+    (.addsUpWrongly, .usageDrift, "an explanation adds up and tells every reason"),
+    (.foretellsWrongly, .usageDrift, "data goes when its explanation said it would"),
+    (.neverEvicts, .usageDrift, "a stream of data passes the budget by no more than is allowed"),
+    (.evictsAuthorities, .wrongError, "an authority never evicts"),
+    (.countsPinsTwice, .usageDrift, "the parts of a store's space add up"),
   ]
 
   @Test("Every defect has a check that catches it")
@@ -27,19 +27,19 @@ struct EvictionSelfTests {
   }
 
   @Test("A backend that evicts wrongly is caught by the check for it", arguments: caught)
-  func flawed(_ defect: FlawedEviction.Defect, _ name: String) async throws {
+  func flawed(_ defect: FlawedEviction.Defect, _ anomaly: Anomaly, _ name: String) async throws {
     let factory = FlawedEviction.factory(defect)
     let check = try #require(BackendCheck.all(for: factory).first { $0.name == name })
     let failure = await #expect(throws: ConformanceFailure.self) { try await check.run(factory) }
-    // The reason is worth a look when a check is changed.
-    print("\(defect): \(failure?.description ?? "not caught")")
+    #expect(failure?.anomaly == anomaly, "\(failure?.description ?? "not caught")")
   }
 
   @Test("A backend that evicts and says that it does not is told")
   func undeclared() async throws {
     let right = Tested.memory(.none)
     let factory = BackendFactory(
-      name: right.name, declared: right.declared, options: right.options, open: right.open)
+      name: "backend that does not declare to evict", declared: right.declared,
+      options: right.options, open: right.open)
     for name in [
       "traits are what was declared and asked for, and stay",
       "a backend that does not evict says so",

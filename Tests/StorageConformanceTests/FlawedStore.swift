@@ -29,6 +29,8 @@ enum Flaw: String, CaseIterable, Sendable {
   case hidesTheOwner
   case losesDataOnSuspend
   case neverGivesSpaceBack
+  case losesTheQueueAtTidying
+  case miscountsItsSize
 }
 
 /// What the flawed stores "keep on disk": memory stores by directory.
@@ -173,6 +175,7 @@ final class FlawedStore: OrderedStore {
   func size() throws(StoreError) -> StoreSize {
     try requireOpen()
     var size = try memory.size()
+    if flaw == .miscountsItsSize { size.live /= 100 }
     let waste = shelf.entries.withLock { $0[directory]?.waste ?? 0 }
     size.free += waste
     // One byte, so that an empty store has a file.
@@ -182,6 +185,11 @@ final class FlawedStore: OrderedStore {
 
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     try requireOpen()
+    if flaw == .losesTheQueueAtTidying {
+      var batch = Batch()
+      batch.clear(Space(id: 9, shape: .fifo), from: [], to: [0xFF])
+      _ = try memory.apply(batch, .relaxed)
+    }
     return false
   }
 

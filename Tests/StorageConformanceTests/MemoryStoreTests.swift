@@ -9,7 +9,7 @@ struct MemoryStoreContractTests {
     name: "Memory",
     declared: StoreTraits(
       longestKey: .max, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .relaxed,
-      isPersistent: false)
+      isPersistent: false), tests: "MemoryStoreContractTests"
   ) { _ in MemoryStore() }
 
   @Test("The kit passes", arguments: StoreCheck.all(for: factory))

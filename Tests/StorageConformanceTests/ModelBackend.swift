@@ -31,6 +31,14 @@ final class ModelBackend: StorageBackend {
     case mixesLanes
     /// Remembers each finished write for ever, and counts it.
     case neverForgets
+    /// Loses what waits in a queue when it tidies.
+    case losesQueueAtTidying
+    /// Forgets a pin when it closes.
+    case forgetsPins
+    /// Counts a leaf too few once there are several.
+    case miscountsUsage
+    /// Gives the number of a removed query to the next one.
+    case reusesQueryNumbers
   }
 
   private struct State {
@@ -132,6 +140,12 @@ final class ModelBackend: StorageBackend {
         }
       }
       return receipt
+    case .reusesQueryNumbers:
+      let receipt = try model.commit(edits)
+      for (id, tree) in model.trees {
+        model.trees[id]?.lastQuery = tree.queries.keys.max()?.rawValue ?? 0
+      }
+      return receipt
     case .mixesLanes:
       return try model.commit(edits.map(\.inMixedLane))
     default:
@@ -152,7 +166,17 @@ final class ModelBackend: StorageBackend {
     return StoreSize(live: 1 << 30, free: 0, file: 1 << 30)
   }
 
-  func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try change { _ in false } }
+  func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
+    try change { state in
+      guard defect == .losesQueueAtTidying else { return false }
+      for (id, tree) in state.model.trees {
+        for identity in tree.lanes.keys {
+          state.model.trees[id]?.lanes[identity]?.writes.removeAll { !$0.isRejected }
+        }
+      }
+      return false
+    }
+  }
 
   func suspend() async throws(StoreError) {
     try checkOpen()
@@ -169,7 +193,10 @@ final class ModelBackend: StorageBackend {
       defer { state.isClosed = true }
       return state.isClosed ? nil : defect == .losesTail ? state.before : state.model
     }
-    guard let model else { return }
+    guard var model else { return }
+    if defect == .forgetsPins {
+      for id in model.trees.keys { _ = model.trees[id]?.pins.popLast() }
+    }
     Self.disk.withLock {
       $0.stored[directory] = model
       $0.open.remove(directory)

@@ -20,7 +20,7 @@ public struct Anomaly: Hashable, Sendable, RawRepresentable, CustomStringConvert
   public static let hole = Anomaly(rawValue: "hole in the prefix")
   /// A part of a commit is there, and another part is not.
   public static let halfBatch = Anomaly(rawValue: "half batch")
-  /// A view shows a commit that came after it.
+  /// A view shows a commit that came after it, or lacks one that came before it.
   public static let staleView = Anomaly(rawValue: "stale view")
   /// A view shows what was never committed.
   public static let dirtyView = Anomaly(rawValue: "dirty view")

@@ -1,18 +1,24 @@
+internal import ConiferKeyValue
+
 /// A check that found a store breaking its contract, in words.
 public struct ConformanceFailure: Error, CustomStringConvertible {
   /// Which kind of promise broke.
   public let anomaly: Anomaly
   /// What was expected, what happened, and how to see it again.
   public let message: String
+  /// The seed that repeats it, where one was used; `CONIFER_SEED` takes it.
+  public let seed: UInt64?
 
   /// A failure.
   ///
   /// - Parameters:
   ///   - anomaly: which kind of promise broke.
   ///   - message: what was expected and what happened.
-  public init(_ anomaly: Anomaly, _ message: String) {
+  ///   - seed: what repeats it.
+  public init(_ anomaly: Anomaly, _ message: String, seed: UInt64? = nil) {
     self.anomaly = anomaly
     self.message = message
+    self.seed = seed
   }
 
   /// A failure that none of the anomalies' names fits better.
@@ -23,6 +29,13 @@ public struct ConformanceFailure: Error, CustomStringConvertible {
   /// The anomaly and the message.
   public var description: String {
     anomaly == .broken ? message : "\(anomaly): \(message)"
+  }
+}
+
+extension ConformanceFailure {
+  /// The anomaly that an error names; none of them for an error of another kind.
+  static func anomaly(of error: any Error) -> Anomaly {
+    (error as? ConformanceFailure)?.anomaly ?? (error is StoreError ? .refused : .broken)
   }
 }
 

@@ -12,15 +12,24 @@ internal import ConiferKeyValue
 public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   /// The check's name: the sentence that must be true of the store.
   public let name: String
+  /// What the check is about, as reports group it.
+  public internal(set) var group = "contract"
+  /// Which kind of promise is broken when the check fails and does not say so itself.
+  public let anomaly: Anomaly
   private let body: @Sendable (StoreFactory) async throws -> Void
 
   /// A check.
   ///
   /// - Parameters:
   ///   - name: the sentence that must be true of the store.
+  ///   - anomaly: which kind of promise is broken when it is not.
   ///   - body: throws when it is not.
-  public init(_ name: String, _ body: @escaping @Sendable (StoreFactory) async throws -> Void) {
+  public init(
+    _ name: String, _ anomaly: Anomaly = .broken,
+    _ body: @escaping @Sendable (StoreFactory) async throws -> Void
+  ) {
     self.name = name
+    self.anomaly = anomaly
     self.body = body
   }
 
@@ -29,25 +38,83 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   /// The name.
   public var description: String { name }
 
-  /// Runs the check on stores in temporary directories, which it removes.
+  /// Runs the check on stores in temporary directories, which it removes, and reports the result
+  /// where `CONIFER_REPORT` asks for it.
   ///
   /// - Parameter factory: makes the stores.
   /// - Throws: ``ConformanceFailure`` when the store breaks the contract.
   public func run(_ factory: StoreFactory) async throws {
-    do {
-      try await body(factory)
-    } catch {
-      throw ConformanceFailure("\(factory.name): \(name): \(error)")
-    }
+    ReportFile.tell(factory.name, tier: 1) { Self.leftOut(for: factory) }
+    let run = CheckRun(
+      factory: factory.name, tests: factory.tests, tier: 1, group: group, check: name,
+      usual: anomaly)
+    try await run.perform { try await body(factory) }
+  }
+
+  /// Runs the check and tells what came of it.
+  func result(_ factory: StoreFactory) async -> CheckResult {
+    let run = CheckRun(
+      factory: factory.name, tests: factory.tests, tier: 1, group: group, check: name,
+      usual: anomaly)
+    return await run.result { try await body(factory) }
   }
 
   /// Every check that applies to a factory's declared traits.
   ///
+  /// `CONIFER_CHECK` in the environment leaves only those whose name contains its value.
+  ///
   /// - Parameter factory: whose traits choose; a trait that is not declared is checked to be absent.
   public static func all(for factory: StoreFactory) -> [StoreCheck] {
-    traits + order + batches + limits + views + durability + programs + suspension
-      + (factory.declared.isPersistent ? persistence : forgetfulness)
-      + (factory.isExclusive ? ownership : [])
-      + (factory.ownerFile != nil ? staleLocks : [])
+    let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
+    guard let words = System.variable("CONIFER_CHECK") else { return checks }
+    return checks.filter { $0.name.contains(words) }
+  }
+
+  /// The checks that do not apply to a factory, with the reason.
+  static func leftOut(for factory: StoreFactory) -> [CheckResult] {
+    conditional.flatMap { group in
+      guard let reason = group.reason(factory) else { return [CheckResult]() }
+      return group.checks.map {
+        CheckResult(
+          factory: factory.name, tier: 1, group: $0.group, check: $0.name, outcome: .leftOut,
+          reason: reason)
+      }
+    }
+  }
+
+  /// Checks of one group with why they do not apply to a factory, nil when they do.
+  private struct Conditional {
+    let checks: [StoreCheck]
+    let reason: (StoreFactory) -> String?
+
+    init(
+      _ group: String, _ checks: [StoreCheck],
+      _ reason: @escaping (StoreFactory) -> String? = { _ in nil }
+    ) {
+      self.checks = checks.map { check in
+        var check = check
+        check.group = group
+        return check
+      }
+      self.reason = reason
+    }
+  }
+
+  private static var conditional: [Conditional] {
+    let forgets = "keeps nothing"
+    return [
+      Conditional("traits", traits), Conditional("order", order), Conditional("batches", batches),
+      Conditional("limits", limits), Conditional("views", views),
+      Conditional("durability", durability), Conditional("programs", programs),
+      Conditional("suspension", suspension),
+      Conditional("durability", persistence) { $0.declared.isPersistent ? nil : forgets },
+      Conditional("durability", forgetfulness) {
+        $0.declared.isPersistent ? "keeps its data" : nil
+      },
+      Conditional("processes", ownership) { $0.isExclusive ? nil : forgets },
+      Conditional("processes", staleLocks) {
+        $0.ownerFile != nil ? nil : $0.declared.isPersistent ? "has no owner file" : forgets
+      },
+    ]
   }
 }

@@ -86,12 +86,13 @@ func expectCode(
     try body()
   } catch let error as StoreError {
     try require(
-      codes.contains(error.code),
+      codes.contains(error.code), .wrongError,
       "\(what) threw \(error), expected \(codes.map(\.rawValue).joined(separator: " or "))")
     try require(!error.message.isEmpty, "\(what) threw \(error.code) without a message")
     return
   }
   throw ConformanceFailure(
+    .wrongError,
     "\(what) did not throw \(codes.map(\.rawValue).joined(separator: " or "))")
 }
 

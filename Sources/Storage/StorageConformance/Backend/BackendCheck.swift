@@ -34,23 +34,44 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   public let group: Group
   /// The promise, as a sentence.
   public let name: String
+  /// Which kind of promise is broken when the check fails and does not say so itself.
+  public let anomaly: Anomaly
   let body: @Sendable (BackendBench) async throws -> Void
 
   init(
-    _ group: Group, _ name: String, _ body: @escaping @Sendable (BackendBench) async throws -> Void
+    _ group: Group, _ name: String, _ anomaly: Anomaly = .broken,
+    _ body: @escaping @Sendable (BackendBench) async throws -> Void
   ) {
     self.group = group
     self.name = name
+    self.anomaly = anomaly
     self.body = body
   }
 
   /// The group and the promise.
   public var description: String { "\(group.rawValue): \(name)" }
 
-  /// Finds out whether a backend keeps the promise, in a new directory that is removed afterwards.
+  /// Finds out whether a backend keeps the promise, in a new directory that is removed afterwards,
+  /// and reports the result where `CONIFER_REPORT` asks for it.
   ///
-  /// - Throws: `ConformanceFailure` when it does not; `StoreError` when it refused what it must do.
+  /// - Throws: `ConformanceFailure` when it does not.
   public func run(_ factory: BackendFactory) async throws {
+    ReportFile.tell("\(factory)", tier: 2) { Self.leftOut(for: factory) }
+    try await run(of: factory).perform { try await perform(factory) }
+  }
+
+  /// Runs the check and tells what came of it.
+  func result(_ factory: BackendFactory) async -> CheckResult {
+    await run(of: factory).result { try await perform(factory) }
+  }
+
+  private func run(of factory: BackendFactory) -> CheckRun {
+    CheckRun(
+      factory: "\(factory)", tests: factory.tests, tier: 2, group: group.rawValue, check: name,
+      usual: anomaly)
+  }
+
+  private func perform(_ factory: BackendFactory) async throws {
     let bench = try BackendBench(factory)
     do {
       try await body(bench)
@@ -66,17 +87,46 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   ///
   /// `CONIFER_CHECK` in the environment leaves only those whose description contains its value.
   public static func all(for factory: BackendFactory) -> [BackendCheck] {
-    var checks = treeWrites + priorities + keys + largeLeaves + slices
-    checks += prunes + pins + queries
-    checks += queue + queueStates + queueWindows + usage
-    checks += atomicity + lifecycle + programs
-    checks += factory.evicts ? evictions : withoutEviction
-    if factory.declared.isPersistent { checks += reopening } else { checks += forgetting }
-    if factory.declared.isPersistent, factory.declared.strongest == .power { checks += powerLosses }
-    if factory.options.compression != .none, !factory.declared.packsBlocks {
-      checks += compression + dictionaries
-    }
+    let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
     guard let words = System.variable("CONIFER_CHECK") else { return checks }
     return checks.filter { $0.description.contains(words) }
+  }
+
+  /// The checks that do not apply to a factory, with the reason.
+  static func leftOut(for factory: BackendFactory) -> [CheckResult] {
+    conditional.flatMap { group in
+      guard let reason = group.reason(factory) else { return [CheckResult]() }
+      return group.checks.map {
+        CheckResult(
+          factory: "\(factory)", tier: 2, group: $0.group.rawValue, check: $0.name,
+          outcome: .leftOut, reason: reason)
+      }
+    }
+  }
+
+  /// Checks with why they do not apply to a factory, nil when they do.
+  private struct Conditional {
+    let checks: [BackendCheck]
+    var reason: (BackendFactory) -> String? = { _ in nil }
+  }
+
+  private static var conditional: [Conditional] {
+    let always =
+      treeWrites + priorities + keys + largeLeaves + slices + prunes + pins + queries + queue
+      + queueStates + queueWindows + usage + atomicity + lifecycle + programs
+    return [
+      Conditional(checks: always),
+      Conditional(checks: evictions) { $0.evicts ? nil : "keeps no budget by itself" },
+      Conditional(checks: withoutEviction) { $0.evicts ? "keeps a budget by itself" : nil },
+      Conditional(checks: reopening) { $0.declared.isPersistent ? nil : "keeps nothing" },
+      Conditional(checks: forgetting) { $0.declared.isPersistent ? "keeps its data" : nil },
+      Conditional(checks: powerLosses) {
+        $0.declared.isPersistent && $0.declared.strongest == .power
+          ? nil : "promises nothing about power loss"
+      },
+      Conditional(checks: compression + dictionaries) {
+        $0.options.compression == .none || $0.declared.packsBlocks ? "does not compress" : nil
+      },
+    ]
   }
 }

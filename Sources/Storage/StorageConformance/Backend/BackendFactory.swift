@@ -11,6 +11,9 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let options: StorageOptions
   /// Whether it must offer `evict`, `explain` and `space`, and keep its budget by itself.
   public let evicts: Bool
+  /// The argument of `swift test --filter` that finds the backend's tests, for the command that a
+  /// failure prints; nil when it is not told.
+  public let tests: String?
   /// Opens a backend on the files of a directory that exists; makes them when there are none.
   public let open:
     @Sendable (_ directory: String, _ options: StorageOptions) throws(StoreError) ->
@@ -23,24 +26,26 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///   - declared: the facts that an open backend must state about its store.
   ///   - options: the options under which it is tested.
   ///   - evicts: whether it must keep its budget by itself.
+  ///   - tests: the argument of `swift test --filter` that finds the backend's tests.
   ///   - open: opens a backend on the files of a directory; called many times for one directory
   ///     when the declared store is persistent.
   public init(
     name: String, declared: StoreTraits, options: StorageOptions = StorageOptions(),
-    evicts: Bool = false,
+    evicts: Bool = false, tests: String? = nil,
     open: @escaping @Sendable (String, StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
     self.declared = declared
     self.options = options
     self.evicts = evicts
+    self.tests = tests
     self.open = open
   }
 
   /// The same backend under other options.
   public func with(_ options: StorageOptions) -> BackendFactory {
     BackendFactory(
-      name: name, declared: declared, options: options, evicts: evicts, open: open)
+      name: name, declared: declared, options: options, evicts: evicts, tests: tests, open: open)
   }
 
   /// The name with the compression.

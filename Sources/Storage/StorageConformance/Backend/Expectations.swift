@@ -8,9 +8,9 @@ func expect<R>(
     _ = try await body()
   } catch {
     if error.code == code { return }
-    throw ConformanceFailure("\(what) was refused with \(error), not with \(code)")
+    throw ConformanceFailure(.wrongError, "\(what) was refused with \(error), not with \(code)")
   }
-  throw ConformanceFailure("\(what) was not refused with \(code)")
+  throw ConformanceFailure(.wrongError, "\(what) was not refused with \(code)")
 }
 
 /// Requires that two values are equal.

@@ -7,6 +7,8 @@ final class Twin {
   let bench: BackendBench
   private(set) var backend: any StorageBackend
   var model = StorageModel()
+  /// The model before the newest commit.
+  private var previous = StorageModel()
   /// The two trees; the checks use the first one and look after the second.
   private(set) var trees: [TreeID] = []
   /// The queries that are listened to.
@@ -37,6 +39,7 @@ final class Twin {
   /// Commits to both, and compares the receipts.
   @discardableResult
   func commit(_ edits: [StorageEdit]) async throws -> CommitReceipt {
+    previous = model
     let expected = try model.commit(edits)
     let receipt = try await backend.commit(edits)
     try require(
@@ -86,7 +89,10 @@ final class Twin {
   ) throws {
     let found = try read(path, slice)
     if let difference = found.difference(from: expected) {
-      throw ConformanceFailure("the snapshot at \(path) is wrong: \(difference)")
+      let before = try? ModelView(previous).node(tree, path, slice)
+      let isStale = ofModel && before.map { found.difference(from: $0) == nil } == true
+      throw ConformanceFailure(
+        isStale ? .staleView : .broken, "the snapshot at \(path) is wrong: \(difference)")
     }
     guard ofModel else { return }
     if let difference = try ModelView(model).node(tree, path, slice).difference(from: expected) {

@@ -3,7 +3,7 @@ internal import ConiferKeyValue
 extension StoreCheck {
   static var batches: [StoreCheck] {
     [
-      StoreCheck("The edits of a batch take effect in their order") { factory in
+      StoreCheck("The edits of a batch take effect in their order", .wrongData) { factory in
         try await Trial.store(factory) { store in
           // Every order of three edits out of six, on a key that is there or not; each order has
           // keys of its own, which begin with its number.
@@ -44,7 +44,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("A clear removes exactly its range") { factory in
+      StoreCheck("A clear removes exactly its range", .wrongData) { factory in
         try await Trial.store(factory) { store in
           let keys = adversarialKeys.filter { $0.count < 3 && $0.first != 0xC3 }
           var fill = Batch()
@@ -79,7 +79,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("An empty batch is a commit that changes nothing") { factory in
+      StoreCheck("An empty batch is a commit that changes nothing", .wrongData) { factory in
         try await Trial.store(factory) { store in
           let first = try store.change { $0.put(.a, [1], [1]) }
           let second = try store.apply(Batch(), factory.declared.strongest)
@@ -88,7 +88,7 @@ extension StoreCheck {
           try require(rows == 1, "an empty batch changed the store")
         }
       },
-      StoreCheck("Deleting what is absent is no error") { factory in
+      StoreCheck("Deleting what is absent is no error", .wrongData) { factory in
         try await Trial.store(factory) { store in
           try store.change { batch in
             batch.delete(.a, [1])
@@ -99,7 +99,7 @@ extension StoreCheck {
           try require(rows == 1, "deleting what is absent disturbed its batch")
         }
       },
-      StoreCheck("A batch changes several spaces at once") { factory in
+      StoreCheck("A batch changes several spaces at once", .halfBatch) { factory in
         try await Trial.store(factory) { store in
           let spaces: [Space] = [.lowest, .a, .b, .c, .highest]
           try store.change { batch in for space in spaces { batch.put(space, [1], [space.id]) } }
@@ -111,7 +111,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("A batch takes 100,000 edits") { factory in
+      StoreCheck("A batch takes 100,000 edits", .halfBatch) { factory in
         try await Trial.store(factory) { store in
           let count = 100_000
           try store.change { batch in

@@ -20,7 +20,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("Commit numbers increase") { factory in
+      StoreCheck("Commit numbers increase", .reusedID) { factory in
         try await Trial.store(factory) { store in
           var last = CommitID(rawValue: 0)
           for i in 0..<30 {
@@ -37,7 +37,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("Hardening changes no data") { factory in
+      StoreCheck("Hardening changes no data", .wrongData) { factory in
         try await Trial.store(factory) { store in
           let first = try store.change { $0.put(.a, [1], [1]) }
           let second = try store.change { $0.put(.a, [2], [2]) }
@@ -49,20 +49,31 @@ extension StoreCheck {
           try require(rows == 2, "hardening changed the rows")
         }
       },
-      StoreCheck("Tidying changes no data") { factory in
+      StoreCheck("Tidying changes no data", .wrongData) { factory in
         try await Trial.store(factory) { store in
           var model = Model()
           for round in 0..<20 {
             var batch = Batch()
             for i in 0..<30 { batch.put(.a, key(i * round % 97), value(round, 300)) }
             batch.clear(.a, from: key(round), to: key(round + 9))
+            // A queue beside it, of which every other entry goes at once.
+            batch.put(.c, key(2 * round), value(round, 100))
+            batch.put(.c, key(2 * round + 1), value(round, 100))
+            if round > 0 { batch.delete(.c, key(2 * round - 2)) }
             try store.commit(batch)
             model.apply(batch)
             let view = try store.view()
             _ = try store.tidy(.milliseconds(2))
-            try model.compare(view, [.a], "a view from before tidying")
+            try model.compare(view, [.a, .c], "a view from before tidying")
             view.close()
-            try store.reading { try model.compare($0, [.a], "a view from after tidying") }
+            try store.reading { view in
+              try model.compare(view, [.a], "a view from after tidying")
+              do {
+                try model.compare(view, [.c], "the queue after tidying")
+              } catch let failure as ConformanceFailure {
+                throw ConformanceFailure(.lostAcknowledged, failure.message)
+              }
+            }
           }
         }
       },
@@ -71,7 +82,7 @@ extension StoreCheck {
 
   static var persistence: [StoreCheck] {
     [
-      StoreCheck("Reopening keeps every commit") { factory in
+      StoreCheck("Reopening keeps every commit", .lostAcknowledged) { factory in
         try await Trial.run(factory) { trial in
           var model = Model()
           for round in 0..<8 {
@@ -90,7 +101,9 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("Dropping the store without closing it keeps every .process commit") { factory in
+      StoreCheck(
+        "Dropping the store without closing it keeps every .process commit", .lostAcknowledged
+      ) { factory in
         guard factory.declared.strongest >= .process else { return }
         try await Trial.run(factory) { trial in
           for round in 0..<5 {
@@ -107,7 +120,7 @@ extension StoreCheck {
 
   static var forgetfulness: [StoreCheck] {
     [
-      StoreCheck("A store that is declared not to persist forgets") { factory in
+      StoreCheck("A store that is declared not to persist forgets", .resurrected) { factory in
         try await Trial.run(factory) { trial in
           let store = try trial.open()
           try store.change(trial.strongest) { $0.put(.a, [1], [1]) }

@@ -3,7 +3,7 @@ internal import ConiferKeyValue
 extension StoreCheck {
   static var limits: [StoreCheck] {
     [
-      StoreCheck("Keys up to the declared limit are kept") { factory in
+      StoreCheck("Keys up to the declared limit are kept", .wrongData) { factory in
         try await Trial.store(factory) { store in
           // Where no limit is declared, 64 KiB stand for any length.
           let limit = min(factory.declared.longestKey, 1 << 16)
@@ -25,7 +25,9 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("A key above the limit is too large and nothing of its batch is applied") {
+      StoreCheck(
+        "A key above the limit is too large and nothing of its batch is applied", .halfBatch
+      ) {
         factory in
         let limit = factory.declared.longestKey
         guard limit < 1 << 20 else { return }
@@ -51,7 +53,7 @@ extension StoreCheck {
           try require(after == [4], "the store takes no batch after one that was too large")
         }
       },
-      StoreCheck("Values of every size up to 10 MiB come back whole") { factory in
+      StoreCheck("Values of every size up to 10 MiB come back whole", .wrongData) { factory in
         try await Trial.store(factory) { store in
           let best = factory.declared.bestValueSize
           let sizes =

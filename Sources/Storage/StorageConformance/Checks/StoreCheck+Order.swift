@@ -19,7 +19,7 @@ extension StoreCheck {
 
   static var order: [StoreCheck] {
     [
-      StoreCheck("Keys are ordered as unsigned bytes") { factory in
+      StoreCheck("Keys are ordered as unsigned bytes", .wrongData) { factory in
         try await Trial.store(factory) { store in
           var model = Model()
           var random = SeededRandom(seed: 1)
@@ -34,7 +34,7 @@ extension StoreCheck {
           try require(absent == nil, "a key that was never put has a value")
         }
       },
-      StoreCheck("The empty key and the empty value are kept") { factory in
+      StoreCheck("The empty key and the empty value are kept", .wrongData) { factory in
         try await Trial.store(factory) { store in
           try store.change { $0.put(.a, [], []) }
           try store.reading { view in
@@ -46,7 +46,8 @@ extension StoreCheck {
           try require(rest == nil, "the empty key cannot be deleted")
         }
       },
-      StoreCheck("Walks begin exactly at or after, or at or before, their origin") { factory in
+      StoreCheck("Walks begin exactly at or after, or at or before, their origin", .wrongData) {
+        factory in
         try await Trial.store(factory) { store in
           var random = SeededRandom(seed: 2)
           for round in 0..<12 {
@@ -70,7 +71,8 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("Keys longer than the limit are looked up as absent and begin walks") { factory in
+      StoreCheck("Keys longer than the limit are looked up as absent and begin walks", .wrongData) {
+        factory in
         guard factory.declared.longestKey < 1 << 20 else { return }
         try await Trial.store(factory) { store in
           let limit = factory.declared.longestKey
@@ -92,7 +94,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("Walks stop when told") { factory in
+      StoreCheck("Walks stop when told", .wrongData) { factory in
         try await Trial.store(factory) { store in
           try store.change { batch in for i in 0..<20 { batch.put(.a, key(i), [UInt8(i)]) } }
           try store.reading { view in
@@ -107,7 +109,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("Jumps go ahead, and a jump back goes to the neighbour") { factory in
+      StoreCheck("Jumps go ahead, and a jump back goes to the neighbour", .wrongData) { factory in
         try await Trial.store(factory) { store in
           var batch = Batch()
           for (i, key) in adversarialKeys.enumerated() { batch.put(.a, key, [UInt8(i)]) }
@@ -137,7 +139,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("Walks never leave their space") { factory in
+      StoreCheck("Walks never leave their space", .phantom) { factory in
         try await Trial.store(factory) { store in
           let spaces: [Space] = [.lowest, .a, .b, .c, .highest]
           let wide = Bytes(repeating: 0xFF, count: 40)

@@ -3,7 +3,8 @@ internal import ConiferKeyValue
 extension StoreCheck {
   static var ownership: [StoreCheck] {
     [
-      StoreCheck("A second opener is told who owns the store, which goes on unharmed") { factory in
+      StoreCheck("A second opener is told who owns the store, which goes on unharmed", .wrongError)
+      { factory in
         try await Trial.run(factory) { trial in
           let store = try trial.open()
           defer { try? store.close() }
@@ -34,7 +35,7 @@ extension StoreCheck {
 
   static var staleLocks: [StoreCheck] {
     [
-      StoreCheck("A lock file of a dead owner blocks nobody") { factory in
+      StoreCheck("A lock file of a dead owner blocks nobody", .refused) { factory in
         try await Trial.run(factory) { trial in
           let store = try trial.open()
           try store.change(trial.strongest) { $0.put(.a, [1], [1]) }
@@ -59,7 +60,8 @@ extension StoreCheck {
 
   static var suspension: [StoreCheck] {
     [
-      StoreCheck("A suspended store refuses until resumed and keeps its data") { factory in
+      StoreCheck("A suspended store refuses until resumed and keeps its data", .lostAcknowledged) {
+        factory in
         try await Trial.store(factory) { store in
           var model = Model()
           var last = CommitID(rawValue: 0)
@@ -84,7 +86,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("A suspended store holds no file lock and can be closed") { factory in
+      StoreCheck("A suspended store holds no file lock and can be closed", .leak) { factory in
         try await Trial.run(factory) { trial in
           let store = try trial.open()
           try store.change { $0.put(.a, [1], [1]) }

@@ -3,7 +3,7 @@ internal import ConiferKeyValue
 extension StoreCheck {
   static var views: [StoreCheck] {
     [
-      StoreCheck("A view is frozen under later commits") { factory in
+      StoreCheck("A view is frozen under later commits", .staleView) { factory in
         try await Trial.store(factory) { store in
           var model = Model()
           var held: [(view: any OrderedView, model: Model)] = []
@@ -24,7 +24,7 @@ extension StoreCheck {
           try store.reading { try model.compare($0, [.a, .b], "the newest view") }
         }
       },
-      StoreCheck("A view outlives the clearing of all it sees") { factory in
+      StoreCheck("A view outlives the clearing of all it sees", .staleView) { factory in
         try await Trial.store(factory) { store in
           var fill = Batch()
           for i in 0..<500 { fill.put(.a, key(i), value(i, 200)) }
@@ -42,7 +42,8 @@ extension StoreCheck {
           try model.compare(view, [.a, .b], "a view from before the clear")
         }
       },
-      StoreCheck("A view taken inside a walk sees the newest commit, the walk its own") { factory in
+      StoreCheck("A view taken inside a walk sees the newest commit, the walk its own", .staleView)
+      { factory in
         try await Trial.store(factory) { store in
           try store.change { batch in for i in 0..<10 { batch.put(.a, key(i), [1]) } }
           let view = try store.view()
@@ -56,7 +57,7 @@ extension StoreCheck {
           try require(rows.count == 10, "a get inside a walk disturbed the walk")
         }
       },
-      StoreCheck("Views are read on any thread while commits go on") { factory in
+      StoreCheck("Views are read on any thread while commits go on", .dirtyView) { factory in
         try await Trial.store(factory) { store in
           let rounds = 60
           try store.change { batch in for i in 0..<50 { batch.put(.a, key(i), key(0)) } }
@@ -88,7 +89,7 @@ extension StoreCheck {
           }
         }
       },
-      StoreCheck("A closed view throws closed, twice closed is fine") { factory in
+      StoreCheck("A closed view throws closed, twice closed is fine", .wrongError) { factory in
         try await Trial.store(factory) { store in
           try store.change { $0.put(.a, [1], [1]) }
           let view = try store.view()
@@ -102,7 +103,7 @@ extension StoreCheck {
           try require(found == [1], "closing one view disturbed another")
         }
       },
-      StoreCheck("Views and calls after close throw closed") { factory in
+      StoreCheck("Views and calls after close throw closed", .wrongError) { factory in
         try await Trial.run(factory) { trial in
           let store = try trial.open()
           try store.change { $0.put(.a, [1], [1]) }
@@ -129,7 +130,7 @@ extension StoreCheck {
           view.close()
         }
       },
-      StoreCheck("Space comes back once views are closed") { factory in
+      StoreCheck("Space comes back once views are closed", .usageDrift) { factory in
         try await Trial.store(factory) { store in
           func overwrite(_ rounds: Range<Int>) throws {
             for round in rounds {
@@ -154,7 +155,7 @@ extension StoreCheck {
               + "\(after.file) bytes")
         }
       },
-      StoreCheck("Size counts live data") { factory in
+      StoreCheck("Size counts live data", .usageDrift) { factory in
         try await Trial.store(factory) { store in
           let empty = try store.size()
           try store.change { batch in for i in 0..<200 { batch.put(.b, key(i), value(i, 4000)) } }

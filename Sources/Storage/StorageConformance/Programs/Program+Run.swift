@@ -17,7 +17,8 @@ extension Program {
         case .apply(let edits, let level):
           let batch = Batch(edits)
           let id = try store.apply(batch, level)
-          try require(id > last, "\(when), commit \(id.rawValue) follows \(last.rawValue)")
+          try require(
+            id > last, .reusedID, "\(when), commit \(id.rawValue) follows \(last.rawValue)")
           last = id
           model.apply(batch)
           try store.reading { try model.compare($0, Self.spaces, when) }
@@ -28,13 +29,13 @@ extension Program {
         case .release:
           guard let entry = held.first else { continue }
           held.removeFirst()
-          try entry.model.compare(entry.view, Self.spaces, "\(when), a held view")
+          try Self.frozen(entry, "\(when), a held view")
           entry.view.close()
         case .walk(let space, let origin, let seed):
           let found = try store.reading { try $0.rows(space, origin, Self.steps(seed)) }
           try Model.same(found, model.walk(space, origin, Self.steps(seed)), when)
         case .reopen, .suspend:
-          for entry in held { try entry.model.compare(entry.view, Self.spaces, "before \(when)") }
+          for entry in held { try Self.frozen(entry, "before \(when)") }
           if case .suspend = instruction {
             try store.suspend()
             try store.resume()
@@ -54,8 +55,19 @@ extension Program {
         }
       }
       for entry in held {
-        try entry.model.compare(entry.view, Self.spaces, "a view held to the end")
+        try Self.frozen(entry, "a view held to the end")
       }
+    }
+  }
+
+  /// Fails unless a view that was held shows what it showed when it was opened.
+  private static func frozen(
+    _ entry: (view: any OrderedView, model: Model), _ when: String
+  ) throws {
+    do {
+      try entry.model.compare(entry.view, spaces, when)
+    } catch let failure as ConformanceFailure {
+      throw ConformanceFailure(.staleView, failure.message)
     }
   }
 

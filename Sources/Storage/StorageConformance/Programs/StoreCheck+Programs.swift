@@ -4,7 +4,7 @@ extension StoreCheck {
   static var programs: [StoreCheck] {
     [
       // CONIFER_SEED replays one seed, CONIFER_PROGRAMS sets how many are run.
-      StoreCheck("Random programs get the answers of a sorted array") { factory in
+      StoreCheck("Random programs get the answers of a sorted array", .wrongData) { factory in
         let count = System.variable("CONIFER_PROGRAMS").flatMap { UInt64($0) } ?? 10
         let seeds =
           System.variable("CONIFER_SEED").flatMap { UInt64($0) }.map { [$0] }
@@ -21,19 +21,20 @@ extension StoreCheck {
     do {
       try program.run(factory)
     } catch {
-      var reason = "\(error)"
+      var (reason, anomaly) = ("\(error)", ConformanceFailure.anomaly(of: error))
       let shortest = program.shrunk { smaller in
         do {
           try smaller.run(factory)
           return false
         } catch {
-          reason = "\(error)"
+          (reason, anomaly) = ("\(error)", ConformanceFailure.anomaly(of: error))
           return true
         }
       }
       throw ConformanceFailure(
+        anomaly,
         "\(reason)\nCONIFER_SEED=\(seed) makes it again; the shortest program that fails:\n"
-          + "\(shortest)")
+          + "\(shortest)", seed: seed)
     }
   }
 }

@@ -162,7 +162,10 @@ struct QueueReader {
     case 3:
       guard let by = reader.varint() else { throw damage }
       outcome = .superseded(by: WriteID(rawValue: by))
-    default: throw damage
+    case .some:
+      throw StoreError(
+        .unsupported, "A write ended in a way this version does not know: use a newer Conifer.")
+    case nil: throw damage
     }
     guard let path = NodeCodec.path(&reader) else { throw damage }
     return FinishedWrite(id: id, outcome: outcome, path: path)

@@ -7,7 +7,9 @@ extension BackendCheck {
   ///
   /// `CONIFER_STREAM=full` in the environment streams 1,000,000 leaves at 10 MiB.
   static let budgets: [BackendCheck] = [
-    BackendCheck(.eviction, "a stream of data passes the budget by no more than is allowed") {
+    BackendCheck(
+      .eviction, "a stream of data passes the budget by no more than is allowed", .usageDrift
+    ) {
       bench in
       let isFull = System.variable("CONIFER_STREAM") == "full"
       let budget = isFull ? StorageOptions.standardBudget : StorageOptions.smallestBudget
@@ -55,7 +57,8 @@ extension BackendCheck {
       }
       try require(first == nil, "the query whose data is gone is still there")
     },
-    BackendCheck(.eviction, "with more than 1,000 inactive queries the oldest go") { bench in
+    BackendCheck(.eviction, "with more than 1,000 inactive queries the oldest go", .usageDrift) {
+      bench in
       let twin = try await bench.twin { $0.budget = StorageOptions.standardBudget }
       let (backend, tree) = (twin.backend, twin.tree)
       var ids: [QueryID] = []
@@ -89,7 +92,7 @@ extension BackendCheck {
       let order = ids.suffix(1000) + ids.prefix(500)
       try requireEqual(found, order.suffix(found.count).sorted(), "the list of queries that stay")
     },
-    BackendCheck(.eviction, "an authority never evicts") { bench in
+    BackendCheck(.eviction, "an authority never evicts", .lostAcknowledged) { bench in
       let twin = try await bench.twin {
         $0.role = .authority
         $0.budget = StorageOptions.smallestBudget
@@ -109,7 +112,9 @@ extension BackendCheck {
       try require(
         try twin.backend.space().isOverBudget, "the authority is not over its budget")
     },
-    BackendCheck(.eviction, "without a size, an eviction goes to nine tenths of the budget") {
+    BackendCheck(
+      .eviction, "without a size, an eviction goes to nine tenths of the budget", .usageDrift
+    ) {
       bench in
       let budget = StorageOptions.smallestBudget
       let twin = try await bench.twin { $0.budget = budget }

@@ -5,7 +5,9 @@ internal import ConiferTree
 extension BackendCheck {
   /// Compression dictionaries, seen through usage alone: a backend without any passes.
   static let dictionaries: [BackendCheck] = [
-    BackendCheck(.dictionaries, "tidying a large tree changes no data and comes to an end") {
+    BackendCheck(
+      .dictionaries, "tidying a large tree changes no data and comes to an end", .wrongData
+    ) {
       bench in
       let twin = try await bench.twin { $0.budget = nil }
       try await twin.set("rooms", Chat.rooms(80, messages: 100))
@@ -29,7 +31,9 @@ extension BackendCheck {
       try requireEqual(try twin.usage(nil), tidied, "the usage after reopening")
       try twin.same("after reopening")
     },
-    BackendCheck(.dictionaries, "what was written before and after tidying is read side by side") {
+    BackendCheck(
+      .dictionaries, "what was written before and after tidying is read side by side", .wrongData
+    ) {
       bench in
       let twin = try await bench.twin { $0.budget = nil }
       try await twin.set("rooms", Chat.rooms(75, messages: 100))
@@ -47,7 +51,7 @@ extension BackendCheck {
       try twin.same("after the last tidying")
       try twin.requireSums()
     },
-    BackendCheck(.dictionaries, "data of another kind is tidied as well") { bench in
+    BackendCheck(.dictionaries, "data of another kind is tidied as well", .wrongData) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       try await twin.set("rooms", Chat.rooms(75, messages: 100))
       try await twin.tidyAll()
@@ -73,7 +77,7 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after reopening")
     },
-    BackendCheck(.dictionaries, "commits go on while a tree is tidied") { bench in
+    BackendCheck(.dictionaries, "commits go on while a tree is tidied", .wrongData) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       try await twin.set("rooms", Chat.rooms(75, messages: 100))
       let backend = twin.backend
@@ -90,7 +94,8 @@ extension BackendCheck {
       try twin.same("after another tidying")
       try twin.requireSums()
     },
-    BackendCheck(.dictionaries, "a wiped and an emptied tree leave no dictionary") { bench in
+    BackendCheck(.dictionaries, "a wiped and an emptied tree leave no dictionary", .usageDrift) {
+      bench in
       let twin = try await bench.twin { $0.budget = nil }
       let rooms = Chat.rooms(75, messages: 100)
       try await twin.commit(

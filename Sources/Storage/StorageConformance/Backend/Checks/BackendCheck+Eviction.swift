@@ -10,7 +10,7 @@ extension BackendCheck {
 
   /// What a backend answers that does not evict.
   static let withoutEviction: [BackendCheck] = [
-    BackendCheck(.eviction, "a backend that does not evict says so") { bench in
+    BackendCheck(.eviction, "a backend that does not evict says so", .wrongError) { bench in
       let twin = try await bench.twin()
       try await twin.set("a", 1)
       try await expect(.unsupported, "an eviction") { () throws(StoreError) in
@@ -107,7 +107,8 @@ extension BackendCheck {
 
   /// Which queries go where several overlap; the cases of the Realtime Database's SDKs.
   static let evictionSelection: [BackendCheck] = [
-    BackendCheck(.eviction, "under an inactive query, active ones keep their parts") { bench in
+    BackendCheck(.eviction, "under an inactive query, active ones keep their parts", .evictedPin) {
+      bench in
       let twin = try await bench.twin()
       let ids = try await twin.overlap(["foo", "foo/a", "foo/b"])
       twin.setActive(true, ids[1], in: twin.tree)

@@ -5,7 +5,8 @@ internal import ConiferTree
 extension BackendCheck {
   /// What eviction never takes.
   static let evictionPins: [BackendCheck] = [
-    BackendCheck(.eviction, "a pinned range is never lost, whatever overlaps it") { bench in
+    BackendCheck(.eviction, "a pinned range is never lost, whatever overlaps it", .evictedPin) {
+      bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       for pin: Path in ["a/b", "a", "a/b/m3", "a/nothing", .root] {
@@ -40,7 +41,8 @@ extension BackendCheck {
         try twin.shows(.root, is: .empty)
       }
     },
-    BackendCheck(.eviction, "a pin of a query's parameters keeps all below its path") { bench in
+    BackendCheck(.eviction, "a pin of a query's parameters keeps all below its path", .evictedPin) {
+      bench in
       let twin = try await bench.twin()
       let pin = Pin(tree: twin.tree, path: "list", parameters: "{\"l\":2}")
       try await twin.set("list", twin.noise(80))
@@ -53,7 +55,8 @@ extension BackendCheck {
       try await twin.evict(to: 0)
       try twin.shows(.root, is: ["list": twin.noise(80)])
     },
-    BackendCheck(.eviction, "active data stays, and goes when it is no longer active") { bench in
+    BackendCheck(.eviction, "active data stays, and goes when it is no longer active", .evictedPin)
+    { bench in
       let twin = try await bench.twin()
       let ids = try await twin.makeRooms(8)
       for room in [0, 3, 6] { twin.setActive(true, ids[room], in: twin.tree) }
@@ -72,7 +75,8 @@ extension BackendCheck {
           "what went after reopening, when nothing is active")
       }
     },
-    BackendCheck(.eviction, "the outbound queue and what else is not cache stay") { bench in
+    BackendCheck(.eviction, "the outbound queue and what else is not cache stay", .lostAcknowledged)
+    { bench in
       let twin = try await bench.twin()
       try await twin.makeRooms(4)
       try await twin.commit(

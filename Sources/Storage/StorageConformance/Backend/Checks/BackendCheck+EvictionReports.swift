@@ -5,7 +5,8 @@ internal import ConiferTree
 extension BackendCheck {
   /// What is told of an eviction, and what calls are refused.
   static let evictionReports: [BackendCheck] = [
-    BackendCheck(.eviction, "a dry run changes nothing and says what would go") { bench in
+    BackendCheck(.eviction, "a dry run changes nothing and says what would go", .usageDrift) {
+      bench in
       let twin = try await bench.twin()
       let ids = try await twin.makeRooms(8)
       try await twin.set("stray", twin.noise(60))
@@ -24,7 +25,7 @@ extension BackendCheck {
       try await twin.evict(to: cache / 2)
       try await twin.evict(to: 0)
     },
-    BackendCheck(.eviction, "a report's bytes are those that went") { bench in
+    BackendCheck(.eviction, "a report's bytes are those that went", .usageDrift) { bench in
       let twin = try await bench.twin()
       try await twin.makeRooms(10)
       try await twin.set("stray", twin.noise(60))
@@ -44,7 +45,7 @@ extension BackendCheck {
         after >= before / 2 - 6 * 6000, "\(after) bytes are left, when \(before / 2) were asked for"
       )
     },
-    BackendCheck(.eviction, "the parts of a store's space add up") { bench in
+    BackendCheck(.eviction, "the parts of a store's space add up", .usageDrift) { bench in
       let twin = try await bench.twin()
       try await twin.makeRooms(10)
       try await twin.commit(
@@ -73,7 +74,8 @@ extension BackendCheck {
         .unpin(Pin(tree: twin.tree, path: "rooms/r1/m1")))
       try requireEqual(try twin.backend.space().pinned, 0, "the pinned bytes without a pin")
     },
-    BackendCheck(.eviction, "what cannot be evicted or explained is refused") { bench in
+    BackendCheck(.eviction, "what cannot be evicted or explained is refused", .wrongError) {
+      bench in
       let twin = try await bench.twin()
       try await twin.makeRooms(2)
       let backend = twin.backend
@@ -109,7 +111,7 @@ extension BackendCheck {
       try await expect(.closed, "space") { () throws(StoreError) in try backend.space() }
       backend.setActive(true, QueryID(rawValue: 1), in: twin.tree)
     },
-    BackendCheck(.eviction, "reading, asking and listening change nothing") { bench in
+    BackendCheck(.eviction, "reading, asking and listening change nothing", .wrongData) { bench in
       let twin = try await bench.twin()
       let ids = try await twin.makeRooms(6)
       try await twin.reopen()

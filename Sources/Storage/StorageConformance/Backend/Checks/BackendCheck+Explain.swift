@@ -5,7 +5,7 @@ internal import ConiferTree
 extension BackendCheck {
   /// Why data is kept, and when it would go.
   static let explanations: [BackendCheck] = [
-    BackendCheck(.eviction, "an explanation adds up and tells every reason") { bench in
+    BackendCheck(.eviction, "an explanation adds up and tells every reason", .usageDrift) { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let ids = try await twin.makeRooms(8)
@@ -32,7 +32,7 @@ extension BackendCheck {
       for path in paths { try twin.explain(tree, path) }
       try twin.explain(twin.other, .root)
     },
-    BackendCheck(.eviction, "the children of a path take what it takes") { bench in
+    BackendCheck(.eviction, "the children of a path take what it takes", .usageDrift) { bench in
       let twin = try await bench.twin()
       try await twin.makeRooms(6)
       try await twin.set("big", .text(300_000))
@@ -55,7 +55,7 @@ extension BackendCheck {
       )
       try require(cache >= usage - 16, "the tree takes \(cache), and its records take \(usage)")
     },
-    BackendCheck(.eviction, "data goes when its explanation said it would") { bench in
+    BackendCheck(.eviction, "data goes when its explanation said it would", .usageDrift) { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       try await twin.makeRooms(7)

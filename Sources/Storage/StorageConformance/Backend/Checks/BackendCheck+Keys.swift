@@ -5,7 +5,7 @@ internal import ConiferTree
 extension BackendCheck {
   /// Keys and paths that storage must take, whatever a client refuses.
   static let keys: [BackendCheck] = [
-    BackendCheck(.tree, "siblings come in the Realtime Database's key order") { bench in
+    BackendCheck(.tree, "siblings come in the Realtime Database's key order", .wrongData) { bench in
       let twin = try await bench.twin()
       let keys = [
         "-2147483648", "-1", "-0", "0", "00", "1", "01", "001", "2", "10", "2147483647",
@@ -29,7 +29,8 @@ extension BackendCheck {
           "x", NodeSlice(from: key, through: key), is: [key: .init(.string(key.string))])
       }
     },
-    BackendCheck(.tree, "keys of control characters, zeros and spaces are kept apart") { bench in
+    BackendCheck(.tree, "keys of control characters, zeros and spaces are kept apart", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let keys = [
         "\u{0}", "\u{0}\u{0}", "\u{1}", "\u{0}\u{1}", "\u{1}\u{0}", "\u{7F}", " ", "  ", "\n", "\t",
@@ -48,7 +49,7 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after deleting half")
     },
-    BackendCheck(.tree, "integer-like keys that look alike stay distinct") { bench in
+    BackendCheck(.tree, "integer-like keys that look alike stay distinct", .wrongData) { bench in
       let twin = try await bench.twin()
       let keys: [Key] = ["1", "01", "001", "0", "00", "-0", "-00", "-1", "-01", "+1", "1.0", "1e0"]
       for key in keys { try await twin.set(Path(["n", key, "v"]), Node(.string(key.string))) }
@@ -59,7 +60,7 @@ extension BackendCheck {
       try requireEqual(try twin.read("n").childCount, keys.count - 2, "the number of children")
       try twin.same()
     },
-    BackendCheck(.tree, "10,000 siblings under a path of 700 bytes") { bench in
+    BackendCheck(.tree, "10,000 siblings under a path of 700 bytes", .wrongData) { bench in
       let twin = try await bench.twin()
       let parts = (0..<7).map { Key("\($0)" + String(repeating: "k", count: 98)) }
       let path = Path(parts)
@@ -76,7 +77,8 @@ extension BackendCheck {
       try await twin.set(path, .empty)
       try twin.shows(.root, is: .empty)
     },
-    BackendCheck(.tree, "siblings whose names of 760 bytes differ at the end") { bench in
+    BackendCheck(.tree, "siblings whose names of 760 bytes differ at the end", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let stem = String(repeating: "s", count: 756)
       let keys = (0..<300).map { Key(stem + "\(1000 + $0)") }
@@ -87,7 +89,7 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same()
     },
-    BackendCheck(.tree, "100,000 children of one node") { bench in
+    BackendCheck(.tree, "100,000 children of one node", .wrongData) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       let count = 100_000
       let node = Node(
@@ -102,7 +104,7 @@ extension BackendCheck {
       try await twin.set("list", .empty)
       try twin.shows(.root, is: .empty)
     },
-    BackendCheck(.tree, "paths of 32 and of 200 levels") { bench in
+    BackendCheck(.tree, "paths of 32 and of 200 levels", .wrongData) { bench in
       let twin = try await bench.twin()
       for depth in [32, 33, 200] {
         let path = Path((0..<depth).map { Key("\($0 % 10)") })

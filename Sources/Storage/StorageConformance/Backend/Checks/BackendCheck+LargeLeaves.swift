@@ -5,7 +5,7 @@ internal import ConiferTree
 extension BackendCheck {
   /// Leaves that do not fit a page, a run or a part.
   static let largeLeaves: [BackendCheck] = [
-    BackendCheck(.tree, "huge leaves between small ones") { bench in
+    BackendCheck(.tree, "huge leaves between small ones", .wrongData) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       let sizes = [70_000, 300_000, 5_000_000, 10 * 1024 * 1024]
       for size in sizes {
@@ -29,7 +29,7 @@ extension BackendCheck {
       try twin.same("after deleting")
       try requireEqual(try twin.usage(twin.tree).cache, 0, "usage.cache of an empty tree")
     },
-    BackendCheck(.tree, "a huge leaf grows and shrinks in place") { bench in
+    BackendCheck(.tree, "a huge leaf grows and shrinks in place", .wrongData) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       for size in [
         10, 65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 1_000_000, 100, 600_000, 0,
@@ -39,7 +39,7 @@ extension BackendCheck {
       }
       try twin.same()
     },
-    BackendCheck(.tree, "30 leaves of 1 MB under one node") { bench in
+    BackendCheck(.tree, "30 leaves of 1 MB under one node", .wrongData) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       for index in 0..<30 { try await twin.set(Path("x/\(index)"), .text(1_000_000 + index)) }
       try twin.same()
@@ -49,7 +49,7 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after deleting half")
     },
-    BackendCheck(.tree, "huge leaves that do not compress") { bench in
+    BackendCheck(.tree, "huge leaves that do not compress", .wrongData) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       var random = SeededRandom(seed: 21)
       for size in [70_000, 400_000] { try await twin.set(Path("n\(size)"), random.noise(size)) }

@@ -5,7 +5,7 @@ internal import ConiferTree
 extension BackendCheck {
   /// Priorities of leaves and of interior nodes.
   static let priorities: [BackendCheck] = [
-    BackendCheck(.tree, "priorities of leaves and interior nodes are kept") { bench in
+    BackendCheck(.tree, "priorities of leaves and interior nodes are kept", .wrongData) { bench in
       let twin = try await bench.twin()
       let node: Node = [
         "leaf": Node(.integer(99), priority: "abc"), "number": Node(.bool(true), priority: 42),
@@ -24,7 +24,7 @@ extension BackendCheck {
         "the hash of a tree with priorities")
       try twin.same()
     },
-    BackendCheck(.tree, "a priority is set and removed alone") { bench in
+    BackendCheck(.tree, "a priority is set and removed alone", .wrongData) { bench in
       let twin = try await bench.twin()
       try await twin.set(.root, ["leaf": 1, "inner": ["a": 1]])
       for path: Path in ["leaf/.priority", "inner/.priority", ".priority", "inner/a/.priority"] {
@@ -48,7 +48,7 @@ extension BackendCheck {
       try twin.shows("inner/a", is: Node(1, priority: 7))
       try twin.same()
     },
-    BackendCheck(.tree, "an overwrite replaces or removes the old priority") { bench in
+    BackendCheck(.tree, "an overwrite replaces or removes the old priority", .wrongData) { bench in
       let twin = try await bench.twin()
       try await twin.set("a", ["x": Node(1, priority: 1), ".priority": 1])
       try await twin.set("a", ["x": 1])
@@ -58,7 +58,7 @@ extension BackendCheck {
       try twin.shows("a", is: ["x": Node(1, priority: 4), ".priority": 3])
       try twin.same()
     },
-    BackendCheck(.tree, "a priority goes with the node's last child") { bench in
+    BackendCheck(.tree, "a priority goes with the node's last child", .phantom) { bench in
       let twin = try await bench.twin()
       try await twin.set("a/b", ["x": 1, "y": 2, ".priority": "p"])
       try await twin.set("a/.priority", "q")
@@ -70,7 +70,8 @@ extension BackendCheck {
       try twin.shows(.root, is: ["a": ["b": ["z": 3]]])
       try twin.same()
     },
-    BackendCheck(.tree, "a leaf that becomes interior keeps its priority, and back") { bench in
+    BackendCheck(.tree, "a leaf that becomes interior keeps its priority, and back", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       try await twin.set("a", Node("leaf", priority: "p"))
       try await twin.set("a/b/c", 1)

@@ -59,7 +59,7 @@ extension BackendCheck {
         ],
         leaves: ["x": ["a": Node(1, priority: "kept")], "y": ["z": 1, ".priority": "stays"]]),
     ] + [
-      BackendCheck(.prune, "huge leaves go and stay") { bench in
+      BackendCheck(.prune, "huge leaves go and stay", .evictedPin) { bench in
         let twin = try await bench.twin()
         try await twin.set("x", ["a": .text(5_000_000), "b": 1, "c": .text(300_000)])
         try await twin.set("y", ["a": .text(300_000)])
@@ -69,7 +69,7 @@ extension BackendCheck {
         try await twin.reopen()
         try twin.same()
       },
-      BackendCheck(.prune, "a wide tree keeps what the markers keep") { bench in
+      BackendCheck(.prune, "a wide tree keeps what the markers keep", .evictedPin) { bench in
         let twin = try await bench.twin()
         var random = SeededRandom(seed: 13)
         let rooms = Node(
@@ -88,7 +88,8 @@ extension BackendCheck {
         try twin.shows(.root, is: .empty)
         try twin.same("after pruning the rest")
       },
-      BackendCheck(.prune, "a prune leaves the other tree and the queue alone") { bench in
+      BackendCheck(.prune, "a prune leaves the other tree and the queue alone", .lostAcknowledged) {
+        bench in
         let twin = try await bench.twin()
         try await twin.commit(
           .overwrite(twin.tree, "a", 1), .overwrite(twin.other, "a", 2),
@@ -100,7 +101,7 @@ extension BackendCheck {
 
   /// Pins, alone and against a prune.
   static let pins: [BackendCheck] = [
-    BackendCheck(.prune, "pins are kept, once each, and end") { bench in
+    BackendCheck(.prune, "pins are kept, once each, and end", .evictedPin) { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let pins = [
@@ -120,7 +121,8 @@ extension BackendCheck {
       try twin.same("after unpinning all")
       try requireEqual(try twin.usage(nil).pins, 0, "usage.pins without a pin")
     },
-    BackendCheck(.prune, "pinned data survives every prune above, at and below it") { bench in
+    BackendCheck(.prune, "pinned data survives every prune above, at and below it", .evictedPin) {
+      bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let data: Node = ["a": ["b": ["c": 1, "d": ["e": 2]], "f": 3], "g": ["h": 4]]
@@ -138,7 +140,8 @@ extension BackendCheck {
       try await twin.commit(.prune(tree, PruneForest(["a": .prune])))
       try twin.shows(.root, is: ["g": ["h": 4]])
     },
-    BackendCheck(.prune, "a pin holds in the commit that sets it, and after reopening") { bench in
+    BackendCheck(.prune, "a pin holds in the commit that sets it, and after reopening", .evictedPin)
+    { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       try await twin.set(.root, ["a": 1, "b": 2])
@@ -152,7 +155,8 @@ extension BackendCheck {
         .unpin(Pin(tree: tree, path: "a")), .prune(tree, PruneForest([.root: .prune])))
       try twin.shows(.root, is: .empty)
     },
-    BackendCheck(.prune, "a pinned root keeps all; a pin protects from no write") { bench in
+    BackendCheck(.prune, "a pinned root keeps all; a pin protects from no write", .evictedPin) {
+      bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       try await twin.set(.root, ["a": ["b": 1], "c": 2])
@@ -163,7 +167,7 @@ extension BackendCheck {
       try twin.shows(.root, is: ["c": 2])
       try twin.same()
     },
-    BackendCheck(.prune, "a pinned query keeps the children that it holds") { bench in
+    BackendCheck(.prune, "a pinned query keeps the children that it holds", .evictedPin) { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let parameters = "{\"l\":2,\"vf\":\"r\"}"

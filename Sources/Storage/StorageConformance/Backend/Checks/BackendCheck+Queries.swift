@@ -5,7 +5,9 @@ internal import ConiferTree
 extension BackendCheck {
   /// Tracked queries, their keys, and what follows from them.
   static let queries: [BackendCheck] = [
-    BackendCheck(.queries, "a tracked query is saved with all its fields and found") { bench in
+    BackendCheck(
+      .queries, "a tracked query is saved with all its fields and found", .lostAcknowledged
+    ) { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let queries = [
@@ -24,7 +26,8 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after reopening")
     },
-    BackendCheck(.queries, "saving again replaces the record under the same number") { bench in
+    BackendCheck(.queries, "saving again replaces the record under the same number", .reusedID) {
+      bench in
       let twin = try await bench.twin()
       var query = TrackedQuery(tree: twin.tree, path: "a", parameters: "{\"l\":1}")
       let first = try await twin.commit(.saveQuery(query))
@@ -36,7 +39,8 @@ extension BackendCheck {
       try requireEqual(second.queries, [first.queries[0], first.queries[0]], "the numbers")
       try twin.same()
     },
-    BackendCheck(.queries, "removing a query removes its keys; numbers never repeat") { bench in
+    BackendCheck(.queries, "removing a query removes its keys; numbers never repeat", .reusedID) {
+      bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let query = TrackedQuery(tree: tree, path: "a", parameters: "{\"l\":1}")
@@ -54,7 +58,8 @@ extension BackendCheck {
       try require(second > first, "the number \(second.rawValue) was given twice")
       try twin.same("after saving again")
     },
-    BackendCheck(.queries, "key sets are replaced exactly and changed by deltas") { bench in
+    BackendCheck(.queries, "key sets are replaced exactly and changed by deltas", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let id = try await twin.commit(
@@ -77,14 +82,15 @@ extension BackendCheck {
       try await twin.commit(.setTrackedKeys(tree, id, []))
       try twin.same("after emptying")
     },
-    BackendCheck(.queries, "an unknown query is invalid") { bench in
+    BackendCheck(.queries, "an unknown query is invalid", .wrongError) { bench in
       let twin = try await bench.twin()
       let (tree, nobody) = (twin.tree, QueryID(rawValue: 77))
       try await twin.refuse("keys of an unknown query", .setTrackedKeys(tree, nobody, ["a"]))
       try await twin.refuse(
         "a delta of an unknown query", .updateTrackedKeys(tree, nobody, added: [], removed: ["a"]))
     },
-    BackendCheck(.queries, "the queries at and below a path are told from those beside") { bench in
+    BackendCheck(.queries, "the queries at and below a path are told from those beside", .wrongData)
+    { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let paths: [Path] = [
@@ -111,7 +117,8 @@ extension BackendCheck {
           "the lists of queries at and below \(path)")
       }
     },
-    BackendCheck(.queries, "completeness follows from queries here and above") { bench in
+    BackendCheck(.queries, "completeness follows from queries here and above", .falseComplete) {
+      bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       let ids = try await twin.commit(

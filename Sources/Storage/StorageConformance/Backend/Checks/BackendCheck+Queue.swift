@@ -5,7 +5,8 @@ internal import ConiferTree
 extension BackendCheck {
   /// The outbound queue: order, numbers, contents, lanes.
   static let queue: [BackendCheck] = [
-    BackendCheck(.queue, "writes come in the order in which they were queued") { bench in
+    BackendCheck(.queue, "writes come in the order in which they were queued", .reordered) {
+      bench in
       let twin = try await bench.twin()
       for index in 0..<30 {
         try await twin.commit(
@@ -17,7 +18,8 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after reopening")
     },
-    BackendCheck(.queue, "numbers never repeat, also after emptying and reopening") { bench in
+    BackendCheck(.queue, "numbers never repeat, also after emptying and reopening", .reusedID) {
+      bench in
       let twin = try await bench.twin()
       var seen: Set<WriteID> = []
       for round in 0..<6 {
@@ -36,7 +38,8 @@ extension BackendCheck {
         try twin.same("in round \(round)")
       }
     },
-    BackendCheck(.queue, "a write keeps its kind, paths, preconditions, ids and time") { bench in
+    BackendCheck(.queue, "a write keeps its kind, paths, preconditions, ids and time", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let rich: Node = [
         "leaf": Node("x", priority: "p"), "at": Node(.serverValue(.timestamp)),
@@ -61,7 +64,7 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after reopening")
     },
-    BackendCheck(.queue, "payloads of megabytes are kept and given back") { bench in
+    BackendCheck(.queue, "payloads of megabytes are kept and given back", .wrongData) { bench in
       let twin = try await bench.twin()
       for size in [70_000, 300_000, 1_000_000, 10 * 1024 * 1024] {
         try await twin.commit(
@@ -82,7 +85,8 @@ extension BackendCheck {
       let left = try twin.usage(twin.tree).queue
       try require(left < 2048, "an empty queue takes \(left) bytes after large writes")
     },
-    BackendCheck(.queue, "lanes are kept apart, also of identities that look alike") { bench in
+    BackendCheck(.queue, "lanes are kept apart, also of identities that look alike", .phantom) {
+      bench in
       let twin = try await bench.twin()
       let identities = [
         "", "a", "ab", "a\u{1}", "b", "\u{E9}", "e\u{301}", "a/b", "\u{1F600}",
@@ -102,14 +106,15 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after a purge")
     },
-    BackendCheck(.queue, "an identity of 257 bytes or with a zero is refused") { bench in
+    BackendCheck(.queue, "an identity of 257 bytes or with a zero is refused", .wrongError) {
+      bench in
       let twin = try await bench.twin()
       for identity in [String(repeating: "i", count: 257), "a\u{0}b"] {
         let lane = Lane(tree: twin.tree, identity: identity)
         try await twin.refuse("the identity", .enqueue(lane, .set("a", 1)))
       }
     },
-    BackendCheck(.queue, "acknowledging and its tree edits are one commit") { bench in
+    BackendCheck(.queue, "acknowledging and its tree edits are one commit", .halfBatch) { bench in
       let twin = try await bench.twin()
       let id = try await twin.commit(.enqueue(twin.lane, .set("a", 5))).writes[0]
       try await twin.commit(.setState(twin.lane, id, .sent))
@@ -123,7 +128,8 @@ extension BackendCheck {
         .overwrite(twin.tree, "a", 6), .setTrackedKeys(twin.tree, QueryID(rawValue: 99), ["x"]))
       try twin.shows("a", is: 5)
     },
-    BackendCheck(.queue, "writes restored out of order come back in numeric order") { bench in
+    BackendCheck(.queue, "writes restored out of order come back in numeric order", .reordered) {
+      bench in
       let twin = try await bench.twin()
       for number in (1...20).reversed() {
         try await twin.commit(
@@ -150,7 +156,8 @@ extension BackendCheck {
           twin.lane, QueuedWrite(id: WriteID(rawValue: 7), content: .set("other", 7), attempts: 2)))
       try twin.same("after replacing a write by a restored one")
     },
-    BackendCheck(.queue, "a purge takes all writes of its lane, rejected ones too") { bench in
+    BackendCheck(.queue, "a purge takes all writes of its lane, rejected ones too", .resurrected) {
+      bench in
       let twin = try await bench.twin()
       let ada = Lane(tree: twin.tree, identity: "ada")
       for lane in [twin.lane, ada] {

@@ -5,7 +5,8 @@ internal import ConiferTree
 extension BackendCheck {
   /// The states of writes, and how they end.
   static let queueStates: [BackendCheck] = [
-    BackendCheck(.queue, "states follow each other and count attempts") { bench in
+    BackendCheck(.queue, "states follow each other and count attempts", .lostAcknowledged) {
+      bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       let id = try await twin.commit(.enqueue(lane, .set("a", 1))).writes[0]
@@ -21,7 +22,7 @@ extension BackendCheck {
       let write = try twin.backend.read { (view) throws(StoreError) in try view.write(lane, id) }
       try requireEqual(write?.attempts, 4, "the number of attempts")
     },
-    BackendCheck(.queue, "states that do not follow are refused") { bench in
+    BackendCheck(.queue, "states that do not follow are refused", .wrongError) { bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       let id = try await twin.commit(.enqueue(lane, .set("a", 1))).writes[0]
@@ -38,7 +39,9 @@ extension BackendCheck {
       try await twin.refuse("finishing an unknown write", .finish(lane, nobody, .acknowledged))
       try await twin.refuse("sending an unknown write", .setState(lane, nobody, .sent))
     },
-    BackendCheck(.queue, "a rejected write stays until it is retried or discarded") { bench in
+    BackendCheck(
+      .queue, "a rejected write stays until it is retried or discarded", .lostAcknowledged
+    ) { bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       try await twin.commit((0..<5).map { .enqueue(lane, .set(Path("a/\($0)"), 1)) })
@@ -57,7 +60,9 @@ extension BackendCheck {
       try requireEqual(
         try twin.totals(lane).oldest, WriteID(rawValue: 1), "the oldest write after a retry")
     },
-    BackendCheck(.queue, "replacing a write changes what it touches and queues it") { bench in
+    BackendCheck(
+      .queue, "replacing a write changes what it touches and queues it", .lostAcknowledged
+    ) { bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       let update = WriteContent(
@@ -74,7 +79,8 @@ extension BackendCheck {
         found, [[WriteID(rawValue: 2)], [WriteID(rawValue: 1)], []], "the lists of touching writes")
       try twin.same()
     },
-    BackendCheck(.queue, "a finished write is remembered with its end") { bench in
+    BackendCheck(.queue, "a finished write is remembered with its end", .lostAcknowledged) {
+      bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       try await twin.commit((0..<4).map { .enqueue(lane, .set(Path("a/\($0)"), 1)) })
@@ -101,7 +107,8 @@ extension BackendCheck {
         try requireEqual(end?.path, expected?.1, "the remembered path of write \(index + 1)")
       }
     },
-    BackendCheck(.queue, "10,000 finished writes do not grow the queue without bound") { bench in
+    BackendCheck(.queue, "10,000 finished writes do not grow the queue without bound", .usageDrift)
+    { bench in
       let twin = try await bench.twin { $0.durability = .relaxed }
       let (backend, lane) = (twin.backend, twin.lane)
       var most = 0

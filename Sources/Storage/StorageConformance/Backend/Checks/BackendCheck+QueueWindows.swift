@@ -5,7 +5,31 @@ internal import ConiferTree
 extension BackendCheck {
   /// Reading a queue in windows and by path.
   static let queueWindows: [BackendCheck] = [
-    BackendCheck(.queue, "windows of a queue of 2,000 writes are complete") { bench in
+    BackendCheck(.queue, "housekeeping keeps every write that is not finished", .lostAcknowledged) {
+      bench in
+      let twin = try await bench.twin { $0.budget = nil }
+      let lanes = [twin.lane, Lane(tree: twin.tree, identity: "ann"), Lane(tree: twin.other)]
+      for round in 0..<6 {
+        for lane in lanes {
+          let ids = try await twin.commit(
+            (0..<20).map { .enqueue(lane, .set(Path("w/\($0)"), .text($0 * 90 + round))) }
+          ).writes
+          // Most end, so that there is something to compact.
+          try await twin.commit(ids.dropFirst(3).map { .finish(lane, $0, .acknowledged) })
+          try await twin.commit(.setState(lane, ids[2], .sent))
+          try await twin.commit(.setState(lane, ids[2], .rejected(reason: "r\(round)")))
+        }
+        try await twin.set("data", Node(children: (0..<400).map { (Key($0), .text($0 % 60)) }))
+        try await twin.set("data", .empty)
+        var slices = 0
+        while try await twin.backend.tidy(.milliseconds(50)), slices < 50 { slices += 1 }
+        try twin.same("after housekeeping in round \(round)")
+      }
+      try await twin.reopen()
+      try twin.same("after reopening")
+    },
+    BackendCheck(.queue, "windows of a queue of 2,000 writes are complete", .lostAcknowledged) {
+      bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       try await twin.commit(
@@ -40,7 +64,7 @@ extension BackendCheck {
       try requireEqual(
         try twin.totals(lane).with(bytes: 0), try model.totals(lane).with(bytes: 0), "the totals")
     },
-    BackendCheck(.queue, "totals always equal a recount") { bench in
+    BackendCheck(.queue, "totals always equal a recount", .usageDrift) { bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       var random = SeededRandom(seed: 31)
@@ -63,7 +87,8 @@ extension BackendCheck {
       try requireEqual(
         try twin.totals(lane), QueueTotals(newest: WriteID(rawValue: 60)), "the totals at the end")
     },
-    BackendCheck(.queue, "the writes at, above and below a path are found by it") { bench in
+    BackendCheck(.queue, "the writes at, above and below a path are found by it", .lostAcknowledged)
+    { bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       let long = Path((0..<7).map { Key("\($0)" + String(repeating: "k", count: 98)) })
@@ -97,7 +122,7 @@ extension BackendCheck {
       try await twin.reopen()
       try compare("after reopening")
     },
-    BackendCheck(.queue, "finished and rejected writes touch nothing") { bench in
+    BackendCheck(.queue, "finished and rejected writes touch nothing", .resurrected) { bench in
       let twin = try await bench.twin()
       let lane = twin.lane
       try await twin.commit((0..<6).map { _ in .enqueue(lane, .set("a/b", 1)) })

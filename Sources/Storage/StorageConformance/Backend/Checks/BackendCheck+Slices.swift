@@ -5,7 +5,8 @@ internal import ConiferTree
 extension BackendCheck {
   /// Snapshots of a part of a node's children, and of one moment.
   static let slices: [BackendCheck] = [
-    BackendCheck(.tree, "slices by range and by number are what the model cuts") { bench in
+    BackendCheck(.tree, "slices by range and by number are what the model cuts", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       var random = SeededRandom(seed: 7)
       var children: [(Key, Node)] = []
@@ -29,7 +30,8 @@ extension BackendCheck {
         }
       }
     },
-    BackendCheck(.tree, "a slice of a leaf is the leaf, of nothing is nothing") { bench in
+    BackendCheck(.tree, "a slice of a leaf is the leaf, of nothing is nothing", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       try await twin.set("leaf", Node("x", priority: "p"))
       for slice in [.first(1), .last(0), NodeSlice(from: "b", through: "a")] {
@@ -37,7 +39,8 @@ extension BackendCheck {
         try twin.shows("nothing", slice, is: .empty)
       }
     },
-    BackendCheck(.tree, "a slice holds its children's whole subtrees and no others") { bench in
+    BackendCheck(.tree, "a slice holds its children's whole subtrees and no others", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let wide = Node(children: (0..<400).map { (Key("f\($0)"), Node(.integer(Int64($0)))) })
       try await twin.set("r", ["a": wide, "b": wide, "c": ["x": 1], "d": 4])
@@ -46,7 +49,7 @@ extension BackendCheck {
       try twin.shows("r", NodeSlice(from: "b", through: "c"), is: ["b": wide, "c": ["x": 1]])
       try twin.shows("r", NodeSlice(from: "bb", through: "bz"), is: .empty)
     },
-    BackendCheck(.tree, "child keys come in windows, without subtrees") { bench in
+    BackendCheck(.tree, "child keys come in windows, without subtrees", .wrongData) { bench in
       let twin = try await bench.twin()
       let wide = Node(children: (0..<100).map { (Key("f\($0)"), Node(.integer(Int64($0)))) })
       let list = Node(
@@ -76,7 +79,7 @@ extension BackendCheck {
       }
       try requireEqual(edges, [["c59"], [], [], [], []], "the lists at the edges")
     },
-    BackendCheck(.tree, "a view sees one commit, however many follow") { bench in
+    BackendCheck(.tree, "a view sees one commit, however many follow", .staleView) { bench in
       let twin = try await bench.twin()
       let list = Node(children: (0..<300).map { (Key($0), Node(.string("old \($0)"))) })
       try await twin.set("list", list)
@@ -107,7 +110,7 @@ extension BackendCheck {
       try await writer.value
       try require(snapshot.difference(from: list) == nil, "a snapshot changed after its view")
     },
-    BackendCheck(.tree, "an unknown tree is invalid") { bench in
+    BackendCheck(.tree, "an unknown tree is invalid", .wrongError) { bench in
       let twin = try await bench.twin()
       let nobody = TreeID(rawValue: 4_000_000)
       try await twin.refuse("writing to an unknown tree", .overwrite(nobody, "a", 1))

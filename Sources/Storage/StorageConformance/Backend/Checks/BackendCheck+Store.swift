@@ -5,7 +5,9 @@ internal import ConiferTree
 extension BackendCheck {
   /// Commits, whole or not at all, from many tasks.
   static let atomicity: [BackendCheck] = [
-    BackendCheck(.store, "a commit with an invalid edit changes nothing, wherever it is") { bench in
+    BackendCheck(
+      .store, "a commit with an invalid edit changes nothing, wherever it is", .halfBatch
+    ) { bench in
       let twin = try await bench.twin()
       let (tree, lane) = (twin.tree, twin.lane)
       try await twin.commit(
@@ -42,7 +44,8 @@ extension BackendCheck {
       try await twin.commit(good)
       try twin.same("after the good edits alone")
     },
-    BackendCheck(.store, "an empty commit is a commit, and numbers of commits rise") { bench in
+    BackendCheck(.store, "an empty commit is a commit, and numbers of commits rise", .reusedID) {
+      bench in
       let twin = try await bench.twin()
       var last = try await twin.commit([]).commit
       for index in 0..<5 {
@@ -54,7 +57,8 @@ extension BackendCheck {
       try await twin.backend.harden(last)
       try twin.same()
     },
-    BackendCheck(.store, "commits of 16 tasks are all applied, each one whole") { bench in
+    BackendCheck(.store, "commits of 16 tasks are all applied, each one whole", .halfBatch) {
+      bench in
       let twin = try await bench.twin()
       let (backend, tree) = (twin.backend, twin.tree)
       let writes = try await withThrowingTaskGroup(of: [WriteID].self) { group in
@@ -115,7 +119,7 @@ extension BackendCheck {
         try twin.same("at durability \(level)")
       }
     },
-    BackendCheck(.store, "metadata is kept by name and tree") { bench in
+    BackendCheck(.store, "metadata is kept by name and tree", .wrongData) { bench in
       let twin = try await bench.twin()
       let (tree, other) = (twin.tree, twin.other)
       let names = ["a", "ab", "", "caf\u{E9}", "cafe\u{301}", String(repeating: "n", count: 200)]
@@ -155,7 +159,7 @@ extension BackendCheck {
       try requireEqual(
         try bench.open { $0.budget = budget }.traits, traits, "the traits after reopening")
     },
-    BackendCheck(.store, "a new store holds nothing") { bench in
+    BackendCheck(.store, "a new store holds nothing", .phantom) { bench in
       let backend = try bench.open()
       let found = try backend.read { (view) throws(StoreError) in
         (try view.trees(), try view.usage(nil), try view.incidents())
@@ -164,7 +168,8 @@ extension BackendCheck {
       try requireEqual(found.1.cache + found.1.queue + found.1.leaves, 0, "the usage")
       try requireEqual(found.2, [], "the list of incidents")
     },
-    BackendCheck(.store, "a closed backend answers closed, and closes twice") { bench in
+    BackendCheck(.store, "a closed backend answers closed, and closes twice", .wrongError) {
+      bench in
       let twin = try await bench.twin()
       let (backend, tree) = (twin.backend, twin.tree)
       let last = try await backend.commit([.overwrite(tree, "a", 1)]).commit
@@ -191,7 +196,8 @@ extension BackendCheck {
       }
       try await expect(.closed, "resume") { () throws(StoreError) in try await backend.resume() }
     },
-    BackendCheck(.store, "a suspended backend answers suspended until it resumes") { bench in
+    BackendCheck(.store, "a suspended backend answers suspended until it resumes", .wrongError) {
+      bench in
       let twin = try await bench.twin()
       let (backend, tree) = (twin.backend, twin.tree)
       try await twin.set("a", ["b": 1])
@@ -218,7 +224,8 @@ extension BackendCheck {
 
   /// What only a persistent store can promise.
   static let reopening: [BackendCheck] = [
-    BackendCheck(.store, "everything is as before after closing and opening") { bench in
+    BackendCheck(.store, "everything is as before after closing and opening", .lostAcknowledged) {
+      bench in
       let twin = try await bench.twin()
       let lane = Lane(tree: twin.tree, identity: "ada")
       var random = SeededRandom(seed: 47)
@@ -234,7 +241,8 @@ extension BackendCheck {
         try twin.same("after opening for the \(round + 1). time")
       }
     },
-    BackendCheck(.store, "commits of every durability survive an orderly close") { bench in
+    BackendCheck(.store, "commits of every durability survive an orderly close", .lostAcknowledged)
+    { bench in
       let twin = try await bench.twin()
       for level in Durability.allCases where level <= bench.factory.declared.strongest {
         let edits: [StorageEdit] = [
@@ -247,7 +255,7 @@ extension BackendCheck {
         try twin.same("at durability \(level)")
       }
     },
-    BackendCheck(.store, "a second opener is told that the store is busy") { bench in
+    BackendCheck(.store, "a second opener is told that the store is busy", .wrongError) { bench in
       let twin = try await bench.twin()
       try await expect(.busy, "a second opener") { () throws(StoreError) in
         try bench.factory.open(bench.directory, bench.factory.options)
@@ -261,7 +269,9 @@ extension BackendCheck {
 
   /// What a store that forgets promises.
   static let forgetting: [BackendCheck] = [
-    BackendCheck(.store, "a store that is not persistent forgets everything when it closes") {
+    BackendCheck(
+      .store, "a store that is not persistent forgets everything when it closes", .resurrected
+    ) {
       bench in
       let twin = try await bench.twin()
       try await twin.commit(.overwrite(twin.tree, "a", 1), .enqueue(twin.lane, .set("a", 1)))

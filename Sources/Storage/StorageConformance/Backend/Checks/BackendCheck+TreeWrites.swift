@@ -5,7 +5,8 @@ internal import ConiferTree
 extension BackendCheck {
   /// Overwrites and merges, as the Realtime Database's clients store server data.
   static let treeWrites: [BackendCheck] = [
-    BackendCheck(.tree, "what was written is read back at its path, above and below") { bench in
+    BackendCheck(.tree, "what was written is read back at its path, above and below", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let room: Node = ["title": "Lobby", "members": ["ada": true, "bob": false]]
       try await twin.set("rooms/one", room)
@@ -16,7 +17,8 @@ extension BackendCheck {
       try twin.shows("rooms/two", is: .empty)
       try twin.same()
     },
-    BackendCheck(.tree, "a later overwrite replaces all below it and nothing beside it") { bench in
+    BackendCheck(.tree, "a later overwrite replaces all below it and nothing beside it", .wrongData)
+    { bench in
       let twin = try await bench.twin()
       try await twin.set("a", ["x": ["p": 1, "q": 2], "y": 3])
       try await twin.set("a/x", ["r": 4])
@@ -29,13 +31,14 @@ extension BackendCheck {
       try twin.shows(.root, is: ["b": 7])
       try twin.same()
     },
-    BackendCheck(.tree, "a child set after its parent merges in") { bench in
+    BackendCheck(.tree, "a child set after its parent merges in", .wrongData) { bench in
       let twin = try await bench.twin()
       try await twin.set("a", ["x": 1])
       try await twin.set("a/y", 2)
       try twin.shows("a", is: ["x": 1, "y": 2])
     },
-    BackendCheck(.tree, "an empty overwrite deletes and drops parents without a child") { bench in
+    BackendCheck(.tree, "an empty overwrite deletes and drops parents without a child", .phantom) {
+      bench in
       let twin = try await bench.twin()
       try await twin.set("a/b/c/d", 1)
       try await twin.set("a/e", 2)
@@ -45,7 +48,8 @@ extension BackendCheck {
       try twin.shows(.root, is: .empty)
       try twin.same()
     },
-    BackendCheck(.tree, "deleting below a leaf or below nothing changes nothing") { bench in
+    BackendCheck(.tree, "deleting below a leaf or below nothing changes nothing", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       try await twin.set("a", "leaf")
       try await twin.set("a/b/c", .empty)
@@ -53,7 +57,7 @@ extension BackendCheck {
       try twin.shows(.root, is: ["a": "leaf"])
       try twin.same()
     },
-    BackendCheck(.tree, "a merge keeps the siblings of what it names") { bench in
+    BackendCheck(.tree, "a merge keeps the siblings of what it names", .wrongData) { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       try await twin.commit(.merge(tree, "a", [.init("x", 1), .init("y/z", 2)]))
@@ -67,7 +71,8 @@ extension BackendCheck {
       try await twin.commit(.merge(tree, .root, []))
       try twin.same()
     },
-    BackendCheck(.tree, "a deeper write removes the leaf values of all ancestors") { bench in
+    BackendCheck(.tree, "a deeper write removes the leaf values of all ancestors", .phantom) {
+      bench in
       let twin = try await bench.twin()
       let path: Path = "lvl1/lvl2/lvl3/lvl4"
       for depth in 0...4 {
@@ -76,7 +81,7 @@ extension BackendCheck {
       }
       try twin.shows(.root, is: ["lvl1": ["lvl2": ["lvl3": ["lvl4": 4]]]])
     },
-    BackendCheck(.tree, "a key that begins with another is another key") { bench in
+    BackendCheck(.tree, "a key that begins with another is another key", .wrongData) { bench in
       let twin = try await bench.twin()
       for key in ["123", "1230", "12", "a", "ab", "a!", "a\u{1}"] {
         try await twin.set(Path([Key(key)]), ["x": Node(.string(key))])
@@ -87,7 +92,7 @@ extension BackendCheck {
       try twin.shows("ab/x", is: "ab")
       try twin.same()
     },
-    BackendCheck(.tree, "edits of one commit see the earlier ones") { bench in
+    BackendCheck(.tree, "edits of one commit see the earlier ones", .halfBatch) { bench in
       let twin = try await bench.twin()
       let tree = twin.tree
       try await twin.commit(
@@ -97,7 +102,8 @@ extension BackendCheck {
       try twin.shows(.root, is: ["a": ["y": ["deep": 4], "z": ["w": 3]]])
       try twin.same()
     },
-    BackendCheck(.tree, "numbers, server values and their hashes come back exactly") { bench in
+    BackendCheck(.tree, "numbers, server values and their hashes come back exactly", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let leaves: [Leaf] = [
         .integer(1_542_405_709_418_655_810), .integer(.max), .integer(.min), .integer(-1),
@@ -122,7 +128,8 @@ extension BackendCheck {
       try twin.shows("big", is: 9_007_199_254_740_993)
       try twin.same()
     },
-    BackendCheck(.tree, "the hash of a snapshot is the hash of what was written") { bench in
+    BackendCheck(.tree, "the hash of a snapshot is the hash of what was written", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       var random = SeededRandom(seed: 11)
       try await twin.set("data", random.node(depth: 4, width: 9))
@@ -130,7 +137,7 @@ extension BackendCheck {
         NodeHash.hash(try twin.read(.root)), NodeHash.hash(try twin.model.tree(twin.tree).root),
         "the hash of the root")
     },
-    BackendCheck(.tree, "trees never mix, and wiping one leaves the other") { bench in
+    BackendCheck(.tree, "trees never mix, and wiping one leaves the other", .phantom) { bench in
       let twin = try await bench.twin()
       let (tree, other) = (twin.tree, twin.other)
       let node: Node = ["a": ["b": 1], "c": "two"]
@@ -150,7 +157,7 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same("after writing to the new tree")
     },
-    BackendCheck(.tree, "a tree's name and order are kept, and checked") { bench in
+    BackendCheck(.tree, "a tree's name and order are kept, and checked", .wrongData) { bench in
       let twin = try await bench.twin()
       let backend = twin.backend
       try requireEqual(try await backend.tree(named: "first"), twin.tree, "the tree of that name")
@@ -171,7 +178,8 @@ extension BackendCheck {
       try await twin.reopen()
       try twin.same()
     },
-    BackendCheck(.tree, "a tree in UTF-8 order gives keys and slices in that order") { bench in
+    BackendCheck(.tree, "a tree in UTF-8 order gives keys and slices in that order", .wrongData) {
+      bench in
       let twin = try await bench.twin()
       let id = try await twin.backend.tree(named: "documents", order: .utf8)
       _ = try twin.model.tree(named: "documents", order: .utf8, id: id)
@@ -192,7 +200,7 @@ extension BackendCheck {
         }
       }
     },
-    BackendCheck(.tree, "an equal write writes nothing") { bench in
+    BackendCheck(.tree, "an equal write writes nothing", .usageDrift) { bench in
       let twin = try await bench.twin()
       var random = SeededRandom(seed: 3)
       let node = random.node(depth: 3, width: 12)

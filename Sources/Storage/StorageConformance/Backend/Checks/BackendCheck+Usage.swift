@@ -5,7 +5,9 @@ internal import ConiferTree
 extension BackendCheck {
   /// What records take, known without a scan.
   static let usage: [BackendCheck] = [
-    BackendCheck(.usage, "a store that was emptied takes nothing but what it must remember") {
+    BackendCheck(
+      .usage, "a store that was emptied takes nothing but what it must remember", .usageDrift
+    ) {
       bench in
       let twin = try await bench.twin()
       let (tree, lane) = (twin.tree, twin.lane)
@@ -45,7 +47,8 @@ extension BackendCheck {
         "usage.trackedQueries without a query is \(left.trackedQueries)")
       try twin.same()
     },
-    BackendCheck(.usage, "usage counts leaves and priorities after every kind of edit") { bench in
+    BackendCheck(.usage, "usage counts leaves and priorities after every kind of edit", .usageDrift)
+    { bench in
       let twin = try await bench.twin()
       var random = SeededRandom(seed: 23)
       for round in 0..<25 {
@@ -60,7 +63,7 @@ extension BackendCheck {
         try require((usage.cache == 0) == (leaves == 0), "\(usage.cache) bytes, \(leaves) leaves")
       }
     },
-    BackendCheck(.usage, "equal histories take the same") { bench in
+    BackendCheck(.usage, "equal histories take the same", .usageDrift) { bench in
       var found: [(StorageUsage, [QueueTotals])] = []
       for _ in 0..<2 {
         let inner = try BackendBench(bench.factory)
@@ -77,7 +80,8 @@ extension BackendCheck {
       try requireEqual(found[1].0, found[0].0, "the usage of the second of two equal histories")
       try requireEqual(found[1].1, found[0].1, "the totals of the second of two equal histories")
     },
-    BackendCheck(.usage, "the whole is the sum of the trees, and fits the file") { bench in
+    BackendCheck(.usage, "the whole is the sum of the trees, and fits the file", .usageDrift) {
+      bench in
       let twin = try await bench.twin()
       var random = SeededRandom(seed: 37)
       for id in twin.trees {
@@ -102,7 +106,7 @@ extension BackendCheck {
           all.total <= size.file, "\(all.total) bytes in records, \(size.file) in files")
       }
     },
-    BackendCheck(.usage, "usage is the same after reopening") { bench in
+    BackendCheck(.usage, "usage is the same after reopening", .usageDrift) { bench in
       let twin = try await bench.twin()
       var random = SeededRandom(seed: 41)
       for _ in 0..<10 {
@@ -115,7 +119,7 @@ extension BackendCheck {
       try requireEqual(try twin.usage(nil), before.0, "the usage after reopening")
       try requireEqual(try twin.totals(twin.lane), before.1, "the totals after reopening")
     },
-    BackendCheck(.usage, "housekeeping changes no data") { bench in
+    BackendCheck(.usage, "housekeeping changes no data", .wrongData) { bench in
       let twin = try await bench.twin()
       var random = SeededRandom(seed: 43)
       for round in 0..<12 {
@@ -134,7 +138,7 @@ extension BackendCheck {
 
   /// Compressed records.
   static let compression: [BackendCheck] = [
-    BackendCheck(.usage, "a chat takes at most two fifths of its size") { bench in
+    BackendCheck(.usage, "a chat takes at most two fifths of its size", .usageDrift) { bench in
       let twin = try await bench.twin { $0.budget = nil }
       try await twin.set("rooms", Chat.rooms(20, messages: 100))
       while try await twin.backend.tidy(.seconds(1)) {}
@@ -143,7 +147,8 @@ extension BackendCheck {
       try require(
         ratio >= 2.5, "\(usage.rawCache) bytes take \(usage.cache): a ratio of \(ratio)")
     },
-    BackendCheck(.usage, "what was stored with compression is read without, and back") { bench in
+    BackendCheck(.usage, "what was stored with compression is read without, and back", .wrongData) {
+      bench in
       let twin = try await bench.twin { $0.budget = nil }
       let rooms = Chat.rooms(4, messages: 60)
       try await twin.set("rooms", rooms)
@@ -157,7 +162,7 @@ extension BackendCheck {
         try twin.same("written with compression \(compression)")
       }
     },
-    BackendCheck(.usage, "compression changes no snapshot") { bench in
+    BackendCheck(.usage, "compression changes no snapshot", .wrongData) { bench in
       let rooms = Chat.rooms(5, messages: 80)
       for compression: Compression in [.none, .zstd(level: 1), .zstd(level: 9)] {
         let inner = try BackendBench(bench.factory)

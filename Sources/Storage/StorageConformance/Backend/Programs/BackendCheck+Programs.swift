@@ -4,7 +4,7 @@ internal import ConiferStorage
 extension BackendCheck {
   /// Seeded random programs; `CONIFER_SEED` replays one seed, `CONIFER_PROGRAMS` sets how many run.
   static let programs: [BackendCheck] = [
-    BackendCheck(.programs, "random programs leave what the model holds") { bench in
+    BackendCheck(.programs, "random programs leave what the model holds", .wrongData) { bench in
       for seed in seeds(3) {
         try await run(TreeProgram(seed: seed, length: 60), of: seed, bench.factory)
       }
@@ -13,14 +13,18 @@ extension BackendCheck {
 
   /// The same with evictions, listening and explanations; the model takes over what was evicted.
   static let evictionPrograms: [BackendCheck] = [
-    BackendCheck(.eviction, "random programs with evictions lose nothing that is covered") {
+    BackendCheck(
+      .eviction, "random programs with evictions lose nothing that is covered", .falseComplete
+    ) {
       bench in
       for seed in seeds(4) {
         let program = TreeProgram(seed: seed &+ 2000, length: 60, evicting: true)
         try await run(program, of: seed, bench.factory)
       }
     },
-    BackendCheck(.eviction, "usage ends at nothing after random programs with evictions") {
+    BackendCheck(
+      .eviction, "usage ends at nothing after random programs with evictions", .usageDrift
+    ) {
       bench in
       for seed in seeds(3) {
         let inner = try BackendBench(bench.factory)
@@ -56,8 +60,9 @@ extension BackendCheck {
     } catch {
       let (shortest, reason) = await program.shrunk(factory)
       throw ConformanceFailure(
+        ConformanceFailure.anomaly(of: error),
         "\(error)\nCONIFER_SEED=\(seed) makes it again; the shortest program that fails, "
-          + "with \(reason):\n\(shortest)")
+          + "with \(reason):\n\(shortest)", seed: seed)
     }
   }
 

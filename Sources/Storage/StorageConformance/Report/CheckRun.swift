@@ -1,0 +1,61 @@
+internal import ConiferKeyValue
+
+/// One run of a check: names what broke, says how to see it again, and reports the result.
+struct CheckRun {
+  var factory: String
+  /// The argument of `swift test --filter` that finds the factory's tests, if it is known.
+  var tests: String?
+  var tier: Int
+  var group: String
+  var check: String
+  /// What a failure is that names no anomaly itself.
+  var usual: Anomaly
+
+  /// Runs the check and reports the result.
+  ///
+  /// - Throws: ``ConformanceFailure`` when it failed; nothing when it turned out not to apply.
+  func perform(_ body: () async throws -> Void) async throws {
+    let result = await result(body)
+    ReportFile.append(result)
+    guard result.outcome == .failed else { return }
+    throw ConformanceFailure(
+      result.anomaly ?? .broken, result.reason ?? check, seed: result.seed)
+  }
+
+  /// Runs the check.
+  func result(_ body: () async throws -> Void) async -> CheckResult {
+    let record = CheckRecord()
+    var result = CheckResult(
+      factory: factory, tier: tier, group: group, check: check, outcome: .passed)
+    do {
+      try await CheckRecord.$current.withValue(record) { try await body() }
+    } catch let error as LeftOut {
+      result.outcome = .leftOut
+      result.reason = error.reason
+    } catch {
+      let named = named(error)
+      result.outcome = .failed
+      result.anomaly = named.anomaly
+      result.reason = named.message
+      result.seed = named.seed
+    }
+    result.counts = record.counts
+    return result
+  }
+
+  /// An error of a check as a finding with its anomaly, its seed and a command.
+  private func named(_ error: any Error) -> ConformanceFailure {
+    let failure = error as? ConformanceFailure
+    var anomaly = failure?.anomaly ?? (error is StoreError ? .refused : .broken)
+    if anomaly == .broken { anomaly = usual }
+    let message =
+      "\(factory): \(check): \(failure?.message ?? "\(error)")\n"
+      + "To see it again: \(command(failure?.seed))"
+    return ConformanceFailure(anomaly, message, seed: failure?.seed)
+  }
+
+  private func command(_ seed: UInt64?) -> String {
+    (seed.map { "CONIFER_SEED=\($0) " } ?? "") + "CONIFER_CHECK=\"\(check)\" swift test"
+      + (tests.map { " --filter \($0)" } ?? "")
+  }
+}

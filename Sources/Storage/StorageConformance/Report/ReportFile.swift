@@ -1,0 +1,27 @@
+internal import Synchronization
+
+/// The report of a run: `CONIFER_REPORT` names a directory, in which `<backend>.jsonl` gets a line
+/// for each check that ends. Runs add to it, so begin with an empty one.
+enum ReportFile {
+  /// The factories of which this process has told what does not apply to them.
+  private static let told = Mutex<Set<String>>([])
+
+  static func append(_ result: CheckResult) {
+    guard let directory = System.variable("CONIFER_REPORT") else { return }
+    // A name is a file's, whatever an author calls a backend.
+    let name = result.backend.utf8.map { byte in
+      let isPlain = (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+      return isPlain ? byte : UInt8(ascii: "-")
+    }
+    System.append(
+      result.json + "\n", to: "\(directory)/\(String(decoding: name, as: UTF8.self)).jsonl")
+  }
+
+  /// Reports once in a process what does not apply to a factory.
+  static func tell(_ factory: String, tier: Int, _ leftOut: () -> [CheckResult]) {
+    guard System.variable("CONIFER_REPORT") != nil,
+      told.withLock({ $0.insert("\(tier) \(factory)").inserted })
+    else { return }
+    for result in leftOut() { append(result) }
+  }
+}
