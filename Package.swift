@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "ConiferQuery", targets: ["ConiferQuery"]),
     .library(name: "ConiferKeyValue", targets: ["ConiferKeyValue"]),
     .library(name: "ConiferStorage", targets: ["ConiferStorage"]),
+    .library(name: "ConiferEncryption", targets: ["ConiferEncryption"]),
     .library(name: "ConiferLMDB", targets: ["ConiferLMDB"]),
     .library(name: "ConiferSQLite", targets: ["ConiferSQLite"]),
     .library(name: "ConiferLog", targets: ["ConiferLog"]),
@@ -41,10 +42,13 @@ let package = Package(
   ],
   traits: [
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
+    .trait(name: "Encryption", description: "Encrypt stores with swift-crypto."),
     .default(enabledTraits: ["Zstd"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    // Not even cloned without the trait Encryption.
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
   ],
   targets: [
     target("ConiferTree", in: "Sources/Model"),
@@ -58,6 +62,13 @@ let package = Package(
       [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue",
         .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
+      ]),
+    target(
+      "ConiferEncryption", in: "Sources/Storage",
+      [
+        "ConiferKeyValue",
+        .product(
+          name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ]),
     target(
       "StorageConformance", in: "Sources/Storage",

@@ -13,7 +13,7 @@ extension Repair {
         Incident(
           kind: .recordSetAside, tree: TreeID(rawValue: 0), place: finding.words, bytes: []))
     }
-    for info in try Trees.all(tx) {
+    for info in try Trees.readable(tx) {
       try dropOverlaps(info)
       try dropOrphans(info.id)
       let editor = QueryEditor(tx, info)

@@ -325,8 +325,10 @@ struct Repair {
     if let known { row.nextRun = known.nextRun }
     var named: UInt32 = 0
     for space in Spaces.all where space != Spaces.usage {
+      for (key, size) in try tx.sizes(space, prefix: prefix) {
+        row.bytes[space.id, default: 0] += 1 + key.count + size
+      }
       for (key, value) in try tx.entries(space, prefix: prefix) {
-        row.bytes[space.id, default: 0] += 1 + key.count + value.count
         if space == Spaces.queries, key.count == 12 { row.queries += 1 }
         // Deltas may stand for a run that cannot be read: its number is not given again.
         if space == Spaces.deltas, known == nil {
