@@ -100,6 +100,12 @@ let package = Package(
       "ConiferStorage",
       ["ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "TestSupport"]),
     tests(
+      "ConiferEncryption",
+      [
+        "ConiferEncryption", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferLMDB",
+        "ConiferSQLite", "ConiferLog", "StorageConformance", "TestSupport",
+      ]),
+    tests(
       "ConiferLMDB", ["ConiferLMDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
     tests(
       "ConiferSQLite",
