@@ -113,6 +113,28 @@
       #expect(try encrypted(base).value(rows, [1, 1]) == [1])
     }
 
+    @Test("What another process wrote while the store was suspended is read, its key is asked for")
+    func suspended() throws {
+      let base = RecordingStore()
+      let store = try encrypted(base)
+      try store.put(rows, [1, 1], [1])
+      try store.suspend()
+      let copy = try base.cut(after: base.batches.count)
+      let other = try encrypted(copy)
+      try other.put(rows, [2, 1], [2])
+      try base.resume()
+      for batch in copy.batches.dropFirst(base.batches.count) { try base.apply(batch, .power) }
+      try base.suspend()
+      try store.resume()
+      #expect(try store.value(rows, [2, 1]) == [2])
+      try store.put(rows, [3, 1], [3])
+      #expect(try encrypted(base).value(rows, [3, 1]) == [3])
+      try encrypted(base).rotate(to: keyB)
+      try store.suspend()
+      #expect(code { () throws(StoreError) in try store.resume() } == .wrongKey)
+      #expect(code { () throws(StoreError) in try store.put(rows, [4], [4]) } == .suspended)
+    }
+
     @Test("Records of unknown kinds and shapes in the layer's space are passed over")
     func strangers() throws {
       let base = RecordingStore()

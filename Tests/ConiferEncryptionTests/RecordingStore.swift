@@ -32,6 +32,7 @@
       return other
     }
 
+    @discardableResult
     func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
       seals?.learn(batch, self)
       seals?.count(batch, self)

@@ -97,10 +97,22 @@
     /// - Throws: as the store below.
     public func suspend() throws(StoreError) { try base.suspend() }
 
-    /// Takes the locks again.
+    /// Takes the locks again, and the keys that another process may have made.
     ///
-    /// - Throws: as the store below.
-    public func resume() throws(StoreError) { try base.resume() }
+    /// - Throws: as the store below; `wrongKey` when another process rotated the key: the store stays
+    ///   suspended then.
+    public func resume() throws(StoreError) {
+      try base.resume()
+      do throws(StoreError) {
+        let view = try base.view()
+        defer { view.close() }
+        try ring.reload(view)
+      } catch {
+        try? base.suspend()
+        throw error
+      }
+      pass.withLock { $0 = nil }
+    }
 
     /// Makes all commits durable and closes.
     ///

@@ -37,8 +37,8 @@
       defer { view.close() }
       let state: KeyRing.State
       if let record = try view.value(.layer, LayerRecord.headerKey) {
-        let header = try StoreHeader(record, key)
-        state = try Self.read(view, header, MasterKey(key, store: header.store))
+        let header = try StoreHeader(record)
+        state = try KeyRing.State(view, header, MasterKey(key, store: header.store))
       } else {
         let header = StoreHeader(store: MasterKey.random(16))
         let master = try MasterKey(key, store: header.store)
@@ -67,26 +67,6 @@
               + "it into a new store that is made with one. Nothing was changed.")
         }
       }
-    }
-
-    /// The layer's records: one for each session and each key, all small.
-    private static func read(
-      _ view: any OrderedView, _ header: StoreHeader, _ master: MasterKey
-    ) throws(StoreError) -> KeyRing.State {
-      var state = KeyRing.State(master, header)
-      try view.walk(.layer, .atOrAfter(LayerRecord.scopes)) { key, value in
-        let key = Bytes(key)
-        let payload = LayerRecord.open(key, Bytes(value))
-        if key.starts(with: LayerRecord.sessions), let number = LayerRecord.session(key) {
-          state.sessions[number] = .some(payload?.count == 16 ? payload : nil)
-        } else if key.starts(with: LayerRecord.scopes), let (scope, first) = LayerRecord.scope(key)
-        {
-          // In the order of their keys, and so of their first sessions.
-          state.scopes[scope, default: []].append(ScopeKey(stored: payload, scope, first))
-        }
-        return .next
-      }
-      return state
     }
   }
 #endif

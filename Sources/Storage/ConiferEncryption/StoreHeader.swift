@@ -14,6 +14,8 @@
     var floor: UInt32 = 0
     /// Whether such records may be left.
     var isResealing = false
+    /// What the key that was last stored made of the fields.
+    private var mark: Bytes = []
 
     private var fields: Bytes {
       [Self.format, Self.algorithm] + store + LayerRecord.bigEndian(floor)
@@ -27,10 +29,10 @@
 
     init(store: Bytes) { self.store = store }
 
-    /// Reads a stored record with the app's key.
+    /// Reads a stored record; `check` tells whether a key is its.
     ///
-    /// - Throws: `damaged`, `newerFormat`, `wrongKey`, `invalid` (a key of another length).
-    init(_ record: Bytes, _ key: Bytes) throws(StoreError) {
+    /// - Throws: `damaged`, `newerFormat`.
+    init(_ record: Bytes) throws(StoreError) {
       guard let payload = LayerRecord.open(LayerRecord.headerKey, record),
         let version = payload.first
       else {
@@ -48,7 +50,14 @@
       store = Bytes(payload[2..<18])
       floor = LayerRecord.number(payload[18..<22])
       isResealing = payload[22] != 0
-      guard try MasterKey(key, store: store).check(fields) == Bytes(payload[23...]) else {
+      mark = Bytes(payload[23...])
+    }
+
+    /// Makes sure that a key is the store's.
+    ///
+    /// - Throws: `wrongKey`.
+    func check(_ key: MasterKey) throws(StoreError) {
+      guard key.check(fields) == mark else {
         throw StoreError(
           .wrongKey,
           "The key is not this store's: give the one that it was made with, or last rotated to. "
