@@ -88,7 +88,7 @@ let package = Package(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog",
+        "ConiferSQLite", "ConiferLog", "ConiferEncryption",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
