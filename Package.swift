@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "ConiferQuery", targets: ["ConiferQuery"]),
     .library(name: "ConiferKeyValue", targets: ["ConiferKeyValue"]),
     .library(name: "ConiferStorage", targets: ["ConiferStorage"]),
+    .library(name: "ConiferEncryption", targets: ["ConiferEncryption"]),
     .library(name: "ConiferLMDB", targets: ["ConiferLMDB"]),
     .library(name: "ConiferSQLite", targets: ["ConiferSQLite"]),
     .library(name: "ConiferLog", targets: ["ConiferLog"]),
@@ -41,10 +42,13 @@ let package = Package(
   ],
   traits: [
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
+    .trait(name: "Encryption", description: "Encrypt stores with swift-crypto."),
     .default(enabledTraits: ["Zstd"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    // Not even cloned without the trait Encryption.
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
   ],
   targets: [
     target("ConiferTree", in: "Sources/Model"),
@@ -60,6 +64,13 @@ let package = Package(
         .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
       ]),
     .target(name: "CStorageProbe", path: "Sources/Storage/CStorageProbe"),
+    target(
+      "ConiferEncryption", in: "Sources/Storage",
+      [
+        "ConiferKeyValue",
+        .product(
+          name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+      ]),
     target(
       "StorageConformance", in: "Sources/Storage",
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "CStorageProbe"]),
@@ -78,7 +89,7 @@ let package = Package(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog",
+        "ConiferSQLite", "ConiferLog", "ConiferEncryption",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
@@ -89,6 +100,12 @@ let package = Package(
     tests(
       "ConiferStorage",
       ["ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "TestSupport"]),
+    tests(
+      "ConiferEncryption",
+      [
+        "ConiferEncryption", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferLMDB",
+        "ConiferSQLite", "ConiferLog", "StorageConformance", "TestSupport",
+      ]),
     tests(
       "ConiferLMDB", ["ConiferLMDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
     tests(

@@ -27,17 +27,23 @@ package final class Scratch {
 
   deinit {
     for directory in [store, path] {
-      if let stream = opendir(directory) {
-        while let entry = readdir(stream) {
-          let name = withUnsafePointer(to: &entry.pointee.d_name) {
-            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-          }
-          if name != ".", name != ".." { unlink(directory + "/" + name) }
-        }
-        closedir(stream)
-      }
+      for file in Scratch.files(directory) { unlink(file) }
       rmdir(directory)
     }
+  }
+
+  /// The paths of what stands in a directory.
+  package static func files(_ directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var paths: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { paths.append(directory + "/" + name) }
+    }
+    return paths
   }
 
   package static func read(_ path: String) -> Bytes {

@@ -17,13 +17,7 @@ extension StorageConfiguration {
   ) -> StorageConfiguration {
     StorageConfiguration(name: "lmdb", location: directory, options: options) {
       () throws(StoreError) in
-      let store = try LMDBStore(at: directory, lmdb)
-      do throws(StoreError) {
-        return try LMDBBackend(store, name: "lmdb", options: options)
-      } catch {
-        try? store.close()
-        throw error
-      }
+      try LMDBBackend.open(LMDBStore(at: directory, lmdb), name: "lmdb", options: options)
     }
   }
 }

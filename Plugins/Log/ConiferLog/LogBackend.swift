@@ -17,13 +17,7 @@ extension StorageConfiguration {
   ) -> StorageConfiguration {
     StorageConfiguration(name: "log", location: directory, options: options) {
       () throws(StoreError) in
-      let store = try LogStore(at: directory, log)
-      do throws(StoreError) {
-        return try LogBackend(store, name: "log", options: options)
-      } catch {
-        try? store.close()
-        throw error
-      }
+      try LogBackend.open(LogStore(at: directory, log), name: "log", options: options)
     }
   }
 }

@@ -17,13 +17,7 @@ extension StorageConfiguration {
   ) -> StorageConfiguration {
     StorageConfiguration(name: "sqlite", location: directory, options: options) {
       () throws(StoreError) in
-      let store = try SQLiteStore(at: directory, sqlite)
-      do throws(StoreError) {
-        return try SQLiteBackend(store, name: "sqlite", options: options)
-      } catch {
-        try? store.close()
-        throw error
-      }
+      try SQLiteBackend.open(SQLiteStore(at: directory, sqlite), name: "sqlite", options: options)
     }
   }
 }

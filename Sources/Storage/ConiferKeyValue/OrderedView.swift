@@ -39,11 +39,28 @@ public protocol OrderedView: AnyObject, Sendable {
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
   ) throws(StoreError)
 
+  /// Visits the keys of one space in order from an origin with the sizes of their values, which need
+  /// not be readable: also those of damaged records and of those whose encryption key is gone.
+  ///
+  /// Where nothing but readable values is kept, that is `walk`.
+  ///
+  /// - Throws: as `walk`.
+  func walkKeys(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
+  ) throws(StoreError)
+
   /// Releases the view; a second call does nothing.
   func close()
 }
 
 extension OrderedView {
+  /// The keys and sizes of what `walk` visits.
+  public func walkKeys(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
+  ) throws(StoreError) {
+    try walk(space, origin) { key, value in visit(key, value.byteCount) }
+  }
+
   /// A copy of the value of a key, or nil when it is absent.
   ///
   /// - Throws: as `get`.

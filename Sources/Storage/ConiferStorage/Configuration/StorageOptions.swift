@@ -36,6 +36,8 @@ public struct StorageOptions: Hashable, Sendable {
   public var durability: Durability
   /// Whether data may be dropped and fetched again, or is the only copy.
   public var role: StoreRole
+  /// What encrypts all values at rest, such as `StoreEncryption`, or nil.
+  public var encryption: (any StoreLayer)?
 
   /// The options that every backend takes.
   ///
@@ -44,13 +46,31 @@ public struct StorageOptions: Hashable, Sendable {
   ///   - compression: how records are compressed.
   ///   - durability: of commits that name none; at most what the store can do.
   ///   - role: whether data may be dropped and fetched again.
+  ///   - encryption: what encrypts all values at rest; always given for a store, or never.
   public init(
     budget: Int? = StorageOptions.standardBudget, compression: Compression = .standard,
-    durability: Durability = .power, role: StoreRole = .cache
+    durability: Durability = .power, role: StoreRole = .cache,
+    encryption: (any StoreLayer)? = nil
   ) {
     self.budget = budget
     self.compression = compression
     self.durability = durability
     self.role = role
+    self.encryption = encryption
+  }
+
+  /// Whether two options are the same; encryption is when it is the same object.
+  public static func == (a: StorageOptions, b: StorageOptions) -> Bool {
+    a.budget == b.budget && a.compression == b.compression && a.durability == b.durability
+      && a.role == b.role && a.encryption === b.encryption
+  }
+
+  /// Feeds what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(budget)
+    hasher.combine(compression)
+    hasher.combine(durability)
+    hasher.combine(role)
+    hasher.combine(encryption.map { ObjectIdentifier($0) })
   }
 }

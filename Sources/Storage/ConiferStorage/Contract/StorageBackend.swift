@@ -145,13 +145,16 @@ public struct BackendTraits: Sendable, Equatable {
   public var budget: Int?
   /// Whether it keeps the budget by itself, and offers `evict`, `explain` and `space`.
   public var evicts: Bool
+  /// Whether its values are encrypted at rest.
+  public var isEncrypted: Bool
   /// The version of the format of its records.
   public var format: Int
 
   /// Facts about a backend.
   public init(
     name: String, store: StoreTraits, role: StoreRole, compression: Compression,
-    durability: Durability, budget: Int?, evicts: Bool = false, format: Int
+    durability: Durability, budget: Int?, evicts: Bool = false, isEncrypted: Bool = false,
+    format: Int
   ) {
     self.name = name
     self.store = store
@@ -160,6 +163,7 @@ public struct BackendTraits: Sendable, Equatable {
     self.durability = durability
     self.budget = budget
     self.evicts = evicts
+    self.isEncrypted = isEncrypted
     self.format = format
   }
 }

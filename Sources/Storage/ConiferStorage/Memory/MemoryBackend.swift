@@ -13,7 +13,7 @@ extension StorageConfiguration {
   public static func memory(_ options: StorageOptions = StorageOptions()) -> StorageConfiguration {
     StorageConfiguration(name: "memory", location: nil, options: options) {
       () throws(StoreError) in
-      try MemoryBackend(MemoryStore(), name: "memory", options: options)
+      try MemoryBackend.open(MemoryStore(), name: "memory", options: options)
     }
   }
 }

@@ -8,12 +8,27 @@ struct MergedWalk {
 
   func run(_ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step) throws(StoreError) {
     var origin = origin
-    while let next = try leg(origin, visit) { origin = next }
+    while let next = try leg(origin, readsValues: true, { key, value, _ in visit(key, value) }) {
+      origin = next
+    }
+  }
+
+  /// The same for keys and the sizes of their values.
+  func runKeys(_ origin: Origin, _ visit: (RawSpan, Int) -> Step) throws(StoreError) {
+    var origin = origin
+    while let next = try leg(origin, readsValues: false, { key, _, size in visit(key, size) }) {
+      origin = next
+    }
   }
 
   /// Walks until the end, a stop (nil) or a jump (the origin of the next leg).
+  ///
+  /// - Parameters:
+  ///   - readsValues: whether stored values are read; what is lent in their place means nothing
+  ///     otherwise.
+  ///   - visit: gets a key, its value and the value's size.
   private func leg(
-    _ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step
+    _ origin: Origin, readsValues: Bool, _ visit: (RawSpan, RawSpan, Int) -> Step
   ) throws(StoreError) -> Origin? {
     let isAscending: Bool
     var edit: SortedBytes<Bytes?>.Position?
@@ -29,8 +44,8 @@ struct MergedWalk {
     var isOver = false
 
     /// Visits and says whether this leg goes on.
-    func show(_ key: RawSpan, _ value: RawSpan) -> Bool {
-      switch visit(key, value) {
+    func show(_ key: RawSpan, _ value: RawSpan, _ size: Int) -> Bool {
+      switch visit(key, value, size) {
       case .next: return true
       case .stop: isOver = true
       case .jump(let target):
@@ -51,21 +66,28 @@ struct MergedWalk {
           let order = stored.compare(key)
           if order == 0 {
             edit = isAscending ? overlay.after(at) : overlay.before(at)
-            if let value, !show(key.span.bytes, value.span.bytes) { return nil }
+            if let value, !show(key.span.bytes, value.span.bytes, value.count) { return nil }
             return true
           }
           if isAscending ? order < 0 : order > 0 { return false }
         }
         edit = isAscending ? overlay.after(at) : overlay.before(at)
-        if let value, !show(key.span.bytes, value.span.bytes) { return nil }
+        if let value, !show(key.span.bytes, value.span.bytes, value.count) { return nil }
       }
       return false
     }
 
-    try base.walk(space, origin) { key, value in
+    /// Visits a stored key, unless it is edited, after the edits that come before it.
+    func merge(_ key: RawSpan, _ value: RawSpan, _ size: Int) -> Step {
       guard let isEdited = showEdits(before: key) else { return .stop }
       if isEdited { return .next }
-      return show(key, value) ? .next : .stop
+      return show(key, value, size) ? .next : .stop
+    }
+
+    if readsValues {
+      try base.walk(space, origin) { key, value in merge(key, value, value.byteCount) }
+    } else {
+      try base.walkKeys(space, origin) { key, size in merge(key, key, size) }
     }
     if next == nil, !isOver { _ = showEdits(before: nil) }
     return next

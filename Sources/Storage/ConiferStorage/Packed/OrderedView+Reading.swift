@@ -31,12 +31,23 @@ extension OrderedView {
   ) throws(StoreError) -> [Bytes] {
     var keys: [Bytes] = []
     guard limit > 0 else { return keys }
-    try walk(space, .atOrAfter(after.map { $0 + [0] } ?? prefix)) { key, _ in
+    try walkKeys(space, .atOrAfter(after.map { $0 + [0] } ?? prefix)) { key, _ in
       guard key.starts(with: prefix) else { return .stop }
       keys.append(Bytes(key))
       return keys.count < limit ? .next : .stop
     }
     return keys
+  }
+
+  /// The keys that begin with a prefix, with the sizes of their values; readable or not.
+  func sizes(_ space: Space, prefix: Bytes) throws(StoreError) -> [(key: Bytes, size: Int)] {
+    var sizes: [(key: Bytes, size: Int)] = []
+    try walkKeys(space, .atOrAfter(prefix)) { key, size in
+      guard key.starts(with: prefix) else { return .stop }
+      sizes.append((Bytes(key), size))
+      return .next
+    }
+    return sizes
   }
 
   /// The entries that begin with a prefix, after a key, at most `limit`, copied.

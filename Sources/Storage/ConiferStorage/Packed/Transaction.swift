@@ -61,7 +61,11 @@ final class Transaction: OrderedView, @unchecked Sendable {
 
   /// Removes every key that begins with a prefix.
   func deleteAll(_ space: Space, prefix: Bytes) throws(StoreError) {
-    for key in try keys(space, prefix: prefix) { try delete(space, key) }
+    // By their sizes alone: what is removed need not be readable.
+    for (key, size) in try sizes(space, prefix: prefix) {
+      try count(space, key, bytes: -(1 + key.count + size))
+      set(space, key, nil)
+    }
   }
 
   private func set(_ space: Space, _ key: Bytes, _ value: Bytes?) {
@@ -144,6 +148,15 @@ final class Transaction: OrderedView, @unchecked Sendable {
       return try base.walk(space, origin, visit)
     }
     try MergedWalk(base: base, overlay: overlay, space: space).run(origin, visit)
+  }
+
+  func walkKeys(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int) -> Step
+  ) throws(StoreError) {
+    guard let overlay = state.overlays[space.id], !overlay.isEmpty else {
+      return try base.walkKeys(space, origin, visit)
+    }
+    try MergedWalk(base: base, overlay: overlay, space: space).runKeys(origin, visit)
   }
 
   func close() { base.close() }

@@ -38,6 +38,7 @@ struct DemoCommand: ToolCommand {
     var options = StoreOptions()
     options.store = url
     options.tree = "demo"
+    options.keyFile = nil
     options.json = json
     let demo = Demo(
       facts: try Self.facts(data), chat: ChatGenerator(rooms: rooms, messages: messages),

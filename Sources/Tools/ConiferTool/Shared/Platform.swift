@@ -81,6 +81,12 @@ enum Platform {
     return Int(status.st_size)
   }
 
+  /// Whether an open file may be read or written by others than its owner.
+  static func isShared(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & 0o077 != 0
+  }
+
   static func rewind(_ descriptor: Int32) throws(Failure) {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else {
       throw failure("The file cannot be read twice")

@@ -13,6 +13,11 @@ struct StoreOptions: ParsableArguments {
   @Option(help: "The tree in the store: its name.")
   var tree = "main"
 
+  @Option(
+    help: "The file with the store's key, if it is encrypted; CONIFER_KEY_FILE names it otherwise.",
+    completion: .file())
+  var keyFile: String?
+
   @Flag(help: "Print JSON, for programs.")
   var json = false
 
@@ -27,7 +32,9 @@ struct StoreOptions: ParsableArguments {
         "No store is named: give --store URL or set CONIFER_STORE, for example lmdb:///path "
           + "(backends: \(names)).")
     }
-    return try Self.registry.configuration(url, defaults: StorageOptions(budget: nil))
+    let encryption = try KeyFile.encryption(keyFile, console)
+    return try Self.registry.configuration(
+      url, defaults: StorageOptions(budget: nil, encryption: encryption))
   }
 }
 

@@ -18,10 +18,23 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Parameters:
   ///   - store: an open store whose keys may be at least 510 bytes long.
   ///   - name: the backend's name, as in URLs.
-  ///   - options: a durability above the store's strongest is taken for that.
+  ///   - options: a durability above the store's strongest is taken for that; with encryption, see
+  ///     `open`.
   /// - Throws: `newerFormat`, `foreign`, `damaged` (also an authority whose store had to leave out
-  ///   commits), `io`, `unsupported` (keys too short).
-  public init(_ store: Store, name: String, options: StorageOptions) throws(StoreError) {
+  ///   commits), `io`, `unsupported` (keys too short), `wrongKey` (the store is encrypted), `invalid`
+  ///   (the options ask for encryption).
+  public convenience init(
+    _ store: Store, name: String, options: StorageOptions
+  ) throws(StoreError) {
+    guard options.encryption == nil else {
+      throw StoreError(
+        .invalid, "A backend on this very store is not encrypted: use PackedBackend.open.")
+    }
+    try self.init(layered: store, name: name, options: options)
+  }
+
+  /// A backend on a store that the layer of the options, if there is one, was laid over.
+  init(layered store: Store, name: String, options: StorageOptions) throws(StoreError) {
     guard store.traits.longestKey >= 510 else {
       throw StoreError(
         .unsupported,
@@ -35,7 +48,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: min(options.durability, store.traits.strongest), budget: options.budget,
-      evicts: true, format: Int(Trees.format))
+      evicts: true, isEncrypted: options.encryption != nil, format: Int(Trees.format))
     if !isKnown {
       try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }

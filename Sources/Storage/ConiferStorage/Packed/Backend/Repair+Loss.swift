@@ -12,7 +12,7 @@ extension Repair {
         Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: words, bytes: []))
     }
     try QueueFloor.raise(tx)
-    for info in try Trees.all(tx) {
+    for info in try Trees.readable(tx) {
       try dropOverlaps(info)
       try dropOrphans(info.id)
       let editor = QueryEditor(tx, info)

@@ -322,13 +322,17 @@ struct Repair {
     if let known { row.nextRun = known.nextRun }
     var named: UInt32 = 0
     for space in Spaces.all where space != Spaces.usage {
-      for (key, value) in try tx.entries(space, prefix: prefix) {
-        row.bytes[space.id, default: 0] += 1 + key.count + value.count
+      for (key, size) in try tx.sizes(space, prefix: prefix) {
+        row.bytes[space.id, default: 0] += 1 + key.count + size
         if space == Spaces.queries, key.count == 12 { row.queries += 1 }
         // Deltas may stand for a run that cannot be read: its number is not given again.
         if space == Spaces.deltas, known == nil {
           row.nextRun = max(row.nextRun, IndexKey.number(Bytes(key.prefix(12))) + 1)
         }
+      }
+    }
+    for space in [Spaces.runs, Spaces.deltas, Spaces.parts] {
+      for (key, value) in try tx.entries(space, prefix: prefix) {
         guard Record.isIntact(space, key, value) else { continue }
         switch space {
         case Spaces.runs:

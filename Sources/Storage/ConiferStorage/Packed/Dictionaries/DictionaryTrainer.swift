@@ -45,7 +45,8 @@ final class DictionaryTrainer: Sendable {
       let tree = StoreKey.tree(key)
       // A damaged row is mended where it is met.
       guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(view, tree) }),
-        row.raw.runs >= Self.leastNew, row.nextDictionary < .max
+        row.raw.runs >= Self.leastNew, row.nextDictionary < .max,
+        try Trees.isReadable(view, tree)
       else { continue }
       let enough = min(max(row.raw.runs / 4, Self.leastNew), Self.mostNew)
       guard row.recent.raw >= enough else { continue }

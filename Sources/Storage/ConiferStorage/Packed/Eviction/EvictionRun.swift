@@ -48,7 +48,7 @@ struct EvictionRun: Sendable {
     _ view: any OrderedView, to target: Int?, swept: SweptTrees = SweptTrees(),
     isDryRun: Bool = false
   ) throws(StoreError) {
-    let trees = try Trees.all(view).map(\.id).filter { !swept.clean.contains($0) }
+    let trees = try Trees.readable(view).map(\.id).filter { !swept.clean.contains($0) }
     phase = .sweeping(target == nil ? [] : trees)
     report = EvictionReport(target: target, isDryRun: isDryRun)
     report.before = -1
@@ -153,7 +153,7 @@ struct EvictionRun: Sendable {
   ) throws(StoreError) -> [Candidate] {
     var candidates: [Candidate] = []
     let (active, uses) = (activity.active, activity.uses)
-    for info in try Trees.all(view) {
+    for info in try Trees.readable(view) {
       let queries = Queries(view: view, tree: info.id, order: info.order)
       let pins = unpinned ? try Pins.all(view, info.id).map(\.path) : []
       for stored in try queries.window(after: nil, limit: .max) {

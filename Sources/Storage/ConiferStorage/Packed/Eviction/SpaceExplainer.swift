@@ -32,7 +32,7 @@ struct SpaceExplainer {
   /// Bytes of records that pins cover, in all trees.
   func pinned() throws(StoreError) -> Int {
     var bytes = 0
-    for tree in try Trees.all(view) { bytes += try covered(tree, [], .pins) }
+    for tree in try Trees.readable(view) { bytes += try covered(tree, [], .pins) }
     return bytes
   }
 

@@ -118,7 +118,13 @@ struct QueueEditor {
   /// Discards every write of the lane; numbers go on where they were.
   func purge() throws(StoreError) {
     var totals = try reader.totals()
-    for kind in [QueueReader.Class.waiting, .rejected] {
+    let isReadable = try reader.isReadable()
+    if !isReadable {
+      // Writes whose encryption key is gone leave no trace but their numbers.
+      try tx.deleteAll(Spaces.finished, prefix: reader.prefix)
+      totals.finished = 0
+    }
+    for kind in [QueueReader.Class.waiting, .rejected] where isReadable {
       // Only as many as are remembered need to be read.
       let last = try tx.keys(Spaces.queue, prefix: reader.prefix + [kind.rawValue])
         .suffix(Self.finishedLimit)
@@ -127,6 +133,8 @@ struct QueueEditor {
           try remember(found.write, .discarded, &totals)
         }
       }
+    }
+    for kind in [QueueReader.Class.waiting, .rejected] {
       try tx.deleteAll(Spaces.queue, prefix: reader.prefix + [kind.rawValue])
     }
     try tx.deleteAll(Spaces.queueParts, prefix: reader.prefix)

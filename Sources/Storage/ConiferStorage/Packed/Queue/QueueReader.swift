@@ -147,6 +147,26 @@ struct QueueReader {
     return ids.sorted()
   }
 
+  /// Whether the encryption key of the lane's oldest records is there, if they need one.
+  func isReadable() throws(StoreError) -> Bool {
+    let beginnings = [
+      (Spaces.queue, prefix + [Class.waiting.rawValue]),
+      (Spaces.queue, prefix + [Class.rejected.rawValue]), (Spaces.finished, prefix),
+    ]
+    do throws(StoreError) {
+      for (space, prefix) in beginnings {
+        guard let key = try view.keys(space, prefix: prefix, limit: 1).first else { continue }
+        _ = try view.get(space, key) { _ in }
+      }
+      return true
+    } catch {
+      // Damage is met again by whoever reads the record.
+      if error.code == .wrongKey { return false }
+      if error.code == .damaged { return true }
+      throw error
+    }
+  }
+
   var indexPrefix: Bytes { prefix }
 
   func finished(_ id: WriteID) throws(StoreError) -> FinishedWrite? {
@@ -179,7 +199,7 @@ struct QueueReader {
   ) throws(StoreError) -> [Lane] {
     let prefix = StoreKey.prefix(tree)
     var lanes: [Lane] = []
-    try view.walk(space, .atOrAfter(prefix)) { key, _ in
+    try view.walkKeys(space, .atOrAfter(prefix)) { key, _ in
       guard key.starts(with: prefix) else { return .stop }
       let bytes = Bytes(key)
       guard let end = bytes[4...].firstIndex(of: 0) else { return .next }

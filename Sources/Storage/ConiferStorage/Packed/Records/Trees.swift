@@ -29,8 +29,15 @@ enum Trees {
 
   /// Checks that the records are of this format; false when the store is new.
   ///
-  /// - Throws: `newerFormat`, `foreign`, `damaged`.
+  /// - Throws: `newerFormat`, `foreign`, `damaged`, `wrongKey`.
   static func check(_ view: any OrderedView) throws(StoreError) -> Bool {
+    // A layer hides its records: whoever sees them reads without it.
+    guard try view.keys(.layer, prefix: [], limit: 1).isEmpty else {
+      throw StoreError(
+        .wrongKey,
+        "The store is encrypted: open it with its key, as StorageOptions.encryption. "
+          + "Nothing was changed.")
+    }
     if let payload = try payload(view, formatKey) {
       var reader = ByteReader(payload)
       guard let version = reader.varint() else { throw Damage.error(Spaces.system, formatKey) }
@@ -94,6 +101,31 @@ enum Trees {
       if let info = try info(view, StoreKey.tree(Bytes(key.dropFirst(5)))) { trees.append(info) }
     }
     return trees
+  }
+
+  /// All trees whose records can be read: not those whose encryption key is gone.
+  static func readable(_ view: any OrderedView) throws(StoreError) -> [TreeInfo] {
+    var trees: [TreeInfo] = []
+    for info in try all(view) where try isReadable(view, info.id) { trees.append(info) }
+    return trees
+  }
+
+  /// Whether the encryption key of a tree is there, if it needs one.
+  static func isReadable(_ view: any OrderedView, _ id: TreeID) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      for space in [Spaces.runs, Spaces.queries, Spaces.pins] {
+        guard let key = try view.keys(space, prefix: StoreKey.prefix(id), limit: 1).first else {
+          continue
+        }
+        _ = try view.get(space, key) { _ in }
+      }
+      return true
+    } catch {
+      // Damage is found, and mended, by whoever reads on.
+      if error.code == .wrongKey { return false }
+      if error.code == .damaged { return true }
+      throw error
+    }
   }
 
   /// The tree with a name, or nil.

@@ -1,0 +1,82 @@
+#if Encryption
+  public import ConiferKeyValue
+  import Synchronization
+
+  extension EncryptedStore {
+    /// Makes another key the store's, at once and whole: the old one opens nothing any more.
+    ///
+    /// Records written from now on have new data keys; `tidy` encrypts the older ones anew, also after
+    /// a restart. A scope's own key stays.
+    ///
+    /// - Parameter key: 32 random bytes.
+    /// - Throws: `invalid` for a key of another length, and as `apply`; after `io` or `poisoned`
+    ///   reopening tells which of the two keys holds.
+    public func rotate(to key: [UInt8]) throws(StoreError) {
+      let (old, store) = try ring.change { (state) throws(StoreError) in
+        (state, state.header.store)
+      }
+      let master = try MasterKey(key, store: store)
+      var header = old.header
+      header.floor = try old.nextSession()
+      header.isResealing = true
+      var scopes = old.scopes
+      var batch = Batch()
+      for (scope, keys) in scopes {
+        let keys = try rewrapped(keys, old.master, master)
+        scopes[scope] = keys
+        for key in keys { if let record = key.record { batch.put(.layer, key.recordKey, record) } }
+      }
+      batch.put(.layer, LayerRecord.headerKey, header.record(master))
+      // Last, so that what a failed commit left unstored is stored with the new wrapping.
+      for record in old.unstoredSessions { batch.put(.layer, record.key, record.value) }
+      try base.apply(batch, min(.power, traits.strongest))
+      try ring.change { (state) throws(StoreError) in
+        state.master = master
+        state.header = header
+        state.scopes = scopes
+        state.current = nil
+        state.markStored()
+      }
+      pass.withLock { $0 = nil }
+    }
+
+    private func rewrapped(
+      _ keys: [ScopeKey], _ old: MasterKey, _ new: MasterKey
+    ) throws(StoreError) -> [ScopeKey] {
+      var result: [ScopeKey] = []
+      for key in keys { result.append(try key.rewrapped(from: old, to: new)) }
+      return result
+    }
+
+    /// Destroys the keys of a scope and of those within it: their records can be read no more, at
+    /// once, and removed as before.
+    ///
+    /// Copies of the wrapped keys may be left in backups and in pages that the store below has not
+    /// used again; they need the store's key. Docs/Encryption.md says what makes those worthless.
+    ///
+    /// - Parameter scope: a tree, a lane, or the whole store.
+    /// - Throws: as `apply`; nothing was destroyed then, unless the code is `io` or `poisoned`.
+    public func erase(_ scope: StoreScope) throws(StoreError) {
+      let old = try ring.change { (state) throws(StoreError) in state }
+      let erased = old.scopes.filter { scope.contains($0.key) }
+      var batch = Batch()
+      for (scope, keys) in erased {
+        for key in keys { batch.delete(.layer, key.recordKey) }
+        let mark = ScopeKey(erased: scope)
+        if let record = mark.record { batch.put(.layer, mark.recordKey, record) }
+      }
+      try base.apply(batch, min(.power, traits.strongest))
+      try ring.change { (state) throws(StoreError) in
+        for scope in erased.keys { state.scopes[scope] = [ScopeKey(erased: scope)] }
+        state.forgetDerived { scope.contains($0.scope) }
+        // What is written from now on must not be taken for what was erased.
+        state.current = nil
+      }
+    }
+
+    /// Whether records are left that `tidy` has to encrypt anew after `rotate`.
+    public var isResealing: Bool {
+      (try? ring.change { (state) throws(StoreError) in state.header.isResealing }) ?? false
+    }
+  }
+#endif

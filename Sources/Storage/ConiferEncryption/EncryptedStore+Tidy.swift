@@ -1,0 +1,159 @@
+#if Encryption
+  import ConiferKeyValue
+  import Synchronization
+
+  /// A pass over all records: encrypts those of old sessions anew, and finds which keys and sessions
+  /// nothing needs any more.
+  struct ResealingPass: Sendable {
+    /// Records of sessions below this one are encrypted anew.
+    let floor: UInt32
+    /// Sessions from this one on may be named by records that the pass does not see.
+    let since: UInt32
+    /// The spaces that are not done.
+    var spaces: ArraySlice<Space>
+    /// Where the next step begins.
+    var position: Bytes = []
+    /// The sessions that records of a scope name, as far as they were seen.
+    var named: [StoreScope: Set<UInt32>] = [:]
+  }
+
+  extension EncryptedStore {
+    /// With more sessions than this, a pass looks for those that no record names.
+    static let mostSessions = 64
+    /// How many of the newest sessions such a pass leaves as they are.
+    private static let keptSessions = 32
+    /// How many records, and about how many bytes, a step looks at.
+    private static let stride = (records: 256, bytes: 1 << 20)
+
+    /// Goes on with a pass, or begins one if there is reason to.
+    ///
+    /// - Returns: whether more is left to do.
+    func reseal(until end: ContinuousClock.Instant) throws(StoreError) -> Bool {
+      var current = pass.withLock { $0 }
+      if current == nil { current = try begin() }
+      while var next = current {
+        try step(&next)
+        current = next.spaces.isEmpty ? nil : next
+        if current == nil { try finish(next) }
+        let reached = current
+        pass.withLock { $0 = reached }
+        if ContinuousClock.now >= end { break }
+      }
+      return current != nil
+    }
+
+    private func begin() throws(StoreError) -> ResealingPass? {
+      let isFirst = hasDroppedSessions.withLock { !$0 }
+      let spaces = ring.layout.spaces[...]
+      return try ring.change {
+        (state: inout KeyRing.State) throws(StoreError) -> ResealingPass? in
+        let next = try state.nextSession()
+        let since = state.current?.number ?? next
+        let floor: UInt32
+        if state.header.isResealing {
+          floor = state.header.floor
+        } else if state.sessions.count > Self.mostSessions, isFirst {
+          floor = state.sessions.keys.sorted().suffix(Self.keptSessions).first ?? since
+        } else {
+          return nil
+        }
+        state.written = []
+        return ResealingPass(floor: floor, since: since, spaces: spaces)
+      }
+    }
+
+    /// Looks at a few records; those that cannot be read stay as they are.
+    private func step(_ pass: inout ResealingPass) throws(StoreError) {
+      guard let space = pass.spaces.first else { return }
+      let view = try base.view()
+      defer { view.close() }
+      var (seen, bytes) = (0, 0)
+      var old: [(key: Bytes, value: Bytes)] = []
+      var last: Bytes?
+      var named = pass.named
+      var failure: StoreError?
+      try view.walk(space, .atOrAfter(pass.position)) { key, value in
+        guard seen < Self.stride.records, bytes < Self.stride.bytes else { return .stop }
+        seen += 1
+        bytes += value.byteCount
+        last = Bytes(key)
+        guard let head = SealedRecord.Head(value) else { return .next }
+        do throws(StoreError) {
+          if head.session < pass.floor, case .value(let plain) = try ring.open(space, key, value) {
+            old.append((Bytes(key), plain))
+          } else {
+            named[ring.layout.scope(space, key), default: []].insert(head.session)
+          }
+          return .next
+        } catch {
+          failure = error
+          return .stop
+        }
+      }
+      if let failure { throw failure }
+      try seal(old, space)
+      pass.named = named
+      if let last, seen >= Self.stride.records || bytes >= Self.stride.bytes {
+        pass.position = last + [0]
+      } else {
+        pass.spaces.removeFirst()
+        pass.position = []
+      }
+    }
+
+    private func seal(
+      _ records: [(key: Bytes, value: Bytes)], _ space: Space
+    ) throws(StoreError) {
+      guard !records.isEmpty else { return }
+      var batch = Batch()
+      for (key, value) in records { batch.put(space, key, try ring.seal(space, key, value)) }
+      // A crash only makes another pass encrypt them again.
+      _ = try store(batch, .relaxed)
+    }
+
+    /// Drops the keys and sessions that no record needs.
+    private func finish(_ pass: ResealingPass) throws(StoreError) {
+      let old = try ring.change { (state) throws(StoreError) in state }
+      let named = pass.named.values.reduce(into: Set<UInt32>()) { $0.formUnion($1) }
+      var sessions = old.sessions
+      var scopes = old.scopes
+      var batch = Batch()
+      for number in old.sessions.keys where number < pass.since && !named.contains(number) {
+        sessions[number] = nil
+        batch.delete(.layer, LayerRecord.sessionKey(number))
+      }
+      for (scope, keys) in old.scopes {
+        let left = Self.needed(keys, pass.named[scope] ?? [], old.written.contains(scope))
+        scopes[scope] = left.isEmpty ? nil : left
+        for key in keys where !left.contains(where: { $0.first == key.first }) {
+          batch.delete(.layer, key.recordKey)
+        }
+      }
+      var header = old.header
+      header.isResealing = false
+      if old.header.isResealing {
+        batch.put(.layer, LayerRecord.headerKey, header.record(old.master))
+      }
+      hasDroppedSessions.withLock { $0 = true }
+      if !batch.isEmpty { try base.apply(batch, min(.power, traits.strongest)) }
+      try ring.change { (state) throws(StoreError) in
+        state.sessions = sessions
+        state.scopes = scopes
+        state.header = header
+        // A number may be given to another session now, a scope get another key.
+        state.forgetDerived { sessions[$0.session] == nil || scopes[$0.scope] == nil }
+      }
+    }
+
+    /// The keys of a scope that records need: of the sessions that were seen, and the newest one when
+    /// it may have been used meanwhile.
+    private static func needed(
+      _ keys: [ScopeKey], _ sessions: Set<UInt32>, _ isWritten: Bool
+    ) -> [ScopeKey] {
+      var firsts = Set(
+        sessions.compactMap { session in keys.last { $0.first <= session }?.first })
+      if isWritten, let newest = keys.last { firsts.insert(newest.first) }
+      return keys.filter { firsts.contains($0.first) }
+    }
+  }
+#endif

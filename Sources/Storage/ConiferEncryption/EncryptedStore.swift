@@ -1,0 +1,130 @@
+#if Encryption
+  public import ConiferKeyValue
+  import Synchronization
+
+  /// A store whose values lie encrypted in another one; ``StoreEncryption`` makes it.
+  ///
+  /// A record that was changed, moved or exchanged is `damaged`; one whose key is not there is
+  /// `wrongKey`, and walks that began in another scope pass over it. Both can be removed.
+  public final class EncryptedStore: OrderedStore {
+    /// The traits of the store below; its best values are smaller by what a record takes more.
+    public let traits: StoreTraits
+    let base: any OrderedStore
+    let ring: KeyRing
+    /// The pass over all records that is under way.
+    let pass: Mutex<ResealingPass?> = Mutex(nil)
+    /// Whether old sessions were looked for since opening.
+    let hasDroppedSessions = Mutex(false)
+
+    init(_ base: any OrderedStore, _ ring: KeyRing) {
+      self.base = base
+      self.ring = ring
+      var traits = base.traits
+      traits.bestValueSize = max(1, traits.bestValueSize - SealedRecord.overhead)
+      // Encrypted blocks do not compress, so that whoever is above must.
+      traits.packsBlocks = false
+      traits.hidesKeys = false
+      self.traits = traits
+    }
+
+    /// Applies a batch of encrypted values, with the layer's own records that they need.
+    ///
+    /// - Throws: as the store below, and `wrongKey` for a value whose scope's own key is lacking.
+    @discardableResult
+    public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+      var sealed = Batch()
+      for edit in batch.edits {
+        switch edit {
+        case .put(let space, let key, let value):
+          try Self.check(space)
+          sealed.put(space, key, try ring.seal(space, key, value))
+        case .delete(let space, let key):
+          try Self.check(space)
+          sealed.delete(space, key)
+        case .clear(let space, let from, let to):
+          try Self.check(space)
+          sealed.clear(space, from: from, to: to)
+        }
+      }
+      return try store(sealed, durability)
+    }
+
+    /// Applies a batch of encrypted values.
+    func store(_ sealed: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+      let own = try ring.change { (state) throws(StoreError) in state.unstoredRecords }
+      guard !own.isEmpty else { return try base.apply(sealed, durability) }
+      var batch = sealed
+      for record in own { batch.put(.layer, record.key, record.value) }
+      let commit = try base.apply(batch, durability)
+      try ring.change { (state) throws(StoreError) in state.markStored() }
+      return commit
+    }
+
+    private static func check(_ space: Space) throws(StoreError) {
+      guard space.id == Space.layer.id else { return }
+      throw StoreError(
+        .invalid, "Space \(space.id) belongs to the encryption: use another one.")
+    }
+
+    /// Makes every commit up to this one survive power loss.
+    ///
+    /// - Throws: as the store below.
+    public func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
+
+    /// A frozen view of the newest commit.
+    ///
+    /// - Throws: as the store below.
+    public func view() throws(StoreError) -> any OrderedView {
+      EncryptedView(try base.view(), ring)
+    }
+
+    /// What the files take, the layer's own records included.
+    ///
+    /// - Throws: as the store below.
+    public func size() throws(StoreError) -> StoreSize { try base.size() }
+
+    /// Encrypts a few records anew when keys were rotated, and lets the store below do its own.
+    ///
+    /// - Throws: as the store below.
+    public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+      let end = ContinuousClock.now + slice
+      let isMore = try reseal(until: end)
+      return try base.tidy(max(.milliseconds(1), end - ContinuousClock.now)) || isMore
+    }
+
+    /// Lets go of every file lock until `resume()`.
+    ///
+    /// - Throws: as the store below.
+    public func suspend() throws(StoreError) { try base.suspend() }
+
+    /// Takes the locks again, and the keys that another process may have made.
+    ///
+    /// - Throws: as the store below; `wrongKey` when another process rotated the key: the store stays
+    ///   suspended then.
+    public func resume() throws(StoreError) {
+      try base.resume()
+      do throws(StoreError) {
+        let view = try base.view()
+        defer { view.close() }
+        try ring.reload(view)
+      } catch {
+        try? base.suspend()
+        throw error
+      }
+      pass.withLock { $0 = nil }
+    }
+
+    /// Makes all commits durable and closes.
+    ///
+    /// - Throws: as the store below.
+    public func close() throws(StoreError) { try base.close() }
+
+    /// What opening the store below had to leave out.
+    public var findings: [StoreFinding] { base.findings }
+
+    /// Takes the findings for told.
+    ///
+    /// - Throws: as the store below.
+    public func acknowledgeFindings() throws(StoreError) { try base.acknowledgeFindings() }
+  }
+#endif

@@ -1,0 +1,82 @@
+#if Encryption
+  import ConiferKeyValue
+
+  /// A frozen view of an encrypted store.
+  final class EncryptedView: OrderedView {
+    private let base: any OrderedView
+    private let ring: KeyRing
+
+    init(_ base: any OrderedView, _ ring: KeyRing) {
+      self.base = base
+      self.ring = ring
+    }
+
+    func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
+      guard space.id != Space.layer.id else { return nil }
+      let result = try base.get(space, key) { value in
+        Result<R, StoreError> { () throws(StoreError) in
+          switch try ring.open(space, key.span.bytes, value) {
+          case .value(let plain): return read(plain.span.bytes)
+          case .damaged: throw Self.damaged(space, key, Bytes(value))
+          case .withheld(let scope): throw KeyRing.withheld(scope, Self.place(space, key))
+          }
+        }
+      }
+      return try result?.get()
+    }
+
+    func walk(
+      _ space: Space, _ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step
+    ) throws(StoreError) {
+      guard space.id != Space.layer.id else { return }
+      let home = home(space, origin)
+      var failure: StoreError?
+      try base.walk(space, origin) { key, value in
+        do throws(StoreError) {
+          switch try ring.open(space, key, value) {
+          case .value(let plain): return visit(key, plain.span.bytes)
+          case .damaged: failure = Self.damaged(space, Bytes(key), Bytes(value))
+          case .withheld(let scope):
+            // Whoever walks over all scopes does without those that cannot be read.
+            if scope != home { return .next }
+            failure = KeyRing.withheld(scope, Self.place(space, Bytes(key)))
+          }
+        } catch {
+          failure = error
+        }
+        return .stop
+      }
+      if let failure { throw failure }
+    }
+
+    func walkKeys(
+      _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int) -> Step
+    ) throws(StoreError) {
+      guard space.id != Space.layer.id else { return }
+      try base.walk(space, origin) { key, value in
+        visit(key, SealedRecord.Head(value)?.size ?? value.byteCount)
+      }
+    }
+
+    func close() { base.close() }
+
+    /// The scope in which a walk begins.
+    private func home(_ space: Space, _ origin: Origin) -> StoreScope {
+      switch origin {
+      case .atOrAfter(let key), .atOrBefore(let key): ring.layout.scope(space, key.span.bytes)
+      }
+    }
+
+    private static func place(_ space: Space, _ key: Bytes) -> StoreError.Place {
+      StoreError.Place(space: space.id, key: key)
+    }
+
+    private static func damaged(_ space: Space, _ key: Bytes, _ found: Bytes) -> StoreError {
+      StoreError(
+        .damaged,
+        "An encrypted record was changed or does not belong here. In a cache it is set aside at the "
+          + "next read; for the only copy restore a backup.",
+        cause: "space \(space.id)", place: place(space, key), found: found)
+    }
+  }
+#endif

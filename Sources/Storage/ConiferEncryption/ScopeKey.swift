@@ -1,0 +1,93 @@
+#if Encryption
+  import ConiferKeyValue
+  import Crypto
+
+  /// The data key of a scope, from one session on; at rest it is wrapped.
+  ///
+  /// Record: `kind u8 (0 erased, 1 wrapped with the store's key, 2 also, inside, with the scope's own),
+  /// wrapped key`.
+  struct ScopeKey: Sendable {
+    private static let erased: UInt8 = 0
+    private static let ofStore: UInt8 = 1
+    private static let ofScope: UInt8 = 2
+
+    let scope: StoreScope
+    /// The first session whose records it seals.
+    let first: UInt32
+    /// What is stored, or nil when that is damaged.
+    private(set) var payload: Bytes?
+    /// The data key, once it was unwrapped.
+    private var opened: SymmetricKey?
+
+    /// What is left of a scope's keys when they were erased.
+    init(erased scope: StoreScope) {
+      self.scope = scope
+      first = 0
+      payload = [Self.erased]
+    }
+
+    /// A stored key.
+    init(stored payload: Bytes?, _ scope: StoreScope, _ first: UInt32) {
+      self.scope = scope
+      self.first = first
+      self.payload = payload
+    }
+
+    /// A new, random key.
+    ///
+    /// - Parameters:
+    ///   - own: the key that the app keeps for this scope, if it keeps one.
+    init(
+      _ scope: StoreScope, _ first: UInt32, _ master: MasterKey, own: MasterKey?
+    ) throws(StoreError) {
+      self.scope = scope
+      self.first = first
+      var key = MasterKey.random(32)
+      opened = SymmetricKey(data: key)
+      let kind = own == nil ? Self.ofStore : Self.ofScope
+      let context = Self.context(scope, first, kind)
+      if let own { key = try own.wrap(key, for: context) }
+      payload = [kind] + (try master.wrap(key, for: context))
+    }
+
+    var isErased: Bool { payload?.first == Self.erased }
+    /// Whether the app keeps a key for this scope.
+    var hasOwner: Bool { payload?.first == Self.ofScope }
+
+    var recordKey: Bytes { LayerRecord.scopeKey(scope, first) }
+    /// The record that is stored; nil for one whose stored form is damaged, which stays.
+    var record: Bytes? { payload.map { LayerRecord.seal(recordKey, $0) } }
+
+    private static func context(_ scope: StoreScope, _ first: UInt32, _ kind: UInt8) -> Bytes {
+      LayerRecord.scopeKey(scope, first) + [kind]
+    }
+
+    /// The data key, or nil when it is erased, damaged, or the scope's own key is lacking or wrong.
+    mutating func open(_ master: MasterKey, own: () throws(StoreError) -> MasterKey?)
+      throws(StoreError) -> SymmetricKey?
+    {
+      if let opened { return opened }
+      guard let payload, let kind = payload.first else { return nil }
+      let context = Self.context(scope, first, kind)
+      guard kind != Self.erased, var key = master.unwrap(Bytes(payload.dropFirst()), for: context)
+      else { return nil }
+      if kind == Self.ofScope {
+        guard let inner = try own()?.unwrap(key, for: context) else { return nil }
+        key = inner
+      }
+      opened = SymmetricKey(data: key)
+      return opened
+    }
+
+    /// The same key, wrapped with another key of the store; the scope's own is not needed.
+    func rewrapped(from old: MasterKey, to new: MasterKey) throws(StoreError) -> ScopeKey {
+      guard let payload, let kind = payload.first, kind != Self.erased else { return self }
+      let context = Self.context(scope, first, kind)
+      // One that cannot be unwrapped now stays as unreadable as it was.
+      guard let key = old.unwrap(Bytes(payload.dropFirst()), for: context) else { return self }
+      var other = self
+      other.payload = [kind] + (try new.wrap(key, for: context))
+      return other
+    }
+  }
+#endif

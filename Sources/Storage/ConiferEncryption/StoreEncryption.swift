@@ -1,0 +1,72 @@
+#if Encryption
+  public import ConiferKeyValue
+
+  /// Encryption at rest of every value of a store, with AES-256-GCM: `StorageOptions.encryption`.
+  ///
+  /// Values are bound to their store, space and key; keys (paths, identities) stay readable in the
+  /// files, as Docs/Encryption.md lists. One object may open any number of stores.
+  public final class StoreEncryption: StoreLayer {
+    private let key: Bytes
+    private let scopeKey: @Sendable (StoreScope) -> Bytes?
+
+    /// Encryption with a key that the app keeps, for example in the system's keychain.
+    ///
+    /// - Parameters:
+    ///   - key: 32 random bytes; all data is lost with them.
+    ///   - scopeKey: 32 random bytes for a tree or a lane that is to have a key of its own beside the
+    ///     store's, or nil for one that has none. It is asked when a scope is first written to, and
+    ///     afterwards for scopes that have one: those cannot be read or written while it answers nil,
+    ///     and never again once the app has destroyed the key. It must not call the store.
+    public init(
+      key: [UInt8], scopeKey: @escaping @Sendable (StoreScope) -> [UInt8]? = { _ in nil }
+    ) {
+      self.key = key
+      self.scopeKey = scopeKey
+    }
+
+    /// Lays encryption over an open store, which is made an encrypted one when it is empty.
+    ///
+    /// - Returns: an ``EncryptedStore``.
+    /// - Throws: `wrongKey` (also for a store that was made without encryption), `damaged`,
+    ///   `newerFormat`, `invalid` (a key that has not 32 bytes), and as the store; nothing was changed
+    ///   then.
+    public func open(
+      over store: any OrderedStore, _ layout: RecordLayout
+    ) throws(StoreError) -> any OrderedStore {
+      let view = try store.view()
+      defer { view.close() }
+      let state: KeyRing.State
+      if let record = try view.value(.layer, LayerRecord.headerKey) {
+        let header = try StoreHeader(record)
+        state = try KeyRing.State(view, header, MasterKey(key, store: header.store))
+      } else {
+        let header = StoreHeader(store: MasterKey.random(16))
+        let master = try MasterKey(key, store: header.store)
+        try Self.requireEmpty(view, layout)
+        var batch = Batch()
+        batch.put(.layer, LayerRecord.headerKey, header.record(master))
+        try store.apply(batch, min(.power, store.traits.strongest))
+        state = KeyRing.State(master, header)
+      }
+      return EncryptedStore(store, KeyRing(state, layout, ownKey: scopeKey))
+    }
+
+    private static func requireEmpty(
+      _ view: any OrderedView, _ layout: RecordLayout
+    ) throws(StoreError) {
+      for space in layout.spaces + [.layer] {
+        var isEmpty = true
+        try view.walkKeys(space, .atOrAfter([])) { _, _ in
+          isEmpty = false
+          return .stop
+        }
+        guard isEmpty else {
+          throw StoreError(
+            .wrongKey,
+            "The store was made without encryption, so no key fits it: open it without one, or copy "
+              + "it into a new store that is made with one. Nothing was changed.")
+        }
+      }
+    }
+  }
+#endif

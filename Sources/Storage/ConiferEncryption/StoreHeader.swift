@@ -1,0 +1,68 @@
+#if Encryption
+  import ConiferKeyValue
+
+  /// What must be readable to open an encrypted store: its format, its id, and a check of the key.
+  struct StoreHeader: Sendable {
+    /// The version of the format of this layer.
+    static let format: UInt8 = 1
+    /// AES-256-GCM with keys by HKDF-SHA256.
+    static let algorithm: UInt8 = 1
+
+    /// Sixteen random bytes that no other store has.
+    let store: Bytes
+    /// Records of sessions below this one are to be sealed anew, with new keys.
+    var floor: UInt32 = 0
+    /// Whether such records may be left.
+    var isResealing = false
+    /// What the key that was last stored made of the fields.
+    private var mark: Bytes = []
+
+    private var fields: Bytes {
+      [Self.format, Self.algorithm] + store + LayerRecord.bigEndian(floor)
+        + [isResealing ? 1 : 0]
+    }
+
+    /// The record that is stored.
+    func record(_ key: MasterKey) -> Bytes {
+      LayerRecord.seal(LayerRecord.headerKey, fields + key.check(fields))
+    }
+
+    init(store: Bytes) { self.store = store }
+
+    /// Reads a stored record; `check` tells whether a key is its.
+    ///
+    /// - Throws: `damaged`, `newerFormat`.
+    init(_ record: Bytes) throws(StoreError) {
+      guard let payload = LayerRecord.open(LayerRecord.headerKey, record),
+        let version = payload.first
+      else {
+        throw StoreError(
+          .damaged,
+          "The header of the encrypted store is damaged: restore a backup. Nothing was changed.",
+          place: StoreError.Place(space: Space.layer.id, key: LayerRecord.headerKey))
+      }
+      guard version == Self.format, payload.count == 39, payload[1] == Self.algorithm else {
+        throw StoreError(
+          .newerFormat,
+          "The store is encrypted in a way that this version of Conifer does not know: open it with "
+            + "a newer one. Nothing was changed.")
+      }
+      store = Bytes(payload[2..<18])
+      floor = LayerRecord.number(payload[18..<22])
+      isResealing = payload[22] != 0
+      mark = Bytes(payload[23...])
+    }
+
+    /// Makes sure that a key is the store's.
+    ///
+    /// - Throws: `wrongKey`.
+    func check(_ key: MasterKey) throws(StoreError) {
+      guard key.check(fields) == mark else {
+        throw StoreError(
+          .wrongKey,
+          "The key is not this store's: give the one that it was made with, or last rotated to. "
+            + "Nothing was changed.")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,60 @@
+import ConiferEncryption
+import ConiferKeyValue
+
+/// The file that holds the key of an encrypted store: 32 bytes, or 64 hexadecimal digits.
+///
+/// A key never stands in a URL or on the command line, where other users and logs would see it.
+enum KeyFile {
+  static let variable = "CONIFER_KEY_FILE"
+
+  /// The encryption that was asked for, or nil.
+  ///
+  /// - Throws: `Failure` when there is no such file, when it holds no key, and in a build without
+  ///   encryption.
+  static func encryption(
+    _ named: String?, _ console: Console
+  ) throws(Failure) -> (any StoreLayer)? {
+    guard let path = named ?? console.environment(variable), !path.isEmpty else { return nil }
+    #if Encryption
+      return StoreEncryption(key: try key(path, console))
+    #else
+      throw Failure(
+        "unsupported", .usage,
+        "This conifer was built without encryption: build it with swift build --product conifer "
+          + "--traits Zstd,Encryption.")
+    #endif
+  }
+
+  #if Encryption
+    private static func key(_ path: String, _ console: Console) throws(Failure) -> [UInt8] {
+      let descriptor = try Platform.openForReading(path)
+      defer { Platform.closeFile(descriptor) }
+      if Platform.isShared(descriptor) {
+        console.note("conifer: others may read \(path): chmod 600 makes it yours alone.")
+      }
+      var bytes: [UInt8] = []
+      // A few more than any key has are enough to tell that it is none.
+      while bytes.count <= 128, try Platform.read(descriptor, atMost: 256, into: &bytes) {}
+      if bytes.count == 32 { return bytes }
+      while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+      let digits = bytes.compactMap { UInt8(exactly: hexDigit($0)) }
+      guard bytes.count == 64, digits.count == 64 else {
+        throw Failure(
+          "bad-key", .badData,
+          "\(path) holds no key: that is 32 random bytes, as head -c 32 /dev/urandom gives, or 64 "
+            + "hexadecimal digits.")
+      }
+      return stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
+    /// The value of a hexadecimal digit, or -1.
+    private static func hexDigit(_ byte: UInt8) -> Int {
+      switch byte {
+      case 0x30...0x39: Int(byte) - 0x30
+      case 0x41...0x46: Int(byte) - 0x41 + 10
+      case 0x61...0x66: Int(byte) - 0x61 + 10
+      default: -1
+      }
+    }
+  #endif
+}

@@ -1,0 +1,121 @@
+#if Encryption
+  import ConiferKeyValue
+  import ConiferStorage
+  import Synchronization
+  import TestSupport
+  import Testing
+
+  @testable import ConiferEncryption
+
+  @Suite("Keys are rotated at once, records in slices")
+  struct RotationTests {
+    /// Rows in two spaces and five scopes, more than a few steps take.
+    private static func filled(_ base: RecordingStore) throws {
+      let store = try encrypted(base)
+      for space in [rows, blobs] {
+        var batch = Batch()
+        for number in 0..<700 {
+          batch.put(space, [UInt8(number % 5)] + key(number), key(number) + [space.id])
+        }
+        try store.apply(batch, .process)
+      }
+    }
+
+    private static func expectWhole(_ store: EncryptedStore, _ words: String) throws {
+      for space in [rows, blobs] {
+        let found = try contents(store.view(), space)
+        #expect(found.count == 700, "\(words)")
+        #expect(found.allSatisfy { $0[1] == Bytes($0[0].dropFirst()) + [space.id] }, "\(words)")
+      }
+    }
+
+    @Test("Cut off at every commit, one of the two keys opens all records and tidying goes on")
+    func cutOff() throws {
+      let base = RecordingStore()
+      try Self.filled(base)
+      let before = base.batches.count
+      let store = try encrypted(base)
+      try store.rotate(to: keyB)
+      var slices = 0
+      while try store.tidy(.zero) {
+        slices += 1
+        // Life goes on meanwhile.
+        try store.put(rows, [0] + key(0), key(0) + [rows.id])
+      }
+      #expect(slices >= 5 && !store.isResealing)
+      for count in before...base.batches.count {
+        let cut = try base.cut(after: count)
+        let isOld = count == before
+        let refused = isOld ? keyB : keyA
+        #expect(code { () throws(StoreError) in _ = try encrypted(cut, refused) } == .wrongKey)
+        let again = try encrypted(cut, isOld ? keyA : keyB)
+        try Self.expectWhole(again, "cut after \(count) of \(base.batches.count) batches")
+        if isOld { continue }
+        while try again.tidy(.zero) {}
+        #expect(!again.isResealing)
+        try Self.expectNew(cut, again)
+      }
+    }
+
+    /// Nothing is left of the old keys.
+    private static func expectNew(_ base: RecordingStore, _ store: EncryptedStore) throws {
+      let floor = try store.ring.change { (state) throws(StoreError) in state.header.floor }
+      for space in [rows, blobs] {
+        for (key, value) in try base.rowsOf(space) {
+          let head = SealedRecord.Head(value.span.bytes)
+          #expect(try #require(head).session >= floor, "\(key)")
+        }
+      }
+      for key in try base.own(LayerRecord.scopes) {
+        #expect(try #require(LayerRecord.scope(key)).first >= floor)
+      }
+      for key in try base.own(LayerRecord.sessions) {
+        #expect(try #require(LayerRecord.session(key)) >= floor)
+      }
+      try expectWhole(try encrypted(base, keyB), "after resealing")
+    }
+
+    @Test("A rotation that the store refuses changes nothing")
+    func refused() throws {
+      let base = RecordingStore()
+      try Self.filled(base)
+      let store = try encrypted(base)
+      base.mostBatches.withLock { $0 = base.batches.count }
+      #expect(code { () throws(StoreError) in try store.rotate(to: keyB) } == .full)
+      #expect(code { () throws(StoreError) in try store.rotate(to: [1]) } == .invalid)
+      base.mostBatches.withLock { $0 = .max }
+      try store.put(rows, [0] + key(0), key(0) + [rows.id])
+      try Self.expectWhole(try encrypted(base), "after a refused rotation")
+    }
+
+    @Test("Keys that a refused batch left unstored are stored with the new key")
+    func unstored() throws {
+      let base = RecordingStore()
+      let store = try encrypted(base)
+      base.mostBatches.withLock { $0 = base.batches.count }
+      #expect(code { () throws(StoreError) in try store.put(rows, [9], [9]) } == .full)
+      base.mostBatches.withLock { $0 = .max }
+      try store.rotate(to: keyB)
+      try store.put(rows, [9], [9])
+      #expect(try encrypted(base, keyB).value(rows, [9]) == [9])
+    }
+
+    @Test("Rotation goes on where it was when records of one scope cannot be read")
+    func withoutScopeKey() throws {
+      let base = RecordingStore()
+      let own = Bytes(repeating: 7, count: 32)
+      let withKey: @Sendable (StoreScope) -> Bytes? = { $0.prefix == [1] ? own : nil }
+      var store = try encrypted(base, scopeKey: withKey)
+      try store.put(rows, [1, 1], [1])
+      try store.put(rows, [2, 1], [2])
+      store = try encrypted(base)
+      try store.rotate(to: keyB)
+      while try store.tidy(.zero) {}
+      #expect(!store.isResealing)
+      #expect(code { () throws(StoreError) in _ = try store.value(rows, [1, 1]) } == .wrongKey)
+      store = try encrypted(base, keyB, scopeKey: withKey)
+      #expect(try store.value(rows, [1, 1]) == [1])
+      #expect(try store.value(rows, [2, 1]) == [2])
+    }
+  }
+#endif
