@@ -1,4 +1,5 @@
-/// Something that opening a store could not read and had to leave out, though it had been durable.
+/// Something in a store's files that is not as it was written: what opening had to leave out though it
+/// had been durable, or what `verify` met.
 public struct StoreFinding: Hashable, Sendable {
   /// The file that holds the damaged bytes.
   public let file: String
@@ -9,7 +10,7 @@ public struct StoreFinding: Hashable, Sendable {
   /// What happened, in a sentence.
   public let words: String
 
-  /// Something that opening a store had to leave out.
+  /// Something in a store's files that is not as it was written.
   public init(file: String, offset: Int, bytes: Int, words: String) {
     self.file = file
     self.offset = offset

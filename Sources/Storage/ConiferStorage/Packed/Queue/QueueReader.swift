@@ -80,7 +80,7 @@ struct QueueReader {
     return nil
   }
 
-  private func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
+  func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
     let damage = Damage.error(Spaces.queue, key)
     let id = WriteID(rawValue: IndexKey.number(key))
     guard let payload = Record.open(Spaces.queue, key, value),
