@@ -20,29 +20,35 @@ extension LMDBStore {
       throw Platform.error(System.lastError, "open the LMDB file", name)
     }
     defer { Platform.close(file) }
+    func lost(_ words: String) -> Bool {
+      found(StoreFinding(file: name, offset: 0, bytes: 2 * environment.pageSize, words: words))
+      return false
+    }
     // A commit on the way may take the meta page's place before it is read.
     for _ in 0..<100 {
-      let reader = try environment.read()
-      defer { reader.close() }
-      guard let transaction = reader.enter() else { throw .lmdbClosed(path) }
-      defer { reader.leave() }
       guard case .success(let length) = System.length(name) else {
         throw Platform.error(System.lastError, "measure", name)
       }
-      let meta: LMDBMeta?
       do throws(StoreError) {
-        meta = try LMDBMeta.read(
-          file, of: UInt64(mdb_txn_id(transaction)), pageSize: environment.pageSize, path)
+        let reader = try environment.read()
+        defer { reader.close() }
+        guard let transaction = reader.enter() else { throw .lmdbClosed(path) }
+        defer { reader.leave() }
+        let id = UInt64(mdb_txn_id(transaction))
+        let meta = try LMDBMeta.read(file, of: id, pageSize: environment.pageSize, path)
+        guard let meta else { continue }
+        var check = LMDBTreeCheck(file: file, meta: meta, length: length, name: name)
+        return check.run(found)
       } catch {
-        guard error.code != .io else { throw error }
-        found(StoreFinding(file: name, offset: 0, bytes: 0, words: error.message))
-        return false
+        if [.damaged, .foreign, .newerFormat].contains(error.code) { return lost(error.message) }
+        // LMDB has few words for a meta page that makes no sense.
+        guard error.code == .io else { throw error }
+        do throws(StoreError) {
+          _ = try LMDBMeta.read(file, length: length, path)
+        } catch { return lost(error.message) }
+        throw error
       }
-      guard let meta else { continue }
-      var check = LMDBTreeCheck(file: file, meta: meta, length: length, name: name)
-      return check.run(found)
     }
-    throw StoreError(
-      .io, "Commits to \(path) came too fast to look at one of them. Verify in a quiet moment.")
+    return lost("no meta page is that of the newest commit")
   }
 }

@@ -95,7 +95,9 @@ struct LMDBTreeCheck {
     var keys: [Bytes] = []
     for (slot, node) in nodes.enumerated() {
       let size = page.number(at: node + 6, bytes: 2)
-      guard node >= upper, node & 1 == 0, node + 8 + size <= meta.pageSize else {
+      guard node >= upper, node & 1 == 0, node + 8 <= meta.pageSize,
+        size <= meta.pageSize - node - 8
+      else {
         return problem(number, "a node of page \(number) lies outside of it")
       }
       // The first key of a branch stands for everything before the second and is not read.

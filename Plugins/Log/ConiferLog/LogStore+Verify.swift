@@ -11,8 +11,10 @@ extension LogStore {
   public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
     var manifest: StoreFinding?
     var journal: [StoreFinding] = []
+    var store: Bytes = []
     let snapshot = try state.withLock { (state: inout State) throws(StoreError) -> Snapshot in
       let engine = try state.engine()
+      store = engine.manifest.store
       manifest = try engine.manifestFinding()
       journal = try engine.journalFindings()
       return engine.snapshot
@@ -21,11 +23,12 @@ extension LogStore {
     journal.forEach(found)
     for finding in findings { found(finding) }
     for table in snapshot.tables {
-      for finding in try table.verify() { found(finding) }
+      for finding in try table.verify(store) { found(finding) }
     }
     for segment in snapshot.segments.values.sorted(by: { $0.number < $1.number }) {
       do throws(StoreError) {
-        _ = try segment.opened()
+        try FileHeader.check(
+          try segment.opened(), segment.path, .segment, store: store, number: segment.number)
       } catch {
         guard error.code != .io else { throw error }
         found(StoreFinding(file: segment.path, offset: 0, bytes: 0, words: error.message))
@@ -81,9 +84,10 @@ extension Engine {
 
 extension Table {
   /// What is wrong with the table, read from its file.
-  fileprivate func verify() throws(StoreError) -> [StoreFinding] {
+  fileprivate func verify(_ store: Bytes) throws(StoreError) -> [StoreFinding] {
     var findings: [StoreFinding] = []
     do throws(StoreError) {
+      try checkHeader(store)
       let index = try freshIndex()
       var last: Bytes?
       for number in index.blocks.indices {

@@ -58,6 +58,13 @@ final class Table: Sendable {
     }
   }
 
+  /// Checks the file's header again.
+  ///
+  /// - Throws: `damaged`, `foreign`, `newerFormat`, `io`.
+  func checkHeader(_ store: Bytes) throws(StoreError) {
+    try FileHeader.check(file, path, .table, store: store, number: entry.number)
+  }
+
   /// The places of the blocks, as the file has them.
   ///
   /// - Throws: `damaged`, `io`.

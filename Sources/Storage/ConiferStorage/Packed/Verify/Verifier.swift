@@ -100,8 +100,8 @@ final class Verifier {
         guard toldPlaces.insert(place).inserted else { return nil }
         let own = Spaces.all.first { $0.id == place.space } ?? space
         let stands = (try? view.get(own, place.key) { _ in true }) ?? nil
-        if stands == nil, place.key != key, own == Spaces.dictionaries {
-          found(.missing, own, place.key, "records are packed with it, and it is not there")
+        if stands == nil {
+          found(.missing, own, place.key, "records need it, and it is not there or not whole")
         } else {
           found(.content, own, place.key, "the record cannot be read", bytes: bytes)
         }
