@@ -40,7 +40,8 @@ struct VerifyTests {
         tried += 1
         let isFound = try problems(store) > 0
         if isFound { found += 1 }
-        #expect(isFound || name.hasSuffix(".segment") || name.hasSuffix("reserve"), "\(name) at \(at)")
+        #expect(
+          isFound || name.hasSuffix(".segment") || name.hasSuffix("reserve"), "\(name) at \(at)")
         disk.state.withLock { $0.inodes[number]?.bytes[at] = original[at] }
       }
     }

@@ -168,6 +168,17 @@ struct QueueReader {
     return FinishedWrite(id: id, outcome: outcome, path: path)
   }
 
+  /// A window of the remembered ends, by number.
+  func finished(after: WriteID?, limit: Int) throws(StoreError) -> [FinishedWrite] {
+    let keys = try view.keys(
+      Spaces.finished, prefix: prefix, after: after.map { numbered($0) }, limit: limit)
+    var ends: [FinishedWrite] = []
+    for key in keys {
+      if let end = try finished(WriteID(rawValue: IndexKey.number(key))) { ends.append(end) }
+    }
+    return ends
+  }
+
   /// The lanes of a tree: each is found by its totals, and the next by a jump.
   static func lanes(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> [Lane] {
     let prefix = StoreKey.prefix(tree)

@@ -21,7 +21,7 @@ extension Verifier {
       count { $0.queries += 1 }
       let queries = try queries(tree, Spaces.queries, key)
       guard let query = try queries.query(id) else { throw Damage.error(Spaces.queries, key) }
-      if query.lastUse > clock {
+      if query.lastUse > clock, query.lastUse < Recency.end {
         found(
           .number, Spaces.queries, key,
           "the query was used at \(query.lastUse), and the counter stands at \(clock)")
