@@ -55,6 +55,14 @@ enum Files {
     close(file)
   }
 
+  /// Replaces one byte of a file.
+  static func patch(_ path: String, at offset: Int, _ byte: UInt8) {
+    let file = open(path, O_WRONLY | O_CLOEXEC)
+    var byte = byte
+    _ = pwrite(file, &byte, 1, off_t(offset))
+    close(file)
+  }
+
   static func setMode(_ path: String, _ mode: UInt32) { chmod(path, mode_t(mode)) }
 
   static func makeDirectory(_ path: String) { mkdir(path, 0o700) }

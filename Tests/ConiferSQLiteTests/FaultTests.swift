@@ -120,7 +120,7 @@ struct FaultTests {
       let again = try SQLiteStore(at: scratch.store, options)
       #expect(try again.view().value(rows, [1]) == (isHarden ? [1] : [0]))
       try again.put(rows, [3], [3], .power)
-      try again.verify()
+      #expect(try findings(again) == [])
       try again.close()
     }
   }
@@ -138,7 +138,7 @@ struct FaultTests {
     view.close()
     FaultyVFS.calm()
     try store.put(rows, [2], [2], .power)
-    try store.verify()
+    #expect(try findings(store) == [])
     try store.close()
     let again = try SQLiteStore(at: scratch.store, options)
     #expect(try contents(again.view(), rows) == [[[1], [1]], [[2], [2]]])

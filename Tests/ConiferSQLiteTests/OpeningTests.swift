@@ -132,7 +132,7 @@ struct OpeningTests {
         }
       }
     }
-    attempt { () throws(StoreError) in try store.verify() }
+    attempt { () throws(StoreError) in _ = try store.verify { _ in } }
     attempt { () throws(StoreError) in try store.put(rows, key(777), [1]) }
     attempt { () throws(StoreError) in
       var batch = Batch()
@@ -225,7 +225,7 @@ struct OpeningTests {
         try contents(view, blobs).map { Int($0[1][0]) } == Array(1..<(last + 1)),
         "seed \(seed) round \(round)")
       view.close()
-      try store.verify()
+      #expect(try findings(store) == [])
       try store.close()
     }
   }
@@ -252,6 +252,6 @@ struct OpeningTests {
     let view = try store.view()
     #expect(try view.value(rows, [0]) == key(500))
     #expect(try contents(view, blobs).count == 500)
-    try store.verify()
+    #expect(try findings(store) == [])
   }
 }

@@ -68,7 +68,7 @@ struct SQLiteStoreTests {
         }
       }
     }
-    try store.verify()
+    #expect(try findings(store) == [])
   }
 
   @Test("A view stays at its commit, may be read inside a read, and ends with the store")
@@ -170,7 +170,7 @@ struct SQLiteStoreTests {
     }
     let again = try SQLiteStore(at: scratch.store)
     #expect(try again.view().value(rows, key(0)) == [100])
-    try again.verify()
+    #expect(try findings(again) == [])
   }
 
   @Test("Values of 10 MiB, long keys and a batch of 100,000 edits pass; a longer key is refused")
@@ -246,7 +246,7 @@ struct SQLiteStoreTests {
     #expect(after.free == 0)
     #expect(Scratch.length((scratch.store + "/conifer.sqlite")) == after.live)
     #expect(try contents(store.view(), blobs).count == 10)
-    try store.verify()
+    #expect(try findings(store) == [])
   }
 
   @Test("Writing what is there already adds no page to the log", arguments: spaces)

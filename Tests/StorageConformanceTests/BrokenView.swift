@@ -86,5 +86,16 @@ final class BrokenView: StorageView {
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
     try view.metadata(tree, name)
   }
+  func finishedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [FinishedWrite] {
+    try view.finishedWrites(lane, after: after, limit: limit)
+  }
+  func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? { try view.lastQuery(tree) }
+  func metadataNames(
+    _ tree: TreeID, after: String?, limit: Int
+  ) throws(StoreError) -> [String] {
+    try view.metadataNames(tree, after: after, limit: limit)
+  }
   func incidents() -> [Incident] { view.incidents() }
 }

@@ -113,6 +113,13 @@ package func contents(
   return found
 }
 
+/// What a check of a store finds.
+package func findings(_ store: some OrderedStore) throws(StoreError) -> [StoreFinding] {
+  var found: [StoreFinding] = []
+  _ = try store.verify { found.append($0) }
+  return found
+}
+
 extension OrderedStore {
   /// Commits one row.
   @discardableResult

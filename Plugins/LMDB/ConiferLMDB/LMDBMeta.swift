@@ -13,6 +13,8 @@ struct LMDBMeta {
     var depth: Int
     /// The root's page number, nil for an empty tree.
     var root: Int?
+    /// How many keys it holds.
+    var entries: Int
   }
 
   var pageSize: Int
@@ -73,6 +75,21 @@ struct LMDBMeta {
     return newest
   }
 
+  /// Reads the meta page of one commit; nil when a later one took its place.
+  ///
+  /// - Throws: `damaged`, `foreign`, `newerFormat`, `io`.
+  static func read(
+    _ file: Int32, of transaction: UInt64, pageSize: Int, _ path: String
+  ) throws(StoreError) -> LMDBMeta? {
+    let index = Int(transaction & 1)
+    guard let page = Platform.read(file, at: index * pageSize, limit: size) else {
+      throw Platform.error(System.lastError, "read the LMDB file in", path)
+    }
+    guard page.count == size else { throw damaged(path, "it was cut within its meta pages") }
+    let meta = try parse(page, index, pageSize, path)
+    return meta.transaction == transaction ? meta : nil
+  }
+
   /// A store error that says what is wrong with the file.
   static func damaged(_ path: String, _ what: String) -> StoreError {
     StoreError(
@@ -118,7 +135,7 @@ struct LMDBMeta {
     let isEmpty = page[(at + 40)..<(at + 48)].allSatisfy { $0 == 0xFF }
     return Tree(
       flags: page.number(at: at + 4, bytes: 2), depth: page.number(at: at + 6, bytes: 2),
-      root: isEmpty ? nil : root)
+      root: isEmpty ? nil : root, entries: page.number(at: at + 32, bytes: 8))
   }
 
   /// Checks that a tree's root lies within the file and is a page of the right kind.

@@ -47,7 +47,7 @@ struct LMDBPageWalk {
       let low = page.number(at: node, bytes: 4)
       let more = page.number(at: node + 4, bytes: 2)
       let keySize = page.number(at: node + 6, bytes: 2)
-      guard node >= 16, node + 8 + keySize <= meta.pageSize else {
+      guard node >= 16, node + 8 <= meta.pageSize, keySize <= meta.pageSize - node - 8 else {
         throw LMDBMeta.damaged(path, "page \(number) is not readable")
       }
       if depth > 1 {

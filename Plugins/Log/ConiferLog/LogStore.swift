@@ -21,7 +21,7 @@ public final class LogStore: OrderedStore {
   public let options: LogOptions
 
   private let files: any LogFileSystem
-  private let state: Mutex<State>
+  let state: Mutex<State>
   private let front: Mutex<Front>
 
   /// Opens a store, making its directory when there is none.

@@ -59,19 +59,39 @@ final class Table: Sendable {
   func index() throws(StoreError) -> Index {
     try loaded.withLock { (loaded: inout Index?) throws(StoreError) -> Index in
       if let loaded { return loaded }
-      let bytes = try file.contents(path, at: entry.indexOffset, count: entry.indexLength)
-      guard bytes.count == entry.indexLength, XXHash64.hash(bytes) == entry.indexSum,
-        let index = Index(bytes)
-      else {
-        losses.note(
-          Losses.Loss(
-            table: entry.number, block: nil, low: [], high: nil, path: path,
-            offset: entry.indexOffset, length: entry.indexLength))
-        throw StoreError.damagedFile(path, "its list of blocks has a wrong checksum")
+      let index: Index
+      do throws(StoreError) {
+        index = try freshIndex()
+      } catch {
+        if error.code == .damaged {
+          losses.note(
+            Losses.Loss(
+              table: entry.number, block: nil, low: [], high: nil, path: path,
+              offset: entry.indexOffset, length: entry.indexLength))
+        }
+        throw error
       }
       loaded = index
       return index
     }
+  }
+
+  /// Checks the file's header again.
+  ///
+  /// - Throws: `damaged`, `foreign`, `newerFormat`, `io`.
+  func checkHeader(_ store: Bytes) throws(StoreError) {
+    try FileHeader.check(file, path, .table, store: store, number: entry.number)
+  }
+
+  /// The places of the blocks, as the file has them.
+  ///
+  /// - Throws: `damaged`, `io`.
+  func freshIndex() throws(StoreError) -> Index {
+    let bytes = try file.contents(path, at: entry.indexOffset, count: entry.indexLength)
+    guard bytes.count == entry.indexLength, XXHash64.hash(bytes) == entry.indexSum,
+      let index = Index(bytes)
+    else { throw StoreError.damagedFile(path, "its list of blocks has a wrong checksum") }
+    return index
   }
 
   /// A block by its number.
@@ -81,10 +101,7 @@ final class Table: Sendable {
     let place = BlockCache.Place(table: entry.number, block: number)
     if let block = cache[place] { return block }
     let known = index.blocks[number]
-    let bytes = try file.contents(path, at: known.offset, count: known.length)
-    guard bytes.count == known.length, XXHash64.hash(bytes) == known.checksum,
-      let block = Block(bytes)
-    else {
+    guard let block = try freshBlock(known) else {
       losses.note(
         Losses.Loss(
           table: entry.number, block: number, low: known.first, high: index.end(of: number),
@@ -93,6 +110,15 @@ final class Table: Sendable {
     }
     cache.add(place, block)
     return block
+  }
+
+  /// A block as the file has it; nil when it is damaged.
+  ///
+  /// - Throws: `io`.
+  func freshBlock(_ known: Index.Entry) throws(StoreError) -> Block? {
+    let bytes = try file.contents(path, at: known.offset, count: known.length)
+    guard bytes.count == known.length, XXHash64.hash(bytes) == known.checksum else { return nil }
+    return Block(bytes)
   }
 
   /// What the table knows of a key; nil when that is nothing.

@@ -68,6 +68,17 @@ final class Connection {
     }
   }
 
+  /// What `integrity_check` finds; damage that keeps it from running is a finding too.
+  func findings(atMost count: Int) throws(StoreError) -> [String] {
+    do throws(StoreError) {
+      let found = try texts("PRAGMA integrity_check(\(count))")
+      return found == ["ok"] ? [] : found
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return [error.cause ?? error.message]
+    }
+  }
+
   /// Whether a transaction is open.
   var inTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 

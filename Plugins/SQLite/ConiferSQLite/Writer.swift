@@ -62,6 +62,10 @@ final class Writer: @unchecked Sendable {
 
   deinit { logPages.deallocate() }
 
+  /// How many frames the log had behind the newest commit; 0 when there was none since opening, or
+  /// the log was folded since.
+  var framesInLog: Int { Int(logPages.pointee) }
+
   /// Applies a batch in one transaction and makes it as durable as asked.
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) {
     let isPower = durability == .power
@@ -206,6 +210,7 @@ final class Writer: @unchecked Sendable {
     case SQLITE_OK:
       guard inLog == folded else { return .held }
       isSoft = false
+      logPages.pointee = 0
       return .done
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL: return .held
     default:

@@ -6,8 +6,8 @@
 ///   death of the process, also every `.process` one).
 /// - A failed sync poisons the store: later commits throw `poisoned` until it is reopened.
 /// - Keys are ordered as unsigned bytes; the empty key is allowed.
-/// - Threads: one thread at a time calls everything but `view`, `size` and the views themselves,
-///   which any thread may call. Calls block.
+/// - Threads: one thread at a time calls everything but `view`, `size`, `verify` and the views
+///   themselves, which any thread may call. Calls block.
 public protocol OrderedStore: AnyObject, Sendable {
   /// The facts about this store; constant while it is open.
   var traits: StoreTraits { get }
@@ -77,6 +77,18 @@ public protocol OrderedStore: AnyObject, Sendable {
   ///
   /// - Throws: `damaged` (more than was told), `io`, `full`, `poisoned`, `closed`, `suspended`.
   func acknowledgeFindings() throws(StoreError)
+
+  /// Reads every page, block or frame that the newest commit depends on, and tells what is not as it
+  /// was written; changes nothing, and commits go on meanwhile.
+  ///
+  /// The layer above reads every record anyway, so a store need not read values whose damage a view
+  /// would tell.
+  ///
+  /// - Parameter found: gets each finding, in no order; it should not call the store.
+  /// - Returns: whether views may be read all the same: false when the store trusts what was found
+  ///   damaged, so that reading it might trap or give what was never written.
+  /// - Throws: `io`, `closed`, `suspended`.
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool
 }
 
 extension OrderedStore {
@@ -85,4 +97,7 @@ extension OrderedStore {
 
   /// Does nothing.
   public func acknowledgeFindings() throws(StoreError) {}
+
+  /// Finds nothing: all that could be damaged are values, which views check or the layer above does.
+  public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }

@@ -1,4 +1,5 @@
-/// Something that a store could not read and has to leave out, though it had been durable.
+/// Something in a store's files that is not as it was written: what a store has to leave out though it
+/// had been durable, or what `verify` met.
 public struct StoreFinding: Hashable, Sendable {
   /// The file that holds the damaged bytes.
   public let file: String
@@ -11,7 +12,7 @@ public struct StoreFinding: Hashable, Sendable {
   /// What happened, in a sentence.
   public let words: String
 
-  /// Something that a store has to leave out.
+  /// Something in a store's files that is not as it was written.
   public init(
     file: String, offset: Int, bytes: Int, spaces: ClosedRange<UInt8>? = nil, words: String
   ) {

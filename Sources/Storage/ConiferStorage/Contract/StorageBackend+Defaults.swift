@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-/// What a backend does that keeps no budget by itself.
+/// What a backend does that keeps no budget by itself, or cannot check itself.
 extension StorageBackend {
   /// Does nothing: recency is of use to a backend that evicts.
   @discardableResult
@@ -25,6 +25,16 @@ extension StorageBackend {
   ///
   /// - Throws: `unsupported`.
   public func space() throws(StoreError) -> StorageSpace { throw Self.cannotEvict }
+
+  /// Refuses.
+  ///
+  /// - Throws: `unsupported`.
+  public func verify(
+    _ progress: (VerificationProgress) -> Void
+  ) throws(StoreError) -> VerificationReport {
+    throw StoreError(
+      .unsupported, "This backend cannot verify itself: read all of it, or choose another backend.")
+  }
 
   private static var cannotEvict: StoreError {
     StoreError(

@@ -88,6 +88,16 @@ public protocol StorageBackend: AnyObject, Sendable {
   ///   (traits.evicts is false).
   func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation
 
+  /// Reads the whole store and checks every checksum and every rule that its records keep; changes
+  /// nothing, sets nothing aside, and commits go on meanwhile.
+  ///
+  /// It runs on the caller's thread and holds one view as long as it takes to read everything, which
+  /// keeps a store from reusing space. Damage is in the report, not an error.
+  ///
+  /// - Parameter progress: called now and then, about each megabyte.
+  /// - Throws: `io`, `closed`, `suspended`, `unsupported` (the backend does not verify).
+  func verify(_ progress: (VerificationProgress) -> Void) throws(StoreError) -> VerificationReport
+
   /// Does a slice of housekeeping: folds deltas, gives space back; a backend that compresses may
   /// train a dictionary first, which takes up to about 100 ms of its own and holds up no commit.
   ///
@@ -113,6 +123,11 @@ public protocol StorageBackend: AnyObject, Sendable {
 }
 
 extension StorageBackend {
+  /// Reads the whole store and checks it, without telling of progress.
+  ///
+  /// - Throws: as `verify(_:)`.
+  public func verify() throws(StoreError) -> VerificationReport { try verify { _ in } }
+
   /// The tree with a name in the Realtime Database's key order; made if there is none.
   ///
   /// - Throws: as `tree(named:order:)`.

@@ -53,6 +53,20 @@ public enum StorageEdit: Sendable {
   /// Discards every write of a lane, rejected ones too; they are remembered as discarded.
   case purge(Lane)
 
+  // MARK: Faithful copies
+
+  /// Saves a tracked query under its number, as migration does; refused when the number is another
+  /// query's, or the query is known under another number.
+  case restoreQuery(StoredQuery)
+  /// Takes care that no query gets this number or a lower one.
+  case reserveQueries(TreeID, QueryID)
+  /// Remembers how a write ended under its number; refused when the write is not finished.
+  case restoreFinished(Lane, FinishedWrite)
+  /// Takes care that no write of a lane gets this number or a lower one.
+  case reserve(Lane, WriteID)
+  /// Adds a report of damage that another store made, with the bytes that it kept.
+  case report(Incident)
+
   // MARK: The rest
 
   /// Stores bytes under a name in a tree, or removes them with nil.

@@ -93,6 +93,17 @@ struct CommitApplier {
       try queue(lane).finish(id, outcome)
     case .purge(let lane):
       try queue(lane).purge()
+    case .restoreQuery(let stored):
+      try QueryEditor(tx, try info(stored.query.tree)).restore(stored)
+    case .reserveQueries(let tree, let id):
+      try QueryEditor(tx, try info(tree)).reserve(id)
+    case .restoreFinished(let lane, let end):
+      try queue(lane).restore(end)
+    case .reserve(let lane, let id):
+      try queue(lane).reserve(id)
+    case .report(let incident):
+      if incident.tree.rawValue != 0 { _ = try info(incident.tree) }
+      try Incidents.add(tx, incident)
     case .setMetadata(let tree, let name, let bytes):
       _ = try info(tree)
       try Metadata.write(tx, tree, name, bytes)

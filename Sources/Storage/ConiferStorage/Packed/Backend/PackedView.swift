@@ -103,6 +103,21 @@ final class PackedView: StorageView {
     try queue(lane).finished(id)
   }
 
+  func finishedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [FinishedWrite] {
+    try queue(lane).finished(after: after, limit: limit)
+  }
+
+  func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? { try queries(tree).last() }
+
+  func metadataNames(
+    _ tree: TreeID, after: String?, limit: Int
+  ) throws(StoreError) -> [String] {
+    _ = try Trees.known(view, tree)
+    return try Metadata.names(view, tree, after: after, limit: limit)
+  }
+
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
     _ = try Trees.known(view, tree)
     return try Metadata.read(view, tree, name)

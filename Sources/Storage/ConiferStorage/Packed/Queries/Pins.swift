@@ -3,7 +3,7 @@ import ConiferTree
 
 /// The pins of a tree, by path.
 enum Pins {
-  private static func key(_ pin: Pin, _ order: KeyOrder) -> Bytes {
+  static func key(_ pin: Pin, _ order: KeyOrder) -> Bytes {
     let hash = Queries.hash(PathKey.encode(pin.path, order), pin.parameters)
     return IndexKey.row(StoreKey.prefix(pin.tree), pin.path, order, hash)
   }
@@ -19,17 +19,21 @@ enum Pins {
     try tx.delete(Spaces.pins, key(pin, order))
   }
 
+  static func read(_ tree: TreeID, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Pin {
+    guard let payload = Record.open(Spaces.pins, key, value) else {
+      throw Damage.error(Spaces.pins, key)
+    }
+    var reader = ByteReader(payload)
+    guard let path = NodeCodec.path(&reader), let parameters = reader.text() else {
+      throw Damage.error(Spaces.pins, key)
+    }
+    return Pin(tree: tree, path: path, parameters: parameters)
+  }
+
   static func all(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> [Pin] {
     var pins: [Pin] = []
     for (key, value) in try view.entries(Spaces.pins, prefix: StoreKey.prefix(tree)) {
-      guard let payload = Record.open(Spaces.pins, key, value) else {
-        throw Damage.error(Spaces.pins, key)
-      }
-      var reader = ByteReader(payload)
-      guard let path = NodeCodec.path(&reader), let parameters = reader.text() else {
-        throw Damage.error(Spaces.pins, key)
-      }
-      pins.append(Pin(tree: tree, path: path, parameters: parameters))
+      pins.append(try read(tree, key, value))
     }
     // Rows of long paths are cut, and those of one path are ordered by a hash.
     return pins.sorted {

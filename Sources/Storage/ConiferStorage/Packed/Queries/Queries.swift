@@ -106,6 +106,16 @@ struct Queries {
     return found
   }
 
+  /// The last number that was given; the row behind all queries remembers it.
+  func last() throws(StoreError) -> QueryID? {
+    let key = prefix + [0xFF]
+    guard let value = try view.value(Spaces.queries, key) else { return nil }
+    guard let payload = Record.open(Spaces.queries, key, value), payload.count == 8 else {
+      throw Damage.error(Spaces.queries, key)
+    }
+    return QueryID(rawValue: IndexKey.number(payload))
+  }
+
   // MARK: Keys
 
   /// The row of a key that a query holds; a long one ends in a hash.

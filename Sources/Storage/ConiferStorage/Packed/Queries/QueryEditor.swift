@@ -15,29 +15,49 @@ struct QueryEditor {
   func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {
     let known = try queries.find(query.path, query.parameters)
     let id = if let known { known.id } else { try nextID() }
-    try tx.put(Spaces.queries, queries.key(id), payload: Queries.payload(query))
-    try Recency.setClock(tx, query.lastUse)
-    if known == nil {
-      try tx.countQueries(queries.tree, 1)
-      try tx.put(
-        Spaces.queryIndex, queries.indexKey(query.path, query.parameters),
-        payload: StoreKey.number(id.rawValue))
-    }
+    try put(query, id, isNew: known == nil)
     return id
   }
 
-  /// A number that was never given: the row behind all queries remembers the last one.
-  private func nextID() throws(StoreError) -> QueryID {
-    let key = queries.prefix + [0xFF]
-    var next: UInt64 = 1
-    if let value = try tx.value(Spaces.queries, key) {
-      guard let payload = Record.open(Spaces.queries, key, value), payload.count == 8 else {
-        throw Damage.error(Spaces.queries, key)
-      }
-      next = IndexKey.number(payload) + 1
+  /// Adds or replaces a query under the number that another store gave it.
+  func restore(_ stored: StoredQuery) throws(StoreError) {
+    guard (1..<(1 << 56)).contains(stored.id.rawValue) else {
+      throw StoreError(.invalid, "A query's number is between 1 and 2^56 - 1.")
     }
-    try tx.put(Spaces.queries, key, payload: StoreKey.number(next))
-    return QueryID(rawValue: next)
+    let known = try queries.find(stored.query.path, stored.query.parameters)
+    let holder = try queries.query(stored.id)
+    guard known.map({ $0.id == stored.id }) ?? (holder == nil) else {
+      throw StoreError(
+        .invalid,
+        "Query \(stored.id.rawValue) is another one here, or has another number: restore into a "
+          + "tree that has no queries of its own.")
+    }
+    try put(stored.query, stored.id, isNew: known == nil)
+    try reserve(stored.id)
+  }
+
+  /// Lets numbers go on behind one that another store gave.
+  func reserve(_ id: QueryID) throws(StoreError) {
+    guard try id.rawValue > queries.last()?.rawValue ?? 0 else { return }
+    try tx.put(
+      Spaces.queries, queries.prefix + [0xFF], payload: StoreKey.number(id.rawValue))
+  }
+
+  private func put(_ query: TrackedQuery, _ id: QueryID, isNew: Bool) throws(StoreError) {
+    try tx.put(Spaces.queries, queries.key(id), payload: Queries.payload(query))
+    try Recency.setClock(tx, query.lastUse)
+    guard isNew else { return }
+    try tx.countQueries(queries.tree, 1)
+    try tx.put(
+      Spaces.queryIndex, queries.indexKey(query.path, query.parameters),
+      payload: StoreKey.number(id.rawValue))
+  }
+
+  /// A number that was never given.
+  private func nextID() throws(StoreError) -> QueryID {
+    let next = QueryID(rawValue: (try queries.last()?.rawValue ?? 0) + 1)
+    try reserve(next)
+    return next
   }
 
   /// Goes on well above every number in use, when the row that remembers the last one is lost.

@@ -27,9 +27,7 @@ struct QueueEditor {
 
   /// Puts a write back under its number.
   func restore(_ queued: QueuedWrite) throws(StoreError) {
-    guard (1...WriteID.last).contains(queued.id.rawValue) else {
-      throw StoreError(.invalid, "A write's number is between 1 and 2^56 - 1.")
-    }
+    try checkNumber(queued.id)
     var totals = try reader.totals()
     if let old = try reader.find(queued.id) { try remove(old, &totals) }
     if try reader.finished(queued.id) != nil {
@@ -39,6 +37,35 @@ struct QueueEditor {
     totals.newest = max(totals.newest, queued.id.rawValue)
     try store(queued, &totals)
     try write(totals)
+  }
+
+  /// Remembers how a write ended that another store had.
+  func restore(_ end: FinishedWrite) throws(StoreError) {
+    try checkNumber(end.id)
+    guard try reader.find(end.id) == nil else {
+      throw StoreError(
+        .invalid, "Write \(end.id.rawValue) is in the queue: finish it instead.")
+    }
+    var totals = try reader.totals()
+    totals.newest = max(totals.newest, end.id.rawValue)
+    if try reader.finished(end.id) != nil { totals.finished -= 1 }
+    try remember(end.id, end.path, end.outcome, &totals)
+    try forgetOldest(&totals)
+    try write(totals)
+  }
+
+  /// Lets numbers go on behind one that another store gave.
+  func reserve(_ id: WriteID) throws(StoreError) {
+    try checkNumber(id)
+    var totals = try reader.totals()
+    totals.newest = max(totals.newest, id.rawValue)
+    try write(totals)
+  }
+
+  private func checkNumber(_ id: WriteID) throws(StoreError) {
+    guard (1...WriteID.last).contains(id.rawValue) else {
+      throw StoreError(.invalid, "A write's number is between 1 and 2^56 - 1.")
+    }
   }
 
   /// Replaces what a write asks for, and queues it again.
@@ -85,13 +112,13 @@ struct QueueEditor {
     let old = try known(id)
     var totals = try reader.totals()
     try remove(old, &totals)
-    try remember(old.write, outcome, &totals)
+    try remember(id, old.write.content.path, outcome, &totals)
     try forgetOldest(&totals)
     try write(totals)
   }
 
   private func remember(
-    _ write: QueuedWrite, _ outcome: WriteOutcome, _ totals: inout LaneTotals
+    _ id: WriteID, _ path: Path, _ outcome: WriteOutcome, _ totals: inout LaneTotals
   ) throws(StoreError) {
     var writer = ByteWriter()
     switch outcome {
@@ -101,8 +128,8 @@ struct QueueEditor {
       writer.byte(3)
       writer.varint(by.rawValue)
     }
-    NodeCodec.append(write.content.path, to: &writer)
-    try tx.put(Spaces.finished, reader.numbered(write.id), payload: writer.bytes)
+    NodeCodec.append(path, to: &writer)
+    try tx.put(Spaces.finished, reader.numbered(id), payload: writer.bytes)
     totals.finished += 1
   }
 
@@ -130,7 +157,7 @@ struct QueueEditor {
         .suffix(Self.finishedLimit)
       for key in last {
         if let found = try reader.find(WriteID(rawValue: IndexKey.number(key))) {
-          try remember(found.write, .discarded, &totals)
+          try remember(found.write.id, found.write.content.path, .discarded, &totals)
         }
       }
     }

@@ -80,7 +80,7 @@ struct QueueReader {
     return nil
   }
 
-  private func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
+  func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
     let damage = Damage.error(Spaces.queue, key)
     let id = WriteID(rawValue: IndexKey.number(key))
     guard let payload = Record.open(Spaces.queue, key, value),
@@ -189,6 +189,17 @@ struct QueueReader {
     }
     guard let path = NodeCodec.path(&reader) else { throw damage }
     return FinishedWrite(id: id, outcome: outcome, path: path)
+  }
+
+  /// A window of the remembered ends, by number.
+  func finished(after: WriteID?, limit: Int) throws(StoreError) -> [FinishedWrite] {
+    let keys = try view.keys(
+      Spaces.finished, prefix: prefix, after: after.map { numbered($0) }, limit: limit)
+    var ends: [FinishedWrite] = []
+    for key in keys {
+      if let end = try finished(WriteID(rawValue: IndexKey.number(key))) { ends.append(end) }
+    }
+    return ends
   }
 
   /// The lanes of a tree: each is found by its first row, and the next by a jump.

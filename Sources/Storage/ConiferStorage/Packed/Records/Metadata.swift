@@ -24,6 +24,15 @@ enum Metadata {
     return payload
   }
 
+  static func names(
+    _ view: any OrderedView, _ tree: TreeID, after: String?, limit: Int
+  ) throws(StoreError) -> [String] {
+    let prefix = StoreKey.prefix(tree)
+    let keys = try view.keys(
+      Spaces.metadata, prefix: prefix, after: after.map { prefix + Bytes($0.utf8) }, limit: limit)
+    return keys.map { String(decoding: $0.dropFirst(4), as: UTF8.self) }
+  }
+
   static func write(
     _ tx: Transaction, _ tree: TreeID, _ name: String, _ bytes: Bytes?
   ) throws(StoreError) {

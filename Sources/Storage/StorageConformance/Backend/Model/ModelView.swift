@@ -127,7 +127,28 @@ package final class ModelView: StorageView {
     return usage
   }
 
-  package func incidents() -> [Incident] { [] }
+  package func finishedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [FinishedWrite] {
+    Array(
+      try model.lane(lane).finished.values.sorted { $0.id < $1.id }
+        .filter { end in after.map { $0 < end.id } ?? true }.prefix(max(0, limit)))
+  }
+
+  package func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? {
+    let last = try model.tree(tree).lastQuery
+    return last == 0 ? nil : QueryID(rawValue: last)
+  }
+
+  package func metadataNames(
+    _ tree: TreeID, after: String?, limit: Int
+  ) throws(StoreError) -> [String] {
+    let names = try model.tree(tree).metadata.keys.sorted(by: bytesPrecede)
+    let rest = names.filter { name in after.map { bytesPrecede(Array($0.utf8), name) } ?? true }
+    return rest.prefix(max(0, limit)).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  package func incidents() -> [Incident] { model.incidents }
 
   private func queries(_ tree: TreeID) throws(StoreError) -> [StoredQuery] {
     try model.tree(tree).queries.map { StoredQuery(id: $0.key, query: $0.value) }

@@ -68,6 +68,29 @@ extension StorageModel {
         $0.finished[write.id] = nil
         $0.put(write)
       }
+    case .restoreQuery(let stored):
+      try change(stored.query.tree) { (tree) throws(StoreError) in
+        let there = tree.find(stored.query)
+        guard there == stored.id || there == nil && tree.queries[stored.id] == nil else {
+          throw StoreError(.invalid, "The number or the query is taken.")
+        }
+        tree.queries[stored.id] = stored.query
+        tree.lastQuery = max(tree.lastQuery, stored.id.rawValue)
+      }
+    case .reserveQueries(let id, let query):
+      try change(id) { $0.lastQuery = max($0.lastQuery, query.rawValue) }
+    case .restoreFinished(let lane, let end):
+      try change(lane) { (lane) throws(StoreError) in
+        guard !lane.writes.contains(where: { $0.id == end.id }) else {
+          throw StoreError(.invalid, "The write is not finished.")
+        }
+        lane.newest = max(lane.newest, end.id.rawValue)
+        lane.finished[end.id] = end
+      }
+    case .reserve(let lane, let id):
+      try change(lane) { $0.newest = max($0.newest, id.rawValue) }
+    case .report(let incident):
+      incidents.append(incident)
     case .replace(let lane, let id, let content):
       try change(lane) { (lane) throws(StoreError) in
         var write = try lane.write(id)
@@ -135,12 +158,17 @@ extension StorageModel.Tree {
     guard queries[id] != nil else { throw StoreError(.invalid, "There is no such query.") }
   }
 
-  mutating func save(_ query: TrackedQuery) -> QueryID {
-    let there = queries.first {
+  /// The number of a query, nil when it is not known.
+  func find(_ query: TrackedQuery) -> QueryID? {
+    queries.first {
       $0.value.path == query.path && $0.value.parameters.sameBytes(query.parameters)
-    }
+    }?.key
+  }
+
+  mutating func save(_ query: TrackedQuery) -> QueryID {
+    let there = find(query)
     if there == nil { lastQuery += 1 }
-    let id = there?.key ?? QueryID(rawValue: lastQuery)
+    let id = there ?? QueryID(rawValue: lastQuery)
     queries[id] = query
     return id
   }

@@ -32,6 +32,7 @@ package struct StorageModel: Sendable {
   package var trees: [TreeID: Tree] = [:]
   package var lastTree: UInt32 = 0
   package var lastCommit: UInt64 = 0
+  package var incidents: [Incident] = []
 
   /// A store that holds nothing.
   package init() {}

@@ -30,6 +30,7 @@ extension TreeProgram {
         throw ConformanceFailure("step \(line): \(error)")
       }
     }
+    try twin.isSound()
   }
 
   /// A program that still fails and is as short as removing parts makes it.

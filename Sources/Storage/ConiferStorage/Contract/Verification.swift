@@ -1,0 +1,137 @@
+/// What a check of a whole store found, and how much it looked at.
+public struct VerificationReport: Sendable, Equatable {
+  /// Something that is not as it was written, or a rule that records break.
+  public struct Finding: Hashable, Sendable, CustomStringConvertible {
+    /// What kind of thing is wrong; new kinds may come in later versions.
+    public struct Kind: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+      /// The kind's stable name.
+      public let rawValue: String
+
+      /// The kind with a stable name.
+      public init(rawValue: String) { self.rawValue = rawValue }
+
+      /// The store under the records is damaged: a page, block, frame or file.
+      public static let file = Kind(rawValue: "damaged-file")
+      /// A record's checksum is wrong, or the store cannot lend it.
+      public static let checksum = Kind(rawValue: "wrong-checksum")
+      /// A record whose checksum is right makes no sense.
+      public static let content = Kind(rawValue: "unreadable-record")
+      /// Keys, runs or leaves are not in order, or lie over each other.
+      public static let order = Kind(rawValue: "wrong-order")
+      /// A record that nothing refers to, or that belongs to nothing.
+      public static let orphan = Kind(rawValue: "orphan")
+      /// A record that another one refers to is not there.
+      public static let missing = Kind(rawValue: "missing-record")
+      /// Stored counts differ from a recount.
+      public static let count = Kind(rawValue: "wrong-count")
+      /// A number was given twice, or lies above the last one that was given.
+      public static let number = Kind(rawValue: "reused-number")
+
+      /// The kind's stable name.
+      public var description: String { rawValue }
+    }
+
+    /// What kind of thing is wrong.
+    public let kind: Kind
+    /// The tree that it belongs to; nil for the store as a whole.
+    public let tree: TreeID?
+    /// Where it is, in words: a path where one can be read, else a key or a place in a file.
+    public let place: String
+    /// What is wrong, in a sentence without its end.
+    public let words: String
+    /// How many stored bytes it concerns; 0 when that is not known.
+    public let bytes: Int
+
+    /// Something that is wrong.
+    public init(kind: Kind, tree: TreeID?, place: String, words: String, bytes: Int = 0) {
+      self.kind = kind
+      self.tree = tree
+      self.place = place
+      self.words = words
+      self.bytes = bytes
+    }
+
+    /// Kind, place and words in one line.
+    public var description: String {
+      let tree = tree.map { "tree \($0.rawValue), " } ?? ""
+      return "\(kind): \(tree)\(place): \(words)"
+    }
+  }
+
+  /// How much was checked.
+  public struct Counts: Hashable, Sendable {
+    /// Trees in the registry.
+    public var trees = 0
+    /// All records.
+    public var records = 0
+    /// Bytes of their keys and values.
+    public var bytes = 0
+    /// Leaves and priorities of interior nodes, with changes that are not folded yet.
+    public var leaves = 0
+    /// Runs of leaves.
+    public var runs = 0
+    /// Changes of runs that are not folded yet.
+    public var deltas = 0
+    /// Leaves that are stored in parts.
+    public var largeLeaves = 0
+    /// Compression dictionaries.
+    public var dictionaries = 0
+    /// Tracked queries.
+    public var queries = 0
+    /// Keys that filtered queries hold.
+    public var trackedKeys = 0
+    /// Pins.
+    public var pins = 0
+    /// Writes in outbound queues, rejected ones too.
+    public var writes = 0
+    /// Writes whose end is remembered.
+    public var finishedWrites = 0
+    /// Records of kinds that this version does not know; they are kept.
+    public var unknown = 0
+
+    /// Nothing was checked.
+    public init() {}
+  }
+
+  /// How many findings a report keeps.
+  public static let mostFindings = 1000
+
+  /// The first findings, in the order in which they were met.
+  public private(set) var findings: [Finding] = []
+  /// How many findings there were.
+  public private(set) var found = 0
+  /// How much was checked.
+  public var counts = Counts()
+  /// Whether the records could not be checked, since the store under them is damaged in a way in
+  /// which reading it might trap.
+  public var isPartial = false
+
+  /// A report of nothing.
+  public init() {}
+
+  /// Whether nothing is wrong.
+  public var isSound: Bool { found == 0 && !isPartial }
+
+  /// Adds a finding.
+  public mutating func add(_ finding: Finding) {
+    found += 1
+    if findings.count < Self.mostFindings { findings.append(finding) }
+  }
+}
+
+/// How far a check of a whole store has come.
+public struct VerificationProgress: Hashable, Sendable {
+  /// What is being checked, in words.
+  public var phase: String
+  /// Bytes of records that were read.
+  public var bytes: Int
+  /// About how many there are.
+  public var expected: Int
+
+  /// How far a check has come.
+  public init(phase: String, bytes: Int, expected: Int) {
+    self.phase = phase
+    self.bytes = bytes
+    self.expected = expected
+  }
+}

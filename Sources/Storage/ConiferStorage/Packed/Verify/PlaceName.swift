@@ -1,0 +1,72 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Where a record belongs, in words: by path, number and name as far as its key tells them.
+enum PlaceName {
+  /// The place of a record.
+  ///
+  /// - Parameter order: of its tree; nil when that is not known.
+  static func words(_ space: Space, _ key: Bytes, _ order: KeyOrder?) -> String {
+    let rest = key.dropFirst(4)
+    let hex = "space \(space.id), key \(Damage.hex(key))"
+    guard let order, key.count > 4 else {
+      return space == Spaces.usage && key.count == 4 ? "the counts" : hex
+    }
+    switch space {
+    case Spaces.runs: return "\(path(rest, order)) and after"
+    case Spaces.deltas: return "a change of run \(number(rest))"
+    case Spaces.parts: return "a part of large leaf \(Damage.hex(Bytes(rest.prefix(8))))"
+    case Spaces.dictionaries: return "dictionary \(DictionaryRecord.number(key))"
+    case Spaces.queries:
+      return key.count == 12 ? "tracked query \(number(rest))" : "the last number of a query"
+    case Spaces.queryKeys:
+      return "key \(path(rest.dropFirst(8), order)) of tracked query \(number(rest))"
+    case Spaces.queryIndex: return "the index of queries at \(path(rest.dropLast(9), order))"
+    case Spaces.pins: return "the pin at \(path(rest.dropLast(9), order))"
+    case Spaces.metadata: return "metadata \"\(String(decoding: rest, as: UTF8.self))\""
+    case Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished:
+      return lane(space, rest, order) ?? hex
+    default: return hex
+    }
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    IndexKey.number(Bytes(bytes.prefix(8)))
+  }
+
+  private static func lane(
+    _ space: Space, _ rest: ArraySlice<UInt8>, _ order: KeyOrder
+  ) -> String? {
+    guard let end = rest.firstIndex(of: 0) else { return nil }
+    let name = "\"\(String(decoding: rest[..<end], as: UTF8.self))\""
+    let own = rest[(end + 1)...]
+    switch space {
+    case Spaces.queue:
+      return own.count == 9
+        ? "write \(number(own.dropFirst())) of \(name)" : "the totals of \(name)"
+    case Spaces.queueParts: return "a part of write \(number(own)) of \(name)"
+    case Spaces.finished: return "finished write \(number(own)) of \(name)"
+    default: return "the index of writes of \(name) at \(path(own.dropLast(9), order))"
+    }
+  }
+
+  /// A path that bytes of a path key begin, with an ellipsis when they end within a segment.
+  static func path(_ bytes: ArraySlice<UInt8>, _ order: KeyOrder) -> String {
+    let bytes = Bytes(bytes)
+    return bytes.withUnsafeBytes { buffer in
+      var text = ""
+      var at = 0
+      while at < buffer.count, let end = PathKey.segmentEnd(buffer, at),
+        let key = PathKey.key(buffer, at..<end, order)
+      {
+        text += "/\(key.string)"
+        at = end
+      }
+      let rest = buffer[at...]
+      if rest.isEmpty { return text.isEmpty ? "/" : text }
+      if rest.count == 1, rest.first == PathKey.priorityMark { return "\(text)/.priority" }
+      let isText = rest.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+      return isText ? "\(text)/\(String(decoding: rest, as: UTF8.self))…" : "\(text)/…"
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// What is carried from run to run of one tree.
+private struct RunTrail {
+  var separator: Bytes?
+  /// The last key of the runs before, and whether it is a priority's; nil when that is not known.
+  var last: Bytes?
+  var numbers: Set<UInt64> = []
+  /// Large leaves that entries refer to.
+  var parts: Set<UInt64> = []
+}
+
+extension Verifier {
+  /// Checks runs with their deltas and large leaves: readable, in order, nothing over anything else.
+  func checkRuns() throws(StoreError) {
+    var trails: [TreeID: RunTrail] = [:]
+    try scan(Spaces.runs) { (key, value) throws(StoreError) in
+      let tree = StoreKey.tree(key)
+      guard let info = trees[tree] else { throw Damage.error(Spaces.runs, key) }
+      var trail = trails[tree] ?? RunTrail()
+      defer { trails[tree] = trail }
+      // What comes before is not known behind a run that cannot be read.
+      let before = trail.last
+      trail.last = nil
+      let head = try RunHead(storeKey: key, value: value)
+      checkHead(head, &trail)
+      let reader = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+      let entries = try reader.entries(head)
+      checkBody(head, entries)
+      guard let merged = try changed(head, entries, reader) else { return }
+      if let first = merged.first?.key, compareBytes(first, head.separator) < 0 {
+        found(.order, Spaces.runs, key, "a leaf lies before the beginning of its run")
+      }
+      if let before, compareBytes(before, head.separator) >= 0 {
+        found(.order, Spaces.runs, key, "the run begins before the end of the one in front of it")
+      }
+      var last = before
+      for index in merged.indices {
+        try checkEntry(merged, index, after: last, info, reader, &trail)
+        last = merged.key(index)
+      }
+      trail.last = last
+      count { $0.leaves += merged.count }
+    }
+    for (tree, trail) in trails {
+      if let last = trail.last, let info = trees[tree] { checkPriority(last, before: nil, info) }
+    }
+    try checkDeltas(trails.mapValues(\.numbers))
+    try checkParts(trails.mapValues(\.parts))
+  }
+
+  private func checkHead(_ head: RunHead, _ trail: inout RunTrail) {
+    let key = head.storeKey
+    let tree = StoreKey.tree(key)
+    count { $0.runs += 1 }
+    counted[tree, default: UsageRow()].leaves += head.count
+    counted[tree, default: UsageRow()].raw.runs += head.rawCount
+    let next = counted[tree]?.nextRun ?? 1
+    counted[tree]?.nextRun = max(next, head.number == .max ? .max : head.number + 1)
+    if !trail.numbers.insert(head.number).inserted {
+      found(.number, Spaces.runs, key, "two runs have the number \(head.number)")
+    }
+    if let separator = trail.separator, compareBytes(separator, head.separator) >= 0 {
+      found(.order, Spaces.runs, key, "the runs are not in order")
+    }
+    trail.separator = head.separator
+    let cut = longestKey == .max ? Int.max : longestKey - 4 - 8
+    let own = key.dropFirst(4)
+    let isRight =
+      head.isCut
+      ? own.count == cut + 8 && head.separator.starts(with: own.prefix(cut)) : own.count < cut
+    if !isRight { found(.order, Spaces.runs, key, "the run stands under a wrong key") }
+  }
+
+  /// Checks what a run's head says of its entries.
+  private func checkBody(_ head: RunHead, _ entries: EntryList) {
+    let key = head.storeKey
+    if entries.count != head.count || RunBody.shared(entries, entries.indices) < head.shared {
+      found(.content, Spaces.runs, key, "the run's head does not fit its entries")
+    }
+    if head.flags & RunHead.hasExternals == 0,
+      entries.indices.contains(where: { entries.isExternal($0) })
+    {
+      found(.content, Spaces.runs, key, "the run's head does not tell of its large leaves")
+    }
+  }
+
+  /// The entries of a run with its deltas; nil when a delta cannot be read.
+  private func changed(
+    _ head: RunHead, _ entries: EntryList, _ reader: RunReader
+  ) throws(StoreError) -> EntryList? {
+    let deltas = try reader.deltas(head.number)
+    guard !deltas.isEmpty else { return entries }
+    let merged = entries.merged(deltas.flatMap(\.delta.changes))
+    let growth = deltas.reduce(0) { $0.addingReportingOverflow($1.delta.head.leaves).partialValue }
+    if growth != merged.count - entries.count {
+      found(
+        .count, Spaces.runs, head.storeKey,
+        "the run's changes count \(growth) more leaves, and there are "
+          + "\(merged.count - entries.count)")
+    }
+    return merged
+  }
+
+  // MARK: Entries
+
+  private func checkEntry(
+    _ entries: EntryList, _ index: Int, after last: Bytes?, _ info: TreeInfo, _ reader: RunReader,
+    _ trail: inout RunTrail
+  ) throws(StoreError) {
+    let key = entries.key(index)
+    guard let path = PathKey.path(key, info.order) else {
+      return found(.content, info, at: key, "the leaf's key is no path")
+    }
+    let isPriority = Self.isPriority(key)
+    if PathKey.encode(path, info.order) + (isPriority ? [PathKey.priorityMark] : []) != key {
+      found(.content, info, at: key, "the leaf's key is not how its path is written")
+    }
+    if let last {
+      if key.starts(with: last) {
+        found(.order, info, at: last, "a leaf stands above \(path)")
+      }
+      checkPriority(last, before: key, info)
+    }
+    guard let decoded = entries.leaf(index) else {
+      return found(.content, info, at: key, "the leaf cannot be read")
+    }
+    switch decoded {
+    case .leaf(let leaf, let priority):
+      if isPriority, Priority(leaf) == nil || priority != nil {
+        found(.content, info, at: key, "the priority is none")
+      }
+    case .external(let number, let size, _):
+      trail.parts.insert(number)
+      count { $0.largeLeaves += 1 }
+      try reading(Spaces.parts, LargeLeaf.prefix(info.id, number)) { () throws(StoreError) in
+        let content = try LargeLeaf.read(reader, number, size)
+        if XXHash64.hash(content, seed: XXHash64.hash(key)) != number
+          || LeafCodec.decode(content) == nil
+        {
+          self.found(.content, info, at: key, "the large leaf is not the one that was stored")
+        }
+      }
+    }
+  }
+
+  /// Whether a key is that of an interior node's priority.
+  private static func isPriority(_ key: Bytes) -> Bool {
+    key.withUnsafeBytes { bytes in
+      var at = 0
+      while at < bytes.count {
+        if at + 1 == bytes.count, bytes[at] == PathKey.priorityMark { return true }
+        guard let end = PathKey.segmentEnd(bytes, at) else { return false }
+        at = end
+      }
+      return false
+    }
+  }
+
+  /// Checks that behind the priority of a node comes something of that node.
+  private func checkPriority(_ last: Bytes, before next: Bytes?, _ info: TreeInfo) {
+    guard Self.isPriority(last), !(next?.starts(with: last.dropLast()) ?? false) else { return }
+    found(.orphan, info, at: last, "a priority belongs to a node without children")
+  }
+
+  // MARK: Deltas, parts, dictionaries
+
+  private func checkDeltas(_ runs: [TreeID: Set<UInt64>]) throws(StoreError) {
+    try scan(Spaces.deltas) { (key, value) throws(StoreError) in
+      let tree = StoreKey.tree(key)
+      guard key.count == 16 else { throw Damage.error(Spaces.deltas, key) }
+      let head = try DeltaRecord.Head(key: key, value: value)
+      count { $0.deltas += 1 }
+      var row = counted[tree] ?? UsageRow()
+      row.leaves = row.leaves.addingReportingOverflow(head.leaves).partialValue
+      row.raw.deltas += head.rawCount
+      counted[tree] = row
+      let number = IndexKey.number(Bytes(key.prefix(12)))
+      if !damaged.contains(tree), !(runs[tree]?.contains(number) ?? false) {
+        found(.orphan, Spaces.deltas, key, "the run that it changes is not there")
+      }
+    }
+  }
+
+  private func checkParts(_ leaves: [TreeID: Set<UInt64>]) throws(StoreError) {
+    try scan(Spaces.parts) { (key, value) throws(StoreError) in
+      let tree = StoreKey.tree(key)
+      var reader = ByteReader(value, from: Record.overhead + 1)
+      guard key.count == 16, let size = reader.size() else {
+        throw Damage.error(Spaces.parts, key)
+      }
+      counted[tree, default: UsageRow()].raw.largeLeaves += size
+      let number = IndexKey.number(Bytes(key.prefix(12)))
+      if !damaged.contains(tree), !(leaves[tree]?.contains(number) ?? false) {
+        found(.orphan, Spaces.parts, key, "no leaf refers to it")
+      }
+    }
+  }
+
+  func checkDictionaries() throws(StoreError) {
+    try scan(Spaces.dictionaries) { (key, value) throws(StoreError) in
+      let tree = StoreKey.tree(key)
+      let number = DictionaryRecord.number(key)
+      var row = counted[tree] ?? UsageRow()
+      row.dictionaries += 1
+      row.nextDictionary = max(row.nextDictionary, number == .max ? .max : number + 1)
+      counted[tree] = row
+      guard key.count == 8 else { throw Damage.error(Spaces.dictionaries, key) }
+      count { $0.dictionaries += 1 }
+      if DictionaryRecord.kind(key, value) != DictionaryRecord.bodies {
+        return count { $0.unknown += 1 }
+      }
+      _ = try DictionaryRecord(key: key, value: value)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import ConiferKeyValue
+import ConiferTree
+
+extension Verifier {
+  /// Checks the format record and the registry, and learns which trees there are.
+  func checkTrees() throws(StoreError) {
+    let zero = StoreKey.prefix(TreeID(rawValue: 0))
+    var names: [Bytes: TreeID] = [:]
+    var next: UInt64?
+    var highest: UInt32 = 0
+    try scan(Spaces.system) { (key, value) throws(StoreError) in
+      guard key.starts(with: zero), key.count > 4 else {
+        return count { $0.unknown += 1 }
+      }
+      let payload = Bytes(value.dropFirst(Record.overhead))
+      var reader = ByteReader(payload)
+      let damage = Damage.error(Spaces.system, key)
+      switch key[4] {
+      case UInt8(ascii: "f") where key.count == 5:
+        guard reader.varint() == Trees.format, reader.isAtEnd else { throw damage }
+      case UInt8(ascii: "u") where key.count == 5:
+        guard let clock = reader.varint(), clock < Recency.end else { throw damage }
+      case UInt8(ascii: "n") where key.count == 5:
+        guard let number = reader.varint() else { throw damage }
+        next = number
+      case UInt8(ascii: "t") where key.count == 9:
+        let id = StoreKey.tree(Bytes(key.dropFirst(5)))
+        highest = max(highest, id.rawValue)
+        guard let info = try Trees.info(view, id) else { throw damage }
+        trees[id] = info
+      case UInt8(ascii: "m") where key.count > 5:
+        guard payload.count == 4 else { throw damage }
+        names[Bytes(key.dropFirst(5))] = StoreKey.tree(payload)
+      default: count { $0.unknown += 1 }
+      }
+    }
+    count { $0.trees = self.trees.count }
+    let registry = zero + Bytes("t".utf8)
+    for info in trees.values.sorted(by: { $0.id < $1.id })
+    where names.removeValue(forKey: Bytes(info.name.utf8)) != info.id {
+      found(
+        .missing, Spaces.system, registry + StoreKey.prefix(info.id),
+        "the tree \"\(info.name)\" is not found by its name")
+    }
+    for (name, id) in names.sorted(by: { $0.value < $1.value }) {
+      found(
+        .orphan, Spaces.system, zero + Bytes("m".utf8) + name,
+        "the name \"\(String(decoding: name, as: UTF8.self))\" names tree \(id.rawValue), which "
+          + "is not there")
+    }
+    if highest > 0, UInt64(highest) >= next ?? 0 {
+      found(
+        .number, Spaces.system, zero + Bytes("n".utf8),
+        "tree \(highest) is there, and the next one's number is \(next ?? 0)")
+    }
+    if try view.get(Spaces.system, zero + Bytes("f".utf8), { _ in true }) == nil {
+      found(.missing, Spaces.system, zero + Bytes("f".utf8), "the format record is not there")
+    }
+  }
+
+  /// Checks named bytes.
+  func checkMetadata() throws(StoreError) {
+    try scan(Spaces.metadata) { (key, _) throws(StoreError) in
+      let name = key.dropFirst(4)
+      guard (1...Metadata.longestName).contains(name.count),
+        String(validating: name, as: UTF8.self) != nil
+      else { throw Damage.error(Spaces.metadata, key) }
+    }
+  }
+
+  /// Counts what this version does not know: indexes, and spaces of later versions.
+  func checkUnknown() throws(StoreError) {
+    try scan(Spaces.incidents) { (_, value) throws(StoreError) in
+      let kind = value.dropFirst(Record.overhead).first ?? 0
+      if !(1...4).contains(kind) { count { $0.unknown += 1 } }
+    }
+    try scan(Spaces.indexes) { (_, _) throws(StoreError) in count { $0.unknown += 1 } }
+    for id in (Spaces.all.map(\.id).max() ?? 0) + 1..<240 {
+      // A store may keep rows and blobs apart, and one that does not shows the same ones twice.
+      var first: Bytes?
+      for shape in [Space.Shape.rows, .blobs] {
+        let space = Space(id: id, shape: shape)
+        guard let key = try view.first(space, atOrAfter: [])?.key, key != first else { continue }
+        first = key
+        var records = 0
+        try view.walk(space, .atOrAfter([])) { _, _ in
+          records += 1
+          return .next
+        }
+        count { $0.unknown += records }
+      }
+    }
+  }
+
+  /// Compares what was counted with what the store counts.
+  func checkUsage() throws(StoreError) {
+    var rows: Set<TreeID> = []
+    try scan(Spaces.usage) { (key, _) throws(StoreError) in
+      let tree = StoreKey.tree(key)
+      rows.insert(tree)
+      let stored = try UsageRow.read(view, tree)
+      guard !damaged.contains(tree) else { return }
+      compare(stored, with: counted[tree] ?? UsageRow(), tree)
+    }
+    for (tree, row) in counted where !rows.contains(tree) && !damaged.contains(tree) {
+      compare(UsageRow(), with: row, tree)
+    }
+  }
+
+  private func compare(_ stored: UsageRow, with counted: UsageRow, _ tree: TreeID) {
+    let key = StoreKey.prefix(tree)
+    func same(_ what: String, _ stored: Int, _ counted: Int) {
+      guard stored != counted else { return }
+      found(
+        .count, Spaces.usage, key, "\(what): the store counts \(stored), and there are \(counted)")
+    }
+    for space in Set(stored.bytes.keys).union(counted.bytes.keys).sorted() {
+      same("bytes in space \(space)", stored.bytes[space] ?? 0, counted.bytes[space] ?? 0)
+    }
+    same("leaves", stored.leaves, counted.leaves)
+    same("bytes of runs before compression", stored.raw.runs, counted.raw.runs)
+    same("bytes of changes before compression", stored.raw.deltas, counted.raw.deltas)
+    same(
+      "bytes of large leaves before compression", stored.raw.largeLeaves, counted.raw.largeLeaves)
+    same("tracked queries", stored.queries, counted.queries)
+    same("dictionaries", stored.dictionaries, counted.dictionaries)
+    if stored.nextRun < counted.nextRun {
+      found(
+        .number, Spaces.usage, key,
+        "run \(counted.nextRun - 1) is there, and the next one's number is \(stored.nextRun)")
+    }
+    if stored.nextDictionary < counted.nextDictionary {
+      found(
+        .number, Spaces.usage, key,
+        "dictionary \(counted.nextDictionary - 1) is there, and the next one's number is "
+          + "\(stored.nextDictionary)")
+    }
+  }
+}

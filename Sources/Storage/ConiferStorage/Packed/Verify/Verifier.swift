@@ -1,0 +1,208 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Checks all records of a view: each alone, and each with those that it is tied to.
+final class Verifier {
+  let view: any OrderedView
+  let codec: Codec
+  let longestKey: Int
+  private(set) var report: VerificationReport
+  private let progress: (VerificationProgress) -> Void
+  private var expected = 0
+  private var told = 0
+  private var phase = ""
+
+  /// The registered trees.
+  var trees: [TreeID: TreeInfo] = [:]
+  /// What was counted of each tree's records.
+  var counted: [TreeID: UsageRow] = [:]
+  /// Trees with records that could not be read: what is missing or not counted there may be their
+  /// fault.
+  private(set) var damaged: Set<TreeID> = []
+  private var toldPlaces: Set<StoreError.Place> = []
+  /// Records of trees that are not registered, told once a tree and space.
+  private var strays: Set<StoreError.Place> = []
+
+  init(
+    _ view: any OrderedView, codec: Codec, longestKey: Int, report: VerificationReport,
+    progress: @escaping (VerificationProgress) -> Void
+  ) {
+    self.view = view
+    self.codec = codec
+    self.longestKey = longestKey
+    self.report = report
+    self.progress = progress
+  }
+
+  func run() throws(StoreError) {
+    for key in try view.keys(Spaces.usage, prefix: []) {
+      expected += (try? UsageRow.read(view, StoreKey.tree(key)))?.usage.total ?? 0
+    }
+    phase = "trees"
+    try checkTrees()
+    phase = "data"
+    try checkDictionaries()
+    try checkRuns()
+    phase = "queries"
+    try checkQueries()
+    try checkPins()
+    phase = "queues"
+    try checkQueues()
+    phase = "metadata"
+    try checkMetadata()
+    try checkUnknown()
+    phase = "usage"
+    try checkUsage()
+    tell()
+  }
+
+  // MARK: Findings
+
+  /// Adds a finding about a record.
+  func found(
+    _ kind: VerificationReport.Finding.Kind, _ space: Space, _ key: Bytes, _ words: String,
+    bytes: Int = 0
+  ) {
+    let tree = StoreKey.tree(key)
+    report.add(
+      VerificationReport.Finding(
+        kind: kind, tree: tree.rawValue == 0 ? nil : tree,
+        place: PlaceName.words(space, key, trees[tree]?.order), words: words, bytes: bytes))
+  }
+
+  /// Adds a finding about a place that is told by its path key.
+  func found(
+    _ kind: VerificationReport.Finding.Kind, _ info: TreeInfo, at key: Bytes, _ words: String
+  ) {
+    report.add(
+      VerificationReport.Finding(
+        kind: kind, tree: info.id, place: PlaceName.path(key[...], info.order), words: words))
+  }
+
+  func count(_ change: (inout VerificationReport.Counts) -> Void) { change(&report.counts) }
+
+  /// Runs a check of a record; what it cannot read is a finding, and what a later version wrote is
+  /// counted.
+  ///
+  /// - Returns: nil when the record could not be read.
+  @discardableResult
+  func reading<R>(
+    _ space: Space, _ key: Bytes, bytes: Int = 0, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R? {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      switch error.code {
+      case .damaged:
+        let place = error.place ?? StoreError.Place(space: space.id, key: key)
+        damaged.insert(StoreKey.tree(place.key))
+        // A dictionary that many records need is told once.
+        guard toldPlaces.insert(place).inserted else { return nil }
+        let own = Spaces.all.first { $0.id == place.space } ?? space
+        let stands = (try? view.get(own, place.key) { _ in true }) ?? nil
+        if stands == nil {
+          found(.missing, own, place.key, "records need it, and it is not there or not whole")
+        } else {
+          found(.content, own, place.key, "the record cannot be read", bytes: bytes)
+        }
+      case .unsupported, .newerFormat:
+        damaged.insert(StoreKey.tree(key))
+        report.counts.unknown += 1
+      default: throw error
+      }
+      return nil
+    }
+  }
+
+  // MARK: Scanning
+
+  /// Visits every record of a space whose checksum is right and whose tree is registered, in order.
+  func scan(
+    _ space: Space, _ visit: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var from: Bytes = []
+    while true {
+      let (window, isOver, failure) = try window(space, from)
+      for (key, value) in window {
+        from = key + [0]
+        try look(space, key, value, visit)
+      }
+      if let failure {
+        guard let place = failure.place, place.space == space.id, !bytesPrecede(place.key, from)
+        else {
+          // Where it would go on behind the damage is not known.
+          for tree in trees.keys { damaged.insert(tree) }
+          report.add(
+            VerificationReport.Finding(
+              kind: .file, tree: nil, place: "space \(space.id) from key \(Damage.hex(from)) on",
+              words: failure.message))
+          return
+        }
+        damaged.insert(StoreKey.tree(place.key))
+        toldPlaces.insert(place)
+        found(
+          .checksum, space, place.key, "the store cannot lend the record",
+          bytes: failure.found?.count ?? 0)
+        from = place.key + [0]
+      } else if isOver {
+        return
+      }
+    }
+  }
+
+  /// About a megabyte of records from a key on, copied, since closures that are lent bytes read
+  /// nothing else.
+  private func window(
+    _ space: Space, _ from: Bytes
+  ) throws(StoreError) -> (records: [(Bytes, Bytes)], isOver: Bool, failure: StoreError?) {
+    var records: [(Bytes, Bytes)] = []
+    var size = 0
+    var isOver = true
+    do throws(StoreError) {
+      try view.walk(space, .atOrAfter(from)) { key, value in
+        records.append((Bytes(key), Bytes(value)))
+        size += key.byteCount + value.byteCount
+        if size < 1 << 20, records.count < 4096 { return .next }
+        isOver = false
+        return .stop
+      }
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return (records, false, error)
+    }
+    return (records, isOver, nil)
+  }
+
+  private func look(
+    _ space: Space, _ key: Bytes, _ value: Bytes,
+    _ visit: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    report.counts.records += 1
+    report.counts.bytes += 1 + key.count + value.count
+    if report.counts.bytes - told > 1 << 20 { tell() }
+    let tree = StoreKey.tree(key)
+    guard key.count >= 4, tree.rawValue == 0 || trees[tree] != nil else {
+      let stray = StoreError.Place(space: space.id, key: Bytes(key.prefix(4)))
+      if strays.insert(stray).inserted {
+        found(.orphan, space, key, "the tree of these records is not registered")
+      }
+      return
+    }
+    if space != Spaces.usage {
+      counted[tree, default: UsageRow()].bytes[space.id, default: 0] += 1 + key.count + value.count
+    }
+    guard Record.isIntact(space, key, value) else {
+      damaged.insert(tree)
+      toldPlaces.insert(StoreError.Place(space: space.id, key: key))
+      return found(
+        .checksum, space, key, "the record is not what was written", bytes: value.count)
+    }
+    try reading(space, key, bytes: value.count) { () throws(StoreError) in try visit(key, value) }
+  }
+
+  private func tell() {
+    told = report.counts.bytes
+    progress(
+      VerificationProgress(phase: phase, bytes: told, expected: max(expected, told)))
+  }
+}

@@ -1,0 +1,24 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+extension Twin {
+  /// Requires that the backend finds nothing wrong with its own store, when it can tell.
+  func isSound() throws {
+    let report: VerificationReport
+    do throws(StoreError) {
+      report = try backend.verify()
+    } catch {
+      guard error.code == .unsupported else { throw error }
+      return
+    }
+    guard let first = report.findings.first else { return }
+    let anomaly: Anomaly =
+      switch first.kind {
+      case .count: .usageDrift
+      case .number: .reusedID
+      default: .broken
+      }
+    throw ConformanceFailure(
+      anomaly, "the store is not sound, \(report.found) findings; the first: \(first)")
+  }
+}
