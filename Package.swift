@@ -36,11 +36,13 @@ let package = Package(
     .library(name: "ConiferLMDB", targets: ["ConiferLMDB"]),
     .library(name: "ConiferSQLite", targets: ["ConiferSQLite"]),
     .library(name: "ConiferLog", targets: ["ConiferLog"]),
+    .library(name: "ConiferRocksDB", targets: ["ConiferRocksDB"]),
     .library(name: "StorageConformance", targets: ["StorageConformance"]),
     .executable(name: "conifer", targets: ["ConiferTool"]),
   ],
   traits: [
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
+    .trait(name: "RocksDB", description: "The backend on RocksDB; needs librocksdb."),
     .default(enabledTraits: ["Zstd"]),
   ],
   dependencies: [
@@ -73,11 +75,20 @@ let package = Package(
     target(
       "ConiferSQLite", in: "Plugins/SQLite", ["ConiferKeyValue", "ConiferStorage", "CSQLite"]),
     target("ConiferLog", in: "Plugins/Log", ["ConiferKeyValue", "ConiferStorage"]),
+    .systemLibrary(
+      name: "CRocksDB", path: "Plugins/RocksDB/CRocksDB", pkgConfig: "rocksdb",
+      providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
+    target(
+      "ConiferRocksDB", in: "Plugins/RocksDB",
+      [
+        "ConiferKeyValue", "ConiferStorage",
+        .target(name: "CRocksDB", condition: .when(traits: ["RocksDB"])),
+      ]),
     .executableTarget(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog",
+        "ConiferSQLite", "ConiferLog", "ConiferRocksDB",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
@@ -100,6 +111,11 @@ let package = Package(
       [
         "ConiferLog", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "StorageConformance",
         "TestSupport",
+      ]),
+    tests(
+      "ConiferRocksDB",
+      [
+        "ConiferRocksDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance", "TestSupport",
       ]),
     tests(
       "StorageConformance",
