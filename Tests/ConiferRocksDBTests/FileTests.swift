@@ -66,7 +66,8 @@
       let whole = image()
       for (name, bytes) in whole where name != "conifer.files" && !name.hasPrefix("OPTIONS") {
         guard name != "IDENTITY", name != "LOCK" else { continue }
-        for length in [0, 1, bytes.count / 2, bytes.count - 1] where (0..<bytes.count).contains(length) {
+        for length in [0, 1, bytes.count / 2, bytes.count - 1]
+        where (0..<bytes.count).contains(length) {
           put(back: whole)
           Scratch.write(Bytes(bytes.prefix(length)), path(name))
           let before = image()

@@ -130,8 +130,27 @@
     func syncLog() -> String? { telling { rocksdb_flush_wal(handle, 1, $0) }.1 }
 
     /// Begins a new log and memtable, and sends the old one to a sorted file; nil, or RocksDB's words.
+    ///
+    /// - Parameter waits: whether to return when it is there. RocksDB's own waiting never ends when
+    ///   a compaction has run out of space meanwhile, so its numbers are asked instead.
     func flush(waits: Bool) -> String? {
-      telling { rocksdb_flush(handle, waits ? tuning.flushing : tuning.switching, $0) }.1
+      if let words = backgroundFailure() { return words }
+      if let words = telling({ rocksdb_flush(handle, tuning.flushing, $0) }).1 { return words }
+      while waits, number("rocksdb.num-immutable-mem-table") > 0 {
+        if let words = backgroundFailure() { return words }
+        System.pause()
+      }
+      return nil
+    }
+
+    /// What stopped flushing or compacting, in RocksDB's words; nil when they go on.
+    private func backgroundFailure() -> String? {
+      guard number("rocksdb.background-errors") > 0 else { return nil }
+      // A failure that stops everything is told to any write; one that does not is of space.
+      let batch = rocksdb_writebatch_create()
+      defer { rocksdb_writebatch_destroy(batch) }
+      return telling { rocksdb_write(handle, tuning.soft, batch, $0) }.1
+        ?? "IO error: No space left on device: while compacting"
     }
   }
 #endif

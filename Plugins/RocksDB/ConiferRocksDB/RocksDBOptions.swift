@@ -11,7 +11,7 @@
     /// How many threads flush and compact, of all stores of the process together.
     public var backgroundThreads = 2
     /// Bytes of the volume that commits leave free: below it only those that delete are taken, down
-    /// to a quarter of it. Folding and reopening need room of their own.
+    /// to a sixteenth of it. Folding and reopening need room of their own.
     public var reserve = 16 << 20
     /// How long closing, suspending and going on after a full disk wait for open views.
     public var patience = Duration.seconds(5)

@@ -21,7 +21,14 @@
         let need = try measure(batch)
         try requireRoom(need, batch)
         if writer.isStuck || engine.isReadOnly { engine = try reopen(&writer, options.patience) }
-        try write(batch, syncs: durability == .power, &writer, engine)
+        do throws(StoreError) {
+          try write(batch, syncs: durability == .power, &writer, engine)
+        } catch {
+          // It may be an older failure, of a flush in the background, that RocksDB tells only now.
+          guard writer.isStuck, writer.poison == nil else { throw error }
+          engine = try reopen(&writer, .zero)
+          try write(batch, syncs: durability == .power, &writer, engine)
+        }
         writer.last += 1
         return CommitID(rawValue: writer.last)
       }
@@ -86,8 +93,8 @@
       writer.owesFlush = false
     }
 
-    /// The error of a failed write. A full disk leaves the store usable: RocksDB is opened anew, now
-    /// or with the next commit, and what it may have written of this one is cut off.
+    /// The error of a failed write. A full disk leaves the store usable: RocksDB is opened anew before
+    /// the next write, and what it may have written of this one is cut off.
     func failed(_ words: String, _ writer: inout Writer) -> StoreError {
       let error = StoreError.rocksDB(words, "write", path)
       guard error.code == .full, !StoreError.tellsOfSync(words) else {
@@ -95,7 +102,6 @@
         return error
       }
       writer.isStuck = true
-      _ = try? reopen(&writer, .zero)
       return error
     }
 
@@ -137,7 +143,7 @@
       let givesBack =
         need < 1 << 20
         && batch.edits.contains { edit in if case .put = edit { false } else { true } }
-      let reserve = max(givesBack ? options.reserve / 4 : options.reserve, 0)
+      let reserve = max(givesBack ? options.reserve / 16 : options.reserve, 0)
       guard room < need + reserve else { return }
       throw StoreError(
         .full,

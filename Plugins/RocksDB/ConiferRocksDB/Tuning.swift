@@ -13,7 +13,6 @@
     /// Reads the newest state.
     let reading: OpaquePointer
     let flushing: OpaquePointer
-    let switching: OpaquePointer
     let compacting: OpaquePointer
 
     /// - Parameter creates: whether the database is to be made, and must not be there.
@@ -29,7 +28,13 @@
 
       // The store syncs the log and begins a new one at `memtable` bytes; RocksDB would not sync.
       rocksdb_options_set_write_buffer_size(options, max(tuned.memtable, 1 << 16) * 2)
-      rocksdb_options_set_max_write_buffer_number(options, 3)
+      rocksdb_options_set_max_write_buffer_number(options, 4)
+      // A flush waits, for ever when compaction has run out of space, while more files than these
+      // would have to be compacted first.
+      rocksdb_options_set_level0_slowdown_writes_trigger(options, .max)
+      rocksdb_options_set_level0_stop_writes_trigger(options, .max)
+      rocksdb_options_set_soft_pending_compaction_bytes_limit(options, 0)
+      rocksdb_options_set_hard_pending_compaction_bytes_limit(options, 0)
       rocksdb_options_set_max_open_files(options, Int32(clamping: max(tuned.openFiles, 16)))
       rocksdb_options_set_max_background_jobs(
         options, Int32(clamping: max(tuned.backgroundThreads, 1)))
@@ -64,9 +69,7 @@
       reading = rocksdb_readoptions_create()
       rocksdb_readoptions_set_verify_checksums(reading, 1)
       flushing = rocksdb_flushoptions_create()
-      rocksdb_flushoptions_set_wait(flushing, 1)
-      switching = rocksdb_flushoptions_create()
-      rocksdb_flushoptions_set_wait(switching, 0)
+      rocksdb_flushoptions_set_wait(flushing, 0)
       compacting = rocksdb_compactoptions_create()
       // Rewrites the lowest level too, where deletions would stay otherwise.
       rocksdb_compactoptions_set_bottommost_level_compaction(compacting, 3)
@@ -75,7 +78,6 @@
 
     deinit {
       rocksdb_compactoptions_destroy(compacting)
-      rocksdb_flushoptions_destroy(switching)
       rocksdb_flushoptions_destroy(flushing)
       rocksdb_readoptions_destroy(reading)
       rocksdb_writeoptions_destroy(synced)
