@@ -37,12 +37,14 @@ let package = Package(
     .library(name: "ConiferLMDB", targets: ["ConiferLMDB"]),
     .library(name: "ConiferSQLite", targets: ["ConiferSQLite"]),
     .library(name: "ConiferLog", targets: ["ConiferLog"]),
+    .library(name: "ConiferRocksDB", targets: ["ConiferRocksDB"]),
     .library(name: "StorageConformance", targets: ["StorageConformance"]),
     .executable(name: "conifer", targets: ["ConiferTool"]),
   ],
   traits: [
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
     .trait(name: "Encryption", description: "Encrypt stores with swift-crypto."),
+    .trait(name: "RocksDB", description: "The backend on RocksDB; needs librocksdb."),
     .default(enabledTraits: ["Zstd"]),
   ],
   dependencies: [
@@ -85,11 +87,20 @@ let package = Package(
     target(
       "ConiferSQLite", in: "Plugins/SQLite", ["ConiferKeyValue", "ConiferStorage", "CSQLite"]),
     target("ConiferLog", in: "Plugins/Log", ["ConiferKeyValue", "ConiferStorage"]),
+    .systemLibrary(
+      name: "CRocksDB", path: "Plugins/RocksDB/CRocksDB", pkgConfig: "rocksdb",
+      providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
+    target(
+      "ConiferRocksDB", in: "Plugins/RocksDB",
+      [
+        "ConiferKeyValue", "ConiferStorage",
+        .target(name: "CRocksDB", condition: .when(traits: ["RocksDB"])),
+      ]),
     .executableTarget(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog", "ConiferEncryption",
+        "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
@@ -118,6 +129,11 @@ let package = Package(
       [
         "ConiferLog", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "StorageConformance",
         "TestSupport",
+      ]),
+    tests(
+      "ConiferRocksDB",
+      [
+        "ConiferRocksDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance", "TestSupport",
       ]),
     tests(
       "StorageConformance",

@@ -1,0 +1,156 @@
+#if RocksDB
+  internal import CRocksDB
+  internal import ConiferKeyValue
+  internal import Synchronization
+
+  /// An open RocksDB database, and the gate between its views and its closing.
+  final class Engine: @unchecked Sendable {
+    // Unchecked: RocksDB's handle is safe to share, and closed under `gate` when no view is left.
+
+    private struct Gate {
+      var readers: [ObjectIdentifier: Reader] = [:]
+      /// No new views; the last reader to end closes the database.
+      var isRetired = false
+      var isShut = false
+    }
+
+    let path: String
+    let handle: OpaquePointer
+    let tuning: Tuning
+    /// Whether it was opened for reading only, since the disk has no room for more.
+    let isReadOnly: Bool
+    private let gate = Mutex(Gate())
+
+    /// Opens the database in a directory.
+    ///
+    /// - Throws: what the words of RocksDB's error stand for.
+    init(
+      _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false
+    ) throws(StoreError) {
+      let tuning = Tuning(options, creates: creates)
+      let (opened, words) = telling { error in
+        isReadOnly
+          ? rocksdb_open_for_read_only(tuning.options, path, 0, error)
+          : rocksdb_open(tuning.options, path, error)
+      }
+      if let words { throw .rocksDB(words, "open", path) }
+      guard let opened else { throw .rocksDB("no handle", "open", path) }
+      self.path = path
+      self.tuning = tuning
+      self.isReadOnly = isReadOnly
+      handle = opened
+    }
+
+    deinit {
+      if !gate.withLock({ $0.isShut }) { rocksdb_close(handle) }
+    }
+
+    /// A reader of the newest commit.
+    ///
+    /// - Throws: `closed`.
+    func read() throws(StoreError) -> Reader {
+      try gate.withLock { gate throws(StoreError) in
+        if gate.isRetired { throw .rocksDBClosed(path) }
+        let reader = Reader(self)
+        gate.readers[ObjectIdentifier(reader)] = reader
+        return reader
+      }
+    }
+
+    /// Ends a reader; called once a reader, by the thread that leaves it last.
+    func end(_ reader: Reader) {
+      gate.withLock { gate in
+        reader.release()
+        gate.readers[ObjectIdentifier(reader)] = nil
+        shutIfDrained(&gate)
+      }
+    }
+
+    /// Waits until no view is open, and closes the database then.
+    ///
+    /// - Returns: whether it is closed now; nothing has changed otherwise.
+    func drain(_ patience: Duration) -> Bool {
+      waitShut(patience) { gate in
+        guard gate.readers.isEmpty else { return }
+        gate.isRetired = true
+      }
+    }
+
+    /// Asks all views to end, waits for those that are being read, and closes the database.
+    ///
+    /// - Parameter patience: how long to wait; afterwards the last view to end closes it.
+    /// - Returns: whether it is closed now.
+    func retire(_ patience: Duration) -> Bool {
+      let readers = gate.withLock { gate in
+        gate.isRetired = true
+        return Array(gate.readers.values)
+      }
+      for reader in readers { reader.close() }
+      return waitShut(patience) { _ in }
+    }
+
+    private func waitShut(_ patience: Duration, _ body: (inout Gate) -> Void) -> Bool {
+      let start = ContinuousClock.now
+      while true {
+        let isShut = gate.withLock { gate in
+          body(&gate)
+          shutIfDrained(&gate)
+          return gate.isShut
+        }
+        if isShut { return true }
+        if ContinuousClock.now - start >= patience { return false }
+        System.pause()
+      }
+    }
+
+    private func shutIfDrained(_ gate: inout Gate) {
+      guard gate.isRetired, !gate.isShut, gate.readers.isEmpty else { return }
+      gate.isShut = true
+      // A compaction under way would be waited for otherwise.
+      rocksdb_cancel_all_background_work(handle, 1)
+      rocksdb_close(handle)
+    }
+
+    /// The newest sequence number; each edit takes one.
+    var sequence: UInt64 { rocksdb_get_latest_sequence_number(handle) }
+
+    /// One of RocksDB's numbers about itself; 0 when it has no such number.
+    func number(_ property: String) -> Int {
+      var number: UInt64 = 0
+      guard rocksdb_property_int(handle, property, &number) == 0 else { return 0 }
+      return Int(clamping: number)
+    }
+
+    /// Writes a batch; nil, or RocksDB's words.
+    func write(_ batch: OpaquePointer, syncs: Bool) -> String? {
+      telling { rocksdb_write(handle, syncs ? tuning.synced : tuning.soft, batch, $0) }.1
+    }
+
+    /// Syncs the log; nil, or RocksDB's words.
+    func syncLog() -> String? { telling { rocksdb_flush_wal(handle, 1, $0) }.1 }
+
+    /// Begins a new log and memtable, and sends the old one to a sorted file; nil, or RocksDB's words.
+    ///
+    /// - Parameter waits: whether to return when it is there. RocksDB's own waiting never ends when
+    ///   a compaction has run out of space meanwhile, so its numbers are asked instead.
+    func flush(waits: Bool) -> String? {
+      if let words = backgroundFailure() { return words }
+      if let words = telling({ rocksdb_flush(handle, tuning.flushing, $0) }).1 { return words }
+      while waits, number("rocksdb.num-immutable-mem-table") > 0 {
+        if let words = backgroundFailure() { return words }
+        System.pause()
+      }
+      return nil
+    }
+
+    /// What stopped flushing or compacting, in RocksDB's words; nil when they go on.
+    private func backgroundFailure() -> String? {
+      guard number("rocksdb.background-errors") > 0 else { return nil }
+      // A failure that stops everything is told to any write; one that does not is of space.
+      let batch = rocksdb_writebatch_create()
+      defer { rocksdb_writebatch_destroy(batch) }
+      return telling { rocksdb_write(handle, tuning.soft, batch, $0) }.1
+        ?? "IO error: No space left on device: while compacting"
+    }
+  }
+#endif

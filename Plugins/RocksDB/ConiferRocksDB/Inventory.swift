@@ -1,0 +1,82 @@
+#if RocksDB
+  internal import CRocksDB
+  internal import ConiferKeyValue
+  internal import ConiferStorage
+
+  /// The list of RocksDB's files that an orderly close leaves behind, with their lengths, so that the
+  /// next opening notices a file that was cut, changed or lost meanwhile.
+  ///
+  /// RocksDB takes a manifest that ends early for the work of a crash, and a missing log for an empty
+  /// one, and would open an older state. After a crash there is no list, and its own checks must do.
+  enum Inventory {
+    static let name = "conifer.files"
+    private static let draft = "conifer.files.new"
+    private static let title = "Conifer RocksDB files 1"
+
+    /// Lists the files of a closed store.
+    ///
+    /// - Throws: `denied`, `full`, `io`; then there is no list, which is no harm.
+    static func write(_ directory: String) throws(StoreError) {
+      var text = title + "\n"
+      for file in try System.files(in: directory) where isListed(file.name) {
+        text += "\(file.name) \(file.length) \(sum(of: file, directory))\n"
+      }
+      text += "\(checksum(Bytes(text.utf8)))\n"
+      try System.write(Bytes(text.utf8), to: directory + "/" + draft)
+      try System.rename(directory + "/" + draft, to: directory + "/" + name)
+    }
+
+    /// Compares the files with the list, if there is one.
+    ///
+    /// - Returns: whether there was a list, so that the store was closed in order.
+    /// - Throws: `damaged`, `denied`, `io`.
+    static func check(_ directory: String) throws(StoreError) -> Bool {
+      guard let bytes = Platform.read(directory + "/" + name, limit: 1 << 22),
+        let end = bytes.dropLast().lastIndex(of: 10),
+        bytes[(end + 1)...].elementsEqual("\(checksum(Bytes(bytes[...end])))\n".utf8)
+      else { return false }
+      var lengths: [String: Int] = [:]
+      for file in try System.files(in: directory) { lengths[file.name] = file.length }
+      let lines = String(decoding: bytes[...end], as: UTF8.self).split(separator: "\n")
+      for line in lines.dropFirst() {
+        let parts = line.split(separator: " ")
+        guard parts.count == 3, let length = Int(parts[1]) else { continue }
+        let name = String(parts[0])
+        guard let found = lengths[name] else {
+          throw .rocksDBDamaged(directory, "\(name) is missing")
+        }
+        guard found == length else {
+          throw .rocksDBDamaged(directory, "\(name) has \(found) of \(length) bytes")
+        }
+        guard sum(of: (name, length), directory) == parts[2] else {
+          throw .rocksDBDamaged(directory, "\(name) was changed since the store was closed")
+        }
+      }
+      return true
+    }
+
+    /// Removes the list before anything changes, so that it never names what is no more.
+    ///
+    /// - Throws: `denied`, `io`.
+    static func remove(_ directory: String) throws(StoreError) {
+      try System.remove(directory + "/" + name)
+      try Platform.syncDirectory(directory)
+    }
+
+    private static func isListed(_ name: String) -> Bool {
+      name == "CURRENT" || name.hasPrefix("MANIFEST-") || name.hasSuffix(".sst")
+        || name.hasSuffix(".log")
+    }
+
+    /// The checksum of what RocksDB reads without noticing every change; "-" for the sorted files,
+    /// whose blocks have their own.
+    private static func sum(of file: (name: String, length: Int), _ directory: String) -> String {
+      if file.name.hasSuffix(".sst") { return "-" }
+      return Platform.read(directory + "/" + file.name, limit: file.length).map(checksum) ?? "?"
+    }
+
+    private static func checksum(_ bytes: Bytes) -> String {
+      bytes.withUnsafeBytes { String(conifer_crc32c(0, $0.baseAddress, $0.count), radix: 16) }
+    }
+  }
+#endif

@@ -1,0 +1,95 @@
+#if RocksDB
+  internal import ConiferKeyValue
+  internal import ConiferStorage
+
+  /// The small text file that marks a directory as a store of this kind, and names its format.
+  ///
+  /// It is looked at before RocksDB opens anything, since RocksDB changes a directory by opening it.
+  /// While a store is being made it has another name: a directory under the final one is whole.
+  enum Marker {
+    static let name = "conifer.rocksdb"
+    static let draft = "conifer.rocksdb.new"
+    /// The format that this code writes and reads.
+    static let format = 1
+    private static let magic = Bytes("Conifer RocksDB\nformat ".utf8)
+
+    /// What stands in a directory.
+    enum State {
+      case store
+      case nothing
+    }
+
+    static func text(format: Int) -> Bytes { magic + Bytes("\(format)\n".utf8) }
+
+    /// Tells whether a store stands in a directory, without changing anything but what a creation
+    /// that was interrupted left behind.
+    ///
+    /// - Throws: `foreign`, `newerFormat`, `damaged`, `denied`, `io`.
+    static func inspect(_ directory: String) throws(StoreError) -> State {
+      let files = try System.files(in: directory)
+      if files.contains(where: { $0.name == name }) {
+        try check(directory)
+        guard files.contains(where: { $0.name == "CURRENT" }) else {
+          throw .rocksDBDamaged(directory, "CURRENT is missing")
+        }
+        return .store
+      }
+      let theirs = files.map(\.name).filter(isRocksDB)
+      guard files.contains(where: { $0.name == draft }) else {
+        guard theirs.isEmpty else {
+          throw StoreError(
+            .foreign,
+            "The RocksDB database in \(directory) was not made by Conifer. "
+              + "Use another directory for the store.", cause: "there is no \(name) beside it")
+        }
+        return .nothing
+      }
+      // Nobody was ever given this store, so nothing was ever stored in it.
+      for file in theirs { try System.remove(directory + "/" + file) }
+      return .nothing
+    }
+
+    private static func check(_ directory: String) throws(StoreError) {
+      let path = directory + "/" + name
+      guard let found = Platform.read(path, limit: 256) else {
+        throw StoreError(.denied, "\(path) cannot be read. Give this process's user access to it.")
+      }
+      guard found.starts(with: magic) else {
+        if magic.starts(with: found) { throw .rocksDBDamaged(directory, "\(name) was cut") }
+        throw StoreError(
+          .foreign, "\(path) was not made by Conifer. Use another directory for the store.")
+      }
+      let digits = found[magic.count...].prefix { (48...57).contains($0) }
+      guard let version = Int(String(decoding: digits, as: UTF8.self)), version > 0,
+        found.count > magic.count + digits.count
+      else { throw .rocksDBDamaged(directory, "\(name) names no format") }
+      guard version <= format else { throw newer(directory, version) }
+    }
+
+    static func newer(_ directory: String, _ version: Int) -> StoreError {
+      StoreError(
+        .newerFormat,
+        "The store in \(directory) has format \(version); this version of Conifer reads up to "
+          + "\(format). Update Conifer to open it.")
+    }
+
+    /// Marks a directory in which RocksDB is about to make its files.
+    static func begin(_ directory: String) throws(StoreError) {
+      try System.write(text(format: format), to: directory + "/" + draft)
+      try Platform.syncDirectory(directory)
+    }
+
+    /// Marks the store as whole.
+    static func finish(_ directory: String) throws(StoreError) {
+      try System.rename(directory + "/" + draft, to: directory + "/" + name)
+    }
+
+    /// Whether RocksDB gives its files such a name.
+    static func isRocksDB(_ name: String) -> Bool {
+      name == "CURRENT" || name == "IDENTITY" || name == "LOCK" || name == "LOG"
+        || name.hasPrefix("LOG.old.") || name.hasPrefix("MANIFEST-") || name.hasPrefix("OPTIONS-")
+        || ((name.hasSuffix(".sst") || name.hasSuffix(".log") || name.hasSuffix(".dbtmp"))
+          && name.utf8.prefix(6).allSatisfy { (48...57).contains($0) })
+    }
+  }
+#endif

@@ -1,0 +1,49 @@
+#if RocksDB
+  import ConiferKeyValue
+  public import ConiferStorage
+
+  /// A backend on RocksDB.
+  public typealias RocksDBBackend = PackedBackend<RocksDBStore>
+
+  extension StorageConfiguration {
+    /// Storage in RocksDB, in a directory of its own.
+    ///
+    /// - Parameters:
+    ///   - directory: made if it is missing.
+    ///   - options: the options that every backend takes.
+    ///   - rocksdb: RocksDB's own.
+    public static func rocksdb(
+      at directory: String, options: StorageOptions = StorageOptions(),
+      rocksdb: RocksDBOptions = RocksDBOptions()
+    ) -> StorageConfiguration {
+      StorageConfiguration(name: "rocksdb", location: directory, options: options) {
+        () throws(StoreError) in
+        let store = try RocksDBStore(at: directory, rocksdb)
+        do throws(StoreError) {
+          return try RocksDBBackend(store, name: "rocksdb", options: options)
+        } catch {
+          try? store.close()
+          throw error
+        }
+      }
+    }
+  }
+
+  extension StorageKind {
+    /// `rocksdb:///path`: storage in RocksDB.
+    public static let rocksdb = StorageKind(
+      name: "rocksdb",
+      options: [Option("cache", "the blocks kept in memory for reading, such as 4MB")],
+      files: [Marker.name, Marker.draft]
+    ) { (url, options) throws(StoreError) in
+      var own = RocksDBOptions()
+      if let text = url.value(of: "cache") {
+        guard let bytes = StorageOptions.byteCount(text), bytes >= 64 << 10 else {
+          throw StoreError(.invalid, "cache=\(text) makes no sense: it takes at least 64KB.")
+        }
+        own.blockCache = bytes
+      }
+      return .rocksdb(at: url.path, options: options, rocksdb: own)
+    }
+  }
+#endif

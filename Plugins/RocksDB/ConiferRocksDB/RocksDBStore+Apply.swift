@@ -1,0 +1,154 @@
+#if RocksDB
+  internal import CRocksDB
+  public import ConiferKeyValue
+  internal import Synchronization
+  internal import ConiferStorage
+
+  extension RocksDBStore {
+    /// Applies a batch as one write of RocksDB and returns when it is as durable as asked.
+    ///
+    /// - Throws: `tooLarge` (a key above 64 KiB, a value of 1 GiB), `invalid` (space 0 or 255), `full`,
+    ///   `unsupported`, `io`, `damaged`, `poisoned`, `closed`, `suspended`. Nothing has changed then,
+    ///   unless the code is `poisoned` or `io`, where reopening tells.
+    public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+      try writer.withLock { writer throws(StoreError) in
+        var engine = try writable(&writer)
+        guard durability <= traits.strongest else {
+          throw StoreError(
+            .unsupported,
+            "This store cannot promise .\(durability) here. Ask for .\(traits.strongest).")
+        }
+        let need = try measure(batch)
+        try requireRoom(need, batch)
+        if writer.isStuck || engine.isReadOnly { engine = try reopen(&writer, options.patience) }
+        do throws(StoreError) {
+          try write(batch, syncs: durability == .power, &writer, engine)
+        } catch {
+          // It may be an older failure, of a flush in the background, that RocksDB tells only now.
+          guard writer.isStuck, writer.poison == nil else { throw error }
+          engine = try reopen(&writer, .zero)
+          try write(batch, syncs: durability == .power, &writer, engine)
+        }
+        writer.last += 1
+        return CommitID(rawValue: writer.last)
+      }
+    }
+
+    /// Makes every commit up to this one survive power loss, by syncing the log once.
+    ///
+    /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
+    public func harden(_ upTo: CommitID) throws(StoreError) {
+      try writer.withLock { writer throws(StoreError) in
+        try sync(&writer, try writable(&writer))
+      }
+    }
+
+    /// The database of a store that is open and not poisoned.
+    func writable(_ writer: inout Writer) throws(StoreError) -> Engine {
+      let isLost = phase.withLock { if case .lost = $0 { true } else { false } }
+      let engine = isLost ? try reopen(&writer, .zero) : try engine()
+      if let poison = writer.poison { throw .rocksDBPoisoned(path, poison.description) }
+      return engine
+    }
+
+    /// Syncs the log; poisons the store when that fails.
+    func sync(_ writer: inout Writer, _ engine: Engine) throws(StoreError) {
+      guard writer.synced < writer.sequence else { return }
+      if let words = engine.syncLog() {
+        let error = StoreError.rocksDB(words, "sync", path)
+        writer.poison = error
+        throw error
+      }
+      writer.synced = writer.sequence
+    }
+
+    private func write(
+      _ batch: Batch, syncs: Bool, _ writer: inout Writer, _ engine: Engine
+    ) throws(StoreError) {
+      var plan = BatchPlan(
+        engine, live: live.load(ordering: .relaxed),
+        note: WriteAheadLog.Note(synced: writer.synced, base: writer.base))
+      for edit in batch.edits { try plan.add(edit) }
+      plan.put(StoreRecord.space, StoreRecord.key, StoreRecord(live: plan.live).bytes)
+      if let words = engine.write(plan.batch, syncs: syncs) {
+        throw failed(words, &writer)
+      }
+      writer.sequence = engine.sequence
+      if syncs { writer.synced = writer.sequence }
+      if plan.givesBack { writer.owesFlush = true }
+      live.store(plan.live, ordering: .releasing)
+      guard engine.number("rocksdb.cur-size-active-mem-table") >= options.memtable else { return }
+      // The commit is done: a failure here is the next one's.
+      do throws(StoreError) {
+        try switchLog(&writer, engine, waits: false)
+      } catch { if error.code != .full { writer.poison = error } }
+    }
+
+    /// Begins a new log after syncing the old one, so that no commit in the new one can outlive an
+    /// earlier one in the old.
+    func switchLog(_ writer: inout Writer, _ engine: Engine, waits: Bool) throws(StoreError) {
+      try sync(&writer, engine)
+      if let words = engine.flush(waits: waits) { throw failed(words, &writer) }
+      writer.base = writer.sequence
+      writer.owesFlush = false
+    }
+
+    /// The error of a failed write. A full disk leaves the store usable: RocksDB is opened anew before
+    /// the next write, and what it may have written of this one is cut off.
+    func failed(_ words: String, _ writer: inout Writer) -> StoreError {
+      let error = StoreError.rocksDB(words, "write", path)
+      guard error.code == .full, !StoreError.tellsOfSync(words) else {
+        writer.poison = error
+        return error
+      }
+      writer.isStuck = true
+      return error
+    }
+
+    /// Checks a batch and returns about how many bytes it writes.
+    private func measure(_ batch: Batch) throws(StoreError) -> Int {
+      var need = 1 << 12
+      for edit in batch.edits {
+        let space: Space
+        switch edit {
+        case .put(let place, let key, let value):
+          space = place
+          guard key.count <= traits.longestKey, value.count < 1 << 30 else {
+            throw StoreError(
+              .tooLarge,
+              "RocksDB takes keys up to \(traits.longestKey) bytes and values below 1 GiB here; this "
+                + "key has \(key.count) bytes, its value \(value.count). Shorten or split them.")
+          }
+          need += 64 + key.count + value.count
+        case .delete(let place, let key):
+          space = place
+          need += 64 + key.count
+        case .clear(let place, _, _):
+          space = place
+          need += 64
+        }
+        guard space.id != 0, space.id != 255 else {
+          throw StoreError(
+            .invalid, "Space \(space.id) is reserved. Use a space from 1 to 254.")
+        }
+      }
+      return need
+    }
+
+    /// Refuses a batch before the disk is so full that RocksDB would stop for good.
+    ///
+    /// - Throws: `full`.
+    private func requireRoom(_ need: Int, _ batch: Batch) throws(StoreError) {
+      guard let room = System.room(at: path) else { return }
+      let givesBack =
+        need < 1 << 20
+        && batch.edits.contains { edit in if case .put = edit { false } else { true } }
+      let reserve = max(givesBack ? options.reserve / 16 : options.reserve, 0)
+      guard room < need + reserve else { return }
+      throw StoreError(
+        .full,
+        "The volume of \(path) has \(room) bytes left, of which \(reserve) are kept for deleting and "
+          + "folding. Free disk space, or lower RocksDBOptions.reserve; reading goes on meanwhile.")
+    }
+  }
+#endif

@@ -1,0 +1,78 @@
+#if RocksDB
+  internal import CRocksDB
+  internal import ConiferKeyValue
+  internal import Synchronization
+  internal import ConiferStorage
+
+  extension RocksDBStore {
+    /// Checks the files, makes them when there are none, and opens the database; the lock is held.
+    ///
+    /// - Parameter sequence: the newest sequence number to keep; none, for all that is whole.
+    static func openEngine(
+      _ path: String, _ options: RocksDBOptions, upTo sequence: UInt64? = nil
+    ) throws(StoreError) -> Engine {
+      switch try Marker.inspect(path) {
+      case .nothing: return try create(path, options)
+      case .store:
+        if try Inventory.check(path) {
+          try Inventory.remove(path)
+        } else {
+          try WriteAheadLog.recover(path, upTo: sequence)
+        }
+        return try Engine(path, options)
+      }
+    }
+
+    private static func create(
+      _ path: String, _ options: RocksDBOptions
+    ) throws(StoreError) -> Engine {
+      try Marker.begin(path)
+      let engine = try Engine(path, options, creates: true)
+      let plan = BatchPlan(engine, live: 0, note: WriteAheadLog.Note(synced: 0, base: 0))
+      plan.put(StoreRecord.space, StoreRecord.key, StoreRecord(live: 0).bytes)
+      if let words = engine.write(plan.batch, syncs: true) ?? engine.flush(waits: true) {
+        throw .rocksDB(words, "create", path)
+      }
+      try Marker.finish(path)
+      return engine
+    }
+
+    /// Opens the database anew after the disk was full, which RocksDB itself never recovers from;
+    /// what was not acknowledged is left out.
+    ///
+    /// - Parameter patience: how long to wait for open views, which keep the old one open.
+    /// - Throws: `full`, `io`, `damaged`; reading goes on, unless not even that can be opened.
+    func reopen(_ writer: inout Writer, _ patience: Duration) throws(StoreError) -> Engine {
+      let sequence = writer.sequence
+      let engine = try phase.withLock { phase throws(StoreError) -> Engine in
+        let lock: OwnerLock
+        switch phase {
+        case .closed, .suspended: throw .rocksDBClosed(path)
+        case .lost(_, let held): lock = held
+        case .open(let old, let held):
+          lock = held
+          guard old.drain(patience) else {
+            throw StoreError(
+              .full,
+              "The disk of \(path) was full, and writing can only go on when no view is open. "
+                + "Close views within milliseconds, then try again.")
+          }
+        }
+        do throws(StoreError) {
+          let engine = try Self.openEngine(path, options, upTo: sequence)
+          phase = .open(engine, lock)
+          return engine
+        } catch {
+          do throws(StoreError) {
+            phase = .open(try Engine(path, options, isReadOnly: true), lock)
+          } catch {
+            phase = .lost(error, lock)
+          }
+          throw error
+        }
+      }
+      writer.begin(engine)
+      return engine
+    }
+  }
+#endif

@@ -1,0 +1,208 @@
+#if RocksDB
+  internal import CRocksDB
+  public import ConiferKeyValue
+  internal import ConiferStorage
+  internal import Synchronization
+
+  /// An ordered store in one RocksDB database: a directory with RocksDB's files, and beside them
+  /// `owner` (the lock that keeps a second opener out), `conifer.rocksdb` (the format) and, while the
+  /// store is closed, `conifer.files` (what an orderly close left).
+  ///
+  /// - Commits go to RocksDB's write-ahead log; `.power` syncs it, `.process` and `.relaxed` hand it
+  ///   to the operating system. The log is synced before a new one begins, and its unsynced end is
+  ///   cut by the store itself after a crash, since RocksDB would read on behind a gap.
+  /// - Views are snapshots, read without copies on any thread.
+  /// - Deleted and replaced rows take space until RocksDB compacts them away; `tidy` makes it.
+  public final class RocksDBStore: OrderedStore {
+    enum Phase {
+      case open(Engine, OwnerLock)
+      /// The database could not be opened again after the disk was full; the lock is still ours.
+      case lost(StoreError, OwnerLock)
+      case suspended
+      case closed
+    }
+
+    /// What only the thread that commits uses.
+    struct Writer {
+      var last: UInt64 = 0
+      /// The newest sequence numbers: acknowledged, synced, and before the log's first record.
+      var sequence: UInt64 = 0
+      var synced: UInt64 = 0
+      var base: UInt64 = 0
+      /// Why nothing may be committed until the store is opened anew.
+      var poison: StoreError?
+      /// The disk was full inside RocksDB, which then refuses all writes until it is opened anew.
+      var isStuck = false
+      /// Whether rows were removed or replaced since the last flush.
+      var owesFlush = false
+      /// Pieces of the key range that `tidy` has still to compact.
+      var ranges: [(from: Bytes, to: Bytes)] = []
+
+      /// Takes up a database that was just opened: its log is new, and what it holds synced.
+      mutating func begin(_ engine: Engine) {
+        sequence = engine.sequence
+        synced = sequence
+        base = sequence
+        isStuck = false
+      }
+    }
+
+    /// Keys of up to 64 KiB, and values of kilobytes at their best; a commit of a small row writes
+    /// little more than the row.
+    public let traits = StoreTraits(
+      longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 256, strongest: System.strongest,
+      isPersistent: true)
+    /// The directory of the store.
+    public let path: String
+    /// How the store was tuned when it was opened.
+    public let options: RocksDBOptions
+    let phase: Mutex<Phase>
+    let writer: Mutex<Writer>
+    /// Bytes of live rows, as the last commit left them.
+    let live: Atomic<Int>
+
+    /// Opens the store in a directory, or makes a new one in an empty directory.
+    ///
+    /// - Parameters:
+    ///   - path: the directory; made with those above it when missing.
+    ///   - options: sizes of memory, files and caches.
+    /// - Throws: `busy` with the owner's name, `denied`, `damaged`, `foreign`, `newerFormat`, `full`,
+    ///   `io`. Of the data nothing is deleted then.
+    public init(
+      at path: String, _ options: RocksDBOptions = RocksDBOptions()
+    ) throws(StoreError) {
+      try Platform.makeDirectory(path)
+      let lock = try OwnerLock(path: path + "/owner")
+      let engine = try Self.openEngine(path, options)
+      let record = try StoreRecord(engine)
+      var writer = Writer()
+      writer.begin(engine)
+      self.path = path
+      self.options = options
+      self.writer = Mutex(writer)
+      live = Atomic(record.live)
+      phase = Mutex(.open(engine, lock))
+    }
+
+    deinit { try? close() }
+
+    /// The open database, or why there is none now.
+    func engine() throws(StoreError) -> Engine {
+      try phase.withLock { phase throws(StoreError) in try opened(phase) }
+    }
+
+    private func opened(_ phase: Phase) throws(StoreError) -> Engine {
+      switch phase {
+      case .open(let engine, _): return engine
+      case .lost(let error, _): throw error
+      case .closed: throw .rocksDBClosed(path)
+      case .suspended:
+        throw StoreError(.suspended, "The store at \(path) is suspended. Call resume() first.")
+      }
+    }
+
+    /// A frozen view of the newest commit: a snapshot of RocksDB.
+    ///
+    /// While it is held, rows that are deleted or replaced keep their space.
+    ///
+    /// - Throws: `closed`, `suspended`; `full` and `io` when the database could not be opened again
+    ///   after the disk was full.
+    public func view() throws(StoreError) -> any OrderedView {
+      // Inside the lock, so that a database that is exchanged for itself is not met half way.
+      try phase.withLock { phase throws(StoreError) in RocksDBView(try opened(phase).read()) }
+    }
+
+    /// What the files take. `live` counts the rows with their keys, `free` is what compacting gives
+    /// back.
+    ///
+    /// - Throws: `io`, `closed`, `suspended`.
+    public func size() throws(StoreError) -> StoreSize {
+      _ = try engine()
+      var file = 0
+      for found in try System.files(in: path) { file += found.length }
+      let live = min(live.load(ordering: .acquiring), file)
+      return StoreSize(live: live, free: file - live, file: file)
+    }
+
+    /// Makes all commits durable, ends all views and closes the database with its locks.
+    ///
+    /// - Throws: `io`, `poisoned`, `full`, `closed`. The store is suspended all the same, unless it
+    ///   was closed.
+    public func suspend() throws(StoreError) { try letGo(to: .suspended) }
+
+    /// Takes the lock and opens the database again, with the checks of the first opening.
+    ///
+    /// - Throws: `closed`, and what `init` throws; the store stays suspended then.
+    public func resume() throws(StoreError) {
+      try writer.withLock { writer throws(StoreError) in
+        try phase.withLock { phase throws(StoreError) in
+          switch phase {
+          case .open, .lost: return
+          case .closed: throw .rocksDBClosed(path)
+          case .suspended: break
+          }
+          let lock = try OwnerLock(path: path + "/owner")
+          let engine = try Self.openEngine(path, options)
+          live.store(try StoreRecord(engine).live, ordering: .releasing)
+          // A failed sync is not forgotten by letting go of the locks.
+          writer.begin(engine)
+          phase = .open(engine, lock)
+        }
+      }
+    }
+
+    /// Makes all commits durable, ends all views, and closes the database with its locks.
+    ///
+    /// A read that is under way on another thread is waited for as long as
+    /// `RocksDBOptions.patience`; after that the files are let go of when it ends.
+    ///
+    /// - Throws: `io`, `poisoned`, `full`; the files are let go of all the same.
+    public func close() throws(StoreError) {
+      do throws(StoreError) {
+        try letGo(to: .closed)
+      } catch  where error.code == .closed {}
+    }
+
+    /// Flushes, enters a phase and closes the database, also when the flush fails.
+    private func letGo(to next: Phase) throws(StoreError) {
+      try writer.withLock { writer throws(StoreError) in
+        let before = try phase.withLock { phase throws(StoreError) -> Phase in
+          if case .closed = phase { throw .rocksDBClosed(path) }
+          defer { phase = next }
+          return phase
+        }
+        switch before {
+        case .suspended, .closed: return
+        case .lost(_, let lock): lock.release()
+        case .open(let engine, let lock):
+          writer.ranges = []
+          let failure = settle(&writer, engine)
+          let isShut = engine.retire(options.patience)
+          if isShut, failure == nil, !engine.isReadOnly { try? Inventory.write(path) }
+          lock.release()
+          if let failure { throw failure }
+          if !isShut {
+            throw StoreError(
+              .io,
+              "A view of \(path) is still being read, so its files are held until that read ends. "
+                + "End reads before closing or suspending.")
+          }
+        }
+      }
+    }
+
+    /// Makes all commits durable, in a sorted file if there is room for it; nil, or why not.
+    private func settle(_ writer: inout Writer, _ engine: Engine) -> StoreError? {
+      if let poison = writer.poison { return .rocksDBPoisoned(path, poison.description) }
+      if engine.isReadOnly { return nil }
+      if writer.sequence == writer.base || engine.flush(waits: true) == nil {
+        writer.synced = writer.sequence
+        return nil
+      }
+      do throws(StoreError) {
+        try sync(&writer, engine)
+        return nil
+      } catch { return error }
+    }
+  }
+#endif

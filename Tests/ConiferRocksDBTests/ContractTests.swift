@@ -1,0 +1,54 @@
+#if RocksDB
+  import ConiferKeyValue
+  import ConiferRocksDB
+  import ConiferStorage
+  import StorageConformance
+  import Testing
+
+  @Suite("RocksDB keeps both contracts")
+  struct ContractTests {
+    static let declared = StoreTraits(
+      longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 256, strongest: .power,
+      isPersistent: true)
+
+    static let usual = StoreFactory(
+      name: "RocksDB", declared: declared, ownerFile: "owner"
+    ) { (path) throws(StoreError) in try RocksDBStore(at: path) }
+
+    /// Memory so small that it goes to files, and those are compacted, all the time.
+    static let tiny = StoreFactory(
+      name: "RocksDB with little memory", declared: declared, ownerFile: "owner"
+    ) { (path) throws(StoreError) in
+      var options = RocksDBOptions()
+      options.memtable = 64 << 10
+      options.blockCache = 64 << 10
+      options.openFiles = 16
+      return try RocksDBStore(at: path, options)
+    }
+
+    @Test("The kit passes", arguments: StoreCheck.all(for: usual))
+    func contract(_ check: StoreCheck) async throws { try await check.run(Self.usual) }
+
+    @Test("The kit passes with little memory", arguments: StoreCheck.all(for: tiny))
+    func flushing(_ check: StoreCheck) async throws { try await check.run(Self.tiny) }
+
+    static func factory(_ compression: Compression) -> BackendFactory {
+      BackendFactory(
+        name: "rocksdb", declared: declared,
+        options: StorageOptions(compression: compression, durability: .process), evicts: true
+      ) { (directory, options) throws(StoreError) in
+        try StorageConfiguration.rocksdb(at: directory, options: options).open()
+      }
+    }
+
+    @Test("The backend's kit passes", arguments: BackendCheck.all(for: factory(.standard)))
+    func backend(_ check: BackendCheck) async throws {
+      try await check.run(Self.factory(.standard))
+    }
+
+    @Test(
+      "The backend's kit passes, not compressed",
+      arguments: BackendCheck.all(for: factory(.none)))
+    func plain(_ check: BackendCheck) async throws { try await check.run(Self.factory(.none)) }
+  }
+#endif

@@ -1,0 +1,105 @@
+#if RocksDB && os(Linux)
+  import ConiferKeyValue
+  import TestSupport
+  import Testing
+
+  @testable import ConiferRocksDB
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// A volume of its own, of few megabytes; only where this process may mount one.
+  private final class SmallVolume {
+    let path: String
+    private let scratch: Scratch
+
+    init?(megabytes: Int) {
+      guard let scratch = try? Scratch() else { return nil }
+      self.scratch = scratch
+      path = scratch.path + "/volume"
+      Files.makeDirectory(path)
+      guard mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else { return nil }
+    }
+
+    deinit {
+      umount(path)
+      rmdir(path)
+    }
+  }
+
+  @Suite("RocksDB on a volume that is full", .serialized)
+  struct FullDiskTests {
+    /// Commits values until the store refuses one; how many it took.
+    private func fill(_ store: RocksDBStore, from first: Int, _ size: Int) -> (
+      Int, StoreError.Code?
+    ) {
+      for n in first..<(first + 100_000) {
+        let refused = code { () throws(StoreError) in
+          try store.put(
+            blobs, key(n), Bytes(repeating: UInt8(n & 0xff), count: size),
+            n % 7 == 0 ? .power : .process)
+        }
+        if let refused { return (n, refused) }
+      }
+      return (first + 100_000, nil)
+    }
+
+    private func held(_ store: RocksDBStore) throws -> [Int] {
+      let view = try store.view()
+      defer { view.close() }
+      return try contents(view, blobs).map { Int($0[0][2]) << 8 | Int($0[0][3]) }
+    }
+
+    @Test("RocksDB runs out of space: reading goes on, and writing when there is room again")
+    func outOfSpace() throws {
+      // Where a volume may not be mounted there is nothing to fill.
+      guard let volume = SmallVolume(megabytes: 24) else { return }
+      Scratch.write(Bytes(repeating: 1, count: 12 << 20), volume.path + "/ballast")
+      var options = RocksDBOptions()
+      options.reserve = 0
+      options.memtable = 1 << 20
+      options.patience = .milliseconds(50)
+      let store = try RocksDBStore(at: volume.path + "/store", options)
+      let (taken, refused) = fill(store, from: 0, 10_000)
+      #expect(refused == .full)
+      #expect(taken > 200)
+      #expect(try held(store) == Array(0..<taken))
+      // Opening RocksDB anew may have found room for some more.
+      let (second, again) = fill(store, from: taken, 10_000)
+      #expect(again == .full)
+      #expect(try held(store) == Array(0..<second))
+      unlink(volume.path + "/ballast")
+      let (more, _) = fill(store, from: second, 10_000)
+      #expect(more > second + 200, "\(more) after \(second)")
+      #expect(try held(store) == Array(0..<more))
+      try? store.close()
+      let reopened = try RocksDBStore(at: volume.path + "/store", options)
+      #expect(try held(reopened) == Array(0..<more))
+      try? reopened.close()
+    }
+
+    @Test("A volume that is full but for the reserve can be emptied and filled again")
+    func drained() throws {
+      guard let volume = SmallVolume(megabytes: 48) else { return }
+      let store = try RocksDBStore(at: volume.path + "/store")
+      var last = 0
+      for round in 0..<3 {
+        let (taken, refused) = fill(store, from: last, 10_000)
+        #expect(refused == .full)
+        #expect(taken > last + 500, "round \(round): \(taken) after \(last)")
+        for n in last..<taken {
+          var batch = Batch()
+          batch.delete(blobs, key(n))
+          _ = try store.apply(batch, n % 10 == 0 ? .power : .process)
+        }
+        #expect(try held(store) == [])
+        for _ in 0..<1000 { if try !store.tidy(.milliseconds(20)) { break } }
+        last = taken
+      }
+      try store.close()
+    }
+  }
+#endif
