@@ -167,15 +167,6 @@ enum System {
     }
   }
 
-  /// Adds text to a file in one write, so that lines of several processes do not mix; makes the file.
-  static func append(_ text: String, to path: String) {
-    let bytes = Bytes(text.utf8)
-    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-    guard file >= 0 else { return }
-    defer { close(file) }
-    writeOnce(file, bytes)
-  }
-
   /// The lines of the system's lock table that name a file under a directory; nil when the system
   /// shows no such table.
   static func locks(under directory: String) -> [String]? {
@@ -224,6 +215,3 @@ enum System {
     }
   #endif
 }
-
-/// Writes bytes in one call; outside of the type, where the name is the C library's.
-private func writeOnce(_ file: Int32, _ bytes: Bytes) { _ = write(file, bytes, bytes.count) }

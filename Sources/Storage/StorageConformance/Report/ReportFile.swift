@@ -13,8 +13,9 @@ enum ReportFile {
       let isPlain = (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
       return isPlain ? byte : UInt8(ascii: "-")
     }
-    System.append(
-      result.json + "\n", to: "\(directory)/\(String(decoding: name, as: UTF8.self)).jsonl")
+    // A report that cannot be written is no finding about a backend: whoever reads it misses the line.
+    try? System.append(
+      result.json, to: "\(directory)/\(String(decoding: name, as: UTF8.self)).jsonl")
   }
 
   /// Reports once in a process what does not apply to a factory.
