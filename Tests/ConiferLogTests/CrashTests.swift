@@ -82,25 +82,66 @@ struct CrashTests {
     #expect(seen.count > 30)
   }
 
-  @Test("A cut during recovery costs nothing that was recovered", arguments: [5, 6])
+  @Test(
+    "Recovery may be cut at each of its operations, wherever the first cut was",
+    arguments: [5, 6])
   func duringRecovery(seed: UInt64) throws {
     let history = History(seed: seed, commits: 40)
-    let disk = MemoryDisk()
-    let count = 200
-    disk.state.withLock { $0.faults[count] = .dies }
-    let (done, durable) = Self.run(history, disk)
-    let states = history.states[durable...min(done + 1, 40)]
-    for last in 0..<40 {
-      let second = disk.crashed(.torn, seed: seed)
-      second.state.withLock { $0.faults[last] = .dies }
-      if let store = try? second.store() {
-        _ = try? store.tidy(.zero)
-        try? store.close()
+    let whole = MemoryDisk()
+    _ = Self.run(history, whole)
+    var recoveries = 0
+    for count in stride(from: 3, to: whole.state.withLock { $0.count }, by: 41) {
+      let disk = MemoryDisk()
+      disk.state.withLock { $0.faults[count] = .dies }
+      let (done, durable) = Self.run(history, disk)
+      let states = history.states[durable...min(done + 1, 40)]
+      for last in 0..<200 {
+        let second = disk.crashed(.torn, seed: seed &+ UInt64(count))
+        second.state.withLock { $0.faults[last] = .dies }
+        if let store = try? second.store() {
+          _ = try? store.tidy(.zero)
+          try? store.close()
+        }
+        recoveries += 1
+        for image in MemoryDisk.Image.allCases {
+          let store = try second.crashed(image, seed: UInt64(last)).store()
+          let found = try History.read(store)
+          #expect(
+            states.contains(found),
+            "seed \(seed), operation \(count), then \(last) of the recovery, image \(image)")
+        }
+        // It came to its end untouched.
+        if second.state.withLock({ !$0.isDead }) { break }
       }
+    }
+    #expect(recoveries > 40)
+  }
+
+  @Test(
+    "What a killed process had not synced is durable with the next durable commit",
+    arguments: [7])
+  func killed(seed: UInt64) throws {
+    let history = History(seed: seed, commits: 40)
+    let whole = MemoryDisk()
+    _ = Self.run(history, whole)
+    for last in 0..<whole.state.withLock({ $0.count }) {
+      let disk = MemoryDisk()
+      disk.state.withLock { $0.faults[last] = .dies }
+      let done = Self.run(history, disk).done
+      // The next process sees all of it, and nothing is more durable than before.
+      disk.state.withLock {
+        $0.isDead = false
+        $0.faults = [:]
+      }
+      let place = "seed \(seed), killed at operation \(last)"
+      let store = try disk.store()
+      var found = try History.read(store)
+      #expect(history.states[done...min(done + 1, 40)].contains(found), "\(place)")
+      try store.put(rows, [0xEE], [1], .power)
+      found[rows.id, default: [:]][[0xEE]] = [1]
       for image in MemoryDisk.Image.allCases {
-        let store = try second.crashed(image, seed: UInt64(last)).store()
-        let found = try History.read(store)
-        #expect(states.contains(found), "seed \(seed), operation \(last), image \(image)")
+        let after = try disk.crashed(image, seed: UInt64(last)).store()
+        #expect(try History.read(after) == found, "\(place), then power loss, image \(image)")
       }
     }
   }

@@ -1,56 +1,19 @@
-// Sessions: who watches which directory, which descriptors are below it, and what happened there.
+// Sessions: who watches which directory, which operation fails, which descriptors are below it.
 #define _GNU_SOURCE 1
-#include "session.h"
+#include "state.h"
 
 #if PROBE_INTERPOSES
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-typedef struct {
-  dev_t device;
-  ino_t inode;
-} identity;
-
-typedef struct {
-  char *address;
-  size_t length;
-  int64_t offset;
-  int32_t file;
-} map;
-
-struct probe_session {
-  pthread_mutex_t lock;
-  atomic_bool is_active;
-  bool records, counts_reads, counts_only_syncs, is_full, fault_stays;
-  char given[PROBE_PATH], real[PROBE_PATH];
-  int64_t operations, failures, fault_at;
-  int32_t fault, fault_number;
-  identity *files;
-  int32_t file_count, file_capacity;
-  probe_entry *entries;
-  int64_t entry_count, entry_capacity;
-  map *maps;
-  int32_t map_count, map_capacity;
-};
-
-/// What is known of an open descriptor; `owner` is a session's number plus one, or 0.
-typedef struct {
-  atomic_int owner;
-  int32_t file;
-  int flags;
-  bool is_directory;
-} descriptor_entry;
 
 atomic_int probe_armed;
-static probe_session sessions[PROBE_SESSIONS];
-static descriptor_entry descriptors[PROBE_DESCRIPTORS];
+probe_session probe_sessions[PROBE_SESSIONS];
+descriptor_entry probe_descriptors[PROBE_DESCRIPTORS];
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
@@ -58,12 +21,12 @@ static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static void after_fork(void) { atomic_store(&probe_armed, 0); }
 
 static void prepare(void) {
-  for (int i = 0; i < PROBE_SESSIONS; i++) pthread_mutex_init(&sessions[i].lock, NULL);
+  for (int i = 0; i < PROBE_SESSIONS; i++) pthread_mutex_init(&probe_sessions[i].lock, NULL);
   pthread_atfork(NULL, NULL, after_fork);
 }
 
-static probe_session *at(int32_t number) {
-  return number >= 0 && number < PROBE_SESSIONS ? &sessions[number] : NULL;
+probe_session *probe_at(int32_t number) {
+  return number >= 0 && number < PROBE_SESSIONS ? &probe_sessions[number] : NULL;
 }
 
 // MARK: Sessions
@@ -75,10 +38,10 @@ int32_t probe_begin(const char *directory, bool records) {
   pthread_mutex_lock(&table);
   int32_t found = -1;
   for (int32_t i = 0; i < PROBE_SESSIONS && found < 0; i++) {
-    if (!atomic_load(&sessions[i].is_active)) found = i;
+    if (!atomic_load(&probe_sessions[i].is_active)) found = i;
   }
   if (found >= 0) {
-    probe_session *s = &sessions[found];
+    probe_session *s = &probe_sessions[found];
     pthread_mutex_lock(&s->lock);
     s->records = records;
     s->counts_reads = s->counts_only_syncs = s->is_full = s->fault_stays = false;
@@ -97,7 +60,7 @@ int32_t probe_begin(const char *directory, bool records) {
 }
 
 void probe_end(int32_t number) {
-  probe_session *s = at(number);
+  probe_session *s = probe_at(number);
   if (!s) return;
   pthread_mutex_lock(&table);
   pthread_mutex_lock(&s->lock);
@@ -106,7 +69,7 @@ void probe_end(int32_t number) {
     atomic_fetch_sub(&probe_armed, 1);
     for (int fd = 0; fd < PROBE_DESCRIPTORS; fd++) {
       int owner = number + 1;
-      atomic_compare_exchange_strong(&descriptors[fd].owner, &owner, 0);
+      atomic_compare_exchange_strong(&probe_descriptors[fd].owner, &owner, 0);
     }
     for (int64_t i = 0; i < s->entry_count; i++) {
       free((void *)s->entries[i].bytes);
@@ -126,7 +89,7 @@ void probe_end(int32_t number) {
   pthread_mutex_unlock(&table);
 }
 
-static probe_session *lock_if_active(probe_session *s) {
+probe_session *probe_lock(probe_session *s) {
   if (!atomic_load(&s->is_active)) return NULL;
   pthread_mutex_lock(&s->lock);
   if (atomic_load(&s->is_active)) return s;
@@ -142,88 +105,14 @@ void probe_unlock(probe_session *s) {
 
 probe_session *probe_lock_descriptor(int fd) {
   if (!probe_is_armed() || fd < 0 || fd >= PROBE_DESCRIPTORS) return NULL;
-  int owner = atomic_load_explicit(&descriptors[fd].owner, memory_order_acquire);
+  int owner = atomic_load_explicit(&probe_descriptors[fd].owner, memory_order_acquire);
   if (owner == 0) return NULL;
-  probe_session *s = lock_if_active(&sessions[owner - 1]);
-  if (s && atomic_load(&descriptors[fd].owner) != owner) {
+  probe_session *s = probe_lock(&probe_sessions[owner - 1]);
+  if (s && atomic_load(&probe_descriptors[fd].owner) != owner) {
     pthread_mutex_unlock(&s->lock);
     return NULL;
   }
   return s;
-}
-
-// MARK: Paths
-
-/// An absolute path without ".", ".." and empty parts.
-static bool absolute(int directory, const char *path, char *out) {
-  char joined[2 * PROBE_PATH];
-  size_t used = 0;
-  if (path == NULL || strlen(path) >= PROBE_PATH) return false;
-  if (path[0] != '/') {
-    if (directory == AT_FDCWD) {
-      if (getcwd(joined, PROBE_PATH) == NULL) return false;
-    } else {
-      char link[64];
-      snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
-      ssize_t count = readlink(link, joined, PROBE_PATH - 1);
-      if (count <= 0) return false;
-      joined[count] = 0;
-    }
-    used = strlen(joined);
-    joined[used++] = '/';
-  }
-  strcpy(joined + used, path);
-  size_t length = 0;
-  for (char *part = joined; *part;) {
-    while (*part == '/') part++;
-    size_t count = strcspn(part, "/");
-    if (count == 0) break;
-    if (count == 2 && part[0] == '.' && part[1] == '.') {
-      while (length > 0 && out[--length] != '/') {}
-    } else if (!(count == 1 && part[0] == '.')) {
-      if (length + count + 2 > PROBE_PATH) return false;
-      out[length++] = '/';
-      memcpy(out + length, part, count);
-      length += count;
-    }
-    part += count;
-  }
-  out[length] = 0;
-  return true;
-}
-
-static bool below_prefix(const char *path, const char *prefix, char *below) {
-  size_t count = strlen(prefix);
-  if (strncmp(path, prefix, count) != 0) return false;
-  if (path[count] != 0 && path[count] != '/') return false;
-  strcpy(below, path[count] == '/' ? path + count + 1 : "");
-  return true;
-}
-
-bool probe_contains(probe_session *s, int directory, const char *path, char *below) {
-  char whole[PROBE_PATH];
-  return absolute(directory, path, whole)
-    && (below_prefix(whole, s->given, below) || below_prefix(whole, s->real, below));
-}
-
-probe_session *probe_lock_path(int directory, const char *path, char *below) {
-  if (!probe_is_armed()) return NULL;
-  int number = errno;
-  char whole[PROBE_PATH];
-  probe_session *found = NULL;
-  if (absolute(directory, path, whole)) {
-    for (int i = 0; i < PROBE_SESSIONS && !found; i++) {
-      probe_session *s = lock_if_active(&sessions[i]);
-      if (!s) continue;
-      if (below_prefix(whole, s->given, below) || below_prefix(whole, s->real, below)) {
-        found = s;
-      } else {
-        pthread_mutex_unlock(&s->lock);
-      }
-    }
-  }
-  errno = number;
-  return found;
 }
 
 // MARK: Faults
@@ -254,13 +143,6 @@ bool probe_read_fails(probe_session *s) {
 }
 
 bool probe_is_full(probe_session *s) { return s->is_full; }
-
-#define WITH_SESSION(number, body)        \
-  probe_session *s = at(number);          \
-  if (s && (s = lock_if_active(s))) {     \
-    body;                                 \
-    pthread_mutex_unlock(&s->lock);       \
-  }
 
 void probe_fail(int32_t number, int64_t index, int32_t fault, int32_t error, bool stays) {
   WITH_SESSION(number, {
@@ -316,181 +198,34 @@ static int32_t file_of(probe_session *s, int fd, bool created) {
   return s->file_count++;
 }
 
-static probe_entry *add(probe_session *s, probe_kind kind, int32_t file) {
-  if (!s->records) return NULL;
-  if (s->entry_count == s->entry_capacity) {
-    int64_t capacity = s->entry_capacity * 2 + 64;
-    probe_entry *grown = realloc(s->entries, (size_t)capacity * sizeof *grown);
-    if (!grown) abort();
-    s->entries = grown;
-    s->entry_capacity = capacity;
-  }
-  probe_entry *entry = &s->entries[s->entry_count++];
-  *entry = (probe_entry){ .kind = kind, .file = file };
-  return entry;
-}
-
 void probe_opened(probe_session *s, int fd, const char *below, int flags, bool created) {
   if (fd < 0 || fd >= PROBE_DESCRIPTORS) return;
   struct stat info;
   bool is_directory = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
   int32_t file = file_of(s, fd, created);
-  descriptor_entry *entry = &descriptors[fd];
+  descriptor_entry *entry = &probe_descriptors[fd];
   entry->file = file;
   entry->flags = flags;
   entry->is_directory = is_directory;
-  atomic_store_explicit(&entry->owner, (int)(s - sessions) + 1, memory_order_release);
-  probe_entry *record = add(s, created ? PROBE_CREATE : PROBE_OPEN, file);
+  atomic_store_explicit(&entry->owner, (int)(s - probe_sessions) + 1, memory_order_release);
+  probe_entry *record = probe_add(s, created ? PROBE_CREATE : PROBE_OPEN, file);
   if (record) record->path = strdup(below);
 }
 
 void probe_duplicated(int fd, int copy) {
   if (copy < 0 || copy >= PROBE_DESCRIPTORS || fd < 0 || fd >= PROBE_DESCRIPTORS) return;
-  descriptors[copy].file = descriptors[fd].file;
-  descriptors[copy].flags = descriptors[fd].flags;
-  descriptors[copy].is_directory = descriptors[fd].is_directory;
-  atomic_store(&descriptors[copy].owner, atomic_load(&descriptors[fd].owner));
+  probe_descriptors[copy].file = probe_descriptors[fd].file;
+  probe_descriptors[copy].flags = probe_descriptors[fd].flags;
+  probe_descriptors[copy].is_directory = probe_descriptors[fd].is_directory;
+  atomic_store(&probe_descriptors[copy].owner, atomic_load(&probe_descriptors[fd].owner));
 }
 
 void probe_forget(int fd) {
-  if (fd >= 0 && fd < PROBE_DESCRIPTORS) atomic_store(&descriptors[fd].owner, 0);
+  if (fd >= 0 && fd < PROBE_DESCRIPTORS) atomic_store(&probe_descriptors[fd].owner, 0);
 }
 
-int probe_flags(int fd) { return descriptors[fd].flags; }
-bool probe_is_directory(int fd) { return descriptors[fd].is_directory; }
-
-// MARK: The record
-
-void probe_wrote(
-  probe_session *s, int fd, int64_t offset, const struct iovec *parts, size_t count
-) {
-  if (count == 0) return;
-  probe_entry *entry = add(s, PROBE_WRITE, descriptors[fd].file);
-  if (!entry) return;
-  uint8_t *bytes = malloc(count);
-  if (!bytes) abort();
-  size_t used = 0;
-  for (; used < count; parts++) {
-    size_t part = parts->iov_len < count - used ? parts->iov_len : count - used;
-    memcpy(bytes + used, parts->iov_base, part);
-    used += part;
-  }
-  entry->offset = offset;
-  entry->bytes = bytes;
-  entry->count = count;
-  entry->durable = (descriptors[fd].flags & O_DSYNC) != 0;
-}
-
-void probe_resized(probe_session *s, int fd, int64_t length) {
-  probe_entry *entry = add(s, PROBE_TRUNCATE, descriptors[fd].file);
-  if (entry) entry->offset = length;
-}
-
-void probe_named(probe_session *s, probe_kind kind, const char *path, const char *other) {
-  probe_entry *entry = add(s, kind, -1);
-  if (!entry) return;
-  entry->path = strdup(path);
-  if (other) entry->other = strdup(other);
-}
-
-void probe_synced(probe_session *s, int fd) {
-  if (!descriptors[fd].is_directory) return probe_synced_file(s, descriptors[fd].file);
-  char link[64], path[PROBE_PATH], below[PROBE_PATH];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t count = readlink(link, path, sizeof path - 1);
-  if (count <= 0) return;
-  path[count] = 0;
-  if (probe_contains(s, AT_FDCWD, path, below)) {
-    probe_named(s, PROBE_SYNC_DIRECTORY, below, NULL);
-  }
-}
-
-void probe_synced_file(probe_session *s, int32_t file) {
-  for (int32_t i = 0; i < s->map_count; i++) {
-    map *m = &s->maps[i];
-    if (m->file != file || !s->records) continue;
-    uint8_t *bytes = malloc(m->length);
-    if (!bytes) abort();
-    memcpy(bytes, m->address, m->length);
-    probe_entry *entry = add(s, PROBE_WRITE, file);
-    entry->offset = m->offset;
-    entry->bytes = bytes;
-    entry->count = m->length;
-  }
-  add(s, PROBE_SYNC, file);
-}
-
-void probe_mark(int32_t number, int64_t mark) {
-  WITH_SESSION(number, {
-    probe_entry *entry = add(s, PROBE_MARK, -1);
-    if (entry) entry->offset = mark;
-  })
-}
-
-int64_t probe_entries(int32_t number) {
-  int64_t count = 0;
-  WITH_SESSION(number, count = s->entry_count)
-  return count;
-}
-
-bool probe_read(int32_t number, int64_t index, probe_entry *entry) {
-  bool is_there = false;
-  WITH_SESSION(number, {
-    is_there = index >= 0 && index < s->entry_count;
-    if (is_there) *entry = s->entries[index];
-  })
-  return is_there;
-}
-
-// MARK: Maps
-
-void probe_mapped(probe_session *s, int fd, void *address, size_t length, int64_t offset) {
-  struct stat info;
-  // What lies behind the file's end cannot be read.
-  if (fstat(fd, &info) != 0 || info.st_size <= offset) return;
-  size_t there = (size_t)(info.st_size - offset);
-  if (s->map_count == s->map_capacity) {
-    int32_t capacity = s->map_capacity * 2 + 8;
-    map *grown = realloc(s->maps, (size_t)capacity * sizeof *grown);
-    if (!grown) abort();
-    s->maps = grown;
-    s->map_capacity = capacity;
-  }
-  s->maps[s->map_count++] =
-    (map){ address, length < there ? length : there, offset, descriptors[fd].file };
-}
-
-void probe_unmapped(void *address, size_t length) {
-  char *from = address;
-  for (int i = 0; i < PROBE_SESSIONS; i++) {
-    probe_session *s = lock_if_active(&sessions[i]);
-    if (!s) continue;
-    for (int32_t j = s->map_count - 1; j >= 0; j--) {
-      map *m = &s->maps[j];
-      if (m->address < from + length && from < m->address + m->length) {
-        *m = s->maps[--s->map_count];
-      }
-    }
-    pthread_mutex_unlock(&s->lock);
-  }
-}
-
-probe_session *probe_lock_map(void *address, int32_t *file) {
-  if (!probe_is_armed()) return NULL;
-  char *from = address;
-  for (int i = 0; i < PROBE_SESSIONS; i++) {
-    probe_session *s = lock_if_active(&sessions[i]);
-    if (!s) continue;
-    for (int32_t j = 0; j < s->map_count; j++) {
-      map *m = &s->maps[j];
-      if (from < m->address || from >= m->address + m->length) continue;
-      *file = m->file;
-      return s;
-    }
-    pthread_mutex_unlock(&s->lock);
-  }
-  return NULL;
-}
+int probe_flags(int fd) { return probe_descriptors[fd].flags; }
+bool probe_is_directory(int fd) { return probe_descriptors[fd].is_directory; }
 
 #else
 bool probe_is_available(void) { return false; }

@@ -15,12 +15,11 @@ extension BackendCheck {
     return [
       BackendCheck(.powerLoss, "a prefix of the commits with every durable one is there") { bench in
         var count = PowerLoss.Count()
-        let seeds = seeds([1, 2, 3])
+        let seeds = seeds(of: .programs)
         for seed in seeds {
-          let program = try await PowerLoss.record(bench.factory, seed: seed, steps: 16)
+          let program = try await PowerLoss.record(bench.factory, seed: seed)
           let start = CrashVerdict(states: program.states, acknowledged: 0, issued: 0)
-          if let (cut, second, _) = command {
-            if second != nil || cut.seed != seed { continue }
+          if let (cut, _, _) = command {
             try await program.check([cut.point], start, "", { _ in [cut.image] }, &count)
             continue
           }
@@ -34,11 +33,11 @@ extension BackendCheck {
       {
         bench in
         var count = PowerLoss.Count()
-        let seeds = seeds([4, 5])
+        let seeds = seeds(of: .recoveries)
         for seed in seeds {
-          let program = try await PowerLoss.record(bench.factory, seed: seed, steps: 12)
+          let program = try await PowerLoss.record(bench.factory, seed: seed)
           if let (cut, second, crash) = command {
-            guard let second, cut.seed == seed else { continue }
+            guard let second else { continue }
             try await program.checkRecovery(
               at: cut.point, cut.image, after: crash, .one(second), &count)
             continue
@@ -67,9 +66,19 @@ extension BackendCheck {
     System.variable("CONIFER_CRASHES").flatMap { Int($0) }.map { max(1, $0) } ?? 200
   }
 
-  private static func seeds(_ standard: [UInt64]) -> [UInt64] {
-    if let (cut, _, _) = command { return standard.contains(cut.seed) ? [cut.seed] : [] }
-    return System.variable("CONIFER_SEED").flatMap { UInt64($0) }.map { [$0] } ?? standard
+  /// What is cut.
+  private enum Cuts: UInt64 {
+    case programs = 1
+    case recoveries = 1001
+  }
+
+  /// The seeds of the programs that are cut: more of them for more images, and that of a command.
+  private static func seeds(of kind: Cuts) -> [UInt64] {
+    if let (cut, second, _) = command {
+      return (second != nil) == (kind == .recoveries) ? [cut.seed] : []
+    }
+    if let seed = System.variable("CONIFER_SEED").flatMap({ UInt64($0) }) { return [seed] }
+    return (0..<UInt64(max(3, images / 300))).map { kind.rawValue + $0 }
   }
 
   /// The cut that `CONIFER_CRASH` names, and the one in the recovery from it.

@@ -42,6 +42,8 @@ struct CrashProgram: Sendable {
 /// The state of a store after a commit of a ``CrashProgram``.
 struct CrashState: Sendable {
   let model: StorageModel
+  /// The commit that led to it; none for the first state and for those that made a tree.
+  var edits: [StorageEdit] = []
   /// The number of the newest step that changed something, as the store itself remembers it.
   let step: Int
 }

@@ -63,8 +63,8 @@ final class CrashRun {
     return given
   }
 
-  private func enter(_ model: StorageModel, _ step: Int) {
-    states.append(CrashState(model: model, step: step))
+  private func enter(_ model: StorageModel, _ step: Int, _ edits: [StorageEdit] = []) {
+    states.append(CrashState(model: model, edits: edits, step: step))
     issue(states.count - 1)
   }
 
@@ -109,7 +109,7 @@ final class CrashRun {
     let edits = edits + [Ledger.note(step, ledger)]
     var next = model
     let expected = try next.commit(edits)
-    enter(next, step)
+    enter(next, step, edits)
     let receipt = try await backend.commit(edits, durability)
     newest = (receipt.commit, states.count - 1)
     acknowledge(durability)

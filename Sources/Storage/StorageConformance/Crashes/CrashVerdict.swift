@@ -43,7 +43,7 @@ struct CrashVerdict: Sendable {
         throw ConformanceFailure(
           .phantom, "step \(step) is there, \(bounds.upperBound) is the newest that was asked for")
       }
-      throw try mixture(backend, step, difference ?? "no state has this step")
+      throw try failure(backend, step, difference ?? "no state has this step")
     }
     try require(
       index >= acknowledged, .lostAcknowledged,
@@ -57,38 +57,5 @@ struct CrashVerdict: Sendable {
       try require(drift.isEmpty, .usageDrift, drift.joined(separator: "; "))
     }
     return index
-  }
-
-  /// Names what is wrong with a backend that is in no state of its own: parts of several ones, one
-  /// that lacks an earlier commit, or something else.
-  private func mixture(
-    _ backend: any StorageBackend, _ step: Int, _ difference: String
-  ) throws -> ConformanceFailure {
-    var fits: [(part: StateDifference.Part, states: [Int])] = []
-    for part in StateDifference.Part.allCases {
-      let matching = try backend.read { (view) throws(StoreError) in
-        var matching: [Int] = []
-        for (index, state) in states.enumerated() {
-          if try StateDifference(view, ModelView(state.model)).first([part]) == nil {
-            matching.append(index)
-          }
-        }
-        return matching
-      }
-      fits.append((part, matching))
-    }
-    let words = fits.map { "\($0.part.rawValue) of states \($0.states)" }.joined(separator: ", ")
-    let message = "after step \(step): \(difference) (\(words))"
-    let noted = states.lastIndex { $0.step == step } ?? 0
-    if fits.contains(where: { $0.states.isEmpty }) {
-      return ConformanceFailure(.wrongData, message)
-    }
-    // The step is noted in the same commit: what fits only later ones came without its note.
-    if fits.allSatisfy({ part in part.states.contains { $0 <= noted } }),
-      fits.contains(where: { part in !part.states.contains { $0 >= noted } })
-    {
-      return ConformanceFailure(.hole, message)
-    }
-    return ConformanceFailure(.halfBatch, message)
   }
 }

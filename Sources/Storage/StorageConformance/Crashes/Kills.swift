@@ -201,15 +201,16 @@ extension CrashProgram {
       let ids = names.compactMap { name in trees.first { $0.name == name }?.id }
       guard ids.count == names.count else { return }
       var number = state.step + 1
-      while true {
+      var edits: [StorageEdit] = []
+      while edits.isEmpty {
         if case .commit(let changes, _) = step(number) {
-          let edits = try model.edits(changes, Array(ids.dropFirst()))
-          _ = try model.commit(edits + [Ledger.note(number, ids[0])])
-          break
+          edits = try model.edits(changes, Array(ids.dropFirst())) + [Ledger.note(number, ids[0])]
+        } else {
+          number += 1
         }
-        number += 1
       }
-      states.append(CrashState(model: model, step: number))
+      _ = try model.commit(edits)
+      states.append(CrashState(model: model, edits: edits, step: number))
     }
   }
 }

@@ -1,0 +1,83 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension CrashVerdict {
+  /// Names what is wrong with a backend that is in none of the states: a commit that is missing amid
+  /// others, one that is there in part, parts of several states, or something else.
+  ///
+  /// - Parameters:
+  ///   - step: the one that the backend notes as its newest.
+  ///   - difference: from the state that should follow that step.
+  func failure(
+    _ backend: any StorageBackend, _ step: Int, _ difference: String
+  ) throws -> ConformanceFailure {
+    guard let noted = states.lastIndex(where: { $0.step == step }) else {
+      return ConformanceFailure(.phantom, "no commit noted step \(step)")
+    }
+    for missing in stride(from: noted - 1, to: max(0, noted - 40), by: -1) {
+      if let model = state(noted, without: missing), try isState(backend, model) {
+        return ConformanceFailure(
+          .hole,
+          "step \(step) is there, and step \(states[missing].step) before it is not: \(difference)")
+      }
+    }
+    // The step is noted by the last edit of its commit.
+    for (index, kept) in [(noted + 1, true), (noted, false)] where states.indices.contains(index) {
+      for cut in states[index].edits.indices {
+        let edits = states[index].edits
+        let some = kept ? edits[..<cut] : edits[cut...]
+        if !some.isEmpty, index > 0, let model = applied([Array(some)], to: index - 1),
+          try isState(backend, model)
+        {
+          return ConformanceFailure(
+            .halfBatch,
+            "of the \(edits.count) edits of step \(states[index].step) only \(some.count) are there: "
+              + difference)
+        }
+      }
+    }
+    var words: [String] = []
+    var isMixture = true
+    for part in StateDifference.Part.allCases {
+      let matching = try backend.read { (view) throws(StoreError) in
+        var matching: [Int] = []
+        for index in states.indices {
+          if try StateDifference(view, ModelView(states[index].model)).first([part]) == nil {
+            matching.append(index)
+          }
+        }
+        return matching
+      }
+      words.append("\(part.rawValue) as in states \(matching)")
+      if matching.isEmpty { isMixture = false }
+    }
+    return ConformanceFailure(
+      isMixture ? .halfBatch : .wrongData,
+      "after step \(step): \(difference) (\(words.joined(separator: ", ")))")
+  }
+
+  private func isState(_ backend: any StorageBackend, _ model: StorageModel) throws -> Bool {
+    try backend.read { (view) throws(StoreError) in
+      try StateDifference(view, ModelView(model)).first() == nil
+    }
+  }
+
+  /// A state as it would be had one of the commits before never been; nil when later ones need it.
+  private func state(_ last: Int, without missing: Int) -> StorageModel? {
+    let later = states[(missing + 1)...last]
+    guard missing > 0, !states[missing].edits.isEmpty, later.allSatisfy({ !$0.edits.isEmpty })
+    else {
+      return nil
+    }
+    return applied(later.map(\.edits), to: missing - 1)
+  }
+
+  private func applied(_ commits: [[StorageEdit]], to index: Int) -> StorageModel? {
+    var model = states[index].model
+    for edits in commits {
+      guard (try? model.commit(edits)) != nil else { return nil }
+    }
+    return model
+  }
+}
