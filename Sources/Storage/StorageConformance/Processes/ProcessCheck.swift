@@ -97,7 +97,9 @@ public struct ProcessCheck: Sendable, CustomStringConvertible {
 
   private static var conditional: [Conditional] {
     [
-      Conditional(checks: ownership + forks) { $0.declared.isPersistent ? nil : "keeps nothing" }
+      Conditional(checks: ownership + forks + damages) {
+        $0.declared.isPersistent ? nil : "keeps nothing"
+      }
     ]
   }
 }
