@@ -11,8 +11,9 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let options: StorageOptions
   /// Whether it must offer `evict`, `explain` and `space`, and keep its budget by itself.
   public let evicts: Bool
-  /// What an engine below the backend cannot notice of damaged files, and its documentation says:
-  /// `trap`, `silentLoss`. Such outcomes are counted and pass; wrong data never does.
+  /// What an engine below the backend cannot notice of damaged files, as its documentation says:
+  /// `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log look as if
+  /// they had never been made. Such outcomes are counted and pass. Never name `wrongData`.
   public let overlooks: Set<Anomaly>
   /// The argument of `swift test --filter` that finds the backend's tests, for the command that a
   /// failure prints; nil when it is not told.

@@ -30,29 +30,38 @@ struct Mutation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Every length of every file, or a sample of them that has the ends of each file.
+  /// Every length of every file, or a sample of them that has the ends of each file; what was only
+  /// allocated ahead, zeros to the end, counts for little.
   static func cuts(_ files: [StoreFile], atMost count: Int, seed: UInt64) -> [Mutation] {
     let lengths = files.flatMap { file in
-      (0..<file.bytes.count).map { Mutation(file: file.name, position: $0, kind: .cut) }
+      (0..<file.used).map { Mutation(file: file.name, position: $0, kind: .cut) }
     }
-    guard lengths.count > count else { return lengths }
     let ends = files.flatMap { file in
-      [0, 1, file.bytes.count / 2, file.bytes.count - 1].filter { file.bytes.indices.contains($0) }
+      [file.used, (file.used + file.bytes.count) / 2, file.bytes.count - 1]
+        .filter { $0 >= file.used && $0 < file.bytes.count }
         .map { Mutation(file: file.name, position: $0, kind: .cut) }
     }
+    let starts = files.flatMap { file in
+      [0, 1, file.used / 2, file.used - 1].filter { (0..<file.used).contains($0) }
+        .map { Mutation(file: file.name, position: $0, kind: .cut) }
+    }
+    guard lengths.count + ends.count > count else { return lengths + ends }
     var random = SeededRandom(seed: seed)
-    return ends + (0..<max(0, count - ends.count)).map { _ in random.pick(lengths) }
+    let sampled = (0..<max(0, count - ends.count - starts.count)).map { _ in random.pick(lengths) }
+    return ends + starts + sampled
   }
 
-  /// Sampled bits: every file gets some, most are where the bytes are.
+  /// Sampled bits: every file gets some, most are where the bytes are, few in zeros.
   static func flips(_ files: [StoreFile], atMost count: Int, seed: UInt64) -> [Mutation] {
-    let files = files.filter { !$0.bytes.isEmpty }
-    let total = files.reduce(0) { $0 + $1.bytes.count }
+    let total = max(1, files.reduce(0) { $0 + $1.written.count })
     var random = SeededRandom(seed: seed)
-    return files.flatMap { file in
-      (0..<max(8, count * file.bytes.count / max(total, 1))).map { _ in
-        Mutation(
-          file: file.name, position: Int.random(in: 0..<file.bytes.count, using: &random),
+    return files.filter { !$0.bytes.isEmpty }.flatMap { file in
+      let written = file.written
+      return (0..<max(6, count * written.count / total)).map { _ in
+        let anywhere = Int.random(in: 0..<file.bytes.count, using: &random)
+        let position = written.isEmpty || random.one(in: 8) ? anywhere : random.pick(written)
+        return Mutation(
+          file: file.name, position: position,
           kind: .flip(bit: Int.random(in: 0..<8, using: &random)))
       }
     }
@@ -63,6 +72,11 @@ struct Mutation: Sendable, CustomStringConvertible {
 struct StoreFile: Sendable {
   let name: String
   let bytes: Bytes
+
+  /// How many bytes there are before zeros up to the end.
+  var used: Int { (bytes.lastIndex { $0 != 0 } ?? -1) + 1 }
+  /// Where bytes are that are not zero.
+  var written: [Int] { bytes.indices.filter { bytes[$0] != 0 } }
 
   /// All files below a directory.
   static func all(in directory: String, _ prefix: String = "") -> [StoreFile] {

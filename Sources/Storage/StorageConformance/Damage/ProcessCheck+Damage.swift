@@ -16,7 +16,9 @@ extension ProcessCheck {
   ]
 
   private static var seed: UInt64 { System.variable("CONIFER_SEED").flatMap { UInt64($0) } ?? 1 }
-  private static var count: Int { System.variable("CONIFER_DAMAGES").flatMap { Int($0) } ?? 100 }
+
+  /// How many ways a check tries where the environment does not say.
+  @TaskLocal static var damageCount = 100
 
   /// Makes the store, then lets processes damage it until every way was tried.
   private static func damage(_ trial: ProcessTrial) async throws {
@@ -27,11 +29,12 @@ extension ProcessCheck {
     try await backend.close()
     let none = Mutation(file: "", position: 0, kind: .cut)
     try StoreFile.write(files, to: trial.directory + "/original", none)
+    let count = System.variable("CONIFER_DAMAGES").flatMap { Int($0) } ?? damageCount
     var next = 0
     var outcomes: [(mutation: String, name: String, words: String)] = []
     while true {
       let before = trial.notes.lines.count
-      try await trial.run("\(next)")
+      try await trial.run("\(next) \(count)")
       let lines = trial.notes.lines.dropFirst(before).map {
         $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
       }
@@ -65,16 +68,20 @@ extension ProcessCheck {
     let fine: Set<String> = ["refused", "whole", "told"]
     let bad = outcomes.filter { outcome in
       if fine.contains(outcome.name) { return false }
-      let anomaly = outcome.name == "older" ? Anomaly.silentLoss.rawValue : outcome.name
-      return !factory.overlooks.contains { $0.rawValue == anomaly }
+      return !factory.overlooks.contains(anomaly(outcome.name))
     }
     guard let first = bad.first else { return }
     throw ConformanceFailure(
-      first.name == "older" ? .silentLoss : Anomaly(rawValue: first.name),
+      anomaly(first.name),
       "\(bad.count) of \(outcomes.count) damaged stores broke a promise:\n"
         + bad.prefix(12).map { "  \($0.mutation): \($0.name): \($0.words)" }
         .joined(separator: "\n"),
       seed: seed)
+  }
+
+  /// What an outcome is called: a store that is as it was some commits ago lost the later ones.
+  private static func anomaly(_ outcome: String) -> Anomaly {
+    outcome == DamageVerdict.older.name ? .lostAcknowledged : Anomaly(rawValue: outcome)
   }
 
   /// The second process's part: damages, opens, reads and writes, from one way on.
@@ -84,8 +91,9 @@ extension ProcessCheck {
     let files = StoreFile.all(in: trial.directory + "/original")
     let judge = try DamageJudge()
     try System.noteTraps(in: trial.notes.path)
-    for (number, mutation) in ways(files, count, seed).enumerated()
-    where number >= Int(trial.argument) ?? 0 {
+    let order = trial.argument.split(separator: " ").compactMap { Int($0) }
+    guard order.count == 2 else { throw ConformanceFailure("no order: \(trial.argument)") }
+    for (number, mutation) in ways(files, order[1], seed).enumerated() where number >= order[0] {
       try StoreFile.write(files, to: trial.path, mutation)
       trial.note("at\t\(number)\t\(mutation)")
       System.watch(seconds: 60)
