@@ -53,4 +53,25 @@ struct OwnerLockTests {
       unlink(path)
     }
   #endif
+
+  @Test("The child of a fork does not let go of its parent's lock")
+  func forked() async throws {
+    let scratch = try Scratch()
+    await #expect(processExitsWith: .success) { [path = scratch.path + "/owner" as String] in
+      let lock = try OwnerLock(path: path)
+      // Swift hides the call, since little may be done in the child.
+      let symbol = try #require(dlsym(nil, "fork"))
+      let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
+      let child = fork()
+      if child == 0 {
+        lock.release()
+        _exit(0)
+      }
+      var status: Int32 = 0
+      waitpid(child, &status, 0)
+      let again = code { () throws(StoreError) in _ = try OwnerLock(path: path) }
+      #expect(again == .busy)
+      #expect(lock.isHeld)
+    }
+  }
 }

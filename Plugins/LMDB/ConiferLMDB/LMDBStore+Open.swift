@@ -26,6 +26,9 @@ extension LMDBStore {
       mdb_env_close(handle)
       throw .lmdb(result, "open", path)
     }
+    // LMDB 0.9 lets programs that are started inherit the data file.
+    var file: Int32 = -1
+    if mdb_env_get_fd(handle, &file) == 0 { System.closeOnExec(file) }
     do throws(StoreError) {
       let tree = try LMDBFormat.check(handle, path)
       return LMDBEnvironment(

@@ -59,6 +59,9 @@ enum System {
     return file < 0 ? nil : file
   }
 
+  /// Keeps programs that are started from inheriting an open file.
+  static func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+
   /// The last error number.
   static var lastError: Int32 { errno }
 

@@ -13,6 +13,9 @@ package import ConiferKeyValue
 
 /// Calls of the operating system that more than one store makes.
 package enum Platform {
+  /// The number of this process; another one in the child of a fork.
+  package static var processID: Int32 { getpid() }
+
   /// The store error for an error number of the operating system.
   ///
   /// - Parameters:

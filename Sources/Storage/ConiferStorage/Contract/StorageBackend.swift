@@ -11,6 +11,9 @@ public import ConiferTree
 /// - All members may be called from any thread or task. Commits are applied in the order of their
 ///   calls, several of them in one flush where they meet.
 /// - After `close` every member throws `closed`.
+/// - The child of a fork may not use a backend that was opened before: packed backends throw
+///   `invalid` there. While such a child lives it keeps the owner's lock, as it shares its open
+///   files; programs that are started do not.
 public protocol StorageBackend: AnyObject, Sendable {
   /// The facts about this backend; constant while it is open.
   var traits: BackendTraits { get }

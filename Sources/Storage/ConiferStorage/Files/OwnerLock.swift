@@ -25,6 +25,7 @@ public final class OwnerLock: Sendable {
   /// The lock file's path.
   public let path: String
   private let descriptor: Mutex<Int32>
+  private let process = Platform.processID
 
   /// Takes the lock, making the file when it is missing.
   ///
@@ -59,6 +60,11 @@ public final class OwnerLock: Sendable {
       return file
     }
     guard file >= 0 else { return }
+    // The child of a fork shares the open file, and with it the lock: it is the parent's to let go.
+    guard Platform.processID == process else {
+      Platform.close(file)
+      return
+    }
     // Still ours here, so this cannot wipe the next owner's name. If it fails, the name is stale,
     // which costs nothing: only the kernel's lock counts.
     _ = ftruncate(file, 0)

@@ -56,7 +56,9 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   ///
   /// - Throws: `ConformanceFailure` when it does not.
   public func run(_ factory: BackendFactory) async throws {
-    ReportFile.tell("\(factory)", tier: 2) { Self.leftOut(for: factory) }
+    ReportFile.tell("\(factory)", tier: 2) {
+      Self.leftOut(for: factory) + ProcessCheck.leftOut(for: factory)
+    }
     try await run(of: factory).perform { try await perform(factory) }
   }
 

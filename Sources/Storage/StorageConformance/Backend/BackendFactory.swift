@@ -11,6 +11,10 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let options: StorageOptions
   /// Whether it must offer `evict`, `explain` and `space`, and keep its budget by itself.
   public let evicts: Bool
+  /// What an engine below the backend cannot notice of damaged files, as its documentation says:
+  /// `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log look as if
+  /// they had never been made. Such outcomes are counted and pass. Never name `wrongData`.
+  public let overlooks: Set<Anomaly>
   /// The argument of `swift test --filter` that finds the backend's tests, for the command that a
   /// failure prints; nil when it is not told.
   public let tests: String?
@@ -26,18 +30,20 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///   - declared: the facts that an open backend must state about its store.
   ///   - options: the options under which it is tested.
   ///   - evicts: whether it must keep its budget by itself.
+  ///   - overlooks: what the engine below cannot notice of damaged files, as documented.
   ///   - tests: the argument of `swift test --filter` that finds the backend's tests.
   ///   - open: opens a backend on the files of a directory; called many times for one directory
   ///     when the declared store is persistent.
   public init(
     name: String, declared: StoreTraits, options: StorageOptions = StorageOptions(),
-    evicts: Bool = false, tests: String? = nil,
+    evicts: Bool = false, overlooks: Set<Anomaly> = [], tests: String? = nil,
     open: @escaping @Sendable (String, StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
     self.declared = declared
     self.options = options
     self.evicts = evicts
+    self.overlooks = overlooks
     self.tests = tests
     self.open = open
   }
@@ -45,7 +51,8 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   /// The same backend under other options.
   public func with(_ options: StorageOptions) -> BackendFactory {
     BackendFactory(
-      name: name, declared: declared, options: options, evicts: evicts, tests: tests, open: open)
+      name: name, declared: declared, options: options, evicts: evicts, overlooks: overlooks,
+      tests: tests, open: open)
   }
 
   /// The name with the compression.

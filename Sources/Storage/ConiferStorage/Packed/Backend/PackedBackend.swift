@@ -12,6 +12,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   let engine: PackedEngine
   private let trainer: DictionaryTrainer
   private let thread: StoreThread<PackedEngine.Work>
+  /// The process that opened the store.
+  private let process = Platform.processID
 
   /// A backend on an open store, which it owns from now on.
   ///
@@ -88,6 +90,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   public func commit(
     _ edits: [StorageEdit], _ durability: Durability
   ) async throws(StoreError) -> CommitReceipt {
+    try requireOwnProcess()
     let result = await withCheckedContinuation { continuation in
       submit(
         .commit(
@@ -108,6 +111,17 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
+  /// Refuses the child of a fork, which has the open files but neither the store's thread nor its
+  /// lock: whatever it did could meet what the parent does.
+  private func requireOwnProcess() throws(StoreError) {
+    guard Platform.processID == process else {
+      throw StoreError(
+        .invalid,
+        "This process was forked from the one that opened the store: open stores after a fork, or "
+          + "start a program instead.")
+    }
+  }
+
   private static var closed: StoreError {
     StoreError(.closed, "The store was closed: open it again.")
   }
@@ -116,6 +130,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   func run<R: Sendable>(
     _ body: @escaping @Sendable (PackedEngine) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
+    try requireOwnProcess()
     let result: Result<R, StoreError> = await withCheckedContinuation { continuation in
       submit(
         .task { engine in
@@ -151,7 +166,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   /// Reads one moment of the store, again each time a damaged record was set aside.
   func reading<R>(_ body: (any OrderedView) throws(StoreError) -> R) throws(StoreError) -> R {
-    try repairing { () throws(StoreError) in
+    try requireOwnProcess()
+    return try repairing { () throws(StoreError) in
       let view = try store.view()
       defer { view.close() }
       return try body(view)

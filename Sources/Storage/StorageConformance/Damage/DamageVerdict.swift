@@ -1,0 +1,188 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// What a damaged store did.
+enum DamageVerdict: Sendable, Equatable {
+  /// It was refused with a typed error, when it was opened or read.
+  case refused(StoreError.Code)
+  /// It reads as if nothing had happened.
+  case whole
+  /// It lost something and tells so; all else is right.
+  case told
+  /// It is as it was some commits ago, and does not tell.
+  case older
+  /// It broke a promise.
+  case broken(Anomaly, String)
+
+  /// The name under which it is counted.
+  var name: String {
+    switch self {
+    case .refused: "refused"
+    case .whole: "whole"
+    case .told: "told"
+    case .older: "older"
+    case .broken(let anomaly, _): anomaly.rawValue
+    }
+  }
+}
+
+/// Reads all of a damaged store and compares it with what was written.
+struct DamageJudge {
+  let story: DamageStory
+  /// What the store held after each commit.
+  let models: [StorageModel]
+
+  init() throws {
+    story = DamageStory()
+    models = try story.models()
+  }
+
+  /// Judges a store, writes to it, and closes it.
+  func verdict(_ backend: any StorageBackend) async -> DamageVerdict {
+    var verdict: DamageVerdict
+    do throws(StoreError) {
+      verdict = try read(backend)
+      // Repairs are commits, so the answer must be the same after them.
+      if case .told = verdict { verdict = try read(backend) }
+    } catch {
+      verdict = refusal(error)
+    }
+    do throws(StoreError) {
+      // Only that it ends: what was lost may stand in the way of a commit.
+      _ = try await backend.commit([.enqueue(story.lanes[0], .set("later", 1))], .process)
+      for _ in 0..<20 { if try !(await backend.tidy(.milliseconds(50))) { break } }
+    } catch {
+      if case .broken = verdict {} else if error.message.isEmpty { verdict = refusal(error) }
+    }
+    try? await backend.close()
+    return verdict
+  }
+
+  /// An error of a damaged store; it has to say something.
+  func refusal(_ error: StoreError) -> DamageVerdict {
+    error.message.isEmpty
+      ? .broken(.wrongError, "\(error.code) without a message") : .refused(error.code)
+  }
+
+  private func read(_ backend: any StorageBackend) throws(StoreError) -> DamageVerdict {
+    try backend.read { (view) throws(StoreError) in
+      guard let newest = models.last else { return .whole }
+      let incidents = try view.incidents()
+      guard let difference = try difference(view, newest) else {
+        return incidents.isEmpty ? .whole : .told
+      }
+      if incidents.isEmpty {
+        for model in models.dropLast().reversed() {
+          if try self.difference(view, model) == nil { return .older }
+        }
+      }
+      if let (anomaly, words) = try wrong(view) { return .broken(anomaly, words) }
+      if incidents.isEmpty { return .broken(.silentLoss, "nothing was told: \(difference)") }
+      if let words = try untold(view, incidents) { return .broken(.silentLoss, words) }
+      return .told
+    }
+  }
+
+  private func difference(
+    _ view: any StorageView, _ model: StorageModel
+  ) throws(StoreError) -> String? {
+    if let words = try StateDifference(view, ModelView(model)).first() { return words }
+    guard model.trees[story.first] != nil else { return nil }
+    let found = try view.metadata(story.first, "cursor")
+    let expected = try ModelView(model).metadata(story.first, "cursor")
+    return found == expected ? nil : "the metadata is \(found ?? [])"
+  }
+
+  /// Something that is read and was never written so.
+  private func wrong(_ view: any StorageView) throws(StoreError) -> (Anomaly, String)? {
+    for info in try view.trees() {
+      let written = models.compactMap { $0.trees[info.id] }
+      guard !written.isEmpty else { return (.phantom, "there is a tree \(info.name)") }
+      let leaves = written.map { Leaves($0.root).all }
+      for (path, leaf) in Leaves(try view.node(info.id, .root)).all
+      where !leaves.contains(where: { $0[path] == leaf }) {
+        let isKnown = leaves.contains { $0[path] != nil }
+        return (isKnown ? .wrongData : .phantom, "\(info.name) has \(leaf) at \(path)")
+      }
+      for lane in try view.lanes(info.id) {
+        let known = written.compactMap { $0.lanes[Bytes(lane.identity.utf8)] }.flatMap(\.writes)
+        let waiting = try view.writes(lane, after: nil, limit: 100)
+        for write in waiting + (try view.rejectedWrites(lane, after: nil, limit: 100))
+        where !known.contains(where: { write.difference(from: $0) == nil }) {
+          return (.wrongData, "lane \"\(lane.identity)\" has \(write)")
+        }
+        if waiting.map(\.id) != waiting.map(\.id).sorted() {
+          return (.reordered, "lane \"\(lane.identity)\" gives \(waiting.map(\.id.rawValue))")
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Something that is missing although what tells of it says nothing.
+  private func untold(
+    _ view: any StorageView, _ incidents: [Incident]
+  ) throws(StoreError) -> String? {
+    guard let newest = models.last else { return nil }
+    for (id, tree) in newest.trees {
+      let leaves = Leaves(try view.node(id, .root)).all
+      let wanted = Leaves(tree.root).all
+      for query in tree.queries.values where query.isDefault && query.isComplete {
+        guard try view.isComplete(id, query.path) else { continue }
+        for path in wanted.keys where query.path.contains(path) && leaves[path] == nil {
+          return "\(query.path) is complete without \(path)"
+        }
+      }
+      for lane in story.lanes where lane.tree == id {
+        let waiting = try view.writes(lane, after: nil, limit: 100)
+        let found = waiting + (try view.rejectedWrites(lane, after: nil, limit: 100))
+        let all = tree.lanes[Bytes(lane.identity.utf8)]?.writes ?? []
+        let missing = all.filter { write in !found.contains { $0.id == write.id } }
+        for write in missing {
+          let words = "write \(write.id.rawValue) of \"\(lane.identity)\""
+          let isTold = incidents.contains {
+            $0.kind == .writeSetAside && $0.tree == id && $0.place == words && !$0.bytes.isEmpty
+          }
+          // A store that had to leave out commits tells of that as a whole.
+          let isLost = incidents.contains { $0.tree.rawValue == 0 }
+          if !isTold, !isLost { return "\(words) is gone" }
+        }
+      }
+    }
+    return nil
+  }
+}
+
+/// The leaves and interior priorities of a node, by path.
+private struct Leaves {
+  struct Value: Equatable, CustomStringConvertible {
+    var leaf: Leaf?
+    var priority: Leaf?
+    var description: String {
+      (leaf?.summary ?? "no value") + (priority.map { ", priority \($0.summary)" } ?? "")
+    }
+
+    static func == (a: Value, b: Value) -> Bool {
+      func same(_ a: Leaf?, _ b: Leaf?) -> Bool {
+        switch (a, b) {
+        case (nil, nil): true
+        case (let a?, let b?): a.isSame(b)
+        default: false
+        }
+      }
+      return same(a.leaf, b.leaf) && same(a.priority, b.priority)
+    }
+  }
+
+  private(set) var all: [Path: Value] = [:]
+
+  init(_ node: Node) { add(node, .root) }
+
+  private mutating func add(_ node: Node, _ path: Path) {
+    if node.leaf != nil || node.priority != nil {
+      all[path] = Value(leaf: node.leaf, priority: node.priority?.leaf)
+    }
+    for child in node.children { add(child.node, path.appending(child.key)) }
+  }
+}

@@ -1,0 +1,117 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+extension ProcessCheck {
+  /// Files that were damaged while nobody had the store open; `CONIFER_DAMAGES` sets how many ways
+  /// each check tries, `CONIFER_SEED` which.
+  static let damages: [ProcessCheck] = [
+    ProcessCheck(
+      group: "damage", name: "a file that was cut is told, and nothing wrong is read",
+      anomaly: .silentLoss, parent: { try await damage($0) }
+    ) { try await tryDamages($0) { Mutation.cuts($0, atMost: $1, seed: $2) } },
+    ProcessCheck(
+      group: "damage", name: "flipped bits are told, and nothing wrong is read",
+      anomaly: .silentLoss, parent: { try await damage($0) }
+    ) { try await tryDamages($0) { Mutation.flips($0, atMost: $1, seed: $2) } },
+  ]
+
+  private static var seed: UInt64 { System.variable("CONIFER_SEED").flatMap { UInt64($0) } ?? 1 }
+
+  /// How many ways a check tries where the environment does not say.
+  @TaskLocal static var damageCount = 100
+
+  /// Makes the store, then lets processes damage it until every way was tried.
+  private static func damage(_ trial: ProcessTrial) async throws {
+    // An image that a killed process left, so that logs and journals are damaged too.
+    let backend = try trial.factory.openStore(trial.directory + "/made")
+    try await DamageStory().write(to: backend)
+    let files = StoreFile.all(in: trial.directory + "/made")
+    try await backend.close()
+    let none = Mutation(file: "", position: 0, kind: .cut)
+    try StoreFile.write(files, to: trial.directory + "/original", none)
+    let count = System.variable("CONIFER_DAMAGES").flatMap { Int($0) } ?? damageCount
+    var next = 0
+    var outcomes: [(mutation: String, name: String, words: String)] = []
+    while true {
+      let before = trial.notes.lines.count
+      try await trial.run("\(next) \(count)")
+      let lines = trial.notes.lines.dropFirst(before).map {
+        $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+      }
+      var begun: (number: Int, mutation: String)?
+      for line in lines where line.count >= 3 {
+        if line[0] == "at" {
+          begun = (Int(line[1]) ?? next, line[2])
+        } else if line[0] == "was", let mutation = begun?.mutation {
+          outcomes.append((mutation, line[1], line[2]))
+          begun = nil
+        }
+      }
+      if let trapped = begun {
+        let signal = lines.last?.first { $0.hasPrefix("signal ") } ?? "no signal was seen"
+        outcomes.append((trapped.mutation, Anomaly.trap.rawValue, signal))
+        next = trapped.number + 1
+      } else if lines.last?.first == "done" {
+        break
+      } else {
+        throw ConformanceFailure("the second process ended before it damaged anything")
+      }
+    }
+    try judge(outcomes, trial.factory)
+  }
+
+  private static func judge(
+    _ outcomes: [(mutation: String, name: String, words: String)], _ factory: BackendFactory
+  ) throws {
+    CheckRecord.current?.count("damaged stores", outcomes.count)
+    for outcome in outcomes { CheckRecord.current?.count(outcome.name) }
+    let fine: Set<String> = ["refused", "whole", "told"]
+    let bad = outcomes.filter { outcome in
+      if fine.contains(outcome.name) { return false }
+      return !factory.overlooks.contains(anomaly(outcome.name))
+    }
+    guard let first = bad.first else { return }
+    throw ConformanceFailure(
+      anomaly(first.name),
+      "\(bad.count) of \(outcomes.count) damaged stores broke a promise:\n"
+        + bad.prefix(12).map { "  \($0.mutation): \($0.name): \($0.words)" }
+        .joined(separator: "\n"),
+      seed: seed)
+  }
+
+  /// What an outcome is called: a store that is as it was some commits ago lost the later ones.
+  private static func anomaly(_ outcome: String) -> Anomaly {
+    outcome == DamageVerdict.older.name ? .lostAcknowledged : Anomaly(rawValue: outcome)
+  }
+
+  /// The second process's part: damages, opens, reads and writes, from one way on.
+  private static func tryDamages(
+    _ trial: ChildTrial, _ ways: ([StoreFile], Int, UInt64) -> [Mutation]
+  ) async throws {
+    let files = StoreFile.all(in: trial.directory + "/original")
+    let judge = try DamageJudge()
+    try System.noteTraps(in: trial.notes.path)
+    let order = trial.argument.split(separator: " ").compactMap { Int($0) }
+    guard order.count == 2 else { throw ConformanceFailure("no order: \(trial.argument)") }
+    for (number, mutation) in ways(files, order[1], seed).enumerated() where number >= order[0] {
+      try StoreFile.write(files, to: trial.path, mutation)
+      trial.note("at\t\(number)\t\(mutation)")
+      System.watch(seconds: 60)
+      let verdict: DamageVerdict
+      do throws(StoreError) {
+        var options = trial.factory.options
+        options.budget = nil
+        let backend = try trial.factory.open(trial.path, options)
+        verdict = await judge.verdict(backend)
+      } catch {
+        verdict = judge.refusal(error)
+      }
+      var words = ""
+      if case .broken(_, let reason) = verdict { words = reason }
+      if case .refused(let code) = verdict { words = code.rawValue }
+      trial.note("was\t\(verdict.name)\t\(words)")
+    }
+    System.watch(seconds: 0)
+    trial.note("done\t\t")
+  }
+}

@@ -1,0 +1,67 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension ProcessCheck {
+  /// What the children of a store's owner may do and keep.
+  static let forks: [ProcessCheck] = [
+    ProcessCheck(
+      group: "processes", name: "a forked child is refused and leaves the owner's store alone",
+      anomaly: .wrongError
+    ) { trial in
+      try await trial.run()
+      let backend = try trial.open()
+      let found = try backend.text("after")
+      try await backend.close()
+      try require(
+        found == "after the fork", .lostAcknowledged, "the owner's commit after a fork is gone")
+    } child: { trial in
+      let backend = try trial.open()
+      try await backend.set("before", "before the fork")
+      let pid = try System.fork()
+      guard pid != 0 else {
+        // Nothing here may wait: the child of a fork has one thread.
+        var code: Int32 = 0
+        do {
+          _ = try backend.text("before")
+          code = 1
+        } catch { if (error as? StoreError)?.code != .invalid { code = 2 } }
+        do {
+          try await backend.set("child", "written by the child")
+          code = 3
+        } catch { if (error as? StoreError)?.code != .invalid { code = 4 } }
+        System.exitNow(code)
+      }
+      let code = try System.wait(for: pid)
+      let words = [
+        1: "read the store", 2: "was refused a read with another code than invalid",
+        3: "wrote to the store", 4: "was refused a commit with another code than invalid",
+      ]
+      try require(code == 0, "a forked child \(words[Int(code)] ?? "ended by \(code)")")
+      let locks = System.locks(under: trial.directory)
+      try require(
+        locks?.isEmpty != true, .leak, "the end of a forked child freed the owner's lock")
+      try await backend.set("after", "after the fork")
+      try await backend.close()
+    },
+    ProcessCheck(
+      group: "processes", name: "a program that the owner started does not keep its lock",
+      anomaly: .leak
+    ) { trial in
+      try await trial.run(endsBy: System.kill) {
+        let sleeper = Int32(try trial.notes.wait(for: "started "))
+        // The owner's end is noticed once nobody holds its pipes any more.
+        defer { System.end(sleeper) }
+        let backend = try trial.openOnceFree()
+        try require(System.isAlive(sleeper), "the program ended before the store was opened")
+        let found = try backend.text("killed")
+        try require(found == "committed", .lostAcknowledged, "the owner's commit is gone")
+      }
+    } child: { trial in
+      let backend = try trial.open()
+      try await backend.set("killed", "committed")
+      trial.note("started \(try System.startSleeper())")
+      System.killSelf()
+    },
+  ]
+}

@@ -1,0 +1,105 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+/// One promise of a backend that takes a second process to find out: who owns a store, what a dead
+/// owner leaves behind, and what damaged files do, also where they kill the process.
+///
+/// The kit cannot start a process that knows a test's factory, so the test lends it an exit test:
+///
+///     @Test(arguments: ProcessCheck.all(for: factory()))
+///     func processes(_ check: ProcessCheck) async throws {
+///       try await check.run(factory()) { order in
+///         await #expect(processExitsWith: order.signal == 0 ? .success : .signal(order.signal)) {
+///           [order = order as ProcessOrder] in
+///           await ProcessCheck.child(factory(), order)
+///         }
+///       }
+///     }
+public struct ProcessCheck: Sendable, CustomStringConvertible {
+  /// What the check is about: `processes`, `damage`.
+  public let group: String
+  /// The promise, as a sentence.
+  public let name: String
+  let anomaly: Anomaly
+  let parent: @Sendable (ProcessTrial) async throws -> Void
+  let child: @Sendable (ChildTrial) async throws -> Void
+
+  /// The group and the promise.
+  public var description: String { "\(group): \(name)" }
+
+  /// Finds out whether a backend keeps the promise, and reports the result where `CONIFER_REPORT`
+  /// asks for it.
+  ///
+  /// - Parameters:
+  ///   - factory: makes the backends.
+  ///   - start: runs ``child(_:_:)`` in a process of its own and waits for it.
+  /// - Throws: ``ConformanceFailure`` when it does not.
+  public func run(
+    _ factory: BackendFactory, _ start: @escaping @Sendable (ProcessOrder) async -> Void
+  ) async throws {
+    let run = CheckRun(
+      factory: "\(factory)", tests: factory.tests, tier: 2, group: group, check: name,
+      usual: anomaly)
+    try await run.perform {
+      let directory = try System.makeTemporaryDirectory()
+      defer { System.removeTree(directory) }
+      try await parent(
+        ProcessTrial(factory: factory, directory: directory, check: name, start: start))
+    }
+  }
+
+  /// Does a second process's part of a check; the process ends with it or in it.
+  ///
+  /// - Parameters:
+  ///   - factory: the one that the check is run on.
+  ///   - order: what the check's closure got.
+  public static func child(_ factory: BackendFactory, _ order: ProcessOrder) async {
+    let trial = ChildTrial(factory: factory, order: order)
+    do {
+      guard let check = conditional.flatMap(\.checks).first(where: { $0.name == order.check })
+      else {
+        throw ConformanceFailure("there is no check of this name: \(order.check)")
+      }
+      try await check.child(trial)
+    } catch {
+      let name = ConformanceFailure.anomaly(of: error).rawValue
+      let message = (error as? ConformanceFailure)?.message ?? "\(error)"
+      trial.note("failed \(name)\t\(message)")
+    }
+  }
+
+  /// The checks that apply to a backend.
+  ///
+  /// `CONIFER_CHECK` in the environment leaves only those whose description contains its value.
+  public static func all(for factory: BackendFactory) -> [ProcessCheck] {
+    let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
+    guard let words = System.variable("CONIFER_CHECK") else { return checks }
+    return checks.filter { $0.description.contains(words) }
+  }
+
+  /// The checks that do not apply to a factory, with the reason.
+  static func leftOut(for factory: BackendFactory) -> [CheckResult] {
+    conditional.flatMap { group in
+      guard let reason = group.reason(factory) else { return [CheckResult]() }
+      return group.checks.map {
+        CheckResult(
+          factory: "\(factory)", tier: 2, group: $0.group, check: $0.name, outcome: .leftOut,
+          reason: reason)
+      }
+    }
+  }
+
+  /// Checks with why they do not apply to a factory, nil when they do.
+  private struct Conditional {
+    let checks: [ProcessCheck]
+    let reason: (BackendFactory) -> String?
+  }
+
+  private static var conditional: [Conditional] {
+    [
+      Conditional(checks: ownership + forks + damages) {
+        $0.declared.isPersistent ? nil : "keeps nothing"
+      }
+    ]
+  }
+}

@@ -1,0 +1,135 @@
+internal import ConiferKeyValue
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+extension System {
+  /// The signal that cannot be caught.
+  static let kill = SIGKILL
+
+  /// Ends this process as a power cut of one process does.
+  static func killSelf() -> Never {
+    raise(SIGKILL)
+    exitNow(1)
+  }
+
+  /// Ends this process without cleaning up.
+  static func exitNow(_ code: Int32) -> Never { _exit(code) }
+
+  /// Ends a process that a check started.
+  static func end(_ pid: Int32?) {
+    guard let pid, pid > 1 else { return }
+    _ = sendSignal(pid, SIGKILL)
+  }
+
+  /// Waits ten milliseconds.
+  static func pause() { usleep(10_000) }
+
+  /// A thread that runs a closure which must not await.
+  final class Thread: @unchecked Sendable {
+    private let body: @Sendable () throws -> Void
+    // Written by the thread, read after it was joined.
+    private var error: (any Error)?
+    private var handle: pthread_t?
+
+    init(_ body: @escaping @Sendable () throws -> Void) throws {
+      self.body = body
+      #if canImport(Darwin)
+        var made: pthread_t?
+      #else
+        var made = pthread_t()
+      #endif
+      let context = Unmanaged.passRetained(self).toOpaque()
+      let code = pthread_create(&made, nil, threadMain, context)
+      guard code == 0 else {
+        Unmanaged<Thread>.fromOpaque(context).release()
+        throw ConformanceFailure("The kit could not start a thread (\(code)).")
+      }
+      handle = made
+    }
+
+    fileprivate func run() {
+      do { try body() } catch { self.error = error }
+    }
+
+    /// Waits for the thread's end and returns what it threw.
+    func join() -> (any Error)? {
+      if let handle { pthread_join(handle, nil) }
+      handle = nil
+      return error
+    }
+  }
+
+  /// Whether a process of this number runs.
+  static func isAlive(_ pid: Int32?) -> Bool {
+    guard let pid, pid > 1 else { return false }
+    return sendSignal(pid, 0) == 0
+  }
+
+  /// Makes a child that shares all open files; 0 in the child.
+  static func fork() throws -> Int32 {
+    // Swift hides the call, since little may be done in the child.
+    guard let symbol = dlsym(nil, "fork") else {
+      throw LeftOut("the system has no fork")
+    }
+    let call = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
+    let pid = call()
+    if pid < 0 { throw ConformanceFailure("The kit could not fork (errno \(errno)).") }
+    return pid
+  }
+
+  /// Waits for a child and returns its exit code, or 128 and the signal.
+  static func wait(for pid: Int32) throws -> Int32 {
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0 {
+      if errno != EINTR { throw ConformanceFailure("A child was lost (errno \(errno)).") }
+    }
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
+  }
+
+  /// Starts a program that does nothing for a minute, with the open files that programs inherit.
+  static func startSleeper() throws -> Int32 {
+    var pid: pid_t = 0
+    let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
+    defer { for argument in arguments { free(argument) } }
+    let code = posix_spawn(&pid, "/bin/sleep", nil, nil, arguments, environ)
+    guard code == 0 else { throw LeftOut("/bin/sleep could not be started (\(code))") }
+    return pid
+  }
+
+  /// A file's content, nil when it cannot be read.
+  static func bytes(of path: String) -> Bytes? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var info = stat()
+    guard fstat(file, &info) == 0 else { return nil }
+    var bytes = Bytes(repeating: 0, count: Int(info.st_size))
+    let count = pread(file, &bytes, bytes.count, 0)
+    return count < 0 ? nil : Bytes(bytes.prefix(count))
+  }
+
+  /// Makes a directory, with permissions for its owner.
+  static func makeDirectoryIfMissing(_ path: String) { mkdir(path, 0o700) }
+}
+
+/// Outside of the type, where the name is the C library's.
+private func sendSignal(_ pid: Int32, _ signal: Int32) -> Int32 { kill(pid, signal) }
+
+#if canImport(Darwin)
+  private func threadMain(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<System.Thread>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+#else
+  private func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<System.Thread>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+  }
+#endif

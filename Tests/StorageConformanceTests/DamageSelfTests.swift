@@ -1,0 +1,31 @@
+import Testing
+
+@testable import StorageConformance
+
+@Suite("The kit tells a backend that deals wrongly with damage")
+struct DamageSelfTests {
+  static let caught: [(FlawedDamage, Anomaly, String)] = [
+    (.beginsAnew, .lostAcknowledged, "a file that was cut is told, and nothing wrong is read"),
+    (.traps, .trap, "a file that was cut is told, and nothing wrong is read"),
+    (.hidesIncidents, .silentLoss, "flipped bits are told, and nothing wrong is read"),
+  ]
+
+  @Test("Every defect has a check that catches it")
+  func complete() { #expect(Set(Self.caught.map(\.0)) == Set(FlawedDamage.allCases)) }
+
+  @Test("A defect is caught by the check for it, by name", arguments: caught)
+  func flawed(_ defect: FlawedDamage, _ anomaly: Anomaly, _ name: String) async throws {
+    let check = try #require(ProcessCheck.all(for: defect.factory).first { $0.name == name })
+    let failure = await #expect(throws: ConformanceFailure.self) {
+      try await ProcessCheck.$damageCount.withValue(24) {
+        try await check.run(defect.factory) { order in
+          await #expect(processExitsWith: .success) {
+            [order = order as ProcessOrder, defect = defect as FlawedDamage] in
+            await ProcessCheck.child(defect.factory, order)
+          }
+        }
+      }
+    }
+    #expect(failure?.anomaly == anomaly, "\(failure?.description ?? "not caught")")
+  }
+}

@@ -1,0 +1,75 @@
+import ConiferKeyValue
+import ConiferLog
+import ConiferStorage
+import StorageConformance
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Backends that deal wrongly with damaged files.
+enum FlawedDamage: String, CaseIterable, Codable, Sendable {
+  /// Removes files that cannot be opened, and begins anew.
+  case beginsAnew
+  /// Ends the process where an error is due.
+  case traps
+  /// Tells of nothing that was lost.
+  case hidesIncidents
+
+  var factory: BackendFactory {
+    let right = Tested.smallLog(.none)
+    return BackendFactory(
+      name: "backend that \(self)", declared: right.declared, options: right.options,
+      evicts: true, overlooks: self == .beginsAnew ? [] : right.overlooks
+    ) { (directory, options) throws(StoreError) in
+      do throws(StoreError) {
+        guard self == .hidesIncidents else { return try right.open(directory, options) }
+        return try PackedBackend(
+          SilentStore(try LogStore(at: directory)), name: "log", options: options)
+      } catch {
+        switch self {
+        case .beginsAnew:
+          for file in Files.names(directory) { unlink(directory + "/" + file) }
+          return try right.open(directory, options)
+        case .traps: abort()
+        case .hidesIncidents: throw error
+        }
+      }
+    }
+  }
+}
+
+/// A log that keeps no record of what was damaged, and tells of none.
+private final class SilentStore: OrderedStore {
+  private let base: LogStore
+
+  init(_ base: LogStore) { self.base = base }
+
+  var traits: StoreTraits { base.traits }
+
+  func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+    // Space 15 holds the reports.
+    var others = Batch()
+    for edit in batch.edits {
+      switch edit {
+      case .put(let space, let key, let value):
+        if space.id != 15 { others.put(space, key, value) }
+      case .delete(let space, let key): others.delete(space, key)
+      case .clear(let space, let from, let to): others.clear(space, from: from, to: to)
+      }
+    }
+    return try base.apply(others, durability)
+  }
+
+  func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
+  func view() throws(StoreError) -> any OrderedView { try base.view() }
+  func size() throws(StoreError) -> StoreSize { try base.size() }
+  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
+  func suspend() throws(StoreError) { try base.suspend() }
+  func resume() throws(StoreError) { try base.resume() }
+  func close() throws(StoreError) { try base.close() }
+}
