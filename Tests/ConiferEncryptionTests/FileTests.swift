@@ -30,15 +30,18 @@
     /// Puts the secret into every kind of value, and other words into every kind of key.
     private static func fill(_ backend: any StorageBackend) async throws {
       let tree = try await backend.tree(named: "visible-tree-name")
+      var random = Seeded(state: 5)
+      let words = (0..<120).map { _ in String(random.next(), radix: 36) } + [secret]
       for room in 0..<20 {
         let messages = Node(
-          children: (0..<400).map { number in
-            (
-              Key("m\(number)"),
-              Node(
-                .string(
-                  "\(room) said \(secret) to \(number), as everybody did who was there before"))
-            )
+          children: (0..<300).map { number in
+            let text = (0..<14).map { _ in words.randomElement(using: &random) ?? "" }
+            let message: Node = [
+              "author": Node(.string("user \(number % 9)")),
+              "text": Node(.string("\(secret) \(text.joined(separator: " "))")),
+              "ts": Node(.integer(Int64(random.next() >> 24))),
+            ]
+            return (Key("m\(number)"), message)
           })
         try await backend.commit([.overwrite(tree, Path("visible-room-\(room)"), messages)])
       }

@@ -102,5 +102,27 @@
         #expect(try store.value(rows, [1, UInt8(number)]) == [UInt8(number)])
       }
     }
+
+    @Test("A session that takes the number of a dropped one has a key of its own")
+    func numbers() throws {
+      let base = RecordingStore()
+      let count = EncryptedStore.mostSessions + 1
+      // Only the last two sessions are named, and only the last one's number is free afterwards.
+      for number in 1...count {
+        try encrypted(base).put(rows, [1, number < count ? 1 : 2], [UInt8(number)])
+      }
+      var store = try encrypted(base)
+      #expect(try store.value(rows, [1, 2]) == [UInt8(count)])
+      var batch = Batch()
+      batch.delete(rows, [1, 2])
+      try store.apply(batch, .process)
+      while try store.tidy(.zero) {}
+      #expect(try base.own(LayerRecord.sessions) == [LayerRecord.sessionKey(UInt32(count - 1))])
+      try store.put(rows, [1, 0], [7])
+      #expect(try base.own(LayerRecord.sessions).last == LayerRecord.sessionKey(UInt32(count)))
+      store = try encrypted(base)
+      #expect(try store.value(rows, [1, 1]) == [UInt8(count - 1)])
+      #expect(try store.value(rows, [1, 0]) == [7])
+    }
   }
 #endif

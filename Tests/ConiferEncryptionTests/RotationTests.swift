@@ -33,8 +33,9 @@
     func cutOff() throws {
       let base = RecordingStore()
       try Self.filled(base)
-      let before = base.batches.count
       let store = try encrypted(base)
+      try store.put(rows, [0] + key(0), key(0) + [rows.id])
+      let before = base.batches.count
       try store.rotate(to: keyB)
       var slices = 0
       while try store.tidy(.zero) {
@@ -88,6 +89,17 @@
       try Self.expectWhole(try encrypted(base), "after a refused rotation")
     }
 
+    @Test("What a refused batch would have stored is stored with the next one")
+    func later() throws {
+      let base = RecordingStore()
+      let store = try encrypted(base)
+      base.mostBatches.withLock { $0 = base.batches.count }
+      #expect(code { () throws(StoreError) in try store.put(rows, [9], [9]) } == .full)
+      base.mostBatches.withLock { $0 = .max }
+      try store.put(rows, [9], [9])
+      #expect(try encrypted(base).value(rows, [9]) == [9])
+    }
+
     @Test("Keys that a refused batch left unstored are stored with the new key")
     func unstored() throws {
       let base = RecordingStore()
@@ -96,6 +108,8 @@
       #expect(code { () throws(StoreError) in try store.put(rows, [9], [9]) } == .full)
       base.mostBatches.withLock { $0 = .max }
       try store.rotate(to: keyB)
+      try store.suspend()
+      try store.resume()
       try store.put(rows, [9], [9])
       #expect(try encrypted(base, keyB).value(rows, [9]) == [9])
     }

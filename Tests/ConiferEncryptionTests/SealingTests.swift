@@ -83,12 +83,14 @@
       let other = RecordingStore()
       _ = try Self.filled(other)
       let key: Bytes = [3, 1]
+      try store.put(Self.a, [3, 2], Self.marker)
       let places: [(String, Bytes)] = [
         ("another key of its scope", try base.raw(Self.a, [3, 2])),
         ("another scope", try base.raw(Self.a, [4, 1])),
         ("another space", try base.raw(Self.b, key)), ("another store", try other.raw(Self.a, key)),
       ]
       for (place, value) in places {
+        try #require(!value.isEmpty)
         try base.forge(Self.a, key, value)
         #expect(
           code { () throws(StoreError) in _ = try store.value(Self.a, key) } == .damaged,
