@@ -14,7 +14,8 @@ struct ConiferCommand: ParsableCommand {
       UpdateCommand.self, RemoveCommand.self, QueryCommand.self, PinCommand.self,
       UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
       QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
-      TidyCommand.self,
+      TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,
+      SalvageCommand.self, VerifyWorkerCommand.self, SalvageWorkerCommand.self,
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ])
 }

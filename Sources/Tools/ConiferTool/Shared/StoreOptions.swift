@@ -19,15 +19,20 @@ struct StoreOptions: ParsableArguments {
   /// The backends that the tool links; the first is the default one.
   static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
 
-  /// What the URL describes; the cache has no budget unless it gives one.
-  func configuration(_ console: Console) throws -> StorageConfiguration {
+  /// The URL that the command line or the environment names.
+  func url(_ console: Console) throws -> String {
     guard let url = store ?? console.environment("CONIFER_STORE"), !url.isEmpty else {
       let names = Self.registry.kinds.map(\.name).joined(separator: ", ")
       throw Failure.usage(
         "No store is named: give --store URL or set CONIFER_STORE, for example lmdb:///path "
           + "(backends: \(names)).")
     }
-    return try Self.registry.configuration(url, defaults: StorageOptions(budget: nil))
+    return url
+  }
+
+  /// What the URL describes; the cache has no budget unless it gives one.
+  func configuration(_ console: Console) throws -> StorageConfiguration {
+    try Self.registry.configuration(url(console), defaults: StorageOptions(budget: nil))
   }
 }
 
@@ -120,7 +125,7 @@ extension StoreOptions {
   /// Whether a store of the backend is there; a damaged one, or one that may not be read, is.
   ///
   /// - Throws: `foreign` when there is one of another backend in its place.
-  private static func isPresent(_ configuration: StorageConfiguration) throws -> Bool {
+  static func isPresent(_ configuration: StorageConfiguration) throws -> Bool {
     guard let location = configuration.location else { return true }
     func stands(_ kind: StorageKind) -> Bool {
       !kind.files.allSatisfy { Platform.isMissing("\(location)/\($0)") }
