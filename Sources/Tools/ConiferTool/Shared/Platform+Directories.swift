@@ -28,6 +28,12 @@ extension Platform {
     return String(cString: real)
   }
 
+  /// Whether a path leads to a regular file.
+  static func isRegularFile(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
   static func makeDirectory(_ path: String) throws(Failure) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw failure("\(path) cannot be made")

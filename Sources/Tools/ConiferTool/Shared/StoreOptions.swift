@@ -55,7 +55,12 @@ extension StoreOptions {
   /// Opens the store, makes it and the tree if there are none, and closes it afterwards.
   func editing<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
     let configuration = try configuration(console)
-    _ = try Self.isPresent(configuration)
+    if try !Self.isPresent(configuration), let location = configuration.location,
+      Platform.exists("\(location)/owner")
+    {
+      console.note(
+        "conifer: a store was at \(location) before and its files are gone; a new one is made.")
+    }
     return try await Self.opened(configuration) { backend in
       try await Self.tellingOfDamage(backend, console) {
         let tree = try await backend.tree(named: tree)

@@ -15,9 +15,13 @@ struct Worker {
 
   /// Runs a command to its end.
   ///
-  /// - Parameter progress: told what the command prints of its progress.
-  static func run(_ arguments: [String], _ progress: (Node) -> Void) throws -> End {
-    let child = try ChildProcess(arguments)
+  /// - Parameters:
+  ///   - program: its path; our own by default.
+  ///   - progress: told what the command prints of its progress.
+  static func run(
+    _ arguments: [String], of program: String? = nil, _ progress: (Node) -> Void
+  ) throws -> End {
+    let child = try ChildProcess(arguments, of: program)
     var end: End?
     while let line = try child.line() {
       guard let message = try? Node(json: line) else { continue }
