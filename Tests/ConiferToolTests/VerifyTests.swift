@@ -54,18 +54,16 @@ struct VerifyTests {
     let url = sandbox.url(backend)
     try await sandbox.fill(url)
     var files = try sandbox.files("store")
-    // Text of a queued write, which is not compressed: "big big big" is in parts, "rooms" is not.
     let needle = Array("cursor".utf8)
     var isChanged = false
-    for (name, bytes) in files where !isChanged {
+    for (name, bytes) in files {
+      // The name of the metadata, wherever an engine has a copy of it.
       for at in 0..<max(0, bytes.count - 16)
       where bytes[at] == needle[0] && Array(bytes[at..<(at + 6)]) == needle {
-        // The metadata behind its name.
         files[name]?[at + 2] ^= 0x01
-        _ = try sandbox.file("store/\(name)", files[name] ?? [])
         isChanged = true
-        break
       }
+      _ = try sandbox.file("store/\(name)", files[name] ?? [])
     }
     #expect(isChanged)
     let before = try sandbox.files("store")
@@ -111,6 +109,6 @@ struct VerifyTests {
     let (file, live) = (after.member("file").count ?? 0, after.member("live").count ?? 0)
     #expect(file > 0 && live > 0)
     #expect(report.member("why").isEmpty == (file <= live / 2 * 3), "\(output.line)")
-    #expect((report.member("before").member("live").count ?? 0) > live)
+    #expect((report.member("before").member("file").count ?? 0) >= file)
   }
 }

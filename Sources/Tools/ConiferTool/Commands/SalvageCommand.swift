@@ -72,14 +72,19 @@ struct SalvageCommand: ToolCommand {
       let incident = child.node
       lines.append(
         "\(incident.member("kind").text ?? ""): \(incident.member("tree").text.map { "tree \($0), " } ?? "")"
-          + "\(incident.member("place").text ?? ""), \(incident.member("bytes").count ?? 0) bytes kept")
+          + "\(incident.member("place").text ?? ""), \(incident.member("bytes").count ?? 0) bytes kept"
+      )
     }
     for child in report.member("lost").children {
       lines.append(
         "lost: \(child.node.member("file").text ?? "") at byte \(child.node.member("offset").count ?? 0): "
           + (child.node.member("words").text ?? ""))
     }
-    for child in report.member("mended").children { lines.append("mended: \(child.node.text ?? "")") }
-    return lines + [report.member("whole").leaf == .bool(true) ? "everything was saved" : "saved in part"]
+    for child in report.member("mended").children {
+      lines.append("mended: \(child.node.text ?? "")")
+    }
+    return lines + [
+      report.member("whole").leaf == .bool(true) ? "everything was saved" : "saved in part"
+    ]
   }
 }

@@ -82,20 +82,26 @@ struct Migration {
       try await StoreOptions.opened(try target.configuration()) { target in
         var isSecond = false
         while true {
-          try await copy(source, target, &marker)
-          let (mine, theirs) = try await digests(source, target)
-          if mine == theirs {
-            marker.digest = mine.text
-            marker.place.phase = .done
-            try marker.write(self.target.directory)
-            return mine.text
+          var difference: String
+          do {
+            try await copy(source, target, &marker)
+            let (mine, theirs) = try await digests(source, target)
+            if mine == theirs {
+              marker.digest = mine.text
+              marker.place.phase = .done
+              try marker.write(self.target.directory)
+              return mine.text
+            }
+            difference = mine.difference(from: theirs) ?? ""
+          } catch let error as StoreError where error.code == .invalid {
+            difference = error.message
           }
           // The source was changed between two runs: once more, from the beginning.
           guard !isSecond else {
             throw Failure(
               "unfaithful", .internal,
-              "The copy is not what the source is (\(mine.difference(from: theirs) ?? "")). The "
-                + "source is as it was; please report this.")
+              "The copy is not what the source is (\(difference)). The source is as it was; please "
+                + "report this.")
           }
           isSecond = true
           marker.place = CopyPlace()

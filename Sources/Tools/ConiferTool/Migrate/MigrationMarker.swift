@@ -22,7 +22,8 @@ struct MigrationMarker {
   static func read(_ directory: String) throws -> MigrationMarker? {
     let path = "\(directory)/\(name)"
     guard Platform.exists(path) else { return nil }
-    guard let node = try? Node(json: Platform.contents(path)), let source = node.member("source").text
+    guard let node = try? Node(json: Platform.contents(path)),
+      let source = node.member("source").text
     else {
       throw Failure(
         "foreign", .foreign,

@@ -49,7 +49,8 @@ struct StoreVerification {
     report.member("findings").children.map { child in
       let finding = child.node
       return (
-        finding.member("kind").text ?? "", finding.member("place").text ?? "", finding.member("words").text ?? ""
+        finding.member("kind").text ?? "", finding.member("place").text ?? "",
+        finding.member("words").text ?? ""
       )
     }
   }

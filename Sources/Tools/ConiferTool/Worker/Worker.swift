@@ -25,7 +25,9 @@ struct Worker {
     var end: End?
     while let line = try child.line() {
       guard let message = try? Node(json: line) else { continue }
-      let (told, failure, result) = (message.member("progress"), message.member("failure"), message.member("result"))
+      let (told, failure, result) = (
+        message.member("progress"), message.member("failure"), message.member("result")
+      )
       if !told.isEmpty { progress(told) }
       if !failure.isEmpty { end = .failure(Failure(told: failure)) }
       if !result.isEmpty { end = .result(result) }
@@ -38,6 +40,12 @@ struct Worker {
 
   /// Does a command's work and prints how it ended.
   static func answer(_ console: Console, _ body: () async throws -> Report) async throws {
+    // Whoever asked may be killed: a store must not stay open for nobody.
+    let asker = Platform.parent
+    Task.detached {
+      while Platform.parent == asker { try? await Task.sleep(for: .milliseconds(50)) }
+      Platform.exit(ToolStatus.internal.rawValue)
+    }
     do {
       try console.print(Report.object([("result", try await body())]).compact)
     } catch {
@@ -56,9 +64,12 @@ extension Failure {
   }
 
   fileprivate init(told: Node) {
-    let status = told.member("exit").leaf?.number.map { ToolStatus(rawValue: Int32($0)) ?? .internal }
+    let status = told.member("exit").leaf?.number.map {
+      ToolStatus(rawValue: Int32($0)) ?? .internal
+    }
     self.init(
-      told.member("code").text ?? "internal", status ?? .internal, told.member("message").text ?? "unknown")
+      told.member("code").text ?? "internal", status ?? .internal,
+      told.member("message").text ?? "unknown")
   }
 }
 
