@@ -67,7 +67,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     var checks = treeWrites + priorities + keys + largeLeaves + slices
     checks += prunes + pins + queries
     checks += queue + queueStates + queueWindows + usage
-    checks += atomicity + lifecycle + restore + programs
+    checks += atomicity + lifecycle + restore + verifying + programs
     checks += factory.evicts ? evictions : withoutEviction
     if factory.declared.isPersistent { checks += reopening } else { checks += forgetting }
     if factory.options.compression != .none, !factory.declared.packsBlocks {
