@@ -50,6 +50,7 @@ import Testing
         guard
           let backend = try? MemoryBackend(store, name: "memory", options: StorageOptions())
         else { continue }
+        _ = try backend.verify()
         func read(_ body: (any StorageView) throws(StoreError) -> Void) {
           do throws(StoreError) { try backend.read(body) } catch {}
         }

@@ -64,6 +64,8 @@ import Testing
   @Test("Pins are listed until they are taken away", arguments: persistentBackends)
   func pins(backend: String) async throws {
     let url = sandbox.url(backend)
+    #expect(await sandbox.run("pin", "/a/b", store: url).status == .missing)
+    #expect(await sandbox.run("set", "/a", "1", store: url).status == .success)
     #expect(await sandbox.run("pin", "/a/b", store: url).status == .success)
     #expect(await sandbox.run("pin", "a//b/", store: url).status == .success)
     #expect(

@@ -90,6 +90,28 @@ struct LMDBMeta {
     return meta.transaction == transaction ? meta : nil
   }
 
+  /// The meta pages that can be read, each alone.
+  static func readable(_ file: Int32, _ path: String) -> [LMDBMeta] {
+    for pageSize in [4096, 16384, 8192, 32768, 65536] {
+      let metas = (0..<2).compactMap { index -> LMDBMeta? in
+        guard let page = Platform.read(file, at: index * pageSize, limit: size),
+          page.count == size
+        else { return nil }
+        return try? parse(page, index, pageSize, path)
+      }
+      if !metas.isEmpty { return metas }
+    }
+    return []
+  }
+
+  /// Whether the tree's root is a page of the right kind.
+  func hasReadableRoot(_ file: Int32) -> Bool {
+    do throws(StoreError) {
+      try checkRoot(main, file, "")
+      return true
+    } catch { return false }
+  }
+
   /// A store error that says what is wrong with the file.
   static func damaged(_ path: String, _ what: String) -> StoreError {
     StoreError(

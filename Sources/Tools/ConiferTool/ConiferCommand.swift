@@ -2,6 +2,9 @@ import ArgumentParser
 
 /// The root: it names the commands and does nothing itself.
 struct ConiferCommand: ParsableCommand {
+  /// What `--version` prints: the changelog's newest heading, and the format of records.
+  static let version = "conifer, unreleased (records in format 1)"
+
   static let configuration = CommandConfiguration(
     commandName: "conifer",
     abstract: "A tree that survives: put JSON into a store, read, query, pin and queue it.",
@@ -9,12 +12,14 @@ struct ConiferCommand: ParsableCommand {
       Every command names its store by --store URL or by CONIFER_STORE, for example \
       lmdb:///var/data, sqlite://data?budget=10MB or memory://.
       """,
+    version: Self.version,
     subcommands: [
       ImportCommand.self, ExportCommand.self, GetCommand.self, SetCommand.self,
       UpdateCommand.self, RemoveCommand.self, QueryCommand.self, PinCommand.self,
       UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
       QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
-      TidyCommand.self,
+      TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,
+      SalvageCommand.self, VerifyWorkerCommand.self, SalvageWorkerCommand.self,
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ])
 }

@@ -66,15 +66,28 @@ extension StorageOptions {
     return bytes
   }
 
-  /// A number of bytes from text such as `10MB`, `512KB`, `1GB` or `1048576`; nil when it is none.
+  /// A number of bytes from text such as `10MB`, `1.5 GB`, `512 B` or `1048576`; nil when it is none.
+  ///
+  /// Units are of 1024; a fraction of a byte is left out.
   public static func byteCount(_ text: String) -> Int? {
-    let units = [("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("", 1)]
+    let units = [("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("B", 1), ("", 1)]
     let upper = text.uppercased()
-    guard let unit = units.first(where: { upper.hasSuffix($0.0) }),
-      let number = Int(upper.dropLast(unit.0.count)), number >= 0
+    guard let unit = units.first(where: { upper.hasSuffix($0.0) }) else { return nil }
+    var number = upper.dropLast(unit.0.count)
+    if !unit.0.isEmpty, number.last == " " { number.removeLast() }
+    let parts = number.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }),
+      let whole = Int(parts[0])
     else { return nil }
-    let (bytes, overflow) = number.multipliedReportingOverflow(by: unit.1)
-    return overflow ? nil : bytes
+    let (bytes, overflow) = whole.multipliedReportingOverflow(by: unit.1)
+    guard !overflow else { return nil }
+    guard parts.count == 2 else { return bytes }
+    guard !unit.0.isEmpty, (1...9).contains(parts[1].utf8.count), let part = Int(parts[1]) else {
+      return nil
+    }
+    let scale = repeatElement(10, count: parts[1].utf8.count).reduce(1, *)
+    let (sum, isOver) = bytes.addingReportingOverflow(part * unit.1 / scale)
+    return isOver ? nil : sum
   }
 
   private static func compression(_ text: String) throws(StoreError) -> Compression {

@@ -63,7 +63,7 @@ public struct Incident: Hashable, Sendable, CustomStringConvertible {
     case cacheRangeDropped
     /// A damaged range of an authority's data was set aside with its bytes; reading it fails.
     ///
-    /// Packed backends leave such a range where it is, and do not report it here.
+    /// Packed backends leave such a range where it is, and do not report it here: `verify` tells it.
     case rangeSetAside
     /// A damaged queued write was set aside with its bytes.
     case writeSetAside

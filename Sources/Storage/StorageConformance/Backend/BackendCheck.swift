@@ -115,7 +115,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   private static var conditional: [Conditional] {
     let always =
       treeWrites + priorities + keys + largeLeaves + slices + prunes + pins + queries + queue
-      + queueStates + queueWindows + usage + atomicity + lifecycle + restore + programs
+      + queueStates + queueWindows + usage + atomicity + lifecycle + restore + verifying
+      + programs
     return [
       Conditional(checks: always),
       Conditional(checks: evictions) { $0.evicts ? nil : "keeps no budget by itself" },

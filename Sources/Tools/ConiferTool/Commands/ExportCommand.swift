@@ -20,8 +20,9 @@ struct ExportCommand: ToolCommand {
   func run(_ console: Console) async throws {
     let path = try Input.path(path)
     try await store.reading(console) { opened in
-      let output = try file.map { try Platform.openForWriting($0) }
-      defer { output.map(Platform.closeFile) }
+      let draft = try file.map { try ExportFile($0) }
+      defer { draft?.discard() }
+      let output = draft?.descriptor
       var isBegun = false
       let sink: ([UInt8]) throws -> Void = { bytes in
         isBegun = true
@@ -42,6 +43,7 @@ struct ExportCommand: ToolCommand {
         try exporter.export(path)
       }
       try sink([UInt8(ascii: "\n")])
+      try draft?.finish()
     }
   }
 }

@@ -13,7 +13,8 @@ struct PinCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     let path = try Input.path(path)
-    try await store.editing(console) { opened in
+    // A tree is not made for a pin: its name may be a typing mistake.
+    try await store.reading(console) { opened in
       try await opened.backend.commit([.pin(Pin(tree: opened.tree, path: path))])
       try console.print(store.json ? Report.object([("ok", .bool(true))]).compact : "pin \(path)")
     }

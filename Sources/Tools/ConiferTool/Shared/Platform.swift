@@ -23,6 +23,9 @@ enum Platform {
     #endif
   }
 
+  /// The process that started this one, or whoever took its place.
+  static var parent: Int32 { getppid() }
+
   static func environment(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }

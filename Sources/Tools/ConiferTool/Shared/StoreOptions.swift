@@ -24,17 +24,22 @@ struct StoreOptions: ParsableArguments {
   /// The backends that the tool links; the first is the default one.
   static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
 
-  /// What the URL describes; the cache has no budget unless it gives one.
-  func configuration(_ console: Console) throws -> StorageConfiguration {
+  /// The URL that the command line or the environment names.
+  func url(_ console: Console) throws -> String {
     guard let url = store ?? console.environment("CONIFER_STORE"), !url.isEmpty else {
       let names = Self.registry.kinds.map(\.name).joined(separator: ", ")
       throw Failure.usage(
         "No store is named: give --store URL or set CONIFER_STORE, for example lmdb:///path "
           + "(backends: \(names)).")
     }
+    return url
+  }
+
+  /// What the URL describes; the cache has no budget unless it gives one.
+  func configuration(_ console: Console) throws -> StorageConfiguration {
     let encryption = try KeyFile.encryption(keyFile, console)
     return try Self.registry.configuration(
-      url, defaults: StorageOptions(budget: nil, encryption: encryption))
+      url(console), defaults: StorageOptions(budget: nil, encryption: encryption))
   }
 }
 
@@ -57,7 +62,12 @@ extension StoreOptions {
   /// Opens the store, makes it and the tree if there are none, and closes it afterwards.
   func editing<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
     let configuration = try configuration(console)
-    _ = try Self.isPresent(configuration)
+    if try !Self.isPresent(configuration), let location = configuration.location,
+      Platform.exists("\(location)/owner")
+    {
+      console.note(
+        "conifer: a store was at \(location) before and its files are gone; a new one is made.")
+    }
     return try await Self.opened(configuration) { backend in
       try await Self.tellingOfDamage(backend, console) {
         let tree = try await backend.tree(named: tree)
@@ -127,7 +137,7 @@ extension StoreOptions {
   /// Whether a store of the backend is there; a damaged one, or one that may not be read, is.
   ///
   /// - Throws: `foreign` when there is one of another backend in its place.
-  private static func isPresent(_ configuration: StorageConfiguration) throws -> Bool {
+  static func isPresent(_ configuration: StorageConfiguration) throws -> Bool {
     guard let location = configuration.location else { return true }
     func stands(_ kind: StorageKind) -> Bool {
       !kind.files.allSatisfy { Platform.isMissing("\(location)/\($0)") }

@@ -98,7 +98,8 @@ struct Repair {
   ) throws(StoreError) {
     let bytes = try tx.value(space, key) ?? []
     let kept = kind == .cacheRangeDropped ? Bytes(bytes.prefix(Incidents.keptOfCache)) : bytes
-    let place = words ?? "space \(space.id), key \(Damage.hex(key))"
+    let order = try Trees.info(tx, StoreKey.tree(key))?.order
+    let place = words ?? PlaceName.words(space, key, order)
     try Incidents.add(
       tx, Incident(kind: kind, tree: StoreKey.tree(key), place: place, bytes: kept))
     try tx.delete(space, key)
@@ -168,7 +169,7 @@ struct Repair {
   }
 
   private func words(_ key: Bytes, _ order: KeyOrder) -> String {
-    PathKey.path(key, order).map { "\($0) and after" } ?? "key \(Damage.hex(key)) and after"
+    "\(PlaceName.path(key[...], order)) and after"
   }
 
   /// Removes deltas and parts that no run refers to any more.

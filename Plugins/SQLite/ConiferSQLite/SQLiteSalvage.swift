@@ -1,0 +1,73 @@
+import CSQLite
+package import ConiferKeyValue
+import ConiferStorage
+
+/// Reads what can be read of a damaged database, table by table from both ends.
+///
+/// SQLite notices damage where it meets it, and ends a walk there; the rows between two damaged
+/// places of one table are lost.
+package enum SQLiteSalvage {
+  /// Reads a directory of its own copy of a store's files: SQLite recovers the log into it.
+  ///
+  /// - Parameters:
+  ///   - row: gets each row's key behind its space's number, and its value; some come twice.
+  ///   - lost: gets what could not be read.
+  /// - Throws: `foreign` or `damaged` when the tables are not found, `io`, what `row` throws.
+  package static func read(
+    _ directory: String, row: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void,
+    lost: (StoreFinding) -> Void
+  ) throws(StoreError) {
+    let path = directory + "/conifer.sqlite"
+    let connection = try Connection(path, flags: SQLITE_OPEN_READWRITE, vfs: nil)
+    defer { connection.close() }
+    try connection.execute("PRAGMA cell_size_check=ON")
+    for (table, orders) in [
+      ("rows", ["key", "key DESC"]),
+      ("blobs NOT INDEXED", ["id", "id DESC"]),
+      ("blobs INDEXED BY sqlite_autoindex_blobs_1", ["key", "key DESC"]),
+    ] {
+      // The index of blobs is asked only for what the table did not give.
+      if table.contains("INDEXED BY"), isWhole(connection, "blobs NOT INDEXED") { continue }
+      for order in orders {
+        do throws(StoreError) {
+          try walk(connection, "SELECT key, value FROM \(table) ORDER BY \(order)", row)
+          // From one end to the other nothing is missing.
+          break
+        } catch {
+          guard [.damaged, .foreign, .io].contains(error.code) else { throw error }
+          if order == orders[0], !table.contains("INDEXED BY") {
+            lost(
+              StoreFinding(
+                file: path, offset: 0, bytes: 0,
+                words: "the table \(table.prefix { $0 != " " }) cannot be read to its end: "
+                  + (error.cause ?? error.message)))
+          }
+        }
+      }
+    }
+  }
+
+  private static func isWhole(_ connection: Connection, _ table: String) -> Bool {
+    do throws(StoreError) {
+      try walk(connection, "SELECT key, value FROM \(table)") { (_, _) throws(StoreError) in }
+      return true
+    } catch { return false }
+  }
+
+  private static func walk(
+    _ connection: Connection, _ sql: String,
+    _ row: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let statement = try Statement(connection, sql)
+    while true {
+      switch statement.step() {
+      case SQLITE_ROW:
+        if let key = statement.column(0), !key.isEmpty, let value = statement.column(1) {
+          try row(Bytes(key), Bytes(value))
+        }
+      case SQLITE_DONE: return
+      case let code: throw connection.failure(code, sql)
+      }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+
+/// How far a copy has come, so that it can go on after its process died.
+struct CopyPlace: Equatable {
+  /// The parts of a copy, in their order: what is precious first.
+  enum Phase: String, CaseIterable {
+    case queues
+    case data
+    case queries
+    case incidents
+    case done
+  }
+
+  var phase = Phase.queues
+  /// The tree whose data is being copied, by name.
+  var tree: String?
+  /// The last path of it that is complete.
+  var path: Path?
+}
+
+/// Copies all that a backend holds into another one: queues with their numbers, states and ends,
+/// trees, tracked queries with their numbers and keys, pins, metadata, reports of damage.
+///
+/// Copying something twice changes nothing, so a copy goes on anywhere at or before where it ended.
+struct StoreCopier {
+  let source: any StorageBackend
+  let target: any StorageBackend
+  /// Called each time that something has become durable in the target.
+  let reached: (CopyPlace) throws -> Void
+  /// Told how many bytes of the source's cache were copied, about.
+  var advanced: (Int) -> Void = { _ in }
+
+  private static let batch = 1 << 20
+
+  /// Copies from a place on.
+  func run(from place: CopyPlace) async throws {
+    let trees = try await makeTrees()
+    for phase in CopyPlace.Phase.allCases where isLeft(phase, place) {
+      switch phase {
+      case .queues: for (info, copy) in trees { try await copyQueues(info, copy) }
+      case .data: try await copyData(trees, place.phase == .data ? place : nil)
+      case .queries: for (info, copy) in trees { try await copyQueries(info, copy) }
+      case .incidents: try await copyIncidents(trees)
+      case .done: break
+      }
+      try await settle(CopyPlace(phase: Self.after(phase)))
+    }
+  }
+
+  private func isLeft(_ phase: CopyPlace.Phase, _ place: CopyPlace) -> Bool {
+    let all = CopyPlace.Phase.allCases
+    return (all.firstIndex(of: phase) ?? 0) >= (all.firstIndex(of: place.phase) ?? 0)
+  }
+
+  private static func after(_ phase: CopyPlace.Phase) -> CopyPlace.Phase {
+    let all = CopyPlace.Phase.allCases
+    return all[min((all.firstIndex(of: phase) ?? 0) + 1, all.count - 1)]
+  }
+
+  /// The trees of the source, each with its number in the target.
+  private func makeTrees() async throws -> [(TreeInfo, TreeID)] {
+    var trees: [(TreeInfo, TreeID)] = []
+    for info in try source.inspect({ try $0.trees() }) {
+      trees.append((info, try await target.tree(named: info.name, order: info.order)))
+    }
+    return trees
+  }
+
+  /// Tells of a place once all before it survives power loss.
+  private func settle(_ place: CopyPlace) async throws {
+    let receipt = try await commit([])
+    try await target.harden(receipt.commit)
+    try reached(place)
+  }
+
+  @discardableResult
+  private func commit(_ edits: [StorageEdit]) async throws -> CommitReceipt {
+    try await target.commit(edits, min(.process, target.traits.store.strongest))
+  }
+
+  // MARK: Queues
+
+  private func copyQueues(_ info: TreeInfo, _ copy: TreeID) async throws {
+    for lane in try source.inspect({ try $0.lanes(info.id) }) {
+      let own = Lane(tree: copy, identity: lane.identity)
+      let totals = try source.inspect { try $0.totals(lane) }
+      for rejected in [false, true] { try await copyWrites(lane, own, rejected: rejected) }
+      var after: WriteID?
+      while true {
+        let ends = try source.inspect {
+          try $0.finishedWrites(lane, after: after, limit: 256)
+        }
+        try await commit(ends.map { .restoreFinished(own, $0) })
+        guard let last = ends.last?.id else { break }
+        after = last
+      }
+      if let newest = totals.newest { try await commit([.reserve(own, newest)]) }
+    }
+  }
+
+  private func copyWrites(_ lane: Lane, _ own: Lane, rejected: Bool) async throws {
+    var after: WriteID?
+    var limit = 8
+    while true {
+      let writes = try source.inspect {
+        rejected
+          ? try $0.rejectedWrites(lane, after: after, limit: limit)
+          : try $0.writes(lane, after: after, limit: limit)
+      }
+      try await commit(writes.map { .restore(own, $0) })
+      guard let last = writes.last?.id else { return }
+      after = last
+      // A write may have 10 MB or 100 bytes.
+      let size = writes.reduce(0) { sum, write in
+        write.content.changes.reduce(sum) { $0 + $1.node.estimatedSize }
+      }
+      limit = size < Self.batch / 2 ? min(limit * 2, 512) : max(1, limit / 2)
+    }
+  }
+
+  // MARK: Data
+
+  private func copyData(_ trees: [(TreeInfo, TreeID)], _ place: CopyPlace?) async throws {
+    var isBehind = place?.tree != nil
+    var copied = 0
+    var unsettled = 0
+    for (info, copy) in trees {
+      if isBehind, place?.tree?.utf8.elementsEqual(info.name.utf8) != true { continue }
+      let cursor = isBehind ? place?.path : nil
+      isBehind = false
+      let walk = TreeWalk(backend: source, tree: info, cursor: cursor) { piece in
+        try await commit([piece.edit(copy)])
+        let size = piece.estimatedSize
+        copied += size
+        unsettled += size
+        advanced(copied)
+        if unsettled > 8 * Self.batch {
+          unsettled = 0
+          try await settle(CopyPlace(phase: .data, tree: info.name, path: piece.end))
+        }
+      }
+      try await walk.run()
+    }
+  }
+
+  // MARK: Queries, pins, metadata, reports
+
+  private func copyQueries(_ info: TreeInfo, _ copy: TreeID) async throws {
+    var after: QueryID?
+    while true {
+      let queries = try source.inspect {
+        try $0.trackedQueries(info.id, after: after, limit: 256)
+      }
+      guard let last = queries.last?.id else { break }
+      var edits: [StorageEdit] = []
+      for stored in queries {
+        var query = stored.query
+        query.tree = copy
+        edits.append(.restoreQuery(StoredQuery(id: stored.id, query: query)))
+        let keys = try source.inspect { try $0.trackedKeys(info.id, stored.id) }
+        edits.append(.setTrackedKeys(copy, stored.id, keys))
+      }
+      try await commit(edits)
+      after = last
+    }
+    if let last = try source.inspect({ try $0.lastQuery(info.id) }) {
+      try await commit([.reserveQueries(copy, last)])
+    }
+    let pins = try source.inspect { try $0.pins(info.id) }
+    try await commit(
+      pins.map { .pin(Pin(tree: copy, path: $0.path, parameters: $0.parameters)) })
+    var name: String?
+    while true {
+      let names = try source.inspect { try $0.metadataNames(info.id, after: name, limit: 64) }
+      for name in names {
+        let bytes = try source.inspect { try $0.metadata(info.id, name) }
+        try await commit([.setMetadata(copy, name, bytes)])
+      }
+      guard let last = names.last else { break }
+      name = last
+    }
+  }
+
+  /// Copies the reports that are not there yet: nobody else makes any in a store that is being made.
+  private func copyIncidents(_ trees: [(TreeInfo, TreeID)]) async throws {
+    let numbers = Dictionary(uniqueKeysWithValues: trees.map { ($0.0.id, $0.1) })
+    let done = try target.inspect { try $0.incidents().count }
+    for incident in try source.inspect({ try $0.incidents() }).dropFirst(done) {
+      let tree = numbers[incident.tree] ?? TreeID(rawValue: 0)
+      try await commit([
+        .report(
+          Incident(
+            kind: incident.kind, tree: tree, place: incident.place, bytes: incident.bytes))
+      ])
+    }
+  }
+}
+
+extension TreeWalk.Piece {
+  /// About how much memory it takes.
+  var estimatedSize: Int {
+    switch self {
+    case .node(_, let node): node.estimatedSize
+    case .children(_, let children): children.reduce(0) { $0 + $1.node.estimatedSize }
+    case .priority: 16
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+
+/// Gives the data of a tree in pieces of about a megabyte, in path order, so that a tree of any size
+/// is never in memory as a whole.
+///
+/// Nodes that take more than a piece are walked by their children's keys. Whether a child does is
+/// asked of the store as long as siblings differ; behind 256 small ones the next are taken for small.
+struct TreeWalk {
+  /// A part of a tree.
+  enum Piece {
+    /// Everything at and below a path.
+    case node(Path, Node)
+    /// Some children of a path, in order.
+    case children(Path, [Node.Child])
+    /// The priority of a node whose children came before.
+    case priority(Path, Leaf)
+
+    /// The last path that is complete with this piece.
+    var end: Path {
+      switch self {
+      case .node(let path, _), .priority(let path, _): path
+      case .children(let path, let children): children.last.map { path.appending($0.key) } ?? path
+      }
+    }
+
+    /// What makes the piece stand in another store.
+    func edit(_ tree: TreeID) -> StorageEdit {
+      switch self {
+      case .node(let path, let node): .overwrite(tree, path, node)
+      case .children(let path, let children):
+        .merge(tree, path, children.map { WriteContent.Change(Path([$0.key]), $0.node) })
+      case .priority(let path, let leaf):
+        .overwrite(tree, path.appending(.priority), Node(leaf))
+      }
+    }
+  }
+
+  /// What a piece should take at most, as stored.
+  static let pieceSize = 512 << 10
+  private static let window = 256
+
+  let backend: any StorageBackend
+  let tree: TreeInfo
+  /// The last path that was complete before; all up to it is left out.
+  let cursor: Path?
+  let body: (Piece) async throws -> Void
+
+  func run() async throws { try await walk(.root) }
+
+  private func walk(_ path: Path) async throws {
+    if isDone(path) { return }
+    let isSmall = isStarted(path) ? false : try size(path) <= Self.pieceSize
+    var keys = isSmall ? [] : try children(path, after: nil)
+    guard !keys.isEmpty else {
+      let node = try backend.inspect { try $0.node(tree.id, path) }
+      if !node.isEmpty { try await body(.node(path, node)) }
+      return
+    }
+    var areSmall = false
+    while !keys.isEmpty {
+      areSmall = try await walk(keys, of: path, areSmall: areSmall)
+      guard keys.count == Self.window else { break }
+      keys = try children(path, after: keys.last)
+    }
+    let priority = try backend.inspect { try $0.node(tree.id, path.appending(.priority)).leaf }
+    if let priority { try await body(.priority(path, priority)) }
+  }
+
+  /// Gives a window of children, the large ones in parts; says whether all were small.
+  private func walk(_ keys: [Key], of path: Path, areSmall: Bool) async throws -> Bool {
+    var group: [Key] = []
+    var groupSize = 0
+    var wereSmall = true
+    for key in keys {
+      let child = path.appending(key)
+      if isDone(child) { continue }
+      let size = areSmall ? 1 : isStarted(child) ? .max : try size(child)
+      if size > Self.pieceSize / Self.window { wereSmall = false }
+      guard size <= Self.pieceSize else {
+        try await flush(&group, of: path)
+        groupSize = 0
+        try await walk(child)
+        continue
+      }
+      group.append(key)
+      groupSize += size
+      if groupSize > Self.pieceSize {
+        try await flush(&group, of: path)
+        groupSize = 0
+      }
+    }
+    try await flush(&group, of: path)
+    return wereSmall && keys.count == Self.window
+  }
+
+  private func flush(_ group: inout [Key], of path: Path) async throws {
+    guard let first = group.first, let last = group.last else { return }
+    group = []
+    let node = try backend.inspect {
+      try $0.node(tree.id, path, NodeSlice(from: first, through: last))
+    }
+    let children = node.children.filter { !$0.node.isEmpty }
+    if !children.isEmpty { try await body(.children(path, children)) }
+  }
+
+  private func children(_ path: Path, after: Key?) throws -> [Key] {
+    try backend.inspect {
+      try $0.childKeys(tree.id, path, after: after, limit: Self.window)
+    }
+  }
+
+  /// About what a path takes; nothing where the backend does not tell.
+  private func size(_ path: Path) throws -> Int {
+    do throws(StoreError) {
+      return try backend.explain(tree.id, path).bytes
+    } catch {
+      guard error.code == .unsupported else { throw error }
+      // The upper levels are walked then.
+      return path.count < 3 ? .max : 0
+    }
+  }
+
+  /// Whether a path lies at or before the cursor with all below it.
+  private func isDone(_ path: Path) -> Bool {
+    guard let cursor else { return false }
+    for (mine, last) in zip(path.keys, cursor.keys) where mine != last {
+      return tree.order.precedes(mine, last)
+    }
+    return path.count >= cursor.count
+  }
+
+  /// Whether the cursor lies below a path.
+  private func isStarted(_ path: Path) -> Bool {
+    cursor.map { path.contains($0) && path != $0 } ?? false
+  }
+}
+
+extension KeyOrder {
+  /// Whether a key comes before another among siblings.
+  func precedes(_ a: Key, _ b: Key) -> Bool {
+    switch self {
+    case .realtimeDatabase: a < b
+    case .utf8: a.string.utf8.lexicographicallyPrecedes(b.string.utf8)
+    }
+  }
+}

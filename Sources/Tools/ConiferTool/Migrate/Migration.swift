@@ -1,0 +1,173 @@
+import ConiferKeyValue
+import ConiferStorage
+
+/// Copies a store into one of another backend, so that it can be killed anywhere and go on, and
+/// leaves the source as it is until the copy was compared with it.
+struct Migration {
+  /// What a migration came to.
+  struct Outcome {
+    let digest: String
+    /// Whether an earlier run had done it all.
+    let wasDone: Bool
+    /// Where the source stands now, when it was set aside.
+    var aside: String?
+  }
+
+  let source: StoreAddress
+  let target: StoreAddress
+  let console: Console
+
+  /// Migrates, and sets the source aside if that is confirmed.
+  func run(confirm: Bool) async throws -> Outcome {
+    try source.mustBePresent()
+    try Platform.makeDirectories(target.directory)
+    guard source.absolute != target.absolute else {
+      throw Failure.usage("A store cannot be migrated into its own directory: name another one.")
+    }
+    var marker = try await claim()
+    var outcome: Outcome
+    if let digest = marker.digest {
+      outcome = Outcome(digest: digest, wasDone: true)
+      if confirm { try await checkUnchanged(digest) }
+    } else {
+      try checkSound()
+      outcome = Outcome(digest: try await copy(&marker), wasDone: false)
+    }
+    if confirm {
+      outcome.aside = try setAside()
+      MigrationMarker.remove(target.directory)
+    }
+    return outcome
+  }
+
+  /// Makes the target ours: it bears our marker, or is nothing yet, and gets one.
+  private func claim() async throws -> MigrationMarker {
+    if let marker = try MigrationMarker.read(target.directory) {
+      guard marker.source == source.absolute else {
+        throw Failure(
+          "foreign", .foreign,
+          "\(target.directory) is being migrated to from \(marker.source): go on with that one, or "
+            + "name another directory.")
+      }
+      return marker
+    }
+    if try target.isPresent() {
+      let trees = try await StoreOptions.opened(try target.configuration()) { backend in
+        try backend.inspect { try $0.trees() }
+      }
+      guard trees.isEmpty else {
+        throw Failure(
+          "not-empty", .foreign,
+          "\(target.directory) holds a store of its own: migrate into a new directory.")
+      }
+    }
+    let marker = MigrationMarker(source: source.absolute)
+    try marker.write(target.directory)
+    return marker
+  }
+
+  /// Refuses a damaged source: reading one may set records aside, and it must stay as it is.
+  private func checkSound() throws {
+    let verification = try StoreVerification.run(source, console)
+    guard verification.isSound else {
+      throw Failure(
+        "damaged", .damaged,
+        "The source is not sound: \(verification.lines.suffix(2).first ?? ""). conifer verify tells "
+          + "all, conifer salvage saves what can be read.")
+    }
+  }
+
+  private func copy(_ marker: inout MigrationMarker) async throws -> String {
+    try await StoreOptions.opened(try source.configuration(role: .authority)) { source in
+      try await StoreOptions.opened(try target.configuration()) { target in
+        var isSecond = false
+        while true {
+          var difference: String
+          do {
+            try await copy(source, target, &marker)
+            let (mine, theirs) = try await digests(source, target)
+            if mine == theirs {
+              marker.digest = mine.text
+              marker.place.phase = .done
+              try marker.write(self.target.directory)
+              return mine.text
+            }
+            difference = mine.difference(from: theirs) ?? ""
+          } catch let error as StoreError where error.code == .invalid {
+            difference = error.message
+          }
+          // The source was changed between two runs: once more, from the beginning.
+          guard !isSecond else {
+            throw Failure(
+              "unfaithful", .internal,
+              "The copy is not what the source is (\(difference)). The source is as it was; please "
+                + "report this.")
+          }
+          isSecond = true
+          marker.place = CopyPlace()
+          try marker.write(self.target.directory)
+          for info in try target.inspect({ try $0.trees() }) {
+            try await target.commit([.wipe(info.id)])
+          }
+        }
+      }
+    }
+  }
+
+  private func copy(
+    _ source: any StorageBackend, _ target: any StorageBackend, _ marker: inout MigrationMarker
+  ) async throws {
+    var current = marker
+    var progress = Progress("copying  ", total: try Self.size(source), console)
+    defer { progress.finish() }
+    var copier = StoreCopier(source: source, target: target) { place in
+      current.place = place
+      try current.write(self.target.directory)
+    }
+    copier.advanced = { progress.advance(to: $0) }
+    try await copier.run(from: marker.place)
+    marker = current
+  }
+
+  private func digests(
+    _ source: any StorageBackend, _ target: any StorageBackend
+  ) async throws -> (StoreDigest, StoreDigest) {
+    let size = try Self.size(source)
+    var progress = Progress("comparing", total: 2 * size, console)
+    defer { progress.finish() }
+    let mine = try await StoreDigest.of(source) { progress.advance(to: $0) }
+    let theirs = try await StoreDigest.of(target) { progress.advance(to: size + $0) }
+    return (mine, theirs)
+  }
+
+  /// About how many bytes of data there are.
+  private static func size(_ backend: any StorageBackend) throws -> Int {
+    try backend.inspect { try $0.usage(nil).rawCache }
+  }
+
+  /// Refuses to set a source aside that was written to after it was copied.
+  private func checkUnchanged(_ digest: String) async throws {
+    let now = try await StoreOptions.opened(try source.configuration(role: .authority)) { source in
+      try await StoreDigest.of(source).text
+    }
+    guard now == digest else {
+      throw Failure(
+        "changed", .foreign,
+        "The source was changed after it was migrated: migrate it anew into another directory, "
+          + "nothing was set aside.")
+    }
+  }
+
+  /// Gives the source's directory another name.
+  private func setAside() throws -> String {
+    let base = source.absolute + ".migrated"
+    var name = base
+    var number = 2
+    while !Platform.isMissing(name) {
+      name = "\(base)-\(number)"
+      number += 1
+    }
+    try Platform.move(source.absolute, to: name)
+    return name
+  }
+}

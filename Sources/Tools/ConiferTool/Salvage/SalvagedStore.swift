@@ -1,0 +1,31 @@
+import ConiferKeyValue
+import ConiferLog
+import Synchronization
+
+/// Rows that came out of a damaged store, in a log of their own, which tells what is missing.
+///
+/// So the layer above takes nothing for known that a lost row may have changed.
+final class SalvagedStore: OrderedStore {
+  private let base: LogStore
+  private let lost: Mutex<[StoreFinding]>
+
+  init(_ base: LogStore, lost: [StoreFinding]) {
+    self.base = base
+    self.lost = Mutex(lost)
+  }
+
+  var traits: StoreTraits { base.traits }
+  var findings: [StoreFinding] { lost.withLock { $0 } }
+  func acknowledgeFindings() throws(StoreError) { lost.withLock { $0 = [] } }
+  func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+    // It is thrown away afterwards.
+    try base.apply(batch, min(.process, durability))
+  }
+  func harden(_ upTo: CommitID) throws(StoreError) {}
+  func view() throws(StoreError) -> any OrderedView { try base.view() }
+  func size() throws(StoreError) -> StoreSize { try base.size() }
+  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
+  func suspend() throws(StoreError) { try base.suspend() }
+  func resume() throws(StoreError) { try base.resume() }
+  func close() throws(StoreError) { try base.close() }
+}

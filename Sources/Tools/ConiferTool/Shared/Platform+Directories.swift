@@ -1,0 +1,116 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension Platform {
+  /// The names in a directory, but for itself and the one above.
+  static func names(in directory: String) throws(Failure) -> [String] {
+    guard let stream = opendir(directory) else { throw failure("\(directory) cannot be listed") }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// A path from the root on without links; as it is when nothing is there.
+  static func absolute(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  /// Whether a path leads to a regular file.
+  static func isRegularFile(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  static func makeDirectory(_ path: String) throws(Failure) {
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw failure("\(path) cannot be made")
+    }
+  }
+
+  /// Gives a file or directory another name, durably.
+  static func move(_ path: String, to new: String) throws(Failure) {
+    guard rename(path, new) == 0 else { throw failure("\(path) cannot be renamed") }
+    let parent = new.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+      .joined(separator: "/")
+    let descriptor = open(parent.isEmpty ? (new.hasPrefix("/") ? "/" : ".") : parent, O_RDONLY)
+    if descriptor >= 0 {
+      _ = fsync(descriptor)
+      _ = close(descriptor)
+    }
+  }
+
+  /// Removes a file, or a directory with all in it; what is not there is no error.
+  static func removeTree(_ path: String) {
+    if unlink(path) == 0 || errno == ENOENT { return }
+    for name in (try? names(in: path)) ?? [] { removeTree("\(path)/\(name)") }
+    _ = rmdir(path)
+  }
+
+  /// Makes an open file's bytes survive power loss.
+  static func sync(_ descriptor: Int32) throws(Failure) {
+    guard fsync(descriptor) == 0 else { throw failure("Syncing failed") }
+  }
+
+  /// Puts bytes under a name, whole or not at all.
+  static func replace(_ path: String, with bytes: [UInt8]) throws(Failure) {
+    let draft = path + ".new"
+    let descriptor = try openForWriting(draft)
+    defer { closeFile(descriptor) }
+    try write(bytes, to: descriptor)
+    try sync(descriptor)
+    try move(draft, to: path)
+  }
+
+  /// The bytes of a file.
+  static func contents(_ path: String) throws(Failure) -> [UInt8] {
+    let descriptor = try openForReading(path)
+    defer { closeFile(descriptor) }
+    var bytes: [UInt8] = []
+    while try read(descriptor, atMost: 1 << 16, into: &bytes) {}
+    return bytes
+  }
+
+  /// Copies the files of a directory, as far as they can be read, into a new one.
+  ///
+  /// - Parameter leaving: names that are not copied.
+  static func copyFiles(_ directory: String, to copy: String, leaving: Set<String>) throws(Failure)
+  {
+    try makeDirectory(copy)
+    for name in try names(in: directory) where !leaving.contains(name) {
+      let source = try openForReading("\(directory)/\(name)")
+      defer { closeFile(source) }
+      guard size(source) != nil else { continue }
+      let target = try openForWriting("\(copy)/\(name)")
+      defer { closeFile(target) }
+      var chunk: [UInt8] = []
+      while try read(source, atMost: 1 << 20, into: &chunk) {
+        try write(chunk, to: target)
+        chunk = []
+      }
+    }
+  }
+}
+
+extension Platform {
+  /// Makes a directory and those above it.
+  static func makeDirectories(_ path: String) throws(Failure) {
+    if exists(path) { return }
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    let parent = parts.joined(separator: "/")
+    if !parent.isEmpty { try makeDirectories(parent) }
+    try makeDirectory(path)
+  }
+}

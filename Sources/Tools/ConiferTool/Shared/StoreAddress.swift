@@ -1,0 +1,73 @@
+import ConiferStorage
+
+/// A store's URL with what the tool knows of its kind: for commands that look at files, or must not
+/// let a store do what its own options ask for.
+struct StoreAddress {
+  let text: String
+  let kind: StorageKind
+  private let url: StorageURL
+
+  /// Reads a URL.
+  ///
+  /// - Throws: as the registry, and `usage` for a store without files.
+  init(_ text: String) throws {
+    self.text = text
+    // Also checks the options.
+    _ = try StoreOptions.registry.configuration(text, defaults: StorageOptions(budget: nil))
+    let url = try StorageURL(text)
+    guard let kind = StoreOptions.registry.kinds.first(where: { $0.name == url.scheme }),
+      !url.path.isEmpty, !kind.files.isEmpty
+    else {
+      throw Failure.usage("\(text) keeps nothing in files: name a store that does.")
+    }
+    self.url = url
+    self.kind = kind
+  }
+
+  /// The store's directory.
+  var directory: String { url.path }
+
+  /// The directory from the root on, without links, as far as it is there.
+  var absolute: String { Platform.absolute(directory) }
+
+  /// The URL with some options replaced, and elsewhere if asked for.
+  func url(at directory: String? = nil, _ changes: [(name: String, value: String)]) -> String {
+    let kept = url.options.filter { option in !changes.contains { $0.name == option.name } }
+    let options = kept.map { ($0.name, $0.value) } + changes
+    let query = options.map { "\($0.0)=\(Self.escaped($0.1))" }.joined(separator: "&")
+    let path = Self.escaped(directory ?? url.path)
+    return "\(kind.name)://\(path)" + (query.isEmpty ? "" : "?\(query)")
+  }
+
+  /// How a store is opened that nothing may be evicted from or dropped.
+  func configuration(
+    at directory: String? = nil, role: StoreRole? = nil
+  ) throws -> StorageConfiguration {
+    var changes = [(name: "budget", value: "unlimited")]
+    if let role { changes.append(("role", role.rawValue)) }
+    return try StoreOptions.registry.configuration(url(at: directory, changes))
+  }
+
+  /// Whether a store of this kind is there.
+  ///
+  /// - Throws: `foreign` when one of another kind is.
+  func isPresent() throws -> Bool { try StoreOptions.isPresent(try configuration()) }
+
+  /// Refuses when there is no store.
+  func mustBePresent() throws {
+    guard try isPresent() else {
+      throw Failure.missing("no-store", "There is no store at \(directory).")
+    }
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.utf8.reduce(into: "") { text, byte in
+      let isPlain =
+        byte > 0x20 && byte < 0x7F
+        && ![UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "&")]
+          .contains(byte)
+      let hex = String(byte, radix: 16)
+      text += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + hex
+    }
+  }
+}

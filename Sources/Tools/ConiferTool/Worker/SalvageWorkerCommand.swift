@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// The process that reads a damaged store for `salvage`.
+struct SalvageWorkerCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "salvage-worker", abstract: "The process that salvage runs.",
+    shouldDisplay: false)
+
+  @Argument(help: "The damaged store's URL.")
+  var from: String
+  @Argument(help: "The new store's URL.")
+  var to: String
+
+  func run(_ console: Console) async throws {
+    try await Worker.answer(console) {
+      try await Salvage(source: try StoreAddress(from), target: try StoreAddress(to)).run()
+    }
+  }
+}

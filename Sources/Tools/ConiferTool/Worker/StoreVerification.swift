@@ -1,0 +1,99 @@
+import ConiferStorage
+import ConiferTree
+
+/// What a check of a store in a process of its own came to.
+struct StoreVerification {
+  /// Files that say who has a store open, and are nothing of the store itself.
+  static let locks: Set<String> = ["owner", "lock.mdb"]
+
+  private let report: Node
+  /// How the process died, if it did, and what it was reading then.
+  private let death: String?
+
+  /// Checks a store; nothing in it is evicted or dropped meanwhile.
+  ///
+  /// - Parameter directory: where the store is, if not where its address says.
+  /// - Throws: a `Failure` when it cannot be opened.
+  static func run(
+    _ address: StoreAddress, at directory: String? = nil, _ console: Console
+  ) throws -> StoreVerification {
+    var bar: Progress?
+    defer { bar?.finish() }
+    var last = "the files"
+    let url = address.url(
+      at: directory, [("budget", "unlimited"), ("role", StoreRole.authority.rawValue)])
+    let end = try Worker.run(["verify-worker", "--store", url]) { told in
+      let bytes = told.member("bytes").count ?? 0
+      last = "\(told.member("phase").text ?? ""), behind \(Figures.bytes(bytes))"
+      let expected = told.member("expected").count ?? 0
+      if expected > 0 {
+        if bar == nil { bar = Progress("checking", total: expected, console) }
+        bar?.advance(to: bytes)
+      }
+    }
+    switch end {
+    case .result(let report): return StoreVerification(report: report, death: nil)
+    case .died(let how):
+      return StoreVerification(
+        report: .empty, death: "the engine died (\(how)) reading \(last)")
+    case .failure(let failure):
+      guard failure.status == .damaged else { throw failure }
+      return StoreVerification(report: .empty, death: "opening failed: \(failure.message)")
+    }
+  }
+
+  var isSound: Bool { death == nil && report.member("sound").leaf == .bool(true) }
+  var found: Int { (report.member("found").count ?? 0) + (death == nil ? 0 : 1) }
+
+  private var findings: [(kind: String, place: String, words: String)] {
+    report.member("findings").children.map { child in
+      let finding = child.node
+      return (
+        finding.member("kind").text ?? "", finding.member("place").text ?? "",
+        finding.member("words").text ?? ""
+      )
+    }
+  }
+
+  /// The report for people.
+  var lines: [String] {
+    var table = Table()
+    for child in report.member("counts").children {
+      guard let count = child.node.count else { continue }
+      table.add(Self.words(child.key.string), Figures.count(count))
+    }
+    var lines = table.lines
+    for (kind, place, words) in findings { lines.append("\(kind): \(place): \(words)") }
+    if let death { lines.append(death) }
+    let told = findings.count + (death == nil ? 0 : 1)
+    if found > told { lines.append("and \(found - told) more findings") }
+    if report.member("partial").leaf == .bool(true) {
+      lines.append("records were not checked: reading them from damaged files is not safe")
+    }
+    return lines + [isSound ? "sound" : "not sound"]
+  }
+
+  /// The report for programs.
+  var json: Report {
+    .object([
+      ("sound", .bool(isSound)), ("found", .integer(found)),
+      ("partial", .bool(report.member("partial").leaf == .bool(true) || death != nil)),
+      ("death", .optional(death)),
+      (
+        "findings",
+        .list(
+          report.member("findings").children.map { child in
+            .object(child.node.children.map { ($0.key.string, .node($0.node)) })
+          })
+      ),
+      ("counts", .object(report.member("counts").children.map { ($0.key.string, .node($0.node)) })),
+    ])
+  }
+
+  /// `largeLeaves` as `large leaves`.
+  private static func words(_ name: String) -> String {
+    name.reduce(into: "") { text, letter in
+      text += letter.isUppercase ? " \(letter.lowercased())" : String(letter)
+    }
+  }
+}

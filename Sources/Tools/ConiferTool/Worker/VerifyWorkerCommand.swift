@@ -1,0 +1,61 @@
+import ArgumentParser
+import ConiferKeyValue
+import ConiferStorage
+
+/// The process that reads a store for `verify`.
+struct VerifyWorkerCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify-worker", abstract: "The process that verify runs.", shouldDisplay: false)
+
+  @OptionGroup var store: StoreOptions
+
+  func run(_ console: Console) async throws {
+    try await Worker.answer(console) {
+      let configuration = try store.configuration(console)
+      return try await StoreOptions.opened(configuration) { backend in
+        let report = try backend.verify { progress in
+          let told = Report.object([
+            ("phase", .string(progress.phase)), ("bytes", .integer(progress.bytes)),
+            ("expected", .integer(progress.expected)),
+          ])
+          try? console.print(Report.object([("progress", told)]).compact)
+        }
+        return Self.report(report)
+      }
+    }
+  }
+
+  private static func report(_ report: VerificationReport) -> Report {
+    let counts = report.counts
+    return .object([
+      ("sound", .bool(report.isSound)), ("partial", .bool(report.isPartial)),
+      ("found", .integer(report.found)),
+      (
+        "findings",
+        .list(
+          report.findings.map { finding in
+            .object([
+              ("kind", .string(finding.kind.rawValue)),
+              ("tree", .integer(Int(finding.tree?.rawValue ?? 0))),
+              ("place", .string(finding.place)), ("words", .string(finding.words)),
+              ("bytes", .integer(finding.bytes)),
+            ])
+          })
+      ),
+      (
+        "counts",
+        .object([
+          ("trees", .integer(counts.trees)), ("records", .integer(counts.records)),
+          ("bytes", .integer(counts.bytes)), ("leaves", .integer(counts.leaves)),
+          ("runs", .integer(counts.runs)), ("deltas", .integer(counts.deltas)),
+          ("largeLeaves", .integer(counts.largeLeaves)),
+          ("dictionaries", .integer(counts.dictionaries)), ("queries", .integer(counts.queries)),
+          ("trackedKeys", .integer(counts.trackedKeys)), ("pins", .integer(counts.pins)),
+          ("writes", .integer(counts.writes)),
+          ("finishedWrites", .integer(counts.finishedWrites)),
+          ("unknown", .integer(counts.unknown)),
+        ])
+      ),
+    ])
+  }
+}

@@ -1,0 +1,154 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@testable import ConiferTool
+
+@Suite(.enabled(if: Repository.tool != nil, "The built tool is not beside the tests."))
+struct MigrateTests {
+  let sandbox: Sandbox
+
+  init() throws { sandbox = try Sandbox() }
+
+  @Test("Everything comes over, and the source is as it was", arguments: pairs(persistentBackends))
+  func faithful(pair: [String]) async throws {
+    let (from, to) = (sandbox.url(pair[0], "from"), sandbox.url(pair[1], "to"))
+    try await sandbox.fill(from)
+    let (files, digest) = (try sandbox.files("from"), try await sandbox.digest(from))
+    let closed = try sandbox.files("from")
+    #expect(files == closed)
+    let (status, text) = try sandbox.spawn("migrate", from, to, "--json")
+    #expect(status == 0, "\(text)")
+    #expect(try Node(json: text).member("digest").text == digest.text)
+    let copied = try await sandbox.digest(to)
+    #expect(copied == digest, "\(digest.difference(from: copied) ?? "")")
+    #expect(try sandbox.files("from") == files)
+    #expect(try sandbox.spawn("verify", "--store", to).status == 0)
+    // The next numbers go on as they would have in the source.
+    let numbers = try await [from, to].asyncMap { url in
+      let configuration = try StoreOptions.registry.configuration(url)
+      return try await StoreOptions.opened(configuration) { backend in
+        let trees = try backend.inspect { try $0.trees() }
+        let (main, docs) = (trees[0].id, trees[1].id)
+        let receipt = try await backend.commit([
+          .enqueue(Lane(tree: main, identity: "ann"), .set("x", 1)),
+          .enqueue(Lane(tree: docs, identity: "ben"), .set("x", 1)),
+          .saveQuery(TrackedQuery(tree: main, path: "new")),
+        ])
+        return receipt.writes.map(\.rawValue) + receipt.queries.map(\.rawValue)
+      }
+    }
+    #expect(numbers[0] == numbers[1] && numbers[0][1] == 100, "\(numbers)")
+  }
+
+  @Test(
+    "A migration that is killed at any time goes on where it was",
+    arguments: [["lmdb", "sqlite"], ["sqlite", "log"], ["log", "lmdb"]])
+  func killed(pair: [String]) async throws {
+    let (from, to) = (sandbox.url(pair[0], "from"), sandbox.url(pair[1], "to"))
+    try await sandbox.fill(from, rooms: 80)
+    let digest = try await sandbox.digest(from)
+    let tool = try #require(Repository.tool)
+    var dice = Dice(state: UInt64(pair[0].utf8.count * 31 + pair[1].utf8.count))
+    print("seed \(dice.state)")
+    var kills = 0
+    var wait = 30
+    while kills < 8 {
+      let child = try ChildProcess(["migrate", from, to], of: tool)
+      try await Task.sleep(for: .milliseconds(10 + dice.next(below: wait)))
+      child.kill()
+      let end = try child.wait()
+      if end == .exited(0) { break }
+      // The process that checks the source ends itself soon after the one that asked it to.
+      if end == .exited(ToolStatus.busy.rawValue) { continue }
+      #expect(end == .killed(signal: ChildProcess.killSignal), "\(end)")
+      kills += 1
+      wait += 60
+    }
+    #expect(kills > 2)
+    try await Task.sleep(for: .milliseconds(500))
+    let (status, text) = try sandbox.spawn("migrate", from, to)
+    #expect(status == 0, "\(text)")
+    let copied = try await sandbox.digest(to)
+    #expect(copied == digest, "\(digest.difference(from: copied) ?? "")")
+    #expect(try await sandbox.digest(from) == digest)
+    #expect(try sandbox.spawn("verify", "--store", to).status == 0)
+  }
+
+  @Test("A source that changed between two runs is copied as it is now")
+  func changed() async throws {
+    let (from, to) = (sandbox.url("sqlite", "from"), sandbox.url("log", "to"))
+    try await sandbox.fill(from)
+    // What an interrupted run would have left: all but the end of it, and something too much.
+    try await sandbox.fill(to, rooms: 8)
+    var marker = MigrationMarker(source: Platform.absolute(sandbox.path("from")))
+    marker.place = CopyPlace(phase: .data, tree: "main", path: "rooms/r3")
+    try marker.write(sandbox.path("to"))
+    let (status, text) = try sandbox.spawn("migrate", from, to)
+    #expect(status == 0, "\(text)")
+    let (mine, theirs) = (try await sandbox.digest(from), try await sandbox.digest(to))
+    #expect(mine == theirs, "\(mine.difference(from: theirs) ?? "")")
+  }
+
+  @Test("Nothing is written into a store of somebody else's")
+  func refusals() async throws {
+    let from = sandbox.url("sqlite", "from")
+    try await sandbox.fill(from)
+    try await sandbox.fill(sandbox.url("log", "other"))
+    let before = try sandbox.files("other")
+    #expect(try sandbox.spawn("migrate", from, sandbox.url("log", "other")).status == 78)
+    #expect(try sandbox.spawn("migrate", from, sandbox.url("lmdb", "other")).status == 78)
+    #expect(try sandbox.spawn("migrate", from, sandbox.url("sqlite", "from")).status == 64)
+    #expect(try sandbox.spawn("migrate", from, "memory://").status == 64)
+    #expect(try sandbox.spawn("migrate", sandbox.url("log", "no"), from).status == 66)
+    #expect(try sandbox.files("other") == before)
+    try MigrationMarker(source: "/elsewhere").write(sandbox.path("other"))
+    #expect(try sandbox.spawn("migrate", from, sandbox.url("log", "other")).status == 78)
+  }
+
+  @Test("The source is set aside when that is confirmed, now or later, and not when it changed")
+  func confirmed() async throws {
+    let (from, to) = (sandbox.url("lmdb", "from"), sandbox.url("sqlite", "to"))
+    try await sandbox.fill(from)
+    let digest = try await sandbox.digest(from)
+    #expect(try sandbox.spawn("migrate", from, to).status == 0)
+    #expect(try sandbox.spawn("migrate", from, to).text.contains("migrated before"))
+    #expect(await sandbox.run("set", "/late", "1", store: from).status == .success)
+    #expect(try sandbox.spawn("migrate", from, to, "--confirm").status == 78)
+    #expect(await sandbox.run("remove", "/late", store: from).status == .success)
+    // The target may have been used meanwhile.
+    #expect(await sandbox.run("set", "/new", "1", store: to).status == .success)
+    #expect(try sandbox.spawn("migrate", from, to, "--confirm").status == 0)
+    #expect(!Platform.exists(sandbox.path("from")))
+    #expect(try await sandbox.digest(sandbox.url("lmdb", "from.migrated")) == digest)
+    #expect(!Platform.exists(sandbox.path("to/migration")))
+  }
+
+  @Test("A damaged source is refused and left as it is")
+  func damaged() async throws {
+    let from = sandbox.url("log", "from")
+    try await sandbox.fill(from)
+    for name in try Platform.names(in: sandbox.path("from")) where name.hasSuffix(".table") {
+      var bytes = try Platform.contents(sandbox.path("from/\(name)"))
+      bytes[200] ^= 1
+      _ = try sandbox.file("from/\(name)", bytes)
+    }
+    let before = try sandbox.files("from")
+    #expect(try sandbox.spawn("migrate", from, sandbox.url("sqlite", "to")).status == 76)
+    #expect(try sandbox.files("from") == before)
+  }
+}
+
+/// All pairs of two different names.
+func pairs(_ names: [String]) -> [[String]] {
+  names.flatMap { a in names.filter { $0 != a }.map { [a, $0] } }
+}
+
+extension Array {
+  fileprivate func asyncMap<R>(_ body: (Element) async throws -> R) async rethrows -> [R] {
+    var results: [R] = []
+    for element in self { results.append(try await body(element)) }
+    return results
+  }
+}

@@ -1,0 +1,116 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@testable import ConiferTool
+
+extension Sandbox {
+  /// Runs the built tool as a process and gives its status and what it printed.
+  func spawn(_ arguments: [String]) throws -> (status: Int32, text: String) {
+    let tool = try #require(Repository.tool)
+    let child = try ChildProcess(arguments, of: tool)
+    var lines: [String] = []
+    while let line = try child.line() { lines.append(line) }
+    guard case .exited(let status) = try child.wait() else { return (-1, "killed") }
+    return (status, lines.joined(separator: "\n"))
+  }
+
+  func spawn(_ arguments: String...) throws -> (status: Int32, text: String) {
+    try spawn(arguments)
+  }
+
+  /// Fills a store with data of every kind.
+  func fill(_ url: String, rooms: Int = 6) async throws {
+    let configuration = try StoreOptions.registry.configuration(
+      url, defaults: StorageOptions(budget: nil))
+    try await StoreOptions.opened(configuration) { backend in
+      let tree = try await backend.tree(named: "main")
+      let other = try await backend.tree(named: "docs", order: .utf8)
+      _ = try await backend.tree(named: "empty")
+      for number in 0..<rooms {
+        let path = Path("rooms/r\(number)")
+        let room = Node(
+          children: (0..<80).map { message in
+            let text = "message \(message) of room \(number), with words that make it longer"
+            return (
+              Key("m\(message)"),
+              ["text": Node(.string(text)), "ts": Node(.integer(Int64(message)))] as Node
+            )
+          }, priority: Priority(Int64(number)))
+        try await backend.commit([
+          .overwrite(tree, path, room),
+          .saveQuery(
+            TrackedQuery(
+              tree: tree, path: path, isComplete: true, lastUse: UInt64(number + 3),
+              resumeToken: [UInt8(number)])),
+        ])
+      }
+      try await backend.commit([
+        .overwrite(tree, "large/leaf", Node(.string(String(repeating: "large ", count: 60_000)))),
+        .overwrite(other, "é/\u{10000}", 1), .overwrite(other, "é/\u{FFFF}", 2.5),
+        .overwrite(tree, "rooms/r1/m7/text", "changed"),
+        .pin(Pin(tree: tree, path: "rooms/r1")), .setMetadata(tree, "cursor", [1, 2, 3]),
+        .setMetadata(other, "name with spaces", []),
+      ])
+      let query = try await backend.commit([
+        .saveQuery(
+          TrackedQuery(tree: tree, path: "rooms", parameters: "{\"l\":2}", isComplete: true))
+      ]).queries[0]
+      try await backend.commit([.setTrackedKeys(tree, query, ["r0", "r1"])])
+      for identity in ["ann", ""] {
+        let lane = Lane(tree: tree, identity: identity)
+        for number in 0..<30 {
+          try await backend.commit([
+            .enqueue(
+              lane, .set(Path("rooms/r\(number)/m1"), Node(.integer(Int64(number))), time: 7))
+          ])
+        }
+        try await backend.commit([
+          .enqueue(
+            lane, .set("big", Node(.string(String(repeating: "big ", count: 100_000))))),
+          .finish(lane, WriteID(rawValue: 1), .acknowledged),
+          .finish(lane, WriteID(rawValue: 4), .superseded(by: WriteID(rawValue: 5))),
+          .setState(lane, WriteID(rawValue: 2), .sent),
+          .setState(lane, WriteID(rawValue: 3), .rejected(reason: "no")),
+          .setState(lane, WriteID(rawValue: 6), .outcomeUnknown),
+        ])
+      }
+      let ben = Lane(tree: other, identity: "ben")
+      try await backend.commit([
+        .reserve(ben, WriteID(rawValue: 99)),
+        .report(
+          Incident(kind: .writeSetAside, tree: tree, place: "write 9 of \"ann\"", bytes: [9, 9])),
+      ])
+      while try await backend.tidy(.milliseconds(50)) {}
+    }
+  }
+
+  /// The digest of a store.
+  func digest(_ url: String) async throws -> StoreDigest {
+    let configuration = try StoreOptions.registry.configuration(
+      url, defaults: StorageOptions(budget: nil))
+    return try await StoreOptions.opened(configuration) { try await StoreDigest.of($0) }
+  }
+
+  /// The bytes of a store's files, but for those that only say who has it open.
+  func files(_ name: String) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for file in try Platform.names(in: path(name)) where !StoreVerification.locks.contains(file) {
+      files[file] = try Platform.contents(path("\(name)/\(file)"))
+    }
+    return files
+  }
+}
+
+/// Numbers from a seed, so that a failure can be played again.
+struct Dice {
+  var state: UInt64
+  mutating func next(below bound: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((z ^ (z >> 31)) % UInt64(max(1, bound)))
+  }
+}
