@@ -2,6 +2,7 @@ import ArgumentParser
 import ConiferKeyValue
 import ConiferLMDB
 import ConiferLog
+import ConiferRocksDB
 import ConiferSQLite
 import ConiferStorage
 
@@ -17,7 +18,11 @@ struct StoreOptions: ParsableArguments {
   var json = false
 
   /// The backends that the tool links; the first is the default one.
-  static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
+  #if RocksDB
+    static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory, .rocksdb])
+  #else
+    static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
+  #endif
 
   /// What the URL describes; the cache has no budget unless it gives one.
   func configuration(_ console: Console) throws -> StorageConfiguration {
