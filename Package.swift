@@ -61,9 +61,10 @@ let package = Package(
         "ConiferTree", "ConiferQuery", "ConiferKeyValue",
         .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
       ]),
+    .target(name: "CStorageProbe", path: "Sources/Storage/CStorageProbe"),
     target(
       "StorageConformance", in: "Sources/Storage",
-      ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage"]),
+      ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "CStorageProbe"]),
     .systemLibrary(
       name: "CLMDB", path: "Plugins/LMDB/CLMDB", pkgConfig: "lmdb",
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),

@@ -87,6 +87,8 @@ enum LMDBFormat {
     guard result == 0 else { throw Platform.error(result, "create the LMDB file in", path) }
     System.removeDirectory(nursery)
     try Platform.syncDirectory(path)
+    // So may have been the process that made the directory.
+    try? Platform.syncDirectory(Platform.parent(of: path))
   }
 
   private static func fill(_ handle: OpaquePointer, _ directory: String) -> Int32 {

@@ -10,6 +10,8 @@ extension LMDBStore {
     try Platform.makeDirectory(path)
     let owner = try OwnerLock(path: path + "/owner")
     if System.length(path + "/data.mdb") == nil { try LMDBFormat.create(in: path) }
+    // A killed process may have left the file's name unsynced, and nothing later would sync it.
+    try Platform.syncDirectory(path)
     let length = try check(path)
     var made: OpaquePointer?
     var result = mdb_env_create(&made)

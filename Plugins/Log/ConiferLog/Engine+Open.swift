@@ -24,6 +24,9 @@ extension Engine {
     let file = try files.existing(path, .read)
     let bytes = try file.contents(path, at: 0, count: try file.size(path))
     let engine = Engine(directory, options, files, try Manifest(bytes, path))
+    // A killed process may have left the manifest's name unsynced: after a power cut the one before
+    // would be there again. Reading goes on where it cannot be synced.
+    engine.owesNames = (try? files.syncDirectory(directory)) == nil
     try engine.load(Set(names))
     engine.countOthers(manifest: bytes.count)
     return engine
@@ -69,7 +72,8 @@ extension Engine {
     }
     published.state.withLock { $0.snapshot = snapshot }
     if manifest.active != 0 { try replay() }
-    sweep(names.subtracting(listed))
+    // The manifest before may list them.
+    if !owesNames { sweep(names.subtracting(listed)) }
     findReserve()
   }
 

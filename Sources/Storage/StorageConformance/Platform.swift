@@ -13,6 +13,37 @@ internal import ConiferKeyValue
 
 /// Calls of the operating system that the kit needs.
 enum System {
+  /// Kills this process, now.
+  static func die() { raise(SIGKILL) }
+
+  /// Kills this process after some microseconds.
+  static func die(after delay: UInt32) {
+    Task.detached {
+      usleep(delay)
+      raise(SIGKILL)
+    }
+  }
+
+  /// Appends a line to a file in one call, so that it is there whole or not at all; makes the file.
+  static func append(_ line: String, to path: String) throws {
+    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    defer { if file >= 0 { close(file) } }
+    let bytes = Bytes((line + "\n").utf8)
+    guard file >= 0, Self.write(file, bytes) == bytes.count else {
+      throw ConformanceFailure("The kit could not write \(path) (errno \(errno)).")
+    }
+  }
+
+  private static func write(_ file: Int32, _ bytes: Bytes) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(file, bytes, bytes.count)
+    #elseif canImport(Glibc)
+      Glibc.write(file, bytes, bytes.count)
+    #elseif canImport(Musl)
+      Musl.write(file, bytes, bytes.count)
+    #endif
+  }
+
   /// The number of this process.
   static var processID: Int32 { getpid() }
 
@@ -34,8 +65,12 @@ enum System {
   }
 
   /// Makes an empty directory of its own under `TMPDIR` or `/tmp`.
-  static func makeTemporaryDirectory() throws -> String {
-    var template = Array(((variable("TMPDIR") ?? "/tmp") + "/conifer-XXXXXX").utf8CString)
+  ///
+  /// - Parameter isFast: whether nothing in it needs to be durable, so that one in memory will do.
+  static func makeTemporaryDirectory(isFast: Bool = false) throws -> String {
+    let memory = "/dev/shm"
+    let usual = isFast && access(memory, W_OK) == 0 ? memory : "/tmp"
+    var template = Array(((variable("TMPDIR") ?? usual) + "/conifer-XXXXXX").utf8CString)
     guard mkdtemp(&template) != nil else {
       throw ConformanceFailure(
         "No temporary directory could be made (errno \(errno)); point TMPDIR to a writable one.")
@@ -64,6 +99,63 @@ enum System {
       if unlink(inner) != 0 { removeTree(inner) }
     }
     rmdir(path)
+  }
+
+  /// The paths below a directory that this process has open; empty where the system does not tell.
+  static func openFiles(under directory: String) -> [String] {
+    names(in: "/proc/self/fd").compactMap { name in
+      var target = [UInt8](repeating: 0, count: 4096)
+      let count = target.withUnsafeMutableBytes { room in
+        room.baseAddress.map { readlink("/proc/self/fd/" + name, $0, room.count) } ?? -1
+      }
+      guard count > 0 else { return nil }
+      let path = String(decoding: target.prefix(count), as: UTF8.self)
+      return path.hasPrefix(directory + "/") ? path : nil
+    }.sorted()
+  }
+
+  /// Whether a path is a directory.
+  static func isDirectory(_ path: String) -> Bool {
+    var info = stat()
+    return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Makes a directory.
+  static func makeDirectory(_ path: String) throws {
+    if mkdir(path, 0o700) != 0 {
+      throw ConformanceFailure("The kit could not make \(path) (errno \(errno)).")
+    }
+  }
+
+  /// A file's content.
+  static func content(of path: String) throws -> Bytes {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    defer { if file >= 0 { close(file) } }
+    var info = stat()
+    guard file >= 0, fstat(file, &info) == 0 else {
+      throw ConformanceFailure("The kit could not read \(path) (errno \(errno)).")
+    }
+    var bytes = Bytes(repeating: 0, count: Int(info.st_size))
+    let count = pread(file, &bytes, bytes.count, 0)
+    guard count == bytes.count else {
+      throw ConformanceFailure("The kit read \(count) of \(bytes.count) bytes of \(path).")
+    }
+    return bytes
+  }
+
+  /// A file's lines; none when there is no such file.
+  static func lines(of path: String) throws -> [Substring] {
+    guard access(path, F_OK) == 0 else { return [] }
+    return String(decoding: try content(of: path), as: UTF8.self).split(separator: "\n")
+  }
+
+  /// Replaces a file's content, with a hole where it ends in zeros; makes the file.
+  static func write(_ content: FileBytes, to path: String) throws {
+    try write(content.bytes, to: path)
+    guard content.length > content.bytes.count else { return }
+    if truncate(path, off_t(content.length)) != 0 {
+      throw ConformanceFailure("The kit could not write \(path) (errno \(errno)).")
+    }
   }
 
   /// Replaces a file's content; makes the file.

@@ -16,15 +16,30 @@ package struct StateDifference {
     self.expected = expected
   }
 
-  /// The first difference in words, or nil.
-  package func first() throws(StoreError) -> String? {
+  /// What belongs to a tree.
+  package enum Part: String, Sendable, CaseIterable {
+    /// Leaves and priorities, and their number.
+    case data
+    /// Tracked queries with their keys, and pins.
+    case queries
+    /// The lanes of the outbound queue.
+    case queues
+  }
+
+  /// The first difference in words, or nil; of some parts alone when asked so.
+  package func first(_ parts: [Part] = Part.allCases) throws(StoreError) -> String? {
     let trees = try expected.trees()
     if let bad = differ("the list of trees", try found.trees(), trees) { return bad }
     for tree in trees {
-      var bad = try data(tree.id)
-      if bad == nil { bad = try queries(tree.id) }
-      if bad == nil { bad = try queues(tree.id) }
-      if let bad { return "Tree \(tree.name): \(bad)" }
+      for part in parts {
+        let bad =
+          switch part {
+          case .data: try data(tree.id)
+          case .queries: try queries(tree.id)
+          case .queues: try queues(tree.id)
+          }
+        if let bad { return "Tree \(tree.name): \(bad)" }
+      }
     }
     return nil
   }

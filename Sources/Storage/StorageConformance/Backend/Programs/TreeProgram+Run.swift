@@ -153,10 +153,12 @@ extension TreeProgram.Change {
   }
 }
 
-extension Twin {
+extension StorageModel {
   /// What changes are here, each as the earlier ones leave the store.
-  fileprivate func edits(_ changes: [TreeProgram.Change]) throws -> [StorageEdit] {
-    var copy = model
+  func edits(
+    _ changes: [TreeProgram.Change], _ trees: [TreeID]
+  ) throws(StoreError) -> [StorageEdit] {
+    var copy = self
     var edits: [StorageEdit] = []
     for change in changes {
       guard let edit = try change.edit(copy, trees) else { continue }
@@ -164,6 +166,12 @@ extension Twin {
       edits.append(edit)
     }
     return edits
+  }
+}
+
+extension Twin {
+  fileprivate func edits(_ changes: [TreeProgram.Change]) throws -> [StorageEdit] {
+    try model.edits(changes, trees)
   }
 
   /// Compares a few snapshots at random places.

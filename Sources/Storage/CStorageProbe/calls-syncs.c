@@ -1,0 +1,74 @@
+// The interposed calls that make things durable, and those that map files.
+#define _GNU_SOURCE 1
+#undef _FORTIFY_SOURCE
+#include "real.h"
+
+#if PROBE_INTERPOSES
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+REAL(int, fsync, int)
+REAL(int, fdatasync, int)
+REAL(int, sync_file_range, int, off_t, off_t, unsigned)
+REAL(int, msync, void *, size_t, int)
+REAL(void *, mmap, void *, size_t, int, int, int, off_t)
+REAL(int, munmap, void *, size_t)
+
+// MARK: Syncing
+
+#define SYNCING(call)                                                                     \
+  probe_session *s = probe_lock_descriptor(fd);                                           \
+  if (!s) return call;                                                                    \
+  int result = -1;                                                                        \
+  if (probe_next(s, probe_is_directory(fd) ? PROBE_SYNC_DIRECTORY : PROBE_SYNC) != PROBE_ERROR) { \
+    result = call;                                                                        \
+    if (result == 0) probe_synced(s, fd);                                                 \
+  }                                                                                       \
+  probe_unlock(s);                                                                        \
+  return result;
+
+SHOWN int fsync(int fd) { SYNCING(real_fsync()(fd)) }
+SHOWN int fdatasync(int fd) { SYNCING(real_fdatasync()(fd)) }
+
+// It promises nothing about metadata and the drive's cache, so nothing counts as durable for it.
+SHOWN int sync_file_range(int fd, off_t offset, off_t count, unsigned flags) {
+  probe_session *s = probe_lock_descriptor(fd);
+  if (s) {
+    probe_fault fault = probe_next(s, PROBE_SYNC);
+    probe_unlock(s);
+    if (fault == PROBE_ERROR) return -1;
+  }
+  return real_sync_file_range()(fd, offset, count, flags);
+}
+
+SHOWN int msync(void *address, size_t count, int flags) {
+  int32_t file = -1;
+  probe_session *s = (flags & MS_SYNC) ? probe_lock_map(address, &file) : NULL;
+  if (!s) return real_msync()(address, count, flags);
+  int result = -1;
+  if (probe_next(s, PROBE_SYNC) != PROBE_ERROR) {
+    result = real_msync()(address, count, flags);
+    if (result == 0) probe_synced_file(s, file);
+  }
+  probe_unlock(s);
+  return result;
+}
+
+SHOWN void *mmap(void *wanted, size_t count, int access, int flags, int fd, off_t offset) {
+  void *result = real_mmap()(wanted, count, access, flags, fd, offset);
+  if (!probe_is_armed() || result == MAP_FAILED || (flags & MAP_ANONYMOUS)) return result;
+  if (!(access & PROT_WRITE) || (flags & MAP_TYPE) == MAP_PRIVATE) return result;
+  probe_session *s = probe_lock_descriptor(fd);
+  if (!s) return result;
+  probe_mapped(s, fd, result, count, offset);
+  probe_unlock(s);
+  return result;
+}
+void *mmap64(void *, size_t, int, int, int, off_t) ALIAS("mmap");
+
+SHOWN int munmap(void *address, size_t count) {
+  if (probe_is_armed()) probe_unmapped(address, count);
+  return real_munmap()(address, count);
+}
+#endif

@@ -1,0 +1,243 @@
+// Sessions: who watches which directory, which operation fails, which descriptors are below it.
+#define _GNU_SOURCE 1
+#include "state.h"
+
+#if PROBE_INTERPOSES
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+atomic_int probe_armed;
+probe_session probe_sessions[PROBE_SESSIONS];
+descriptor_entry probe_descriptors[PROBE_DESCRIPTORS];
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+
+// A forked child may find any of the locks taken for ever; it is not watched.
+static void after_fork(void) { atomic_store(&probe_armed, 0); }
+
+static void prepare(void) {
+  for (int i = 0; i < PROBE_SESSIONS; i++) pthread_mutex_init(&probe_sessions[i].lock, NULL);
+  pthread_atfork(NULL, NULL, after_fork);
+}
+
+probe_session *probe_at(int32_t number) {
+  return number >= 0 && number < PROBE_SESSIONS ? &probe_sessions[number] : NULL;
+}
+
+// MARK: Sessions
+
+int32_t probe_begin(const char *directory, bool records) {
+  pthread_once(&prepared, prepare);
+  char real[PATH_MAX];
+  if (strlen(directory) >= PROBE_PATH || realpath(directory, real) == NULL) return -1;
+  pthread_mutex_lock(&table);
+  int32_t found = -1;
+  for (int32_t i = 0; i < PROBE_SESSIONS && found < 0; i++) {
+    if (!atomic_load(&probe_sessions[i].is_active)) found = i;
+  }
+  if (found >= 0) {
+    probe_session *s = &probe_sessions[found];
+    pthread_mutex_lock(&s->lock);
+    s->records = records;
+    s->counts_reads = s->counts_only_syncs = s->is_full = s->fault_stays = false;
+    s->operations = s->failures = 0;
+    s->fault_at = -1;
+    s->fault = PROBE_NO_FAULT;
+    strcpy(s->given, directory);
+    for (size_t n = strlen(s->given); n > 1 && s->given[n - 1] == '/'; n--) s->given[n - 1] = 0;
+    strcpy(s->real, real);
+    atomic_store(&s->is_active, true);
+    pthread_mutex_unlock(&s->lock);
+    atomic_fetch_add(&probe_armed, 1);
+  }
+  pthread_mutex_unlock(&table);
+  return found;
+}
+
+void probe_end(int32_t number) {
+  probe_session *s = probe_at(number);
+  if (!s) return;
+  pthread_mutex_lock(&table);
+  pthread_mutex_lock(&s->lock);
+  if (atomic_load(&s->is_active)) {
+    atomic_store(&s->is_active, false);
+    atomic_fetch_sub(&probe_armed, 1);
+    for (int fd = 0; fd < PROBE_DESCRIPTORS; fd++) {
+      int owner = number + 1;
+      atomic_compare_exchange_strong(&probe_descriptors[fd].owner, &owner, 0);
+    }
+    for (int64_t i = 0; i < s->entry_count; i++) {
+      free((void *)s->entries[i].bytes);
+      free((void *)s->entries[i].path);
+      free((void *)s->entries[i].other);
+    }
+    free(s->entries);
+    free(s->files);
+    free(s->maps);
+    s->entries = NULL;
+    s->files = NULL;
+    s->maps = NULL;
+    s->entry_count = s->entry_capacity = 0;
+    s->file_count = s->file_capacity = s->map_count = s->map_capacity = 0;
+  }
+  pthread_mutex_unlock(&s->lock);
+  pthread_mutex_unlock(&table);
+}
+
+probe_session *probe_lock(probe_session *s) {
+  if (!atomic_load(&s->is_active)) return NULL;
+  pthread_mutex_lock(&s->lock);
+  if (atomic_load(&s->is_active)) return s;
+  pthread_mutex_unlock(&s->lock);
+  return NULL;
+}
+
+void probe_unlock(probe_session *s) {
+  int number = errno;
+  pthread_mutex_unlock(&s->lock);
+  errno = number;
+}
+
+probe_session *probe_lock_descriptor(int fd) {
+  if (!probe_is_armed() || fd < 0 || fd >= PROBE_DESCRIPTORS) return NULL;
+  int owner = atomic_load_explicit(&probe_descriptors[fd].owner, memory_order_acquire);
+  if (owner == 0) return NULL;
+  probe_session *s = probe_lock(&probe_sessions[owner - 1]);
+  if (s && atomic_load(&probe_descriptors[fd].owner) != owner) {
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+  }
+  return s;
+}
+
+// MARK: Faults
+
+static bool faults_now(probe_session *s) {
+  int64_t number = s->operations++;
+  if (s->fault == PROBE_NO_FAULT || s->fault_at < 0) return false;
+  return number == s->fault_at || (s->fault_stays && number > s->fault_at);
+}
+
+probe_fault probe_next(probe_session *s, probe_kind kind) {
+  bool is_sync = kind == PROBE_SYNC || kind == PROBE_SYNC_DIRECTORY;
+  if (s->counts_only_syncs && !is_sync) return PROBE_NO_FAULT;
+  if (!faults_now(s)) return PROBE_NO_FAULT;
+  if (s->fault == PROBE_SHORT && kind != PROBE_WRITE) return PROBE_NO_FAULT;
+  s->failures++;
+  if (s->fault == PROBE_KILL) raise(SIGKILL);
+  if (s->fault == PROBE_ERROR) errno = s->fault_number;
+  return s->fault;
+}
+
+bool probe_read_fails(probe_session *s) {
+  if (!s->counts_reads || s->counts_only_syncs || !faults_now(s)) return false;
+  if (s->fault != PROBE_ERROR) return false;
+  s->failures++;
+  errno = s->fault_number;
+  return true;
+}
+
+bool probe_is_full(probe_session *s) { return s->is_full; }
+
+void probe_fail(int32_t number, int64_t index, int32_t fault, int32_t error, bool stays) {
+  WITH_SESSION(number, {
+    s->fault_at = index;
+    s->fault = fault;
+    s->fault_number = error;
+    s->fault_stays = stays;
+  })
+}
+
+void probe_count_only_syncs(int32_t number, bool only) {
+  WITH_SESSION(number, s->counts_only_syncs = only)
+}
+
+void probe_count_reads(int32_t number, bool reads) {
+  WITH_SESSION(number, s->counts_reads = reads)
+}
+
+void probe_fill_disk(int32_t number, bool full) { WITH_SESSION(number, s->is_full = full) }
+
+int64_t probe_operations(int32_t number) {
+  int64_t count = 0;
+  WITH_SESSION(number, count = s->operations)
+  return count;
+}
+
+int64_t probe_failures(int32_t number) {
+  int64_t count = 0;
+  WITH_SESSION(number, count = s->failures)
+  return count;
+}
+
+// MARK: Descriptors
+
+static int32_t file_of(probe_session *s, int fd, bool created) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return -1;
+  for (int32_t i = s->file_count - 1; i >= 0; i--) {
+    if (s->files[i].inode != info.st_ino || s->files[i].device != info.st_dev) continue;
+    if (!created) return i;
+    // The number of an inode that is gone is given out again.
+    s->files[i].inode = 0;
+    break;
+  }
+  if (s->file_count == s->file_capacity) {
+    int32_t capacity = s->file_capacity * 2 + 16;
+    identity *grown = realloc(s->files, (size_t)capacity * sizeof *grown);
+    if (!grown) return -1;
+    s->files = grown;
+    s->file_capacity = capacity;
+  }
+  s->files[s->file_count] = (identity){ info.st_dev, info.st_ino };
+  return s->file_count++;
+}
+
+void probe_opened(probe_session *s, int fd, const char *below, int flags, bool created) {
+  if (fd < 0 || fd >= PROBE_DESCRIPTORS) return;
+  struct stat info;
+  bool is_directory = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+  int32_t file = file_of(s, fd, created);
+  descriptor_entry *entry = &probe_descriptors[fd];
+  entry->file = file;
+  entry->flags = flags;
+  entry->is_directory = is_directory;
+  atomic_store_explicit(&entry->owner, (int)(s - probe_sessions) + 1, memory_order_release);
+  probe_entry *record = probe_add(s, created ? PROBE_CREATE : PROBE_OPEN, file);
+  if (record) record->path = strdup(below);
+}
+
+void probe_duplicated(int fd, int copy) {
+  if (copy < 0 || copy >= PROBE_DESCRIPTORS || fd < 0 || fd >= PROBE_DESCRIPTORS) return;
+  probe_descriptors[copy].file = probe_descriptors[fd].file;
+  probe_descriptors[copy].flags = probe_descriptors[fd].flags;
+  probe_descriptors[copy].is_directory = probe_descriptors[fd].is_directory;
+  atomic_store(&probe_descriptors[copy].owner, atomic_load(&probe_descriptors[fd].owner));
+}
+
+void probe_forget(int fd) {
+  if (fd >= 0 && fd < PROBE_DESCRIPTORS) atomic_store(&probe_descriptors[fd].owner, 0);
+}
+
+int probe_flags(int fd) { return probe_descriptors[fd].flags; }
+bool probe_is_directory(int fd) { return probe_descriptors[fd].is_directory; }
+
+#else
+bool probe_is_available(void) { return false; }
+int32_t probe_begin(const char *directory, bool records) { return -1; }
+void probe_end(int32_t session) {}
+void probe_fail(int32_t session, int64_t at, int32_t fault, int32_t number, bool stays) {}
+void probe_count_only_syncs(int32_t session, bool only) {}
+void probe_count_reads(int32_t session, bool reads) {}
+void probe_fill_disk(int32_t session, bool full) {}
+int64_t probe_operations(int32_t session) { return 0; }
+int64_t probe_failures(int32_t session) { return 0; }
+void probe_mark(int32_t session, int64_t number) {}
+int64_t probe_entries(int32_t session) { return 0; }
+bool probe_read(int32_t session, int64_t index, probe_entry *entry) { return false; }
+#endif

@@ -1,0 +1,67 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// An endless program whose every step a seed and its number make, so that whoever knows how far it
+/// came can go on with it, also in another process.
+struct CrashProgram: Sendable {
+  /// One call, or a few that belong together.
+  enum Step: Sendable {
+    case commit([TreeProgram.Change], Durability)
+    /// Wipes a tree and makes it anew.
+    case wipe(Int, Durability)
+    case tidy
+    case harden
+    case suspend
+    case reopen
+  }
+
+  let seed: UInt64
+  /// The strongest durability of a commit.
+  let strongest: Durability
+  /// Whether it wipes trees, and closes and opens the store.
+  let isWhole: Bool
+
+  /// The step with a number, from 1.
+  func step(_ number: Int) -> Step {
+    var random = SeededRandom(seed: seed &* 0x1_0000_0001 &+ UInt64(number))
+    // The first numbers of near seeds are alike.
+    _ = random.next()
+    let levels = Durability.allCases.filter { $0 <= strongest }
+    switch Int.random(in: 0..<30, using: &random) {
+    case 0: return .tidy
+    case 1: return .harden
+    case 2: return .suspend
+    case 3 where isWhole: return .reopen
+    case 4 where isWhole && random.one(in: 2): return .wipe(random.tree(), random.pick(levels))
+    default: return .commit(random.changes(), random.pick(levels))
+    }
+  }
+}
+
+/// The state of a store after a commit of a ``CrashProgram``.
+struct CrashState: Sendable {
+  let model: StorageModel
+  /// The number of the newest step that changed something, as the store itself remembers it.
+  let step: Int
+}
+
+/// The tree in which a ``CrashProgram`` notes, in every commit, the number of its step.
+enum Ledger {
+  static let tree = "ledger"
+  static let trees = ["first", "second"]
+  private static let name = "step"
+
+  /// The edit that notes a step.
+  static func note(_ step: Int, _ tree: TreeID) -> StorageEdit {
+    .setMetadata(tree, name, key(step))
+  }
+
+  /// The newest step that a store has; 0 when it has none.
+  static func step(_ view: any StorageView) throws(StoreError) -> Int {
+    guard let tree = try view.trees().first(where: { $0.name == Self.tree }),
+      let bytes = try view.metadata(tree.id, name)
+    else { return 0 }
+    return bytes.reduce(0) { $0 << 8 | Int($1) }
+  }
+}

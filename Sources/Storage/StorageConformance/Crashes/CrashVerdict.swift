@@ -1,0 +1,94 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// Finds out which of its states a backend is in after a crash, and whether it may be in that one.
+struct CrashVerdict: Sendable {
+  /// The states that the store passed through, in order.
+  let states: [CrashState]
+  /// The newest one that it acknowledged at a durability that the crash leaves.
+  let acknowledged: Int
+  /// The newest one that it was asked for.
+  let issued: Int
+
+  /// The number of the state that a backend is in.
+  ///
+  /// - Throws: ``ConformanceFailure`` when it is in none, or in one that loses too much.
+  func state(of backend: any StorageBackend) throws -> Int {
+    let found = try backend.read { (view) throws(StoreError) in
+      let step = try Ledger.step(view)
+      // Trees are made in commits that cannot note a step.
+      let candidates = states.indices.filter { states[$0].step == step }
+      var difference: String?
+      for index in candidates.reversed() {
+        let bad = try StateDifference(view, ModelView(states[index].model)).first()
+        if bad == nil {
+          return (
+            step, Optional(index), Optional<String>.none, try view.incidents()
+          )
+        }
+        if difference == nil || index <= issued { difference = bad }
+      }
+      return (step, nil, difference, try view.incidents())
+    }
+    let (step, index, difference, incidents) = found
+    let expected = "states \(acknowledged) to \(issued) of \(states.count - 1) may be there"
+    guard let index else {
+      let bounds = states[acknowledged].step...max(states[acknowledged].step, states[issued].step)
+      if step < bounds.lowerBound {
+        throw ConformanceFailure(
+          .lostAcknowledged, "step \(step) is the newest, \(bounds.lowerBound) was acknowledged")
+      }
+      if step > bounds.upperBound {
+        throw ConformanceFailure(
+          .phantom, "step \(step) is there, \(bounds.upperBound) is the newest that was asked for")
+      }
+      throw try mixture(backend, step, difference ?? "no state has this step")
+    }
+    try require(
+      index >= acknowledged, .lostAcknowledged,
+      "it is in state \(index), after step \(step); \(expected)")
+    try require(
+      index <= issued, .phantom, "it is in state \(index), after step \(step); \(expected)")
+    try require(
+      incidents.isEmpty, .silentLoss, "it tells of damage, where none was: \(incidents)")
+    if let counting = backend as? any UsageRecounting {
+      let drift = try counting.usageDrift()
+      try require(drift.isEmpty, .usageDrift, drift.joined(separator: "; "))
+    }
+    return index
+  }
+
+  /// Names what is wrong with a backend that is in no state of its own: parts of several ones, one
+  /// that lacks an earlier commit, or something else.
+  private func mixture(
+    _ backend: any StorageBackend, _ step: Int, _ difference: String
+  ) throws -> ConformanceFailure {
+    var fits: [(part: StateDifference.Part, states: [Int])] = []
+    for part in StateDifference.Part.allCases {
+      let matching = try backend.read { (view) throws(StoreError) in
+        var matching: [Int] = []
+        for (index, state) in states.enumerated() {
+          if try StateDifference(view, ModelView(state.model)).first([part]) == nil {
+            matching.append(index)
+          }
+        }
+        return matching
+      }
+      fits.append((part, matching))
+    }
+    let words = fits.map { "\($0.part.rawValue) of states \($0.states)" }.joined(separator: ", ")
+    let message = "after step \(step): \(difference) (\(words))"
+    let noted = states.lastIndex { $0.step == step } ?? 0
+    if fits.contains(where: { $0.states.isEmpty }) {
+      return ConformanceFailure(.wrongData, message)
+    }
+    // The step is noted in the same commit: what fits only later ones came without its note.
+    if fits.allSatisfy({ part in part.states.contains { $0 <= noted } }),
+      fits.contains(where: { part in !part.states.contains { $0 >= noted } })
+    {
+      return ConformanceFailure(.hole, message)
+    }
+    return ConformanceFailure(.halfBatch, message)
+  }
+}

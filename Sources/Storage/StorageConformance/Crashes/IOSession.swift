@@ -1,0 +1,186 @@
+internal import CStorageProbe
+internal import ConiferKeyValue
+internal import Synchronization
+
+/// The file calls of this process below one directory: counted, recorded, or failed on purpose.
+///
+/// Files must be opened after the session began. Several sessions may watch several directories.
+final class IOSession: Sendable {
+  /// How an operation fails.
+  enum Fault: Sendable, Hashable {
+    /// It fails with an error number and has no effect.
+    case error(Int32)
+    /// The same, from that operation on.
+    case errors(Int32)
+    /// A write takes its first half alone and says so; another operation goes through.
+    case shortWrite
+    /// The process is killed instead.
+    case kill
+  }
+
+  /// Which operations are counted.
+  enum Counting: Sendable {
+    /// Those that change files and names, and syncs.
+    case changes
+    /// Those, and opens and reads.
+    case changesAndReads
+    /// Syncs alone.
+    case syncs
+  }
+
+  /// Whether the C library's calls can be watched here: on Linux with glibc.
+  static var isAvailable: Bool { probe_is_available() }
+
+  /// The directory that is watched.
+  let directory: String
+  private let number: Mutex<Int32>
+
+  private init(_ directory: String, records: Bool) throws {
+    let number = Self.isAvailable ? probe_begin(directory, records) : -1
+    guard number >= 0 else {
+      throw ConformanceFailure("The file calls below \(directory) cannot be watched here.")
+    }
+    self.directory = directory
+    self.number = Mutex(number)
+  }
+
+  deinit { end() }
+
+  /// Records what happens below a directory.
+  static func record(_ directory: String) throws -> IOSession {
+    try IOSession(directory, records: true)
+  }
+
+  /// Lets an operation below a directory fail.
+  ///
+  /// - Parameters:
+  ///   - at: the operation's number among those that are counted, from 0; nil for none yet.
+  ///   - fault: how it fails.
+  ///   - counting: which operations are counted.
+  static func fail(
+    _ directory: String, at: Int?, with fault: Fault, counting: Counting = .changes
+  ) throws -> IOSession {
+    let session = try IOSession(directory, records: false)
+    session.number.withLock { number in
+      probe_count_only_syncs(number, counting == .syncs)
+      probe_count_reads(number, counting == .changesAndReads)
+    }
+    if let at { session.fail(at: at, with: fault) }
+    return session
+  }
+
+  /// Lets another operation fail, by its number since the session began.
+  func fail(at: Int, with fault: Fault) {
+    number.withLock { number in
+      switch fault {
+      case .error(let code): probe_fail(number, Int64(at), Int32(PROBE_ERROR.rawValue), code, false)
+      case .errors(let code): probe_fail(number, Int64(at), Int32(PROBE_ERROR.rawValue), code, true)
+      case .shortWrite: probe_fail(number, Int64(at), Int32(PROBE_SHORT.rawValue), 0, false)
+      case .kill: probe_fail(number, Int64(at), Int32(PROBE_KILL.rawValue), 0, false)
+      }
+    }
+  }
+
+  /// Lets every operation go through again.
+  func heal() {
+    number.withLock { probe_fail($0, -1, Int32(PROBE_NO_FAULT.rawValue), 0, false) }
+  }
+
+  /// Fills the disk, or frees it again: on a full one new files, directories and links, and writes
+  /// beyond a file's length, fail with ENOSPC, while what is inside a file can be overwritten.
+  func setFull(_ isFull: Bool) { number.withLock { probe_fill_disk($0, isFull) } }
+
+  /// How many operations were counted.
+  var operationCount: Int { number.withLock { Int(probe_operations($0)) } }
+
+  /// How many operations failed on purpose; a full disk is not counted.
+  var failureCount: Int { number.withLock { Int(probe_failures($0)) } }
+
+  /// The paths below the directory that this process has open, however it opened them.
+  var openDescriptors: [String] { System.openFiles(under: directory) }
+
+  /// Puts a number into the record.
+  func mark(_ mark: Int) { number.withLock { probe_mark($0, Int64(mark)) } }
+
+  /// What happened so far, in its order.
+  func entries() -> [IOEntry] {
+    number.withLock { number in
+      (0..<probe_entries(number)).compactMap { index in
+        var entry = probe_entry()
+        return probe_read(number, index, &entry) ? IOEntry(entry) : nil
+      }
+    }
+  }
+
+  /// Stops watching; a second call does nothing.
+  func end() {
+    number.withLock { number in
+      probe_end(number)
+      number = -1
+    }
+  }
+}
+
+/// An operation that took effect below a watched directory; paths are relative to it.
+enum IOEntry: Sendable {
+  /// A file that was there is known by a number from here on.
+  case open(file: Int, path: String)
+  case create(file: Int, path: String)
+  /// A write; one that was durable when it returned came through a descriptor with O_DSYNC.
+  case write(file: Int, offset: Int, Bytes, isDurable: Bool)
+  case resize(file: Int, Int)
+  case sync(file: Int)
+  case syncDirectory(String)
+  case rename(String, String)
+  case link(String, String)
+  case unlink(String)
+  case makeDirectory(String)
+  case removeDirectory(String)
+  case mark(Int)
+
+  fileprivate init?(_ entry: probe_entry) {
+    let file = Int(entry.file)
+    let path = entry.path.map { String(cString: $0) } ?? ""
+    let other = entry.other.map { String(cString: $0) } ?? ""
+    switch probe_kind(UInt32(entry.kind)) {
+    case PROBE_OPEN: self = .open(file: file, path: path)
+    case PROBE_CREATE: self = .create(file: file, path: path)
+    case PROBE_WRITE:
+      self = .write(
+        file: file, offset: Int(entry.offset),
+        Bytes(UnsafeBufferPointer(start: entry.bytes, count: entry.count)),
+        isDurable: entry.durable)
+    case PROBE_TRUNCATE: self = .resize(file: file, Int(entry.offset))
+    case PROBE_SYNC: self = .sync(file: file)
+    case PROBE_SYNC_DIRECTORY: self = .syncDirectory(path)
+    case PROBE_RENAME: self = .rename(path, other)
+    case PROBE_LINK: self = .link(path, other)
+    case PROBE_UNLINK: self = .unlink(path)
+    case PROBE_MKDIR: self = .makeDirectory(path)
+    case PROBE_RMDIR: self = .removeDirectory(path)
+    case PROBE_MARK: self = .mark(Int(entry.offset))
+    default: return nil
+    }
+  }
+}
+
+extension IOEntry: CustomStringConvertible {
+  /// The operation in a few words, without its bytes.
+  var description: String {
+    switch self {
+    case .open(let file, let path): "open file \(file), \(path)"
+    case .create(let file, let path): "create file \(file), \(path)"
+    case .write(let file, let offset, let bytes, let isDurable):
+      "write \(bytes.count) bytes at \(offset) of file \(file)\(isDurable ? ", durably" : "")"
+    case .resize(let file, let length): "set the length of file \(file) to \(length)"
+    case .sync(let file): "sync file \(file)"
+    case .syncDirectory(let path): "sync directory \(path.isEmpty ? "." : path)"
+    case .rename(let old, let new): "rename \(old) to \(new)"
+    case .link(let old, let new): "link \(old) as \(new)"
+    case .unlink(let path): "unlink \(path)"
+    case .makeDirectory(let path): "make directory \(path)"
+    case .removeDirectory(let path): "remove directory \(path)"
+    case .mark(let number): "mark \(number)"
+    }
+  }
+}

@@ -1,0 +1,215 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+/// Processes that are killed while they commit, and what the store must hold afterwards.
+///
+/// An exit test runs the child's part, which is killed by SIGKILL at a moment that the number of the
+/// kill chooses: at a file operation, or after some time. The next child goes on from the store that
+/// it left. In a test:
+///
+///     @Test func kills() async throws {
+///       let kills = try Kills(of: Mine.factory)
+///       for kill in kills.numbers {
+///         await #expect(processExitsWith: .signal(SIGKILL)) { [directory = kills.directory, kill] in
+///           try await Kills.commit(Mine.factory, in: directory, kill: kill)
+///         }
+///         try await kills.check(after: kill)
+///       }
+///       kills.finish()
+///     }
+public final class Kills {
+  /// After how many kills a new store is begun.
+  private static let life = 20
+
+  /// Where the children find the store; removed by `finish`.
+  public let directory: String
+  private let factory: BackendFactory
+  private var states = [CrashState(model: .init(), step: 0)]
+  private var count = 0
+  private var commits = 0
+
+  /// Kills of processes with one kind of backend.
+  ///
+  /// - Parameter factory: opens the backend; the children must be given one that opens the same.
+  /// - Throws: ``ConformanceFailure`` when no directory can be made.
+  public init(of factory: BackendFactory) throws {
+    self.factory = factory
+    directory = try System.makeTemporaryDirectory()
+  }
+
+  /// The numbers of the kills: 200 of them, or as many as `CONIFER_KILLS` in the environment says.
+  public var numbers: ClosedRange<Int> {
+    1...max(1, System.variable("CONIFER_KILLS").flatMap { Int($0) } ?? 200)
+  }
+
+  private static func store(_ directory: String, _ kill: Int) -> String {
+    directory + "/store\((kill - 1) / life)"
+  }
+  private static func report(_ directory: String, _ kill: Int) -> String {
+    directory + "/kill\(kill)"
+  }
+  private static func program(_ factory: BackendFactory, _ kill: Int) -> CrashProgram {
+    CrashProgram(
+      seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false)
+  }
+  private static func open(
+    _ factory: BackendFactory, _ directory: String, _ kill: Int
+  ) throws -> any StorageBackend {
+    var options = factory.options
+    options.budget = nil
+    return try factory.open(store(directory, kill), options)
+  }
+
+  /// The child's part: commits until it is killed, and writes down each acknowledgement before it
+  /// goes on.
+  ///
+  /// - Parameters:
+  ///   - directory: the parent's ``directory``.
+  ///   - kill: the number of the kill, which chooses the moment.
+  /// - Throws: ``ConformanceFailure`` when the store is not in a state of the program; `StoreError`
+  ///   when it refuses a step.
+  public static func commit(
+    _ factory: BackendFactory, in directory: String, kill: Int
+  ) async throws {
+    try? System.makeDirectory(store(directory, kill))
+    var random = SeededRandom(seed: UInt64(kill))
+    var session: IOSession?
+    if IOSession.isAvailable, kill % 2 == 0 {
+      session = try .fail(
+        store(directory, kill), at: Int.random(in: 0..<100, using: &random), with: .kill)
+    } else {
+      System.die(after: UInt32.random(in: 0..<100_000, using: &random))
+    }
+    let program = program(factory, kill)
+    var opened: (any StorageBackend)? = try open(factory, directory, kill)
+    let states = try opened?.read { (view) throws(StoreError) in
+      try program.states(upTo: try Ledger.step(view), try view.trees())
+    }
+    let run = try await CrashRun(
+      program, after: states ?? [],
+      open: {
+        defer { opened = nil }
+        return try opened ?? open(factory, directory, kill)
+      },
+      acknowledge: { state, durability in
+        do {
+          try System.append("\(state) \(durability.rawValue)", to: report(directory, kill))
+        } catch {
+          // Without its line the parent would not know of the acknowledgement.
+          System.die()
+        }
+      })
+    let first = run.states.last?.step ?? 0
+    for step in (first + 1)...(first + 1000) { try await run.run(step) }
+    session?.end()
+    System.die()
+  }
+
+  /// The parent's part: opens what a killed child left.
+  ///
+  /// - Parameter kill: the number of the kill that was just made.
+  /// - Throws: ``ConformanceFailure`` with the anomaly, when the store does not hold a prefix of the
+  ///   commits with every one that was acknowledged at `.process` or more, or its parts are of
+  ///   different moments, or it cannot be opened.
+  public func check(after kill: Int) async throws {
+    count += 1
+    let place =
+      "kill \(kill) of \(factory), program \(Self.program(factory, kill).seed); the store is at "
+      + "\(Self.store(directory, kill)) until the test ends"
+    do {
+      try await look(after: kill)
+    } catch let failure as ConformanceFailure {
+      throw ConformanceFailure(failure.anomaly, "\(failure.message)\n\(place)")
+    } catch {
+      throw ConformanceFailure(.refused, "\(error)\n\(place)")
+    }
+    guard kill % Self.life == 0 else { return }
+    System.removeTree(Self.store(directory, kill))
+    states = [CrashState(model: .init(), step: 0)]
+  }
+
+  private func look(after kill: Int) async throws {
+    // A child that is killed at once leaves nothing.
+    try? System.makeDirectory(Self.store(directory, kill))
+    let backend = try Self.open(factory, directory, kill)
+    do {
+      let before = states.count - 1
+      var (acknowledged, issued) = (before, before + 1)
+      for line in try System.lines(of: Self.report(directory, kill)) {
+        let numbers = line.split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 2 else { continue }
+        commits += 1
+        // One commit may have been under way.
+        issued = max(issued, numbers[0] + 1)
+        if numbers[1] >= Int(Durability.process.rawValue) {
+          acknowledged = max(acknowledged, numbers[0])
+        }
+      }
+      let program = Self.program(factory, kill)
+      let trees = try backend.read { (view) throws(StoreError) in try view.trees() }
+      // While the trees are made there is a state for each.
+      if before < Ledger.trees.count + 1 { issued = max(issued, Ledger.trees.count + 2) }
+      try program.extend(&states, to: issued, trees)
+      issued = min(issued, states.count - 1)
+      try require(
+        acknowledged <= issued, .lostAcknowledged,
+        "state \(acknowledged) was acknowledged, and trees are missing that it needs: \(trees)")
+      let verdict = CrashVerdict(states: states, acknowledged: acknowledged, issued: issued)
+      let state = try verdict.state(of: backend)
+      states.removeSubrange((state + 1)...)
+      try await backend.close()
+    } catch {
+      try? await backend.close()
+      throw error
+    }
+  }
+
+  /// Prints how many processes were killed, and removes the directory.
+  public func finish() {
+    CrashTally.add(factory, kills: count, commits: commits)
+    System.removeTree(directory)
+  }
+}
+
+extension CrashProgram {
+  /// The states up to a step, made anew without a backend; for a program without wipes.
+  ///
+  /// - Parameter trees: those that the store has, for their numbers.
+  func states(upTo step: Int, _ trees: [TreeInfo]) throws(StoreError) -> [CrashState] {
+    var states = [CrashState(model: .init(), step: 0)]
+    try extend(&states, to: Ledger.trees.count + 1, trees)
+    while let last = states.last, last.step < step {
+      try extend(&states, to: states.count, trees)
+      if states.last?.step == last.step { break }
+    }
+    return states
+  }
+
+  /// Adds states up to the one with a number, as far as the trees are there that it needs.
+  func extend(_ states: inout [CrashState], to last: Int, _ trees: [TreeInfo]) throws(StoreError) {
+    let names = [Ledger.tree] + Ledger.trees
+    while states.count <= last {
+      guard let state = states.last else { return }
+      var model = state.model
+      if states.count <= names.count {
+        let name = names[states.count - 1]
+        guard let info = trees.first(where: { $0.name == name }) else { return }
+        _ = try model.tree(named: name, order: .realtimeDatabase, id: info.id)
+        states.append(CrashState(model: model, step: 0))
+        continue
+      }
+      let ids = names.compactMap { name in trees.first { $0.name == name }?.id }
+      guard ids.count == names.count else { return }
+      var number = state.step + 1
+      while true {
+        if case .commit(let changes, _) = step(number) {
+          let edits = try model.edits(changes, Array(ids.dropFirst()))
+          _ = try model.commit(edits + [Ledger.note(number, ids[0])])
+          break
+        }
+        number += 1
+      }
+      states.append(CrashState(model: model, step: number))
+    }
+  }
+}

@@ -1,0 +1,173 @@
+internal import ConiferKeyValue
+
+/// What a disk holds while a record is played on it, and what of it a power cut may leave.
+///
+/// The assumptions, as Docs/Backends.md states them: a file's bytes and length are durable when a
+/// sync of the file returned after they were written, or when their own write went through O_DSYNC;
+/// a name is durable when its directory was synced, and a sync of the file does nothing for it; a
+/// rename is old or new. What is not durable is kept, dropped, or, for a write, torn between sectors
+/// of 512 bytes, each on its own and in any combination.
+struct SimulatedDisk: Sendable {
+  /// A change of a file since its last sync.
+  enum Change: Sendable {
+    /// Written through O_DSYNC: durable, but in its place among changes that are not.
+    case durable(offset: Int, Bytes)
+    case write(offset: Int, Bytes)
+    case resize(Int)
+  }
+
+  /// A file, under any number of names.
+  struct File: Sendable {
+    var content = FileBytes()
+    var pending: [Change] = []
+  }
+
+  /// The files, by number; they stay when their names go.
+  private(set) var files: [File] = []
+  /// The names that a sync of their directory made durable, and the changes since.
+  private(set) var names = Names()
+  private(set) var pending: [Names.Change] = []
+  /// The names as a running program sees them.
+  private var live = Names()
+  /// The files by their numbers in the record.
+  private var known: [Int: Int] = [:]
+
+  /// An empty disk.
+  init() {}
+
+  /// A disk on which a directory's files have always been.
+  init(holding directory: String) throws {
+    try add(directory, below: "")
+  }
+
+  private mutating func add(_ directory: String, below prefix: String) throws {
+    for name in System.names(in: directory).sorted() {
+      let path = prefix + name
+      if System.isDirectory(directory + "/" + name) {
+        enter(path, .directory)
+        try add(directory + "/" + name, below: path + "/")
+      } else {
+        files.append(File(content: FileBytes(try System.content(of: directory + "/" + name))))
+        enter(path, .file(files.count - 1))
+      }
+    }
+  }
+
+  private mutating func enter(_ path: String, _ target: Names.Target) {
+    live.apply(.enter(path, target))
+    names.apply(.enter(path, target))
+  }
+
+  /// The same disk for another record, which has numbers of its own for files.
+  func reopened() -> SimulatedDisk {
+    var disk = self
+    disk.known = [:]
+    return disk
+  }
+
+  /// Whether a power cut leaves nothing to chance.
+  var isSettled: Bool { pending.isEmpty && files.allSatisfy { $0.pending.isEmpty } }
+
+  /// Plays an operation.
+  ///
+  /// - Returns: whether it changed what a power cut may leave.
+  mutating func play(_ entry: IOEntry) -> Bool {
+    switch entry {
+    case .mark: return false
+    case .open(let file, let path):
+      if case .file(let there)? = live.targets[path] { known[file] = there }
+      return false
+    case .create(let file, let path):
+      files.append(File())
+      known[file] = files.count - 1
+      change(.enter(path, .file(files.count - 1)))
+    case .write(let file, let offset, let bytes, let isDurable):
+      guard let index = known[file] else { return false }
+      files[index].pending.append(
+        isDurable ? .durable(offset: offset, bytes) : .write(offset: offset, bytes))
+    case .resize(let file, let length):
+      guard let index = known[file] else { return false }
+      files[index].pending.append(.resize(length))
+    case .sync(let file):
+      guard let index = known[file], !files[index].pending.isEmpty else { return false }
+      for change in files[index].pending { files[index].content.apply(change) }
+      files[index].pending = []
+    case .syncDirectory(let path):
+      let settled = pending.filter { $0.directory == path }
+      if settled.isEmpty { return false }
+      for change in settled { names.apply(change) }
+      pending.removeAll { $0.directory == path }
+    case .rename(let old, let new):
+      guard let target = live.targets[old] else { return false }
+      change(.move(old, new, target))
+    case .link(let old, let new):
+      guard let target = live.targets[old] else { return false }
+      change(.enter(new, target))
+    case .unlink(let path), .removeDirectory(let path): change(.remove(path))
+    case .makeDirectory(let path): change(.enter(path, .directory))
+    }
+    return true
+  }
+
+  private mutating func change(_ change: Names.Change) {
+    live.apply(change)
+    pending.append(change)
+  }
+}
+
+/// The names on a disk, relative to its root.
+struct Names: Sendable {
+  /// What a name stands for.
+  enum Target: Sendable {
+    case file(Int)
+    case directory
+  }
+
+  /// A change of names.
+  enum Change: Sendable {
+    case enter(String, Target)
+    case remove(String)
+    case move(String, String, Target)
+
+    /// The directory whose sync makes it durable.
+    var directory: String {
+      switch self {
+      case .enter(let path, _), .remove(let path), .move(_, let path, _): Names.parent(of: path)
+      }
+    }
+  }
+
+  private(set) var targets: [String: Target] = [:]
+
+  /// The directory that a name is in, "" for the root.
+  static func parent(of path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
+  }
+
+  mutating func apply(_ change: Change) {
+    switch change {
+    case .enter(let path, let target): targets[path] = target
+    case .remove(let path): targets[path] = nil
+    case .move(let old, let new, let target):
+      targets[old] = nil
+      targets[new] = target
+      guard case .directory = target else { return }
+      for (path, inner) in targets where path.hasPrefix(old + "/") {
+        targets[path] = nil
+        targets[new + path.dropFirst(old.count)] = inner
+      }
+    }
+  }
+
+  /// The names that can be reached: those whose directories are there too.
+  var reachable: [(path: String, target: Target)] {
+    func isReachable(_ path: String) -> Bool {
+      let parent = Names.parent(of: path)
+      if parent.isEmpty { return true }
+      guard case .directory? = targets[parent] else { return false }
+      return isReachable(parent)
+    }
+    return targets.filter { isReachable($0.key) }.map { (path: $0.key, target: $0.value) }
+      .sorted { $0.path < $1.path }
+  }
+}
