@@ -13,6 +13,10 @@ extension JournalStore {
     let lock = try OwnerLock(path: path + "/owner")
     File.remove(path + "/\(name).new")  // What a crash left of a fold: never the store.
     if !File.exists(path + "/\(name)") {
+      // The reserve is made after the journal, so there was one.
+      guard !File.exists(path + "/reserve") else {
+        throw StoreError(.damaged, "\(path)/\(name) is missing. Restore a copy.")
+      }
       var poison: StoreError?
       let (file, end) = try make(path, [], &poison)
       return Opened(file: file, lock: lock, end: end, synced: end)
