@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// The rows are kept in memory; the file is read once, when the store is opened.
 public final class JournalStore: OrderedStore {
+  /// Facts that the kit checks.
   public let traits = StoreTraits(
     longestKey: 4096, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .power,
     isPersistent: true)
@@ -47,6 +48,9 @@ public final class JournalStore: OrderedStore {
 
   deinit { try? close() }
 
+  /// Writes a batch as one frame, syncs it at `.power`, and only then shows it.
+  ///
+  /// - Throws: `tooLarge`, `full`, `io`, `poisoned`, `closed`, `suspended`.
   public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     try changing { (opened, poison) throws(StoreError) in
       for case .put(_, let key, let value) in batch.edits {
@@ -74,6 +78,9 @@ public final class JournalStore: OrderedStore {
     }
   }
 
+  /// Syncs the file.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
   public func harden(_ upTo: CommitID) throws(StoreError) {
     try changing(counts: false) { (opened, poison) throws(StoreError) in
       guard opened.synced < opened.end else { return }
@@ -82,6 +89,9 @@ public final class JournalStore: OrderedStore {
     }
   }
 
+  /// Replaces a file that is half again as long as its rows; nothing is ever left to do.
+  ///
+  /// - Throws: `full`, `io`, `poisoned`, `closed`, `suspended`.
   public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     try changing(counts: false) { (opened, poison) throws(StoreError) in
       if opened.end > opened.rows.bytes + opened.rows.bytes / 2 + 4096 {
@@ -91,6 +101,9 @@ public final class JournalStore: OrderedStore {
     return false
   }
 
+  /// A copy of the map.
+  ///
+  /// - Throws: `closed`, `suspended`.
   public func view() throws(StoreError) -> any OrderedView {
     try state.withLock { (state) throws(StoreError) in
       let opened = try Self.opened(state)
@@ -98,6 +111,9 @@ public final class JournalStore: OrderedStore {
     }
   }
 
+  /// The rows count as live, the rest of the file as free.
+  ///
+  /// - Throws: `closed`, `suspended`.
   public func size() throws(StoreError) -> StoreSize {
     try state.withLock { (state) throws(StoreError) in
       let opened = try Self.opened(state)
@@ -106,8 +122,14 @@ public final class JournalStore: OrderedStore {
     }
   }
 
+  /// Makes all commits durable and lets go of file and lock.
+  ///
+  /// - Throws: `io`, `poisoned`, `closed`.
   public func suspend() throws(StoreError) { try letGo(to: .suspended) }
 
+  /// Opens the file again, with all checks.
+  ///
+  /// - Throws: `closed`, and what `init` throws.
   public func resume() throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
       switch state.phase {
@@ -118,6 +140,9 @@ public final class JournalStore: OrderedStore {
     }
   }
 
+  /// Makes all commits durable and closes; a second call does nothing.
+  ///
+  /// - Throws: `io`, `poisoned`; the file is let go of all the same.
   public func close() throws(StoreError) {
     do throws(StoreError) { try letGo(to: .closed) } catch  where error.code == .closed {}
   }
