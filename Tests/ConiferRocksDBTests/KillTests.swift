@@ -1,4 +1,5 @@
 #if RocksDB
+  import ConiferStorage
   import StorageConformance
   import Testing
 
