@@ -15,12 +15,14 @@
     /// The files of a store of some commits that was never closed, as a killed process leaves them.
     ///
     /// - Parameter power: which commits are synced.
-    func crashed(_ commits: Int, power: (Int) -> Bool = { _ in false }) throws -> [String: Bytes] {
+    func crashed(
+      _ commits: Int, size: Int? = nil, power: (Int) -> Bool = { _ in false }
+    ) throws -> [String: Bytes] {
       let store = try RocksDBStore(at: scratch.store)
       for n in 1...commits {
         var batch = Batch()
         batch.put(rows, [0], key(n))
-        batch.put(blobs, key(n), Bytes(repeating: UInt8(n & 0xff), count: n * 100))
+        batch.put(blobs, key(n), Bytes(repeating: UInt8(n & 0xff), count: size ?? n * 100))
         _ = try store.apply(batch, power(n) ? .power : .process)
       }
       var image: [String: Bytes] = [:]
@@ -99,6 +101,24 @@
         put(back: torn)
         let found = try commits("page \(page) of \(whole.count / 4096)")
         #expect(found < 60)
+      }
+    }
+
+    @Test("A write that a power cut left out makes no hole either")
+    func lostWrite() throws {
+      let image = try crashed(120, size: 900)
+      let name = try log(of: image)
+      let whole = try #require(image[name])
+      #expect(whole.count > 3 * 32768)
+      // Three edits a commit, after that of the creation.
+      func end(_ commits: Int) -> Int { WriteAheadLog(whole, upTo: UInt64(1 + 3 * commits)).end }
+      for commit in stride(from: 5, to: 120, by: 9) {
+        var bytes = whole
+        for i in end(commit - 1)..<end(commit) { bytes[i] = 0 }
+        var torn = image
+        torn[name] = bytes
+        put(back: torn)
+        #expect(try commits("without commit \(commit)") == commit - 1)
       }
     }
 

@@ -14,8 +14,8 @@
     /// - Throws: `io`, `full`, `damaged`, `poisoned`, `closed`, `suspended`.
     public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
       try writer.withLock { writer throws(StoreError) in
-        let engine = try writable(&writer)
-        guard !writer.isStuck, !engine.isReadOnly else { return false }
+        var engine = try writable(&writer)
+        if writer.isStuck || engine.isReadOnly { engine = try reopen(&writer, .zero) }
         let end = ContinuousClock.now + slice
         if writer.ranges.isEmpty {
           if writer.owesFlush || engine.number("rocksdb.cur-size-active-mem-table") > 128 << 10 {

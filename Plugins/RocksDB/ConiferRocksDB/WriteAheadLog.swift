@@ -5,11 +5,11 @@
 
   /// RocksDB's write-ahead logs, read before RocksDB opens them.
   ///
-  /// RocksDB itself skips a part of a log that reads as zeros, which a power cut leaves where a later
-  /// write reached the disk before an earlier one: a hole in the prefix. So the unsynced end is cut
-  /// here, at the first record that is not whole, and RocksDB is told to accept nothing but whole
-  /// logs. Each record of ours says up to which sequence number everything was synced when it was
-  /// written: when a later one tells that the broken part was, it is damage, not the work of a crash.
+  /// RocksDB's recovery either takes a broken record for the work of a crash, and leaves out what had
+  /// been synced without a word, or refuses the end that a crash tore. So the end is cut here, at the
+  /// first record that is not whole, and RocksDB is told to accept nothing but whole logs. Each record
+  /// of ours says up to which sequence number everything was synced when it was written: when a later
+  /// one tells that the broken part was, it is damage, not the work of a crash.
   ///
   /// Format: github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format, the same since LevelDB.
   struct WriteAheadLog {

@@ -1,7 +1,7 @@
 // What differs between operating systems, for the stores that keep files: error numbers, syncing,
 // directories, and who this process is.
 
-package import ConiferKeyValue
+public import ConiferKeyValue
 
 #if canImport(Darwin)
   internal import Darwin
@@ -169,5 +169,18 @@ package enum Platform {
 
   private static func word(_ bytes: Bytes) -> String {
     String(decoding: bytes.prefix { $0 > 32 && $0 < 127 }, as: UTF8.self)
+  }
+}
+
+extension StoreError {
+  /// The store error for an error number of the operating system, for stores that keep files.
+  ///
+  /// - Parameters:
+  ///   - number: an `errno`.
+  ///   - action: what was tried, as "open the file".
+  ///   - path: on which file.
+  /// - Returns: `denied`, `full` or `io`, with the remedy and the system's own words.
+  public static func system(_ number: Int32, _ action: String, _ path: String) -> StoreError {
+    Platform.error(number, action, path)
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import ConiferKeyValue
 import ConiferLMDB
 import ConiferLog
+import ConiferRocksDB
 import ConiferSQLite
 import ConiferStorage
 
@@ -22,7 +23,11 @@ struct StoreOptions: ParsableArguments {
   var json = false
 
   /// The backends that the tool links; the first is the default one.
-  static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
+  #if RocksDB
+    static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory, .rocksdb])
+  #else
+    static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
+  #endif
 
   /// The URL that the command line or the environment names.
   func url(_ console: Console) throws -> String {
