@@ -16,6 +16,8 @@ let package = Package(
   ],
   dependencies: [
     .package(name: "Conifer", path: ".."),
+    // A backend from outside takes part like any other.
+    .package(name: "CustomBackend", path: "../Examples/CustomBackend"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
   ],
@@ -38,6 +40,7 @@ let package = Package(
         .product(name: "ConiferLMDB", package: "Conifer"),
         .product(name: "ConiferSQLite", package: "Conifer"),
         .product(name: "ConiferLog", package: "Conifer"),
+        .product(name: "JournalStore", package: "CustomBackend"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

@@ -6,6 +6,7 @@ import ConiferLog
 import ConiferSQLite
 import ConiferStorage
 import Foundation
+import JournalStore
 
 @main
 struct Bench: AsyncParsableCommand {
@@ -13,11 +14,12 @@ struct Bench: AsyncParsableCommand {
     commandName: "conifer-bench",
     abstract: "Compares storage backends at equal durability.", subcommands: [Run.self])
 
-  /// The backends of this package.
+  /// The backends of the package, and the example of one from outside.
   static let candidates: [Candidate] = [
     Candidate(name: "lmdb") { .lmdb(at: $0, options: $1) },
     Candidate(name: "sqlite") { .sqlite(at: $0, options: $1) },
     Candidate(name: "log") { .log(at: $0, options: $1) },
+    Candidate(name: "journal") { .journal(at: $0, options: $1) },
     .memory,
   ]
 }
