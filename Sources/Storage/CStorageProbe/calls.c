@@ -63,6 +63,9 @@ REAL(int, munmap, void *, size_t)
 
 // MARK: Opening and closing
 
+/// What a full disk must have left for a new name.
+#define NEW_NAME 4096
+
 static int open_file(int directory, const char *path, int flags, mode_t mode) {
   char below[PROBE_PATH];
   probe_session *s = probe_lock_path(directory, path, below);
@@ -74,7 +77,7 @@ static int open_file(int directory, const char *path, int flags, mode_t mode) {
   // Opening with O_TRUNC changes a file that holds something.
   bool cuts = (flags & O_TRUNC) && is_there && info.st_size > 0 && (flags & O_ACCMODE) != O_RDONLY;
   errno = number;
-  if (creates && probe_is_full(s)) {
+  if (creates && probe_room(s) < NEW_NAME) {
     errno = ENOSPC;
   } else if (!creates && !cuts ? probe_read_fails(s)
              : probe_next(s, creates ? PROBE_CREATE : PROBE_TRUNCATE) == PROBE_ERROR) {
@@ -83,7 +86,10 @@ static int open_file(int directory, const char *path, int flags, mode_t mode) {
     if (result >= 0) {
       number = errno;
       probe_opened(s, result, below, flags, creates);
-      if (cuts) probe_resized(s, result, 0);
+      if (cuts) {
+        probe_take(s, -info.st_size);
+        probe_resized(s, result, 0);
+      }
       errno = number;
     }
   }
@@ -227,12 +233,12 @@ static ssize_t write_file(
   case PROBE_SHORT: wanted = count > 1 ? count / 2 : count; break;
   default: break;
   }
-  if (probe_is_full(s) && offset + (off_t)wanted > length) {
-    if (offset >= length) {
+  if (offset + (off_t)wanted > length && offset + (off_t)wanted - length > probe_room(s)) {
+    if (offset >= length + probe_room(s)) {
       errno = ENOSPC;
       goto done;
     }
-    wanted = (size_t)(length - offset);
+    wanted = (size_t)(length + probe_room(s) - offset);
   }
   if (wanted < count) {
     result = write_part(fd, parts, wanted, offset, is_placed);
@@ -243,6 +249,7 @@ static ssize_t write_file(
   }
   if (result > 0) {
     number = errno;
+    if (offset + result > length) probe_take(s, offset + result - length);
     probe_wrote(s, fd, offset, parts, (size_t)result);
     errno = number;
   }
@@ -287,12 +294,16 @@ SHOWN int ftruncate(int fd, off_t length) {
   if (!s) return real_ftruncate()(fd, length);
   int result = -1;
   if (probe_next(s, PROBE_TRUNCATE) != PROBE_ERROR) {
-    if (probe_is_full(s) && length > length_of(fd)) {
+    off_t growth = length - length_of(fd);
+    if (growth > probe_room(s)) {
       errno = ENOSPC;
     } else {
       result = real_ftruncate()(fd, length);
     }
-    if (result == 0) probe_resized(s, fd, length);
+    if (result == 0) {
+      probe_take(s, growth);
+      probe_resized(s, fd, length);
+    }
   }
   probe_unlock(s);
   return result;
@@ -315,10 +326,12 @@ static int allocate(probe_session *s, int fd, int mode, off_t offset, off_t coun
   if (probe_next(s, PROBE_TRUNCATE) == PROBE_ERROR) return errno;
   off_t length = length_of(fd);
   bool grows = !(mode & FALLOC_FL_KEEP_SIZE) && offset + count > length;
-  if (probe_is_full(s) && offset + count > length && !(mode & FALLOC_FL_PUNCH_HOLE)) return ENOSPC;
+  off_t growth = mode & FALLOC_FL_PUNCH_HOLE ? 0 : offset + count - length;
+  if (growth > 0 && growth > probe_room(s)) return ENOSPC;
   int result = mode == 0 ? real_posix_fallocate()(fd, offset, count)
     : real_fallocate()(fd, mode, offset, count) == 0 ? 0 : errno;
   if (result != 0) return result;
+  if (growth > 0) probe_take(s, growth);
   if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) {
     // The range reads as zeros now, as far as the file goes.
     off_t end = offset + count < length || grows ? offset + count : length;
@@ -356,6 +369,16 @@ int fallocate64(int, int, off_t, off_t) ALIAS("fallocate");
 
 // MARK: Names
 
+/// How many bytes go with a name; those of a file that is still open are not waited for.
+static int64_t freed_by_removing(int directory, const char *path) {
+  struct stat info;
+  int number = errno;
+  bool is_last = fstatat(directory, path, &info, AT_SYMLINK_NOFOLLOW) == 0
+    && S_ISREG(info.st_mode) && info.st_nlink == 1;
+  errno = number;
+  return is_last ? info.st_size : 0;
+}
+
 static int move(int from, const char *old, int to, const char *new, unsigned flags) {
   char below[PROBE_PATH], other[PROBE_PATH];
   probe_session *s = probe_lock_path(to, new, other);
@@ -364,7 +387,9 @@ static int move(int from, const char *old, int to, const char *new, unsigned fla
   int result = -1;
   if (probe_next(s, PROBE_RENAME) != PROBE_ERROR) {
     bool inside = probe_contains(s, from, old, below) && probe_contains(s, to, new, other);
+    int64_t freed = flags & RENAME_EXCHANGE ? 0 : freed_by_removing(to, new);
     result = real_renameat2()(from, old, to, new, flags);
+    if (result == 0) probe_take(s, -freed);
     if (result == 0 && inside) probe_named(s, PROBE_RENAME, below, other);
   }
   probe_unlock(s);
@@ -384,7 +409,7 @@ SHOWN int linkat(int from, const char *old, int to, const char *new, int flags) 
   probe_session *s = probe_lock_path(to, new, other);
   if (!s) return real_linkat()(from, old, to, new, flags);
   int result = -1;
-  if (probe_is_full(s)) {
+  if (probe_room(s) < NEW_NAME) {
     errno = ENOSPC;
   } else if (probe_next(s, PROBE_LINK) != PROBE_ERROR) {
     bool inside = probe_contains(s, from, old, below);
@@ -404,11 +429,15 @@ SHOWN int link(const char *old, const char *new) {
   probe_session *s = probe_lock_path(directory, path, below); \
   if (!s) return call;                                        \
   int result = -1;                                            \
-  if (needs_space && probe_is_full(s)) {                      \
+  if (needs_space && probe_room(s) < NEW_NAME) {              \
     errno = ENOSPC;                                           \
   } else if (probe_next(s, kind) != PROBE_ERROR) {            \
+    int64_t freed = needs_space ? 0 : freed_by_removing(directory, path); \
     result = call;                                            \
-    if (result == 0) probe_named(s, kind, below, NULL);       \
+    if (result == 0) {                                        \
+      probe_take(s, -freed);                                  \
+      probe_named(s, kind, below, NULL);                      \
+    }                                                         \
   }                                                           \
   probe_unlock(s);                                            \
   return result;

@@ -27,7 +27,14 @@ typedef struct {
 struct probe_session {
   pthread_mutex_t lock;
   atomic_bool is_active;
-  bool records, counts_reads, counts_only_syncs, is_full, fault_stays;
+  bool records, counts_reads, counts_only_syncs, fault_stays;
+  /// What a full disk still takes, INT64_MAX when it is not full.
+  int64_t room;
+  /// What the call at hand is about: a descriptor, or -1 and a path.
+  int subject;
+  char subject_path[PROBE_PATH];
+  int32_t failed_kind;
+  char failed_path[PROBE_PATH];
   char given[PROBE_PATH], real[PROBE_PATH];
   int64_t operations, failures, fault_at;
   int32_t fault, fault_number;
@@ -80,7 +87,10 @@ int32_t probe_begin(const char *directory, bool records) {
     probe_session *s = &sessions[found];
     pthread_mutex_lock(&s->lock);
     s->records = records;
-    s->counts_reads = s->counts_only_syncs = s->is_full = s->fault_stays = false;
+    s->counts_reads = s->counts_only_syncs = s->fault_stays = false;
+    s->room = INT64_MAX;
+    s->subject = s->failed_kind = -1;
+    s->subject_path[0] = s->failed_path[0] = 0;
     s->operations = s->failures = 0;
     s->fault_at = -1;
     s->fault = PROBE_NO_FAULT;
@@ -148,6 +158,7 @@ probe_session *probe_lock_descriptor(int fd) {
     pthread_mutex_unlock(&s->lock);
     return NULL;
   }
+  if (s) s->subject = fd;
   return s;
 }
 
@@ -216,6 +227,8 @@ probe_session *probe_lock_path(int directory, const char *path, char *below) {
       if (!s) continue;
       if (below_prefix(whole, s->given, below) || below_prefix(whole, s->real, below)) {
         found = s;
+        s->subject = -1;
+        strcpy(s->subject_path, below);
       } else {
         pthread_mutex_unlock(&s->lock);
       }
@@ -233,12 +246,31 @@ static bool faults_now(probe_session *s) {
   return number == s->fault_at || (s->fault_stays && number > s->fault_at);
 }
 
+/// Notes which operation fails, for the report.
+static void note_failure(probe_session *s, probe_kind kind) {
+  s->failures++;
+  s->failed_kind = (int32_t)kind;
+  s->failed_path[0] = 0;
+  if (s->subject < 0) {
+    strcpy(s->failed_path, s->subject_path);
+    return;
+  }
+  char link[64], path[PROBE_PATH], below[PROBE_PATH];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", s->subject);
+  ssize_t count = readlink(link, path, sizeof path - 1);
+  if (count <= 0) return;
+  path[count] = 0;
+  if (probe_contains(s, AT_FDCWD, path, below)) strcpy(s->failed_path, below);
+}
+
 probe_fault probe_next(probe_session *s, probe_kind kind) {
-  bool is_sync = kind == PROBE_SYNC || kind == PROBE_SYNC_DIRECTORY;
+  bool is_durable = kind == PROBE_WRITE && s->subject >= 0
+    && (descriptors[s->subject].flags & O_DSYNC) != 0;
+  bool is_sync = kind == PROBE_SYNC || kind == PROBE_SYNC_DIRECTORY || is_durable;
   if (s->counts_only_syncs && !is_sync) return PROBE_NO_FAULT;
   if (!faults_now(s)) return PROBE_NO_FAULT;
   if (s->fault == PROBE_SHORT && kind != PROBE_WRITE) return PROBE_NO_FAULT;
-  s->failures++;
+  note_failure(s, kind);
   if (s->fault == PROBE_ERROR) errno = s->fault_number;
   return s->fault;
 }
@@ -246,12 +278,16 @@ probe_fault probe_next(probe_session *s, probe_kind kind) {
 bool probe_read_fails(probe_session *s) {
   if (!s->counts_reads || s->counts_only_syncs || !faults_now(s)) return false;
   if (s->fault != PROBE_ERROR) return false;
-  s->failures++;
+  note_failure(s, s->subject < 0 ? PROBE_OPEN : PROBE_READ);
   errno = s->fault_number;
   return true;
 }
 
-bool probe_is_full(probe_session *s) { return s->is_full; }
+int64_t probe_room(probe_session *s) { return s->room; }
+
+void probe_take(probe_session *s, int64_t bytes) {
+  if (s->room != INT64_MAX) s->room = bytes < s->room ? s->room - bytes : 0;
+}
 
 #define WITH_SESSION(number, body)        \
   probe_session *s = at(number);          \
@@ -277,7 +313,9 @@ void probe_count_reads(int32_t number, bool reads) {
   WITH_SESSION(number, s->counts_reads = reads)
 }
 
-void probe_fill_disk(int32_t number, bool full) { WITH_SESSION(number, s->is_full = full) }
+void probe_fill_disk(int32_t number, bool full) {
+  WITH_SESSION(number, s->room = full ? 0 : INT64_MAX)
+}
 
 int64_t probe_operations(int32_t number) {
   int64_t count = 0;
@@ -289,6 +327,15 @@ int64_t probe_failures(int32_t number) {
   int64_t count = 0;
   WITH_SESSION(number, count = s->failures)
   return count;
+}
+
+int32_t probe_failed(int32_t number, char *path, size_t room) {
+  int32_t kind = -1;
+  WITH_SESSION(number, {
+    kind = s->failed_kind;
+    snprintf(path, room, "%s", s->failed_path);
+  })
+  return kind;
 }
 
 // MARK: Descriptors
@@ -483,6 +530,8 @@ probe_session *probe_lock_map(void *address, int32_t *file) {
       map *m = &s->maps[j];
       if (from < m->address || from >= m->address + m->length) continue;
       *file = m->file;
+      s->subject = -1;
+      s->subject_path[0] = 0;
       return s;
     }
     pthread_mutex_unlock(&s->lock);
@@ -500,6 +549,7 @@ void probe_count_reads(int32_t session, bool reads) {}
 void probe_fill_disk(int32_t session, bool full) {}
 int64_t probe_operations(int32_t session) { return 0; }
 int64_t probe_failures(int32_t session) { return 0; }
+int32_t probe_failed(int32_t session, char *path, size_t room) { return -1; }
 void probe_mark(int32_t session, int64_t number) {}
 int64_t probe_entries(int32_t session) { return 0; }
 bool probe_read(int32_t session, int64_t index, probe_entry *entry) { return false; }
