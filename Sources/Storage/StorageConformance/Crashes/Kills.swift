@@ -9,13 +9,14 @@ internal import ConiferStorage
 ///
 ///     @Test func kills() async throws {
 ///       let kills = try Kills(of: Mine.factory)
+///       defer { kills.finish() }
 ///       for kill in kills.numbers {
-///         await #expect(processExitsWith: .signal(SIGKILL)) { [directory = kills.directory, kill] in
+///         await #expect(processExitsWith: .signal(SIGKILL)) {
+///           [directory = kills.directory as String, kill = kill as Int] in
 ///           try await Kills.commit(Mine.factory, in: directory, kill: kill)
 ///         }
 ///         try await kills.check(after: kill)
 ///       }
-///       kills.finish()
 ///     }
 public final class Kills {
   /// After how many kills a new store is begun.
