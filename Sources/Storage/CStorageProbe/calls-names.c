@@ -17,6 +17,16 @@ REAL(int, mkdirat, int, const char *, mode_t)
 
 // MARK: Names
 
+/// How many bytes go with a name; those of a file that is still open are not waited for.
+static int64_t freed_by_removing(int directory, const char *path) {
+  struct stat info;
+  int number = errno;
+  bool is_last = fstatat(directory, path, &info, AT_SYMLINK_NOFOLLOW) == 0
+    && S_ISREG(info.st_mode) && info.st_nlink == 1;
+  errno = number;
+  return is_last ? info.st_size : 0;
+}
+
 static int move(int from, const char *old, int to, const char *new, unsigned flags) {
   char below[PROBE_PATH], other[PROBE_PATH];
   probe_session *s = probe_lock_path(to, new, other);
@@ -25,7 +35,9 @@ static int move(int from, const char *old, int to, const char *new, unsigned fla
   int result = -1;
   if (probe_next(s, PROBE_RENAME) != PROBE_ERROR) {
     bool inside = probe_contains(s, from, old, below) && probe_contains(s, to, new, other);
+    int64_t freed = flags & RENAME_EXCHANGE ? 0 : freed_by_removing(to, new);
     result = real_renameat2()(from, old, to, new, flags);
+    if (result == 0) probe_take(s, -freed);
     if (result == 0 && inside) probe_named(s, PROBE_RENAME, below, other);
   }
   probe_unlock(s);
@@ -45,7 +57,7 @@ SHOWN int linkat(int from, const char *old, int to, const char *new, int flags) 
   probe_session *s = probe_lock_path(to, new, other);
   if (!s) return real_linkat()(from, old, to, new, flags);
   int result = -1;
-  if (probe_is_full(s)) {
+  if (probe_room(s) < NEW_NAME) {
     errno = ENOSPC;
   } else if (probe_next(s, PROBE_LINK) != PROBE_ERROR) {
     bool inside = probe_contains(s, from, old, below);
@@ -65,11 +77,15 @@ SHOWN int link(const char *old, const char *new) {
   probe_session *s = probe_lock_path(directory, path, below); \
   if (!s) return call;                                        \
   int result = -1;                                            \
-  if (needs_space && probe_is_full(s)) {                      \
+  if (needs_space && probe_room(s) < NEW_NAME) {              \
     errno = ENOSPC;                                           \
   } else if (probe_next(s, kind) != PROBE_ERROR) {            \
+    int64_t freed = needs_space ? 0 : freed_by_removing(directory, path); \
     result = call;                                            \
-    if (result == 0) probe_named(s, kind, below, NULL);       \
+    if (result == 0) {                                        \
+      probe_take(s, -freed);                                  \
+      probe_named(s, kind, below, NULL);                      \
+    }                                                         \
   }                                                           \
   probe_unlock(s);                                            \
   return result;

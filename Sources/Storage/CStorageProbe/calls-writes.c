@@ -62,12 +62,12 @@ static ssize_t write_file(
   case PROBE_SHORT: wanted = count > 1 ? count / 2 : count; break;
   default: break;
   }
-  if (probe_is_full(s) && offset + (off_t)wanted > length) {
-    if (offset >= length) {
+  if (offset + (off_t)wanted > length && offset + (off_t)wanted - length > probe_room(s)) {
+    if (offset >= length + probe_room(s)) {
       errno = ENOSPC;
       goto done;
     }
-    wanted = (size_t)(length - offset);
+    wanted = (size_t)(length + probe_room(s) - offset);
   }
   if (wanted < count) {
     result = write_part(fd, parts, wanted, offset, is_placed);
@@ -78,6 +78,7 @@ static ssize_t write_file(
   }
   if (result > 0) {
     number = errno;
+    if (offset + result > length) probe_take(s, offset + result - length);
     probe_wrote(s, fd, offset, parts, (size_t)result);
     errno = number;
   }
@@ -122,12 +123,16 @@ SHOWN int ftruncate(int fd, off_t length) {
   if (!s) return real_ftruncate()(fd, length);
   int result = -1;
   if (probe_next(s, PROBE_TRUNCATE) != PROBE_ERROR) {
-    if (probe_is_full(s) && length > length_of(fd)) {
+    off_t growth = length - length_of(fd);
+    if (growth > probe_room(s)) {
       errno = ENOSPC;
     } else {
       result = real_ftruncate()(fd, length);
     }
-    if (result == 0) probe_resized(s, fd, length);
+    if (result == 0) {
+      probe_take(s, growth);
+      probe_resized(s, fd, length);
+    }
   }
   probe_unlock(s);
   return result;
@@ -150,10 +155,12 @@ static int allocate(probe_session *s, int fd, int mode, off_t offset, off_t coun
   if (probe_next(s, PROBE_TRUNCATE) == PROBE_ERROR) return errno;
   off_t length = length_of(fd);
   bool grows = !(mode & FALLOC_FL_KEEP_SIZE) && offset + count > length;
-  if (probe_is_full(s) && offset + count > length && !(mode & FALLOC_FL_PUNCH_HOLE)) return ENOSPC;
+  off_t growth = mode & FALLOC_FL_PUNCH_HOLE ? 0 : offset + count - length;
+  if (growth > 0 && growth > probe_room(s)) return ENOSPC;
   int result = mode == 0 ? real_posix_fallocate()(fd, offset, count)
     : real_fallocate()(fd, mode, offset, count) == 0 ? 0 : errno;
   if (result != 0) return result;
+  if (growth > 0) probe_take(s, growth);
   if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) {
     // The range reads as zeros now, as far as the file goes.
     off_t end = offset + count < length || grows ? offset + count : length;

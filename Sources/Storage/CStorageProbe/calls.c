@@ -36,7 +36,7 @@ static int open_file(int directory, const char *path, int flags, mode_t mode) {
   // Opening with O_TRUNC changes a file that holds something.
   bool cuts = (flags & O_TRUNC) && is_there && info.st_size > 0 && (flags & O_ACCMODE) != O_RDONLY;
   errno = number;
-  if (creates && probe_is_full(s)) {
+  if (creates && probe_room(s) < NEW_NAME) {
     errno = ENOSPC;
   } else if (!creates && !cuts ? probe_read_fails(s)
              : probe_next(s, creates ? PROBE_CREATE : PROBE_TRUNCATE) == PROBE_ERROR) {
@@ -45,7 +45,10 @@ static int open_file(int directory, const char *path, int flags, mode_t mode) {
     if (result >= 0) {
       number = errno;
       probe_opened(s, result, below, flags, creates);
-      if (cuts) probe_resized(s, result, 0);
+      if (cuts) {
+        probe_take(s, -info.st_size);
+        probe_resized(s, result, 0);
+      }
       errno = number;
     }
   }

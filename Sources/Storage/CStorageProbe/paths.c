@@ -72,6 +72,8 @@ probe_session *probe_lock_path(int directory, const char *path, char *below) {
       if (!s) continue;
       if (below_prefix(whole, s->given, below) || below_prefix(whole, s->real, below)) {
         found = s;
+        s->subject = -1;
+        strcpy(s->subject_path, below);
       } else {
         pthread_mutex_unlock(&s->lock);
       }

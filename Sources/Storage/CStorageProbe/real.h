@@ -11,6 +11,9 @@
 #define ALIAS(name) __attribute__((alias(name), visibility("default")))
 #define SHOWN __attribute__((visibility("default")))
 
+/// What a full disk must have left for a new name.
+#define NEW_NAME 4096
+
 /// The C library's call of a name.
 #define REAL(result, name, ...)                                   \
   static result (*real_##name(void))(__VA_ARGS__) {               \

@@ -50,6 +50,7 @@ void probe_resized(probe_session *s, int fd, int64_t length) {
 }
 
 void probe_named(probe_session *s, probe_kind kind, const char *path, const char *other) {
+  s->has_new_names = kind != PROBE_SYNC_DIRECTORY;
   probe_entry *entry = probe_add(s, kind, -1);
   if (!entry) return;
   entry->path = strdup(path);
@@ -149,6 +150,8 @@ probe_session *probe_lock_map(void *address, int32_t *file) {
       map *m = &s->maps[j];
       if (from < m->address || from >= m->address + m->length) continue;
       *file = m->file;
+      s->subject = -1;
+      s->subject_path[0] = 0;
       return s;
     }
     pthread_mutex_unlock(&s->lock);

@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 atomic_int probe_armed;
 probe_session probe_sessions[PROBE_SESSIONS];
@@ -44,7 +46,10 @@ int32_t probe_begin(const char *directory, bool records) {
     probe_session *s = &probe_sessions[found];
     pthread_mutex_lock(&s->lock);
     s->records = records;
-    s->counts_reads = s->counts_only_syncs = s->is_full = s->fault_stays = false;
+    s->counts_reads = s->counts_only_syncs = s->fault_stays = s->has_new_names = false;
+    s->room = INT64_MAX;
+    s->subject = s->failed_kind = -1;
+    s->subject_path[0] = s->failed_path[0] = 0;
     s->operations = s->failures = 0;
     s->fault_at = -1;
     s->fault = PROBE_NO_FAULT;
@@ -112,6 +117,7 @@ probe_session *probe_lock_descriptor(int fd) {
     pthread_mutex_unlock(&s->lock);
     return NULL;
   }
+  if (s) s->subject = fd;
   return s;
 }
 
@@ -123,12 +129,33 @@ static bool faults_now(probe_session *s) {
   return number == s->fault_at || (s->fault_stays && number > s->fault_at);
 }
 
+/// Notes which operation fails, for the report.
+static void note_failure(probe_session *s, probe_kind kind) {
+  s->failures++;
+  s->failed_kind = (int32_t)kind;
+  s->failed_path[0] = 0;
+  if (s->subject < 0) {
+    strcpy(s->failed_path, s->subject_path);
+    return;
+  }
+  char link[64], path[PROBE_PATH], below[PROBE_PATH];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", s->subject);
+  ssize_t count = readlink(link, path, sizeof path - 1);
+  if (count <= 0) return;
+  path[count] = 0;
+  if (probe_contains(s, AT_FDCWD, path, below)) strcpy(s->failed_path, below);
+}
+
 probe_fault probe_next(probe_session *s, probe_kind kind) {
-  bool is_sync = kind == PROBE_SYNC || kind == PROBE_SYNC_DIRECTORY;
+  bool is_durable = kind == PROBE_WRITE && s->subject >= 0
+    && (probe_descriptors[s->subject].flags & O_DSYNC) != 0;
+  bool is_sync = kind == PROBE_SYNC || kind == PROBE_SYNC_DIRECTORY || is_durable;
   if (s->counts_only_syncs && !is_sync) return PROBE_NO_FAULT;
+  // One that has nothing to do cannot fail; engines that sync a directory twice ignore the second.
+  if (kind == PROBE_SYNC_DIRECTORY && !s->has_new_names) return PROBE_NO_FAULT;
   if (!faults_now(s)) return PROBE_NO_FAULT;
   if (s->fault == PROBE_SHORT && kind != PROBE_WRITE) return PROBE_NO_FAULT;
-  s->failures++;
+  note_failure(s, kind);
   if (s->fault == PROBE_KILL) raise(SIGKILL);
   if (s->fault == PROBE_ERROR) errno = s->fault_number;
   return s->fault;
@@ -137,12 +164,16 @@ probe_fault probe_next(probe_session *s, probe_kind kind) {
 bool probe_read_fails(probe_session *s) {
   if (!s->counts_reads || s->counts_only_syncs || !faults_now(s)) return false;
   if (s->fault != PROBE_ERROR) return false;
-  s->failures++;
+  note_failure(s, s->subject < 0 ? PROBE_OPEN : PROBE_READ);
   errno = s->fault_number;
   return true;
 }
 
-bool probe_is_full(probe_session *s) { return s->is_full; }
+int64_t probe_room(probe_session *s) { return s->room; }
+
+void probe_take(probe_session *s, int64_t bytes) {
+  if (s->room != INT64_MAX) s->room = bytes < s->room ? s->room - bytes : 0;
+}
 
 void probe_fail(int32_t number, int64_t index, int32_t fault, int32_t error, bool stays) {
   WITH_SESSION(number, {
@@ -161,7 +192,9 @@ void probe_count_reads(int32_t number, bool reads) {
   WITH_SESSION(number, s->counts_reads = reads)
 }
 
-void probe_fill_disk(int32_t number, bool full) { WITH_SESSION(number, s->is_full = full) }
+void probe_fill_disk(int32_t number, bool full) {
+  WITH_SESSION(number, s->room = full ? 0 : INT64_MAX)
+}
 
 int64_t probe_operations(int32_t number) {
   int64_t count = 0;
@@ -173,6 +206,15 @@ int64_t probe_failures(int32_t number) {
   int64_t count = 0;
   WITH_SESSION(number, count = s->failures)
   return count;
+}
+
+int32_t probe_failed(int32_t number, char *path, size_t room) {
+  int32_t kind = -1;
+  WITH_SESSION(number, {
+    kind = s->failed_kind;
+    snprintf(path, room, "%s", s->failed_path);
+  })
+  return kind;
 }
 
 // MARK: Descriptors
@@ -207,6 +249,7 @@ void probe_opened(probe_session *s, int fd, const char *below, int flags, bool c
   entry->file = file;
   entry->flags = flags;
   entry->is_directory = is_directory;
+  if (created) s->has_new_names = true;
   atomic_store_explicit(&entry->owner, (int)(s - probe_sessions) + 1, memory_order_release);
   probe_entry *record = probe_add(s, created ? PROBE_CREATE : PROBE_OPEN, file);
   if (record) record->path = strdup(below);
@@ -237,6 +280,7 @@ void probe_count_reads(int32_t session, bool reads) {}
 void probe_fill_disk(int32_t session, bool full) {}
 int64_t probe_operations(int32_t session) { return 0; }
 int64_t probe_failures(int32_t session) { return 0; }
+int32_t probe_failed(int32_t session, char *path, size_t room) { return -1; }
 void probe_mark(int32_t session, int64_t number) {}
 int64_t probe_entries(int32_t session) { return 0; }
 bool probe_read(int32_t session, int64_t index, probe_entry *entry) { return false; }

@@ -41,7 +41,10 @@ void probe_unlock(probe_session *session);
 probe_fault probe_next(probe_session *session, probe_kind kind);
 /// Counts an open or a read, when those count.
 bool probe_read_fails(probe_session *session);
-bool probe_is_full(probe_session *session);
+/// How many bytes a full disk still takes; without end on one that is not full.
+int64_t probe_room(probe_session *session);
+/// Counts bytes that were taken, or with a negative number freed, on a full disk.
+void probe_take(probe_session *session, int64_t bytes);
 
 /// Gives a descriptor to a session, as another one of a file or a directory.
 void probe_opened(

@@ -22,7 +22,16 @@ typedef struct {
 struct probe_session {
   pthread_mutex_t lock;
   atomic_bool is_active;
-  bool records, counts_reads, counts_only_syncs, is_full, fault_stays;
+  bool records, counts_reads, counts_only_syncs, fault_stays;
+  /// Whether a name was made, changed or removed since a directory was synced.
+  bool has_new_names;
+  /// What a full disk still takes, INT64_MAX when it is not full.
+  int64_t room;
+  /// What the call at hand is about: a descriptor, or -1 and a path.
+  int subject;
+  char subject_path[PROBE_PATH];
+  int32_t failed_kind;
+  char failed_path[PROBE_PATH];
   char given[PROBE_PATH], real[PROBE_PATH];
   int64_t operations, failures, fault_at;
   int32_t fault, fault_number;

@@ -24,6 +24,7 @@ typedef enum {
   PROBE_MKDIR,
   PROBE_RMDIR,
   PROBE_MARK,
+  PROBE_READ,
 } probe_kind;
 
 /// How an operation fails.
@@ -64,14 +65,16 @@ void probe_end(int32_t session);
 
 /// Lets the operation with a number fail, counted from 0 since the session began, or since then on.
 void probe_fail(int32_t session, int64_t at, int32_t fault, int32_t number, bool stays);
-/// Narrows the counted operations to syncs, or widens them to opens and reads.
+/// Narrows the counted operations to syncs and durable writes, or widens them to opens and reads.
 void probe_count_only_syncs(int32_t session, bool only);
 void probe_count_reads(int32_t session, bool reads);
-/// Whether whatever needs more space fails with `ENOSPC`.
+/// Whether whatever needs more space than was freed since then fails with `ENOSPC`.
 void probe_fill_disk(int32_t session, bool full);
 /// How many operations were counted, and how many of them failed.
 int64_t probe_operations(int32_t session);
 int64_t probe_failures(int32_t session);
+/// The kind of the newest operation that failed, -1 for none; copies its path below the directory.
+int32_t probe_failed(int32_t session, char *path, size_t room);
 
 /// Puts a mark into the record.
 void probe_mark(int32_t session, int64_t number);

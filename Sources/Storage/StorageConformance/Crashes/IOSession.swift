@@ -24,7 +24,7 @@ final class IOSession: Sendable {
     case changes
     /// Those, and opens and reads.
     case changesAndReads
-    /// Syncs alone.
+    /// Syncs and writes that are durable when they return (`O_DSYNC`) alone.
     case syncs
   }
 
@@ -87,7 +87,8 @@ final class IOSession: Sendable {
   }
 
   /// Fills the disk, or frees it again: on a full one new files, directories and links, and writes
-  /// beyond a file's length, fail with ENOSPC, while what is inside a file can be overwritten.
+  /// beyond a file's length, fail with ENOSPC once they need more than was removed since, while what
+  /// is inside a file can be overwritten.
   func setFull(_ isFull: Bool) { number.withLock { probe_fill_disk($0, isFull) } }
 
   /// How many operations were counted.
@@ -95,6 +96,29 @@ final class IOSession: Sendable {
 
   /// How many operations failed on purpose; a full disk is not counted.
   var failureCount: Int { number.withLock { Int(probe_failures($0)) } }
+
+  /// The newest operation that failed on purpose, in words with its file; nil when none did.
+  var failure: String? {
+    var path = [CChar](repeating: 0, count: 4096)
+    let kind = number.withLock { probe_failed($0, &path, path.count) }
+    let words: String
+    switch probe_kind(UInt32(bitPattern: kind)) {
+    case PROBE_OPEN: words = "opening"
+    case PROBE_CREATE: words = "making"
+    case PROBE_READ: words = "reading"
+    case PROBE_WRITE: words = "writing"
+    case PROBE_TRUNCATE: words = "resizing"
+    case PROBE_SYNC, PROBE_SYNC_DIRECTORY: words = "syncing"
+    case PROBE_RENAME: words = "renaming to"
+    case PROBE_LINK: words = "linking"
+    case PROBE_UNLINK, PROBE_RMDIR: words = "removing"
+    case PROBE_MKDIR: words = "making the directory"
+    default: return nil
+    }
+    let file = String(
+      decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return "\(words) \(file.isEmpty ? "the directory" : file)"
+  }
 
   /// The paths below the directory that this process has open, however it opened them.
   var openDescriptors: [String] { System.openFiles(under: directory) }
