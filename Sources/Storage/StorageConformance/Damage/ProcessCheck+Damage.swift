@@ -17,18 +17,23 @@ extension ProcessCheck {
 
   private static var seed: UInt64 { System.variable("CONIFER_SEED").flatMap { UInt64($0) } ?? 1 }
 
+  /// The folders of the images that are damaged, half of the ways each.
+  private static let images = ["killed", "closed"]
+
   /// How many ways a check tries where the environment does not say.
   @TaskLocal static var damageCount = 100
 
   /// Makes the store, then lets processes damage it until every way was tried.
   private static func damage(_ trial: ProcessTrial) async throws {
-    // An image that a killed process left, so that logs and journals are damaged too.
+    // What a killed process left, with logs and journals, and what an orderly close leaves.
     let backend = try trial.factory.openStore(trial.directory + "/made")
     try await DamageStory().write(to: backend)
-    let files = StoreFile.all(in: trial.directory + "/made")
-    try await backend.close()
     let none = Mutation(file: "", position: 0, kind: .cut)
-    try StoreFile.write(files, to: trial.directory + "/original", none)
+    let killed = StoreFile.all(in: trial.directory + "/made")
+    try StoreFile.write(killed, to: trial.directory + "/\(images[0])", none)
+    try await backend.close()
+    let closed = StoreFile.all(in: trial.directory + "/made")
+    try StoreFile.write(closed, to: trial.directory + "/\(images[1])", none)
     let count = System.variable("CONIFER_DAMAGES").flatMap { Int($0) } ?? damageCount
     var next = 0
     var outcomes: [(mutation: String, name: String, words: String)] = []
@@ -88,14 +93,17 @@ extension ProcessCheck {
   private static func tryDamages(
     _ trial: ChildTrial, _ ways: ([StoreFile], Int, UInt64) -> [Mutation]
   ) async throws {
-    let files = StoreFile.all(in: trial.directory + "/original")
     let judge = try DamageJudge()
     try System.noteTraps(in: trial.notes.path)
     let order = trial.argument.split(separator: " ").compactMap { Int($0) }
     guard order.count == 2 else { throw ConformanceFailure("no order: \(trial.argument)") }
-    for (number, mutation) in ways(files, order[1], seed).enumerated() where number >= order[0] {
+    let tried = images.flatMap { image in
+      let files = StoreFile.all(in: trial.directory + "/" + image)
+      return ways(files, order[1] / images.count, seed).map { (image, files, $0) }
+    }
+    for (number, (image, files, mutation)) in tried.enumerated() where number >= order[0] {
       try StoreFile.write(files, to: trial.path, mutation)
-      trial.note("at\t\(number)\t\(mutation)")
+      trial.note("at\t\(number)\t\(mutation), \(image)")
       System.watch(seconds: 60)
       let verdict: DamageVerdict
       do throws(StoreError) {
