@@ -69,7 +69,7 @@ extension Verifier {
     let own = key.dropFirst(4)
     let isRight =
       head.isCut
-      ? own.count == cut + 8 && head.separator.starts(with: own.prefix(cut)) : own.count < cut
+      ? own.count - 8 == cut && head.separator.starts(with: own.prefix(cut)) : own.count < cut
     if !isRight { found(.order, Spaces.runs, key, "the run stands under a wrong key") }
   }
 
