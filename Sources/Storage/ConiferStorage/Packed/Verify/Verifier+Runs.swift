@@ -18,7 +18,8 @@ extension Verifier {
     try scan(Spaces.runs) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
       guard let info = trees[tree] else { throw Damage.error(Spaces.runs, key) }
-      var trail = trails[tree] ?? RunTrail()
+      // Taken out, so that its sets are changed where they are.
+      var trail = trails.removeValue(forKey: tree) ?? RunTrail()
       defer { trails[tree] = trail }
       // What comes before is not known behind a run that cannot be read.
       let before = trail.last
