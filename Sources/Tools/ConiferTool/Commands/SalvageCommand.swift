@@ -34,6 +34,7 @@ struct SalvageCommand: ToolCommand {
     case .result(let report): try tell(report, console)
     case .failure(let failure): throw failure
     case .died(let how):
+      Platform.removeTree(Salvage.workshop(target))
       throw Failure(
         "damaged", .damaged,
         "Reading the store brought its engine down (\(how)); nothing was saved.")

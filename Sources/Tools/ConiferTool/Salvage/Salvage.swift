@@ -11,8 +11,10 @@ struct Salvage {
   let source: StoreAddress
   let target: StoreAddress
 
-  /// Where the new store is made, before it gets its name.
-  private var workshop: String { target.directory + ".salvage" }
+  /// Where a new store is made, before it gets its name.
+  static func workshop(_ target: StoreAddress) -> String { target.directory + ".salvage" }
+
+  private var workshop: String { Self.workshop(target) }
 
   /// Salvages and tells what was saved and lost.
   func run() async throws -> Report {

@@ -24,8 +24,12 @@ struct StoreAddress {
     self.kind = kind
   }
 
-  /// The store's directory.
-  var directory: String { url.path }
+  /// The store's directory, without a slash at its end.
+  var directory: String {
+    var path = url.path
+    while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
 
   /// The directory from the root on, without links, as far as it is there.
   var absolute: String { Platform.absolute(directory) }
@@ -35,7 +39,7 @@ struct StoreAddress {
     let kept = url.options.filter { option in !changes.contains { $0.name == option.name } }
     let options = kept.map { ($0.name, $0.value) } + changes
     let query = options.map { "\($0.0)=\(Self.escaped($0.1))" }.joined(separator: "&")
-    let path = Self.escaped(directory ?? url.path)
+    let path = Self.escaped(directory ?? self.directory)
     return "\(kind.name)://\(path)" + (query.isEmpty ? "" : "?\(query)")
   }
 

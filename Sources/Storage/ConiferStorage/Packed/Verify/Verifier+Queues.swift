@@ -21,7 +21,8 @@ extension Verifier {
     var lanes: [Lane: LaneCount] = [:]
     try scan(Spaces.queue) { (key, value) throws(StoreError) in
       let (reader, own) = try lane(Spaces.queue, key)
-      var lane = lanes[reader.lane] ?? LaneCount()
+      // Taken out, so that its tables are changed where they are.
+      var lane = lanes.removeValue(forKey: reader.lane) ?? LaneCount()
       defer { lanes[reader.lane] = lane }
       if own == [0xFF] {
         guard let totals = LaneTotals(Bytes(value.dropFirst(Record.overhead))) else {

@@ -18,7 +18,8 @@ extension Verifier {
     try scan(Spaces.runs) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
       guard let info = trees[tree] else { throw Damage.error(Spaces.runs, key) }
-      var trail = trails[tree] ?? RunTrail()
+      // Taken out, so that its sets are changed where they are.
+      var trail = trails.removeValue(forKey: tree) ?? RunTrail()
       defer { trails[tree] = trail }
       // What comes before is not known behind a run that cannot be read.
       let before = trail.last
@@ -69,7 +70,7 @@ extension Verifier {
     let own = key.dropFirst(4)
     let isRight =
       head.isCut
-      ? own.count == cut + 8 && head.separator.starts(with: own.prefix(cut)) : own.count < cut
+      ? own.count - 8 == cut && head.separator.starts(with: own.prefix(cut)) : own.count < cut
     if !isRight { found(.order, Spaces.runs, key, "the run stands under a wrong key") }
   }
 
