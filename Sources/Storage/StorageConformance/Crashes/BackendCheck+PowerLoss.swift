@@ -27,7 +27,8 @@ extension BackendCheck {
           let points = program.points(atMost: max(1, images / seeds.count / 4))
           try await program.check(points, start, "", DiskImage.some(at:), &count)
         }
-        CrashTally.add(bench.factory, powerCuts: count)
+        CheckRecord.current?.count("points of power loss", count.points)
+        CheckRecord.current?.count("images of power loss", count.images)
       },
       BackendCheck(.powerLoss, "a crash during recovery, or soon after a kill, costs nothing more")
       {
@@ -56,7 +57,8 @@ extension BackendCheck {
               at: point, .everything, after: .kill, .acknowledged, &count)
           }
         }
-        CrashTally.add(bench.factory, recoveries: count)
+        CheckRecord.current?.count("points of power loss", count.points)
+        CheckRecord.current?.count("images of power loss in recovery", count.images)
       },
     ]
   }

@@ -28,6 +28,7 @@ public final class Kills {
   private var states = [CrashState(model: .init(), step: 0)]
   private var count = 0
   private var commits = 0
+  private var failure: ConformanceFailure?
 
   /// Kills of processes with one kind of backend.
   ///
@@ -121,10 +122,12 @@ public final class Kills {
       + "\(Self.store(directory, kill)) until the test ends"
     do {
       try await look(after: kill)
-    } catch let failure as ConformanceFailure {
-      throw ConformanceFailure(failure.anomaly, "\(failure.message)\n\(place)")
     } catch {
-      throw ConformanceFailure(.refused, "\(error)\n\(place)")
+      let found = error as? ConformanceFailure
+      let failure = ConformanceFailure(
+        found?.anomaly ?? .refused, "\(found?.message ?? "\(error)")\n\(place)")
+      self.failure = failure
+      throw failure
     }
     guard kill % Self.life == 0 else { return }
     System.removeTree(Self.store(directory, kill))
@@ -167,9 +170,15 @@ public final class Kills {
     }
   }
 
-  /// Prints how many processes were killed, and removes the directory.
+  /// Reports how many processes were killed, as a check does, and removes the directory.
   public func finish() {
-    CrashTally.add(factory, kills: count, commits: commits)
+    ReportFile.append(
+      CheckResult(
+        factory: "\(factory)", tier: 2, group: "kills",
+        check: "a killed process leaves a prefix of its commits with every acknowledged one",
+        outcome: failure == nil ? .passed : .failed, anomaly: failure?.anomaly,
+        reason: failure?.message,
+        counts: ["kills": count, "commits of killed processes": commits]))
     System.removeTree(directory)
   }
 }

@@ -6,7 +6,12 @@ enum ReportFile {
   /// The factories of which this process has told what does not apply to them.
   private static let told = Mutex<Set<String>>([])
 
+  /// Prints what a check counted, and adds its line to the report if one was asked for.
   static func append(_ result: CheckResult) {
+    if !result.counts.isEmpty {
+      let counts = result.counts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+      print("\(result.factory), \(result.group): \(counts.joined(separator: ", "))")
+    }
     guard let directory = System.variable("CONIFER_REPORT") else { return }
     // A name is a file's, whatever an author calls a backend.
     let name = result.backend.utf8.map { byte in
