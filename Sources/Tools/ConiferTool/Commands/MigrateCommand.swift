@@ -17,6 +17,10 @@ struct MigrateCommand: ToolCommand {
   var from: String
   @Argument(help: "The new store's URL.")
   var to: String
+  @Option(help: "The file with the source's key, if it is encrypted.", completion: .file())
+  var fromKeyFile: String?
+  @Option(help: "The file with the new store's key, if it is to be encrypted.", completion: .file())
+  var toKeyFile: String?
   @Flag(help: "Set the source's directory aside when the copy was found to be the same.")
   var confirm = false
   @Flag(help: "Print JSON, for programs.")
@@ -24,7 +28,8 @@ struct MigrateCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     let migration = Migration(
-      source: try StoreAddress(from), target: try StoreAddress(to), console: console)
+      source: try StoreAddress(from, keyFile: fromKeyFile, console),
+      target: try StoreAddress(to, keyFile: toKeyFile, console), console: console)
     let outcome = try await migration.run(confirm: confirm)
     guard !json else {
       return try console.print(

@@ -17,11 +17,16 @@ struct SalvageCommand: ToolCommand {
   var from: String
   @Argument(help: "The new store's URL, in a directory that is not there yet.")
   var to: String
+  @Option(help: "The file with the source's key, if it is encrypted.", completion: .file())
+  var fromKeyFile: String?
+  @Option(help: "The file with the new store's key, if it is to be encrypted.", completion: .file())
+  var toKeyFile: String?
   @Flag(help: "Print JSON, for programs.")
   var json = false
 
   func run(_ console: Console) async throws {
-    let (source, target) = (try StoreAddress(from), try StoreAddress(to))
+    let source = try StoreAddress(from, keyFile: fromKeyFile, console)
+    let target = try StoreAddress(to, keyFile: toKeyFile, console)
     guard let names = try? Platform.names(in: source.directory), !names.isEmpty else {
       throw Failure.missing("no-store", "There is nothing at \(source.directory).")
     }
@@ -30,7 +35,10 @@ struct SalvageCommand: ToolCommand {
         "not-empty", .foreign,
         "\(target.directory) is there already: salvage into a new directory.")
     }
-    switch try Worker.run(["salvage-worker", from, to], { _ in }) {
+    let keys =
+      (fromKeyFile.map { ["--from-key-file", $0] } ?? [])
+      + (toKeyFile.map { ["--to-key-file", $0] } ?? [])
+    switch try Worker.run(["salvage-worker", from, to] + keys, { _ in }) {
     case .result(let report): try tell(report, console)
     case .failure(let failure): throw failure
     case .died(let how):

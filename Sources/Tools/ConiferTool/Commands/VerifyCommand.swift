@@ -20,7 +20,8 @@ struct VerifyCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    let address = try StoreAddress(store.url(console))
+    let address = try StoreAddress(
+      store.url(console), keyFile: KeyFile.path(store.keyFile, console), console)
     try address.mustBePresent()
     let verification: StoreVerification
     if copy {

@@ -26,13 +26,14 @@ struct Salvage {
     let mended: [String]
     do {
       try RowSource.read(source, scratch: workshop + "/copy", into: rows) { lost.append($0) }
-      mended = try SalvagedRegistry.mend(rows)
+      // The registry of an encrypted store can be read through its encryption alone.
+      mended = source.encryption == nil ? try SalvagedRegistry.mend(rows) : []
     } catch {
       try? rows.close()
       throw error
     }
-    let options = StorageOptions(budget: nil, role: .cache)
-    let salvaged = try PackedBackend(
+    let options = StorageOptions(budget: nil, role: .cache, encryption: source.encryption)
+    let salvaged = try PackedBackend.open(
       SalvagedStore(rows, lost: lost), name: "salvage", options: options)
     do {
       let made = workshop + "/store"

@@ -7,14 +7,19 @@ import ConiferKeyValue
 enum KeyFile {
   static let variable = "CONIFER_KEY_FILE"
 
-  /// The encryption that was asked for, or nil.
+  /// The file that the command line or the environment names, or nil.
+  static func path(_ named: String?, _ console: Console) -> String? {
+    named ?? console.environment(variable)
+  }
+
+  /// The encryption with the key in a file, or nil when there is none.
   ///
   /// - Throws: `Failure` when there is no such file, when it holds no key, and in a build without
   ///   encryption.
   static func encryption(
-    _ named: String?, _ console: Console
+    in path: String?, _ console: Console
   ) throws(Failure) -> (any StoreLayer)? {
-    guard let path = named ?? console.environment(variable), !path.isEmpty else { return nil }
+    guard let path, !path.isEmpty else { return nil }
     #if Encryption
       return StoreEncryption(key: try key(path, console))
     #else

@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferStorage
 
 /// A store's URL with what the tool knows of its kind: for commands that look at files, or must not
@@ -5,13 +6,18 @@ import ConiferStorage
 struct StoreAddress {
   let text: String
   let kind: StorageKind
+  /// The file with its key, if it is encrypted.
+  let keyFile: String?
+  let encryption: (any StoreLayer)?
   private let url: StorageURL
 
   /// Reads a URL.
   ///
-  /// - Throws: as the registry, and `usage` for a store without files.
-  init(_ text: String) throws {
+  /// - Throws: as the registry and ``KeyFile``, and `usage` for a store without files.
+  init(_ text: String, keyFile: String?, _ console: Console) throws {
     self.text = text
+    self.keyFile = keyFile
+    encryption = try KeyFile.encryption(in: keyFile, console)
     // Also checks the options.
     _ = try StoreOptions.registry.configuration(text, defaults: StorageOptions(budget: nil))
     let url = try StorageURL(text)
@@ -49,7 +55,8 @@ struct StoreAddress {
   ) throws -> StorageConfiguration {
     var changes = [(name: "budget", value: "unlimited")]
     if let role { changes.append(("role", role.rawValue)) }
-    return try StoreOptions.registry.configuration(url(at: directory, changes))
+    return try StoreOptions.registry.configuration(
+      url(at: directory, changes), defaults: StorageOptions(encryption: encryption))
   }
 
   /// Whether a store of this kind is there.

@@ -42,7 +42,7 @@ struct StoreOptions: ParsableArguments {
 
   /// What the URL describes; the cache has no budget unless it gives one.
   func configuration(_ console: Console) throws -> StorageConfiguration {
-    let encryption = try KeyFile.encryption(keyFile, console)
+    let encryption = try KeyFile.encryption(in: KeyFile.path(keyFile, console), console)
     return try Self.registry.configuration(
       url(console), defaults: StorageOptions(budget: nil, encryption: encryption))
   }

@@ -10,10 +10,15 @@ struct SalvageWorkerCommand: ToolCommand {
   var from: String
   @Argument(help: "The new store's URL.")
   var to: String
+  @Option var fromKeyFile: String?
+  @Option var toKeyFile: String?
 
   func run(_ console: Console) async throws {
     try await Worker.answer(console) {
-      try await Salvage(source: try StoreAddress(from), target: try StoreAddress(to)).run()
+      try await Salvage(
+        source: try StoreAddress(from, keyFile: fromKeyFile, console),
+        target: try StoreAddress(to, keyFile: toKeyFile, console)
+      ).run()
     }
   }
 }

@@ -22,7 +22,8 @@ struct StoreVerification {
     var last = "the files"
     let url = address.url(
       at: directory, [("budget", "unlimited"), ("role", StoreRole.authority.rawValue)])
-    let end = try Worker.run(["verify-worker", "--store", url]) { told in
+    let key = address.keyFile.map { ["--key-file", $0] } ?? []
+    let end = try Worker.run(["verify-worker", "--store", url] + key) { told in
       let bytes = told.member("bytes").count ?? 0
       last = "\(told.member("phase").text ?? ""), behind \(Figures.bytes(bytes))"
       let expected = told.member("expected").count ?? 0
