@@ -92,6 +92,13 @@
       return try base.tidy(max(.milliseconds(1), end - ContinuousClock.now)) || isMore
     }
 
+    /// Checks the files, as the store below does; records are checked by reading them.
+    ///
+    /// - Throws: as the store below.
+    public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
+      try base.verify(found)
+    }
+
     /// Lets go of every file lock until `resume()`.
     ///
     /// - Throws: as the store below.
