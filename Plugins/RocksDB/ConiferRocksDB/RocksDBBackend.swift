@@ -18,13 +18,8 @@
     ) -> StorageConfiguration {
       StorageConfiguration(name: "rocksdb", location: directory, options: options) {
         () throws(StoreError) in
-        let store = try RocksDBStore(at: directory, rocksdb)
-        do throws(StoreError) {
-          return try RocksDBBackend(store, name: "rocksdb", options: options)
-        } catch {
-          try? store.close()
-          throw error
-        }
+        try RocksDBBackend.open(
+          RocksDBStore(at: directory, rocksdb), name: "rocksdb", options: options)
       }
     }
   }

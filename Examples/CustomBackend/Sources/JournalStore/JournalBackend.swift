@@ -11,13 +11,7 @@ extension StorageConfiguration {
   ) -> StorageConfiguration {
     StorageConfiguration(name: "journal", location: directory, options: options) {
       () throws(StoreError) in
-      let store = try JournalStore(at: directory)
-      do throws(StoreError) {
-        return try JournalBackend(store, name: "journal", options: options)
-      } catch {
-        try? store.close()
-        throw error
-      }
+      try JournalBackend.open(JournalStore(at: directory), name: "journal", options: options)
     }
   }
 }

@@ -82,20 +82,20 @@ struct StoreFile: Sendable {
   static func all(in directory: String, _ prefix: String = "") -> [StoreFile] {
     System.names(in: directory).sorted().flatMap { name -> [StoreFile] in
       let path = directory + "/" + name
-      guard !System.isFolder(path) else { return all(in: path, prefix + name + "/") }
-      return System.bytes(of: path).map { [StoreFile(name: prefix + name, bytes: $0)] } ?? []
+      guard !System.isDirectory(path) else { return all(in: path, prefix + name + "/") }
+      return (try? System.content(of: path)).map { [StoreFile(name: prefix + name, bytes: $0)] } ?? []
     }
   }
 
   /// Makes a directory of files, with one of them damaged.
   static func write(_ files: [StoreFile], to directory: String, _ mutation: Mutation) throws {
     System.removeTree(directory)
-    System.makeDirectoryIfMissing(directory)
+    try? System.makeDirectory(directory)
     for file in files {
       var folder = directory
       for part in file.name.split(separator: "/").dropLast() {
         folder += "/" + part
-        System.makeDirectoryIfMissing(folder)
+        try? System.makeDirectory(folder)
       }
       let bytes = file.name == mutation.file ? mutation.apply(to: file.bytes) : file.bytes
       try System.write(bytes, to: directory + "/" + file.name)

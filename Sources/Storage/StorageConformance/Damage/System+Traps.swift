@@ -24,12 +24,6 @@ extension System {
 
   /// Ends this process, as a trap does, unless it asks again within some seconds; 0 for no longer.
   static func watch(seconds: UInt32) { _ = alarm(seconds) }
-
-  /// Whether a path is a directory.
-  static func isFolder(_ path: String) -> Bool {
-    var info = stat()
-    return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
-  }
 }
 
 private func setHandler(_ number: Int32) {

@@ -101,21 +101,6 @@ extension System {
     guard code == 0 else { throw LeftOut("/bin/sleep could not be started (\(code))") }
     return pid
   }
-
-  /// A file's content, nil when it cannot be read.
-  static func bytes(of path: String) -> Bytes? {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var info = stat()
-    guard fstat(file, &info) == 0 else { return nil }
-    var bytes = Bytes(repeating: 0, count: Int(info.st_size))
-    let count = pread(file, &bytes, bytes.count, 0)
-    return count < 0 ? nil : Bytes(bytes.prefix(count))
-  }
-
-  /// Makes a directory, with permissions for its owner.
-  static func makeDirectoryIfMissing(_ path: String) { mkdir(path, 0o700) }
 }
 
 /// Outside of the type, where the name is the C library's.
