@@ -49,5 +49,6 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
       + (factory.declared.isPersistent ? persistence : forgetfulness)
       + (factory.isExclusive ? ownership : [])
       + (factory.ownerFile != nil ? staleLocks : [])
+      + faults(factory)
   }
 }

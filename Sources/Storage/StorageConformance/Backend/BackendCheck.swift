@@ -26,6 +26,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     case store
     /// Seeded random programs against the model.
     case programs
+    /// Failing and full disks.
+    case faults
   }
 
   /// What it is about.
@@ -70,6 +72,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     checks += atomicity + lifecycle + programs
     checks += factory.evicts ? evictions : withoutEviction
     if factory.declared.isPersistent { checks += reopening } else { checks += forgetting }
+    if factory.declared.isPersistent { checks += faults() }
     if factory.options.compression != .none, !factory.declared.packsBlocks {
       checks += compression + dictionaries
     }
