@@ -19,6 +19,8 @@ final class LMDBEnvironment: @unchecked Sendable {
     var isShut = false
     /// The map was lost in a failed resize.
     var isBroken = false
+    /// Where views read after LMDB refused to go on.
+    var spare: OpaquePointer?
   }
 
   let path: String
@@ -44,9 +46,9 @@ final class LMDBEnvironment: @unchecked Sendable {
   }
 
   deinit {
-    let isShut = gate.withLock { $0.isShut }
-    if !isShut { mdb_env_close(handle) }
-    owner.release()
+    gate.withLock { gate in
+      if !gate.isShut { shut(&gate) }
+    }
   }
 
   /// Begins a read transaction on the newest commit.
@@ -67,6 +69,9 @@ final class LMDBEnvironment: @unchecked Sendable {
             result = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
           }
         }
+        if result == MDB_PANIC {
+          result = mdb_txn_begin(try spare(&gate), nil, UInt32(MDB_RDONLY), &transaction)
+        }
         guard result == 0, let transaction else { throw .lmdb(result, "read", path) }
         let reader = LMDBReader(environment: self, transaction: transaction)
         gate.readers[ObjectIdentifier(reader)] = reader
@@ -75,6 +80,32 @@ final class LMDBEnvironment: @unchecked Sendable {
       if let found { return found }
       System.pause()
     }
+  }
+
+  /// A second, reading handle: after a failed write of a meta page LMDB refuses reads too.
+  ///
+  /// It takes no part in LMDB's locks, whose files a second handle of a process must not open;
+  /// nothing writes any more, so that no page that it reads is used again.
+  private func spare(_ gate: inout Gate) throws(StoreError) -> OpaquePointer {
+    if let spare = gate.spare { return spare }
+    var made: OpaquePointer?
+    var result = mdb_env_create(&made)
+    guard result == 0, let spare = made else { throw .lmdb(result, "read", path) }
+    result = mdb_env_set_mapsize(spare, gate.mapSize)
+    if result == 0 {
+      result = mdb_env_open(spare, path, UInt32(MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS), 0o600)
+    }
+    do throws(StoreError) {
+      guard result == 0 else { throw .lmdb(result, "read", path) }
+      guard try LMDBFormat.check(spare, path) == tree else {
+        throw .lmdb(MDB_INVALID, "read", path)
+      }
+    } catch {
+      mdb_env_close(spare)
+      throw error
+    }
+    gate.spare = spare
+    return spare
   }
 
   /// Ends a reader's transaction; called once a reader, by the thread that leaves it last.
@@ -110,7 +141,12 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   private func shutIfDrained(_ gate: inout Gate) {
     guard gate.isRetired, !gate.isShut, gate.readers.isEmpty else { return }
+    shut(&gate)
+  }
+
+  private func shut(_ gate: inout Gate) {
     gate.isShut = true
+    if let spare = gate.spare { mdb_env_close(spare) }
     mdb_env_close(handle)
     owner.release()
   }
@@ -121,6 +157,12 @@ final class LMDBEnvironment: @unchecked Sendable {
     mdb_env_info(handle, &info)
     let size = Int(info.me_mapsize)
     return (size, size - (Int(info.me_last_pgno) + 1) * pageSize)
+  }
+
+  /// Behind the last page that the newest commit knows, in bytes.
+  var end: Int {
+    let map = map
+    return map.size - map.unused
   }
 
   /// Makes the map larger once no view is open; only between transactions of the writing thread.

@@ -39,13 +39,11 @@ struct LMDBMeta {
   ///   - path: the store's directory, for messages.
   /// - Throws: `foreign` (not an LMDB file), `newerFormat`, `damaged`, `io`.
   static func read(_ file: Int32, length: Int, _ path: String) throws(StoreError) -> LMDBMeta {
-    guard let first = Platform.read(file, at: 0, limit: size) else {
-      throw Platform.error(System.lastError, "read the LMDB file in", path)
-    }
+    let first = try bytes(of: file, at: 0, limit: size, path)
     let known = min(first.count, header.count)
     guard first[..<known] == header[..<known] else {
       for size in [4096, 16384, 8192, 32768, 65536] {
-        guard let second = Platform.read(file, at: size, limit: header.count) else { continue }
+        let second = try bytes(of: file, at: size, limit: header.count, path)
         if second.count == header.count, second[16...] == header[16...] {
           throw damaged(path, "its first meta page is not readable")
         }
@@ -59,9 +57,8 @@ struct LMDBMeta {
     guard pageSize >= 512, pageSize <= 65536, pageSize & (pageSize - 1) == 0 else {
       throw damaged(path, "its page size is impossible")
     }
-    guard let second = Platform.read(file, at: pageSize, limit: size), second.count == size else {
-      throw damaged(path, "it was cut to \(length) bytes")
-    }
+    let second = try bytes(of: file, at: pageSize, limit: size, path)
+    guard second.count == size else { throw damaged(path, "it was cut to \(length) bytes") }
     let metas = [try parse(first, 0, pageSize, path), try parse(second, 1, pageSize, path)]
     // Commits take turns on the two pages, so neighbours differ by one.
     let a = metas[0].transaction
@@ -82,9 +79,7 @@ struct LMDBMeta {
     _ file: Int32, of transaction: UInt64, pageSize: Int, _ path: String
   ) throws(StoreError) -> LMDBMeta? {
     let index = Int(transaction & 1)
-    guard let page = Platform.read(file, at: index * pageSize, limit: size) else {
-      throw Platform.error(System.lastError, "read the LMDB file in", path)
-    }
+    let page = try bytes(of: file, at: index * pageSize, limit: size, path)
     guard page.count == size else { throw damaged(path, "it was cut within its meta pages") }
     let meta = try parse(page, index, pageSize, path)
     return meta.transaction == transaction ? meta : nil
@@ -110,6 +105,18 @@ struct LMDBMeta {
       try checkRoot(main, file, "")
       return true
     } catch { return false }
+  }
+
+  /// Up to so many bytes; fewer at the file's end alone.
+  ///
+  /// - Throws: `io`.
+  static func bytes(
+    of file: Int32, at offset: Int, limit: Int, _ path: String
+  ) throws(StoreError) -> Bytes {
+    guard let bytes = Platform.read(file, at: offset, limit: limit) else {
+      throw Platform.error(System.lastError, "read the LMDB file in", path)
+    }
+    return bytes
   }
 
   /// A store error that says what is wrong with the file.
@@ -169,7 +176,8 @@ struct LMDBMeta {
     guard root >= 2, root <= lastPage, tree.depth >= 1, tree.depth < 32 else {
       throw Self.damaged(path, "a tree's root lies outside")
     }
-    guard let page = Platform.read(file, at: root * pageSize, limit: 16), page.count == 16 else {
+    let page = try Self.bytes(of: file, at: root * pageSize, limit: 16, path)
+    guard page.count == 16 else {
       throw Self.damaged(path, "it was cut before page \(root)")
     }
     guard page.number(at: 0, bytes: 8) == root,

@@ -16,6 +16,8 @@ public struct LMDBOptions: Sendable, Equatable {
   public var readerSlots: Int
   /// How long a commit that must grow the map waits for open views before it throws `busy`.
   public var patience: Duration
+  /// Bytes set aside on disk, so that deleting goes on when it is full; 0 for none.
+  public var reserve: Int
 
   /// Options; sizes are rounded up to whole mebibytes.
   ///
@@ -26,10 +28,11 @@ public struct LMDBOptions: Sendable, Equatable {
   ///   - maximumMapSize: bytes; 64 GiB unless told, 4 GiB on iOS.
   ///   - readerSlots: 126 unless told.
   ///   - patience: 5 seconds unless told.
+  ///   - reserve: bytes; 512 KiB unless told.
   public init(
     initialMapSize: Int = 64 << 20, growthFactor: Double = 2, longestGrowth: Int = 1 << 30,
     maximumMapSize: Int = LMDBOptions.usualMaximum, readerSlots: Int = 126,
-    patience: Duration = .seconds(5)
+    patience: Duration = .seconds(5), reserve: Int = 512 << 10
   ) {
     self.initialMapSize = initialMapSize
     self.growthFactor = growthFactor
@@ -37,6 +40,7 @@ public struct LMDBOptions: Sendable, Equatable {
     self.maximumMapSize = maximumMapSize
     self.readerSlots = readerSlots
     self.patience = patience
+    self.reserve = reserve
   }
 
   /// The largest map unless told otherwise, in bytes: 4 GiB on phones, 64 GiB elsewhere.

@@ -17,7 +17,7 @@ struct LMDBPageWalk {
   /// Checks that every page in use lies within the file, and that there are as many free pages as
   /// the file is short of: a last page that was made up must not lengthen the file without bound.
   ///
-  /// - Throws: `damaged`.
+  /// - Throws: `damaged`, `io`.
   func check() throws(StoreError) {
     var free = 0
     if let root = meta.free.root { try visit(root, depth: meta.free.depth, countingIn: &free) }
@@ -34,9 +34,9 @@ struct LMDBPageWalk {
     _ number: Int, depth: Int, countingIn words: inout Int
   ) throws(StoreError) {
     guard number >= 2, number < pages else { throw cut(number) }
-    guard let page = Platform.read(file, at: number * meta.pageSize, limit: meta.pageSize),
-      page.count == meta.pageSize
-    else { throw cut(number) }
+    let page = try LMDBMeta.bytes(
+      of: file, at: number * meta.pageSize, limit: meta.pageSize, path)
+    guard page.count == meta.pageSize else { throw cut(number) }
     let lower = page.number(at: 12, bytes: 2)
     let flags = page.number(at: 10, bytes: 2)
     guard page.number(at: 0, bytes: 8) == number, flags == (depth == 1 ? 2 : 1), lower >= 16,
@@ -56,9 +56,8 @@ struct LMDBPageWalk {
       } else if more & 1 != 0 {
         let first = page.number(at: node + 8 + keySize, bytes: 8)
         let count = (low + 16 + meta.pageSize - 1) / meta.pageSize
-        guard first >= 2, first < pages, count <= pages - first,
-          let start = Platform.read(file, at: first * meta.pageSize + 16, limit: 8)
-        else { throw cut(first) }
+        guard first >= 2, first < pages, count <= pages - first else { throw cut(first) }
+        let start = try LMDBMeta.bytes(of: file, at: first * meta.pageSize + 16, limit: 8, path)
         words =
           words.addingReportingOverflow(min(start.number(at: 0, bytes: 8), pages << 8))
           .partialValue

@@ -22,6 +22,7 @@ extension LMDBStore {
           "LMDB cannot promise .\(durability) on this system. Ask for .\(traits.strongest).")
       }
       let need = try measure(batch)
+      try makeRoom(batch, &writer, environment)
       try commit(batch, need, durability, &writer, environment)
       writer.last += 1
       return CommitID(rawValue: writer.last)
@@ -42,7 +43,8 @@ extension LMDBStore {
   func sync(_ writer: inout Writer, _ environment: LMDBEnvironment) throws(StoreError) {
     if writer.isPoisoned { throw .poisoned(path) }
     guard writer.owesSync else { return }
-    var result = mdb_env_sync(environment.handle, 1)
+    var result = writer.owesMeta ? renewMeta(&writer, environment) : 0
+    if result == 0 { result = mdb_env_sync(environment.handle, 1) }
     if result == 0, System.strongest < .power {
       // Apple: LMDB's own sync stops at the drive's buffer.
       var file: Int32 = -1
@@ -51,9 +53,20 @@ extension LMDBStore {
     }
     guard result == 0 else {
       writer.isPoisoned = true
-      throw .lmdb(result, "sync", path)
+      // Whatever the cause, `full` too: what is on the disk is not known.
+      let known = StoreError.lmdb(result, "sync", path)
+      throw StoreError(.io, known.message, cause: known.cause)
     }
     writer.owesSync = false
+  }
+
+  /// Commits what changes nothing, so that there is a meta page that was never given up.
+  private func renewMeta(_ writer: inout Writer, _ environment: LMDBEnvironment) -> Int32 {
+    var batch = Batch()
+    batch.put(
+      Space(id: LMDBFormat.key[0], shape: .rows), Bytes(LMDBFormat.key.dropFirst()),
+      LMDBFormat.record)
+    return attempt(batch, .power, &writer, environment)
   }
 
   /// Checks a batch and returns about how many bytes of new pages it may need.
@@ -164,7 +177,10 @@ extension LMDBStore {
     result = mdb_txn_commit(transaction)
     guard result == 0 else { return result }
     // The data sync of a full commit flushed the meta pages of all earlier ones too.
-    if durability == .power, transactions(environment) != before { writer.owesSync = false }
+    if durability == .power, transactions(environment) != before {
+      writer.owesSync = false
+      writer.owesMeta = false
+    }
     return 0
   }
 
@@ -229,6 +245,7 @@ extension LMDBStore {
     let isOrdinary =
       System.noSpace.contains(result) || result == System.noMemory || result == MDB_TXN_FULL
     if !isOrdinary { writer.isPoisoned = true }
+    if isOrdinary, writer.owesSync { writer.owesMeta = true }
     return .lmdb(result, "write", path)
   }
 

@@ -29,6 +29,11 @@ public final class LMDBStore: OrderedStore {
     var owesSync = true
     /// Whether LMDB's flag that leaves out the sync of the meta page is set.
     var skipsMetaSync = false
+    /// Whether a commit met a full disk while a meta page was not synced: the system may have given
+    /// that page up, so that only a new one makes what came before durable.
+    var owesMeta = false
+    /// What is given to a full disk.
+    var reserve: SpaceReserve
   }
 
   /// Keys up to 510 bytes (LMDB's 511 without the space byte) and values that fill one overflow
@@ -38,7 +43,7 @@ public final class LMDBStore: OrderedStore {
   public let path: String
   let options: LMDBOptions
   let phase: Mutex<Phase>
-  let writer = Mutex(Writer())
+  let writer: Mutex<Writer>
 
   /// Opens the store in a directory, or makes a new one when there is no `data.mdb` in it.
   ///
@@ -55,6 +60,7 @@ public final class LMDBStore: OrderedStore {
       longestKey: 510, bestValueSize: environment.pageSize - 16,
       writeQuantum: 4 * environment.pageSize, strongest: System.strongest, isPersistent: true)
     phase = Mutex(.open(environment))
+    writer = Mutex(Writer(reserve: SpaceReserve(in: path, bytes: options.reserve)))
   }
 
   deinit { try? close() }
@@ -101,7 +107,8 @@ public final class LMDBStore: OrderedStore {
       throw Platform.error(System.lastError, "measure", path)
     }
     let live = pages * environment.pageSize
-    return StoreSize(live: live, free: max(0, length - live), file: length)
+    let file = length + writer.withLock { $0.reserve.length }
+    return StoreSize(live: live, free: max(0, length - live), file: file)
   }
 
   /// Clears the slots of readers whose process died; LMDB reuses free pages by itself and never
@@ -138,7 +145,9 @@ public final class LMDBStore: OrderedStore {
         }
       }
       // A failed sync is not forgotten by letting go of the locks.
-      writer = Writer(last: writer.last, isPoisoned: writer.isPoisoned)
+      writer = Writer(
+        last: writer.last, isPoisoned: writer.isPoisoned,
+        reserve: SpaceReserve(in: path, bytes: options.reserve))
     }
   }
 
@@ -167,6 +176,7 @@ public final class LMDBStore: OrderedStore {
       var failure: StoreError?
       do throws(StoreError) {
         try sync(&writer, open)
+        cutAhead(open)
       } catch {
         failure = error
       }

@@ -47,6 +47,15 @@ enum System {
     _ = ftruncate(descriptor, off_t(length))
   }
 
+  /// The length of an open file.
+  static func length(_ descriptor: Int32) -> Int? {
+    var info = stat()
+    return fstat(descriptor, &info) == 0 ? Int(info.st_size) : nil
+  }
+
+  /// Shortens an open file; a failure leaves it as it was.
+  static func cut(_ descriptor: Int32, to length: Int) { _ = ftruncate(descriptor, off_t(length)) }
+
   /// Opens a file for reading, for writing too when asked; nil with `errno` set on failure.
   static func open(_ path: String, writing: Bool = false) -> Int32? {
     #if canImport(Darwin)
@@ -80,6 +89,8 @@ enum System {
   static let noEntry = ENOENT
   /// No space, the one failure of a commit after which the store goes on.
   static let noSpace: Set<Int32> = [ENOSPC, EDQUOT]
+  /// The error number of a full disk.
+  static let noSpaceError = ENOSPC
   /// Another owner holds a lock.
   static let wouldBlock: Set<Int32> = [EAGAIN, EBUSY]
   /// No memory, or no address space for the map.

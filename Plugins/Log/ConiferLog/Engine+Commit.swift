@@ -161,12 +161,3 @@ extension Engine {
     if isDue || pass != nil { try compactIfDue() }
   }
 }
-
-extension Batch {
-  /// Whether it may make room.
-  fileprivate var removes: Bool {
-    edits.contains { edit in
-      if case .put = edit { false } else { true }
-    }
-  }
-}

@@ -84,6 +84,11 @@ final class Engine: @unchecked Sendable {
     previous = manifest.previous
   }
 
+  deinit {
+    handles.end()
+    published.end()
+  }
+
   // MARK: Names
 
   func path(_ name: String) -> String { directory + "/" + name }

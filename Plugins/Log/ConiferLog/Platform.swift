@@ -97,22 +97,8 @@ private final class SystemFile: LogFile {
   }
 
   func allocate(_ length: Int) throws(FileFailure) {
-    guard try self.length() < length else { return }
-    #if canImport(Darwin)
-      var store = fstore_t(
-        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
-        fst_length: off_t(length) - off_t(try self.length()), fst_bytesalloc: 0)
-      if fcntl(descriptor, F_PREALLOCATE, &store) != 0, errno == ENOSPC || errno == EDQUOT {
-        throw FileFailure(errno)
-      }
-    #else
-      var number: Int32
-      repeat { number = posix_fallocate(descriptor, 0, off_t(length)) } while number == EINTR
-      if number == 0 { return }
-      // File systems that cannot promise space say EINVAL or EOPNOTSUPP.
-      if number != EINVAL, number != EOPNOTSUPP { throw FileFailure(number) }
-    #endif
-    if ftruncate(descriptor, off_t(length)) != 0 { throw FileFailure(errno) }
+    let number = Platform.allocate(descriptor, length)
+    if number != 0 { throw FileFailure(number) }
   }
 
   func truncate(_ length: Int) throws(FileFailure) {
@@ -144,7 +130,7 @@ extension Platform {
 
 extension FileFailure {
   /// Whether the disk or the quota is full.
-  var meansFull: Bool { number == ENOSPC || number == EDQUOT }
+  var meansFull: Bool { Platform.meansFull(number) }
   /// There is no room.
   static var full: FileFailure { FileFailure(ENOSPC) }
   /// A write that wrote nothing and gave no reason.

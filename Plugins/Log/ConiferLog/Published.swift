@@ -26,6 +26,9 @@ final class Published: Sendable {
     var bytes = 0
   }
 
+  /// Lets go of the files once the store is over: closed views know this too.
+  func end() { state.withLock { $0 = State() } }
+
   /// Bytes that count as live in segments and tables until the next fold and are dead; each key is
   /// looked up once.
   func owedBytes(_ state: State) -> Int {

@@ -111,7 +111,8 @@ final class Segment: Sendable {
 final class Handles: Sendable {
   let files: any LogFileSystem
   private let limit: Int
-  private let open = Mutex<[Segment]>([])
+  /// Nil once the store is over.
+  private let open = Mutex<[Segment]?>([])
 
   init(_ files: any LogFileSystem, limit: Int) {
     self.files = files
@@ -121,15 +122,22 @@ final class Handles: Sendable {
   /// Counts a segment that was opened; one at most is closed for it.
   func note(_ segment: Segment) {
     let oldest = open.withLock { open -> Segment? in
-      open.append(segment)
-      return open.count > limit ? open.removeFirst() : nil
+      guard var all = open else { return nil }
+      open = nil
+      all.append(segment)
+      let oldest = all.count > limit ? all.removeFirst() : nil
+      open = all
+      return oldest
     }
     oldest?.rest()
   }
 
+  /// Lets go of the segments, which know this list: they live as long as views need them.
+  func end() { open.withLock { $0 = nil } }
+
   /// Forgets a segment that is dropped and keeps its file.
   fileprivate func forget(_ segment: Segment) {
-    open.withLock { $0.removeAll { $0 === segment } }
+    open.withLock { $0?.removeAll { $0 === segment } }
   }
 }
 

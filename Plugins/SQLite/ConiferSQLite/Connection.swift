@@ -41,7 +41,7 @@ final class Connection {
 
   /// Runs SQL that returns nothing of interest.
   func execute(_ sql: String) throws(StoreError) {
-    try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
+    try check(tellingReadErrors { sqlite3_exec(handle, sql, nil, nil, nil) }, sql)
   }
 
   /// The first column of the first row, as an integer; 0 when there is no row.
@@ -107,10 +107,21 @@ enum ExtendedCode {
   static let sync = SQLITE_IOERR | 4 << 8
   /// `SQLITE_IOERR_DIR_FSYNC`: a sync of a directory failed.
   static let directorySync = SQLITE_IOERR | 5 << 8
+  /// `SQLITE_IOERR_READ`: the system refused to read.
+  static let refusedRead = SQLITE_IOERR | 1 << 8
   /// `SQLITE_IOERR_DATA`: a page's checksum is wrong (a VFS that keeps checksums).
   static let checksum = SQLITE_IOERR | 32 << 8
-  /// `SQLITE_IOERR_CORRUPTFS`: the file system is damaged.
-  static let fileSystemDamage = SQLITE_IOERR | 33 << 8
+}
+
+/// Runs a statement and tells a read that the system refused from damage.
+///
+/// SQLite takes EIO for a damaged file system (`SQLITE_IOERR_CORRUPTFS`), and what runs a statement
+/// makes plain damage of that; the system's own error number is still there.
+func tellingReadErrors(_ body: () -> Int32) -> Int32 {
+  Platform.forgetError()
+  let code = body()
+  return code & 0xff == SQLITE_CORRUPT && Platform.lastErrorIsOfReading
+    ? ExtendedCode.refusedRead : code
 }
 
 /// The store error for a SQLite result code.
@@ -140,12 +151,16 @@ func sqliteFailure(
     return full(path, cause: cause)
   case SQLITE_TOOBIG:
     return error(.tooLarge, "A row is larger than SQLite takes; store it in parts.")
+  case SQLITE_READONLY where Platform.isWritable(path):
+    // SQLite reads only when the system refuses to open for writing, whatever the reason was.
+    return error(
+      .io, "\(path) or its log could not be opened for writing (\(action)). Check the volume.")
   case SQLITE_READONLY, SQLITE_PERM:
     return error(.denied, "\(path) may not be written; give the process write access to it.")
   case SQLITE_AUTH:
     // What Apple's library says of a protected file before the first unlock.
     return error(.deviceLocked, "\(path) cannot be read until the device is unlocked.")
-  case SQLITE_IOERR where code == ExtendedCode.fileSystemDamage || code == ExtendedCode.checksum:
+  case SQLITE_IOERR where code == ExtendedCode.checksum:
     return damaged(path, cause: cause)
   case SQLITE_CANTOPEN, SQLITE_IOERR:
     if Platform.meansFull(system) { return full(path, cause: cause) }
@@ -164,10 +179,12 @@ func sqliteFailure(
   }
 }
 
-private func full(_ path: String, cause: String) -> StoreError {
+/// The error for a disk or quota without room.
+func full(_ path: String, cause: String) -> StoreError {
   StoreError(
-    .full, "No space is left for \(path). Free disk space or quota; reading goes on meanwhile.",
-    cause: cause)
+    .full,
+    "No space is left for \(path). Free disk space or quota, then try again; what is open can be "
+      + "read meanwhile.", cause: cause)
 }
 
 /// The error for bytes that are not what was written.

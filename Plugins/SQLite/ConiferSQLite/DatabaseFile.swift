@@ -48,6 +48,19 @@ struct DatabaseFile {
     }
   }
 
+  /// Makes the log and its index, empty, where they are missing: SQLite would take a full disk for
+  /// a missing file.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  func makeLog() throws(StoreError) {
+    guard options.vfs == nil else { return }
+    try Platform.makeFile(log, length: 0)
+    try Platform.makeFile(index, length: Self.indexLength)
+  }
+
+  /// What SQLite makes of the index at once, in bytes.
+  private static let indexLength = 32 << 10
+
   private func foreign(_ why: String) -> StoreError {
     StoreError(
       .foreign, "\(path) is not a Conifer database: \(why). Use another path for the store.")
@@ -155,6 +168,13 @@ struct DatabaseFile {
         throw foreign("its application id is another one")
       }
       try accept(version: UInt32(truncatingIfNeeded: connection.integer("PRAGMA user_version")))
+      // A database or a log that could be opened for reading alone is noticed here.
+      if sqlite3_db_readonly(connection.handle, "main") != 0 {
+        throw connection.failure(SQLITE_READONLY, "open")
+      }
+      try connection.execute("BEGIN IMMEDIATE; ROLLBACK")
+      // The log has its name by now; SQLite syncs the directory too, but takes no notice of a failure.
+      try Platform.syncDirectory(Platform.parent(of: path))
       return connection
     } catch {
       // Opening leaves everything as it is: a database that was refused is not folded either.

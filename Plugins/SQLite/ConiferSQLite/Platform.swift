@@ -40,6 +40,22 @@ extension Platform {
     return 0
   }
 
+  /// Makes a file if it is missing, and at least so long; nothing may have it open yet.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  static func makeFile(_ path: String, length: Int) throws(StoreError) {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw error(errno, "make", path) }
+    defer { close(descriptor) }
+    let number = allocate(descriptor, length)
+    if number != 0 { throw error(number, "make", path) }
+  }
+
+  /// Opens a file; negative on failure.
+  static func openFile(_ path: String, writing: Bool) -> Int32 {
+    open(path, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC)
+  }
+
   /// Removes a file; no error if it is missing.
   ///
   /// - Throws: `denied`, `io`.
@@ -51,7 +67,7 @@ extension Platform {
   ///
   /// - Throws: `denied`, `full`, `io`.
   static func syncFile(_ path: String) throws(StoreError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = openFile(path, writing: false)
     guard descriptor >= 0 else {
       if errno == ENOENT { return }
       throw error(errno, "open", path)
@@ -86,8 +102,14 @@ extension Platform {
   /// Lets the thread sleep.
   static func sleep(milliseconds: UInt32) { _ = usleep(milliseconds * 1000) }
 
-  /// Whether an error number says that the disk or the quota is full.
-  static func meansFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT }
+  /// Whether the system would let this process write to a file.
+  static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
+
+  /// Forgets the last error number, which calls that succeed leave as it was.
+  static func forgetError() { errno = 0 }
+
+  /// Whether the last error number is one that SQLite takes for a damaged file system.
+  static var lastErrorIsOfReading: Bool { errno == EIO || errno == ENXIO || errno == ERANGE }
 
   /// Whether an error number says that access is denied.
   static func meansDenied(_ number: Int32) -> Bool {

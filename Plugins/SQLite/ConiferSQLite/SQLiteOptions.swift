@@ -18,6 +18,8 @@ public struct SQLiteOptions: Sendable, Equatable {
   public var mapped = 0
   /// Whether deleted content is overwritten with zeros, at the cost of more writes.
   public var wipesDeleted = false
+  /// Bytes set aside on disk, so that opening and deleting go on when it is full; 0 for none.
+  public var reserve = 512 << 10
   /// The name of a registered SQLite VFS, for example an encrypting one; nil for the system's.
   public var vfs: String?
 

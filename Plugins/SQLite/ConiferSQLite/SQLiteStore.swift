@@ -87,16 +87,30 @@ public final class SQLiteStore: OrderedStore {
   ) throws(StoreError) -> Opened {
     try Platform.makeDirectory(path)
     let lock = try OwnerLock(path: path + "/owner")
+    var reserve = SpaceReserve(in: path, bytes: file.options.reserve)
     do throws(StoreError) {
-      try file.prepare()
-      // What a killed process left unsynced in the log counts as durable from here on. Nothing has
-      // the log open yet, so closing a descriptor of it drops no lock.
-      if try Platform.length(of: file.log) > 0 { try Platform.syncFile(file.log) }
-      return Opened(lock: lock, writer: try Writer(file, pool))
+      do throws(StoreError) {
+        return Opened(lock: lock, writer: try open(file, pool, reserve))
+      } catch {
+        // SQLite needs a log and its index to read.
+        guard error.code == .full, reserve.release() else { throw error }
+        return Opened(lock: lock, writer: try open(file, pool, reserve))
+      }
     } catch {
       lock.release()
       throw error
     }
+  }
+
+  private static func open(
+    _ file: DatabaseFile, _ pool: ReaderPool, _ reserve: SpaceReserve
+  ) throws(StoreError) -> Writer {
+    try file.prepare()
+    // What a killed process left unsynced in the log counts as durable from here on. Nothing has
+    // the log open yet, so closing a descriptor of it drops no lock.
+    if try Platform.length(of: file.log) > 0 { try Platform.syncFile(file.log) }
+    try file.makeLog()
+    return try Writer(file, pool, reserve)
   }
 
   /// Applies a batch in one transaction and returns when it is as durable as asked.
@@ -152,7 +166,7 @@ public final class SQLiteStore: OrderedStore {
     let free = try reader.connection.integer("PRAGMA freelist_count")
     return StoreSize(
       live: (pages - free) * DatabaseFile.pageSize, free: free * DatabaseFile.pageSize,
-      file: try file.length())
+      file: try file.length() + Platform.length(of: path + "/reserve"))
   }
 
   /// Gives free pages back to the file system, then folds and cuts the log.

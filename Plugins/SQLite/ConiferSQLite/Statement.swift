@@ -9,8 +9,10 @@ final class Statement {
 
   init(_ connection: Connection, _ sql: String) throws(StoreError) {
     var handle: OpaquePointer?
-    let code = sqlite3_prepare_v3(
-      connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+    let code = tellingReadErrors {
+      sqlite3_prepare_v3(
+        connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+    }
     guard code == SQLITE_OK, let handle else { throw connection.failure(code, sql) }
     self.handle = handle
   }
@@ -28,7 +30,7 @@ final class Statement {
   }
 
   /// Goes to the next row: `SQLITE_ROW`, `SQLITE_DONE` or an error.
-  func step() -> Int32 { sqlite3_step(handle) }
+  func step() -> Int32 { tellingReadErrors { sqlite3_step(handle) } }
 
   /// Ends the run, so that the statement may be bound and run again.
   func reset() { sqlite3_reset(handle) }

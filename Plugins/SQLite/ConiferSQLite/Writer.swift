@@ -27,10 +27,16 @@ final class Writer: @unchecked Sendable {
   private var syncsCommits = false
   /// At how many pages in the log the next fold is tried.
   private var foldAt: Int32
+  private let space: DatabaseSpace
+  private let countPages: Statement
 
-  init(_ file: DatabaseFile, _ readers: ReaderPool) throws(StoreError) {
+  init(
+    _ file: DatabaseFile, _ readers: ReaderPool, _ reserve: SpaceReserve
+  ) throws(StoreError) {
     self.readers = readers
+    let space = DatabaseSpace(file, reserve)
     let connection = try file.openWriter()
+    self.space = space
     func statements(
       _ sql: (Table) -> String
     ) throws(StoreError) -> [Statement] {
@@ -40,6 +46,7 @@ final class Writer: @unchecked Sendable {
     }
     begin = try Statement(connection, "BEGIN IMMEDIATE")
     commit = try Statement(connection, "COMMIT")
+    countPages = try Statement(connection, "PRAGMA page_count")
     put = try statements {
       "INSERT INTO \($0)(key, value) VALUES(?1, ?2)"
         + " ON CONFLICT(key) DO UPDATE SET value=excluded.value"
@@ -70,22 +77,38 @@ final class Writer: @unchecked Sendable {
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) {
     let isPower = durability == .power
     var pages: Int32 = 0
-    if !batch.isEmpty {
-      do throws(StoreError) {
-        pages = try transact(batch, syncs: isPower)
-      } catch  where error.code == .full {
-        // Folding the log lets the next commit write over it, without new space: so deleting goes
-        // on while the disk is full.
-        guard poison == nil, fold(SQLITE_CHECKPOINT_RESTART, patience: 10) == .done else {
-          throw error
-        }
-        pages = try transact(batch, syncs: isPower)
-      }
-    }
+    if !batch.isEmpty { pages = try transactWithinSpace(batch, syncs: isPower) }
     if pages > 0 { isSoft = !isPower }
     // A commit that changed nothing wrote nothing, so it synced nothing either.
     if isPower { try harden() }
     if pages > 0 { foldIfLong(pages) }
+  }
+
+  /// Runs a batch as one transaction; on a full disk with the space of the log, and with what was set
+  /// aside when it removes something.
+  private func transactWithinSpace(_ batch: Batch, syncs: Bool) throws(StoreError) -> Int32 {
+    guard batch.removes || space.reserve.set() else {
+      throw full(connection.path, cause: "what is set aside is for commits that remove something")
+    }
+    var refusal: StoreError
+    do throws(StoreError) {
+      return try transact(batch, syncs: syncs)
+    } catch {
+      guard error.code == .full, poison == nil else { throw error }
+      refusal = error
+    }
+    // Folding the log lets the next commit write over it, without new space: so deleting goes on
+    // while the disk is full.
+    if fold(SQLITE_CHECKPOINT_RESTART, patience: 10) == .done {
+      do throws(StoreError) {
+        return try transact(batch, syncs: syncs)
+      } catch {
+        guard error.code == .full, poison == nil else { throw error }
+        refusal = error
+      }
+    }
+    guard poison == nil, batch.removes, space.reserve.release() else { throw refusal }
+    return try transact(batch, syncs: syncs)
   }
 
   /// Makes all commits survive power loss: syncs the log through SQLite's own file.
@@ -100,10 +123,10 @@ final class Writer: @unchecked Sendable {
     }
     let result = sync(file, SQLITE_SYNC_FULL)
     guard result == SQLITE_OK else {
+      // Whatever the cause, a full disk too: what is on the disk is not known.
       throw poisoned(
         by: sqliteFailure(
-          result, words: "syncing the log failed",
-          system: sqlite3_system_errno(connection.handle), "sync the log", connection.path))
+          result, words: "syncing the log failed", system: 0, "sync the log", connection.path))
     }
     isSoft = false
   }
@@ -120,6 +143,7 @@ final class Writer: @unchecked Sendable {
     try run(begin, "begin a transaction")
     do throws(StoreError) {
       for edit in batch.edits { try change(edit) }
+      try makeRoom(batch.removes)
     } catch {
       rollBack()
       throw error
@@ -132,6 +156,16 @@ final class Writer: @unchecked Sendable {
       throw error
     }
     return logPages.pointee
+  }
+
+  /// Makes the database as long as the transaction at hand needs it.
+  private func makeRoom(_ removes: Bool) throws(StoreError) {
+    let code = countPages.step()
+    let pages = code == SQLITE_ROW ? Int(sqlite3_column_int64(countPages.handle, 0)) : 0
+    countPages.reset()
+    if space.isFull(upTo: pages), !removes {
+      throw full(connection.path, cause: "the database would have \(pages) pages")
+    }
   }
 
   private func change(_ edit: Batch.Edit) throws(StoreError) {
@@ -171,7 +205,9 @@ final class Writer: @unchecked Sendable {
   private func failed(_ code: Int32, _ action: String) -> StoreError {
     let error = connection.failure(code, action)
     let isSync = code == ExtendedCode.sync || code == ExtendedCode.directorySync
-    return isSync ? poisoned(by: error) : error
+    // Whatever the cause of a failed sync, a full disk too: what is on the disk is not known.
+    return isSync
+      ? poisoned(by: StoreError(.io, error.message, cause: error.cause)) : error
   }
 
   private func poisoned(by error: StoreError) -> StoreError {
@@ -203,6 +239,7 @@ final class Writer: @unchecked Sendable {
   func fold(_ mode: Int32, patience: Int32) -> Fold {
     sqlite3_busy_timeout(connection.handle, patience)
     defer { sqlite3_busy_timeout(connection.handle, 5000) }
+    space.forgetLength()
     var inLog: Int32 = 0
     var folded: Int32 = 0
     let code = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, &inLog, &folded)
@@ -263,6 +300,7 @@ final class Writer: @unchecked Sendable {
     }
     _ = fold(SQLITE_CHECKPOINT_TRUNCATE, patience: 0)
     if let poison { throw poison }
+    _ = space.reserve.set()
     return false
   }
 
@@ -274,8 +312,9 @@ final class Writer: @unchecked Sendable {
     // Nothing is folded after a failed sync: the log as it is on disk is what reopening reads.
     if poison != nil { _ = conifer_sqlite_no_checkpoint_on_close(connection.handle) }
     sqlite3_wal_hook(connection.handle, nil, nil)
-    for statement in [begin, commit] + put + delete + clear { statement.finish() }
+    for statement in [begin, commit, countPages] + put + delete + clear { statement.finish() }
     connection.close()
+    space.close()
     if let poison { throw poison }
   }
 }

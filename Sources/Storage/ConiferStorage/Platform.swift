@@ -40,7 +40,7 @@ package enum Platform {
       return StoreError(
         .full,
         "No space is left to \(action) \(path). Free disk space or quota, then try again; "
-          + "reading goes on meanwhile.", cause: cause)
+          + "what is open can be read meanwhile.", cause: cause)
     default:
       return StoreError(
         .io, "The system could not \(action) \(path). Check the volume and the path.", cause: cause)
@@ -100,6 +100,32 @@ package enum Platform {
       return fdatasync(descriptor) == 0 ? 0 : errno
     #endif
   }
+
+  /// Makes an open file at least so long, with space on the medium where the system can promise it.
+  ///
+  /// - Returns: zero or an `errno`; `ENOSPC` or `EDQUOT` when there is no room.
+  package static func allocate(_ descriptor: Int32, _ length: Int) -> Int32 {
+    var info = stat()
+    guard fstat(descriptor, &info) == 0 else { return errno }
+    guard Int(info.st_size) < length else { return 0 }
+    #if canImport(Darwin)
+      var store = fstore_t(
+        fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
+        fst_length: off_t(length) - info.st_size, fst_bytesalloc: 0)
+      if fcntl(descriptor, F_PREALLOCATE, &store) != 0, meansFull(errno) { return errno }
+    #else
+      var number: Int32
+      repeat {
+        number = posix_fallocate(descriptor, info.st_size, off_t(length) - info.st_size)
+      } while number == EINTR
+      // File systems that cannot promise space say EINVAL or EOPNOTSUPP.
+      if number != EINVAL, number != EOPNOTSUPP { return number }
+    #endif
+    return ftruncate(descriptor, off_t(length)) == 0 ? 0 : errno
+  }
+
+  /// Whether an error number says that the disk or the quota is full.
+  package static func meansFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT }
 
   /// Closes a descriptor; on the systems here it is gone even when the call reports `EINTR`.
   @discardableResult

@@ -78,6 +78,13 @@ enum System {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// Makes a directory.
+  static func makeDirectory(_ path: String) throws {
+    if mkdir(path, 0o700) != 0 {
+      throw ConformanceFailure("The directory \(path) could not be made (errno \(errno)).")
+    }
+  }
+
   /// The names in a directory, without "." and "..".
   static func names(in directory: String) -> [String] {
     guard let stream = opendir(directory) else { return [] }

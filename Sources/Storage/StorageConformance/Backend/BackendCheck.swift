@@ -28,6 +28,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     case programs
     /// What power cuts leave.
     case powerLoss = "power loss"
+    /// Failing and full disks.
+    case faults
   }
 
   /// What it is about.
@@ -125,7 +127,10 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       Conditional(checks: forgetting) { $0.declared.isPersistent ? "keeps its data" : nil },
       Conditional(checks: powerLosses) {
         $0.declared.isPersistent && $0.declared.strongest == .power
-          ? nil : "promises nothing about power loss"
+          ? IOSession.reason : "promises nothing about power loss"
+      },
+      Conditional(checks: faults()) {
+        $0.declared.isPersistent ? IOSession.reason : "keeps nothing"
       },
       Conditional(checks: compression + dictionaries) {
         $0.options.compression == .none || $0.declared.packsBlocks ? "does not compress" : nil

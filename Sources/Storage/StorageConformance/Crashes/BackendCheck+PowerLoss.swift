@@ -5,14 +5,7 @@ extension BackendCheck {
   /// Power cuts in recorded programs; `CONIFER_CRASHES` in the environment sets how many images of
   /// them a backend must recover from, `CONIFER_CRASH` repeats one.
   static var powerLosses: [BackendCheck] {
-    guard IOSession.isAvailable else {
-      return [
-        BackendCheck(
-          .powerLoss, "not tried here: file calls are recorded on Linux with glibc alone"
-        ) { _ in }
-      ]
-    }
-    return [
+    [
       BackendCheck(.powerLoss, "a prefix of the commits with every durable one is there") { bench in
         var count = PowerLoss.Count()
         let seeds = seeds(of: .programs)

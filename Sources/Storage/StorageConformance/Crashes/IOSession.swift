@@ -31,6 +31,11 @@ final class IOSession: Sendable {
   /// Whether the C library's calls can be watched here: on Linux with glibc.
   static var isAvailable: Bool { probe_is_available() }
 
+  /// Why they cannot be watched, or nil.
+  static var reason: String? {
+    isAvailable ? nil : "file calls can be watched on Linux with glibc alone"
+  }
+
   /// The directory that is watched.
   let directory: String
   private let number: Mutex<Int32>

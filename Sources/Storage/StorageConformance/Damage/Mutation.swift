@@ -83,7 +83,8 @@ struct StoreFile: Sendable {
     System.names(in: directory).sorted().flatMap { name -> [StoreFile] in
       let path = directory + "/" + name
       guard !System.isDirectory(path) else { return all(in: path, prefix + name + "/") }
-      return (try? System.content(of: path)).map { [StoreFile(name: prefix + name, bytes: $0)] } ?? []
+      return (try? System.content(of: path)).map { [StoreFile(name: prefix + name, bytes: $0)] }
+        ?? []
     }
   }
 

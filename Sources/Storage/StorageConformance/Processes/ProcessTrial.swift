@@ -98,8 +98,9 @@ struct Notes: Sendable {
   }
 
   var lines: [String] {
-    String(decoding: (try? System.content(of: path)) ?? [], as: UTF8.self).split(separator: "\n").map(
-      String.init)
+    String(decoding: (try? System.content(of: path)) ?? [], as: UTF8.self).split(separator: "\n")
+      .map(
+        String.init)
   }
 
   /// Waits for a line that begins with some words, and returns what follows them.

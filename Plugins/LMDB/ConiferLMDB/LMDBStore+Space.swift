@@ -1,0 +1,58 @@
+internal import CLMDB
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+extension LMDBStore {
+  /// Sees to it that the file has room for what a batch may take, before LMDB writes: a write beyond
+  /// its end that a full disk cuts short would look like a failing disk.
+  ///
+  /// - Throws: `full` for a batch that only adds; one that removes goes on with what was set aside.
+  func makeRoom(
+    _ batch: Batch, _ writer: inout Writer, _ environment: LMDBEnvironment
+  ) throws(StoreError) {
+    var file: Int32 = -1
+    guard !batch.isEmpty, mdb_env_get_fd(environment.handle, &file) == 0 else { return }
+    guard batch.removes || writer.reserve.set() else { throw noSpace }
+    var room = room(for: batch, environment)
+    guard Self.isFull(file, environment.end + room) else { return }
+    guard batch.removes else { throw noSpace }
+    guard writer.reserve.release() else { return }
+    while room >= environment.pageSize, Self.isFull(file, environment.end + room) { room /= 2 }
+  }
+
+  /// Makes the file as long, and a little longer when that can be; whether the disk is too full.
+  private static func isFull(_ file: Int32, _ length: Int) -> Bool {
+    guard let known = System.length(file), known < length else { return false }
+    // In steps, so that not every commit changes the file's length.
+    let ahead = min(max(length / 16, 64 << 10), 4 << 20)
+    if Platform.allocate(file, length + ahead) == 0 { return false }
+    return Platform.meansFull(Platform.allocate(file, length))
+  }
+
+  private var noSpace: StoreError { Platform.error(System.noSpaceError, "write", path) }
+
+  /// At most so many bytes of new pages, about: copies of the pages that edits touch, with those
+  /// above them, the values, and the lists of free pages.
+  private func room(for batch: Batch, _ environment: LMDBEnvironment) -> Int {
+    let size = environment.pageSize
+    var stat = MDB_stat()
+    mdb_env_stat(environment.handle, &stat)
+    let touched = min(
+      batch.edits.count * (Int(stat.ms_depth) + 1), stat.ms_branch_pages + stat.ms_leaf_pages)
+    var bytes = (touched + 24) * size
+    for case .put(_, let key, let value) in batch.edits {
+      let row = key.count + value.count + 16
+      bytes += row > size / 4 ? (row + size - 1) / size * size : 2 * row
+    }
+    return bytes
+  }
+
+  /// Cuts what was allocated ahead, at the end.
+  func cutAhead(_ environment: LMDBEnvironment) {
+    var file: Int32 = -1
+    guard mdb_env_get_fd(environment.handle, &file) == 0, let length = System.length(file),
+      length > environment.end
+    else { return }
+    System.cut(file, to: environment.end)
+  }
+}

@@ -1,0 +1,74 @@
+package import ConiferKeyValue
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Bytes set aside in a file of their own, which a store gives to a full disk so that it can still
+/// be opened, drained and evicted from.
+///
+/// Commits that only add leave them to those that remove something.
+package struct SpaceReserve: Sendable {
+  package let path: String
+  /// How many bytes; 0 for none.
+  package let bytes: Int
+  /// Whether they are there.
+  package private(set) var isHeld: Bool
+
+  /// Looks for the reserve of a directory; sets nothing aside.
+  package init(in directory: String, bytes: Int) {
+    path = directory + "/reserve"
+    self.bytes = max(0, bytes)
+    isHeld = self.bytes > 0 && Self.length(path) >= self.bytes
+  }
+
+  /// The bytes that the file takes.
+  package var length: Int { isHeld ? bytes : 0 }
+
+  /// Sets the bytes aside when they are not; does without where that fails for another reason than
+  /// a full disk.
+  ///
+  /// - Returns: false when the disk has no room for them.
+  package mutating func set() -> Bool {
+    guard bytes > 0, !isHeld else { return true }
+    let number = Self.make(path, bytes)
+    isHeld = number == 0
+    if isHeld { return true }
+    unlink(path)
+    return !Platform.meansFull(number)
+  }
+
+  /// Gives the bytes back to the disk.
+  ///
+  /// - Returns: whether there were any.
+  package mutating func release() -> Bool {
+    guard isHeld, unlink(path) == 0 || errno == ENOENT else { return false }
+    isHeld = false
+    return true
+  }
+
+  private static func make(_ path: String, _ bytes: Int) -> Int32 {
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else { return errno }
+    defer { Platform.close(file) }
+    return Platform.allocate(file, bytes)
+  }
+
+  private static func length(_ path: String) -> Int {
+    var info = stat()
+    return stat(path, &info) == 0 ? Int(info.st_size) : 0
+  }
+}
+
+extension Batch {
+  /// Whether it may make room.
+  package var removes: Bool {
+    edits.contains { edit in
+      if case .put = edit { false } else { true }
+    }
+  }
+}

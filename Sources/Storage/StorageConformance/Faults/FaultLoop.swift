@@ -1,0 +1,82 @@
+internal import ConiferStorage
+
+/// The runs of the program with the first, second, third … operation failing, until one ends
+/// untouched; or with a sample of them.
+struct FaultLoop {
+  /// Which operations fail.
+  enum Choice {
+    /// The first few, and so many others that the seed chooses.
+    case sample(UInt64, Int)
+    case all
+    case one(Int)
+
+    /// What `CONIFER_FAULTS` and `CONIFER_SEED` say.
+    init(sampling count: Int) {
+      let seed = System.variable("CONIFER_SEED").flatMap { UInt64($0) } ?? 1
+      switch System.variable("CONIFER_FAULTS") {
+      case "all": self = .all
+      case let text?: self = Int(text).map { .one($0) } ?? .sample(seed, count)
+      case nil: self = .sample(seed, count)
+      }
+    }
+  }
+
+  /// How many of the first operations fail in every sample: opening is short, and precious.
+  static let first = 4
+
+  let bench: BackendBench
+  let fault: StorageFault
+
+  /// - Throws: `ConformanceFailure` with the operation that failed, and how to repeat it.
+  func run(_ choice: Choice) async throws {
+    var (runs, faults) = (0, 0)
+    func fail(at number: Int?) async throws -> Int {
+      let run = try await self.run(at: number)
+      runs += 1
+      faults += run.failures
+      return run.session.operationCount
+    }
+    // A sound disk shows how many operations there are, and that the program can be passed.
+    let total = try await fail(at: nil)
+    switch choice {
+    case .one(let number): _ = try await fail(at: number)
+    case .all:
+      var number = 0
+      while try await fail(at: number) > number { number += 1 }
+    case .sample(let seed, let count):
+      for number in sample(of: total, count, seed) { _ = try await fail(at: number) }
+    }
+    CheckRecord.current?.count("injected faults", faults)
+  }
+
+  /// The operations to fail, in order; all syncs, since they are few and matter most.
+  private func sample(of total: Int, _ count: Int, _ seed: UInt64) -> [Int] {
+    guard fault != .sync, total > count else { return Array(0..<total) }
+    // So that variants of one engine do not all try the same.
+    let name = "\(bench.factory)\(fault)".utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
+    var random = SeededRandom(seed: name)
+    var chosen = Set(0..<min(Self.first, total))
+    while chosen.count < count { chosen.insert(Int.random(in: 0..<total, using: &random)) }
+    return chosen.sorted()
+  }
+
+  private func run(at number: Int?) async throws -> FaultRun {
+    let directory = bench.directory + "/" + (number.map { "\(fault)-\($0)" } ?? "\(fault)-sound")
+    try System.makeDirectory(directory)
+    defer { System.removeTree(directory) }
+    let run = try FaultRun(bench.factory, fault, at: number, directory)
+    do {
+      try await run.run()
+    } catch {
+      let words = (error as? ConformanceFailure)?.message ?? "\(error)"
+      let anomaly = (error as? ConformanceFailure)?.anomaly ?? .wrongError
+      guard let number else { throw ConformanceFailure(anomaly, "On a sound disk: \(words)") }
+      throw ConformanceFailure(
+        anomaly,
+        "\(bench.factory), \(fault.rawValue) at operation \(number) "
+          + "(\(run.session.failure ?? "not reached")): \(words)\nCONIFER_FAULTS=\(number) "
+          + "CONIFER_CHECK='\(fault.rawValue)' swift test repeats it")
+    }
+    return run
+  }
+}

@@ -1,0 +1,101 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// The small fixed program that runs on failing disks: each kind of call, at each durability.
+struct FaultProgram: Sendable {
+  /// One call, or two that belong together.
+  enum Step: Sendable {
+    case tree
+    case commit(Durability, @Sendable (TreeID) -> [StorageEdit])
+    case harden
+    case tidy
+    case suspend
+    case reopen
+
+    /// What it does, for messages.
+    var words: String {
+      switch self {
+      case .tree: "making the tree"
+      case .commit(let durability, _): "a commit at .\(durability)"
+      case .harden: "hardening"
+      case .tidy: "tidying"
+      case .suspend: "suspending and resuming"
+      case .reopen: "closing and opening"
+      }
+    }
+  }
+
+  static let treeName = "first"
+
+  let steps: [Step]
+
+  /// The program for stores of some strength.
+  init(_ strongest: Durability) {
+    func commit(
+      _ durability: Durability, _ edits: @escaping @Sendable (TreeID) -> [StorageEdit]
+    ) -> Step { .commit(min(durability, strongest), edits) }
+    steps = [
+      .tree,
+      commit(.power) { tree in
+        [
+          .overwrite(tree, "rooms", Self.rooms(3)),
+          .saveQuery(TrackedQuery(tree: tree, path: "rooms/r1", isComplete: true, lastUse: 1)),
+          .pin(Pin(tree: tree, path: "rooms/r2")),
+        ]
+      },
+      commit(.process) { tree in
+        (1...3).map { .enqueue(Lane(tree: tree), .set(Path("out/w\($0)"), "value")) }
+      },
+      commit(.power) {
+        [.enqueue(Lane(tree: $0, identity: "ada"), .set("big", Self.text(20_000)))]
+      },
+      commit(.process) { [.overwrite($0, "large", Self.text(90_000))] },
+      commit(.relaxed) { [.overwrite($0, "rooms/r0/m1", "changed")] },
+      commit(.process) { tree in
+        [
+          .finish(Lane(tree: tree), WriteID(rawValue: 1), .acknowledged),
+          .overwrite(tree, "out/w1", "value"),
+          .setState(Lane(tree: tree), WriteID(rawValue: 2), .sent),
+        ]
+      },
+      .harden, .tidy, .suspend,
+      commit(.power) { tree in
+        [
+          .overwrite(tree, "large", .empty),
+          .setTrackedKeys(tree, QueryID(rawValue: 1), ["m1", "m2"]),
+        ]
+      },
+      .reopen,
+      commit(.power) { tree in
+        [
+          .finish(Lane(tree: tree), WriteID(rawValue: 2), .acknowledged),
+          .finish(Lane(tree: tree), WriteID(rawValue: 3), .discarded),
+          .purge(Lane(tree: tree, identity: "ada")),
+        ]
+      },
+      commit(.relaxed) { [.prune($0, PruneForest([.root: .prune, "rooms/r1": .keep]))] },
+      .tidy,
+      commit(.process) { [.unpin(Pin(tree: $0, path: "rooms/r2"))] },
+      commit(.power) { [.enqueue(Lane(tree: $0), .set("last", 1))] },
+    ]
+  }
+
+  /// Rooms of noise, so that nothing is packed to almost nothing.
+  static func rooms(_ count: Int) -> Node {
+    Node(
+      children: (0..<count).map { room in
+        var random = SeededRandom(seed: UInt64(room + 1))
+        return (
+          Key("r\(room)"),
+          Node(children: (0..<40).map { (Key("m\($0)"), random.noise(100)) })
+        )
+      })
+  }
+
+  /// A text that no compression makes small.
+  static func text(_ count: Int, seed: UInt64 = 5) -> Node {
+    var random = SeededRandom(seed: seed)
+    return random.noise(count)
+  }
+}

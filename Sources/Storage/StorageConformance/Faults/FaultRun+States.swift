@@ -1,0 +1,71 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension FaultRun {
+  /// Requires that reading goes on and shows the newest state.
+  ///
+  /// - Parameter mayBeNext: whether it may be the one of the commit that failed.
+  func same(_ when: String, mayBeNext: Bool = false) throws {
+    guard let bad = try difference(from: model) else { return }
+    if mayBeNext, let maybe, try difference(from: maybe) == nil { return }
+    throw ConformanceFailure(try anomaly(), "\(bad) \(when)")
+  }
+
+  /// Whether the store holds a state.
+  func holds(_ state: StorageModel) throws -> Bool { try difference(from: state) == nil }
+
+  /// Takes the state that was found at opening, when it is one of those that may be.
+  func adopt() throws {
+    try adoptTree()
+    var bad: String?
+    for state in [model] + (maybe.map { [$0] } ?? []) + weaker.reversed() {
+      guard let difference = try difference(from: state) else {
+        (model, maybe, weaker) = (state, nil, [])
+        return
+      }
+      if bad == nil { bad = difference }
+    }
+    throw ConformanceFailure(try anomaly(), "\(bad ?? "") after opening")
+  }
+
+  /// A tree whose making failed may be there.
+  private func adoptTree() throws {
+    guard tree == nil else { return }
+    let found = try reading { (view) throws(StoreError) in try view.trees() } ?? []
+    guard let info = found.first, info.name == FaultProgram.treeName else { return }
+    tree = try model.tree(named: info.name, order: info.order, id: info.id)
+  }
+
+  /// How the store differs from a state.
+  private func difference(from state: StorageModel) throws -> String? {
+    let expected = ModelView(state)
+    let found = try reading { (view) throws(StoreError) -> String? in
+      let incidents = try view.incidents()
+      if let first = incidents.first { return "\(first.kind) was reported (\(first.place))" }
+      return try StateDifference(view, expected).first()
+    }
+    return found ?? nil
+  }
+
+  /// Reads, and again when that meets the fault; nil when no store is open.
+  private func reading<R>(_ body: (any StorageView) throws(StoreError) -> R) throws -> R? {
+    guard let backend else { return nil }
+    for _ in 0..<2 {
+      let before = failures
+      do throws(StoreError) {
+        return try backend.read(body)
+      } catch {
+        try require(failures > before, .refused, "reading failed with \(error)")
+        try judge(error, [.io], "reading")
+      }
+    }
+    throw ConformanceFailure(.refused, "reading failed again, though one operation failed")
+  }
+
+  /// What is wrong with a state that is not the newest.
+  private func anomaly() throws -> Anomaly {
+    for state in earlier.reversed() where try holds(state) { return .lostAcknowledged }
+    return .wrongData
+  }
+}

@@ -1,0 +1,216 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// One run of the program on a disk on which one operation fails.
+///
+/// After each fault it is looked at once what can still be read, whether a commit may go on, and
+/// after reopening whether the state is one that the contract allows.
+final class FaultRun {
+  let factory: BackendFactory
+  let fault: StorageFault
+  let directory: String
+  let session: IOSession
+  var backend: (any StorageBackend)?
+  var tree: TreeID?
+  /// The state that all acknowledged commits make.
+  var model = StorageModel()
+  /// States that a process may leave that could not close: those before relaxed commits.
+  var weaker: [StorageModel] = []
+  /// All states before, to tell a loss from nonsense.
+  var earlier: [StorageModel] = [StorageModel()]
+  /// The commit that failed so that only reopening tells whether it took place.
+  var maybe: StorageModel?
+  /// How many operations had failed when the store was opened.
+  var failuresAtOpening = 0
+  private var canaries: Int64 = 0
+
+  /// - Parameter number: which operation fails, from 0; nil for none.
+  init(
+    _ factory: BackendFactory, _ fault: StorageFault, at number: Int?, _ directory: String
+  ) throws {
+    self.factory = factory
+    self.fault = fault
+    self.directory = directory
+    session = try IOSession.fail(
+      directory, at: number, with: fault.fault, counting: fault.counting)
+  }
+
+  deinit { session.end() }
+
+  /// How many operations failed so far.
+  var failures: Int { session.failureCount }
+
+  /// Whether a sync failed since the store was opened.
+  var hasFailedSync: Bool { fault == .sync && failures > failuresAtOpening }
+
+  /// Runs the program to its end, and opens the store once more on a sound disk.
+  ///
+  /// - Throws: `ConformanceFailure`.
+  func run() async throws {
+    do {
+      try await open()
+      for step in FaultProgram(factory.declared.strongest).steps {
+        try await perform(step)
+        earlier.append(model)
+      }
+      try await close()
+      session.heal()
+      try await open()
+      try await expectCommit("after reopening on a sound disk")
+      try same("at the end")
+      try await close()
+    } catch {
+      session.heal()
+      try? await backend?.close()
+      backend = nil
+      throw error
+    }
+  }
+
+  // MARK: Steps
+
+  /// Does a step, again when it failed and did not take place.
+  private func perform(_ step: FaultProgram.Step) async throws {
+    for _ in 0..<4 {
+      let before = (failures: failures, operations: session.operationCount)
+      if try await attempt(step, before.operations) {
+        if failures > before.failures {
+          try await afterUntoldFault(step)
+        }
+        return
+      }
+    }
+    throw ConformanceFailure(
+      .refused, "\(step.words) is refused again and again, though one operation failed")
+  }
+
+  /// Tries a step; false when it is to be tried again.
+  private func attempt(_ step: FaultProgram.Step, _ operations: Int) async throws -> Bool {
+    let failed = failures
+    do throws(StoreError) {
+      switch step {
+      case .tree: try await makeTree()
+      case .commit(let durability, let edits):
+        guard let tree, let backend else { throw Self.lacking }
+        let edits = edits(tree)
+        let next = try after(edits)
+        do throws(StoreError) {
+          _ = try await backend.commit(edits, durability)
+        } catch {
+          maybe = next
+          throw error
+        }
+        acknowledge(next, durability)
+      case .harden:
+        // Whatever was committed lies before this.
+        try await backend?.harden(CommitID(rawValue: .max))
+      case .tidy: while try await backend?.tidy(.seconds(5)) == true {}
+      case .suspend, .reopen: break
+      }
+    } catch {
+      return try await settle(step, error)
+    }
+    if case .commit(.power, _) = step, fault == .sync, failures > failed {
+      try require(
+        session.operationCount - operations > failures - failed, .lostAcknowledged,
+        "\(step.words) was acknowledged though its only sync failed")
+    }
+    switch step {
+    case .suspend: try await suspend()
+    case .reopen:
+      try await close()
+      try await open()
+    default: break
+    }
+    return true
+  }
+
+  private func makeTree() async throws(StoreError) {
+    guard let backend else { throw Self.lacking }
+    let id = try await backend.tree(named: FaultProgram.treeName)
+    tree = try model.tree(named: FaultProgram.treeName, order: .realtimeDatabase, id: id)
+  }
+
+  private static var lacking: StoreError { StoreError(.closed, "The kit has no open store.") }
+
+  /// The state after some edits of the newest one.
+  private func after(_ edits: [StorageEdit]) throws(StoreError) -> StorageModel {
+    var next = model
+    _ = try next.commit(edits)
+    return next
+  }
+
+  private func acknowledge(_ next: StorageModel, _ durability: Durability) {
+    if durability > .relaxed { weaker = [] } else { weaker.append(model) }
+    model = next
+    maybe = nil
+  }
+
+  // MARK: After a fault
+
+  /// Finds out what an error left, and opens the store again where it refuses to go on.
+  ///
+  /// - Returns: whether the step took place.
+  private func settle(_ step: FaultProgram.Step, _ error: StoreError) async throws -> Bool {
+    try require(
+      failures > 0, .refused, "\(step.words) failed with \(error), and no operation had failed")
+    var allowed: [StoreError.Code] = [.io, .poisoned]
+    if case .harden = step {} else if fault.mayBeFull { allowed.append(.full) }
+    // What refers to something that was lost tells less than the loss.
+    if !allowed.contains(error.code) { try same("when \(step.words) failed with \(error.code)") }
+    try judge(error, allowed, step.words)
+    if error.code == .full {
+      // Nothing has changed, and the next try must succeed.
+      maybe = nil
+      try same("after \(step.words) was refused with full")
+      return false
+    }
+    try same("after \(step.words) failed with \(error.code)", mayBeNext: true)
+    if try await goesOn(after: step) {
+      // A store that goes on has undone what failed.
+      maybe = nil
+      try same("after the commit behind \(step.words), which had failed")
+      return false
+    }
+    let next = maybe
+    try await close()
+    try await open()
+    if case .commit = step, let next { return try holds(next) }
+    return false
+  }
+
+  /// A fault that no call told of: what is acknowledged is there, and after a failed sync no later
+  /// commit succeeds.
+  private func afterUntoldFault(_ step: FaultProgram.Step) async throws {
+    guard tree != nil else { return }
+    try same("after \(step.words), in which an operation failed")
+    guard try await !goesOn(after: step) else { return }
+    try await close()
+    try await open()
+  }
+
+  /// Whether a commit succeeds now; else the store is poisoned.
+  private func goesOn(after step: FaultProgram.Step) async throws -> Bool {
+    guard let backend else { return false }
+    do throws(StoreError) {
+      guard let tree else {
+        try await makeTree()
+        return true
+      }
+      canaries += 1
+      let edits: [StorageEdit] = [.overwrite(tree, "canary", Node(.integer(canaries)))]
+      let next = try after(edits)
+      _ = try await backend.commit(edits, min(.process, factory.declared.strongest))
+      acknowledge(next, .process)
+    } catch {
+      let codes: [StoreError.Code] = fault == .death ? [.poisoned, .io] : [.poisoned]
+      try judge(error, codes, "the commit after \(step.words), which met the fault,")
+      return false
+    }
+    try require(
+      !hasFailedSync, .successAfterFailedSync,
+      "a commit succeeded after a sync failed in \(step.words)")
+    return true
+  }
+}

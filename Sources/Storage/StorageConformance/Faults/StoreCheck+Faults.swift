@@ -1,0 +1,37 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+extension StoreCheck {
+  /// Failing disks under a store, as a packed backend on it meets them; left out where the checks of
+  /// backends are.
+  static var faults: [StoreCheck] {
+    BackendCheck.faults(sampling: 10).map { check in
+      StoreCheck("On a failing disk: \(check.name)") { factory in
+        try await check.run(packed(factory))
+      }
+    }
+  }
+
+  /// The packed backend on a factory's stores.
+  private static func packed(_ factory: StoreFactory) -> BackendFactory {
+    BackendFactory(
+      name: factory.name, declared: factory.declared,
+      options: StorageOptions(
+        compression: .none, durability: min(.process, factory.declared.strongest)),
+      evicts: true
+    ) { (directory, options) throws(StoreError) in
+      try packed(try factory.open(directory), factory.name, options)
+    }
+  }
+
+  private static func packed(
+    _ store: some OrderedStore, _ name: String, _ options: StorageOptions
+  ) throws(StoreError) -> any StorageBackend {
+    do throws(StoreError) {
+      return try PackedBackend(store, name: name, options: options)
+    } catch {
+      try? store.close()
+      throw error
+    }
+  }
+}
