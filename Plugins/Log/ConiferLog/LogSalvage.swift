@@ -67,7 +67,7 @@ package struct LogSalvage {
     let index: Table.Index
     do throws(StoreError) {
       let file = try files.existing(path, .read)
-      table = Table(entry, path, file, BlockCache(bytes: 0))
+      table = Table(entry, path, file, BlockCache(bytes: 0), Losses())
       index = try table.freshIndex()
     } catch {
       guard error.code == .damaged else { throw error }

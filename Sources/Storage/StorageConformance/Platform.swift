@@ -127,13 +127,6 @@ enum System {
     return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Makes a directory.
-  static func makeDirectory(_ path: String) throws {
-    if mkdir(path, 0o700) != 0 {
-      throw ConformanceFailure("The kit could not make \(path) (errno \(errno)).")
-    }
-  }
-
   /// A file's content.
   static func content(of path: String) throws -> Bytes {
     let file = open(path, O_RDONLY | O_CLOEXEC)
