@@ -170,7 +170,7 @@ import Testing
     return url
   }
 
-  @Test("A foreign file is refused and left as it is", arguments: persistentBackends)
+  @Test("A foreign file is refused and left as it is", arguments: knownBackends)
   func foreign(backend: String) async throws {
     let text = Array(String(repeating: "This is a letter to my aunt.\n", count: 2000).utf8)
     let url = try await changed(backend) { $0 = text }
@@ -180,7 +180,7 @@ import Testing
     #expect(try contents(sandbox.path("store/\(Self.dataFile[backend] ?? "")")) == text)
   }
 
-  @Test("A cut file is refused as damaged and left as it is", arguments: persistentBackends)
+  @Test("A cut file is refused as damaged and left as it is", arguments: knownBackends)
   func truncated(backend: String) async throws {
     var cut: [UInt8] = []
     let url = try await changed(backend) { bytes in
@@ -192,7 +192,7 @@ import Testing
     #expect(try contents(sandbox.path("store/\(Self.dataFile[backend] ?? "")")) == cut)
   }
 
-  @Test("A newer format is refused and left as it is", arguments: persistentBackends)
+  @Test("A newer format is refused and left as it is", arguments: knownBackends)
   func newer(backend: String) async throws {
     let url = try await changed(backend) { bytes in
       if backend == "sqlite" {
@@ -218,7 +218,7 @@ import Testing
 
   @Test(
     "A flipped bit costs a cache the range and an authority the reading, never the queue",
-    arguments: persistentBackends, ["cache", "authority"])
+    arguments: knownBackends, ["cache", "authority"])
   func flipped(backend: String, role: String) async throws {
     let url = try await changed(backend, options: "?compression=none&role=\(role)") { bytes in
       // A word of the generated chat, as it stands in an uncompressed run.
@@ -244,7 +244,7 @@ import Testing
 
   @Test(
     "An export that meets damage in its midst is whole in a file and cut, with an error, elsewhere",
-    arguments: persistentBackends, [true, false])
+    arguments: knownBackends, [true, false])
   func damagedExport(backend: String, toFile: Bool) async throws {
     let url = try await changed(backend, options: "?compression=none", messages: 3000) { bytes in
       let word = Array("neighbour".utf8)

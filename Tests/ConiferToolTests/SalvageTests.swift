@@ -74,7 +74,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("All of a sound store is saved, to any backend", arguments: pairs(persistentBackends))
+  @Test("All of a sound store is saved, to any backend", arguments: pairs(knownBackends))
   func sound(pair: [String]) async throws {
     let (from, to) = (sandbox.url(pair[0], "from"), sandbox.url(pair[1], "to"))
     try await sandbox.fill(from)
@@ -90,7 +90,7 @@ struct SalvageTests {
   }
 
   @Test(
-    "What a damaged store still holds is saved, and nothing else", arguments: persistentBackends)
+    "What a damaged store still holds is saved, and nothing else", arguments: knownBackends)
   func damaged(backend: String) async throws {
     let url = sandbox.url(backend, "from")
     try await sandbox.fill(url, rooms: 12)

@@ -141,3 +141,6 @@ enum Repository {
 let backends = StoreOptions.registry.kinds.map(\.name)
 /// Those that keep data.
 let persistentBackends = backends.filter { $0 != "memory" }
+
+/// Those whose files the tests know well enough to break them, and salvage to read them.
+let knownBackends = ["sqlite", "lmdb", "log"]

@@ -49,7 +49,7 @@ struct VerifyTests {
     #expect(url != sandbox.url(backend, "left"))
   }
 
-  @Test("Damage ends with its own status, and the place is told", arguments: persistentBackends)
+  @Test("Damage ends with its own status, and the place is told", arguments: knownBackends)
   func damaged(backend: String) async throws {
     let url = sandbox.url(backend)
     try await sandbox.fill(url)

@@ -27,7 +27,7 @@ extension StorageKind {
   public static let log = StorageKind(
     name: "log",
     options: [Option("segment", "bytes of a segment, from 64KB to 64MB, such as 4MB")],
-    files: ["manifest", "reserve"]
+    files: ["manifest"]
   ) { (url, options) throws(StoreError) in
     var own = LogOptions()
     if let text = url.value(of: "segment") {

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <sys/uio.h>
 
-#define PROBE_SESSIONS 64
+#define PROBE_SESSIONS 1024
 #define PROBE_DESCRIPTORS 65536
 #define PROBE_PATH 4096
 
