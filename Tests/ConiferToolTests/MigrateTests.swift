@@ -17,13 +17,15 @@ struct MigrateTests {
     try await sandbox.fill(from)
     let (files, digest) = (try sandbox.files("from"), try await sandbox.digest(from))
     let closed = try sandbox.files("from")
-    #expect(files == closed)
+    // RocksDB writes new files whenever it is opened.
+    let isCompared = pair[0] != "rocksdb"
+    #expect(files == closed || !isCompared)
     let (status, text) = try sandbox.spawn("migrate", from, to, "--json")
     #expect(status == 0, "\(text)")
     #expect(try Node(json: text).member("digest").text == digest.text)
     let copied = try await sandbox.digest(to)
     #expect(copied == digest, "\(digest.difference(from: copied) ?? "")")
-    #expect(try sandbox.files("from") == files)
+    #expect(try sandbox.files("from") == files || !isCompared)
     #expect(try sandbox.spawn("verify", "--store", to).status == 0)
     // The next numbers go on as they would have in the source.
     let numbers = try await [from, to].asyncMap { url in
@@ -123,6 +125,34 @@ struct MigrateTests {
     #expect(!Platform.exists(sandbox.path("from")))
     #expect(try await sandbox.digest(sandbox.url("lmdb", "from.migrated")) == digest)
     #expect(!Platform.exists(sandbox.path("to/migration")))
+  }
+
+  @Test("A store never goes into, nor around, the one that it is copied to")
+  func within() async throws {
+    let from = sandbox.url("sqlite", "from")
+    try await sandbox.fill(from)
+    let files = try sandbox.files("from")
+    for target in ["from/new", "from", "from/../from/x/y"] {
+      let (status, text) = try sandbox.spawn(
+        "migrate", from, sandbox.url("log", target), "--confirm")
+      #expect(status == 64, "\(target): \(text)")
+    }
+    #expect(try sandbox.files("from") == files)
+  }
+
+  @Test("A migration counts as done only while its new store is there")
+  func gone() async throws {
+    let (from, to) = (sandbox.url("sqlite", "from"), sandbox.url("log", "to"))
+    try await sandbox.fill(from)
+    #expect(try sandbox.spawn("migrate", from, to).status == 0)
+    for name in try Platform.names(in: sandbox.path("to")) where name != "migration" {
+      Platform.removeTree(sandbox.path("to/\(name)"))
+    }
+    #expect(try sandbox.spawn("migrate", from, to, "--confirm").status == 66)
+    #expect(Platform.exists(sandbox.path("from")))
+    #expect(await sandbox.run("set", "/other", "1", "--tree", "new", store: to).status == .success)
+    #expect(try sandbox.spawn("migrate", from, to, "--confirm").status == 78)
+    #expect(Platform.exists(sandbox.path("from")))
   }
 
   @Test("A damaged source is refused and left as it is")

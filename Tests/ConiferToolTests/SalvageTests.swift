@@ -142,6 +142,16 @@ struct SalvageTests {
     #expect(saved >= 5, "\(saved) of 10")
   }
 
+  @Test("Nothing is removed that stands where salvage works")
+  func inTheWay() async throws {
+    let from = sandbox.url("sqlite", "db.salvage")
+    #expect(await sandbox.run("set", "/a", "1", store: from).status == .success)
+    let files = try sandbox.files("db.salvage")
+    #expect(try sandbox.spawn("salvage", from, sandbox.url("sqlite", "db")).status == 78)
+    #expect(try sandbox.files("db.salvage") == files)
+    #expect(Platform.isMissing(sandbox.path("db")))
+  }
+
   @Test("A store whose registry is lost is saved under made-up names")
   func registry() async throws {
     let url = sandbox.url("sqlite", "from")

@@ -107,8 +107,9 @@ public final class LMDBStore: OrderedStore {
       throw Platform.error(System.lastError, "measure", path)
     }
     let live = pages * environment.pageSize
-    let file = length + writer.withLock { $0.reserve.length }
-    return StoreSize(live: live, free: max(0, length - live), file: file)
+    // Asked of the file: whoever holds the writer may wait for this reader to leave.
+    let reserve = SpaceReserve(in: path, bytes: options.reserve).length
+    return StoreSize(live: live, free: max(0, length - live), file: length + reserve)
   }
 
   /// Clears the slots of readers whose process died; LMDB reuses free pages by itself and never

@@ -19,7 +19,7 @@
     static func write(_ directory: String) throws(StoreError) {
       var text = title + "\n"
       for file in try System.files(in: directory) where isListed(file.name) {
-        text += "\(file.name) \(file.length) \(sum(of: file, directory))\n"
+        text += "\(file.name) \(file.length) \(try sum(of: file, directory))\n"
       }
       text += "\(checksum(Bytes(text.utf8)))\n"
       try System.write(Bytes(text.utf8), to: directory + "/" + draft)
@@ -38,6 +38,7 @@
       var lengths: [String: Int] = [:]
       for file in try System.files(in: directory) { lengths[file.name] = file.length }
       let lines = String(decoding: bytes[...end], as: UTF8.self).split(separator: "\n")
+      guard lines.first == Substring(title) else { return false }
       for line in lines.dropFirst() {
         let parts = line.split(separator: " ")
         guard parts.count == 3, let length = Int(parts[1]) else { continue }
@@ -48,7 +49,7 @@
         guard found == length else {
           throw .rocksDBDamaged(directory, "\(name) has \(found) of \(length) bytes")
         }
-        guard sum(of: (name, length), directory) == parts[2] else {
+        guard try sum(of: (name, length), directory) == parts[2] else {
           throw .rocksDBDamaged(directory, "\(name) was changed since the store was closed")
         }
       }
@@ -70,9 +71,18 @@
 
     /// The checksum of what RocksDB reads without noticing every change; "-" for the sorted files,
     /// whose blocks have their own.
-    private static func sum(of file: (name: String, length: Int), _ directory: String) -> String {
+    ///
+    /// - Throws: `io` when the file cannot be read, which is no damage.
+    private static func sum(
+      of file: (name: String, length: Int), _ directory: String
+    ) throws(StoreError) -> String {
       if file.name.hasSuffix(".sst") { return "-" }
-      return Platform.read(directory + "/" + file.name, limit: file.length).map(checksum) ?? "?"
+      guard let bytes = Platform.read(directory + "/" + file.name, limit: file.length) else {
+        throw StoreError(
+          .io,
+          "\(directory)/\(file.name) cannot be read. Try again; if it stays so, restore a copy.")
+      }
+      return checksum(bytes)
     }
 
     private static func checksum(_ bytes: Bytes) -> String {

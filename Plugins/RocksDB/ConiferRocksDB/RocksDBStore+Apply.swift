@@ -55,9 +55,7 @@
     func sync(_ writer: inout Writer, _ engine: Engine) throws(StoreError) {
       guard writer.synced < writer.sequence else { return }
       if let words = engine.syncLog() {
-        let error = StoreError.rocksDB(words, "sync", path)
-        writer.poison = error
-        throw error
+        throw poisoned(StoreError.rocksDB(words, "sync", path), &writer)
       }
       writer.synced = writer.sequence
     }
@@ -98,10 +96,17 @@
     func failed(_ words: String, _ writer: inout Writer) -> StoreError {
       let error = StoreError.rocksDB(words, "write", path)
       guard error.code == .full, !StoreError.tellsOfSync(words) else {
-        writer.poison = error
-        return error
+        return poisoned(error, &writer)
       }
       writer.isStuck = true
+      return error
+    }
+
+    /// Poisons the store: a sync that failed for want of space is no ordinary full disk.
+    private func poisoned(_ error: StoreError, _ writer: inout Writer) -> StoreError {
+      let error =
+        error.code == .full ? StoreError(.io, error.message, cause: error.cause) : error
+      writer.poison = error
       return error
     }
 

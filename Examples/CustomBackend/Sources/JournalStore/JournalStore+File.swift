@@ -19,6 +19,7 @@ extension JournalStore {
       }
       var poison: StoreError?
       let (file, end) = try make(path, [], &poison)
+      try? File.syncDirectory(path + "/..")  // The directory may be as new as the file.
       return Opened(file: file, lock: lock, end: end, synced: end)
     }
     var opened = Opened(file: try File(path + "/\(name)"), lock: lock)

@@ -200,8 +200,10 @@ public final class JournalStore: OrderedStore {
     do throws(StoreError) {
       try file.sync()
     } catch {
-      poison = error
-      throw error
+      // Also for want of space: `full` would say that nothing has changed.
+      let failed = StoreError(.io, error.message, cause: error.cause)
+      poison = failed
+      throw failed
     }
   }
 

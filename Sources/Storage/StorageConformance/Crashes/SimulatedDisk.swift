@@ -2,7 +2,7 @@ internal import ConiferKeyValue
 
 /// What a disk holds while a record is played on it, and what of it a power cut may leave.
 ///
-/// The assumptions, as Docs/Backends.md states them: a file's bytes and length are durable when a
+/// The assumptions, as Docs/Crashes.md states them: a file's bytes and length are durable when a
 /// sync of the file returned after they were written, or when their own write went through O_DSYNC;
 /// a name is durable when its directory was synced, and a sync of the file does nothing for it; a
 /// rename is old or new. What is not durable is kept, dropped, or, for a write, torn between sectors

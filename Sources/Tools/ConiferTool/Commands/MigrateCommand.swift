@@ -40,7 +40,7 @@ struct MigrateCommand: ToolCommand {
     }
     try console.print(
       outcome.wasDone
-        ? "was migrated before, with digest \(outcome.digest)"
+        ? "was migrated before, with digest \(outcome.digest); the stores were not compared again"
         : "migrated; both stores have the digest \(outcome.digest)")
     if let aside = outcome.aside {
       try console.print("the source is \(aside) now and can be removed")

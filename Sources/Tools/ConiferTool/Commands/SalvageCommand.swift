@@ -35,6 +35,13 @@ struct SalvageCommand: ToolCommand {
         "not-empty", .foreign,
         "\(target.directory) is there already: salvage into a new directory.")
     }
+    let workshop = Salvage.workshop(target)
+    guard Platform.isMissing(workshop) else {
+      throw Failure(
+        "not-empty", .foreign,
+        "\(workshop) is in the way: a salvage that was killed leaves it. Remove it, or name another "
+          + "new store.")
+    }
     let keys =
       (fromKeyFile.map { ["--from-key-file", $0] } ?? [])
       + (toKeyFile.map { ["--to-key-file", $0] } ?? [])
@@ -42,7 +49,7 @@ struct SalvageCommand: ToolCommand {
     case .result(let report): try tell(report, console)
     case .failure(let failure): throw failure
     case .died(let how):
-      Platform.removeTree(Salvage.workshop(target))
+      Platform.removeTree(workshop)
       throw Failure(
         "damaged", .damaged,
         "Reading the store brought its engine down (\(how)); nothing was saved.")

@@ -20,17 +20,23 @@ struct Migration {
   /// Migrates, and sets the source aside if that is confirmed.
   func run(confirm: Bool) async throws -> Outcome {
     try source.mustBePresent()
-    try Platform.makeDirectories(target.directory)
-    guard source.absolute != target.absolute else {
-      throw Failure.usage("A store cannot be migrated into its own directory: name another one.")
+    guard !Self.isWithin(source.absolute, target.absolute),
+      !Self.isWithin(target.absolute, source.absolute)
+    else {
+      throw Failure.usage(
+        "A store cannot be migrated into its own directory, nor into one around or within it: name "
+          + "another one.")
     }
+    // A source that is refused leaves nothing behind.
+    if try MigrationMarker.read(target.directory)?.digest == nil { try checkSound() }
+    try Platform.makeDirectories(target.directory)
     var marker = try await claim()
     var outcome: Outcome
     if let digest = marker.digest {
       outcome = Outcome(digest: digest, wasDone: true)
+      try await checkTarget()
       if confirm { try await checkUnchanged(digest) }
     } else {
-      try checkSound()
       outcome = Outcome(digest: try await copy(&marker), wasDone: false)
     }
     if confirm {
@@ -38,6 +44,33 @@ struct Migration {
       MigrationMarker.remove(target.directory)
     }
     return outcome
+  }
+
+  /// Whether a directory is another one or lies within it.
+  private static func isWithin(_ path: String, _ other: String) -> Bool {
+    path == other || path.hasPrefix(other == "/" ? other : other + "/")
+  }
+
+  /// Refuses to take a migration for done whose new store cannot be opened, or lacks trees of the
+  /// source; it may have been written to since.
+  private func checkTarget() async throws {
+    guard try target.isPresent() else {
+      throw Failure.missing(
+        "no-store",
+        "There is no store in \(target.directory) any more: remove what is left of it to migrate anew. "
+          + "The source is as it was.")
+    }
+    func names(_ store: StoreAddress) async throws -> Set<[UInt8]> {
+      try await StoreOptions.opened(try store.configuration(role: .authority)) { backend in
+        Set(try backend.inspect { try $0.trees().map { Array($0.name.utf8) } })
+      }
+    }
+    guard try await names(source).isSubset(of: try await names(target)) else {
+      throw Failure(
+        "changed", .foreign,
+        "The store in \(target.directory) lacks trees that were migrated: nothing was set aside. Migrate "
+          + "anew into another directory.")
+    }
   }
 
   /// Makes the target ours: it bears our marker, or is nothing yet, and gets one.

@@ -18,7 +18,6 @@ struct Salvage {
 
   /// Salvages and tells what was saved and lost.
   func run() async throws -> Report {
-    Platform.removeTree(workshop)
     try Platform.makeDirectories(workshop)
     defer { Platform.removeTree(workshop) }
     var lost: [StoreFinding] = []

@@ -21,11 +21,18 @@ extension Platform {
     return names.sorted()
   }
 
-  /// A path from the root on without links; as it is when nothing is there.
+  /// A path from the root on without links, as far as it leads to something.
   static func absolute(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
+    if let real = realpath(path, nil) {
+      defer { free(real) }
+      return String(cString: real)
+    }
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard let name = parts.last, parts.count > 1 else {
+      return path.isEmpty || path == "." ? path : absolute(".") + "/" + path
+    }
+    let parent = parts.dropLast().joined(separator: "/")
+    return absolute(parent.isEmpty ? "/" : parent) + "/" + name
   }
 
   /// Whether a path leads to a regular file.

@@ -20,6 +20,10 @@ extension Verifier {
         guard reader.varint() == Trees.format, reader.isAtEnd else { throw damage }
       case UInt8(ascii: "u") where key.count == 5:
         guard let clock = reader.varint(), clock < Recency.end else { throw damage }
+      case UInt8(ascii: "q") where key.count == 5:
+        guard payload.count == 8 else { throw damage }
+      // What was lost, in words; the rest is still to be done.
+      case UInt8(ascii: "s") where key.count == 5: break
       case UInt8(ascii: "n") where key.count == 5:
         guard let number = reader.varint() else { throw damage }
         next = number
