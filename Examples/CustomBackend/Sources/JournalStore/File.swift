@@ -67,13 +67,19 @@ final class File: Sendable {
     #else
       let result = fdatasync(descriptor)
     #endif
-    guard result == 0 else { throw .system(errno, "sync", path) }
+    guard result == 0 else { throw Self.notSynced(path) }
+  }
+
+  /// Also for want of space: `full` would say that nothing has changed.
+  private static func notSynced(_ path: String) -> StoreError {
+    let error = StoreError.system(errno, "sync", path)
+    return error.code == .full ? StoreError(.io, error.message, cause: error.cause) : error
   }
 
   /// Makes new, renamed and removed names of a directory survive power loss.
   static func syncDirectory(_ path: String) throws(StoreError) {
     try withExtendedLifetime(File(path, O_RDONLY)) { (file) throws(StoreError) in
-      guard fsync(file.descriptor) == 0 else { throw .system(errno, "sync", path) }
+      guard fsync(file.descriptor) == 0 else { throw notSynced(path) }
     }
   }
 

@@ -77,6 +77,7 @@ extension JournalStore {
       try File.rename(draft, to: path + "/\(name)")
     } catch {
       File.remove(draft)
+      if error.code != .full { poison = error }
       throw error
     }
     do throws(StoreError) {

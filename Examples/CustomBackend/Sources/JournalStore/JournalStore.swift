@@ -200,10 +200,8 @@ public final class JournalStore: OrderedStore {
     do throws(StoreError) {
       try file.sync()
     } catch {
-      // Also for want of space: `full` would say that nothing has changed.
-      let failed = StoreError(.io, error.message, cause: error.cause)
-      poison = failed
-      throw failed
+      poison = error
+      throw error
     }
   }
 
