@@ -183,7 +183,14 @@ enum System {
         guard count > 0 else { break }
         text += chunk[..<count]
       }
-      let files = identities(under: directory)
+      // Most tables name none of the files, and taking them apart is slow where many stores are open.
+      let files = identities(under: directory).filter { file in
+        text.withUnsafeBytes { table in
+          let name = Bytes(" \(file) ".utf8)
+          return memmem(table.baseAddress, table.count, name, name.count) != nil
+        }
+      }
+      if files.isEmpty { return [] }
       return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init).filter {
         line in
         // "1: POSIX ADVISORY WRITE 4711 08:01:1234 0 EOF", device in hex, inode in decimal.
