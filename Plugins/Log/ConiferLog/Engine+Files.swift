@@ -51,7 +51,6 @@ extension Engine {
     do throws(FileFailure) {
       try files.syncDirectory(directory)
     } catch { throw syncFailed(error, directory) }
-    owesNames = false
   }
 
   /// Copies what could not be read into files of their own, before the journal is folded past it and

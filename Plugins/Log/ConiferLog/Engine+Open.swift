@@ -25,8 +25,10 @@ extension Engine {
     let bytes = try file.contents(path, at: 0, count: try file.size(path))
     let engine = Engine(directory, options, files, try Manifest(bytes, path))
     // A killed process may have left the manifest's name unsynced: after a power cut the one before
-    // would be there again. Reading goes on where it cannot be synced.
-    engine.owesNames = (try? files.syncDirectory(directory)) == nil
+    // would be there again. Where it cannot be synced reading goes on, as after any failed sync.
+    do throws(FileFailure) {
+      try files.syncDirectory(directory)
+    } catch { _ = engine.syncFailed(error, directory) }
     try engine.load(Set(names))
     engine.countOthers(manifest: bytes.count)
     return engine
@@ -73,7 +75,7 @@ extension Engine {
     published.state.withLock { $0.snapshot = snapshot }
     if manifest.active != 0 { try replay() }
     // The manifest before may list them.
-    if !owesNames { sweep(names.subtracting(listed)) }
+    if poison == nil { sweep(names.subtracting(listed)) }
     findReserve()
   }
 

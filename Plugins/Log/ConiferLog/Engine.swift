@@ -50,8 +50,6 @@ final class Engine: @unchecked Sendable {
   var previous: UInt64
   /// Why nothing may be written until the store is opened anew.
   var poison: StoreError?
-  /// Whether the names that opening found are still to be synced.
-  var owesNames = false
 
   /// What opening had to leave out, until it was acknowledged.
   var lost: [Range<Int>] = []
@@ -135,7 +133,6 @@ final class Engine: @unchecked Sendable {
 
   /// Syncs the journal when something in it is not synced.
   func harden() throws(StoreError) {
-    if owesNames { try syncDirectory() }
     guard var active, active.isDirty else { return }
     do throws(FileFailure) {
       try active.file.syncAll()

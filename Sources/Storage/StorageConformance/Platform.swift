@@ -185,9 +185,9 @@ enum System {
       }
       // Most tables name none of the files, and taking them apart is slow where many stores are open.
       let files = identities(under: directory).filter { file in
-        text.withUnsafeBytes { table in
-          let name = Bytes(" \(file) ".utf8)
-          return memmem(table.baseAddress, table.count, name, name.count) != nil
+        (text + [0]).withUnsafeBytes { table in
+          guard let start = table.bindMemory(to: CChar.self).baseAddress else { return false }
+          return strstr(start, " \(file) ") != nil
         }
       }
       if files.isEmpty { return [] }
