@@ -25,6 +25,8 @@ public struct StorageOptions: Hashable, Sendable {
   public static let standardBudget = 10 * 1024 * 1024
   /// The smallest budget: 1 MiB.
   public static let smallestBudget = 1024 * 1024
+  /// The memory for decoded data where none is named: 8 MiB.
+  public static let standardDecodedCache = 8 * 1024 * 1024
 
   /// The budget of the cache in physical bytes, as in ``StorageSpace``, or nil for none.
   ///
@@ -36,6 +38,9 @@ public struct StorageOptions: Hashable, Sendable {
   public var durability: Durability
   /// Whether data may be dropped and fetched again, or is the only copy.
   public var role: StoreRole
+  /// About how many bytes of memory keep decoded data, so that it is read again without decoding; 0
+  /// for none.
+  public var decodedCache: Int
   /// What encrypts all values at rest, such as `StoreEncryption`, or nil.
   public var encryption: (any StoreLayer)?
 
@@ -46,23 +51,25 @@ public struct StorageOptions: Hashable, Sendable {
   ///   - compression: how records are compressed.
   ///   - durability: of commits that name none; at most what the store can do.
   ///   - role: whether data may be dropped and fetched again.
+  ///   - decodedCache: bytes of memory for decoded data; 0 or less keeps none.
   ///   - encryption: what encrypts all values at rest; always given for a store, or never.
   public init(
     budget: Int? = StorageOptions.standardBudget, compression: Compression = .standard,
     durability: Durability = .power, role: StoreRole = .cache,
-    encryption: (any StoreLayer)? = nil
+    decodedCache: Int = StorageOptions.standardDecodedCache, encryption: (any StoreLayer)? = nil
   ) {
     self.budget = budget
     self.compression = compression
     self.durability = durability
     self.role = role
+    self.decodedCache = decodedCache
     self.encryption = encryption
   }
 
   /// Whether two options are the same; encryption is when it is the same object.
   public static func == (a: StorageOptions, b: StorageOptions) -> Bool {
     a.budget == b.budget && a.compression == b.compression && a.durability == b.durability
-      && a.role == b.role && a.encryption === b.encryption
+      && a.role == b.role && a.decodedCache == b.decodedCache && a.encryption === b.encryption
   }
 
   /// Feeds what `==` compares.
@@ -71,6 +78,7 @@ public struct StorageOptions: Hashable, Sendable {
     hasher.combine(compression)
     hasher.combine(durability)
     hasher.combine(role)
+    hasher.combine(decodedCache)
     hasher.combine(encryption.map { ObjectIdentifier($0) })
   }
 }

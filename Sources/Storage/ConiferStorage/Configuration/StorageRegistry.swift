@@ -41,6 +41,12 @@ extension StorageOptions {
   init(_ url: StorageURL, defaults: StorageOptions) throws(StoreError) {
     self = defaults
     if let text = url.value(of: "budget") { budget = try Self.budget(text) }
+    if let text = url.value(of: "decoded-cache") {
+      guard let bytes = Self.byteCount(text) else {
+        throw Self.bad("decoded-cache", text, "bytes, such as 8MB, or 0 for none")
+      }
+      decodedCache = bytes
+    }
     if let text = url.value(of: "compression") { compression = try Self.compression(text) }
     if let text = url.value(of: "durability") {
       switch text {

@@ -41,7 +41,7 @@ final class PackedEngine: @unchecked Sendable {
     budget = options.budget
     self.activity = activity
     self.store = store
-    self.codec = Codec(options.compression)
+    self.codec = Codec(options.compression, cache: options.decodedCache)
     self.longestKey = store.traits.longestKey
     self.shape = RunShape(store.traits, options.compression)
   }

@@ -100,4 +100,4 @@ package struct ByteReader {
   }
 }
 
-extension ByteReader: LeafSource {}
+extension ByteReader: LeafStream {}

@@ -19,7 +19,7 @@ final class Codec: Sendable {
   }
 
   /// How a body is stored; numbers are part of the format.
-  enum Method: UInt8 {
+  enum Method: UInt8, Sendable {
     case raw = 0
     case zstd = 1
     /// With a dictionary, whose number stands in the record.
@@ -45,12 +45,22 @@ final class Codec: Sendable {
   let compression: Compression
   /// Dictionaries that were read.
   let dictionaries = DictionaryCache()
+  /// Runs that were decoded.
+  let runs: RunCache
   #if Zstd
     private let compressors: Mutex<[Context]> = Mutex([])
     private let decompressors: Mutex<[Context]> = Mutex([])
   #endif
 
-  init(_ compression: Compression) { self.compression = compression }
+  /// A codec.
+  ///
+  /// - Parameters:
+  ///   - compression: how new bodies are packed.
+  ///   - cache: about how many bytes of decoded runs are kept.
+  init(_ compression: Compression, cache: Int = 0) {
+    self.compression = compression
+    runs = RunCache(budget: cache)
+  }
 
   /// The smaller of a body and its compressed form; raw when under 12 % would be saved.
   ///

@@ -74,3 +74,11 @@ struct LentReader {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<at])
   }
 }
+
+extension LentReader: LeafStream {
+  /// Text of records whose checksum was right: it is UTF-8, as it was written.
+  mutating func text() -> String? {
+    guard let count = size(), let utf8 = take(count) else { return nil }
+    return String(decoding: utf8, as: UTF8.self)
+  }
+}

@@ -78,7 +78,8 @@ enum LeafCodec {
     return decoded
   }
 
-  static func decode(_ reader: inout ByteReader) -> Decoded? {
+  @inline(__always)
+  static func decode<Stream: LeafStream>(_ reader: inout Stream) -> Decoded? {
     guard let tag = reader.byte() else { return nil }
     if tag & ~Tag.priorityFlag == Tag.external {
       guard let number = reader.varint(), let count = reader.size() else { return nil }
@@ -92,7 +93,7 @@ enum LeafCodec {
     return .leaf(leaf, priority)
   }
 
-  private static func priority(_ reader: inout ByteReader) -> Priority? {
+  private static func priority<Stream: LeafStream>(_ reader: inout Stream) -> Priority? {
     guard let tag = reader.byte(), let leaf = reader.leaf(tag) else { return nil }
     return Priority(leaf)
   }

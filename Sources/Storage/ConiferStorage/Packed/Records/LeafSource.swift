@@ -7,6 +7,13 @@ protocol LeafSource {
   mutating func text() -> String?
 }
 
+/// One stream of bytes, in which a leaf's tag comes before its parts.
+protocol LeafStream: LeafSource {
+  mutating func byte() -> UInt8?
+  mutating func varint() -> UInt64?
+  mutating func size() -> Int?
+}
+
 extension LeafSource {
   /// The leaf of a tag without its priority flag, or nil when there is none.
   @inline(__always)

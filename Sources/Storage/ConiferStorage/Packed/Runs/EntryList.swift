@@ -49,6 +49,12 @@ struct EntryList: Sendable {
     guard isWhole, !cursor.isDamaged else { return nil }
   }
 
+  /// About what the list takes in memory.
+  var size: Int {
+    keys.capacity + values.bytes.capacity + ends.capacity * MemoryLayout<End>.stride
+      + contents.values.reduce(0) { $0 + $1.count }
+  }
+
   func keyRange(_ index: Int) -> Range<Int> { ends[index].key..<ends[index + 1].key }
 
   func valueRange(_ index: Int) -> Range<Int> { ends[index].value..<ends[index + 1].value }
@@ -149,6 +155,26 @@ extension EntryList: RandomAccessCollection {
   /// Lends the key of an entry.
   func withKey<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[keyRange(index)])) }
+  }
+
+  /// Lends the keys of some entries, in order, with their leaves (nil for a damaged value), until a
+  /// visit says that it is over.
+  ///
+  /// - Returns: whether one did.
+  func visit(
+    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer, LeafCodec.Decoded?) -> Bool
+  ) -> Bool {
+    keys.withUnsafeBytes { keys in
+      values.bytes.withUnsafeBytes { values in
+        for index in range {
+          var reader = LentReader(UnsafeRawBufferPointer(rebasing: values[valueRange(index)]))
+          var leaf = LeafCodec.decode(&reader)
+          if reader.remaining > 0 { leaf = nil }
+          if body(UnsafeRawBufferPointer(rebasing: keys[keyRange(index)]), leaf) { return true }
+        }
+        return false
+      }
+    }
   }
 
   /// The leaf of an entry, or nil when its value is damaged.

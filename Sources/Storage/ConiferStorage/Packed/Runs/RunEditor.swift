@@ -162,20 +162,13 @@ final class RunEditor {
 
   private func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
     if let run = loaded[storeKey] { return run }
-    guard let value = try tx.value(Spaces.runs, storeKey) else {
-      throw Damage.error(Spaces.runs, storeKey)
-    }
-    let head = try RunHead(storeKey: storeKey, value: value)
-    let deltas = try reader.deltas(head.number)
-    let entries = try reader.entries(head).merged(deltas.flatMap(\.delta.changes))
+    let stored = try reader.decoded(try reader.run(at: storeKey), keeps: true)
+    let head = stored.head
     let run = LoadedRun(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
-      entries: entries, untouched: entries.count, storedCount: entries.count,
-      storedSize: value.count,
-      countedLeaves: head.count + deltas.reduce(0) { $0 + $1.delta.head.leaves },
-      countedRaw: RawBytes(
-        runs: head.rawCount, deltas: deltas.reduce(0) { $0 + $1.delta.head.rawCount }),
-      deltas: deltas.map { ($0.key, $0.size) })
+      entries: stored.entries, untouched: stored.entries.count, storedCount: stored.entries.count,
+      storedSize: head.value.count, countedLeaves: stored.leaves, countedRaw: stored.raw,
+      deltas: stored.deltas.map { ($0.key, $0.value.count) })
     loaded[storeKey] = run
     return run
   }

@@ -5,7 +5,7 @@ import ConiferKeyValue
 /// Payload: method, flags, dictionary (0 for none), bytes of the body before compression, entries,
 /// the run's number, how many leading key bytes all entries share, the separator when the store's
 /// key is a cut one, then the body.
-struct RunHead {
+struct RunHead: Sendable {
   /// Set when some entry's value is stored in parts of its own.
   static let hasExternals: UInt8 = 1
 
@@ -25,6 +25,20 @@ struct RunHead {
   /// The sealed value, and where the packed body begins in it.
   let value: Bytes
   let bodyStart: Int
+  /// The run, when it is at hand decoded as it was some time with this very record.
+  var decoded: DecodedRun?
+
+  /// The number in a lent record, unchecked: of a damaged one it is any number, or nil.
+  static func number(_ value: RawSpan) -> UInt64? {
+    value.withUnsafeBytes { bytes in
+      var reader = LentReader(bytes)
+      // Checksum, method, flags; dictionary, bytes and entries of the body.
+      guard reader.take(Record.overhead + 2) != nil, reader.takeVarints(3) != nil else {
+        return nil
+      }
+      return reader.varint()
+    }
+  }
 
   /// Reads a run's head and checks its checksum.
   ///

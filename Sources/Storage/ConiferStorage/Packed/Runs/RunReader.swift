@@ -25,21 +25,55 @@ struct RunReader {
     }
   }
 
+  /// The head of the run at an origin of a walk, or nil when no run of the tree is there.
+  ///
+  /// The one that is kept decoded is used where the store holds the very bytes that it was read from:
+  /// nothing is copied or checked again then.
+  ///
+  /// - Parameter other: a key of the store that does not count.
+  private func head(_ origin: Origin, otherThan other: Bytes? = nil) throws(StoreError) -> RunHead? {
+    let prefix = StoreKey.prefix(tree)
+    var kept: DecodedRun?
+    var found: (key: Bytes, value: Bytes)?
+    try view.walk(Spaces.runs, origin) { key, value in
+      if let other, key.equals(other) { return .next }
+      guard key.starts(with: prefix) else { return .stop }
+      kept = codec.runs.find(tree, key, value)
+      if kept == nil { found = (Bytes(key), Bytes(value)) }
+      return .stop
+    }
+    if let kept { return kept.kept }
+    guard let (key, value) = found else { return nil }
+    return try head(key, value)
+  }
+
+  /// The head of the run with a key of the store.
+  ///
+  /// - Throws: `damaged`, also when there is none.
+  func run(at storeKey: Bytes) throws(StoreError) -> RunHead {
+    var kept: DecodedRun?
+    let value: Bytes?? = try view.get(Spaces.runs, storeKey) { value in
+      kept = codec.runs.find(tree, storeKey.span.bytes, value)
+      return kept == nil ? Bytes(value) : nil
+    }
+    if let kept { return kept.kept }
+    guard case .some(.some(let value)) = value else { throw Damage.error(Spaces.runs, storeKey) }
+    return try RunHead(storeKey: storeKey, value: value)
+  }
+
   /// The run that a path key belongs to, or nil when all runs begin behind it.
   func run(covering key: Bytes) throws(StoreError) -> RunHead? {
-    let prefix = StoreKey.prefix(tree)
-    var probe = prefix
+    var probe = StoreKey.prefix(tree)
     if key.count >= cutLength {
       probe += key.prefix(cutLength) + Bytes(repeating: 0xFF, count: 8)
     } else {
       probe += key
     }
-    var found = try view.last(Spaces.runs, atOrBefore: probe)
-    while let (storeKey, value) = found, storeKey.starts(with: prefix) {
-      let head = try head(storeKey, value)
+    var found = try head(.atOrBefore(probe))
+    while let head = found {
       // Runs with one cut separator are told apart by the whole one inside.
       if !head.isCut || compareBytes(head.separator, key) <= 0 { return head }
-      found = try before(storeKey)
+      found = try run(before: head.storeKey)
     }
     return nil
   }
@@ -52,36 +86,13 @@ struct RunReader {
 
   /// The run after a key of the store, or the tree's first.
   func run(after storeKey: Bytes?) throws(StoreError) -> RunHead? {
-    let prefix = StoreKey.prefix(tree)
-    guard
-      let (key, value) = try view.first(
-        Spaces.runs, atOrAfter: storeKey.map { $0 + [0] } ?? prefix),
-      key.starts(with: prefix)
-    else { return nil }
-    return try head(key, value)
+    try head(.atOrAfter(storeKey.map { $0 + [0] } ?? StoreKey.prefix(tree)))
   }
 
   /// The run before a key of the store, or the tree's last.
   func run(before storeKey: Bytes?) throws(StoreError) -> RunHead? {
-    let prefix = StoreKey.prefix(tree)
-    let found: (key: Bytes, value: Bytes)?
-    if let storeKey {
-      found = try before(storeKey)
-    } else {
-      found = try view.last(Spaces.runs, atOrBefore: prefix + Bytes(repeating: 0xFF, count: 16))
-    }
-    guard let (key, value) = found, key.starts(with: prefix) else { return nil }
-    return try head(key, value)
-  }
-
-  private func before(_ storeKey: Bytes) throws(StoreError) -> (key: Bytes, value: Bytes)? {
-    var found: (key: Bytes, value: Bytes)?
-    try view.walk(Spaces.runs, .atOrBefore(storeKey)) { key, value in
-      if key.compare(storeKey) == 0 { return .next }
-      found = (Bytes(key), Bytes(value))
-      return .stop
-    }
-    return found
+    if let storeKey { return try head(.atOrBefore(storeKey), otherThan: storeKey) }
+    return try head(.atOrBefore(StoreKey.prefix(tree) + Bytes(repeating: 0xFF, count: 16)))
   }
 
   /// The deltas of a run, oldest first, with their keys and stored sizes.
@@ -104,8 +115,48 @@ struct RunReader {
 
   /// The entries of a run with its deltas.
   func merged(_ head: RunHead) throws(StoreError) -> EntryList {
-    let changes = try deltas(head.number).flatMap(\.delta.changes)
-    return try entries(head).merged(changes)
+    let isWelcome = head.decoded == nil && codec.runs.isWelcome(tree, head)
+    return try decoded(head, keeps: isWelcome).entries
+  }
+
+  /// A run decoded, if it is kept so or was read lately; nil for one that is read for the first time.
+  func kept(_ head: RunHead) throws(StoreError) -> DecodedRun? {
+    guard head.decoded != nil || codec.runs.isWelcome(tree, head) else { return nil }
+    return try decoded(head, keeps: true)
+  }
+
+  /// A run decoded with its deltas.
+  ///
+  /// - Parameter keeps: whether to keep it for others.
+  func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
+    let prefix = DeltaRecord.prefix(tree, head.number)
+    let known = head.decoded
+    // The stored deltas are often those that are known, or those and a new one.
+    var isKnown = true
+    var count = 0
+    var rest: [(key: Bytes, value: Bytes)] = []
+    try view.walk(Spaces.deltas, .atOrAfter(prefix)) { key, value in
+      guard key.starts(with: prefix) else { return .stop }
+      if let known, rest.isEmpty, count < known.deltas.count {
+        isKnown = value.equals(known.deltas[count].value) && key.equals(known.deltas[count].key)
+        count += 1
+        return isKnown ? .next : .stop
+      }
+      rest.append((Bytes(key), Bytes(value)))
+      return .next
+    }
+    if let known, isKnown, count == known.deltas.count {
+      return rest.isEmpty ? known : keep(try known.laying(rest, source), keeps)
+    }
+    if known != nil { rest = try view.entries(Spaces.deltas, prefix: prefix) }
+    var head = head
+    head.decoded = nil
+    return keep(try DecodedRun(head, [], try entries(head)).laying(rest, source), keeps)
+  }
+
+  private func keep(_ run: DecodedRun, _ keeps: Bool) -> DecodedRun {
+    if keeps { codec.runs.add(tree, run) }
+    return run
   }
 
   /// The leaf of an entry's value, put together when it is stored in parts.

@@ -153,43 +153,61 @@ struct TreeReader {
   private func scan(_ low: Bytes, _ high: Bytes, _ visit: Visit) throws(StoreError) {
     var head = try runs.run(coveringOrAfter: low)
     while let run = head, bytesPrecede(run.separator, high) {
-      let deltas = try runs.deltas(run.number)
-      let isOver =
+      var isOver = false
+      if let kept = try runs.kept(run) {
+        isOver = try scan(run, kept.entries, low, high, visit)
+      } else {
+        let deltas = try runs.deltas(run.number)
         if deltas.isEmpty {
-          try scan(run, low, high, visit)
+          isOver = try scan(run, low, high, visit)
         } else {
-          try scan(
-            run, try runs.entries(run).merged(deltas.flatMap(\.delta.changes)), low, high, visit)
+          let entries = try runs.entries(run).merged(deltas.flatMap(\.delta.changes))
+          isOver = try scan(run, entries, low, high, visit)
         }
+      }
       if isOver { return }
       head = try runs.run(after: run.storeKey)
     }
   }
 
-  /// Visits the entries of one run with deltas; true when the scan is over.
+  /// Visits the entries of one decoded run; true when the scan is over.
   private func scan(
     _ run: RunHead, _ entries: EntryList, _ low: Bytes, _ high: Bytes, _ visit: Visit
   ) throws(StoreError) -> Bool {
     let end = entries.lowerBound(high)
-    for index in min(entries.lowerBound(low), end)..<end {
-      guard let decoded = entries.leaf(index) else {
-        throw Damage.error(Spaces.runs, run.storeKey)
-      }
+    var failure: StoreError?
+    let isOver = entries.visit(min(entries.lowerBound(low), end)..<end) { key, leaf in
+      step(run, key, leaf, visit, &failure)
+    }
+    if let failure { throw failure }
+    return isOver || end < entries.count
+  }
+
+  /// Visits an entry; true when the scan is over.
+  ///
+  /// - Parameter failure: an error, as entries are lent to closures that do not throw.
+  private func step(
+    _ run: RunHead, _ key: UnsafeRawBufferPointer, _ decoded: LeafCodec.Decoded?, _ visit: Visit,
+    _ failure: inout StoreError?
+  ) -> Bool {
+    do throws(StoreError) {
+      guard let decoded else { throw Damage.error(Spaces.runs, run.storeKey) }
       let (leaf, priority) = try whole(decoded, run)
-      switch entries.withKey(index, { visit($0, leaf, priority) }) {
-      case .more: continue
+      switch visit(key, leaf, priority) {
+      case .more: return false
       case .enough: return true
       case .damaged: throw Damage.error(Spaces.runs, run.storeKey)
       }
+    } catch {
+      failure = error
+      return true
     }
-    return end < entries.count
   }
 
   /// Visits the entries of one run without deltas; true when the scan is over.
   private func scan(
     _ run: RunHead, _ low: Bytes, _ high: Bytes, _ visit: Visit
   ) throws(StoreError) -> Bool {
-    // The lent cursor's closure does not throw: an error of reading a large leaf is kept aside.
     var failure: StoreError?
     let isOver = try run.withCursor(runs.source) { cursor in
       low.withUnsafeBytes { low in
@@ -201,18 +219,11 @@ struct TreeReader {
               continue
             }
             isInside = true
+            // A damaged value ends the cursor, which tells of it.
             guard compareBytes(cursor.key, high) < 0, let decoded = cursor.leaf() else {
               return true
             }
-            do throws(StoreError) {
-              let (leaf, priority) = try whole(decoded, run)
-              let answer = visit(cursor.key, leaf, priority)
-              if answer == .damaged { failure = Damage.error(Spaces.runs, run.storeKey) }
-              if answer != .more { return true }
-            } catch {
-              failure = error
-              return true
-            }
+            if step(run, cursor.key, decoded, visit, &failure) { return true }
           }
           return false
         }
