@@ -15,8 +15,12 @@ final class PackedView: StorageView {
 
   func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(view) }
 
+  private func info(_ tree: TreeID) throws(StoreError) -> TreeInfo {
+    try codec.trees.known(view, tree)
+  }
+
   private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {
-    let info = try Trees.known(view, tree)
+    let info = try self.info(tree)
     let runs = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
     return TreeReader(runs: runs, order: info.order)
   }
@@ -32,7 +36,7 @@ final class PackedView: StorageView {
   }
 
   private func queries(_ tree: TreeID) throws(StoreError) -> Queries {
-    Queries(view: view, tree: tree, order: try Trees.known(view, tree).order)
+    Queries(view: view, tree: tree, order: try info(tree).order)
   }
 
   func trackedQuery(
@@ -64,16 +68,16 @@ final class PackedView: StorageView {
   }
 
   func pins(_ tree: TreeID) throws(StoreError) -> [Pin] {
-    _ = try Trees.known(view, tree)
+    _ = try info(tree)
     return try Pins.all(view, tree)
   }
 
   private func queue(_ lane: Lane) throws(StoreError) -> QueueReader {
-    try QueueReader(view, lane, try Trees.known(view, lane.tree).order, codec)
+    try QueueReader(view, lane, try info(lane.tree).order, codec)
   }
 
   func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] {
-    _ = try Trees.known(view, tree)
+    _ = try info(tree)
     return try QueueReader.lanes(view, tree)
   }
 
@@ -114,18 +118,18 @@ final class PackedView: StorageView {
   func metadataNames(
     _ tree: TreeID, after: String?, limit: Int
   ) throws(StoreError) -> [String] {
-    _ = try Trees.known(view, tree)
+    _ = try info(tree)
     return try Metadata.names(view, tree, after: after, limit: limit)
   }
 
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
-    _ = try Trees.known(view, tree)
+    _ = try info(tree)
     return try Metadata.read(view, tree, name)
   }
 
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage {
     if let tree {
-      _ = try Trees.known(view, tree)
+      _ = try info(tree)
       return try UsageRow.read(view, tree).usage
     }
     var sum = StorageUsage()

@@ -45,6 +45,8 @@ final class Codec: Sendable {
   let compression: Compression
   /// Dictionaries that were read.
   let dictionaries = DictionaryCache()
+  /// What was read of trees.
+  let trees = TreeCache()
   /// Runs that were decoded.
   let runs: RunCache
   #if Zstd

@@ -11,7 +11,7 @@ enum Trees {
   private static let formatKey = zero + [UInt8(ascii: "f")]
   private static let nextKey = zero + [UInt8(ascii: "n")]
 
-  private static func infoKey(_ id: TreeID) -> Bytes {
+  static func infoKey(_ id: TreeID) -> Bytes {
     zero + [UInt8(ascii: "t")] + StoreKey.prefix(id)
   }
 

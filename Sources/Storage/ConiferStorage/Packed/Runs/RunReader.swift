@@ -31,7 +31,8 @@ struct RunReader {
   /// nothing is copied or checked again then.
   ///
   /// - Parameter other: a key of the store that does not count.
-  private func head(_ origin: Origin, otherThan other: Bytes? = nil) throws(StoreError) -> RunHead? {
+  private func head(_ origin: Origin, otherThan other: Bytes? = nil) throws(StoreError) -> RunHead?
+  {
     let prefix = StoreKey.prefix(tree)
     var kept: DecodedRun?
     var found: (key: Bytes, value: Bytes)?

@@ -1,0 +1,119 @@
+import ConiferKeyValue
+import ConiferTree
+import Testing
+
+@testable import ConiferStorage
+
+/// What is kept decoded is what the store holds, whatever changed meanwhile, and takes what it may.
+@Suite struct RunCacheTests {
+  static func room(_ number: Int, messages: Int = 60) -> Node {
+    Node(
+      children: (0..<messages).map { index in
+        (
+          Key("message-\(1000 + index)"),
+          Node(.string("room \(number) says \(index), and says it at some length"))
+        )
+      })
+  }
+
+  /// A backend of some rooms, each of a run or more.
+  static func backend(
+    rooms: Int = 8, cache: Int = StorageOptions.standardDecodedCache
+  ) async throws -> (MemoryBackend, TreeID) {
+    let options = StorageOptions(budget: nil, compression: .none, decodedCache: cache)
+    let backend = try MemoryBackend(MemoryStore(), name: "memory", options: options)
+    let tree = try await backend.tree(named: "main")
+    for number in 0..<rooms {
+      try await backend.commit([.overwrite(tree, path(number), room(number))])
+    }
+    return (backend, tree)
+  }
+
+  static func path(_ number: Int) -> Path { Path([Key("room-\(100 + number)")]) }
+
+  private func read(_ backend: MemoryBackend, _ tree: TreeID, _ path: Path) throws -> Node {
+    try backend.read { (view) throws(StoreError) in try view.node(tree, path) }
+  }
+
+  @Test func `A run is kept from its second reading on`() async throws {
+    let (backend, tree) = try await Self.backend()
+    let view = try backend.store.view()
+    defer { view.close() }
+    let codec = Codec(.none, cache: 1 << 20)
+    let reader = RunReader(view: view, tree: tree, codec: codec, longestKey: .max)
+    let key = PathKey.encode(Self.path(3), .realtimeDatabase)
+    for reading in 1...3 {
+      let head = try #require(try reader.run(covering: key))
+      #expect((head.decoded != nil) == (reading == 3), "reading \(reading)")
+      #expect(try reader.merged(head).count > 0)
+      #expect(codec.runs.usage.runs == (reading == 1 ? 0 : 1), "reading \(reading)")
+    }
+  }
+
+  @Test func `A kept run follows every change, and an older view does not`() async throws {
+    let (backend, tree) = try await Self.backend()
+    let place = Self.path(3)
+    for _ in 1...3 { #expect(try read(backend, tree, place) == Self.room(3)) }
+    let old = try backend.store.view()
+    defer { old.close() }
+    var expected = Self.room(3)
+    for step in 0..<40 {
+      // Small edits become deltas, and now and then the run is written anew.
+      let key = Key("message-\(1000 + step * 7 % 60)")
+      let leaf = Node(.string(String(repeating: "changed \(step) ", count: step % 9 == 8 ? 40 : 1)))
+      try await backend.commit([.overwrite(tree, place.appending(key), leaf)])
+      expected = expected.setting(key, to: leaf)
+      #expect(try read(backend, tree, place) == expected, "step \(step)")
+      #expect(try read(backend, tree, place.appending(key)) == leaf, "step \(step)")
+    }
+    let view = PackedView(old, codec: backend.engine.codec, longestKey: .max)
+    #expect(try view.node(tree, place, .all) == Self.room(3))
+    #expect(try read(backend, tree, place) == expected)
+    try await backend.commit([.overwrite(tree, place, .empty)])
+    #expect(try read(backend, tree, place) == .empty)
+    #expect(try view.node(tree, place, .all) == Self.room(3))
+  }
+
+  @Test func `What is kept stays within its budget, and what is used stays`() async throws {
+    let budget = 512 << 10
+    let (backend, tree) = try await Self.backend(rooms: 80, cache: budget)
+    let cache = backend.engine.codec.runs
+    for round in 0..<4 {
+      for number in 0..<80 {
+        #expect(try read(backend, tree, Self.path(number)) == Self.room(number))
+        #expect(try read(backend, tree, Self.path(0)) == Self.room(0))
+        #expect(cache.usage.bytes <= budget, "round \(round), room \(number)")
+      }
+    }
+    let view = try backend.store.view()
+    defer { view.close() }
+    let reader = RunReader(view: view, tree: tree, codec: backend.engine.codec, longestKey: .max)
+    let hot = try reader.run(covering: PathKey.encode(Self.path(0), .realtimeDatabase))
+    #expect(hot?.decoded != nil)
+  }
+
+  @Test func `Nothing is kept without a budget`() async throws {
+    let (backend, tree) = try await Self.backend(cache: 0)
+    for _ in 1...4 { #expect(try read(backend, tree, Self.path(2)) == Self.room(2)) }
+    #expect(backend.engine.codec.runs.usage.runs == 0)
+  }
+
+  @Test func `A damaged record of a kept run is met by the next reading`() async throws {
+    let (backend, tree) = try await Self.backend(rooms: 1)
+    for _ in 1...3 { _ = try read(backend, tree, Self.path(0)) }
+    let view = try backend.store.view()
+    let key = try #require(try view.keys(Spaces.runs, prefix: []).last)
+    view.close()
+    try backend.store.damage(Spaces.runs, key)
+    _ = try read(backend, tree, Self.path(0))
+    let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    #expect(!incidents.isEmpty)
+  }
+
+  @Test func `A URL tells the memory for decoded data`() throws {
+    let registry = StorageRegistry([.memory])
+    let options = try registry.configuration("memory://?decoded-cache=2MB").options
+    #expect(options.decodedCache == 2 << 20)
+    #expect(throws: StoreError.self) { try registry.configuration("memory://?decoded-cache=lots") }
+  }
+}
