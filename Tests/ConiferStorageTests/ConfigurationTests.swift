@@ -65,9 +65,9 @@ import Testing
 
   @Test(arguments: [
     ("rocksdb:///x", "shelf, memory"),
-    ("memory://?colour=red", "budget, compression, durability, role"),
-    ("memory://?boards=3", "budget, compression, durability, role"),
-    ("shelf:///x?colour=red", "budget, compression, durability, role, boards"),
+    ("memory://?colour=red", "budget, compression, decoded-cache, durability, role"),
+    ("memory://?boards=3", "budget, compression, decoded-cache, durability, role"),
+    ("shelf:///x?colour=red", "budget, compression, decoded-cache, durability, role, boards"),
     ("memory", "memory://"), ("", "memory://"), ("://x", "memory://"),
     ("shelf://", "shelf:///path"), ("memory:///x", "no path"),
     ("memory://?budget", "name=value"), ("memory://?budget=", "name=value"),
