@@ -143,9 +143,12 @@
       return nil
     }
 
+    /// Whether a flush or a compaction failed.
+    var hasBackgroundFailure: Bool { number("rocksdb.background-errors") > 0 }
+
     /// What stopped flushing or compacting, in RocksDB's words; nil when they go on.
-    private func backgroundFailure() -> String? {
-      guard number("rocksdb.background-errors") > 0 else { return nil }
+    func backgroundFailure() -> String? {
+      guard hasBackgroundFailure else { return nil }
       // A failure that stops everything is told to any write; one that does not is of space.
       let batch = rocksdb_writebatch_create()
       defer { rocksdb_writebatch_destroy(batch) }

@@ -47,6 +47,19 @@
       return found.sorted { $0.name < $1.name }
     }
 
+    /// The bytes of a file.
+    ///
+    /// - Throws: `denied`, `io`; a file that cannot be read is not damaged.
+    static func read(_ path: String, _ length: Int) throws(StoreError) -> Bytes {
+      let file = open(path, O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Platform.error(errno, "open", path) }
+      defer { Platform.close(file) }
+      guard let bytes = Platform.read(file, at: 0, limit: length) else {
+        throw Platform.error(EIO, "read", path)
+      }
+      return bytes
+    }
+
     /// Removes a file; no error if it is missing.
     ///
     /// - Throws: `denied`, `io`.
@@ -98,6 +111,19 @@
       defer { Platform.close(file) }
       guard ftruncate(file, off_t(length)) == 0 else { throw Platform.error(errno, "cut", path) }
       guard fsync(file) == 0 else { throw Platform.error(errno, "sync", path) }
+    }
+
+    /// Makes the bytes of a file survive power loss.
+    ///
+    /// - Throws: `denied`, `io`; `io` also when there is no space for them.
+    static func sync(_ path: String) throws(StoreError) {
+      let file = open(path, O_WRONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Platform.error(errno, "open", path) }
+      defer { Platform.close(file) }
+      let code = Platform.sync(file)
+      guard code == 0 else {
+        throw Platform.error(Platform.meansFull(code) ? EIO : code, "sync", path)
+      }
     }
 
     /// The bytes of a volume that this process may still use; nil when the system does not say.

@@ -39,24 +39,37 @@
     /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
     public func harden(_ upTo: CommitID) throws(StoreError) {
       try writer.withLock { writer throws(StoreError) in
-        try sync(&writer, try writable(&writer))
+        // Also a store that could not be opened again for writing keeps what it took.
+        let engine = try isLost ? nil : engine()
+        if let poison = writer.poison { throw .rocksDBPoisoned(path, poison.description) }
+        try sync(&writer, engine)
       }
     }
 
-    /// The database of a store that is open and not poisoned.
+    private var isLost: Bool { phase.withLock { if case .lost = $0 { true } else { false } } }
+
+    /// The database of a store that is open and not poisoned, also by what failed in the background.
     func writable(_ writer: inout Writer) throws(StoreError) -> Engine {
-      let isLost = phase.withLock { if case .lost = $0 { true } else { false } }
-      let engine = isLost ? try reopen(&writer, .zero) : try engine()
+      let engine = try isLost ? reopen(&writer, .zero) : engine()
+      if writer.poison == nil, !writer.isStuck, let words = engine.backgroundFailure() {
+        _ = failed(words, &writer)
+      }
       if let poison = writer.poison { throw .rocksDBPoisoned(path, poison.description) }
       return engine
     }
 
     /// Syncs the log; poisons the store when that fails.
-    func sync(_ writer: inout Writer, _ engine: Engine) throws(StoreError) {
+    ///
+    /// - Parameter engine: the database; nil when there is none.
+    func sync(_ writer: inout Writer, _ engine: Engine?) throws(StoreError) {
       guard writer.synced < writer.sequence else { return }
-      if let words = engine.syncLog() {
-        throw poisoned(StoreError.rocksDB(words, "sync", path), &writer)
-      }
+      do throws(StoreError) {
+        if let engine, !writer.isStuck, !engine.isReadOnly {
+          if let words = engine.syncLog() { throw StoreError.rocksDB(words, "sync", path) }
+        } else {
+          try WriteAheadLog.sync(path)
+        }
+      } catch { throw poisoned(error, &writer) }
       writer.synced = writer.sequence
     }
 
@@ -69,7 +82,12 @@
       for edit in batch.edits { try plan.add(edit) }
       plan.put(StoreRecord.space, StoreRecord.key, StoreRecord(live: plan.live).bytes)
       if let words = engine.write(plan.batch, syncs: syncs) {
-        throw failed(words, &writer)
+        let isOlder = engine.hasBackgroundFailure
+        let error = failed(words, &writer)
+        if isOlder, let poison = writer.poison {
+          throw .rocksDBPoisoned(path, poison.description)
+        }
+        throw error
       }
       writer.sequence = engine.sequence
       if syncs { writer.synced = writer.sequence }
@@ -103,7 +121,7 @@
     }
 
     /// Poisons the store: a sync that failed for want of space is no ordinary full disk.
-    private func poisoned(_ error: StoreError, _ writer: inout Writer) -> StoreError {
+    func poisoned(_ error: StoreError, _ writer: inout Writer) -> StoreError {
       let error =
         error.code == .full ? StoreError(.io, error.message, cause: error.cause) : error
       writer.poison = error

@@ -14,11 +14,8 @@
       switch try Marker.inspect(path) {
       case .nothing: return try create(path, options)
       case .store:
-        if try Inventory.check(path) {
-          try Inventory.remove(path)
-        } else {
-          try WriteAheadLog.recover(path, upTo: sequence)
-        }
+        if try !Inventory.check(path) { try WriteAheadLog.recover(path, upTo: sequence) }
+        try Inventory.remove(path)
         return try Engine(path, options)
       }
     }

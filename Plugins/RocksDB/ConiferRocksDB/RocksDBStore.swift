@@ -173,12 +173,19 @@
         }
         switch before {
         case .suspended, .closed: return
-        case .lost(_, let lock): lock.release()
+        case .lost(_, let lock):
+          defer { lock.release() }
+          if let failure = settle(&writer, nil) { throw failure }
         case .open(let engine, let lock):
           writer.ranges = []
-          let failure = settle(&writer, engine)
+          var failure = settle(&writer, engine)
           let isShut = engine.retire(options.patience)
-          if isShut, failure == nil, !engine.isReadOnly { try? Inventory.write(path) }
+          // The log of a full disk may end in a part of a commit that was refused.
+          if isShut, failure == nil, !engine.isReadOnly, !writer.isStuck {
+            do throws(StoreError) {
+              try Inventory.write(path)
+            } catch { if error.code != .full { failure = error } }
+          }
           lock.release()
           if let failure { throw failure }
           if !isShut {
@@ -192,12 +199,17 @@
     }
 
     /// Makes all commits durable, in a sorted file if there is room for it; nil, or why not.
-    private func settle(_ writer: inout Writer, _ engine: Engine) -> StoreError? {
+    ///
+    /// - Parameter engine: the database; nil when there is none.
+    private func settle(_ writer: inout Writer, _ engine: Engine?) -> StoreError? {
       if let poison = writer.poison { return .rocksDBPoisoned(path, poison.description) }
-      if engine.isReadOnly { return nil }
-      if writer.sequence == writer.base || engine.flush(waits: true) == nil {
-        writer.synced = writer.sequence
-        return nil
+      if let engine, !engine.isReadOnly, !writer.isStuck, writer.sequence != writer.base {
+        guard let words = engine.flush(waits: true) else {
+          writer.synced = writer.sequence
+          return nil
+        }
+        let error = failed(words, &writer)
+        if writer.poison != nil { return error }
       }
       do throws(StoreError) {
         try sync(&writer, engine)

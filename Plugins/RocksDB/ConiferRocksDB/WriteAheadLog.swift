@@ -60,9 +60,7 @@
       let last = ordered.last { $0.length > 0 }?.name
       for log in ordered where log.length > 0 {
         let path = directory + "/" + log.name
-        guard let bytes = Platform.read(path, limit: log.length), bytes.count == log.length else {
-          throw StoreError(.io, "\(path) cannot be read. Check the volume.")
-        }
+        let bytes = try System.read(path, log.length)
         let read = WriteAheadLog(bytes, upTo: sequence)
         guard read.end < bytes.count else { continue }
         if log.name != last || read.isDamaged {
@@ -70,6 +68,17 @@
             directory, "\(log.name) is broken at byte \(read.end), within what had been synced")
         }
         try System.cut(path, to: read.end)
+      }
+    }
+
+    /// Makes all that the logs hold survive power loss without RocksDB, which must not touch a file
+    /// again after a write to it failed.
+    ///
+    /// - Throws: `denied`, `io`.
+    static func sync(_ directory: String) throws(StoreError) {
+      for file in try System.files(in: directory)
+      where file.name.hasSuffix(".log") && file.length > 0 {
+        try System.sync(directory + "/" + file.name)
       }
     }
 
