@@ -17,7 +17,7 @@
 
     /// - Parameter creates: whether the database is to be made, and must not be there.
     init(_ tuned: RocksDBOptions, creates: Bool) {
-      options = rocksdb_options_create()
+      options = Self.base()
       rocksdb_options_set_create_if_missing(options, creates ? 1 : 0)
       rocksdb_options_set_error_if_exists(options, creates ? 1 : 0)
       rocksdb_options_set_paranoid_checks(options, 1)
@@ -46,9 +46,10 @@
       rocksdb_options_set_compression(options, 0)
       rocksdb_options_set_max_manifest_file_size(options, 1 << 20)
 
-      rocksdb_options_set_info_log_level(options, 2)
-      rocksdb_options_set_max_log_file_size(options, 256 << 10)
-      rocksdb_options_set_keep_log_file_num(options, 2)
+      // No word of what it does, above all levels: it goes on writing to that file after a write to it
+      // failed, which ends the process where RocksDB was built with assertions.
+      rocksdb_options_set_info_log_level(options, 6)
+      rocksdb_options_set_keep_log_file_num(options, 1)
       rocksdb_options_set_stats_dump_period_sec(options, 0)
       rocksdb_options_set_stats_persist_period_sec(options, 0)
 
@@ -74,6 +75,17 @@
       // Rewrites the lowest level too, where deletions would stay otherwise.
       rocksdb_compactoptions_set_bottommost_level_compaction(compacting, 3)
       rocksdb_compactoptions_set_exclusive_manual_compaction(compacting, 0)
+    }
+
+    /// RocksDB's defaults, and what can only be told as text; unknown names change nothing.
+    private static func base() -> OpaquePointer {
+      let plain: OpaquePointer = rocksdb_options_create()
+      let told: OpaquePointer = rocksdb_options_create()
+      // After an error it must not try again by itself, and files should not name this computer.
+      let text = "max_bgerror_resume_count=0;avoid_flush_during_shutdown=true;db_host_id=;fail_if_options_file_error=false"
+      let words = telling { rocksdb_get_options_from_string(plain, text, told, $0) }.1
+      rocksdb_options_destroy(words == nil ? plain : told)
+      return words == nil ? told : plain
     }
 
     deinit {
