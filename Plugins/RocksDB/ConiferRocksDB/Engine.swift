@@ -19,15 +19,18 @@
     let tuning: Tuning
     /// Whether it was opened for reading only, since the disk has no room for more.
     let isReadOnly: Bool
+    /// Whether it was opened on a full disk, with the bytes of the reserve.
+    let isTight: Bool
     private let gate = Mutex(Gate())
 
     /// Opens the database in a directory.
     ///
     /// - Throws: what the words of RocksDB's error stand for.
     init(
-      _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false
+      _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false,
+      isTight: Bool = false
     ) throws(StoreError) {
-      let tuning = Tuning(options, creates: creates)
+      let tuning = Tuning(options, creates: creates, isTight: isTight)
       let (opened, words) = telling { error in
         isReadOnly
           ? rocksdb_open_for_read_only(tuning.options, path, 0, error)
@@ -38,6 +41,7 @@
       self.path = path
       self.tuning = tuning
       self.isReadOnly = isReadOnly
+      self.isTight = isTight
       handle = opened
     }
 

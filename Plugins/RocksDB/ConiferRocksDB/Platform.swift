@@ -64,7 +64,29 @@
     ///
     /// - Throws: `denied`, `io`.
     static func remove(_ path: String) throws(StoreError) {
-      if unlink(path) != 0, errno != ENOENT { throw Platform.error(errno, "remove", path) }
+      if !unlink(path), errno != ENOENT { throw Platform.error(errno, "remove", path) }
+    }
+
+    /// Removes a file; whether it was there and is no more.
+    static func unlink(_ path: String) -> Bool {
+      #if canImport(Darwin)
+        Darwin.unlink(path) == 0
+      #elseif canImport(Glibc)
+        Glibc.unlink(path) == 0
+      #elseif canImport(Musl)
+        Musl.unlink(path) == 0
+      #endif
+    }
+
+    /// Makes a file at least so long, with space on the volume.
+    ///
+    /// - Throws: `denied`, `full`, `io`.
+    static func allocate(_ path: String, _ length: Int) throws(StoreError) {
+      let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+      guard file >= 0 else { throw Platform.error(errno, "make", path) }
+      defer { Platform.close(file) }
+      let code = Platform.allocate(file, length)
+      if code != 0 { throw Platform.error(code, "lengthen", path) }
     }
 
     /// Gives a file its final name, so that it survives power loss under it.

@@ -33,6 +33,8 @@
       var poison: StoreError?
       /// The disk was full inside RocksDB, which then refuses all writes until it is opened anew.
       var isStuck = false
+      /// The reserve was given up, or there was no room for it: only what gives space back is taken.
+      var isTight = false
       /// Whether rows were removed or replaced since the last flush.
       var owesFlush = false
       /// Pieces of the key range that `tidy` has still to compact.
@@ -44,6 +46,7 @@
         synced = sequence
         base = sequence
         isStuck = false
+        isTight = engine.isTight || isTight
       }
     }
 
@@ -77,6 +80,7 @@
       let record = try StoreRecord(engine)
       var writer = Writer()
       writer.begin(engine)
+      if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
       self.path = path
       self.options = options
       self.writer = Mutex(writer)
@@ -119,7 +123,9 @@
     public func size() throws(StoreError) -> StoreSize {
       _ = try engine()
       var file = 0
-      for found in try System.files(in: path) { file += found.length }
+      for found in try System.files(in: path) where found.name != Reserve.name {
+        file += found.length
+      }
       let live = min(live.load(ordering: .acquiring), file)
       return StoreSize(live: live, free: file - live, file: file)
     }
@@ -146,6 +152,7 @@
           live.store(try StoreRecord(engine).live, ordering: .releasing)
           // A failed sync is not forgotten by letting go of the locks.
           writer.begin(engine)
+          if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
           phase = .open(engine, lock)
         }
       }
@@ -184,7 +191,7 @@
           if isShut, failure == nil, !engine.isReadOnly, !writer.isStuck {
             do throws(StoreError) {
               try Inventory.write(path)
-            } catch { if error.code != .full { failure = error } }
+            } catch { if error.code != .full { failure = poisoned(error, &writer) } }
           }
           lock.release()
           if let failure { throw failure }

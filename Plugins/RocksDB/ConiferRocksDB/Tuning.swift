@@ -15,9 +15,11 @@
     let flushing: OpaquePointer
     let compacting: OpaquePointer
 
-    /// - Parameter creates: whether the database is to be made, and must not be there.
-    init(_ tuned: RocksDBOptions, creates: Bool) {
-      options = Self.base()
+    /// - Parameters:
+    ///   - creates: whether the database is to be made, and must not be there.
+    ///   - isTight: whether it is to be opened with as little space as can be.
+    init(_ tuned: RocksDBOptions, creates: Bool, isTight: Bool) {
+      options = Self.base(isTight)
       rocksdb_options_set_create_if_missing(options, creates ? 1 : 0)
       rocksdb_options_set_error_if_exists(options, creates ? 1 : 0)
       rocksdb_options_set_paranoid_checks(options, 1)
@@ -78,11 +80,19 @@
     }
 
     /// RocksDB's defaults, and what can only be told as text; unknown names change nothing.
-    private static func base() -> OpaquePointer {
+    private static func base(_ isTight: Bool) -> OpaquePointer {
       let plain: OpaquePointer = rocksdb_options_create()
       let told: OpaquePointer = rocksdb_options_create()
-      // After an error it must not try again by itself, and files should not name this computer.
-      let text = "max_bgerror_resume_count=0;avoid_flush_during_shutdown=true;db_host_id=;fail_if_options_file_error=false"
+      let text = [
+        // After an error it must not try again by itself.
+        "max_bgerror_resume_count=0", "avoid_flush_during_shutdown=true",
+        // It cannot tell its options, since it has no name for the level of its log.
+        "fail_if_options_file_error=false",
+        // Files should not name this computer, nor reserve space beyond their end.
+        "db_host_id=", "allow_fallocate=false",
+        // The logs stay where they are, instead of being copied into sorted files.
+        "avoid_flush_during_recovery=\(isTight)",
+      ].joined(separator: ";")
       let words = telling { rocksdb_get_options_from_string(plain, text, told, $0) }.1
       rocksdb_options_destroy(words == nil ? plain : told)
       return words == nil ? told : plain
