@@ -28,9 +28,9 @@
     /// - Throws: what the words of RocksDB's error stand for.
     init(
       _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false,
-      isTight: Bool = false
+      isTight: Bool = false, salvages: Bool = false
     ) throws(StoreError) {
-      let tuning = Tuning(options, creates: creates, isTight: isTight)
+      let tuning = Tuning(options, creates: creates, isTight: isTight, salvages: salvages)
       let (opened, words) = telling { error in
         isReadOnly
           ? rocksdb_open_for_read_only(tuning.options, path, 0, error)

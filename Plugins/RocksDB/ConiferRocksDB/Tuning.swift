@@ -18,13 +18,16 @@
     /// - Parameters:
     ///   - creates: whether the database is to be made, and must not be there.
     ///   - isTight: whether it is to be opened with as little space as can be.
-    init(_ tuned: RocksDBOptions, creates: Bool, isTight: Bool) {
+    ///   - salvages: whether to leave out what is damaged instead of refusing all.
+    init(
+      _ tuned: RocksDBOptions, creates: Bool, isTight: Bool = false, salvages: Bool = false
+    ) {
       options = Self.base(isTight)
       rocksdb_options_set_create_if_missing(options, creates ? 1 : 0)
       rocksdb_options_set_error_if_exists(options, creates ? 1 : 0)
-      rocksdb_options_set_paranoid_checks(options, 1)
+      rocksdb_options_set_paranoid_checks(options, salvages ? 0 : 1)
       // Absolute consistency: nothing but whole logs is accepted; see WriteAheadLog.
-      rocksdb_options_set_wal_recovery_mode(options, 1)
+      rocksdb_options_set_wal_recovery_mode(options, salvages ? 3 : 1)
       // Each commit goes to the operating system before it returns.
       rocksdb_options_set_manual_wal_flush(options, 0)
 
