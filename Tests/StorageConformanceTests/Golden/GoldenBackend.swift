@@ -28,11 +28,12 @@ enum GoldenBackend: String, CaseIterable, Sendable {
   /// What a golden store holds.
   func manifest(_ format: Int) -> String { files(format) + ".json" }
 
-  /// What belongs to a run and not to the store: who owned it, who was reading, what an engine told.
+  /// What belongs to a run and not to the store: who owned it, who was reading, empty space, what an engine told.
   static func isPassing(_ name: String) -> Bool {
-    // RocksDB's own words and options name the directory.
-    let names = ["owner", "lock.mdb", "conifer.sqlite-shm", "LOG", "LOCK", "IDENTITY"]
-    return names.contains(name) || name.hasPrefix("LOG.old.") || name.hasPrefix("OPTIONS-")
+    let names = [
+      "owner", "lock.mdb", "conifer.sqlite-shm", "LOG", "LOCK", "IDENTITY", "conifer.reserve",
+    ]
+    return names.contains(name) || name.hasPrefix("LOG.old.")
   }
 
   /// Whether opening a store changes no file. RocksDB begins new files whenever it opens.
