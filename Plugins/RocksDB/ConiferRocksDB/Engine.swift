@@ -43,6 +43,16 @@
       self.isReadOnly = isReadOnly
       self.isTight = isTight
       handle = opened
+      if !isReadOnly { Self.removeDrafts(path) }
+    }
+
+    /// Removes the drafts of a file of its options, which RocksDB begins at each opening and cannot
+    /// finish; see `Tuning`.
+    private static func removeDrafts(_ path: String) {
+      let files = (try? System.files(in: path)) ?? []
+      for file in files where file.name.hasPrefix("OPTIONS-") && file.name.hasSuffix(".dbtmp") {
+        _ = System.unlink(path + "/" + file.name)
+      }
     }
 
     deinit {
