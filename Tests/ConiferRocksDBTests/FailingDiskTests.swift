@@ -101,15 +101,15 @@
       let store = try RocksDBStore(at: scratch.store, options)
       session.fail(at: session.operationCount + 1, with: .error(EIO))
       var taken = 0
-      var refused: StoreError.Code?
-      while refused == nil, taken < 500 {
-        refused = code { () throws(StoreError) in
+      func put() -> StoreError.Code? {
+        code { () throws(StoreError) in
           try store.put(blobs, TestSupport.key(taken), Bytes(repeating: 1, count: 4000), .process)
+          taken += 1
         }
-        if refused == nil { taken += 1 }
       }
-      #expect(refused == .poisoned)
-      #expect(taken < 500)
+      while try !store.engine().hasBackgroundFailure, taken < 500, put() == nil { usleep(1000) }
+      #expect(taken < 500 && session.failureCount == 1)
+      #expect(put() == .poisoned)
       #expect(try contents(store.view(), blobs).count == taken)
       #expect(code { () throws(StoreError) in try store.close() } == .poisoned)
       session.heal()
