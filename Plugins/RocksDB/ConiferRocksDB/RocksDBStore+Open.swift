@@ -22,7 +22,8 @@
         do throws(StoreError) {
           return try Engine(path, options)
         } catch {
-          guard error.code == .full, usesReserve, Reserve.release(path) else { throw error }
+          guard error.code == .full, usesReserve else { throw error }
+          Reserve.release(path)
           // What such an opening leaves in the logs counts as synced from now on.
           try WriteAheadLog.sync(path)
           return try Engine(path, options, isTight: true)
