@@ -139,7 +139,7 @@ let package = Package(
       "StorageConformance",
       [
         "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
-        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "TestSupport",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "TestSupport",
       ]),
     tests(
       "ConiferTool",

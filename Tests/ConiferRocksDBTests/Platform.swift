@@ -29,6 +29,13 @@
     static func remove(_ path: String) { unlink(path) }
     static func makeDirectory(_ path: String) { mkdir(path, 0o700) }
 
+    /// The name of this computer.
+    static func hostName() -> Bytes {
+      var name = [CChar](repeating: 0, count: 256)
+      gethostname(&name, 255)
+      return name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    }
+
     /// Dies as a process does that the system kills.
     static func die() { kill(getpid(), SIGKILL) }
   }

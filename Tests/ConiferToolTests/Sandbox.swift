@@ -144,3 +144,10 @@ let persistentBackends = backends.filter { $0 != "memory" }
 
 /// Those whose files the tests know well enough to break them, and salvage to read them.
 let knownBackends = ["sqlite", "lmdb", "log"]
+
+/// Those, and the ones behind traits, for tests that know no file by its name.
+#if RocksDB
+  let salvagedBackends = knownBackends + ["rocksdb"]
+#else
+  let salvagedBackends = knownBackends
+#endif

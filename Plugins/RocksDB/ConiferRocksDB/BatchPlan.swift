@@ -10,8 +10,8 @@
   struct BatchPlan: ~Copyable {
     /// A clear of more rows is deleted as a range.
     private static let fewRows = 64
-    /// What RocksDB adds to a row, about.
-    private static let overhead = 16
+    /// What a row takes: its key, its value and what RocksDB adds, about.
+    static func size(_ key: Int, _ value: Int) -> Int { 16 + key + value }
 
     let batch: OpaquePointer
     /// Bytes of live rows after the batch.
@@ -41,7 +41,7 @@
     mutating func add(_ edit: Batch.Edit) throws(StoreError) {
       switch edit {
       case .put(let space, let key, let value):
-        let new = Self.overhead + key.count + value.count
+        let new = Self.size(key.count, value.count)
         let old = try size(of: space, key)
         if old != nil { givesBack = true }
         live += new - (old ?? 0)
@@ -79,7 +79,7 @@
       if let known = touched[whole] { return known }
       if isCleared(whole) { return nil }
       return try engine.get(space, key, engine.tuning.reading) {
-        Self.overhead + key.count + $0.byteCount
+        Self.size(key.count, $0.byteCount)
       }
     }
 
@@ -103,7 +103,7 @@
         let whole = [space.id] + name
         if touched[whole] != nil || isCleared(whole) { return .next }
         rows += 1
-        gone += Self.overhead + key.byteCount + value.byteCount
+        gone += Self.size(key.byteCount, value.byteCount)
         if rows <= Self.fewRows { keys.append(name) }
         return .next
       }

@@ -19,15 +19,18 @@
     let tuning: Tuning
     /// Whether it was opened for reading only, since the disk has no room for more.
     let isReadOnly: Bool
+    /// Whether it was opened on a full disk, with the bytes of the reserve.
+    let isTight: Bool
     private let gate = Mutex(Gate())
 
     /// Opens the database in a directory.
     ///
     /// - Throws: what the words of RocksDB's error stand for.
     init(
-      _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false
+      _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false,
+      isTight: Bool = false, salvages: Bool = false
     ) throws(StoreError) {
-      let tuning = Tuning(options, creates: creates)
+      let tuning = Tuning(options, creates: creates, isTight: isTight, salvages: salvages)
       let (opened, words) = telling { error in
         isReadOnly
           ? rocksdb_open_for_read_only(tuning.options, path, 0, error)
@@ -38,7 +41,18 @@
       self.path = path
       self.tuning = tuning
       self.isReadOnly = isReadOnly
+      self.isTight = isTight
       handle = opened
+      if !isReadOnly { Self.removeDrafts(path) }
+    }
+
+    /// Removes the drafts of a file of its options, which RocksDB begins at each opening and cannot
+    /// finish; see `Tuning`.
+    private static func removeDrafts(_ path: String) {
+      let files = (try? System.files(in: path)) ?? []
+      for file in files where file.name.hasPrefix("OPTIONS-") && file.name.hasSuffix(".dbtmp") {
+        _ = System.unlink(path + "/" + file.name)
+      }
     }
 
     deinit {
@@ -143,9 +157,12 @@
       return nil
     }
 
+    /// Whether a flush or a compaction failed.
+    var hasBackgroundFailure: Bool { number("rocksdb.background-errors") > 0 }
+
     /// What stopped flushing or compacting, in RocksDB's words; nil when they go on.
-    private func backgroundFailure() -> String? {
-      guard number("rocksdb.background-errors") > 0 else { return nil }
+    func backgroundFailure() -> String? {
+      guard hasBackgroundFailure else { return nil }
       // A failure that stops everything is told to any write; one that does not is of space.
       let batch = rocksdb_writebatch_create()
       defer { rocksdb_writebatch_destroy(batch) }

@@ -22,8 +22,13 @@
         text += "\(file.name) \(file.length) \(try sum(of: file, directory))\n"
       }
       text += "\(checksum(Bytes(text.utf8)))\n"
-      try System.write(Bytes(text.utf8), to: directory + "/" + draft)
-      try System.rename(directory + "/" + draft, to: directory + "/" + name)
+      do throws(StoreError) {
+        try System.write(Bytes(text.utf8), to: directory + "/" + draft)
+        try System.rename(directory + "/" + draft, to: directory + "/" + name)
+      } catch {
+        try? System.remove(directory + "/" + draft)
+        throw error
+      }
     }
 
     /// Compares the files with the list, if there is one.
@@ -31,12 +36,14 @@
     /// - Returns: whether there was a list, so that the store was closed in order.
     /// - Throws: `damaged`, `denied`, `io`.
     static func check(_ directory: String) throws(StoreError) -> Bool {
-      guard let bytes = Platform.read(directory + "/" + name, limit: 1 << 22),
-        let end = bytes.dropLast().lastIndex(of: 10),
+      let files = try System.files(in: directory)
+      guard let list = files.first(where: { $0.name == name }) else { return false }
+      let bytes = try System.read(directory + "/" + name, list.length)
+      guard let end = bytes.dropLast().lastIndex(of: 10),
         bytes[(end + 1)...].elementsEqual("\(checksum(Bytes(bytes[...end])))\n".utf8)
       else { return false }
       var lengths: [String: Int] = [:]
-      for file in try System.files(in: directory) { lengths[file.name] = file.length }
+      for file in files { lengths[file.name] = file.length }
       let lines = String(decoding: bytes[...end], as: UTF8.self).split(separator: "\n")
       guard lines.first == Substring(title) else { return false }
       for line in lines.dropFirst() {
@@ -56,7 +63,8 @@
       return true
     }
 
-    /// Removes the list before anything changes, so that it never names what is no more.
+    /// Removes the list before anything changes, so that it never names what is no more; the names of
+    /// the directory are durable then.
     ///
     /// - Throws: `denied`, `io`.
     static func remove(_ directory: String) throws(StoreError) {
@@ -77,12 +85,7 @@
       of file: (name: String, length: Int), _ directory: String
     ) throws(StoreError) -> String {
       if file.name.hasSuffix(".sst") { return "-" }
-      guard let bytes = Platform.read(directory + "/" + file.name, limit: file.length) else {
-        throw StoreError(
-          .io,
-          "\(directory)/\(file.name) cannot be read. Try again; if it stays so, restore a copy.")
-      }
-      return checksum(bytes)
+      return checksum(try System.read(directory + "/" + file.name, file.length))
     }
 
     private static func checksum(_ bytes: Bytes) -> String {

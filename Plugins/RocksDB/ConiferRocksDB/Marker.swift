@@ -28,7 +28,7 @@
     static func inspect(_ directory: String) throws(StoreError) -> State {
       let files = try System.files(in: directory)
       if files.contains(where: { $0.name == name }) {
-        try check(directory)
+        try check(directory, min(256, files.first { $0.name == name }?.length ?? 0))
         guard files.contains(where: { $0.name == "CURRENT" }) else {
           throw .rocksDBDamaged(directory, "CURRENT is missing")
         }
@@ -49,11 +49,9 @@
       return .nothing
     }
 
-    private static func check(_ directory: String) throws(StoreError) {
+    private static func check(_ directory: String, _ length: Int) throws(StoreError) {
       let path = directory + "/" + name
-      guard let found = Platform.read(path, limit: 256) else {
-        throw StoreError(.denied, "\(path) cannot be read. Give this process's user access to it.")
-      }
+      let found = try System.read(path, length)
       guard found.starts(with: magic) else {
         if magic.starts(with: found) { throw .rocksDBDamaged(directory, "\(name) was cut") }
         throw StoreError(

@@ -47,11 +47,46 @@
       return found.sorted { $0.name < $1.name }
     }
 
+    /// The bytes of a file.
+    ///
+    /// - Throws: `denied`, `io`; a file that cannot be read is not damaged.
+    static func read(_ path: String, _ length: Int) throws(StoreError) -> Bytes {
+      let file = open(path, O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Platform.error(errno, "open", path) }
+      defer { Platform.close(file) }
+      guard let bytes = Platform.read(file, at: 0, limit: length) else {
+        throw Platform.error(EIO, "read", path)
+      }
+      return bytes
+    }
+
     /// Removes a file; no error if it is missing.
     ///
     /// - Throws: `denied`, `io`.
     static func remove(_ path: String) throws(StoreError) {
-      if unlink(path) != 0, errno != ENOENT { throw Platform.error(errno, "remove", path) }
+      if !unlink(path), errno != ENOENT { throw Platform.error(errno, "remove", path) }
+    }
+
+    /// Removes a file; whether it was there and is no more.
+    static func unlink(_ path: String) -> Bool {
+      #if canImport(Darwin)
+        Darwin.unlink(path) == 0
+      #elseif canImport(Glibc)
+        Glibc.unlink(path) == 0
+      #elseif canImport(Musl)
+        Musl.unlink(path) == 0
+      #endif
+    }
+
+    /// Makes a file at least so long, with space on the volume.
+    ///
+    /// - Throws: `denied`, `full`, `io`.
+    static func allocate(_ path: String, _ length: Int) throws(StoreError) {
+      let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+      guard file >= 0 else { throw Platform.error(errno, "make", path) }
+      defer { Platform.close(file) }
+      let code = Platform.allocate(file, length)
+      if code != 0 { throw Platform.error(code, "lengthen", path) }
     }
 
     /// Gives a file its final name, so that it survives power loss under it.
@@ -98,6 +133,19 @@
       defer { Platform.close(file) }
       guard ftruncate(file, off_t(length)) == 0 else { throw Platform.error(errno, "cut", path) }
       guard fsync(file) == 0 else { throw Platform.error(errno, "sync", path) }
+    }
+
+    /// Makes the bytes of a file survive power loss.
+    ///
+    /// - Throws: `denied`, `io`; `io` also when there is no space for them.
+    static func sync(_ path: String) throws(StoreError) {
+      let file = open(path, O_WRONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Platform.error(errno, "open", path) }
+      defer { Platform.close(file) }
+      let code = Platform.sync(file)
+      guard code == 0 else {
+        throw Platform.error(Platform.meansFull(code) ? EIO : code, "sync", path)
+      }
     }
 
     /// The bytes of a volume that this process may still use; nil when the system does not say.

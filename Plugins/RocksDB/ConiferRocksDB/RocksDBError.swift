@@ -63,6 +63,9 @@
     /// Whether the words tell of a sync: then what is on the disk is not known, whatever the reason.
     static func tellsOfSync(_ words: String) -> Bool { words.holds("sync") }
 
+    /// Whether the words name a log, and not a file that is written in the background.
+    static func tellsOfLog(_ words: String) -> Bool { words.holds(".log") }
+
     static func rocksDBDamaged(_ path: String, _ cause: String) -> StoreError {
       StoreError(
         .damaged,

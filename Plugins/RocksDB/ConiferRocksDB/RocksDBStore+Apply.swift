@@ -12,21 +12,25 @@
     ///   unless the code is `poisoned` or `io`, where reopening tells.
     public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
       try writer.withLock { writer throws(StoreError) in
-        var engine = try writable(&writer)
+        let need = try measure(batch)
+        let givesBack = need < 1 << 20 && batch.edits.contains(where: \.givesBack)
+        var engine = try writable(&writer, usesReserve: givesBack)
         guard durability <= traits.strongest else {
           throw StoreError(
             .unsupported,
             "This store cannot promise .\(durability) here. Ask for .\(traits.strongest).")
         }
-        let need = try measure(batch)
-        try requireRoom(need, batch)
-        if writer.isStuck || engine.isReadOnly { engine = try reopen(&writer, options.patience) }
+        try requireRoom(need, givesBack, &writer)
+        if writer.isStuck || engine.isReadOnly {
+          engine = try reopen(&writer, options.patience, usesReserve: givesBack)
+        }
         do throws(StoreError) {
           try write(batch, syncs: durability == .power, &writer, engine)
         } catch {
           // It may be an older failure, of a flush in the background, that RocksDB tells only now.
           guard writer.isStuck, writer.poison == nil else { throw error }
-          engine = try reopen(&writer, .zero)
+          if givesBack, Reserve.release(path) { writer.isTight = true }
+          engine = try reopen(&writer, .zero, usesReserve: givesBack)
           try write(batch, syncs: durability == .power, &writer, engine)
         }
         writer.last += 1
@@ -39,24 +43,39 @@
     /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
     public func harden(_ upTo: CommitID) throws(StoreError) {
       try writer.withLock { writer throws(StoreError) in
-        try sync(&writer, try writable(&writer))
+        // Also a store that could not be opened again for writing keeps what it took.
+        let engine = try isLost ? nil : engine()
+        if let poison = writer.poison { throw .rocksDBPoisoned(path, poison.description) }
+        try sync(&writer, engine)
       }
     }
 
-    /// The database of a store that is open and not poisoned.
-    func writable(_ writer: inout Writer) throws(StoreError) -> Engine {
-      let isLost = phase.withLock { if case .lost = $0 { true } else { false } }
-      let engine = isLost ? try reopen(&writer, .zero) : try engine()
+    private var isLost: Bool { phase.withLock { if case .lost = $0 { true } else { false } } }
+
+    /// The database of a store that is open and not poisoned, also by what failed in the background.
+    func writable(
+      _ writer: inout Writer, usesReserve: Bool = false
+    ) throws(StoreError) -> Engine {
+      let engine = try isLost ? reopen(&writer, .zero, usesReserve: usesReserve) : engine()
+      if writer.poison == nil, !writer.isStuck, let words = engine.backgroundFailure() {
+        _ = failed(words, &writer)
+      }
       if let poison = writer.poison { throw .rocksDBPoisoned(path, poison.description) }
       return engine
     }
 
     /// Syncs the log; poisons the store when that fails.
-    func sync(_ writer: inout Writer, _ engine: Engine) throws(StoreError) {
+    ///
+    /// - Parameter engine: the database; nil when there is none.
+    func sync(_ writer: inout Writer, _ engine: Engine?) throws(StoreError) {
       guard writer.synced < writer.sequence else { return }
-      if let words = engine.syncLog() {
-        throw poisoned(StoreError.rocksDB(words, "sync", path), &writer)
-      }
+      do throws(StoreError) {
+        if let engine, !writer.isStuck, !engine.isReadOnly {
+          if let words = engine.syncLog() { throw StoreError.rocksDB(words, "sync", path) }
+        } else {
+          try WriteAheadLog.sync(path)
+        }
+      } catch { throw poisoned(error, &writer) }
       writer.synced = writer.sequence
     }
 
@@ -69,7 +88,12 @@
       for edit in batch.edits { try plan.add(edit) }
       plan.put(StoreRecord.space, StoreRecord.key, StoreRecord(live: plan.live).bytes)
       if let words = engine.write(plan.batch, syncs: syncs) {
-        throw failed(words, &writer)
+        let isOlder = engine.hasBackgroundFailure || !StoreError.tellsOfLog(words)
+        let error = failed(words, &writer)
+        if isOlder, let poison = writer.poison {
+          throw .rocksDBPoisoned(path, poison.description)
+        }
+        throw error
       }
       writer.sequence = engine.sequence
       if syncs { writer.synced = writer.sequence }
@@ -103,7 +127,7 @@
     }
 
     /// Poisons the store: a sync that failed for want of space is no ordinary full disk.
-    private func poisoned(_ error: StoreError, _ writer: inout Writer) -> StoreError {
+    func poisoned(_ error: StoreError, _ writer: inout Writer) -> StoreError {
       let error =
         error.code == .full ? StoreError(.io, error.message, cause: error.cause) : error
       writer.poison = error
@@ -143,11 +167,19 @@
     /// Refuses a batch before the disk is so full that RocksDB would stop for good.
     ///
     /// - Throws: `full`.
-    private func requireRoom(_ need: Int, _ batch: Batch) throws(StoreError) {
+    private func requireRoom(
+      _ need: Int, _ givesBack: Bool, _ writer: inout Writer
+    ) throws(StoreError) {
+      if writer.isTight, !givesBack {
+        guard Reserve.fill(path, options) else {
+          throw StoreError(
+            .full,
+            "The volume of \(path) is full. Free disk space, then try again; reading and deleting go "
+              + "on meanwhile.")
+        }
+        writer.isTight = false
+      }
       guard let room = System.room(at: path) else { return }
-      let givesBack =
-        need < 1 << 20
-        && batch.edits.contains { edit in if case .put = edit { false } else { true } }
       let reserve = max(givesBack ? options.reserve / 16 : options.reserve, 0)
       guard room < need + reserve else { return }
       throw StoreError(
@@ -155,5 +187,10 @@
         "The volume of \(path) has \(room) bytes left, of which \(reserve) are kept for deleting and "
           + "folding. Free disk space, or lower RocksDBOptions.reserve; reading goes on meanwhile.")
     }
+  }
+
+  extension Batch.Edit {
+    /// Whether it removes rows.
+    fileprivate var givesBack: Bool { if case .put = self { false } else { true } }
   }
 #endif

@@ -7,19 +7,27 @@
   extension RocksDBStore {
     /// Checks the files, makes them when there are none, and opens the database; the lock is held.
     ///
-    /// - Parameter sequence: the newest sequence number to keep; none, for all that is whole.
+    /// - Parameters:
+    ///   - sequence: the newest sequence number to keep; none, for all that is whole.
+    ///   - usesReserve: whether the reserve may be given up for it when the disk is full.
     static func openEngine(
-      _ path: String, _ options: RocksDBOptions, upTo sequence: UInt64? = nil
+      _ path: String, _ options: RocksDBOptions, upTo sequence: UInt64? = nil,
+      usesReserve: Bool = true
     ) throws(StoreError) -> Engine {
       switch try Marker.inspect(path) {
       case .nothing: return try create(path, options)
       case .store:
-        if try Inventory.check(path) {
-          try Inventory.remove(path)
-        } else {
-          try WriteAheadLog.recover(path, upTo: sequence)
+        if try !Inventory.check(path) { try WriteAheadLog.recover(path, upTo: sequence) }
+        try Inventory.remove(path)
+        do throws(StoreError) {
+          return try Engine(path, options)
+        } catch {
+          guard error.code == .full, usesReserve else { throw error }
+          Reserve.release(path)
+          // What such an opening leaves in the logs counts as synced from now on.
+          try WriteAheadLog.sync(path)
+          return try Engine(path, options, isTight: true)
         }
-        return try Engine(path, options)
       }
     }
 
@@ -40,9 +48,13 @@
     /// Opens the database anew after the disk was full, which RocksDB itself never recovers from;
     /// what was not acknowledged is left out.
     ///
-    /// - Parameter patience: how long to wait for open views, which keep the old one open.
+    /// - Parameters:
+    ///   - patience: how long to wait for open views, which keep the old one open.
+    ///   - usesReserve: whether the reserve may be given up for it.
     /// - Throws: `full`, `io`, `damaged`; reading goes on, unless not even that can be opened.
-    func reopen(_ writer: inout Writer, _ patience: Duration) throws(StoreError) -> Engine {
+    func reopen(
+      _ writer: inout Writer, _ patience: Duration, usesReserve: Bool = false
+    ) throws(StoreError) -> Engine {
       let sequence = writer.sequence
       let engine = try phase.withLock { phase throws(StoreError) -> Engine in
         let lock: OwnerLock
@@ -59,7 +71,8 @@
           }
         }
         do throws(StoreError) {
-          let engine = try Self.openEngine(path, options, upTo: sequence)
+          let engine = try Self.openEngine(
+            path, options, upTo: sequence, usesReserve: usesReserve)
           phase = .open(engine, lock)
           return engine
         } catch {

@@ -25,6 +25,7 @@
         }
         while let range = writer.ranges.popLast() {
           engine.compact(range)
+          if let words = engine.backgroundFailure() { throw failed(words, &writer) }
           if ContinuousClock.now >= end { break }
         }
         return !writer.ranges.isEmpty

@@ -33,6 +33,8 @@
       var poison: StoreError?
       /// The disk was full inside RocksDB, which then refuses all writes until it is opened anew.
       var isStuck = false
+      /// The reserve was given up, or there was no room for it: only what gives space back is taken.
+      var isTight = false
       /// Whether rows were removed or replaced since the last flush.
       var owesFlush = false
       /// Pieces of the key range that `tidy` has still to compact.
@@ -44,6 +46,7 @@
         synced = sequence
         base = sequence
         isStuck = false
+        isTight = engine.isTight || isTight
       }
     }
 
@@ -77,6 +80,7 @@
       let record = try StoreRecord(engine)
       var writer = Writer()
       writer.begin(engine)
+      if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
       self.path = path
       self.options = options
       self.writer = Mutex(writer)
@@ -119,7 +123,9 @@
     public func size() throws(StoreError) -> StoreSize {
       _ = try engine()
       var file = 0
-      for found in try System.files(in: path) { file += found.length }
+      for found in try System.files(in: path) where found.name != Reserve.name {
+        file += found.length
+      }
       let live = min(live.load(ordering: .acquiring), file)
       return StoreSize(live: live, free: file - live, file: file)
     }
@@ -146,6 +152,7 @@
           live.store(try StoreRecord(engine).live, ordering: .releasing)
           // A failed sync is not forgotten by letting go of the locks.
           writer.begin(engine)
+          if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
           phase = .open(engine, lock)
         }
       }
@@ -173,12 +180,19 @@
         }
         switch before {
         case .suspended, .closed: return
-        case .lost(_, let lock): lock.release()
+        case .lost(_, let lock):
+          defer { lock.release() }
+          if let failure = settle(&writer, nil) { throw failure }
         case .open(let engine, let lock):
           writer.ranges = []
-          let failure = settle(&writer, engine)
+          var failure = settle(&writer, engine)
           let isShut = engine.retire(options.patience)
-          if isShut, failure == nil, !engine.isReadOnly { try? Inventory.write(path) }
+          // The log of a full disk may end in a part of a commit that was refused.
+          if isShut, failure == nil, !engine.isReadOnly, !writer.isStuck {
+            do throws(StoreError) {
+              try Inventory.write(path)
+            } catch { if error.code != .full { failure = poisoned(error, &writer) } }
+          }
           lock.release()
           if let failure { throw failure }
           if !isShut {
@@ -192,12 +206,17 @@
     }
 
     /// Makes all commits durable, in a sorted file if there is room for it; nil, or why not.
-    private func settle(_ writer: inout Writer, _ engine: Engine) -> StoreError? {
+    ///
+    /// - Parameter engine: the database; nil when there is none.
+    private func settle(_ writer: inout Writer, _ engine: Engine?) -> StoreError? {
       if let poison = writer.poison { return .rocksDBPoisoned(path, poison.description) }
-      if engine.isReadOnly { return nil }
-      if writer.sequence == writer.base || engine.flush(waits: true) == nil {
-        writer.synced = writer.sequence
-        return nil
+      if let engine, !engine.isReadOnly, !writer.isStuck, writer.sequence != writer.base {
+        guard let words = engine.flush(waits: true) else {
+          writer.synced = writer.sequence
+          return nil
+        }
+        let error = failed(words, &writer)
+        if writer.poison != nil { return error }
       }
       do throws(StoreError) {
         try sync(&writer, engine)

@@ -28,11 +28,18 @@
     /// - Throws: `damaged` when it is missing or unreadable, `newerFormat`, `io`.
     init(_ engine: Engine) throws(StoreError) {
       let found = try engine.get(Self.space, Self.key, engine.tuning.reading) { Bytes($0) }
+      try self.init(found, engine.path)
+    }
+
+    /// Reads the record's value.
+    ///
+    /// - Throws: `damaged` when it is missing or unreadable, `newerFormat`.
+    init(_ found: Bytes?, _ path: String) throws(StoreError) {
       guard let found, found.starts(with: Self.magic), found.count >= Self.magic.count + 12 else {
-        throw .rocksDBDamaged(engine.path, "the store's own row is missing")
+        throw .rocksDBDamaged(path, "the store's own row is missing")
       }
       let format = found.littleEndian(at: Self.magic.count, 4)
-      guard format <= UInt64(Marker.format) else { throw Marker.newer(engine.path, Int(format)) }
+      guard format <= UInt64(Marker.format) else { throw Marker.newer(path, Int(clamping: format)) }
       live = Int(clamping: found.littleEndian(at: Self.magic.count + 4))
     }
   }

@@ -15,14 +15,19 @@
     let flushing: OpaquePointer
     let compacting: OpaquePointer
 
-    /// - Parameter creates: whether the database is to be made, and must not be there.
-    init(_ tuned: RocksDBOptions, creates: Bool) {
-      options = rocksdb_options_create()
+    /// - Parameters:
+    ///   - creates: whether the database is to be made, and must not be there.
+    ///   - isTight: whether it is to be opened with as little space as can be.
+    ///   - salvages: whether to leave out what is damaged instead of refusing all.
+    init(
+      _ tuned: RocksDBOptions, creates: Bool, isTight: Bool = false, salvages: Bool = false
+    ) {
+      options = Self.base(isTight)
       rocksdb_options_set_create_if_missing(options, creates ? 1 : 0)
       rocksdb_options_set_error_if_exists(options, creates ? 1 : 0)
-      rocksdb_options_set_paranoid_checks(options, 1)
+      rocksdb_options_set_paranoid_checks(options, salvages ? 0 : 1)
       // Absolute consistency: nothing but whole logs is accepted; see WriteAheadLog.
-      rocksdb_options_set_wal_recovery_mode(options, 1)
+      rocksdb_options_set_wal_recovery_mode(options, salvages ? 3 : 1)
       // Each commit goes to the operating system before it returns.
       rocksdb_options_set_manual_wal_flush(options, 0)
 
@@ -46,9 +51,10 @@
       rocksdb_options_set_compression(options, 0)
       rocksdb_options_set_max_manifest_file_size(options, 1 << 20)
 
-      rocksdb_options_set_info_log_level(options, 2)
-      rocksdb_options_set_max_log_file_size(options, 256 << 10)
-      rocksdb_options_set_keep_log_file_num(options, 2)
+      // No word of what it does, above all levels: it goes on writing to that file after a write to it
+      // failed, which ends the process where RocksDB was built with assertions.
+      rocksdb_options_set_info_log_level(options, 6)
+      rocksdb_options_set_keep_log_file_num(options, 1)
       rocksdb_options_set_stats_dump_period_sec(options, 0)
       rocksdb_options_set_stats_persist_period_sec(options, 0)
 
@@ -74,6 +80,25 @@
       // Rewrites the lowest level too, where deletions would stay otherwise.
       rocksdb_compactoptions_set_bottommost_level_compaction(compacting, 3)
       rocksdb_compactoptions_set_exclusive_manual_compaction(compacting, 0)
+    }
+
+    /// RocksDB's defaults, and what can only be told as text; unknown names change nothing.
+    private static func base(_ isTight: Bool) -> OpaquePointer {
+      let plain: OpaquePointer = rocksdb_options_create()
+      let told: OpaquePointer = rocksdb_options_create()
+      let text = [
+        // After an error it must not try again by itself.
+        "max_bgerror_resume_count=0", "avoid_flush_during_shutdown=true",
+        // It cannot tell its options, since it has no name for the level of its log.
+        "fail_if_options_file_error=false",
+        // Files should not name this computer, nor reserve space beyond their end.
+        "db_host_id=", "allow_fallocate=false",
+        // The logs stay where they are, instead of being copied into sorted files.
+        "avoid_flush_during_recovery=\(isTight)",
+      ].joined(separator: ";")
+      let words = telling { rocksdb_get_options_from_string(plain, text, told, $0) }.1
+      rocksdb_options_destroy(words == nil ? plain : told)
+      return words == nil ? told : plain
     }
 
     deinit {

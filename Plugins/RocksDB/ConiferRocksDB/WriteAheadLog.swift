@@ -53,24 +53,34 @@
     /// - Parameter sequence: the newest sequence number to keep; none, for all that is whole.
     /// - Throws: `damaged`, `denied`, `full`, `io`.
     static func recover(_ directory: String, upTo sequence: UInt64? = nil) throws(StoreError) {
-      let logs = try System.files(in: directory).filter { $0.name.hasSuffix(".log") }
-      // RocksDB pads numbers to six digits only.
-      let ordered = logs.sorted { (number($0.name), $0.name) < (number($1.name), $1.name) }
-      // A newer log without a record may stand behind the one that was written last.
-      let last = ordered.last { $0.length > 0 }?.name
-      for log in ordered where log.length > 0 {
+      let logs = try logs(directory)
+      for log in logs {
         let path = directory + "/" + log.name
-        guard let bytes = Platform.read(path, limit: log.length), bytes.count == log.length else {
-          throw StoreError(.io, "\(path) cannot be read. Check the volume.")
-        }
+        let bytes = try System.read(path, log.length)
         let read = WriteAheadLog(bytes, upTo: sequence)
         guard read.end < bytes.count else { continue }
-        if log.name != last || read.isDamaged {
+        if log.name != logs.last?.name || read.isDamaged {
           throw .rocksDBDamaged(
             directory, "\(log.name) is broken at byte \(read.end), within what had been synced")
         }
         try System.cut(path, to: read.end)
       }
+    }
+
+    /// Makes all that the logs hold survive power loss without RocksDB, which must not touch a file
+    /// again after a write to it failed.
+    ///
+    /// - Throws: `denied`, `io`.
+    static func sync(_ directory: String) throws(StoreError) {
+      for log in try logs(directory) { try System.sync(directory + "/" + log.name) }
+    }
+
+    /// The logs that hold something, in their order; a newer one without a record may stand behind the
+    /// one that was written last.
+    static func logs(_ directory: String) throws(StoreError) -> [(name: String, length: Int)] {
+      try System.files(in: directory).filter { $0.name.hasSuffix(".log") && $0.length > 0 }
+        // RocksDB pads numbers to six digits only.
+        .sorted { (number($0.name), $0.name) < (number($1.name), $1.name) }
     }
 
     private static func number(_ name: String) -> Int { Int(name.dropLast(4)) ?? .max }

@@ -102,6 +102,13 @@ SHOWN int remove(const char *path) {
   return result != 0 && errno == EISDIR ? rmdir(path) : result;
 }
 SHOWN int mkdirat(int directory, const char *path, mode_t mode) {
+  struct stat info;
+  int number = errno;
+  // What is there already takes no space and changes nothing.
+  if (fstatat(directory, path, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    return real_mkdirat()(directory, path, mode);
+  }
+  errno = number;
   NAMING(PROBE_MKDIR, true, real_mkdirat()(directory, path, mode))
 }
 SHOWN int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }

@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferLMDB
 import ConiferLog
+import ConiferRocksDB
 import ConiferSQLite
 import ConiferStorage
 import TestSupport
@@ -8,6 +9,9 @@ import TestSupport
 /// A backend of which golden stores are kept, one a format, in `Tests/Fixtures`.
 enum GoldenBackend: String, CaseIterable, Sendable {
   case lmdb, sqlite, log
+  #if RocksDB
+    case rocksdb
+  #endif
 
   /// The format whose stores are made now.
   static let format = 1
@@ -24,8 +28,23 @@ enum GoldenBackend: String, CaseIterable, Sendable {
   /// What a golden store holds.
   func manifest(_ format: Int) -> String { files(format) + ".json" }
 
-  /// What belongs to a run and not to the store: who owned it, who was reading.
-  static let passing: Set<String> = ["owner", "lock.mdb", "conifer.sqlite-shm"]
+  /// What belongs to a run and not to the store: who owned it, who was reading, empty space, what an engine told.
+  static func isPassing(_ name: String) -> Bool {
+    let names = [
+      "owner", "lock.mdb", "conifer.sqlite-shm", "LOG", "LOCK", "IDENTITY", "conifer.reserve",
+    ]
+    return names.contains(name) || name.hasPrefix("LOG.old.")
+  }
+
+  /// Whether opening a store changes no file. RocksDB begins new files whenever it opens.
+  var opensUnchanged: Bool {
+    switch self {
+    case .lmdb, .sqlite, .log: true
+    #if RocksDB
+      case .rocksdb: false
+    #endif
+    }
+  }
 
   /// Sizes so small that a small store has tables, sealed segments and a journal.
   private static var smallLog: LogOptions {
@@ -37,6 +56,16 @@ enum GoldenBackend: String, CaseIterable, Sendable {
     return options
   }
 
+  #if RocksDB
+    /// Memory so small that a small store has sorted files of several levels.
+    private static var smallRocksDB: RocksDBOptions {
+      var options = RocksDBOptions()
+      options.memtable = 64 << 10
+      options.openFiles = 16
+      return options
+    }
+  #endif
+
   /// Opens the backend without a budget, so that all stays that was written.
   func open(_ path: String, small: Bool = false) throws -> any StorageBackend {
     let options = StorageOptions(budget: nil, durability: .process)
@@ -47,6 +76,12 @@ enum GoldenBackend: String, CaseIterable, Sendable {
       return try StorageConfiguration.log(
         at: path, options: options, log: small ? Self.smallLog : LogOptions()
       ).open()
+    #if RocksDB
+      case .rocksdb:
+        return try StorageConfiguration.rocksdb(
+          at: path, options: options, rocksdb: small ? Self.smallRocksDB : RocksDBOptions()
+        ).open()
+    #endif
     }
   }
 
@@ -56,6 +91,9 @@ enum GoldenBackend: String, CaseIterable, Sendable {
     case .lmdb: try LMDBStore(at: path)
     case .sqlite: try SQLiteStore(at: path)
     case .log: try LogStore(at: path, small ? Self.smallLog : LogOptions())
+    #if RocksDB
+      case .rocksdb: try RocksDBStore(at: path, small ? Self.smallRocksDB : RocksDBOptions())
+    #endif
     }
   }
 }

@@ -230,7 +230,7 @@ struct GoldenStory {
   private func finish() async throws -> (files: [(name: String, bytes: Bytes)], manifest: String) {
     guard let open else { throw StoreError(.closed, "Nothing was written.") }
     let manifest = try StateText.of(open)
-    let files = Files.all(directory + "/store").filter { !GoldenBackend.passing.contains($0.name) }
+    let files = Files.all(directory + "/store").filter { !GoldenBackend.isPassing($0.name) }
     try await open.close()
     return (files, manifest)
   }

@@ -13,6 +13,8 @@ import ConiferStorage
 final class File: Sendable {
   /// Flags that make a file, or empty the one that is there.
   static let creating = O_RDWR | O_CREAT | O_TRUNC
+  /// Flags that make a file, or leave the one that is there as it is.
+  static let keeping = O_RDWR | O_CREAT
 
   let path: String
   private let descriptor: Int32
@@ -26,11 +28,15 @@ final class File: Sendable {
 
   deinit { close(descriptor) }
 
-  /// All of the file.
-  func read() throws(StoreError) -> Bytes {
+  func length() throws(StoreError) -> Int {
     var info = stat()
     guard fstat(descriptor, &info) == 0 else { throw .system(errno, "measure", path) }
-    var bytes = Bytes(repeating: 0, count: Int(info.st_size))
+    return Int(info.st_size)
+  }
+
+  /// All of the file.
+  func read() throws(StoreError) -> Bytes {
+    var bytes = Bytes(repeating: 0, count: try length())
     var done = 0
     while done < bytes.count {
       let count = bytes.withUnsafeMutableBytes {

@@ -87,11 +87,69 @@ extension JournalStore {
       poison = error
       throw error
     }
-    if !File.exists(path + "/reserve") {
-      // A disk that has no room for it is not to be helped; the rest works.
-      try? File(path + "/reserve", File.creating).write(
-        Bytes(repeating: 0, count: reserveSize), at: 0)
-    }
+    try? makeReserve(path)
     return (file, bytes.count)
+  }
+
+  /// Makes the reserve, or what is missing of it. A disk that has no room for it is not to be helped,
+  /// and the rest works.
+  private static func makeReserve(_ path: String) throws(StoreError) {
+    let reserve = try File(path + "/reserve", File.keeping)
+    let length = try reserve.length()
+    guard length < reserveSize else { return }
+    try reserve.write(Bytes(repeating: 0, count: reserveSize - length), at: length)
+  }
+}
+
+extension JournalStore {
+  /// Refuses what no frame can hold.
+  func check(_ edit: Batch.Edit) throws(StoreError) {
+    let space: Space
+    switch edit {
+    case .put(let place, let key, let value):
+      space = place
+      guard key.count <= traits.longestKey, value.count < 1 << 30 else {
+        throw StoreError(
+          .tooLarge, "Keys may have \(traits.longestKey) bytes, values 1 GiB. Split the value.")
+      }
+    case .delete(let place, _), .clear(let place, _, _): space = place
+    }
+    guard space.id != 0, space.id != 255 else {
+      throw StoreError(.invalid, "Space \(space.id) is reserved. Use a space from 1 to 254.")
+    }
+  }
+
+  /// Writes a frame; one that deletes may use the disk's last reserve, so that a full one is emptied.
+  func write(
+    _ frame: Bytes, of batch: Batch, _ opened: inout Opened
+  ) throws(StoreError) {
+    do throws(StoreError) {
+      try opened.file.write(frame, at: opened.end)
+    } catch {
+      let deletes = batch.edits.contains { if case .put = $0 { false } else { true } }
+      guard error.code == .full, deletes, frame.count < Self.reserveSize else { throw error }
+      File.remove(path + "/reserve")
+      try opened.file.write(frame, at: opened.end)
+    }
+  }
+
+  /// After a failed sync nobody knows what is on the disk: the system may have dropped the pages.
+  func sync(_ file: File, _ poison: inout StoreError?) throws(StoreError) {
+    do throws(StoreError) {
+      try file.sync()
+    } catch {
+      poison = error
+      throw error
+    }
+  }
+
+  /// Replaces the file by one that holds the rows alone.
+  func fold(_ opened: inout Opened, _ poison: inout StoreError?) throws(StoreError) {
+    let edits = opened.rows.chunks.joined().map { row in
+      Batch.Edit.put(
+        Space(id: row.key[0], shape: .rows), key: Bytes(row.key[1...]), value: row.value)
+    }
+    (opened.file, opened.end) = try Self.make(path, edits, &poison)
+    opened.synced = opened.end
   }
 }

@@ -50,15 +50,10 @@ public final class JournalStore: OrderedStore {
 
   /// Writes a batch as one frame, syncs it at `.power`, and only then shows it.
   ///
-  /// - Throws: `tooLarge`, `full`, `io`, `poisoned`, `closed`, `suspended`.
+  /// - Throws: `tooLarge`, `invalid` (space 0 or 255), `full`, `io`, `poisoned`, `closed`, `suspended`.
   public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     try changing { (opened, poison) throws(StoreError) in
-      for case .put(_, let key, let value) in batch.edits {
-        guard key.count <= traits.longestKey, value.count < 1 << 30 else {
-          throw StoreError(
-            .tooLarge, "Keys may have \(traits.longestKey) bytes, values 1 GiB. Split the value.")
-        }
-      }
+      for edit in batch.edits { try check(edit) }
       let frame = Frame.bytes(batch.edits, at: opened.end, synced: opened.synced)
       do throws(StoreError) {
         try write(frame, of: batch, &opened)
@@ -179,40 +174,6 @@ public final class JournalStore: OrderedStore {
     StoreError(
       .poisoned, "A write or sync failed earlier. Close the store and open it again.",
       cause: cause.description)
-  }
-
-  /// Writes a frame; one that deletes may use the disk's last reserve, so that a full one is emptied.
-  private func write(
-    _ frame: Bytes, of batch: Batch, _ opened: inout Opened
-  ) throws(StoreError) {
-    do throws(StoreError) {
-      try opened.file.write(frame, at: opened.end)
-    } catch {
-      let deletes = batch.edits.contains { if case .put = $0 { false } else { true } }
-      guard error.code == .full, deletes, frame.count < Self.reserveSize else { throw error }
-      File.remove(path + "/reserve")
-      try opened.file.write(frame, at: opened.end)
-    }
-  }
-
-  /// After a failed sync nobody knows what is on the disk: the system may have dropped the pages.
-  private func sync(_ file: File, _ poison: inout StoreError?) throws(StoreError) {
-    do throws(StoreError) {
-      try file.sync()
-    } catch {
-      poison = error
-      throw error
-    }
-  }
-
-  /// Replaces the file by one that holds the rows alone.
-  private func fold(_ opened: inout Opened, _ poison: inout StoreError?) throws(StoreError) {
-    let edits = opened.rows.chunks.joined().map { row in
-      Batch.Edit.put(
-        Space(id: row.key[0], shape: .rows), key: Bytes(row.key[1...]), value: row.value)
-    }
-    (opened.file, opened.end) = try Self.make(path, edits, &poison)
-    opened.synced = opened.end
   }
 
   private func letGo(to next: Phase) throws(StoreError) {

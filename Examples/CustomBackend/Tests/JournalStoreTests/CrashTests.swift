@@ -109,4 +109,36 @@ struct CrashTests {
     }
     #expect((refused * 41) > whole.count / 3)
   }
+
+  @Test("Spaces 0 and 255 are refused, with all of their batch")
+  func reserved() throws {
+    let store = try JournalStore(at: directory.path)
+    for id in [0, 255] as [UInt8] {
+      var batches = [Batch(), Batch(), Batch()]
+      let space = Space(id: id, shape: .rows)
+      batches[0].put(space, [1], [1])
+      batches[1].delete(space, [1])
+      batches[2].clear(space, from: [], to: [2])
+      for var batch in batches {
+        batch.put(Self.space, [1], [1])
+        let error = #expect(throws: StoreError.self) { _ = try store.apply(batch, .process) }
+        #expect(error?.code == .invalid)
+      }
+    }
+    #expect(try store.view().value(Self.space, [1]) == nil)
+    try store.close()
+    #expect(try commits() == 0)
+  }
+
+  @Test("A reserve that a full disk cut short is completed")
+  func reserve() throws {
+    try JournalStore(at: directory.path).close()
+    for length in [0, 1000, 1 << 18] {
+      truncate(directory.path + "/reserve", off_t(length))
+      try JournalStore(at: directory.path).close()
+      var info = stat()
+      stat(directory.path + "/reserve", &info)
+      #expect(info.st_size == 1 << 18, "after it was \(length)")
+    }
+  }
 }

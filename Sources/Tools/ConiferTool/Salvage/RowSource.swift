@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferLMDB
 import ConiferLog
+import ConiferRocksDB
 import ConiferSQLite
 import ConiferStorage
 
@@ -40,6 +41,13 @@ enum RowSource {
           if case .put(_, let key, let value) = edit { size = key.count + value.count }
           try writer.add(edit, size: size)
         }, lost: lost)
+    #if RocksDB
+      case "rocksdb":
+        try Platform.copyFiles(
+          address.directory, to: scratch, leaving: StoreVerification.locks)
+        try RocksDBSalvage.read(
+          scratch, row: { (key, value) throws(StoreError) in try put(key, value) }, lost: lost)
+    #endif
     default:
       throw Failure.usage("Nothing is known of the files of \(address.kind.name).")
     }

@@ -1,0 +1,34 @@
+#if RocksDB
+  internal import ConiferKeyValue
+  internal import ConiferStorage
+
+  /// A file whose bytes are given to RocksDB when the disk is full, so that the store can be opened,
+  /// and commits that remove something are taken, until there is room again.
+  enum Reserve {
+    static let name = "conifer.reserve"
+    private static let most = 4 << 20
+
+    /// Makes the file, or what is missing of it.
+    ///
+    /// - Returns: whether there is room; what else keeps a file from being made is no reason to
+    ///   refuse commits.
+    static func fill(_ directory: String, _ options: RocksDBOptions) -> Bool {
+      let length = min(max(options.reserve, 0), most)
+      guard length > 0 else { return true }
+      do throws(StoreError) {
+        try System.allocate(directory + "/" + name, length)
+        return true
+      } catch {
+        // A part of it would take what the next commits need.
+        if error.code == .full { release(directory) }
+        return error.code != .full
+      }
+    }
+
+    /// Gives the bytes back to the volume.
+    ///
+    /// - Returns: whether there were any.
+    @discardableResult
+    static func release(_ directory: String) -> Bool { System.unlink(directory + "/" + name) }
+  }
+#endif
