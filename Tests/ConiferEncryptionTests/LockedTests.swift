@@ -133,17 +133,26 @@
     @Test("A cache goes on without the records of a lost session, and takes new ones")
     func cache() async throws {
       let (base, trees) = try await Self.filled()
-      let scope = StoreScope.tree(trees[1])
-      for victim in [LayerRecord.sessionKey(2), LayerRecord.scopeKey(scope, 2)] {
-        for key in [victim, LayerRecord.copies + victim] { try base.forge(.layer, key, [1, 2, 3]) }
-      }
+      let third = try Self.open(base)
+      try await third.commit([.overwrite(trees[1], "late", "later")])
+      try await third.close()
+      let victim = LayerRecord.sessionKey(3)
+      for key in [victim, LayerRecord.copies + victim] { try base.forge(.layer, key, [1, 2, 3]) }
       let backend = try PackedBackend.open(
         base, name: "recording", options: StorageOptions(encryption: StoreEncryption(key: keyA)))
-      // The registry's entry was written in that session: what remains is the other tree.
-      let room = try backend.read { (view) throws(StoreError) in
-        try view.node(trees[0], "room").leafCount
+      for tree in trees {
+        let (room, late) = try backend.read { (view) throws(StoreError) in
+          (try view.node(tree, "room").leafCount, try view.node(tree, "late"))
+        }
+        #expect(room == (tree == trees[0] ? 400 : 0) || room == 400)
+        #expect(late.isEmpty)
       }
-      #expect(room == 400)
+      let queries = try backend.read { (view) throws(StoreError) in
+        try trees.map { (tree) throws(StoreError) in
+          try view.trackedQueries(tree, after: nil, limit: 10).map(\.query.isComplete)
+        }
+      }
+      #expect(queries[0] == [true])
       try await backend.commit([.overwrite(trees[0], "new", 1)])
       #expect(
         try backend.read { (view) throws(StoreError) in try view.node(trees[0], "new") } == 1)

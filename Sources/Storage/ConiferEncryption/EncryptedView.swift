@@ -24,6 +24,7 @@
           switch try ring.open(space, key.span.bytes, value) {
           case .value(let plain): return read(plain.span.bytes)
           case .damaged: throw Self.damaged(space, key, Bytes(value))
+          case .withheld(_, .lost): throw Self.damaged(space, key, Bytes(value))
           case .withheld(let scope, let why):
             throw KeyRing.withheld(scope, why, Self.place(space, key))
           }
@@ -46,7 +47,10 @@
           case .withheld(let scope, let why):
             // Whoever walks over all scopes does without those that cannot be read.
             if scope != home { return .next }
-            failure = KeyRing.withheld(scope, why, Self.place(space, Bytes(key)))
+            failure =
+              why == .lost
+              ? Self.damaged(space, Bytes(key), Bytes(value))
+              : KeyRing.withheld(scope, why, Self.place(space, Bytes(key)))
           }
         } catch {
           failure = error

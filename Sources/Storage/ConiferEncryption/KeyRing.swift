@@ -18,7 +18,7 @@
     enum Opened {
       case value(Bytes)
       case damaged
-      /// Its key is erased or was not given.
+      /// Its key is missing.
       case withheld(StoreScope, MissingKey)
     }
 
@@ -50,7 +50,6 @@
         (try find(head.session, scope, &state), state.header.store)
       }
       switch found {
-      case .missing(.lost): return .damaged
       case .missing(let why): return .withheld(scope, why)
       case .key(let session):
         let context = Self.context(store, space, Bytes(key))
