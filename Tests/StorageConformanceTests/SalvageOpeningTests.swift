@@ -47,7 +47,9 @@ import Testing
     let room = Node(
       children: (0..<9000).map { number in
         // Digits that compress badly.
-        let text = (0..<6).map { "\((number &* 7919 &+ $0) &* 2_654_435_761 % 1_000_000_007)" }
+        let text = (0..<6).map { part in
+          String(UInt64(number * 6 + part) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(number) << 31, radix: 36)
+        }
         return (Key("m\(number)"), Node(.string(text.joined())))
       })
     try await backend.commit([
@@ -77,7 +79,8 @@ import Testing
     // The oldest segment, in which the data begins.
     default:
       let segments = try Directory.names(in: store).filter { $0.hasSuffix(".segment") }
-      try #require(segments.count > 2 && truncate(store + "/" + segments[0], 1000) == 0)
+      try #require(segments.count > 1, "\(segments)")
+      try #require(truncate(store + "/" + segments[0], 1000) == 0)
     }
   }
 

@@ -31,7 +31,7 @@ package enum UnfinishedStore {
   ///
   /// - Throws: `denied`, `io`.
   package static func finish(_ directory: String) throws(StoreError) {
-    Directory.remove("\(directory)/\(file)")
+    for name in [file, file + ".new"] { Directory.remove("\(directory)/\(name)") }
     try Platform.syncDirectory(directory)
   }
 
