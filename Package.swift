@@ -143,7 +143,11 @@ let package = Package(
       ]),
     tests(
       "ConiferTool",
-      ["ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue", "ConiferLMDB"]),
+      [
+        "ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue", "ConiferLMDB",
+        "ConiferLog",
+        "ConiferEncryption",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

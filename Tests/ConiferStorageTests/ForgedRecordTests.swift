@@ -83,4 +83,57 @@ import Testing
       }
     }
   }
+
+  @Test func `Counts and numbers at the end of their range are summed without a trap`() async throws
+  {
+    let store = try await DamageTests.filled()
+    var row = UsageRow()
+    let most = 1 << 56 - 1
+    (row.leaves, row.queries, row.dictionaries, row.nextRun) = (most, most, most, UInt64(most))
+    row.raw = RawBytes(runs: most, deltas: most, largeLeaves: most)
+    for space in UInt8.min ... .max { row.bytes[space] = most }
+    var batch = Batch()
+    for tree in UInt32(1)...300 {
+      let key = StoreKey.prefix(TreeID(rawValue: tree))
+      batch.put(Spaces.usage, key, Record.seal(Spaces.usage, key, row.payload))
+    }
+    for (space, key, value) in try DamageTests.records(store) {
+      var reader = ByteReader(Bytes(value.dropFirst(Record.overhead)))
+      var writer = ByteWriter()
+      switch space {
+      case Spaces.runs:
+        for _ in 0..<2 { writer.byte(reader.byte() ?? 0) }
+        for _ in 0..<3 { writer.varint(reader.varint() ?? 0) }
+        _ = reader.varint()
+        writer.varint(UInt64.max)
+      case Spaces.deltas:
+        writer.byte(reader.byte() ?? 0)
+        writer.varint(reader.varint() ?? 0)
+        _ = reader.varint()
+        writer.varint(UInt64.max - 1)
+      case Spaces.queue where key.last == 0xFF:
+        for _ in 0..<5 { writer.varint(UInt64.max) }
+      default: continue
+      }
+      writer.append(reader.take(reader.remaining) ?? [])
+      batch.put(space, key, Record.seal(space, key, writer.bytes))
+    }
+    _ = try store.apply(batch, .relaxed)
+    for role in [StoreRole.authority, .cache] {
+      let backend = try MemoryBackend(
+        try DamageTests.copy(store), name: "memory", options: StorageOptions(role: role))
+      #expect(try !backend.verify().isSound)
+      let total = try backend.read { (view) throws(StoreError) in try view.usage(nil).total }
+      #expect(total == .max)
+      _ = try? backend.read { (view) throws(StoreError) in
+        try view.node(TreeID(rawValue: 1), .root)
+      }
+      _ = try? backend.space()
+      _ = try? await backend.commit([.overwrite(TreeID(rawValue: 1), "new", 1)])
+      _ = try? await backend.commit([
+        .enqueue(Lane(tree: TreeID(rawValue: 1), identity: "ann"), .set("a", 1))
+      ])
+      while (try? await backend.tidy(.milliseconds(50))) == true {}
+    }
+  }
 }

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLog
 import ConiferStorage
 import ConiferTree
 import Testing
@@ -176,6 +177,66 @@ struct MigrateTests {
     let before = try sandbox.files("from")
     #expect(try sandbox.spawn("migrate", from, sandbox.url("sqlite", "to")).status == 76)
     #expect(try sandbox.files("from") == before)
+  }
+
+  @Test("A store that a migration has not filled yet is opened by that migration alone")
+  func unfinished() async throws {
+    let (from, to) = (sandbox.url("sqlite", "from"), sandbox.url("log", "to"))
+    try await sandbox.fill(from, rooms: 40)
+    let tool = try #require(Repository.tool)
+    var wait: UInt32 = 100
+    // Killed while it copies: there is a store, and it is not whole.
+    while true {
+      let child = try ChildProcess(["migrate", from, to], of: tool)
+      while Directory.isMissing(sandbox.path("to/manifest")) { usleep(2000) }
+      usleep(wait * 10)
+      child.kill()
+      let end = try child.wait()
+      if end == .killed(signal: ChildProcess.killSignal) { break }
+      Directory.remove(sandbox.path("to"))
+      wait /= 2
+    }
+    for arguments in [["set", "/late", "1"], ["get", "/"], ["verify"], ["compact"]] {
+      let (status, text) = try sandbox.spawn(arguments + ["--store", to])
+      #expect(status == 78, "\(arguments): \(text)")
+    }
+    let output = await sandbox.run("get", "/", store: to)
+    #expect(
+      output.status == .foreign && output.notes.contains("conifer migrate"), "\(output.notes)")
+    #expect(throws: StoreError.self) {
+      try StorageConfiguration.log(at: sandbox.path("to")).open()
+    }
+    var info = stat()
+    #expect(stat(sandbox.path("to/migration"), &info) == 0 && info.st_mode & 0o777 == 0o600)
+    #expect(stat(sandbox.path("to/unfinished"), &info) == 0 && info.st_mode & 0o777 == 0o600)
+    #expect(try sandbox.spawn("migrate", from, to).status == 0)
+    #expect(try sandbox.spawn("set", "/late", "1", "--store", to).status == 0)
+    #expect(Directory.isMissing(sandbox.path("to/unfinished")))
+  }
+
+  @Test("Two that set stores aside at once never take each other's place")
+  func aside() async throws {
+    for number in 0..<4 { _ = try sandbox.file("placeholder\(number)", "x") }
+    var names: Set<String> = []
+    for number in 0..<8 {
+      try Platform.makeDirectories(sandbox.path("d\(number)"))
+      _ = try sandbox.file("d\(number)/own", "\(number)")
+    }
+    let root = sandbox.directory
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          try Directory.give("\(root)/d\(number)", aNameLike: "\(root)/old")
+        }
+      }
+      for try await name in group { names.insert(name) }
+    }
+    #expect(names.count == 8)
+    let own = try names.map { try contents("\($0)/own") }
+    #expect(Set(own).count == 8)
+    // An empty directory of somebody else's is not taken either.
+    try Platform.makeDirectories(sandbox.path("empty"))
+    #expect(try !Directory.give("\(root)/old", theName: "\(root)/empty"))
   }
 }
 

@@ -171,4 +171,36 @@ struct SalvageTests {
     // Its name is still told by the index of names.
     #expect(saved == digest, "\(digest.difference(from: saved) ?? "")")
   }
+
+  @Test("A directory of another kind of store is foreign, one of none holds no store")
+  func otherKind() async throws {
+    let from = sandbox.url("sqlite", "from")
+    #expect(await sandbox.run("set", "/a", "1", store: from).status == .success)
+    for kind in ["lmdb", "log"] {
+      let (status, _) = try sandbox.spawn(
+        "salvage", sandbox.url(kind, "from"), sandbox.url("log", "to"))
+      #expect(status == 78, "\(kind)")
+    }
+    try Platform.makeDirectories(sandbox.path("none"))
+    #expect(
+      try sandbox.spawn("salvage", sandbox.url("lmdb", "none"), sandbox.url("log", "to")).status
+        == 66)
+  }
+
+  @Test("What a killed salvage left is in nobody's way")
+  func leftOver() async throws {
+    let from = sandbox.url("sqlite", "from")
+    #expect(await sandbox.run("set", "/a", "1", store: from).status == .success)
+    let workshop = try Workshop(sandbox.path("to.salvage"))
+    try Platform.makeDirectories(workshop.made)
+    // Another one is at work there.
+    #expect(try sandbox.spawn("salvage", from, sandbox.url("log", "to")).status == 69)
+    withExtendedLifetime(workshop) {}
+    #expect(Platform.exists(workshop.made))
+    workshop.remove()
+    try Platform.makeDirectories(sandbox.path("to.salvage/store"))
+    _ = try sandbox.file("to.salvage/workshop", "")
+    #expect(try sandbox.spawn("salvage", from, sandbox.url("log", "to")).status == 0)
+    #expect(Platform.isMissing(sandbox.path("to.salvage")))
+  }
 }

@@ -15,8 +15,19 @@ extension StorageConfiguration {
     at directory: String, options: StorageOptions = StorageOptions(),
     lmdb: LMDBOptions = LMDBOptions()
   ) -> StorageConfiguration {
-    StorageConfiguration(name: "lmdb", location: directory, options: options) {
-      () throws(StoreError) in
+    let salvage = SalvageMethod(
+      read: { (directory, _, edit, lost) throws(StoreError) in
+        try LMDBSalvage.read(
+          directory,
+          row: { (key, value) throws(StoreError) in
+            if let row = SalvageMethod.row(key, value) { try edit(row) }
+          }, lost: lost)
+      },
+      rows: { (directory) throws(StoreError) in try LMDBStore(at: directory, lmdb) },
+      elsewhere: { directory, options in .lmdb(at: directory, options: options, lmdb: lmdb) })
+    return StorageConfiguration(
+      name: "lmdb", location: directory, options: options, salvage: salvage
+    ) { () throws(StoreError) in
       try LMDBBackend.open(LMDBStore(at: directory, lmdb), name: "lmdb", options: options)
     }
   }

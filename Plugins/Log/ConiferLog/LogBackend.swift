@@ -15,8 +15,16 @@ extension StorageConfiguration {
     at directory: String, options: StorageOptions = StorageOptions(),
     log: LogOptions = LogOptions()
   ) -> StorageConfiguration {
-    StorageConfiguration(name: "log", location: directory, options: options) {
-      () throws(StoreError) in
+    let salvage = SalvageMethod(
+      read: { (directory, _, edit, lost) throws(StoreError) in
+        try LogSalvage.read(
+          directory, precious: SalvageMethod.precious, edit: edit, lost: lost)
+      },
+      rows: { (directory) throws(StoreError) in try LogStore(at: directory, log) },
+      elsewhere: { directory, options in .log(at: directory, options: options, log: log) })
+    return StorageConfiguration(
+      name: "log", location: directory, options: options, salvage: salvage
+    ) { () throws(StoreError) in
       try LogBackend.open(LogStore(at: directory, log), name: "log", options: options)
     }
   }

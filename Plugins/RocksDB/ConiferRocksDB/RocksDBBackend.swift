@@ -16,8 +16,23 @@
       at directory: String, options: StorageOptions = StorageOptions(),
       rocksdb: RocksDBOptions = RocksDBOptions()
     ) -> StorageConfiguration {
-      StorageConfiguration(name: "rocksdb", location: directory, options: options) {
-        () throws(StoreError) in
+      let salvage = SalvageMethod(
+        read: { (directory, scratch, edit, lost) throws(StoreError) in
+          // RocksDB writes where it reads.
+          try Directory.copyFiles(directory, to: scratch, leaving: ["owner", "LOCK"])
+          try RocksDBSalvage.read(
+            scratch,
+            row: { (key, value) throws(StoreError) in
+              if let row = SalvageMethod.row(key, value) { try edit(row) }
+            }, lost: lost)
+        },
+        rows: { (directory) throws(StoreError) in try RocksDBStore(at: directory, rocksdb) },
+        elsewhere: { directory, options in
+          .rocksdb(at: directory, options: options, rocksdb: rocksdb)
+        })
+      return StorageConfiguration(
+        name: "rocksdb", location: directory, options: options, salvage: salvage
+      ) { () throws(StoreError) in
         try RocksDBBackend.open(
           RocksDBStore(at: directory, rocksdb), name: "rocksdb", options: options)
       }

@@ -15,8 +15,21 @@ extension StorageConfiguration {
     at directory: String, options: StorageOptions = StorageOptions(),
     sqlite: SQLiteOptions = SQLiteOptions()
   ) -> StorageConfiguration {
-    StorageConfiguration(name: "sqlite", location: directory, options: options) {
-      () throws(StoreError) in
+    let salvage = SalvageMethod(
+      read: { (directory, scratch, edit, lost) throws(StoreError) in
+        // SQLite writes where it reads.
+        try Directory.copyFiles(directory, to: scratch, leaving: ["owner"])
+        try SQLiteSalvage.read(
+          scratch,
+          row: { (key, value) throws(StoreError) in
+            if let row = SalvageMethod.row(key, value) { try edit(row) }
+          }, lost: lost)
+      },
+      rows: { (directory) throws(StoreError) in try SQLiteStore(at: directory, sqlite) },
+      elsewhere: { directory, options in .sqlite(at: directory, options: options, sqlite: sqlite) })
+    return StorageConfiguration(
+      name: "sqlite", location: directory, options: options, salvage: salvage
+    ) { () throws(StoreError) in
       try SQLiteBackend.open(SQLiteStore(at: directory, sqlite), name: "sqlite", options: options)
     }
   }

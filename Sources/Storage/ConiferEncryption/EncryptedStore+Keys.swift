@@ -24,11 +24,13 @@
       for (scope, keys) in scopes {
         let keys = try rewrapped(keys, old.master, master)
         scopes[scope] = keys
-        for key in keys { if let record = key.record { batch.put(.layer, key.recordKey, record) } }
+        for key in keys { if let payload = key.payload { batch.keep(key.recordKey, payload) } }
       }
-      batch.put(.layer, LayerRecord.headerKey, header.record(master))
-      // Last, so that what a failed commit left unstored is stored with the new wrapping.
-      for record in old.unstoredSessions { batch.put(.layer, record.key, record.value) }
+      batch.keep(LayerRecord.headerKey, header.payload(master))
+      // What a failed commit left unstored; keys are stored above, in the new wrapping.
+      for (key, payload) in old.unstoredRecords where LayerRecord.session(key) != nil {
+        batch.keep(key, payload)
+      }
       try base.apply(batch, min(.power, traits.strongest))
       try ring.change { (state) throws(StoreError) in
         state.master = master
@@ -61,9 +63,9 @@
       let erased = old.scopes.filter { scope.contains($0.key) }
       var batch = Batch()
       for (scope, keys) in erased {
-        for key in keys { batch.delete(.layer, key.recordKey) }
+        for key in keys { batch.drop(key.recordKey) }
         let mark = ScopeKey(erased: scope)
-        if let record = mark.record { batch.put(.layer, mark.recordKey, record) }
+        if let payload = mark.payload { batch.keep(mark.recordKey, payload) }
       }
       try base.apply(batch, min(.power, traits.strongest))
       try ring.change { (state) throws(StoreError) in
@@ -74,7 +76,8 @@
       }
     }
 
-    /// Whether records are left that `tidy` has to encrypt anew after `rotate`.
+    /// Whether records are left that `tidy` has to encrypt anew after `rotate`, those included that it
+    /// cannot read as long as their scope's own key is not given.
     public var isResealing: Bool {
       (try? ring.change { (state) throws(StoreError) in state.header.isResealing }) ?? false
     }

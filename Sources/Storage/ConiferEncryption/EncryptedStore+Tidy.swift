@@ -15,6 +15,10 @@
     var position: Bytes = []
     /// The sessions that records of a scope name, as far as they were seen.
     var named: [StoreScope: Set<UInt32>] = [:]
+    /// Scopes with records that could not be encrypted anew, since their own key is not given.
+    var withheld: Set<StoreScope> = []
+    /// The generation of views that needs no old key any more, once all spaces are done.
+    var end: Int?
   }
 
   extension EncryptedStore {
@@ -27,16 +31,25 @@
 
     /// Goes on with a pass, or begins one if there is reason to.
     ///
-    /// - Returns: whether more is left to do.
+    /// - Returns: whether more is left to do now.
     func reseal(until end: ContinuousClock.Instant) throws(StoreError) -> Bool {
       var current = pass.withLock { $0 }
       if current == nil { current = try begin() }
       while var next = current {
         try step(&next)
-        current = next.spaces.isEmpty ? nil : next
-        if current == nil { try finish(next) }
+        if next.spaces.isEmpty, next.end == nil { next.end = ring.advance() }
+        var isWaiting = false
+        if let generation = next.end {
+          // A view of before still reads records with the old keys.
+          isWaiting = ring.hasViews(before: generation)
+          if !isWaiting { try finish(next) }
+          current = isWaiting ? next : nil
+        } else {
+          current = next
+        }
         let reached = current
         pass.withLock { $0 = reached }
+        if isWaiting { return false }
         if ContinuousClock.now >= end { break }
       }
       return current != nil
@@ -44,13 +57,17 @@
 
     private func begin() throws(StoreError) -> ResealingPass? {
       let isFirst = hasDroppedSessions.withLock { !$0 }
+      let withheld = withheld.withLock { $0 }
+      // What could not be read before is tried again once a key for some of it is given.
+      var isDue = withheld.isEmpty
+      if !isDue { isDue = try ring.isAnyOpen(withheld) }
       let spaces = ring.layout.spaces[...]
       return try ring.change {
         (state: inout KeyRing.State) throws(StoreError) -> ResealingPass? in
         let next = try state.nextSession()
         let since = state.current?.number ?? next
         let floor: UInt32
-        if state.header.isResealing {
+        if state.header.isResealing, isDue {
           floor = state.header.floor
         } else if state.sessions.count > Self.mostSessions, isFirst {
           floor = state.sessions.keys.sorted().suffix(Self.keptSessions).first ?? since
@@ -70,7 +87,7 @@
       var (seen, bytes) = (0, 0)
       var old: [(key: Bytes, value: Bytes)] = []
       var last: Bytes?
-      var named = pass.named
+      var (named, withheld) = (pass.named, pass.withheld)
       var failure: StoreError?
       try view.walk(space, .atOrAfter(pass.position)) { key, value in
         guard seen < Self.stride.records, bytes < Self.stride.bytes else { return .stop }
@@ -79,11 +96,16 @@
         last = Bytes(key)
         guard let head = SealedRecord.Head(value) else { return .next }
         do throws(StoreError) {
-          if head.session < pass.floor, case .value(let plain) = try ring.open(space, key, value) {
-            old.append((Bytes(key), plain))
-          } else {
-            named[ring.layout.scope(space, key), default: []].insert(head.session)
+          if head.session < pass.floor {
+            switch try ring.open(space, key, value) {
+            case .value(let plain):
+              old.append((Bytes(key), plain))
+              return .next
+            case .withheld(let scope, .notGiven): withheld.insert(scope)
+            case .withheld, .damaged: break
+            }
           }
+          named[ring.layout.scope(space, key), default: []].insert(head.session)
           return .next
         } catch {
           failure = error
@@ -92,7 +114,7 @@
       }
       if let failure { throw failure }
       try seal(old, space)
-      pass.named = named
+      (pass.named, pass.withheld) = (named, withheld)
       if let last, seen >= Self.stride.records || bytes >= Self.stride.bytes {
         pass.position = last + [0]
       } else {
@@ -120,21 +142,22 @@
       var batch = Batch()
       for number in old.sessions.keys where number < pass.since && !named.contains(number) {
         sessions[number] = nil
-        batch.delete(.layer, LayerRecord.sessionKey(number))
+        batch.drop(LayerRecord.sessionKey(number))
       }
       for (scope, keys) in old.scopes {
         let left = Self.needed(keys, pass.named[scope] ?? [], old.written.contains(scope))
         scopes[scope] = left.isEmpty ? nil : left
         for key in keys where !left.contains(where: { $0.first == key.first }) {
-          batch.delete(.layer, key.recordKey)
+          batch.drop(key.recordKey)
         }
       }
       var header = old.header
-      header.isResealing = false
-      if old.header.isResealing {
-        batch.put(.layer, LayerRecord.headerKey, header.record(old.master))
+      header.isResealing = old.header.isResealing && !pass.withheld.isEmpty
+      if old.header.isResealing != header.isResealing {
+        batch.keep(LayerRecord.headerKey, header.payload(old.master))
       }
       hasDroppedSessions.withLock { $0 = true }
+      withheld.withLock { $0 = pass.withheld }
       if !batch.isEmpty { try base.apply(batch, min(.power, traits.strongest)) }
       try ring.change { (state) throws(StoreError) in
         state.sessions = sessions

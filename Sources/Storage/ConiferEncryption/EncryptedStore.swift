@@ -15,6 +15,8 @@
     let pass: Mutex<ResealingPass?> = Mutex(nil)
     /// Whether old sessions were looked for since opening.
     let hasDroppedSessions = Mutex(false)
+    /// Scopes whose own key the last pass lacked.
+    let withheld: Mutex<Set<StoreScope>> = Mutex([])
 
     init(_ base: any OrderedStore, _ ring: KeyRing) {
       self.base = base
@@ -54,7 +56,7 @@
       let own = try ring.change { (state) throws(StoreError) in state.unstoredRecords }
       guard !own.isEmpty else { return try base.apply(sealed, durability) }
       var batch = sealed
-      for record in own { batch.put(.layer, record.key, record.value) }
+      for (key, payload) in own { batch.keep(key, payload) }
       let commit = try base.apply(batch, durability)
       try ring.change { (state) throws(StoreError) in state.markStored() }
       return commit
@@ -75,7 +77,14 @@
     ///
     /// - Throws: as the store below.
     public func view() throws(StoreError) -> any OrderedView {
-      EncryptedView(try base.view(), ring)
+      // Counted first: a view that counts as older than it is keeps keys a little longer.
+      let generation = ring.enter()
+      do throws(StoreError) {
+        return EncryptedView(try base.view(), ring, generation)
+      } catch {
+        ring.leave(generation)
+        throw error
+      }
     }
 
     /// What the files take, the layer's own records included.
@@ -92,11 +101,24 @@
       return try base.tidy(max(.milliseconds(1), end - ContinuousClock.now)) || isMore
     }
 
-    /// Checks the files, as the store below does; records are checked by reading them.
+    /// Checks the files, as the store below does, and the layer's own records; others are checked by
+    /// reading them.
     ///
     /// - Throws: as the store below.
     public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
-      try base.verify(found)
+      guard try base.verify(found) else { return false }
+      let view = try base.view()
+      defer { view.close() }
+      let records = try LayerRecords(view)
+      for key in records.damaged.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        let isLost = (records.payloads[key] ?? nil) == nil
+        found(
+          StoreFinding(
+            file: "the encryption's records", offset: 0, bytes: 0,
+            words: "\(LayerRecord.words(key)) is damaged, "
+              + (isLost ? "and so is its copy" : "and its copy is not: the next commit mends it")))
+      }
+      return true
     }
 
     /// Lets go of every file lock until `resume()`.
@@ -119,6 +141,7 @@
         throw error
       }
       pass.withLock { $0 = nil }
+      withheld.withLock { $0 = [] }
     }
 
     /// Makes all commits durable and closes.

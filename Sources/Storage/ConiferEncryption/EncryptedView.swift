@@ -1,15 +1,21 @@
 #if Encryption
   import ConiferKeyValue
+  import Synchronization
 
   /// A frozen view of an encrypted store.
   final class EncryptedView: OrderedView {
     private let base: any OrderedView
     private let ring: KeyRing
+    /// The generation in which the view counts as open, until it is closed.
+    private let generation: Mutex<Int?>
 
-    init(_ base: any OrderedView, _ ring: KeyRing) {
+    init(_ base: any OrderedView, _ ring: KeyRing, _ generation: Int) {
       self.base = base
       self.ring = ring
+      self.generation = Mutex(generation)
     }
+
+    deinit { leave() }
 
     func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
       guard space.id != Space.layer.id else { return nil }
@@ -18,7 +24,9 @@
           switch try ring.open(space, key.span.bytes, value) {
           case .value(let plain): return read(plain.span.bytes)
           case .damaged: throw Self.damaged(space, key, Bytes(value))
-          case .withheld(let scope): throw KeyRing.withheld(scope, Self.place(space, key))
+          case .withheld(_, .lost): throw Self.damaged(space, key, Bytes(value))
+          case .withheld(let scope, let why):
+            throw KeyRing.withheld(scope, why, Self.place(space, key))
           }
         }
       }
@@ -36,10 +44,13 @@
           switch try ring.open(space, key, value) {
           case .value(let plain): return visit(key, plain.span.bytes)
           case .damaged: failure = Self.damaged(space, Bytes(key), Bytes(value))
-          case .withheld(let scope):
+          case .withheld(let scope, let why):
             // Whoever walks over all scopes does without those that cannot be read.
             if scope != home { return .next }
-            failure = KeyRing.withheld(scope, Self.place(space, Bytes(key)))
+            failure =
+              why == .lost
+              ? Self.damaged(space, Bytes(key), Bytes(value))
+              : KeyRing.withheld(scope, why, Self.place(space, Bytes(key)))
           }
         } catch {
           failure = error
@@ -58,7 +69,36 @@
       }
     }
 
-    func close() { base.close() }
+    func walkLocked(
+      _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+    ) throws(StoreError) {
+      guard space.id != Space.layer.id else { return }
+      var failure: StoreError?
+      try base.walk(space, origin) { key, value in
+        do throws(StoreError) {
+          guard let head = SealedRecord.Head(value), let why = try ring.missing(space, key, head)
+          else { return .next }
+          return visit(key, head.size, why)
+        } catch {
+          failure = error
+          return .stop
+        }
+      }
+      if let failure { throw failure }
+    }
+
+    func close() {
+      base.close()
+      leave()
+    }
+
+    private func leave() {
+      let left = generation.withLock { held in
+        defer { held = nil }
+        return held
+      }
+      if let left { ring.leave(left) }
+    }
 
     /// The scope in which a walk begins.
     private func home(_ space: Space, _ origin: Origin) -> StoreScope {

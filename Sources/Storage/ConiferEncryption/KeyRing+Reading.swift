@@ -2,30 +2,23 @@
   import ConiferKeyValue
 
   extension KeyRing.State {
-    /// Reads the layer's records: one for each session and each key of a scope, all small.
+    /// The keys that stored records give: one for each session and each key of a scope.
     ///
-    /// - Throws: `wrongKey`, and as the view.
+    /// - Throws: `wrongKey`.
     init(
-      _ view: any OrderedView, _ header: StoreHeader, _ master: MasterKey
+      _ records: LayerRecords, _ header: StoreHeader, _ master: MasterKey
     ) throws(StoreError) {
       try header.check(master)
       self.init(master, header)
-      var sessions: [UInt32: Bytes?] = [:]
-      var scopes: [StoreScope: [ScopeKey]] = [:]
-      try view.walk(.layer, .atOrAfter(LayerRecord.scopes)) { key, value in
-        let key = Bytes(key)
-        let payload = LayerRecord.open(key, Bytes(value))
-        if key.starts(with: LayerRecord.sessions), let number = LayerRecord.session(key) {
+      for (key, payload) in records.payloads {
+        if let number = LayerRecord.session(key) {
           sessions[number] = .some(payload?.count == 16 ? payload : nil)
-        } else if key.starts(with: LayerRecord.scopes), let (scope, first) = LayerRecord.scope(key)
-        {
-          // In the order of their keys, and so of their first sessions.
+        } else if let (scope, first) = LayerRecord.scope(key) {
           scopes[scope, default: []].append(ScopeKey(stored: payload, scope, first))
         }
-        return .next
       }
-      self.sessions = sessions
-      self.scopes = scopes
+      for scope in scopes.keys { scopes[scope]?.sort { $0.first < $1.first } }
+      damaged = records.damaged
     }
   }
 
@@ -35,9 +28,13 @@
     /// - Throws: `wrongKey` when it rotated the store's key, `damaged`, and as the view.
     func reload(_ view: any OrderedView) throws(StoreError) {
       let master = try change { (state) throws(StoreError) in state.master }
-      let header = try StoreHeader(view.value(.layer, LayerRecord.headerKey) ?? [])
-      let state = try State(view, header, master)
-      try change { (old) throws(StoreError) in old = state }
+      let records = try LayerRecords(view)
+      let header = try StoreHeader(stored: records.header ?? nil)
+      var state = try State(records, header, master)
+      try change { (old) throws(StoreError) in
+        (state.views, state.generation) = (old.views, old.generation)
+        old = state
+      }
     }
   }
 #endif

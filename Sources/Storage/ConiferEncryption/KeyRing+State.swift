@@ -28,7 +28,13 @@
       var unstored: (sessions: Set<UInt32>, scopes: Set<StoreScope>) = ([], [])
       /// Scopes that were written to since a pass over all records began.
       var written: Set<StoreScope> = []
+      /// The layer's records of which a copy is damaged: the next commit stores what is known of them.
+      var damaged: Set<Bytes> = []
       var derived: [Name: SymmetricKey] = [:]
+      /// How many views are open, by the generation in which they were opened.
+      var views: [Int: Int] = [:]
+      /// Grows each time that records were sealed with newer keys, so that old ones may go.
+      var generation = 0
 
       init(_ master: MasterKey, _ header: StoreHeader) {
         self.master = master
@@ -54,26 +60,30 @@
       derived = derived.filter { !isGone($0.key) }
     }
 
-    /// The records of sessions that the next commit must store.
-    var unstoredSessions: [(key: Bytes, value: Bytes)] {
-      unstored.sessions.compactMap { number in
-        guard case .some(.some(let salt)) = sessions[number] else { return nil }
-        let key = LayerRecord.sessionKey(number)
-        return (key, LayerRecord.seal(key, salt))
-      }
-    }
-
-    /// The layer's own records that the next commit must store.
-    var unstoredRecords: [(key: Bytes, value: Bytes)] {
-      var records = unstoredSessions
+    /// What the layer's records hold that the next commit must store, by key.
+    ///
+    /// Of a damaged record of which nothing is known nothing is stored: it stays.
+    var unstoredRecords: [Bytes: Bytes] {
+      var keys = damaged.union(unstored.sessions.map(LayerRecord.sessionKey))
       for scope in unstored.scopes {
-        guard let key = scopes[scope]?.last, let record = key.record else { continue }
-        records.append((key.recordKey, record))
+        if let newest = scopes[scope]?.last { keys.insert(newest.recordKey) }
       }
+      var records: [Bytes: Bytes] = [:]
+      for key in keys { records[key] = payload(of: key) }
       return records
     }
 
+    private func payload(of key: Bytes) -> Bytes? {
+      if key == LayerRecord.headerKey { return header.payload(master) }
+      if let number = LayerRecord.session(key) { return sessions[number] ?? nil }
+      guard let (scope, first) = LayerRecord.scope(key) else { return nil }
+      return scopes[scope]?.first { $0.first == first }?.payload
+    }
+
     /// Notes that a commit stored what it had to.
-    mutating func markStored() { unstored = ([], []) }
+    mutating func markStored() {
+      unstored = ([], [])
+      damaged = []
+    }
   }
 #endif

@@ -18,8 +18,8 @@
     enum Opened {
       case value(Bytes)
       case damaged
-      /// Its key is erased, was not given, or is itself damaged.
-      case withheld(StoreScope)
+      /// Its key is missing.
+      case withheld(StoreScope, MissingKey)
     }
 
     let layout: RecordLayout
@@ -50,32 +50,38 @@
         (try find(head.session, scope, &state), state.header.store)
       }
       switch found {
-      case .none: return .damaged
-      case .withheld: return .withheld(scope)
+      case .missing(let why): return .withheld(scope, why)
       case .key(let session):
         let context = Self.context(store, space, Bytes(key))
         return SealedRecord.open(value, head, session, context).map { .value($0) } ?? .damaged
       }
     }
 
-    private enum Found {
-      case key(SymmetricKey)
-      case withheld
-      case none
+    /// Why the key of a stored value is missing; nil when it is there, or the value makes no sense.
+    func missing(_ space: Space, _ key: RawSpan, _ head: SealedRecord.Head) throws(StoreError)
+      -> MissingKey?
+    {
+      let scope = layout.scope(space, key)
+      let found = try change { (state) throws(StoreError) in
+        try find(head.session, scope, &state)
+      }
+      if case .missing(let why) = found { return why }
+      return nil
     }
 
     /// The key of a session in a scope.
     private func find(
       _ session: UInt32, _ scope: StoreScope, _ state: inout State
-    ) throws(StoreError) -> Found {
+    ) throws(StoreError) -> ScopeKey.Opening {
       let name = Name(session: session, scope: scope)
       if let known = state.derived[name] { return .key(known) }
-      // No record names a session that never was, unless it is damaged.
-      guard let stored = state.sessions[session] else { return .none }
-      guard let salt = stored,
-        let index = state.scopes[scope]?.lastIndex(where: { $0.first <= session }),
-        let key = try dataKey(scope, index, &state)
-      else { return .withheld }
+      let index = state.scopes[scope]?.lastIndex { $0.first <= session }
+      // Erased is erased, whatever else is lost.
+      if let index, state.scopes[scope]?[index].isErased == true { return .missing(.erased) }
+      // No record names a session that never was, unless one of the two is damaged.
+      guard let salt = state.sessions[session] ?? nil, let index else { return .missing(.lost) }
+      let opening = try dataKey(scope, index, &state)
+      guard case .key(let key) = opening else { return opening }
       let derived = HKDF<SHA256>.deriveKey(
         inputKeyMaterial: key, salt: salt,
         info: Bytes("conifer record".utf8) + state.header.store + scope.prefix, outputByteCount: 32)
@@ -85,10 +91,23 @@
 
     private func dataKey(
       _ scope: StoreScope, _ index: Int, _ state: inout State
-    ) throws(StoreError) -> SymmetricKey? {
+    ) throws(StoreError) -> ScopeKey.Opening {
       let (master, header) = (state.master, state.header)
       return try state.scopes[scope]?[index].open(master) { () throws(StoreError) in
         try own(scope, header)
+      } ?? .missing(.lost)
+    }
+
+    /// Whether one of the scopes could be opened now, which could not before.
+    func isAnyOpen(_ scopes: Set<StoreScope>) throws(StoreError) -> Bool {
+      try change { (state) throws(StoreError) in
+        for scope in scopes {
+          for index in (state.scopes[scope] ?? []).indices {
+            if case .missing = try dataKey(scope, index, &state) { continue }
+            return true
+          }
+        }
+        return false
       }
     }
 
@@ -117,8 +136,9 @@
       let sealing = try change { (state: inout State) throws(StoreError) -> Sealing in
         let session = try currentSession(&state)
         try prepare(scope, session, &state)
-        guard case .key(let sealing) = try find(session, scope, &state) else {
-          throw Self.withheld(scope, StoreError.Place(space: space.id, key: key))
+        let opening = try find(session, scope, &state)
+        guard case .key(let sealing) = opening else {
+          throw Self.withheld(scope, .notGiven, StoreError.Place(space: space.id, key: key))
         }
         defer {
           state.current?.records += 1
@@ -159,10 +179,10 @@
     private func prepare(
       _ scope: StoreScope, _ session: UInt32, _ state: inout State
     ) throws(StoreError) {
-      if let newest = state.scopes[scope]?.last, !newest.isErased {
+      // A key that is lost tells nothing any more, also not whether the scope had one of its own.
+      if let newest = state.scopes[scope]?.last, !newest.isErased, newest.payload != nil {
         if newest.first >= state.header.floor { return }
         // Without the scope's own key a new data key would be less well kept than the old one.
-        if newest.payload == nil { return }
         if newest.hasOwner, ownKey(scope) == nil { return }
       }
       let key = try ScopeKey(
@@ -172,13 +192,49 @@
     }
 
     /// The error for a record whose key is not there.
-    static func withheld(_ scope: StoreScope, _ place: StoreError.Place) -> StoreError {
+    static func withheld(
+      _ scope: StoreScope, _ why: MissingKey, _ place: StoreError.Place
+    ) -> StoreError {
       StoreError(
         .wrongKey,
-        "The key of these records was erased, is damaged, or was not given: give the scope's own key "
-          + "where the store is opened, or wipe what can no longer be read.",
+        why == .erased
+          ? "The key of these records was erased, so that nobody reads them again: wipe or purge what "
+            + "is left of them."
+          : "These records have a key of their own, which was not given or is another one: give it "
+            + "where the store is opened, or wipe what can no longer be read.",
         cause: "scope \(scope.prefix.isEmpty ? "of the store itself" : hex(scope.prefix))",
         place: place)
+    }
+
+    // MARK: Views
+
+    /// Counts a view that is about to be opened.
+    func enter() -> Int {
+      state.withLock { state in
+        state.views[state.generation, default: 0] += 1
+        return state.generation
+      }
+    }
+
+    /// Counts a view of a generation as closed.
+    func leave(_ generation: Int) {
+      state.withLock { state in
+        let left = (state.views[generation] ?? 0) - 1
+        state.views[generation] = left > 0 ? left : nil
+      }
+    }
+
+    /// Begins a new generation of views and gives its number.
+    func advance() -> Int {
+      state.withLock { state in
+        state.generation += 1
+        return state.generation
+      }
+    }
+
+    /// Whether views of earlier generations are open.
+    func hasViews(before generation: Int) -> Bool {
+      state.withLock { state in state.views.keys.contains { $0 < generation } }
     }
 
     private static func hex(_ bytes: Bytes) -> String {

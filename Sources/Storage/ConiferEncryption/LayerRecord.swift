@@ -5,17 +5,18 @@
   /// Records of the layer itself: the header, the sessions, the wrapped keys of scopes.
   ///
   /// Each ends in eight bytes of SHA-256 over its key and what stands before, so that damage is told
-  /// from a wrong key.
+  /// from a wrong key, and each is stored twice, since all records of a session or scope need it.
   enum LayerRecord {
     static let headerKey: Bytes = [UInt8(ascii: "h")]
     static let sessions: Bytes = [UInt8(ascii: "s")]
     static let scopes: Bytes = [UInt8(ascii: "k")]
+    static let copies: Bytes = [UInt8(ascii: "c")]
 
     static func sessionKey(_ number: UInt32) -> Bytes { sessions + bigEndian(number) }
 
     /// The number of a session's key, or nil when the key is no such.
     static func session(_ key: Bytes) -> UInt32? {
-      key.count == 5 ? number(key[1...]) : nil
+      key.count == 5 && key.starts(with: sessions) ? number(key[1...]) : nil
     }
 
     /// Key: `k`, the length of the scope's prefix in two bytes, the prefix, the first session.
@@ -27,7 +28,7 @@
 
     /// The scope and the first session of a wrapped key's key, or nil when the key is no such.
     static func scope(_ key: Bytes) -> (scope: StoreScope, first: UInt32)? {
-      guard key.count >= 7 else { return nil }
+      guard key.count >= 7, key.starts(with: scopes) else { return nil }
       let end = 3 + (Int(key[1]) << 8 | Int(key[2]))
       guard key.count == end + 4 else { return nil }
       return (StoreScope(prefix: Bytes(key[3..<end])), number(key[end...]))
@@ -53,5 +54,80 @@
     static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
       bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }
+
+    /// What a record is, in words.
+    static func words(_ key: Bytes) -> String {
+      if key == headerKey { return "the header" }
+      if let number = session(key) { return "the record of session \(number)" }
+      return "a wrapped key"
+    }
+
+    /// Whether a key is one that this version writes, copies aside.
+    static func isKnown(_ key: Bytes) -> Bool {
+      key == headerKey || session(key) != nil || scope(key) != nil
+    }
+  }
+
+  extension Batch {
+    /// Stores a payload of the layer, and its copy.
+    mutating func keep(_ key: Bytes, _ payload: Bytes) {
+      for key in [key, LayerRecord.copies + key] {
+        put(.layer, key, LayerRecord.seal(key, payload))
+      }
+    }
+
+    /// Removes a record of the layer, and its copy.
+    mutating func drop(_ key: Bytes) {
+      for key in [key, LayerRecord.copies + key] { delete(.layer, key) }
+    }
+  }
+
+  /// The layer's records as they are stored, each from the one of its two copies that is whole.
+  struct LayerRecords {
+    /// By key; nil where neither copy is whole.
+    private(set) var payloads: [Bytes: Bytes?] = [:]
+    /// The keys of those of which a copy is damaged.
+    private(set) var damaged: Set<Bytes> = []
+
+    /// Reads all of them; they are small, and each is needed.
+    ///
+    /// - Throws: as the view.
+    init(_ view: any OrderedView) throws(StoreError) {
+      var payloads: [Bytes: Bytes?] = [:]
+      var damaged: Set<Bytes> = []
+      var from: Bytes = []
+      func learn(_ key: Bytes, _ value: Bytes) {
+        let isCopy = key.starts(with: LayerRecord.copies)
+        let own = isCopy ? Bytes(key.dropFirst()) : key
+        guard LayerRecord.isKnown(own) else { return }
+        if let payload = LayerRecord.open(key, value) {
+          payloads[own] = .some(payload)
+        } else {
+          damaged.insert(own)
+          if payloads[own] == nil { payloads[own] = .some(nil) }
+        }
+      }
+      while true {
+        do throws(StoreError) {
+          try view.walk(.layer, .atOrAfter(from)) { key, value in
+            learn(Bytes(key), Bytes(value))
+            return .next
+          }
+          break
+        } catch {
+          // A store with checksums of its own tells the place instead of the bytes.
+          guard error.code == .damaged, let place = error.place, place.space == Space.layer.id,
+            !place.key.lexicographicallyPrecedes(from)
+          else { throw error }
+          learn(place.key, [])
+          from = place.key + [0]
+        }
+      }
+      self.payloads = payloads
+      self.damaged = damaged
+    }
+
+    /// The header; nil when there is none.
+    var header: Bytes?? { payloads[LayerRecord.headerKey] }
   }
 #endif

@@ -55,28 +55,35 @@
     var hasOwner: Bool { payload?.first == Self.ofScope }
 
     var recordKey: Bytes { LayerRecord.scopeKey(scope, first) }
-    /// The record that is stored; nil for one whose stored form is damaged, which stays.
-    var record: Bytes? { payload.map { LayerRecord.seal(recordKey, $0) } }
 
     private static func context(_ scope: StoreScope, _ first: UInt32, _ kind: UInt8) -> Bytes {
       LayerRecord.scopeKey(scope, first) + [kind]
     }
 
-    /// The data key, or nil when it is erased, damaged, or the scope's own key is lacking or wrong.
+    /// What unwrapping gives.
+    enum Opening {
+      case key(SymmetricKey)
+      case missing(MissingKey)
+    }
+
+    /// The data key, or why there is none.
     mutating func open(_ master: MasterKey, own: () throws(StoreError) -> MasterKey?)
-      throws(StoreError) -> SymmetricKey?
+      throws(StoreError) -> Opening
     {
-      if let opened { return opened }
-      guard let payload, let kind = payload.first else { return nil }
+      if let opened { return .key(opened) }
+      guard let payload, let kind = payload.first else { return .missing(.lost) }
+      if kind == Self.erased { return .missing(.erased) }
       let context = Self.context(scope, first, kind)
-      guard kind != Self.erased, var key = master.unwrap(Bytes(payload.dropFirst()), for: context)
-      else { return nil }
+      guard var key = master.unwrap(Bytes(payload.dropFirst()), for: context) else {
+        return .missing(.notGiven)
+      }
       if kind == Self.ofScope {
-        guard let inner = try own()?.unwrap(key, for: context) else { return nil }
+        guard let inner = try own()?.unwrap(key, for: context) else { return .missing(.notGiven) }
         key = inner
       }
-      opened = SymmetricKey(data: key)
-      return opened
+      let whole = SymmetricKey(data: key)
+      opened = whole
+      return .key(whole)
     }
 
     /// The same key, wrapped with another key of the store; the scope's own is not needed.

@@ -36,15 +36,16 @@
       let view = try store.view()
       defer { view.close() }
       let state: KeyRing.State
-      if let record = try view.value(.layer, LayerRecord.headerKey) {
-        let header = try StoreHeader(record)
-        state = try KeyRing.State(view, header, MasterKey(key, store: header.store))
+      let records = try LayerRecords(view)
+      if let stored = records.header {
+        let header = try StoreHeader(stored: stored)
+        state = try KeyRing.State(records, header, MasterKey(key, store: header.store))
       } else {
         let header = StoreHeader(store: MasterKey.random(16))
         let master = try MasterKey(key, store: header.store)
         try Self.requireEmpty(view, layout)
         var batch = Batch()
-        batch.put(.layer, LayerRecord.headerKey, header.record(master))
+        batch.keep(LayerRecord.headerKey, header.payload(master))
         try store.apply(batch, min(.power, store.traits.strongest))
         state = KeyRing.State(master, header)
       }

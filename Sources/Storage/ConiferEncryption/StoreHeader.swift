@@ -22,23 +22,20 @@
         + [isResealing ? 1 : 0]
     }
 
-    /// The record that is stored.
-    func record(_ key: MasterKey) -> Bytes {
-      LayerRecord.seal(LayerRecord.headerKey, fields + key.check(fields))
-    }
+    /// What is stored.
+    func payload(_ key: MasterKey) -> Bytes { fields + key.check(fields) }
 
     init(store: Bytes) { self.store = store }
 
-    /// Reads a stored record; `check` tells whether a key is its.
+    /// Reads what is stored, nil where that is damaged; `check` tells whether a key is its.
     ///
     /// - Throws: `damaged`, `newerFormat`.
-    init(_ record: Bytes) throws(StoreError) {
-      guard let payload = LayerRecord.open(LayerRecord.headerKey, record),
-        let version = payload.first
-      else {
+    init(stored: Bytes?) throws(StoreError) {
+      guard let payload = stored, let version = payload.first else {
         throw StoreError(
           .damaged,
-          "The header of the encrypted store is damaged: restore a backup. Nothing was changed.",
+          "The header of the encrypted store and its copy are damaged: restore a backup. Nothing "
+            + "was changed.",
           place: StoreError.Place(space: Space.layer.id, key: LayerRecord.headerKey))
       }
       guard version == Self.format, payload.count == 39, payload[1] == Self.algorithm else {

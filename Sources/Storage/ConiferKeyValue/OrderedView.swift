@@ -49,8 +49,29 @@ public protocol OrderedView: AnyObject, Sendable {
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
   ) throws(StoreError)
 
+  /// Visits the keys of those records of one space, in order from an origin, whose encryption key is
+  /// missing, with the sizes of their values and why; nothing is decrypted.
+  ///
+  /// Stores without encryption have none.
+  ///
+  /// - Throws: `io`, `closed`.
+  func walkLocked(
+    _ space: Space, _ origin: Origin,
+    _ visit: (_ key: RawSpan, _ size: Int, _ why: MissingKey) -> Step
+  ) throws(StoreError)
+
   /// Releases the view; a second call does nothing.
   func close()
+}
+
+/// Why the encryption key of records is not there.
+public enum MissingKey: String, Sendable {
+  /// It was destroyed on purpose: reading them throws `wrongKey`, for ever.
+  case erased
+  /// The scope has a key of its own, which was not given or is another one: reading throws `wrongKey`.
+  case notGiven = "not-given"
+  /// What is stored of it is damaged: reading throws `damaged`.
+  case lost
 }
 
 extension OrderedView {
@@ -60,6 +81,12 @@ extension OrderedView {
   ) throws(StoreError) {
     try walk(space, origin) { key, value in visit(key, value.byteCount) }
   }
+
+  /// Visits nothing.
+  public func walkLocked(
+    _ space: Space, _ origin: Origin,
+    _ visit: (_ key: RawSpan, _ size: Int, _ why: MissingKey) -> Step
+  ) throws(StoreError) {}
 
   /// A copy of the value of a key, or nil when it is absent.
   ///

@@ -19,7 +19,8 @@ struct ConiferCommand: ParsableCommand {
       UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
       QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
       TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,
-      SalvageCommand.self, VerifyWorkerCommand.self, SalvageWorkerCommand.self,
+      SalvageCommand.self, RotateCommand.self, EraseCommand.self, VerifyWorkerCommand.self,
+      SalvageWorkerCommand.self,
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ])
 }

@@ -10,6 +10,8 @@ public struct StorageConfiguration: Sendable {
   public let location: String?
   /// The options that every backend takes.
   public let options: StorageOptions
+  /// How a damaged store of this kind is salvaged, or nil when nothing is known of its files.
+  public let salvage: SalvageMethod?
   private let opener: @Sendable () throws(StoreError) -> any StorageBackend
 
   /// A configuration, as a plugin or a backend from outside the package makes it.
@@ -18,19 +20,32 @@ public struct StorageConfiguration: Sendable {
   ///   - name: the backend's name, as in URLs.
   ///   - location: the directory of its files, or nil when it keeps none.
   ///   - options: the options that every backend takes.
+  ///   - salvage: how a damaged store of this kind is salvaged, if it can be.
   ///   - open: opens the backend; called once for each `open()`.
   public init(
-    name: String, location: String?, options: StorageOptions,
+    name: String, location: String?, options: StorageOptions, salvage: SalvageMethod? = nil,
     open: @escaping @Sendable () throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
     self.location = location
     self.options = options
+    self.salvage = salvage
     self.opener = open
   }
 
   /// Opens the backend; its files are made if there are none, and never deleted.
   ///
   /// - Throws: `busy`, `denied`, `full`, `io`, `damaged`, `newerFormat`, `foreign`, `invalid`.
-  public func open() throws(StoreError) -> any StorageBackend { try opener() }
+  public func open() throws(StoreError) -> any StorageBackend {
+    // What `openOrSalvage` began and did not live to finish.
+    if let root { _ = try StoreExchange.finish(root) }
+    return try opener()
+  }
+
+  /// The directory without slashes at its end.
+  var root: String? {
+    guard var path = location else { return nil }
+    while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
+    return path
+  }
 }

@@ -46,12 +46,12 @@ public struct StorageUsage: Hashable, Sendable {
   public init() {}
 
   /// Cached tree data: runs, deltas, large leaves.
-  public var cache: Int { runs.stored + deltas.stored + largeLeaves.stored }
+  public var cache: Int { .sum(runs.stored, deltas.stored, largeLeaves.stored) }
   /// Bytes of cached tree data before compression.
-  public var rawCache: Int { runs.raw + deltas.raw + largeLeaves.raw }
+  public var rawCache: Int { .sum(runs.raw, deltas.raw, largeLeaves.raw) }
   /// All bytes together.
   public var total: Int {
-    cache + dictionaries + queue + trackedQueries + pins + indexes + other
+    .sum(cache, dictionaries, queue, trackedQueries, pins, indexes, other)
   }
 }
 

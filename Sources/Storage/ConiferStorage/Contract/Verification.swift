@@ -1,3 +1,41 @@
+public import ConiferKeyValue
+
+/// Records that nobody can read here, since their encryption key is missing.
+public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
+  /// The tree that they belong to; nil for the store itself.
+  public let tree: TreeID?
+  /// Its name, where that can be read.
+  public let name: String?
+  /// Whose queue they are, or nil when they are no queue's.
+  public let identity: String?
+  /// Why they cannot be read.
+  public let why: MissingKey
+  /// How many there are.
+  public var records = 0
+  /// Bytes of their keys and values.
+  public var bytes = 0
+
+  /// Whose they are.
+  public var place: String {
+    let owner = name.map { "tree \"\($0)\"" } ?? tree.map { "tree \($0.rawValue)" } ?? "the store"
+    return identity.map { "queue of \"\($0)\" in \(owner)" } ?? owner
+  }
+
+  /// How many cannot be read, and why.
+  public var words: String {
+    let reason =
+      switch why {
+      case .erased: "their key was erased"
+      case .notGiven: "their own key was not given"
+      case .lost: "what is stored of their key is damaged"
+      }
+    return "\(records) records cannot be read: \(reason)"
+  }
+
+  /// Place and words in one line.
+  public var description: String { "\(place): \(words)" }
+}
+
 /// What a check of a whole store found, and how much it looked at.
 public struct VerificationReport: Sendable, Equatable {
   /// Something that is not as it was written, or a rule that records break.
@@ -102,6 +140,9 @@ public struct VerificationReport: Sendable, Equatable {
   public private(set) var found = 0
   /// How much was checked.
   public var counts = Counts()
+  /// What could not be checked, since its key was erased on purpose or is not at hand: neither is a
+  /// finding.
+  public var locked: [LockedRecords] = []
   /// Whether the records could not be checked, since the store under them is damaged in a way in
   /// which reading it might trap.
   public var isPartial = false

@@ -30,7 +30,8 @@ public final class OwnerLock: Sendable {
   /// Takes the lock, making the file when it is missing.
   ///
   /// - Parameter path: of the lock file; its directory must exist.
-  /// - Throws: `busy` with the owner's name, `denied`, `full`, `io`.
+  /// - Throws: `busy` with the owner's name, `foreign` (a migration into the directory was cut short),
+  ///   `denied`, `full`, `io`.
   public init(path: String) throws(StoreError) {
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw Platform.error(errno, "open the lock file", path) }
@@ -42,7 +43,10 @@ public final class OwnerLock: Sendable {
       }
       throw Self.busy(path, Platform.read(file, at: 0, limit: 512) ?? [])
     }
-    if let error = Self.sign(file, path) {
+    do throws(StoreError) {
+      try UnfinishedStore.check(Platform.parent(of: path))
+      if let error = Self.sign(file, path) { throw error }
+    } catch {
       Platform.close(file)
       throw error
     }

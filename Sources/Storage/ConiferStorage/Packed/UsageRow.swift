@@ -50,7 +50,7 @@ struct UsageRow: Equatable, Sendable {
   init?(_ payload: Bytes) {
     guard payload.starts(with: Self.layout) else { return nil }
     var reader = ByteReader(payload, from: Self.layout.count)
-    // No store holds as much as the limit: sums of what was read never overflow.
+    // No store holds as much as the limit.
     func count() -> Int? {
       reader.varint().flatMap { $0 < 1 << 56 ? Int($0) : nil }
     }
@@ -97,17 +97,17 @@ struct UsageRow: Equatable, Sendable {
     usage.dictionaryCount = dictionaries
     for (space, count) in bytes {
       switch space {
-      case Spaces.runs.id: usage.runs.stored += count
-      case Spaces.deltas.id: usage.deltas.stored += count
-      case Spaces.parts.id: usage.largeLeaves.stored += count
-      case Spaces.dictionaries.id: usage.dictionaries += count
+      case Spaces.runs.id: usage.runs.stored.add(count)
+      case Spaces.deltas.id: usage.deltas.stored.add(count)
+      case Spaces.parts.id: usage.largeLeaves.stored.add(count)
+      case Spaces.dictionaries.id: usage.dictionaries.add(count)
       case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id:
-        usage.queue += count
+        usage.queue.add(count)
       case Spaces.queries.id, Spaces.queryIndex.id, Spaces.queryKeys.id:
-        usage.trackedQueries += count
-      case Spaces.pins.id: usage.pins += count
-      case Spaces.indexes.id: usage.indexes += count
-      default: usage.other += count
+        usage.trackedQueries.add(count)
+      case Spaces.pins.id: usage.pins.add(count)
+      case Spaces.indexes.id: usage.indexes.add(count)
+      default: usage.other.add(count)
       }
     }
     return usage

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferStorage
 import ConiferTree
 
 /// Writes the node at a path to a file or to standard output.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferStorage
 import ConiferTree
 
 /// Saves what can be read of a damaged store.
@@ -27,20 +28,11 @@ struct SalvageCommand: ToolCommand {
   func run(_ console: Console) async throws {
     let source = try StoreAddress(from, keyFile: fromKeyFile, console)
     let target = try StoreAddress(to, keyFile: toKeyFile, console)
-    guard let names = try? Platform.names(in: source.directory), !names.isEmpty else {
-      throw Failure.missing("no-store", "There is nothing at \(source.directory).")
-    }
+    try source.mustBePresent()
     guard Platform.isMissing(target.directory) else {
       throw Failure(
         "not-empty", .foreign,
         "\(target.directory) is there already: salvage into a new directory.")
-    }
-    let workshop = Salvage.workshop(target)
-    guard Platform.isMissing(workshop) else {
-      throw Failure(
-        "not-empty", .foreign,
-        "\(workshop) is in the way: a salvage that was killed leaves it. Remove it, or name another "
-          + "new store.")
     }
     let keys =
       (fromKeyFile.map { ["--from-key-file", $0] } ?? [])
@@ -49,7 +41,7 @@ struct SalvageCommand: ToolCommand {
     case .result(let report): try tell(report, console)
     case .failure(let failure): throw failure
     case .died(let how):
-      Platform.removeTree(workshop)
+      (try? Workshop(Salvage.workshop(target)))?.remove()
       throw Failure(
         "damaged", .damaged,
         "Reading the store brought its engine down (\(how)); nothing was saved.")
@@ -95,6 +87,9 @@ struct SalvageCommand: ToolCommand {
       lines.append(
         "lost: \(child.node.member("file").text ?? "") at byte \(child.node.member("offset").count ?? 0): "
           + (child.node.member("words").text ?? ""))
+    }
+    for child in report.member("locked").children {
+      lines.append("not saved: \(child.node.member("text").text ?? "")")
     }
     for child in report.member("mended").children {
       lines.append("mended: \(child.node.text ?? "")")

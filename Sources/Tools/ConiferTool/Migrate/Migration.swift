@@ -34,16 +34,32 @@ struct Migration {
     var outcome: Outcome
     if let digest = marker.digest {
       outcome = Outcome(digest: digest, wasDone: true)
+      try finish()
       try await checkTarget()
       if confirm { try await checkUnchanged(digest) }
     } else {
+      try UnfinishedStore.mark(
+        target.directory,
+        [
+          "conifer migrate copies \(source.absolute) into it; run that again, it goes on where it was, "
+            + "or remove the directory"
+        ])
       outcome = Outcome(digest: try await copy(&marker), wasDone: false)
+      try finish()
     }
     if confirm {
-      outcome.aside = try setAside()
+      outcome.aside = try Directory.give(
+        source.absolute, aNameLike: source.absolute + ".migrated")
       MigrationMarker.remove(target.directory)
     }
     return outcome
+  }
+
+  /// Lets everybody open the new store.
+  private func finish() throws {
+    if UnfinishedStore.lines(target.directory) != nil {
+      try UnfinishedStore.finish(target.directory)
+    }
   }
 
   /// Whether a directory is another one or lies within it.
@@ -108,11 +124,17 @@ struct Migration {
         "The source is not sound: \(verification.lines.suffix(2).first ?? ""). conifer verify tells "
           + "all, conifer salvage saves what can be read.")
     }
+    if let locked = verification.locked.first {
+      throw Failure(
+        "wrong-key", .denied,
+        "The source holds what the tool cannot read: \(locked.member("text").text ?? ""). Purge or wipe "
+          + "what was erased; a copy of a scope with a key of its own is the app's to make.")
+    }
   }
 
   private func copy(_ marker: inout MigrationMarker) async throws -> String {
     try await StoreOptions.opened(try source.configuration(role: .authority)) { source in
-      try await StoreOptions.opened(try target.configuration()) { target in
+      try await StoreOptions.opened(try target.configuration(), isMaking: true) { target in
         var isSecond = false
         while true {
           var difference: String
@@ -175,7 +197,7 @@ struct Migration {
 
   /// About how many bytes of data there are.
   private static func size(_ backend: any StorageBackend) throws -> Int {
-    try backend.inspect { try $0.usage(nil).rawCache }
+    try backend.inspect { min(try $0.usage(nil).rawCache, 1 << 60) }
   }
 
   /// Refuses to set a source aside that was written to after it was copied.
@@ -189,18 +211,5 @@ struct Migration {
         "The source was changed after it was migrated: migrate it anew into another directory, "
           + "nothing was set aside.")
     }
-  }
-
-  /// Gives the source's directory another name.
-  private func setAside() throws -> String {
-    let base = source.absolute + ".migrated"
-    var name = base
-    var number = 2
-    while !Platform.isMissing(name) {
-      name = "\(base)-\(number)"
-      number += 1
-    }
-    try Platform.move(source.absolute, to: name)
-    return name
   }
 }

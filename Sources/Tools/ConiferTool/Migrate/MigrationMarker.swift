@@ -1,3 +1,4 @@
+import ConiferStorage
 import ConiferTree
 
 /// A file in a store that is being filled by a migration: from where, and how far it has come.
@@ -46,7 +47,7 @@ struct MigrationMarker {
       ("path", .list(place.path?.keys.map { .string($0.string) } ?? [])),
       ("digest", .optional(digest)),
     ])
-    try Platform.replace("\(directory)/\(Self.name)", with: Array("\(report.compact)\n".utf8))
+    try Directory.put(Array("\(report.compact)\n".utf8), at: "\(directory)/\(Self.name)")
   }
 
   static func remove(_ directory: String) { Platform.removeTree("\(directory)/\(name)") }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Where a command's output goes, and what it knows of its surroundings.
 struct Console: Sendable {
   /// Takes output for the user or the next program.
@@ -8,6 +10,7 @@ struct Console: Sendable {
   var redraw: (@Sendable (String) -> Void)?
   /// The value of an environment variable.
   var environment: @Sendable (String) -> String?
+  private let told = Told()
 
   /// The process's own.
   static var standard: Console {
@@ -28,6 +31,23 @@ struct Console: Sendable {
     try? Platform.write(Array(text.utf8), to: Platform.standardError)
   }
 
+  /// Takes a line for the user, unless this run of the tool has said it before.
+  func noteOnce(_ line: String) {
+    if told.lines.withLock({ $0.insert(line).inserted }) { note(line) }
+  }
+
+  /// The same without lines for the user.
+  var quiet: Console {
+    var console = self
+    console.note = { (_: String) in }
+    return console
+  }
+
   /// Writes a line of output.
   func print(_ line: String) throws { try write(Array("\(line)\n".utf8)) }
+}
+
+/// What a run of the tool has said.
+private final class Told: Sendable {
+  let lines = Mutex<Set<String>>([])
 }

@@ -31,11 +31,12 @@ enum KeyFile {
   }
 
   #if Encryption
-    private static func key(_ path: String, _ console: Console) throws(Failure) -> [UInt8] {
+    /// The key in a file.
+    static func key(_ path: String, _ console: Console) throws(Failure) -> [UInt8] {
       let descriptor = try Platform.openForReading(path)
       defer { Platform.closeFile(descriptor) }
       if Platform.isShared(descriptor) {
-        console.note("conifer: others may read \(path): chmod 600 makes it yours alone.")
+        console.noteOnce("conifer: others may read \(path): chmod 600 makes it yours alone.")
       }
       var bytes: [UInt8] = []
       // A few more than any key has are enough to tell that it is none.

@@ -71,16 +71,6 @@ extension Platform {
     guard fsync(descriptor) == 0 else { throw failure("Syncing failed") }
   }
 
-  /// Puts bytes under a name, whole or not at all.
-  static func replace(_ path: String, with bytes: [UInt8]) throws(Failure) {
-    let draft = path + ".new"
-    let descriptor = try openForWriting(draft)
-    defer { closeFile(descriptor) }
-    try write(bytes, to: descriptor)
-    try sync(descriptor)
-    try move(draft, to: path)
-  }
-
   /// The bytes of a file.
   static func contents(_ path: String) throws(Failure) -> [UInt8] {
     let descriptor = try openForReading(path)

@@ -15,7 +15,7 @@ struct Progress {
   /// Redraws when the bar's percentage changed.
   mutating func advance(to done: Int) {
     guard let draw else { return }
-    let percent = min(100, done * 100 / total)
+    let percent = Int(min(100, Double(done) * 100 / Double(total)))
     guard percent != shown else { return }
     shown = percent
     let full = percent * 30 / 100

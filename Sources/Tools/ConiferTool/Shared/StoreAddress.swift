@@ -51,12 +51,13 @@ struct StoreAddress {
 
   /// How a store is opened that nothing may be evicted from or dropped.
   func configuration(
-    at directory: String? = nil, role: StoreRole? = nil
+    at directory: String? = nil, role: StoreRole? = nil, encryption: (any StoreLayer)? = nil
   ) throws -> StorageConfiguration {
     var changes = [(name: "budget", value: "unlimited")]
     if let role { changes.append(("role", role.rawValue)) }
     return try StoreOptions.registry.configuration(
-      url(at: directory, changes), defaults: StorageOptions(encryption: encryption))
+      url(at: directory, changes),
+      defaults: StorageOptions(encryption: encryption ?? self.encryption))
   }
 
   /// Whether a store of this kind is there.

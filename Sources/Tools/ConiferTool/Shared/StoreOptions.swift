@@ -97,16 +97,22 @@ extension StoreOptions {
   /// Opens a store that is there, with a tree that is there, and closes it afterwards.
   func reading<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
     try await inspecting(console) { backend in
-      let trees = try backend.inspect { try $0.trees() }
-      guard let info = trees.first(where: { $0.name.utf8.elementsEqual(tree.utf8) }) else {
-        let names = trees.map { "\"\($0.name)\"" }.joined(separator: ", ")
-        throw Failure.missing(
-          "no-tree",
-          "There is no tree \"\(tree)\" in this store; "
-            + (trees.isEmpty ? "it has none yet: import or set makes it." : "it has: \(names)."))
-      }
+      let info = try tree(in: backend)
       return try await body(TreeStore(backend: backend, tree: info.id, url: name(console)))
     }
+  }
+
+  /// The tree that is named, which must be there.
+  func tree(in backend: any StorageBackend) throws -> TreeInfo {
+    let trees = try backend.inspect { try $0.trees() }
+    guard let info = trees.first(where: { $0.name.utf8.elementsEqual(tree.utf8) }) else {
+      let names = trees.map { "\"\($0.name)\"" }.joined(separator: ", ")
+      throw Failure.missing(
+        "no-tree",
+        "There is no tree \"\(tree)\" in this store; "
+          + (trees.isEmpty ? "it has none yet: import or set makes it." : "it has: \(names)."))
+    }
+    return info
   }
 
   /// Opens a store that is there, and closes it afterwards.
@@ -161,10 +167,16 @@ extension StoreOptions {
   }
 
   /// Opens a store for the length of a closure.
+  ///
+  /// - Parameter isMaking: whether it may be one that is still being made.
   static func opened<R>(
-    _ configuration: StorageConfiguration, _ body: (any StorageBackend) async throws -> R
+    _ configuration: StorageConfiguration, isMaking: Bool = false,
+    _ body: (any StorageBackend) async throws -> R
   ) async throws -> R {
-    let backend = try configuration.open()
+    let backend =
+      isMaking
+      ? try UnfinishedStore.making { () throws(StoreError) in try configuration.open() }
+      : try configuration.open()
     let result: R
     do {
       result = try await body(backend)
@@ -179,21 +191,5 @@ extension StoreOptions {
 
   private func name(_ console: Console) -> String {
     store ?? console.environment("CONIFER_STORE") ?? ""
-  }
-}
-
-extension StorageBackend {
-  /// Reads one moment with a closure that may throw anything.
-  func inspect<R>(_ body: (any StorageView) throws -> R) throws -> R {
-    let result = try read { (view) throws(StoreError) -> Result<R, any Error> in
-      do {
-        return .success(try body(view))
-      } catch let error as StoreError {
-        throw error
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
   }
 }

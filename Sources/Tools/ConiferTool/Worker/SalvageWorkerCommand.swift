@@ -14,6 +14,8 @@ struct SalvageWorkerCommand: ToolCommand {
   @Option var toKeyFile: String?
 
   func run(_ console: Console) async throws {
+    // The command that runs it has told of the keys' files already.
+    let console = console.quiet
     try await Worker.answer(console) {
       try await Salvage(
         source: try StoreAddress(from, keyFile: fromKeyFile, console),

@@ -56,6 +56,9 @@ struct StoreVerification {
     }
   }
 
+  /// Records whose encryption key is missing: no findings.
+  var locked: [Node] { report.member("locked").children.map(\.node) }
+
   /// The report for people.
   var lines: [String] {
     var table = Table()
@@ -65,6 +68,7 @@ struct StoreVerification {
     }
     var lines = table.lines
     for (kind, place, words) in findings { lines.append("\(kind): \(place): \(words)") }
+    for records in locked { lines.append("not checked: \(records.member("text").text ?? "")") }
     if let death { lines.append(death) }
     let told = findings.count + (death == nil ? 0 : 1)
     if found > told { lines.append("and \(found - told) more findings") }
@@ -80,6 +84,10 @@ struct StoreVerification {
       ("sound", .bool(isSound)), ("found", .integer(found)),
       ("partial", .bool(report.member("partial").leaf == .bool(true) || death != nil)),
       ("death", .optional(death)),
+      (
+        "locked",
+        .list(locked.map { .object($0.children.map { ($0.key.string, .node($0.node)) }) })
+      ),
       (
         "findings",
         .list(

@@ -11,7 +11,8 @@ struct VerifyWorkerCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     try await Worker.answer(console) {
-      let configuration = try store.configuration(console)
+      // The command that runs it has told of the key's file already.
+      let configuration = try store.configuration(console.quiet)
       return try await StoreOptions.opened(configuration) { backend in
         let report = try backend.verify { progress in
           let told = Report.object([
@@ -30,6 +31,7 @@ struct VerifyWorkerCommand: ToolCommand {
     return .object([
       ("sound", .bool(report.isSound)), ("partial", .bool(report.isPartial)),
       ("found", .integer(report.found)),
+      ("locked", .list(report.locked.map(Report.init(locked:)))),
       (
         "findings",
         .list(

@@ -40,7 +40,8 @@ extension PackedBackend {
   }
 }
 
-private func packed<Store: OrderedStore>(
+/// A backend on a store whatever its type, with its layer laid over it already.
+func packed<Store: OrderedStore>(
   _ store: Store, _ name: String, _ options: StorageOptions
 ) throws(StoreError) -> any StorageBackend {
   try PackedBackend(layered: store, name: name, options: options)

@@ -349,6 +349,15 @@ final class PackedEngine: @unchecked Sendable {
     }
   }
 
+  /// Makes what is left of a tree or lane agree after records of it were removed.
+  func settle(_ scope: StoreScope) throws(StoreError) {
+    try retryingAfterRepair { (_) throws(StoreError) in
+      try change(.process) { (tx) throws(StoreError) in
+        try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).settle(scope)
+      }
+    }
+  }
+
   private func noted<R>(
     _ body: (any OrderedView) throws(StoreError) -> R
   ) throws(StoreError) -> R {

@@ -148,20 +148,20 @@ extension StorageUsage {
     runs.add(other.runs)
     deltas.add(other.deltas)
     largeLeaves.add(other.largeLeaves)
-    dictionaries += other.dictionaries
-    dictionaryCount += other.dictionaryCount
-    queue += other.queue
-    trackedQueries += other.trackedQueries
-    pins += other.pins
-    indexes += other.indexes
-    self.other += other.other
-    leaves += other.leaves
+    dictionaries.add(other.dictionaries)
+    dictionaryCount.add(other.dictionaryCount)
+    queue.add(other.queue)
+    trackedQueries.add(other.trackedQueries)
+    pins.add(other.pins)
+    indexes.add(other.indexes)
+    self.other.add(other.other)
+    leaves.add(other.leaves)
   }
 }
 
 extension StorageUsage.Packed {
   fileprivate mutating func add(_ other: StorageUsage.Packed) {
-    raw += other.raw
-    stored += other.stored
+    raw.add(other.raw)
+    stored.add(other.stored)
   }
 }

@@ -12,24 +12,40 @@ extension Repair {
         Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: words, bytes: []))
     }
     try QueueFloor.raise(tx)
-    for info in try Trees.readable(tx) {
-      try dropOverlaps(info)
-      try dropOrphans(info.id)
-      let editor = QueryEditor(tx, info)
-      for stored in try editor.queries.window(after: nil, limit: .max) {
-        try forget(stored.query, stored.id, editor)
-      }
-      // Those of lost queries, too.
-      try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
-      try rebuildQueryIndex(info)
-      try editor.skipNumbers()
-      for lane in try lanes(info.id) {
-        try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: true)
-      }
-      try rebuildQueueIndex(info)
-      try recount(info.id)
-    }
+    for info in try Trees.readable(tx) { try settle(info) }
     try recount(TreeID(rawValue: 0))
+  }
+
+  /// Makes what is left of a tree or lane agree after records of it were removed; of a lane the
+  /// totals are left.
+  func settle(_ scope: StoreScope) throws(StoreError) {
+    guard let tree = scope.tree, let info = try Trees.info(tx, tree) else { return }
+    if let lane = scope.lane {
+      try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: false)
+      try rebuildQueueIndex(info)
+      return try recount(info.id)
+    }
+    try QueueFloor.raise(tx)
+    try settle(info)
+    try recount(TreeID(rawValue: 0))
+  }
+
+  private func settle(_ info: TreeInfo) throws(StoreError) {
+    try dropOverlaps(info)
+    try dropOrphans(info.id)
+    let editor = QueryEditor(tx, info)
+    for stored in try editor.queries.window(after: nil, limit: .max) {
+      try forget(stored.query, stored.id, editor)
+    }
+    // Those of lost queries, too.
+    try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
+    try rebuildQueryIndex(info)
+    try editor.skipNumbers()
+    for lane in try lanes(info.id) {
+      try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: true)
+    }
+    try rebuildQueueIndex(info)
+    try recount(info.id)
   }
 
   /// The lanes that a tree has anything of: a lane's own rows may be lost, and its numbers must not

@@ -309,6 +309,7 @@ struct Repair {
       newest = max(newest, IndexKey.number(key))
     }
     // Far above every number in use, so that none repeats.
+    newest = min(newest, 1 << 59)
     totals.newest = newestIsLost ? newest + 1 << 20 : newest
     try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
   }
@@ -328,7 +329,8 @@ struct Repair {
         if space == Spaces.queries, key.count == 12 { row.queries += 1 }
         // Deltas may stand for a run that cannot be read: its number is not given again.
         if space == Spaces.deltas, known == nil {
-          row.nextRun = max(row.nextRun, IndexKey.number(Bytes(key.prefix(12))) + 1)
+          let number = IndexKey.number(Bytes(key.prefix(12)))
+          if number < 1 << 56 { row.nextRun = max(row.nextRun, number + 1) }
         }
       }
     }

@@ -11,7 +11,10 @@ struct BudgetMeter {
     factor = records > 0 ? max(1, Double(size.live) / Double(records)) : 1
   }
 
-  func physical(_ bytes: Int) -> Int { Int((Double(bytes) * factor).rounded(.up)) }
+  func physical(_ bytes: Int) -> Int {
+    // More than any disk has: counts of a damaged store may say anything.
+    Int(min(0x1p60, (Double(bytes) * factor).rounded(.up)))
+  }
 
   /// What the cache takes.
   func cache(_ view: any OrderedView) throws(StoreError) -> Int {
@@ -36,5 +39,5 @@ struct BudgetMeter {
 
 extension StorageUsage {
   /// What counts against the budget of the cache.
-  var budgeted: Int { cache + dictionaries + trackedQueries + pins + indexes }
+  var budgeted: Int { .sum(cache, dictionaries, trackedQueries, pins, indexes) }
 }

@@ -81,7 +81,9 @@ extension PackedEngine {
   }
 
   private func inactive() throws(StoreError) -> Int {
-    try counted().values.reduce(0) { $0 + $1.queries } - activity.active.count
+    var queries = -activity.active.count
+    for tree in try counted().values { queries.add(tree.queries) }
+    return queries
   }
 
   private var releases: Int { eviction.releases + activity.releases * Self.release }
@@ -142,7 +144,8 @@ extension PackedEngine {
 
   /// What the cache takes, without reading: counted as commits go by.
   private func used() throws(StoreError) -> Int {
-    let bytes = try counted().values.reduce(0) { $0 + $1.bytes }
+    var bytes = 0
+    for tree in try counted().values { bytes.add(tree.bytes) }
     if let known = eviction.meter, abs(bytes - known.at) < Self.slack / 16 {
       return known.meter.physical(bytes)
     }

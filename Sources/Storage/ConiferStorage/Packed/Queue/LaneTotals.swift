@@ -25,11 +25,12 @@ struct LaneTotals: Equatable {
   init?(_ payload: Bytes) {
     var reader = ByteReader(payload)
     guard let pending = reader.size(), let rejected = reader.size(), let bytes = reader.varint(),
-      let newest = reader.varint(), let finished = reader.size()
+      let newest = reader.varint(), let finished = reader.size(), bytes < 1 << 56,
+      newest < 1 << 60
     else { return nil }
     self.pending = pending
     self.rejected = rejected
-    self.bytes = Int(clamping: bytes)
+    self.bytes = Int(bytes)
     self.newest = newest
     self.finished = finished
   }

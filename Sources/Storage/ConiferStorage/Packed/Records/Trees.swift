@@ -27,10 +27,10 @@ enum Trees {
     return payload
   }
 
-  /// Checks that the records are of this format; false when the store is new.
+  /// Refuses an encrypted store that is read without its key.
   ///
-  /// - Throws: `newerFormat`, `foreign`, `damaged`, `wrongKey`.
-  static func check(_ view: any OrderedView) throws(StoreError) -> Bool {
+  /// - Throws: `wrongKey`.
+  static func requireReadable(_ view: any OrderedView) throws(StoreError) {
     // A layer hides its records: whoever sees them reads without it.
     guard try view.keys(.layer, prefix: [], limit: 1).isEmpty else {
       throw StoreError(
@@ -38,6 +38,13 @@ enum Trees {
         "The store is encrypted: open it with its key, as StorageOptions.encryption. "
           + "Nothing was changed.")
     }
+  }
+
+  /// Checks that the records are of this format; false when the store is new.
+  ///
+  /// - Throws: `newerFormat`, `foreign`, `damaged`, `wrongKey`.
+  static func check(_ view: any OrderedView) throws(StoreError) -> Bool {
+    try requireReadable(view)
     if let payload = try payload(view, formatKey) {
       var reader = ByteReader(payload)
       guard let version = reader.varint() else { throw Damage.error(Spaces.system, formatKey) }

@@ -33,9 +33,11 @@ struct DeltaRecord {
       } else {
         dictionary = 0
       }
-      guard let rawCount = reader.size(), let leaves = reader.zigzag() else { throw damage }
+      guard let rawCount = reader.size(),
+        let leaves = reader.zigzag().flatMap({ Int32(exactly: $0) })
+      else { throw damage }
       self.rawCount = rawCount
-      self.leaves = Int(clamping: leaves)
+      self.leaves = Int(leaves)
       bodyStart = reader.at
     }
   }

@@ -55,10 +55,10 @@ extension Verifier {
     let key = head.storeKey
     let tree = StoreKey.tree(key)
     count { $0.runs += 1 }
-    counted[tree, default: UsageRow()].leaves += head.count
-    counted[tree, default: UsageRow()].raw.runs += head.rawCount
+    counted[tree, default: UsageRow()].leaves.add(head.count)
+    counted[tree, default: UsageRow()].raw.runs.add(head.rawCount)
     let next = counted[tree]?.nextRun ?? 1
-    counted[tree]?.nextRun = max(next, head.number == .max ? .max : head.number + 1)
+    counted[tree]?.nextRun = max(next, head.number + 1)
     if !trail.numbers.insert(head.number).inserted {
       found(.number, Spaces.runs, key, "two runs have the number \(head.number)")
     }
@@ -94,7 +94,8 @@ extension Verifier {
     let deltas = try reader.deltas(head.number)
     guard !deltas.isEmpty else { return entries }
     let merged = entries.merged(deltas.flatMap(\.delta.changes))
-    let growth = deltas.reduce(0) { $0.addingReportingOverflow($1.delta.head.leaves).partialValue }
+    var growth = 0
+    for change in deltas { growth.add(change.delta.head.leaves) }
     if growth != merged.count - entries.count {
       found(
         .count, Spaces.runs, head.storeKey,
@@ -173,10 +174,8 @@ extension Verifier {
       guard key.count == 16 else { throw Damage.error(Spaces.deltas, key) }
       let head = try DeltaRecord.Head(key: key, value: value)
       count { $0.deltas += 1 }
-      var row = counted[tree] ?? UsageRow()
-      row.leaves = row.leaves.addingReportingOverflow(head.leaves).partialValue
-      row.raw.deltas += head.rawCount
-      counted[tree] = row
+      counted[tree, default: UsageRow()].leaves.add(head.leaves)
+      counted[tree, default: UsageRow()].raw.deltas.add(head.rawCount)
       let number = IndexKey.number(Bytes(key.prefix(12)))
       if !damaged.contains(tree), !(runs[tree]?.contains(number) ?? false) {
         found(.orphan, Spaces.deltas, key, "the run that it changes is not there")
@@ -191,7 +190,7 @@ extension Verifier {
       guard key.count == 16, let size = reader.size() else {
         throw Damage.error(Spaces.parts, key)
       }
-      counted[tree, default: UsageRow()].raw.largeLeaves += size
+      counted[tree, default: UsageRow()].raw.largeLeaves.add(size)
       let number = IndexKey.number(Bytes(key.prefix(12)))
       if !damaged.contains(tree), !(leaves[tree]?.contains(number) ?? false) {
         found(.orphan, Spaces.parts, key, "no leaf refers to it")

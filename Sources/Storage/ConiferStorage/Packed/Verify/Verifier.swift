@@ -19,6 +19,8 @@ final class Verifier {
   /// Trees with records that could not be read: what is missing or not counted there may be their
   /// fault.
   private(set) var damaged: Set<TreeID> = []
+  /// Lanes with records whose key is missing.
+  private(set) var lockedLanes: Set<Lane> = []
   private var toldPlaces: Set<StoreError.Place> = []
   /// Records of trees that are not registered, told once a tree and space.
   private var strays: Set<StoreError.Place> = []
@@ -36,10 +38,11 @@ final class Verifier {
 
   func run() throws(StoreError) {
     for key in try view.keys(Spaces.usage, prefix: []) {
-      expected += (try? UsageRow.read(view, StoreKey.tree(key)))?.usage.total ?? 0
+      expected.add((try? UsageRow.read(view, StoreKey.tree(key)))?.usage.total ?? 0)
     }
     phase = "trees"
     try checkTrees()
+    try noteLocked()
     phase = "data"
     try checkDictionaries()
     try checkRuns()
@@ -79,6 +82,36 @@ final class Verifier {
         kind: kind, tree: info.id, place: PlaceName.path(key[...], info.order), words: words))
   }
 
+  /// Counts the records whose key is missing. A key that is lost is damage, told once a scope.
+  private func noteLocked() throws(StoreError) {
+    var (locked, lost) = (LockedScopes(), LockedScopes())
+    try LockedScopes.walk(view) { space, key, size, why in
+      if why == .lost {
+        lost.add(space, key, size, why)
+        toldPlaces.insert(StoreError.Place(space: space.id, key: key))
+      } else {
+        locked.add(space, key, size, why)
+      }
+      guard space != Spaces.usage else { return }
+      let bytes = 1 + key.count + size
+      counted[StoreKey.tree(key), default: UsageRow()].bytes[space.id, default: 0].add(bytes)
+    }
+    report.locked = locked.records(trees)
+    for records in lost.records(trees) {
+      report.add(
+        VerificationReport.Finding(
+          kind: .content, tree: records.tree, place: records.place, words: records.words,
+          bytes: records.bytes))
+    }
+    for scope in locked.scopes.union(lost.scopes) {
+      if let lane = scope.lane {
+        lockedLanes.insert(lane)
+      } else {
+        damaged.insert(scope.tree ?? TreeID(rawValue: 0))
+      }
+    }
+  }
+
   func count(_ change: (inout VerificationReport.Counts) -> Void) { change(&report.counts) }
 
   /// Runs a check of a record; what it cannot read is a finding, and what a later version wrote is
@@ -105,6 +138,8 @@ final class Verifier {
         } else {
           found(.content, own, place.key, "the record cannot be read", bytes: bytes)
         }
+      // It is counted as locked already.
+      case .wrongKey: damaged.insert(StoreKey.tree(key))
       case .unsupported, .newerFormat:
         damaged.insert(StoreKey.tree(key))
         report.counts.unknown += 1
@@ -131,6 +166,7 @@ final class Verifier {
         guard let place = failure.place, place.space == space.id, !bytesPrecede(place.key, from)
         else {
           // Where it would go on behind the damage is not known.
+          guard failure.code == .damaged else { throw failure }
           for tree in trees.keys { damaged.insert(tree) }
           report.add(
             VerificationReport.Finding(
@@ -138,12 +174,13 @@ final class Verifier {
               words: failure.message))
           return
         }
+        from = place.key + [0]
+        // Records whose key is missing are counted already.
+        guard failure.code == .damaged, toldPlaces.insert(place).inserted else { continue }
         damaged.insert(StoreKey.tree(place.key))
-        toldPlaces.insert(place)
         found(
           .checksum, space, place.key, "the store cannot lend the record",
           bytes: failure.found?.count ?? 0)
-        from = place.key + [0]
       } else if isOver {
         return
       }
@@ -167,7 +204,9 @@ final class Verifier {
         return .stop
       }
     } catch {
-      guard error.code == .damaged else { throw error }
+      guard error.code == .damaged || error.code == .wrongKey && error.place != nil else {
+        throw error
+      }
       return (records, false, error)
     }
     return (records, isOver, nil)

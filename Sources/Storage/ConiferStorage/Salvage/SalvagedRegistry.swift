@@ -1,43 +1,49 @@
-package import ConiferKeyValue
+import ConiferKeyValue
 
 /// Makes rows that came out of a damaged store one that can be opened: a format record, and a
 /// registry in which every tree of which there are records has a name.
-package enum SalvagedRegistry {
-  /// The numbers of the spaces of outbound queues, whose old rows are better than none.
-  package static let precious: Set<UInt8> = Set(
-    [Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished].map(\.id))
-
+enum SalvagedRegistry {
   /// Mends what cannot be read.
   ///
   /// - Returns: what was mended, in words; the names of lost trees were made up.
   /// - Throws: `newerFormat`, `io`, and what the store throws.
-  package static func mend(_ store: any OrderedStore) throws(StoreError) -> [String] {
+  static func mend(_ store: any OrderedStore) throws(StoreError) -> [String] {
     let view = try store.view()
     defer { view.close() }
     let zero = StoreKey.prefix(TreeID(rawValue: 0))
     func record(_ name: String, _ rest: Bytes = []) -> Bytes { zero + Bytes(name.utf8) + rest }
     func payload(_ key: Bytes) throws(StoreError) -> Bytes? {
-      try view.value(Spaces.system, key).flatMap { Record.open(Spaces.system, key, $0) }
+      do throws(StoreError) {
+        return try view.value(Spaces.system, key).flatMap { Record.open(Spaces.system, key, $0) }
+      } catch {
+        // What an encrypted record was cannot be told.
+        guard error.code == .damaged else { throw error }
+        return nil
+      }
     }
     var words: [String] = []
     var batch = Batch()
     func put(_ key: Bytes, _ payload: Bytes) {
       batch.put(Spaces.system, key, Record.seal(Spaces.system, key, payload))
     }
+    // Names that still tell their tree's number.
+    var names: [UInt32: Bytes] = [:]
+    for key in try view.keys(Spaces.system, prefix: zero) {
+      let payload = try payload(key)
+      // Nothing that is left of the rest of them depends on one.
+      if payload == nil { batch.delete(Spaces.system, key) }
+      guard key.starts(with: record("m")) else { continue }
+      guard let payload, payload.count == 4 else {
+        batch.delete(Spaces.system, key)
+        continue
+      }
+      names[StoreKey.tree(payload).rawValue] = Bytes(key.dropFirst(5))
+    }
     if try payload(record("f")) == nil {
       var writer = ByteWriter()
       writer.varint(Trees.format)
       put(record("f"), writer.bytes)
       words.append("the format record was lost")
-    }
-    // Names that still tell their tree's number.
-    var names: [UInt32: Bytes] = [:]
-    for (key, value) in try view.entries(Spaces.system, prefix: record("m")) {
-      guard let payload = Record.open(Spaces.system, key, value), payload.count == 4 else {
-        batch.delete(Spaces.system, key)
-        continue
-      }
-      names[StoreKey.tree(payload).rawValue] = Bytes(key.dropFirst(5))
     }
     let trees = try trees(view)
     for tree in trees.sorted() {
@@ -71,7 +77,7 @@ package enum SalvagedRegistry {
   private static func trees(_ view: any OrderedView) throws(StoreError) -> Set<TreeID> {
     var trees: Set<TreeID> = []
     for space in Spaces.all where space != Spaces.system {
-      try view.walk(space, .atOrAfter([])) { key, _ in
+      try view.walkKeys(space, .atOrAfter([])) { key, _ in
         let prefix = Bytes(key.extracting(first: min(4, key.byteCount)))
         guard prefix.count == 4, let end = StoreKey.end(of: prefix) else { return .next }
         trees.insert(StoreKey.tree(prefix))

@@ -1,15 +1,14 @@
 import ConiferKeyValue
-import ConiferStorage
-import ConiferTree
+package import ConiferTree
 
 /// Gives the data of a tree in pieces of about a megabyte, in path order, so that a tree of any size
 /// is never in memory as a whole.
 ///
 /// Nodes that take more than a piece are walked by their children's keys. Whether a child does is
 /// asked of the store as long as siblings differ; behind 256 small ones the next are taken for small.
-struct TreeWalk {
+package struct TreeWalk {
   /// A part of a tree.
-  enum Piece {
+  package enum Piece {
     /// Everything at and below a path.
     case node(Path, Node)
     /// Some children of a path, in order.
@@ -18,7 +17,7 @@ struct TreeWalk {
     case priority(Path, Leaf)
 
     /// The last path that is complete with this piece.
-    var end: Path {
+    package var end: Path {
       switch self {
       case .node(let path, _), .priority(let path, _): path
       case .children(let path, let children): children.last.map { path.appending($0.key) } ?? path
@@ -26,7 +25,7 @@ struct TreeWalk {
     }
 
     /// What makes the piece stand in another store.
-    func edit(_ tree: TreeID) -> StorageEdit {
+    package func edit(_ tree: TreeID) -> StorageEdit {
       switch self {
       case .node(let path, let node): .overwrite(tree, path, node)
       case .children(let path, let children):
@@ -38,16 +37,26 @@ struct TreeWalk {
   }
 
   /// What a piece should take at most, as stored.
-  static let pieceSize = 512 << 10
+  package static let pieceSize = 512 << 10
   private static let window = 256
 
-  let backend: any StorageBackend
-  let tree: TreeInfo
-  /// The last path that was complete before; all up to it is left out.
-  let cursor: Path?
-  let body: (Piece) async throws -> Void
+  private let backend: any StorageBackend
+  private let tree: TreeInfo
+  private let cursor: Path?
+  private let body: (Piece) async throws -> Void
 
-  func run() async throws { try await walk(.root) }
+  /// A walk through a tree.
+  ///
+  /// - Parameter cursor: the last path that was complete before; all up to it is left out.
+  package init(
+    backend: any StorageBackend, tree: TreeInfo, cursor: Path?,
+    _ body: @escaping (Piece) async throws -> Void
+  ) {
+    (self.backend, self.tree, self.cursor, self.body) = (backend, tree, cursor, body)
+  }
+
+  /// Gives all pieces.
+  package func run() async throws { try await walk(.root) }
 
   private func walk(_ path: Path) async throws {
     if isDone(path) { return }
@@ -139,7 +148,7 @@ struct TreeWalk {
 
 extension KeyOrder {
   /// Whether a key comes before another among siblings.
-  func precedes(_ a: Key, _ b: Key) -> Bool {
+  package func precedes(_ a: Key, _ b: Key) -> Bool {
     switch self {
     case .realtimeDatabase: a < b
     case .utf8: a.string.utf8.lexicographicallyPrecedes(b.string.utf8)

@@ -1,11 +1,10 @@
 import ConiferKeyValue
-import ConiferStorage
-import ConiferTree
+package import ConiferTree
 
 /// How far a copy has come, so that it can go on after its process died.
-struct CopyPlace: Equatable {
+package struct CopyPlace: Equatable {
   /// The parts of a copy, in their order: what is precious first.
-  enum Phase: String, CaseIterable {
+  package enum Phase: String, CaseIterable {
     case queues
     case data
     case queries
@@ -13,33 +12,51 @@ struct CopyPlace: Equatable {
     case done
   }
 
-  var phase = Phase.queues
+  package var phase: Phase
   /// The tree whose data is being copied, by name.
-  var tree: String?
+  package var tree: String?
   /// The last path of it that is complete.
-  var path: Path?
+  package var path: Path?
+
+  /// A place; the beginning, unless another is named.
+  package init(phase: Phase = .queues, tree: String? = nil, path: Path? = nil) {
+    (self.phase, self.tree, self.path) = (phase, tree, path)
+  }
 }
 
 /// Copies all that a backend holds into another one: queues with their numbers, states and ends,
 /// trees, tracked queries with their numbers and keys, pins, metadata, reports of damage.
 ///
 /// Copying something twice changes nothing, so a copy goes on anywhere at or before where it ended.
-struct StoreCopier {
-  let source: any StorageBackend
-  let target: any StorageBackend
-  /// Called each time that something has become durable in the target.
-  let reached: (CopyPlace) throws -> Void
+package struct StoreCopier {
+  private let source: any StorageBackend
+  private let target: any StorageBackend
+  private let reached: (CopyPlace) throws -> Void
   /// Told how many bytes of the source's cache were copied, about.
-  var advanced: (Int) -> Void = { _ in }
+  package var advanced: (Int) -> Void = { _ in }
 
   private static let batch = 1 << 20
 
+  /// A copy of all that a backend holds.
+  ///
+  /// - Parameter reached: called each time that something has become durable in the target.
+  package init(
+    source: any StorageBackend, target: any StorageBackend,
+    reached: @escaping (CopyPlace) throws -> Void
+  ) {
+    (self.source, self.target, self.reached) = (source, target, reached)
+  }
+
   /// Copies from a place on.
-  func run(from place: CopyPlace) async throws {
+  package func run(from place: CopyPlace) async throws {
     let trees = try await makeTrees()
     for phase in CopyPlace.Phase.allCases where isLeft(phase, place) {
       switch phase {
-      case .queues: for (info, copy) in trees { try await copyQueues(info, copy) }
+      case .queues:
+        for (info, copy) in trees {
+          try await copyQueues(info, copy)
+          try await copyPins(info, copy)
+        }
       case .data: try await copyData(trees, place.phase == .data ? place : nil)
       case .queries: for (info, copy) in trees { try await copyQueries(info, copy) }
       case .incidents: try await copyIncidents(trees)
@@ -120,6 +137,12 @@ struct StoreCopier {
     }
   }
 
+  private func copyPins(_ info: TreeInfo, _ copy: TreeID) async throws {
+    let pins = try source.inspect { try $0.pins(info.id) }
+    try await commit(
+      pins.map { .pin(Pin(tree: copy, path: $0.path, parameters: $0.parameters)) })
+  }
+
   // MARK: Data
 
   private func copyData(_ trees: [(TreeInfo, TreeID)], _ place: CopyPlace?) async throws {
@@ -145,7 +168,7 @@ struct StoreCopier {
     }
   }
 
-  // MARK: Queries, pins, metadata, reports
+  // MARK: Queries, metadata, reports
 
   private func copyQueries(_ info: TreeInfo, _ copy: TreeID) async throws {
     var after: QueryID?
@@ -168,9 +191,6 @@ struct StoreCopier {
     if let last = try source.inspect({ try $0.lastQuery(info.id) }) {
       try await commit([.reserveQueries(copy, last)])
     }
-    let pins = try source.inspect { try $0.pins(info.id) }
-    try await commit(
-      pins.map { .pin(Pin(tree: copy, path: $0.path, parameters: $0.parameters)) })
     var name: String?
     while true {
       let names = try source.inspect { try $0.metadataNames(info.id, after: name, limit: 64) }
@@ -200,7 +220,7 @@ struct StoreCopier {
 
 extension TreeWalk.Piece {
   /// About how much memory it takes.
-  var estimatedSize: Int {
+  package var estimatedSize: Int {
     switch self {
     case .node(_, let node): node.estimatedSize
     case .children(_, let children): children.reduce(0) { $0 + $1.node.estimatedSize }

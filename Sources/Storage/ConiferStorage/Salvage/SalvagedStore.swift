@@ -1,15 +1,14 @@
 import ConiferKeyValue
-import ConiferLog
 import Synchronization
 
-/// Rows that came out of a damaged store, in a log of their own, which tells what is missing.
+/// Rows that came out of a damaged store, in a store of their own, which tells what is missing.
 ///
 /// So the layer above takes nothing for known that a lost row may have changed.
 final class SalvagedStore: OrderedStore {
-  private let base: LogStore
+  private let base: any OrderedStore
   private let lost: Mutex<[StoreFinding]>
 
-  init(_ base: LogStore, lost: [StoreFinding]) {
+  init(_ base: any OrderedStore, lost: [StoreFinding]) {
     self.base = base
     self.lost = Mutex(lost)
   }

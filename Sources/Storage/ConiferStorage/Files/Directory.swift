@@ -1,0 +1,172 @@
+package import ConiferKeyValue
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Names in the file system, for what makes and moves whole stores.
+package enum Directory {
+  /// Whether there is surely nothing at a path; false when the system does not let us look.
+  package static func isMissing(_ path: String) -> Bool {
+    access(path, F_OK) != 0 && errno == ENOENT
+  }
+
+  /// The names in a directory, in order.
+  ///
+  /// - Throws: `denied`, `io`.
+  package static func names(in directory: String) throws(StoreError) -> [String] {
+    guard let stream = opendir(directory) else {
+      throw Platform.error(errno, "list the directory", directory)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// Makes a directory that must not be there yet.
+  ///
+  /// - Returns: false when something of that name is there.
+  /// - Throws: `denied`, `full`, `io`.
+  package static func make(_ path: String) throws(StoreError) -> Bool {
+    if mkdir(path, 0o700) == 0 {
+      try Platform.syncDirectory(Platform.parent(of: path))
+      return true
+    }
+    guard errno == EEXIST else { throw Platform.error(errno, "make the directory", path) }
+    return false
+  }
+
+  /// Gives a file or directory another name; `Platform.syncDirectory` makes that durable.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  package static func move(_ path: String, to new: String) throws(StoreError) {
+    guard rename(path, new) == 0 else { throw Platform.error(errno, "rename", path) }
+  }
+
+  /// Gives a directory another name, durably, without ever taking the place of something else.
+  ///
+  /// - Returns: false when something of that name is there.
+  /// - Throws: `denied`, `full`, `io`.
+  package static func give(_ path: String, theName new: String) throws(StoreError) -> Bool {
+    // Whoever made the empty directory owns the name; renaming takes its place in one step.
+    guard try make(new) else { return false }
+    do throws(StoreError) {
+      try move(path, to: new)
+    } catch {
+      rmdir(new)
+      throw error
+    }
+    try Platform.syncDirectory(Platform.parent(of: new))
+    try Platform.syncDirectory(Platform.parent(of: path))
+    return true
+  }
+
+  /// Gives a directory the first free name of a series, durably: the base, then with `-2`, `-3`.
+  ///
+  /// - Returns: the name.
+  /// - Throws: `denied`, `full`, `io`.
+  package static func give(_ path: String, aNameLike base: String) throws(StoreError) -> String {
+    var number = 1
+    while true {
+      let name = number == 1 ? base : "\(base)-\(number)"
+      if try give(path, theName: name) { return name }
+      number += 1
+    }
+  }
+
+  /// Removes a file, or a directory with all in it; what is not there is no error.
+  package static func remove(_ path: String) {
+    if unlink(path) == 0 || errno == ENOENT { return }
+    for name in (try? names(in: path)) ?? [] { remove("\(path)/\(name)") }
+    rmdir(path)
+  }
+
+  /// Puts bytes under a name, durably, whole or not at all.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  package static func put(_ bytes: Bytes, at path: String) throws(StoreError) {
+    let draft = path + ".new"
+    try write(draft) { (file) throws(StoreError) in
+      try append(bytes, to: file, draft)
+      let number = Platform.sync(file)
+      guard number == 0 else { throw Platform.error(number, "sync", draft) }
+    }
+    try move(draft, to: path)
+    try Platform.syncDirectory(Platform.parent(of: path))
+  }
+
+  /// Copies the files of a directory into a new one.
+  ///
+  /// - Parameter leaving: names that are not copied.
+  /// - Throws: `denied`, `full`, `io`.
+  package static func copyFiles(
+    _ directory: String, to copy: String, leaving: Set<String>
+  ) throws(StoreError) {
+    try Platform.makeDirectory(copy)
+    for name in try names(in: directory) where !leaving.contains(name) {
+      let (path, new) = ("\(directory)/\(name)", "\(copy)/\(name)")
+      var info = stat()
+      guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
+      let source = open(path, O_RDONLY | O_CLOEXEC)
+      guard source >= 0 else { throw Platform.error(errno, "read", path) }
+      defer { Platform.close(source) }
+      try write(new) { (file) throws(StoreError) in
+        var at = 0
+        while true {
+          guard let chunk = Platform.read(source, at: at, limit: 1 << 20) else {
+            throw Platform.error(errno, "read", path)
+          }
+          if chunk.isEmpty { return }
+          try append(chunk, to: file, new)
+          at += chunk.count
+        }
+      }
+    }
+  }
+
+  private static func write(
+    _ path: String, _ body: (Int32) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw Platform.error(errno, "write", path) }
+    defer { Platform.close(file) }
+    try body(file)
+  }
+
+  private static func append(
+    _ bytes: Bytes, to file: Int32, _ path: String
+  ) throws(StoreError) {
+    var done = 0
+    while done < bytes.count {
+      let count = bytes.withUnsafeBytes { all in
+        let rest = UnsafeRawBufferPointer(rebasing: all[done...])
+        return systemWrite(file, rest)
+      }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw Platform.error(errno, "write", path)
+      }
+      done += count
+    }
+  }
+
+  private static func systemWrite(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(file, bytes.baseAddress, bytes.count)
+    #elseif canImport(Glibc)
+      Glibc.write(file, bytes.baseAddress, bytes.count)
+    #elseif canImport(Musl)
+      Musl.write(file, bytes.baseAddress, bytes.count)
+    #endif
+  }
+}

@@ -1,0 +1,52 @@
+public import ConiferKeyValue
+
+/// How a kind of store gives what its files still hold when it cannot be opened.
+public struct SalvageMethod: Sendable {
+  /// Reads the rows of the files in a directory, as edits that make them, in order.
+  ///
+  /// - Parameters:
+  ///   - directory: nothing in it may be changed.
+  ///   - scratch: a directory that may be made and filled, and is removed afterwards.
+  ///   - edit: gets each edit.
+  ///   - lost: gets what could not be read.
+  /// - Throws: `damaged` when nothing can be read at all, `io`, `denied`, and what `edit` throws.
+  public typealias Read =
+    @Sendable (
+      _ directory: String, _ scratch: String, _ edit: (Batch.Edit) throws(StoreError) -> Void,
+      _ lost: (StoreFinding) -> Void
+    ) throws(StoreError) -> Void
+
+  let read: Read
+  let rows: @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore
+  let elsewhere: @Sendable (_ directory: String, StorageOptions) -> StorageConfiguration
+
+  /// How a kind of store is salvaged.
+  ///
+  /// - Parameters:
+  ///   - read: reads the rows of damaged files.
+  ///   - rows: opens a store that such rows fit into, in a directory of its own.
+  ///   - elsewhere: the same configuration for another directory and other options.
+  public init(
+    read: @escaping Read,
+    rows: @escaping @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore,
+    elsewhere: @escaping @Sendable (_ directory: String, StorageOptions) -> StorageConfiguration
+  ) {
+    self.read = read
+    self.rows = rows
+    self.elsewhere = elsewhere
+  }
+
+  /// The numbers of spaces whose old rows are better than none where newer ones are lost: the queues'.
+  public static let precious: Set<UInt8> = Set(
+    [Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished].map(\.id))
+
+  /// The edit that makes a row.
+  ///
+  /// - Parameter key: with its space's number in front.
+  /// - Returns: nil for a key that no record has.
+  public static func row(_ key: Bytes, _ value: Bytes) -> Batch.Edit? {
+    guard let id = key.first, id > 0, id < 255 else { return nil }
+    let known = (Spaces.all + [.layer]).first { $0.id == id }
+    return .put(known ?? Space(id: id, shape: .rows), key: Bytes(key.dropFirst()), value: value)
+  }
+}

@@ -1,0 +1,149 @@
+package import ConiferKeyValue
+
+/// Saves what can be read of a damaged store into a new one; the damaged one is only read.
+///
+/// Its rows go into a store beside the new one, where records are checked and set aside as in any
+/// cache; what is sound then is copied, queues first.
+package struct Salvager {
+  private let method: SalvageMethod
+  private let encryption: (any StoreLayer)?
+
+  /// A salvage of stores of one kind.
+  ///
+  /// - Parameters:
+  ///   - configuration: the damaged store's.
+  /// - Throws: `unsupported` when nothing is known of the files of its kind.
+  package init(_ configuration: StorageConfiguration) throws(StoreError) {
+    guard let method = configuration.salvage else {
+      throw StoreError(
+        .unsupported,
+        "Nothing is known of the files of \(configuration.name): restore a backup of the store.")
+    }
+    self.method = method
+    encryption = configuration.options.encryption
+  }
+
+  /// Reads a damaged store's directory and fills a new store.
+  ///
+  /// - Parameters:
+  ///   - directory: the damaged store's.
+  ///   - target: the new store, which nobody else opens; without a budget.
+  ///   - notes: reports that the new store is to keep besides.
+  /// - Returns: what came over.
+  /// - Throws: `damaged` when nothing can be read at all, `wrongKey`, and as opening the new store.
+  package func run(
+    _ directory: String, in workshop: Workshop, into target: StorageConfiguration,
+    noting notes: [Incident] = []
+  ) async throws -> SalvageReport {
+    var lost: [StoreFinding] = []
+    let rows = try method.rows(workshop.rows)
+    let (salvaged, mended, locked): (any StorageBackend, [String], [LockedRecords])
+    do {
+      var writer = RowWriter(store: rows)
+      try method.read(
+        directory, workshop.copy, { (edit) throws(StoreError) in try writer.add(edit) },
+        { lost.append($0) })
+      try writer.finish()
+      (salvaged, mended, locked) = try opened(SalvagedStore(rows, lost: lost))
+    } catch {
+      try? rows.close()
+      throw error
+    }
+    do {
+      var report = try await copy(salvaged, target, notes)
+      try await salvaged.close()
+      (report.lost, report.mended, report.locked) = (lost, mended, locked)
+      return report
+    } catch {
+      try? await salvaged.close()
+      throw error
+    }
+  }
+
+  /// A backend on rows, once nothing is left of them that cannot be read.
+  private func opened(
+    _ rows: SalvagedStore
+  ) throws(StoreError) -> (any StorageBackend, [String], [LockedRecords]) {
+    let options = StorageOptions(budget: nil, role: .cache, encryption: encryption)
+    let store = try encryption?.open(over: rows, Scopes.layout) ?? rows
+    if encryption == nil {
+      // Encrypted rows without their key are refused before anything is made up for them.
+      let view = try store.view()
+      defer { view.close() }
+      try Trees.requireReadable(view)
+    }
+    let locked = try dropLocked(store)
+    let mended = try SalvagedRegistry.mend(store)
+    let engine = PackedEngine(store, options, Activity(after: 0))
+    try engine.settle(store.findings)
+    for scope in locked.scopes.sorted(by: { bytesPrecede($0.prefix, $1.prefix) }) {
+      try engine.settle(scope)
+    }
+    let view = try store.view()
+    defer { view.close() }
+    var trees: [TreeID: TreeInfo] = [:]
+    for info in try Trees.all(view) { trees[info.id] = info }
+    return (try packed(store, "salvage", options), mended, locked.records(trees))
+  }
+
+  /// Removes the records whose encryption key is missing.
+  private func dropLocked(_ store: any OrderedStore) throws(StoreError) -> LockedScopes {
+    let view = try store.view()
+    defer { view.close() }
+    var locked = LockedScopes()
+    var batch = Batch()
+    try LockedScopes.walk(view) { space, key, size, why in
+      locked.add(space, key, size, why)
+      batch.delete(space, key)
+    }
+    if !batch.isEmpty { try store.apply(batch, .process) }
+    return locked
+  }
+
+  private func copy(
+    _ salvaged: any StorageBackend, _ target: StorageConfiguration, _ notes: [Incident]
+  ) async throws -> SalvageReport {
+    let new = try target.open()
+    do {
+      try await StoreCopier(source: salvaged, target: new, reached: { _ in })
+        .run(from: CopyPlace())
+      let report = try SalvageReport(of: new)
+      if !notes.isEmpty {
+        _ = try await new.commit(notes.map { .report($0) }, new.traits.store.strongest)
+      }
+      try await new.close()
+      return report
+    } catch {
+      try? await new.close()
+      throw error
+    }
+  }
+}
+
+/// Gathers edits into batches of a few megabytes.
+private struct RowWriter {
+  let store: any OrderedStore
+  private var batch = Batch()
+  private var size = 0
+
+  init(store: any OrderedStore) { self.store = store }
+
+  mutating func add(_ edit: Batch.Edit) throws(StoreError) {
+    switch edit {
+    case .put(let space, let key, let value):
+      batch.put(space, key, value)
+      size += key.count + value.count
+    case .delete(let space, let key): batch.delete(space, key)
+    case .clear(let space, let from, let to): batch.clear(space, from: from, to: to)
+    }
+    size += 32
+    if size > 4 << 20 { try finish() }
+  }
+
+  mutating func finish() throws(StoreError) {
+    guard !batch.isEmpty else { return }
+    try store.apply(batch, .process)
+    batch = Batch()
+    size = 0
+  }
+}

@@ -1,0 +1,97 @@
+public import ConiferKeyValue
+
+extension StorageConfiguration {
+  /// Opens the backend; when the store is damaged beyond its records, sets its files aside whole and
+  /// goes on with a new store that holds what could be saved, queues and pins first.
+  ///
+  /// The old files go into a directory beside the store's, `NAME.damaged`, and are never deleted. The new
+  /// store is made in `NAME.salvage` before anything is moved, so a process that is killed at any
+  /// time loses nothing: the next opening goes on. The new store keeps a report of its own that says
+  /// where the old files lie.
+  ///
+  /// - Returns: the backend, and what was saved and lost; no report when nothing had to be done. A
+  ///   report of a salvage that an earlier process did not live to tell of lists what is lost
+  ///   among its incidents.
+  /// - Throws: as `open`. `damaged` for an authority, whose data is never given up, and for a kind of
+  ///   store whose files nothing is known of. Nothing has changed then.
+  public func openOrSalvage() async throws(StoreError) -> (
+    backend: any StorageBackend, report: SalvageReport?
+  ) {
+    let finished: String?
+    if let root { finished = try StoreExchange.finish(root) } else { finished = nil }
+    do throws(StoreError) {
+      let backend = try open()
+      guard let finished else { return (backend, nil) }
+      var report = try SalvageReport(of: backend)
+      report.aside = finished
+      return (backend, report)
+    } catch {
+      guard error.code == .damaged, options.role == .cache, let root, salvage != nil else {
+        throw error
+      }
+      let report = try await salvaged(root)
+      return (try open(), report)
+    }
+  }
+
+  /// Replaces the damaged store by a new one.
+  private func salvaged(_ location: String) async throws(StoreError) -> SalvageReport {
+    let lock = try OwnerLock(path: location + "/owner")
+    defer { lock.release() }
+    let exchange = StoreExchange(location)
+    let workshop = try Workshop(StoreExchange.workshop(location))
+    do {
+      let report = try await fill(workshop, exchange)
+      try exchange.run()
+      return report
+    } catch {
+      // Nothing was moved, or the mark says how far it has come.
+      if UnfinishedStore.lines(location) == nil { workshop.remove() }
+      throw StoreError(any: error)
+    }
+  }
+
+  private func fill(
+    _ workshop: Workshop, _ exchange: StoreExchange
+  ) async throws -> SalvageReport {
+    var options = options
+    options.budget = nil
+    guard let target = salvage?.elsewhere(workshop.made, options) else {
+      throw StoreError(.unsupported, "Nothing is known of the files of \(name).")
+    }
+    let store = TreeID(rawValue: 0)
+    var notes = [
+      Incident(
+        kind: .recordSetAside, tree: store,
+        place: "the damaged store, whole, in \(exchange.aside)", bytes: [])
+    ]
+    var report: SalvageReport
+    do {
+      report = try await Salvager(self).run(
+        exchange.location, in: workshop, into: target, noting: notes)
+    } catch let error as StoreError where error.code == .damaged {
+      // Not even where the rows are can be read.
+      Directory.remove(workshop.made)
+      notes.append(
+        Incident(kind: .recordSetAside, tree: store, place: error.message, bytes: []))
+      let new = try target.open()
+      _ = try await new.commit(notes.map { .report($0) }, new.traits.store.strongest)
+      report = try SalvageReport(of: new)
+      try await new.close()
+      report.lost = [
+        StoreFinding(file: exchange.location, offset: 0, bytes: 0, words: error.message)
+      ]
+    }
+    report.aside = exchange.aside
+    return report
+  }
+}
+
+extension StoreError {
+  /// An error of storage as it is, and any other one as `io`.
+  init(any error: any Error) {
+    self =
+      error as? StoreError
+      ?? StoreError(.io, "The store could not be salvaged; try again.", cause: "\(error)")
+  }
+}

@@ -1,0 +1,194 @@
+import ConiferKeyValue
+import ConiferLMDB
+import ConiferLog
+import ConiferSQLite
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@testable import StorageConformance
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A store that is damaged beyond its records is set aside whole when it is opened, and its queue goes on
+/// in a new one; whatever moment the process dies at, the next opening goes on.
+@Suite struct SalvageOpeningTests {
+  private static let kinds = ["lmdb", "sqlite", "log"]
+
+  /// Segments so small that the data has some of its own.
+  private static var small: LogOptions {
+    var options = LogOptions()
+    options.segment = 64 << 10
+    return options
+  }
+
+  private static func configuration(
+    _ kind: String, _ directory: String, role: StoreRole = .cache
+  ) -> StorageConfiguration {
+    let (path, options) = (directory + "/store", StorageOptions(role: role))
+    switch kind {
+    case "lmdb": return .lmdb(at: path, options: options)
+    case "sqlite": return .sqlite(at: path, options: options)
+    default: return .log(at: path, options: options, log: small)
+    }
+  }
+
+  /// A store with queue, pins and data, damaged so that it cannot be opened.
+  private static func damaged(_ kind: String, _ directory: String) async throws {
+    let backend = try configuration(kind, directory).open()
+    let tree = try await backend.tree(named: "main")
+    let lane = Lane(tree: tree, identity: "ann")
+    let room = Node(
+      children: (0..<9000).map { number in
+        // Digits that compress badly.
+        let text = (0..<6).map { part in
+          String(UInt64(number * 6 + part) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(number) << 31, radix: 36)
+        }
+        return (Key("m\(number)"), Node(.string(text.joined())))
+      })
+    try await backend.commit([
+      .overwrite(tree, "room", room), .pin(Pin(tree: tree, path: "room/m1")),
+      .saveQuery(TrackedQuery(tree: tree, path: "room", isComplete: true)),
+    ])
+    for number in 0..<20 {
+      try await backend.commit([.enqueue(lane, .set(Path("room/m\(number)"), "write"))])
+    }
+    try await backend.commit([
+      .setState(lane, WriteID(rawValue: 2), .rejected(reason: "no")),
+      .finish(lane, WriteID(rawValue: 1), .acknowledged),
+    ])
+    try await backend.close()
+    try harm(kind, directory + "/store")
+  }
+
+  /// Damage that opening refuses, in a place from which the rows do not hang.
+  private static func harm(_ kind: String, _ store: String) throws {
+    switch kind {
+    // One page too few for the newest commit.
+    case "lmdb", "sqlite":
+      let path = store + (kind == "lmdb" ? "/data.mdb" : "/conifer.sqlite")
+      var info = stat()
+      try #require(stat(path, &info) == 0)
+      try #require(truncate(path, info.st_size - 4096) == 0)
+    // The oldest segment, in which the data begins.
+    default:
+      let segments = try Directory.names(in: store).filter { $0.hasSuffix(".segment") }
+      try #require(segments.count > 1, "\(segments)")
+      try #require(truncate(store + "/" + segments[0], 1000) == 0)
+    }
+  }
+
+  /// The bytes of the files of a directory, but for those that only say who has it open.
+  private static func files(_ directory: String) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for name in try Directory.names(in: directory) where name != "owner" && name != "lock.mdb" {
+      files[name] = ConiferStorage.Platform.read("\(directory)/\(name)", limit: 1 << 27)
+    }
+    return files
+  }
+
+  private static func writes(_ backend: any StorageBackend) throws -> [UInt64] {
+    try backend.read { (view) throws(StoreError) in
+      guard let tree = try view.trees().first?.id else { return [] }
+      let lane = Lane(tree: tree, identity: "ann")
+      let all =
+        try view.writes(lane, after: nil, limit: 100)
+        + view.rejectedWrites(lane, after: nil, limit: 100)
+      return all.map(\.id.rawValue).sorted()
+    }
+  }
+
+  @Test(
+    "Queue and pins go on, the old files lie beside, and a report says what became of it",
+    arguments: kinds)
+  func opening(kind: String) async throws {
+    let directory = try System.makeTemporaryDirectory()
+    defer { System.removeTree(directory) }
+    try await Self.damaged(kind, directory)
+    let before = try Self.files(directory + "/store")
+    let configuration = Self.configuration(kind, directory)
+    let error = #expect(throws: StoreError.self) { try configuration.open() }
+    #expect(error?.code == .damaged, "\(String(describing: error))")
+    // An authority's only copy is never given up.
+    let authority = Self.configuration(kind, directory, role: .authority)
+    await #expect(throws: StoreError.self) { try await authority.openOrSalvage() }
+    #expect(try Self.files(directory + "/store") == before)
+    let (backend, found) = try await configuration.openOrSalvage()
+    let report = try #require(found)
+    let aside = try #require(report.aside)
+    #expect(aside.hasSuffix("/store.damaged"))
+    #expect(try Self.files(aside) == before)
+    #expect(try Directory.names(in: directory) == ["store", "store.damaged"])
+    let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    #expect(incidents.contains { $0.place.contains(aside) }, "\(incidents)")
+    #expect(!report.isWhole)
+    #expect(try Self.writes(backend) == Array(2...20), "\(report.lost)")
+    #expect(report.trees.map(\.pins) == [1], "\(report)")
+    #expect(report.trees.first?.queues.map(\.waiting) == [18])
+    #expect(try backend.verify { _ in }.isSound)
+    try await backend.close()
+    let (again, none) = try await configuration.openOrSalvage()
+    #expect(none == nil)
+    try await again.close()
+    // A second one does not take the first one's place.
+    try Self.harm(kind, directory + "/store")
+    let (third, second) = try await configuration.openOrSalvage()
+    #expect(second?.aside?.hasSuffix("/store.damaged-2") == true)
+    try await third.close()
+    #expect(try Self.files(aside) == before)
+  }
+
+  @Test(
+    "A process that is killed at any file operation of it loses nothing",
+    .enabled(if: IOSession.isAvailable), arguments: kinds)
+  func killed(kind: String) async throws {
+    let master = try System.makeTemporaryDirectory()
+    defer { System.removeTree(master) }
+    try await Self.damaged(kind, master)
+    let files = try Self.files(master + "/store")
+    let operations = try await Self.operations(kind, master)
+    let kills = Array(stride(from: 0, to: operations, by: max(1, operations / 24)))
+    print("\(kind): \(kills.count) kills in \(operations) operations")
+    for at in kills {
+      let directory = try System.makeTemporaryDirectory()
+      defer { System.removeTree(directory) }
+      try Directory.copyFiles(master + "/store", to: directory + "/store", leaving: ["owner"])
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        [kind = kind as String, directory = directory as String, at = at as Int] in
+        let session = try IOSession.fail(directory, at: at, with: .kill)
+        let (backend, _) = try await SalvageOpeningTests.configuration(kind, directory)
+          .openOrSalvage()
+        try await backend.close()
+        session.end()
+      }
+      let words = "\(kind), killed at operation \(at) of \(operations)"
+      let (backend, _) = try await Self.configuration(kind, directory).openOrSalvage()
+      #expect(try Self.writes(backend) == Array(2...20), "\(words)")
+      let pins = try backend.read { (view) throws(StoreError) in
+        try view.pins(TreeID(rawValue: 1)).count
+      }
+      #expect(pins == 1, "\(words)")
+      try await backend.close()
+      #expect(try Self.files(directory + "/store.damaged") == files, "\(words)")
+      #expect(Directory.isMissing(directory + "/store/unfinished"), "\(words)")
+    }
+  }
+
+  /// How many operations a whole run takes.
+  private static func operations(_ kind: String, _ master: String) async throws -> Int {
+    let directory = try System.makeTemporaryDirectory()
+    defer { System.removeTree(directory) }
+    try Directory.copyFiles(master + "/store", to: directory + "/store", leaving: ["owner"])
+    let session = try IOSession.fail(directory, at: nil, with: .kill)
+    defer { session.end() }
+    let (backend, _) = try await configuration(kind, directory).openOrSalvage()
+    try await backend.close()
+    return session.operationCount
+  }
+}
