@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferQuery
 import ConiferTree
 
 /// The contract's view over a frozen view of an ordered store.
@@ -15,10 +16,12 @@ final class PackedView: StorageView {
 
   func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(view) }
 
+  private func runs(_ tree: TreeID) -> RunReader {
+    RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+  }
+
   private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {
-    let info = try Trees.known(view, tree)
-    let runs = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
-    return TreeReader(runs: runs, order: info.order)
+    TreeReader(runs: runs(tree), order: try Trees.known(view, tree).order)
   }
 
   func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
@@ -29,6 +32,17 @@ final class PackedView: StorageView {
     _ tree: TreeID, _ path: Path, after: Key?, limit: Int
   ) throws(StoreError) -> [Key] {
     try reader(tree).childKeys(path, after: after, limit: limit)
+  }
+
+  func query(
+    _ tree: TreeID, _ path: Path, _ spec: QuerySpec
+  ) throws(StoreError) -> QueryAnswer {
+    try QueryReader(runs(tree), Trees.known(view, tree).order).answer(path, spec)
+  }
+
+  func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] {
+    _ = try Trees.known(view, tree)
+    return try IndexReader.status(view, tree)
   }
 
   private func queries(_ tree: TreeID) throws(StoreError) -> Queries {

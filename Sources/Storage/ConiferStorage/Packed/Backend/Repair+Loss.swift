@@ -13,6 +13,7 @@ extension Repair {
     }
     try QueueFloor.raise(tx)
     for info in try Trees.readable(tx) {
+      try restartIndexes(info.id)
       try dropOverlaps(info)
       try dropOrphans(info.id)
       let editor = QueryEditor(tx, info)
