@@ -170,8 +170,8 @@ extension Twin {
       case 0..<30: edits.append(.overwrite(tree, child, random.sortedChild()))
       case 30..<45: edits.append(.overwrite(tree, child, .empty))
       case 45..<55:
-        let value = Node(random.sortedValue())
-        edits.append(.overwrite(tree, child.appending(random.pick(["v", "a/b", "a", "t"] as [Path])), value))
+        let place: Path = random.pick(["v", "a/b", "a", "t"])
+        edits.append(.overwrite(tree, child.appending(place), Node(random.sortedValue())))
       case 55..<60: edits.append(.overwrite(tree, child.appending(Key("v")), .empty))
       case 60..<66:
         let priority = random.chance(70) ? Priority(random.sortedValue()) : nil

@@ -13,7 +13,7 @@ extension SeededRandom {
     switch Int.random(in: 0..<16, using: &self) {
     case 0...3: return .integer(Int64.random(in: -4...4, using: &self))
     case 4: return .double(Double(Int.random(in: -8...8, using: &self)) / 2)
-    case 5: return pick([.double(-0.0), .double(.infinity), .double(-1e300), .double(.leastNonzeroMagnitude)])
+    case 5: return .double(pick([-0.0, .infinity, -1e300, .leastNonzeroMagnitude]))
     // Integers beyond 2^53, of which some are equal as doubles.
     case 6: return .integer(9_007_199_254_740_992 + Int64.random(in: 0...3, using: &self))
     case 7: return .bool(chance(50))
