@@ -21,7 +21,8 @@ struct CopyPlace: Equatable {
 }
 
 /// Copies all that a backend holds into another one: queues with their numbers, states and ends,
-/// trees, tracked queries with their numbers and keys, pins, metadata, reports of damage.
+/// trees, tracked queries with their numbers and keys, pins, metadata, reports of damage, and which
+/// indexes are declared; an encrypted target keeps none.
 ///
 /// Copying something twice changes nothing, so a copy goes on anywhere at or before where it ended.
 struct StoreCopier {
@@ -171,6 +172,11 @@ struct StoreCopier {
     let pins = try source.inspect { try $0.pins(info.id) }
     try await commit(
       pins.map { .pin(Pin(tree: copy, path: $0.path, parameters: $0.parameters)) })
+    // They are built there, from the data that is there.
+    let indexes = try source.inspect { try $0.indexes(info.id) }.map(\.definition)
+    if !indexes.isEmpty, !target.traits.isEncrypted {
+      try await commit([.setIndexes(copy, indexes)])
+    }
     var name: String?
     while true {
       let names = try source.inspect { try $0.metadataNames(info.id, after: name, limit: 64) }
