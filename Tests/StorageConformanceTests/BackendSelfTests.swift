@@ -24,6 +24,11 @@ struct BackendSelfTests {
     ),
     (.forgetsPins, .evictedPin, "pins are kept, once each, and end"),
     (.miscountsUsage, .usageDrift, "usage counts leaves and priorities after every kind of edit"),
+    (
+      .forgetsIndexRows, .wrongData,
+      "with indexes, queries give the same after every kind of edit"
+    ),
+    (.ignoresBounds, .wrongData, "a query gives what it would of the whole node"),
     (.reusesQueryNumbers, .reusedID, "removing a query removes its keys; numbers never repeat"),
   ]
 

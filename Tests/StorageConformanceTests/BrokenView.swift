@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferQuery
 import ConiferStorage
 import ConiferTree
 import StorageConformance
@@ -28,6 +29,31 @@ final class BrokenView: StorageView {
       try view.writes(lane, after: after, limit: limit)
       + view.rejectedWrites(lane, after: after, limit: limit)
     return Array(both.sorted { $0.id < $1.id }.prefix(limit))
+  }
+
+  func query(
+    _ tree: TreeID, _ path: Path, _ spec: QuerySpec
+  ) throws(StoreError) -> QueryAnswer {
+    var (node, spec) = (try view.node(tree, path, .all), spec)
+    if defect == .forgetsIndexRows {
+      for child in backend.before(tree, path).children where node[child.key].isEmpty {
+        node = node.setting(Path([child.key]), to: child.node)
+      }
+    }
+    if defect == .ignoresBounds {
+      var wide = (try? QuerySpec.default.ordered(by: spec.index)) ?? .default
+      if let limit = spec.limit {
+        let cut =
+          limit.side == .first
+          ? try? wide.limited(toFirst: limit.count) : try? wide.limited(toLast: limit.count)
+        wide = cut ?? wide
+      }
+      spec = wide
+    }
+    let children = spec.evaluate(node)
+    var explanation = QueryExplanation(.node)
+    explanation.children = children.count
+    return QueryAnswer(children: children, explanation: explanation)
   }
 
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage {
@@ -97,5 +123,6 @@ final class BrokenView: StorageView {
   ) throws(StoreError) -> [String] {
     try view.metadataNames(tree, after: after, limit: limit)
   }
+  func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] { try view.indexes(tree) }
   func incidents() -> [Incident] { view.incidents() }
 }

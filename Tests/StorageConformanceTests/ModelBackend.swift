@@ -39,6 +39,10 @@ final class ModelBackend: StorageBackend {
     case miscountsUsage
     /// Gives the number of a removed query to the next one.
     case reusesQueryNumbers
+    /// Finds what was removed by an index that still names it.
+    case forgetsIndexRows
+    /// Answers queries without their bounds.
+    case ignoresBounds
   }
 
   private struct State {
@@ -201,6 +205,12 @@ final class ModelBackend: StorageBackend {
       $0.stored[directory] = model
       $0.open.remove(directory)
     }
+  }
+
+  /// A node as it was before the newest commit.
+  func before(_ tree: TreeID, _ path: Path) -> Node {
+    let model = state.withLock { $0.before }
+    return (try? ModelView(model).node(tree, path, .all)) ?? .empty
   }
 
   /// What a stale cache answers.

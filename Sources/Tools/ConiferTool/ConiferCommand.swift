@@ -15,8 +15,8 @@ struct ConiferCommand: ParsableCommand {
     version: Self.version,
     subcommands: [
       ImportCommand.self, ExportCommand.self, GetCommand.self, SetCommand.self,
-      UpdateCommand.self, RemoveCommand.self, QueryCommand.self, PinCommand.self,
-      UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
+      UpdateCommand.self, RemoveCommand.self, QueryCommand.self, IndexCommand.self,
+      PinCommand.self, UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
       QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
       TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,
       SalvageCommand.self, RotateCommand.self, EraseCommand.self, VerifyWorkerCommand.self,

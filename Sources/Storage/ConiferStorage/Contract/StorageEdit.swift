@@ -36,6 +36,16 @@ public enum StorageEdit: Sendable {
   /// Ends a protection.
   case unpin(Pin)
 
+  // MARK: Indexes
+
+  /// Makes the declared indexes of a tree be exactly these; declaring what is declared changes
+  /// nothing.
+  ///
+  /// A backend builds new ones from the data there is, in slices between commits, and keeps them in
+  /// the commits that change data. Refused as `unsupported` by a store that is encrypted, since values
+  /// stand in the keys of an index, and as `invalid` in a tree whose order is not that of queries.
+  case setIndexes(TreeID, [IndexDefinition])
+
   // MARK: Outbound queue
 
   /// Appends a write to a lane; the receipt tells its number.

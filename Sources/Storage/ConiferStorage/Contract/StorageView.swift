@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+public import ConiferQuery
 public import ConiferTree
 
 /// One moment of a store, readable for the length of a closure.
@@ -14,6 +15,13 @@ public protocol StorageView: AnyObject {
   func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node
   /// The keys of a node's children after a key, at most `limit` of them, without their subtrees.
   func childKeys(_ tree: TreeID, _ path: Path, after: Key?, limit: Int) throws(StoreError) -> [Key]
+
+  /// The children of a path that a query gives, in its order, as `QuerySpec.evaluate` gives them of
+  /// the whole node; reads no more than its plan needs.
+  func query(_ tree: TreeID, _ path: Path, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer
+  /// The declared indexes of a tree, in the order of their declaration; counts their entries by a
+  /// scan.
+  func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus]
 
   /// A tracked query by what it is known by.
   func trackedQuery(_ tree: TreeID, _ path: Path, _ parameters: String) throws(StoreError)

@@ -114,6 +114,8 @@ public struct VerificationReport: Sendable, Equatable {
     public var largeLeaves = 0
     /// Compression dictionaries.
     public var dictionaries = 0
+    /// Entries of indexes.
+    public var indexEntries = 0
     /// Tracked queries.
     public var queries = 0
     /// Keys that filtered queries hold.

@@ -25,7 +25,8 @@ package struct CopyPlace: Equatable {
 }
 
 /// Copies all that a backend holds into another one: queues with their numbers, states and ends,
-/// trees, tracked queries with their numbers and keys, pins, metadata, reports of damage.
+/// trees, tracked queries with their numbers and keys, pins, metadata, reports of damage, and which
+/// indexes are declared; an encrypted target keeps none.
 ///
 /// Copying something twice changes nothing, so a copy goes on anywhere at or before where it ended.
 package struct StoreCopier {
@@ -190,6 +191,11 @@ package struct StoreCopier {
     }
     if let last = try source.inspect({ try $0.lastQuery(info.id) }) {
       try await commit([.reserveQueries(copy, last)])
+    }
+    // They are built there, from the data that is there.
+    let indexes = try source.inspect { try $0.indexes(info.id) }.map(\.definition)
+    if !indexes.isEmpty, !target.traits.isEncrypted {
+      try await commit([.setIndexes(copy, indexes)])
     }
     var name: String?
     while true {

@@ -12,6 +12,8 @@ final class Transaction: OrderedView, @unchecked Sendable {
     var overlays: [UInt8: SortedBytes<Bytes?>] = [:]
     var usage: [TreeID: UsageRow] = [:]
     var isChanged = false
+    /// Whether indexes were declared, restarted, or built a part of.
+    var changesIndexes = false
 
     /// How many records are changed.
     var editCount: Int { overlays.values.reduce(0) { $0 + $1.count } }

@@ -14,6 +14,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     case prune
     /// Tracked queries and their keys.
     case queries
+    /// Answers to queries, with indexes and without.
+    case indexes
     /// The outbound queue.
     case queue
     /// What records take, and compression.
@@ -117,10 +119,13 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   private static var conditional: [Conditional] {
     let always =
       treeWrites + priorities + keys + largeLeaves + slices + prunes + pins + queries + queue
-      + queueStates + queueWindows + usage + atomicity + lifecycle + restore + verifying
+      + windows + queueStates + queueWindows + usage + atomicity + lifecycle + restore + verifying
       + programs
     return [
       Conditional(checks: always),
+      Conditional(checks: indexes + indexPrograms) {
+        $0.options.encryption == nil ? nil : "keeps no indexes: their keys would show values"
+      },
       Conditional(checks: evictions) { $0.evicts ? nil : "keeps no budget by itself" },
       Conditional(checks: withoutEviction) { $0.evicts ? "keeps a budget by itself" : nil },
       Conditional(checks: reopening) { $0.declared.isPersistent ? nil : "keeps nothing" },

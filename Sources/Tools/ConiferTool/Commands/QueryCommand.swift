@@ -15,13 +15,17 @@ struct QueryCommand: ToolCommand {
   @Argument(help: "The path.")
   var path: String
   @OptionGroup var query: QueryOptions
+  @Flag(help: "Tell on standard error how the query was answered, and which index would help.")
+  var explain = false
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
     let path = try Input.path(path)
     let spec = try query.spec()
     try await store.reading(console) { opened in
-      let children = try opened.backend.inspect { try spec.result($0, opened.tree, path) }
+      let answer = try opened.backend.inspect { try $0.query(opened.tree, path, spec) }
+      let children = answer.children
+      if explain { console.note("\(answer.explanation)") }
       guard !store.json else {
         let rows = children.map {
           Report.object([("key", .string($0.key.string)), ("value", .node($0.node))])

@@ -193,7 +193,7 @@ extension Demo {
     let spec = try QuerySpec.default.ordered(byChild: "height").limited(toLast: 3)
     let start = ContinuousClock.now
     let tallest = try store.backend.inspect {
-      try spec.result($0, store.tree, Path([Key("dinosaurs")]))
+      try $0.query(store.tree, Path([Key("dinosaurs")]), spec).children
     }
     let time = start.duration(to: .now)
     for child in tallest {
@@ -201,7 +201,8 @@ extension Demo {
       try say("   \(child.key): \(height) m")
     }
     let newest = try QuerySpec.default.ordered(by: .key).limited(toLast: 2)
-    for child in try store.backend.inspect({ try newest.result($0, store.tree, place(0)) }) {
+    for child in try store.backend.inspect({ try $0.query(store.tree, place(0), newest).children })
+    {
       let words = ["author", "text"].map { name -> String in
         if case .string(let text)? = child.node[Key(name)].leaf { return text }
         return ""

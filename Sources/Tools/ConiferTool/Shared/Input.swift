@@ -13,6 +13,16 @@ enum Input {
     return bytes
   }
 
+  /// The bytes of a file; `-` reads them from standard input.
+  static func file(_ name: String) throws -> [UInt8] {
+    if name == "-" { return try json(name) }
+    let descriptor = try Platform.openForReading(name)
+    defer { Platform.closeFile(descriptor) }
+    var bytes: [UInt8] = []
+    while try Platform.read(descriptor, atMost: 1 << 16, into: &bytes) {}
+    return bytes
+  }
+
   /// The members of a JSON object whose keys are relative paths; null gives the empty node.
   static func members(_ json: [UInt8]) throws -> [(path: Path, node: Node)] {
     var reader = JSONReader(bytes: json)

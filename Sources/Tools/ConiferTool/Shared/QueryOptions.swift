@@ -62,24 +62,3 @@ struct QueryOptions: ParsableArguments {
     return node.leaf
   }
 }
-
-extension QuerySpec {
-  /// The children that a query gives; of a query by key only those are read that it needs.
-  func result(
-    _ view: any StorageView, _ tree: TreeID, _ path: Path
-  ) throws -> [(key: Key, node: Node)] {
-    guard index == .key else { return evaluate(try view.node(tree, path)) }
-    var slice = NodeSlice(from: key(of: start), through: key(of: end))
-    if let limit {
-      // Bounds that are left out of the result are part of the slice.
-      slice.limit = limit.count + 2
-      slice.fromEnd = limit.side == .last
-    }
-    return evaluate(try view.node(tree, path, slice))
-  }
-
-  private func key(of bound: Bound?) -> Key? {
-    if case .string(let text)? = bound?.value { return Key(text) }
-    return nil
-  }
-}

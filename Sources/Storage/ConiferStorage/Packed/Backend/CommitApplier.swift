@@ -6,6 +6,8 @@ struct CommitApplier {
   let tx: Transaction
   let codec: Codec
   let longestKey: Int
+  /// Whether the tree's indexes may be kept: their keys show values.
+  let keepsIndexes: Bool
   var shape: RunShape
   private var editors: [TreeID: RunEditor] = [:]
   private var infos: [TreeID: TreeInfo] = [:]
@@ -19,10 +21,13 @@ struct CommitApplier {
   private(set) var removed: Set<Activity.Name> = []
   private var written: [(tree: TreeID, path: Path)] = []
 
-  init(_ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape) {
+  init(
+    _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape, keepsIndexes: Bool
+  ) {
     self.tx = tx
     self.codec = codec
     self.longestKey = longestKey
+    self.keepsIndexes = keepsIndexes
     self.shape = shape
   }
 
@@ -81,6 +86,8 @@ struct CommitApplier {
       uncovered.insert(pin.tree)
       releases += PackedEngine.release
       try Pins.unpin(tx, pin, try info(pin.tree).order)
+    case .setIndexes(let tree, let definitions):
+      try setIndexes(tree, definitions)
     case .enqueue(let lane, let content):
       writes.append(try queue(lane).enqueue(content))
     case .restore(let lane, let write):
@@ -114,6 +121,31 @@ struct CommitApplier {
       editors[tree] = nil
       infos[tree] = nil
     }
+  }
+
+  private mutating func setIndexes(
+    _ tree: TreeID, _ definitions: [IndexDefinition]
+  ) throws(StoreError) {
+    let info = try info(tree)
+    guard keepsIndexes || definitions.isEmpty else {
+      throw StoreError(
+        .unsupported,
+        "An encrypted store keeps no indexes, since the values of their keys would be readable: "
+          + "query without them, or do not encrypt the store.")
+    }
+    guard info.order == .realtimeDatabase || definitions.isEmpty else {
+      throw StoreError(
+        .invalid,
+        "The tree \"\(info.name)\" orders keys as UTF-8, and queries do not: it takes no indexes.")
+    }
+    var set = try IndexSet.read(tx, tree)
+    guard try set.declare(definitions) else { return }
+    // What was edited so far belongs to the indexes that were declared then.
+    if let editor = editors.removeValue(forKey: tree) {
+      try editor.flush()
+      shape = editor.shape
+    }
+    try set.write(tx, tree)
   }
 
   private mutating func info(_ tree: TreeID) throws(StoreError) -> TreeInfo {

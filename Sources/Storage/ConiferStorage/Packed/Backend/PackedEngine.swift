@@ -24,7 +24,11 @@ final class PackedEngine: @unchecked Sendable {
   /// What the cache may take, in physical bytes.
   let budget: Int?
   let activity: Activity
+  /// Whether trees may have indexes.
+  let keepsIndexes: Bool
   var eviction = EvictionState()
+  /// Whether indexes may have to be built, or rows of dropped ones removed; nil until it was looked.
+  var hasIndexWork: Bool?
   private(set) var shape: RunShape
   private var lastCommit = CommitID(rawValue: 0)
   /// What all commits so far survive. What was found at opening counts for nothing: the process that
@@ -39,6 +43,7 @@ final class PackedEngine: @unchecked Sendable {
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     role = options.role
     budget = options.budget
+    keepsIndexes = options.encryption == nil
     self.activity = activity
     self.store = store
     self.codec = Codec(options.compression, cache: options.decodedCache)
@@ -48,9 +53,9 @@ final class PackedEngine: @unchecked Sendable {
 
   /// Does queued work in order; neighbouring commits share one flush.
   ///
-  /// - Returns: whether eviction would go on in an idle moment.
+  /// - Returns: whether eviction or the building of indexes would go on in an idle moment.
   func drain(_ works: [Work]) -> Bool {
-    if works.isEmpty { evictIdly() }
+    if works.isEmpty { isEvicting ? evictIdly() : buildIdly() }
     var group: [Pending] = []
     for work in works {
       switch work {
@@ -61,7 +66,7 @@ final class PackedEngine: @unchecked Sendable {
       }
     }
     commit(&group)
-    return isEvicting
+    return isEvicting || hasIndexWork == true
   }
 
   // MARK: Commits
@@ -139,7 +144,8 @@ final class PackedEngine: @unchecked Sendable {
             "This store goes no further than \(store.traits.strongest): commit at that, or choose "
               + "another backend.")
         }
-        var applier = CommitApplier(tx, codec: codec, longestKey: longestKey, shape: shape)
+        var applier = CommitApplier(
+          tx, codec: codec, longestKey: longestKey, shape: shape, keepsIndexes: keepsIndexes)
         try applier.apply(pending.edits)
         try applier.findUncovered(in: eviction.swept.watched)
         appliers.append(applier)
@@ -186,6 +192,7 @@ final class PackedEngine: @unchecked Sendable {
     lastCommit = try store.apply(batch, durability)
     weakest = durability
     count(tx.state.usage)
+    noteIndexes(tx.state)
     return lastCommit
   }
 
@@ -228,6 +235,8 @@ final class PackedEngine: @unchecked Sendable {
 
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
+    while try needsIndexWork(), ContinuousClock.now < end { try buildIndexes() }
+    guard hasIndexWork != true else { return true }
     while !isTidy, ContinuousClock.now < end {
       if housekeeping.isAtStart { passBegan = lastCommit }
       let isDone = try retryingAfterRepair { (_) throws(StoreError) in

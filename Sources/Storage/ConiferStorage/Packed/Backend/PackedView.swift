@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferQuery
 import ConiferTree
 
 /// The contract's view over a frozen view of an ordered store.
@@ -19,10 +20,12 @@ final class PackedView: StorageView {
     try codec.trees.known(view, tree)
   }
 
+  private func runs(_ tree: TreeID) -> RunReader {
+    RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+  }
+
   private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {
-    let info = try self.info(tree)
-    let runs = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
-    return TreeReader(runs: runs, order: info.order)
+    TreeReader(runs: runs(tree), order: try info(tree).order)
   }
 
   func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
@@ -33,6 +36,17 @@ final class PackedView: StorageView {
     _ tree: TreeID, _ path: Path, after: Key?, limit: Int
   ) throws(StoreError) -> [Key] {
     try reader(tree).childKeys(path, after: after, limit: limit)
+  }
+
+  func query(
+    _ tree: TreeID, _ path: Path, _ spec: QuerySpec
+  ) throws(StoreError) -> QueryAnswer {
+    try QueryReader(runs(tree), info(tree).order).answer(path, spec)
+  }
+
+  func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] {
+    _ = try info(tree)
+    return try IndexReader.status(view, tree)
   }
 
   private func queries(_ tree: TreeID) throws(StoreError) -> Queries {

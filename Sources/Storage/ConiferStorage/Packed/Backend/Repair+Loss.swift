@@ -31,6 +31,7 @@ extension Repair {
   }
 
   private func settle(_ info: TreeInfo) throws(StoreError) {
+    try restartIndexes(info.id)
     try dropOverlaps(info)
     try dropOrphans(info.id)
     let editor = QueryEditor(tx, info)

@@ -26,6 +26,9 @@ struct Repair {
     if space == Spaces.usage { return try recount(tree) }
     let info = try Trees.known(tx, tree)
     guard try isDamaged(space, place.key, info) else { return }
+    if [Spaces.runs, Spaces.deltas, Spaces.parts, Spaces.dictionaries].contains(space) {
+      try restartIndexes(tree)
+    }
     switch space {
     case Spaces.runs: try dropRun(place.key, info)
     case Spaces.deltas: try dropDelta(place.key, info)
@@ -36,6 +39,7 @@ struct Repair {
     case Spaces.queryIndex: try rebuildQueryIndex(info)
     case Spaces.queryKeys: try dropTrackedKey(place.key, info)
     case Spaces.finished: try setFinishedAside(place.key, info)
+    case Spaces.indexes: try dropIndex(place.key, info)
     default: try keep(space, place.key, .recordSetAside)
     }
     try recount(tree)
@@ -50,6 +54,7 @@ struct Repair {
     if space == Spaces.parts { return true }
     let stored = try tx.value(space, key)
     if space == Spaces.dictionaries { return try isDictionaryDamaged(key, stored, info) }
+    if space == Spaces.indexes { return try isIndexDamaged(key, stored, info) }
     guard let value = stored else { return false }
     guard Record.isIntact(space, key, value) else { return true }
     do throws(StoreError) {
@@ -93,7 +98,7 @@ struct Repair {
   }
 
   /// Moves a record's bytes to the reports and removes it.
-  private func keep(
+  func keep(
     _ space: Space, _ key: Bytes, _ kind: Incident.Kind, _ words: String? = nil
   ) throws(StoreError) {
     let bytes = try tx.value(space, key) ?? []

@@ -181,6 +181,20 @@ enum PathKey {
     return Key((hasSign ? "-" : "") + String(repeating: "0", count: zeros) + String(magnitude))
   }
 
+  /// Whether bytes are the key of an interior node's priority, or the end of one from a segment on.
+  static func isPriority(_ bytes: Bytes) -> Bool {
+    guard bytes.last == priorityMark else { return false }
+    return bytes.withUnsafeBytes { buffer in
+      var at = 0
+      while at < buffer.count {
+        if at + 1 == buffer.count { return buffer[at] == priorityMark }
+        guard let end = segmentEnd(buffer, at) else { return false }
+        at = end
+      }
+      return false
+    }
+  }
+
   /// The path of a key without its priority mark, or nil when the bytes are no path.
   static func path(_ bytes: Bytes, _ order: KeyOrder) -> Path? {
     bytes.withUnsafeBytes { buffer in

@@ -14,6 +14,9 @@ final class RunEditor {
   /// Whether changed runs are written anew, so that what goes frees its bytes at once.
   var avoidsDeltas = false
   private var loaded: [Bytes: LoadedRun] = [:]
+  /// What keeps the tree's indexes, once something is to change.
+  private var keeper: IndexKeeper?
+  private var looksForKeeper = true
 
   init(_ tx: Transaction, _ tree: TreeID, codec: Codec, longestKey: Int, shape: RunShape) {
     self.tx = tx
@@ -66,6 +69,11 @@ final class RunEditor {
   /// - Returns: whether anything changed.
   @discardableResult
   func replace(_ low: Bytes, _ high: Bytes, with new: EntryList) throws(StoreError) -> Bool {
+    if looksForKeeper {
+      keeper = try IndexKeeper(tx, tree)
+      looksForKeeper = false
+    }
+    try keeper?.willReplace(low, high, with: new, in: self)
     var isChanged = false
     var index = 0
     var place = try self.place(covering: low)
@@ -160,7 +168,7 @@ final class RunEditor {
 
   // MARK: Runs in memory
 
-  private func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
+  func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
     if let run = loaded[storeKey] { return run }
     let stored = try reader.decoded(try reader.run(at: storeKey), keeps: true)
     let head = stored.head
@@ -180,7 +188,7 @@ final class RunEditor {
     return storeKey
   }
 
-  private var hasUnstoredFirst: Bool {
+  var hasUnstoredFirst: Bool {
     loaded[StoreKey.prefix(tree)].map { $0.number == nil } ?? false
   }
 
@@ -229,8 +237,9 @@ final class RunEditor {
 
   // MARK: Writing
 
-  /// Writes every changed run into the commit.
+  /// Writes every changed run into the commit, and what changes of the tree's indexes.
   func flush() throws(StoreError) {
+    try keeper?.flush(self)
     for key in loaded.keys.sorted(by: bytesPrecede) {
       // A run before may have taken this one in meanwhile.
       if let run = loaded[key], run.isDirty { try write(run) }

@@ -5,6 +5,8 @@ import ConiferTree
 struct TreeReader {
   let runs: RunReader
   let order: KeyOrder
+  /// What counts the runs that are read, if anything does.
+  var meter: ReadMeter?
 
   /// The node at a path, or the slice of it that was asked for.
   func node(_ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
@@ -50,7 +52,29 @@ struct TreeReader {
     let limit = slice.limit ?? .max
     // A node without children cannot have a priority: a slice that holds none is empty.
     guard limit > 0 else { return .empty }
-    if slice.fromEnd, limit < .max { low = try lastChildren(limit, key, low, high) }
+    try collect(key, low, high, limit, fromEnd: slice.fromEnd, into: &assembler)
+    return try finish(&assembler, key)
+  }
+
+  /// The children of a node whose path keys lie in `low ..< high`, at most `limit` of them, without
+  /// the node's own priority.
+  ///
+  /// - Parameter low: above the key of the node's priority.
+  func children(
+    _ key: Bytes, _ low: Bytes, _ high: Bytes, limit: Int, fromEnd: Bool
+  ) throws(StoreError) -> Node {
+    guard limit > 0, bytesPrecede(low, high) else { return .empty }
+    var assembler = NodeAssembler(at: key, order)
+    try collect(key, low, high, limit, fromEnd: fromEnd, into: &assembler)
+    return try finish(&assembler, key)
+  }
+
+  private func collect(
+    _ key: Bytes, _ low: Bytes, _ high: Bytes, _ limit: Int, fromEnd: Bool,
+    into assembler: inout NodeAssembler
+  ) throws(StoreError) {
+    var low = low
+    if fromEnd, limit < .max { low = try lastChildren(limit, key, low, high) }
     var child = Bytes()
     var count = 0
     try scan(low, high) { entry, leaf, priority in
@@ -62,7 +86,20 @@ struct TreeReader {
       }
       return assembler.add(entry, leaf, priority) ? .more : .damaged
     }
-    return try finish(&assembler, key)
+  }
+
+  /// Whether a child of a node has a priority; looks at all of the node's runs until one has, and
+  /// builds no node.
+  func hasChildPriorities(_ key: Bytes) throws(StoreError) -> Bool {
+    var isFound = false
+    try scan(key + [PathKey.firstChildMark], key + [PathKey.endMark]) { entry, _, priority in
+      guard let end = PathKey.segmentEnd(entry, key.count) else { return .damaged }
+      let isLeaf = entry.count == end
+      let isPriority = entry.count == end + 1 && entry[end] == PathKey.priorityMark
+      isFound = isPriority || (isLeaf && priority != nil)
+      return isFound ? .enough : .more
+    }
+    return isFound
   }
 
   private func finish(_ assembler: inout NodeAssembler, _ key: Bytes) throws(StoreError) -> Node {
@@ -80,6 +117,7 @@ struct TreeReader {
     var count = 0
     var head = try runs.run(covering: high)
     while let run = head {
+      meter?.note(run)
       let entries = try runs.merged(run)
       for entry in entries.reversed() where bytesPrecede(entry.key, first) {
         if bytesPrecede(entry.key, low) { return max(low, first) }
@@ -153,6 +191,7 @@ struct TreeReader {
   private func scan(_ low: Bytes, _ high: Bytes, _ visit: Visit) throws(StoreError) {
     var head = try runs.run(coveringOrAfter: low)
     while let run = head, bytesPrecede(run.separator, high) {
+      meter?.note(run)
       var isOver = false
       if let kept = try runs.kept(run) {
         isOver = try scan(run, kept.entries, low, high, visit)

@@ -23,6 +23,9 @@ enum PlaceName {
       return "key \(path(rest.dropFirst(8), order)) of tracked query \(number(rest))"
     case Spaces.queryIndex: return "the index of queries at \(path(rest.dropLast(9), order))"
     case Spaces.pins: return "the pin at \(path(rest.dropLast(9), order))"
+    case Spaces.indexes:
+      let number = IndexSet.number(key) ?? 0
+      return number == 0 ? "the declared indexes" : "an entry of index \(number)"
     case Spaces.metadata: return "metadata \"\(String(decoding: rest, as: UTF8.self))\""
     case Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished:
       return lane(space, rest, order) ?? hex

@@ -115,7 +115,7 @@ extension Verifier {
     guard let path = PathKey.path(key, info.order) else {
       return found(.content, info, at: key, "the leaf's key is no path")
     }
-    let isPriority = Self.isPriority(key)
+    let isPriority = PathKey.isPriority(key)
     if PathKey.encode(path, info.order) + (isPriority ? [PathKey.priorityMark] : []) != key {
       found(.content, info, at: key, "the leaf's key is not how its path is written")
     }
@@ -147,22 +147,9 @@ extension Verifier {
     }
   }
 
-  /// Whether a key is that of an interior node's priority.
-  private static func isPriority(_ key: Bytes) -> Bool {
-    key.withUnsafeBytes { bytes in
-      var at = 0
-      while at < bytes.count {
-        if at + 1 == bytes.count, bytes[at] == PathKey.priorityMark { return true }
-        guard let end = PathKey.segmentEnd(bytes, at) else { return false }
-        at = end
-      }
-      return false
-    }
-  }
-
   /// Checks that behind the priority of a node comes something of that node.
   private func checkPriority(_ last: Bytes, before next: Bytes?, _ info: TreeInfo) {
-    guard Self.isPriority(last), !(next?.starts(with: last.dropLast()) ?? false) else { return }
+    guard PathKey.isPriority(last), !(next?.starts(with: last.dropLast()) ?? false) else { return }
     found(.orphan, info, at: last, "a priority belongs to a node without children")
   }
 

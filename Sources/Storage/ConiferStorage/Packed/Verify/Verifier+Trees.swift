@@ -72,13 +72,12 @@ extension Verifier {
     }
   }
 
-  /// Counts what this version does not know: indexes, and spaces of later versions.
+  /// Counts what this version does not know: kinds of reports, and spaces of later versions.
   func checkUnknown() throws(StoreError) {
     try scan(Spaces.incidents) { (_, value) throws(StoreError) in
       let kind = value.dropFirst(Record.overhead).first ?? 0
       if !(1...4).contains(kind) { count { $0.unknown += 1 } }
     }
-    try scan(Spaces.indexes) { (_, _) throws(StoreError) in count { $0.unknown += 1 } }
     for id in (Spaces.all.map(\.id).max() ?? 0) + 1..<240 {
       // A store may keep rows and blobs apart, and one that does not shows the same ones twice.
       var first: Bytes?

@@ -46,6 +46,8 @@ final class Verifier {
     phase = "data"
     try checkDictionaries()
     try checkRuns()
+    phase = "indexes"
+    try checkIndexes()
     phase = "queries"
     try checkQueries()
     try checkPins()

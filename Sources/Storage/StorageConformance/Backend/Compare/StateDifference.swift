@@ -20,7 +20,7 @@ package struct StateDifference {
   package enum Part: String, Sendable, CaseIterable {
     /// Leaves and priorities, and their number.
     case data
-    /// Tracked queries with their keys, and pins.
+    /// Tracked queries with their keys, pins, and which indexes are declared.
     case queries
     /// The lanes of the outbound queue.
     case queues
@@ -88,7 +88,12 @@ package struct StateDifference {
     if let bad = differ("the pins' order", pins.map(\.path), pins.map(\.path).sorted()) {
       return bad
     }
-    return differ("the set of pins", sorted(pins), sorted(try expected.pins(tree)))
+    if let bad = differ("the set of pins", sorted(pins), sorted(try expected.pins(tree))) {
+      return bad
+    }
+    let indexes = try found.indexes(tree).map(\.definition)
+    return differ(
+      "the list of indexes", indexes, try expected.indexes(tree).map(\.definition))
   }
 
   private func query(_ tree: TreeID, _ stored: StoredQuery) throws(StoreError) -> String? {

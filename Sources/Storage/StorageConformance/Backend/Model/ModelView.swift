@@ -148,6 +148,10 @@ package final class ModelView: StorageView {
     return rest.prefix(max(0, limit)).map { String(decoding: $0, as: UTF8.self) }
   }
 
+  package func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] {
+    try model.tree(tree).indexes.map { IndexStatus(definition: $0, state: .ready) }
+  }
+
   package func incidents() -> [Incident] { model.incidents }
 
   private func queries(_ tree: TreeID) throws(StoreError) -> [StoredQuery] {

@@ -50,6 +50,13 @@ extension StorageModel {
       try change(pin.tree) { if !$0.pins.contains(where: pin.isSame) { $0.pins.append(pin) } }
     case .unpin(let pin):
       try change(pin.tree) { $0.pins.removeAll(where: pin.isSame) }
+    case .setIndexes(let id, let definitions):
+      try change(id) { tree in
+        tree.indexes = []
+        for definition in definitions where !tree.indexes.contains(definition) {
+          tree.indexes.append(definition)
+        }
+      }
     case .setMetadata(let id, let name, let bytes):
       try change(id) { $0.metadata[Array(name.utf8)] = bytes }
     case .wipe(let id):

@@ -25,6 +25,7 @@ package struct StorageModel: Sendable {
     package var keys: [QueryID: Set<Key>] = [:]
     package var lastQuery: UInt64 = 0
     package var pins: [Pin] = []
+    package var indexes: [IndexDefinition] = []
     package var lanes: [Bytes: LaneState] = [:]
     package var metadata: [Bytes: Bytes] = [:]
   }

@@ -1,0 +1,30 @@
+public import ConiferKeyValue
+public import ConiferQuery
+public import ConiferTree
+
+/// What a view does whose backend keeps no indexes.
+extension StorageView {
+  /// None.
+  public func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] { [] }
+
+  /// Reads the whole node and evaluates the query on it.
+  ///
+  /// - Throws: as the view's reads.
+  public func query(
+    _ tree: TreeID, _ path: Path, _ spec: QuerySpec
+  ) throws(StoreError) -> QueryAnswer {
+    let children = spec.evaluate(try node(tree, path, .all))
+    var explanation = QueryExplanation(.node)
+    explanation.children = children.count
+    return QueryAnswer(children: children, explanation: explanation)
+  }
+
+  /// Answers a query and tells how.
+  ///
+  /// - Throws: as ``query(_:_:_:)``.
+  public func explain(
+    _ tree: TreeID, _ path: Path, _ spec: QuerySpec
+  ) throws(StoreError) -> QueryExplanation {
+    try query(tree, path, spec).explanation
+  }
+}

@@ -1,0 +1,215 @@
+import ConiferKeyValue
+
+/// Keeps the rows of one tree's indexes in step with the edits of a commit.
+///
+/// Rows stay as they are until the edits are done: what a child's rows were is noted before its first
+/// change, and a node that changes as a whole needs no note, since all its rows are found by its key.
+final class IndexKeeper {
+  private typealias KeyRange = PruneRanges.KeyRange
+
+  private struct Changes {
+    /// By child: its rows before it changed.
+    var before: [Bytes: [IndexRow]] = [:]
+    /// Ranges in which no indexed node lies half.
+    var whole: [KeyRange] = []
+  }
+
+  private let tx: Transaction
+  private let rows: IndexRows
+  private let plans: [IndexPlan]
+  private var changes: [Changes]
+
+  /// Nil when the tree has no index.
+  init?(_ tx: Transaction, _ tree: TreeID) throws(StoreError) {
+    // The counts tell, without another read.
+    guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return nil }
+    let set = try IndexSet.read(tx, tree)
+    guard !set.indexes.isEmpty else { return nil }
+    self.tx = tx
+    rows = IndexRows(tx: tx)
+    plans = set.indexes.map { IndexPlan($0, tree) }
+    changes = Array(repeating: Changes(), count: plans.count)
+  }
+
+  // MARK: Before a change
+
+  /// Takes note of what the entries in `low ..< high` stand for, before others take their place.
+  func willReplace(
+    _ low: Bytes, _ high: Bytes, with new: EntryList, in source: some EntrySource
+  ) throws(StoreError) {
+    for index in plans.indices {
+      // What the build has not passed is left to it.
+      if let position = plans[index].stored.position, !bytesPrecede(low, position) { continue }
+      try note(index, low, high, new, source)
+    }
+  }
+
+  private func note(
+    _ index: Int, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ source: some EntrySource
+  ) throws(StoreError) {
+    let depth = plans[index].depth
+    var from = low
+    if let node = Self.prefix(low, depth) {
+      let end = node + [PathKey.endMark]
+      if node.count < low.count || bytesPrecede(high, end) {
+        let isWithin = compareBytes(high, end) <= 0
+        try noteChildren(index, node, low, isWithin ? high : end, new, source)
+        if isWithin { return }
+        from = end
+      }
+    }
+    var to = high
+    if let node = Self.prefix(high, depth), node.count < high.count,
+      bytesPrecede(high, node + [PathKey.endMark]), !bytesPrecede(node, from)
+    {
+      try noteChildren(index, node, node, high, new, source)
+      to = node
+    }
+    if bytesPrecede(from, to) { changes[index].whole.append(KeyRange(low: from, high: to)) }
+  }
+
+  /// The first so many segments of a key, or nil when it has fewer.
+  private static func prefix(_ key: Bytes, _ count: Int) -> Bytes? {
+    key.withUnsafeBytes { bytes in
+      var at = 0
+      for _ in 0..<count {
+        guard let end = PathKey.segmentEnd(bytes, at) else { return nil }
+        at = end
+      }
+      return Bytes(bytes[..<at])
+    }
+  }
+
+  /// Notes the children of one node that have entries in a range, or will have.
+  private func noteChildren(
+    _ index: Int, _ node: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList,
+    _ source: some EntrySource
+  ) throws(StoreError) {
+    let plan = plans[index]
+    guard plan.indexes(node) else { return }
+    func child(_ key: Bytes) -> Bytes? { Self.prefix(key, plan.depth + 1) }
+    let first = child(low)
+    if let first, compareBytes(high, first + [PathKey.endMark]) <= 0 {
+      if changes[index].before[first] != nil { return }
+    }
+    // Children that lie in the range in part are looked at whole.
+    let from =
+      first
+      ?? (bytesPrecede(low, node + [PathKey.firstChildMark])
+        ? node + [PathKey.firstChildMark] : low)
+    let to = child(high).map { bytesPrecede($0, high) ? $0 + [PathKey.endMark] : high } ?? high
+    guard bytesPrecede(from, to) else { return }
+    try source.forEachChild(plan, from, to) { (child, node, facts) throws(StoreError) in
+      note(index, child, [plan.row(child, node: node, facts)])
+      return true
+    }
+    for entry in new.lowerBound(from)..<new.lowerBound(to) {
+      if let child = child(new.key(entry)) { note(index, child, []) }
+    }
+  }
+
+  private func note(_ index: Int, _ child: Bytes, _ rows: [IndexRow]) {
+    if let position = plans[index].stored.position, !bytesPrecede(child, position) { return }
+    if changes[index].before[child] == nil { changes[index].before[child] = rows }
+  }
+
+  // MARK: After all changes
+
+  /// Writes the rows that follow from the entries as they are now.
+  func flush(_ source: some EntrySource) throws(StoreError) {
+    for (index, plan) in plans.enumerated() {
+      let done = changes[index]
+      changes[index] = Changes()
+      let whole = Self.joined(done.whole)
+      for range in whole { try renew(plan, range, source) }
+      for (child, before) in done.before.sorted(by: { bytesPrecede($0.key, $1.key) })
+      where !whole.contains(where: { Self.contains($0, child) }) {
+        var after: [IndexRow] = []
+        try source.forEachChild(plan, child, child + [PathKey.endMark]) {
+          (child, node, facts) throws(StoreError) in
+          after.append(plan.row(child, node: node, facts))
+          return true
+        }
+        for row in before where !after.contains(row) { try rows.remove(row) }
+        for row in after where !before.contains(row) { try rows.add(row) }
+      }
+    }
+  }
+
+  private static func contains(_ range: KeyRange, _ key: Bytes) -> Bool {
+    compareBytes(range.low, key) <= 0 && bytesPrecede(key, range.high)
+  }
+
+  private static func joined(_ ranges: [KeyRange]) -> [KeyRange] {
+    var joined: [KeyRange] = []
+    for range in ranges.sorted(by: { bytesPrecede($0.low, $1.low) }) {
+      if let last = joined.last, compareBytes(range.low, last.high) <= 0 {
+        let high = bytesPrecede(last.high, range.high) ? range.high : last.high
+        joined[joined.count - 1] = KeyRange(low: last.low, high: high)
+      } else {
+        joined.append(range)
+      }
+    }
+    return joined
+  }
+
+  /// Makes the rows of all nodes in a range follow from the entries; rows that go are not read.
+  private func renew(
+    _ plan: IndexPlan, _ range: KeyRange, _ source: some EntrySource
+  ) throws(StoreError) {
+    var high = range.high
+    if let position = plan.stored.position, bytesPrecede(position, high) { high = position }
+    var after: [Bytes: [Bytes]] = [:]
+    try source.forEachChild(plan, range.low, high) { (child, node, facts) throws(StoreError) in
+      let row = plan.row(child, node: node, facts)
+      after[row.key, default: []] += row.segment.map { [$0] } ?? []
+      return true
+    }
+    for key in try rows.keys(plan.prefix + range.low, plan.prefix + range.high)
+    where after[key] == nil {
+      try tx.delete(Spaces.indexes, key)
+    }
+    for (key, segments) in after.sorted(by: { bytesPrecede($0.key, $1.key) }) {
+      try tx.put(Spaces.indexes, key, payload: IndexRow.payload(segments))
+    }
+  }
+}
+
+/// The stored rows of a tree's indexes, in a commit.
+struct IndexRows {
+  let tx: Transaction
+
+  func add(_ row: IndexRow) throws(StoreError) {
+    guard let segment = row.segment else {
+      return try tx.put(Spaces.indexes, row.key, payload: [])
+    }
+    var segments = try segments(row.key)
+    guard !segments.contains(segment) else { return }
+    segments.append(segment)
+    segments.sort(by: bytesPrecede)
+    try tx.put(Spaces.indexes, row.key, payload: IndexRow.payload(segments))
+  }
+
+  func remove(_ row: IndexRow) throws(StoreError) {
+    guard let segment = row.segment else { return try tx.delete(Spaces.indexes, row.key) }
+    let segments = try segments(row.key).filter { $0 != segment }
+    if segments.isEmpty { return try tx.delete(Spaces.indexes, row.key) }
+    try tx.put(Spaces.indexes, row.key, payload: IndexRow.payload(segments))
+  }
+
+  private func segments(_ key: Bytes) throws(StoreError) -> [Bytes] {
+    guard let value = try tx.value(Spaces.indexes, key) else { return [] }
+    return try IndexRow.segments(key, value)
+  }
+
+  /// The keys of the rows in a range.
+  func keys(_ low: Bytes, _ high: Bytes) throws(StoreError) -> [Bytes] {
+    var keys: [Bytes] = []
+    try tx.walkKeys(Spaces.indexes, .atOrAfter(low)) { key, _ in
+      guard key.compare(high) < 0 else { return .stop }
+      keys.append(Bytes(key))
+      return .next
+    }
+    return keys
+  }
+}

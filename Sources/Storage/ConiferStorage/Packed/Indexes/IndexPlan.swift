@@ -1,0 +1,163 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferTree
+
+/// An index of one tree with its paths as bytes, ready to be matched with entries.
+struct IndexPlan {
+  /// Nodes whose path keys are longer are not indexed: what the store's keys hold besides is needed
+  /// for values and child keys.
+  static let longestNode = 160
+  /// How many bytes of a child's segment a row holds.
+  static let longestSegment = 200
+
+  /// Where an entry stands to the indexed nodes.
+  enum Place {
+    /// In a child of an indexed node: where the node's key ends, and the child's.
+    case child(node: Int, end: Int)
+    /// Beside them: nothing is indexed before this key.
+    case outside(Bytes)
+    /// Above them, or the priority of one.
+    case above
+  }
+
+  let stored: StoredIndex
+  /// What its rows begin with.
+  let prefix: Bytes
+  /// The pattern's segments, nil for any.
+  private let segments: [Bytes?]
+  /// By component: the path below the child, nil for its own value or priority.
+  let paths: [Bytes?]
+  private let longestString: Int
+
+  var components: [IndexDefinition.Component] { stored.definition.components }
+  /// How many segments the key of an indexed node has.
+  var depth: Int { segments.count }
+
+  init(_ stored: StoredIndex, _ tree: TreeID) {
+    let order = KeyOrder.realtimeDatabase
+    self.stored = stored
+    prefix = IndexSet.prefix(tree, stored.number)
+    segments = stored.definition.pattern.keys.map { key in
+      IndexDefinition.isWildcard(key) ? nil : PathKey.encode(Path([key]), order)
+    }
+    paths = stored.definition.components.map { component -> Bytes? in
+      guard case .child(let path) = component.by else { return nil }
+      return PathKey.encode(path, order)
+    }
+    longestString = IndexValue.longestStrings / stored.definition.components.count
+  }
+
+  /// Where a path key stands.
+  func place(_ key: UnsafeRawBufferPointer) -> Place {
+    var at = 0
+    for segment in segments {
+      guard let end = PathKey.segmentEnd(key, at) else { return .above }
+      if let segment {
+        let order = segment.withUnsafeBytes {
+          compareBytes(UnsafeRawBufferPointer(rebasing: key[at..<end]), $0)
+        }
+        if order < 0 { return .outside(Bytes(key[..<at]) + segment) }
+        if order > 0 { return .outside(Bytes(key[..<at]) + [PathKey.endMark]) }
+      }
+      at = end
+    }
+    guard at <= Self.longestNode else {
+      return .outside(Bytes(key[..<at]) + [PathKey.endMark])
+    }
+    return PathKey.segmentEnd(key, at).map { .child(node: at, end: $0) } ?? .above
+  }
+
+  /// Whether a path key is that of an indexed node.
+  func indexes(_ node: Bytes) -> Bool {
+    // Any child will do.
+    let child = node + [PathKey.firstChildMark + 4, 0]
+    if case .child(node.count, _) = child.withUnsafeBytes(place) { return true }
+    return false
+  }
+
+  // MARK: Rows
+
+  /// The path key of the node that a row belongs to, or nil when the row is none.
+  func node(_ row: Bytes) -> Bytes? {
+    row.withUnsafeBytes { bytes in
+      var at = prefix.count
+      for _ in 0..<depth {
+        guard let end = PathKey.segmentEnd(bytes, at) else { return nil }
+        at = end
+      }
+      guard let end = valuesEnd(row, at)?.end, end < bytes.count else { return nil }
+      return Bytes(bytes[prefix.count..<at])
+    }
+  }
+
+  /// The values of a child as a row holds them.
+  func values(_ facts: ChildFacts) -> Bytes {
+    var bytes = Bytes()
+    for index in components.indices {
+      IndexValue.append(
+        facts.content(index, self), isDescending: components[index].isDescending,
+        longest: longestString, to: &bytes)
+    }
+    return bytes
+  }
+
+  /// A single value as a row holds it.
+  func value(_ content: IndexValue.Content) -> Bytes {
+    var bytes = Bytes()
+    IndexValue.append(content, isDescending: false, longest: longestString, to: &bytes)
+    return bytes
+  }
+
+  /// The row of a child.
+  ///
+  /// - Parameters:
+  ///   - child: its path key.
+  ///   - node: where the key of its node ends.
+  func row(_ child: Bytes, node: Int, _ facts: ChildFacts) -> IndexRow {
+    IndexRow(
+      key: prefix + child[..<node] + values(facts) + child[node...].prefix(Self.longestSegment),
+      segment: child.count - node > Self.longestSegment ? Bytes(child[node...]) : nil)
+  }
+
+  /// Where the values behind an offset of a row end, and whether one of them was cut; nil when they
+  /// are none.
+  func valuesEnd(_ row: Bytes, _ start: Int) -> (end: Int, isCut: Bool)? {
+    var at = start
+    var isCut = false
+    for component in components {
+      guard let value = IndexValue.end(row, at, isDescending: component.isDescending) else {
+        return nil
+      }
+      at = value.end
+      isCut = isCut || value.isCut
+    }
+    return (at, isCut)
+  }
+}
+
+/// One entry of an index.
+struct IndexRow: Hashable {
+  let key: Bytes
+  /// The child's whole segment when the row's key holds only its beginning: the record then lists all
+  /// children whose rows are the same.
+  let segment: Bytes?
+
+  /// The segments that the record of a row lists.
+  static func segments(_ key: Bytes, _ value: Bytes) throws(StoreError) -> [Bytes] {
+    let damage = Damage.error(Spaces.indexes, key)
+    guard let payload = Record.open(Spaces.indexes, key, value) else { throw damage }
+    var reader = ByteReader(payload)
+    var segments: [Bytes] = []
+    while !reader.isAtEnd {
+      guard let segment = reader.sized() else { throw damage }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  static func payload(_ segments: [Bytes]) -> Bytes {
+    var writer = ByteWriter()
+    for segment in segments { writer.sized(segment) }
+    return writer.bytes
+  }
+}

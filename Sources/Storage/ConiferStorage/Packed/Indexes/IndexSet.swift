@@ -1,0 +1,209 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferTree
+
+/// One index of a tree, as it is stored.
+struct StoredIndex: Equatable, Sendable {
+  /// The number that begins its rows; never given twice in its tree.
+  let number: UInt32
+  let definition: IndexDefinition
+  /// The path key up to which the rows are complete; nil when all are.
+  var position: Bytes?
+
+  var isReady: Bool { position == nil }
+
+  /// Whether the rows of all children of a node are there.
+  func holds(_ node: Bytes) -> Bool {
+    position.map { compareBytes(node + [PathKey.endMark], $0) <= 0 } ?? true
+  }
+}
+
+/// The declared indexes of one tree, and the numbers of those whose rows are still to be removed.
+///
+/// It is stored twice: the copy is written when the declarations change, and tells them when the
+/// first record is damaged.
+struct IndexSet: Equatable, Sendable {
+  private static let version: UInt8 = 1
+  private static let newest = UInt32.max - 1
+
+  var next: UInt32 = 1
+  var indexes: [StoredIndex] = []
+  var dropped: [UInt32] = []
+
+  /// Whether something is to be built or removed.
+  var hasWork: Bool { !dropped.isEmpty || indexes.contains { !$0.isReady } }
+
+  static func key(_ tree: TreeID, isCopy: Bool = false) -> Bytes {
+    StoreKey.prefix(tree) + [0, 0, 0, 0, isCopy ? 1 : 0]
+  }
+
+  /// The rows of an index begin so.
+  static func prefix(_ tree: TreeID, _ number: UInt32) -> Bytes {
+    StoreKey.prefix(tree) + StoreKey.prefix(TreeID(rawValue: number))
+  }
+
+  /// The number that a row begins with, 0 for the records of the set; nil when it is no row.
+  static func number(_ row: Bytes) -> UInt32? {
+    row.count > 8 ? StoreKey.tree(Bytes(row[4..<8])).rawValue : nil
+  }
+
+  // MARK: Changing
+
+  /// Makes the set be exactly some definitions; those that are there stay as they are.
+  ///
+  /// - Returns: whether anything changed.
+  mutating func declare(_ definitions: [IndexDefinition]) throws(StoreError) -> Bool {
+    var wanted: [IndexDefinition] = []
+    for definition in definitions where !wanted.contains(definition) { wanted.append(definition) }
+    guard wanted.count <= IndexDefinition.mostInTree else {
+      throw StoreError(
+        .invalid,
+        "A tree has at most \(IndexDefinition.mostInTree) indexes, not \(wanted.count): declare "
+          + "those that queries need.")
+    }
+    let old = indexes
+    dropped += old.filter { !wanted.contains($0.definition) }.map(\.number)
+    indexes = []
+    for definition in wanted {
+      if let known = old.first(where: { $0.definition == definition }) {
+        indexes.append(known)
+      } else {
+        indexes.append(try fresh(definition))
+      }
+    }
+    return indexes != old
+  }
+
+  /// Begins all indexes, or one, anew under other numbers: their rows cannot be trusted.
+  mutating func restart(_ number: UInt32? = nil) throws(StoreError) {
+    for (place, index) in indexes.enumerated() where number == nil || index.number == number {
+      dropped.append(index.number)
+      indexes[place] = try fresh(index.definition)
+    }
+  }
+
+  private mutating func fresh(_ definition: IndexDefinition) throws(StoreError) -> StoredIndex {
+    guard next < Self.newest else {
+      throw StoreError(
+        .tooLarge, "The tree has had all the indexes it can: copy it into a new store.")
+    }
+    defer { next += 1 }
+    return StoredIndex(number: next, definition: definition, position: [])
+  }
+
+  // MARK: Storing
+
+  /// The set of a tree; empty when none was declared.
+  static func read(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> IndexSet {
+    let key = key(tree)
+    guard let value = try view.value(Spaces.indexes, key) else { return IndexSet() }
+    return try read(key, value)
+  }
+
+  /// The set that a record holds.
+  static func read(_ key: Bytes, _ value: Bytes) throws(StoreError) -> IndexSet {
+    let damage = Damage.error(Spaces.indexes, key)
+    guard let payload = Record.open(Spaces.indexes, key, value) else { throw damage }
+    var reader = ByteReader(payload)
+    guard let version = reader.byte() else { throw damage }
+    guard version == Self.version else {
+      throw StoreError(
+        .newerFormat,
+        "The indexes of a tree were declared by a newer version of Conifer: open the store with it. "
+          + "Nothing was changed.")
+    }
+    func number() -> UInt32? { reader.varint().flatMap { UInt32(exactly: $0) } }
+    var set = IndexSet()
+    guard let next = number(), let count = reader.size() else { throw damage }
+    set.next = next
+    for _ in 0..<count {
+      guard let number = number(), let state = reader.byte(), state <= 1,
+        let position = reader.sized(), let definition = definition(&reader)
+      else { throw damage }
+      set.indexes.append(
+        StoredIndex(
+          number: number, definition: definition, position: state == 1 ? nil : position))
+    }
+    guard let left = reader.size() else { throw damage }
+    for _ in 0..<left {
+      guard let number = number() else { throw damage }
+      set.dropped.append(number)
+    }
+    guard reader.isAtEnd else { throw damage }
+    return set
+  }
+
+  /// Stores the set, or removes its records when there is nothing to remember.
+  func write(_ tx: Transaction, _ tree: TreeID) throws(StoreError) {
+    let (key, copy) = (Self.key(tree), Self.key(tree, isCopy: true))
+    tx.state.changesIndexes = true
+    try tx.put(Spaces.indexes, key, payload: payload)
+    if try copyIsOld(tx, copy) { try tx.put(Spaces.indexes, copy, payload: payload) }
+  }
+
+  /// Whether the copy tells other declarations, or none that can be read.
+  private func copyIsOld(_ tx: Transaction, _ copy: Bytes) throws(StoreError) -> Bool {
+    guard let value = try tx.value(Spaces.indexes, copy) else { return true }
+    guard let known = try? Self.read(copy, value) else { return true }
+    return known.indexes.map(\.definition) != indexes.map(\.definition) || known.next < next
+  }
+
+  private var payload: Bytes {
+    var writer = ByteWriter()
+    writer.byte(Self.version)
+    writer.varint(UInt64(next))
+    writer.varint(indexes.count)
+    for index in indexes {
+      writer.varint(UInt64(index.number))
+      writer.byte(index.isReady ? 1 : 0)
+      writer.sized(index.position ?? [])
+      Self.append(index.definition, to: &writer)
+    }
+    writer.varint(dropped.count)
+    for number in dropped { writer.varint(UInt64(number)) }
+    return writer.bytes
+  }
+
+  private enum Kind {
+    static let child: UInt8 = 1
+    static let value: UInt8 = 2
+    static let priority: UInt8 = 3
+    static let descending: UInt8 = 0x80
+  }
+
+  private static func append(_ definition: IndexDefinition, to writer: inout ByteWriter) {
+    NodeCodec.append(definition.pattern, to: &writer)
+    writer.varint(definition.components.count)
+    for component in definition.components {
+      let flag = component.isDescending ? Kind.descending : 0
+      switch component.by {
+      case .child(let path):
+        writer.byte(Kind.child | flag)
+        NodeCodec.append(path, to: &writer)
+      case .value: writer.byte(Kind.value | flag)
+      // A definition has no component by key.
+      case .priority, .key: writer.byte(Kind.priority | flag)
+      }
+    }
+  }
+
+  private static func definition(_ reader: inout ByteReader) -> IndexDefinition? {
+    guard let pattern = NodeCodec.path(&reader), let count = reader.size() else { return nil }
+    var components: [IndexDefinition.Component] = []
+    for _ in 0..<count {
+      guard let byte = reader.byte() else { return nil }
+      let by: QueryIndex
+      switch byte & ~Kind.descending {
+      case Kind.child:
+        guard let path = NodeCodec.path(&reader) else { return nil }
+        by = .child(path)
+      case Kind.value: by = .value
+      case Kind.priority: by = .priority
+      default: return nil
+      }
+      components.append(
+        IndexDefinition.Component(by, isDescending: byte & Kind.descending != 0))
+    }
+    return try? IndexDefinition(pattern, components)
+  }
+}

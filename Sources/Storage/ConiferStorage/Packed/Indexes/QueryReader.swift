@@ -1,0 +1,95 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferTree
+
+/// Answers queries of one tree by the cheapest way that gives what the whole node would.
+struct QueryReader {
+  let tree: TreeReader
+  let meter = ReadMeter()
+
+  init(_ runs: RunReader, _ order: KeyOrder) {
+    tree = TreeReader(runs: runs, order: order, meter: meter)
+  }
+
+  func answer(_ path: Path, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer {
+    // The order of a tree of another kind is not that of queries, and nothing lies below a priority.
+    let isOrdered = tree.order == .realtimeDatabase && !path.keys.contains(where: \.isPriority)
+    guard isOrdered, !spec.loadsAllData else { return try whole(path, spec) }
+    let node = PathKey.encode(path, tree.order)
+    if spec.index == .key { return try window(node, spec) }
+    let declared = try IndexSet.read(tree.runs.view, tree.runs.tree).indexes.first {
+      $0.definition.serves(spec.index) && $0.definition.covers(path)
+    }
+    if let declared, declared.holds(node), node.count <= IndexPlan.longestNode {
+      return try walk(IndexPlan(declared, tree.runs.tree), node, spec)
+    }
+    if spec.index == .priority, try !tree.hasChildPriorities(node) {
+      return try window(node, spec)
+    }
+    var answer = try whole(path, spec)
+    if node.count <= IndexPlan.longestNode {
+      answer.explanation.building = declared?.definition
+      if declared == nil { answer.explanation.hint = try? IndexDefinition(path, by: spec.index) }
+    }
+    return answer
+  }
+
+  /// Reads the runs that hold the range, from its beginning or from its end.
+  private func window(_ node: Bytes, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer {
+    let window = KeyWindow(spec, below: node, tree.order)
+    let found = try tree.children(
+      node, window.low, window.high, limit: window.limit, fromEnd: window.fromEnd)
+    return answer(.keys, Array(found.children))
+  }
+
+  private func whole(_ path: Path, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer {
+    answer(.node, spec.evaluate(try tree.node(path, .all)))
+  }
+
+  /// Walks the rows of an index from the bound, and reads the children that they name.
+  private func walk(
+    _ plan: IndexPlan, _ node: Bytes, _ spec: QuerySpec
+  ) throws(StoreError) -> QueryAnswer {
+    let limit = spec.limit?.count ?? .max
+    let fromEnd = spec.limit?.side == .last
+    var walk = IndexWalk(tree.runs.view, plan, node, spec)
+    var found: [Node.Child] = []
+    while found.count < limit {
+      let items = try walk.next(limit - found.count)
+      if items.isEmpty { break }
+      let batch = try children(items, plan, node, spec)
+      found = fromEnd ? batch + found : found + batch
+    }
+    if found.count > limit { found = Array(fromEnd ? found.suffix(limit) : found.prefix(limit)) }
+    var answer = answer(.index(plan.stored.definition), found)
+    answer.explanation.indexEntries = walk.entries
+    return answer
+  }
+
+  /// The children that rows name and that are in the query's range, in its order.
+  ///
+  /// - Throws: `damaged`, naming a row, when its child is not what the row says.
+  private func children(
+    _ items: [IndexWalk.Item], _ plan: IndexPlan, _ node: Bytes, _ spec: QuerySpec
+  ) throws(StoreError) -> [Node.Child] {
+    var reader = ChildReader(tree)
+    var children: [Node.Child] = []
+    for item in items.sorted(by: { bytesPrecede($0.segment, $1.segment) }) {
+      let child = try reader.child(node + item.segment)
+      let key = item.segment.withUnsafeBytes { PathKey.key($0, 0..<$0.count, tree.order) }
+      guard let key, !child.isEmpty,
+        plan.value(IndexValue.Content(spec.index.value(of: key, child))) == item.values
+      else { throw Damage.error(Spaces.indexes, item.row) }
+      if spec.contains(key, child) { children.append((key, child)) }
+    }
+    return children.sorted { spec.index.compare($0, $1) < 0 }
+  }
+
+  private func answer(_ plan: QueryExplanation.Plan, _ children: [Node.Child]) -> QueryAnswer {
+    var explanation = QueryExplanation(plan)
+    explanation.runsRead = meter.runs
+    explanation.bytesDecoded = meter.bytes
+    explanation.children = children.count
+    return QueryAnswer(children: children, explanation: explanation)
+  }
+}

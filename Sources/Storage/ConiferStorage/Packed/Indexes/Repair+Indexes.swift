@@ -1,0 +1,42 @@
+import ConiferKeyValue
+
+extension Repair {
+  /// Begins all indexes of a tree anew: what their rows stand for may have gone.
+  func restartIndexes(_ tree: TreeID) throws(StoreError) {
+    var set = try IndexSet.read(tx, tree)
+    guard !set.indexes.isEmpty else { return }
+    try set.restart()
+    try set.write(tx, tree)
+  }
+
+  /// Whether an index is declared whose row this is: one that was met as damaged, or does not fit its
+  /// child, sends it back to its beginning.
+  func isIndexDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) throws(StoreError) -> Bool {
+    guard let number = IndexSet.number(key), number != 0 else {
+      guard let stored else { return false }
+      return (try? IndexSet.read(key, stored)) == nil
+    }
+    return try IndexSet.read(tx, info.id).indexes.contains { $0.number == number }
+  }
+
+  func dropIndex(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    try keep(Spaces.indexes, key, .recordSetAside)
+    if let number = IndexSet.number(key), number != 0 {
+      var set = try IndexSet.read(tx, info.id)
+      try set.restart(number)
+      return try set.write(tx, info.id)
+    }
+    guard key == IndexSet.key(info.id) else {
+      // The copy is written anew with the set.
+      return try IndexSet.read(tx, info.id).write(tx, info.id)
+    }
+    let copy = IndexSet.key(info.id, isCopy: true)
+    guard let value = try tx.value(Spaces.indexes, copy), var set = try? IndexSet.read(copy, value)
+    else {
+      // What was declared is lost: whoever declares it again builds it again.
+      return try tx.deleteAll(Spaces.indexes, prefix: StoreKey.prefix(info.id))
+    }
+    try set.restart()
+    try set.write(tx, info.id)
+  }
+}

@@ -1,0 +1,81 @@
+import ConiferKeyValue
+
+/// The rows of one node in an index: how many, and a sum of their hashes.
+private struct RowSum: Equatable {
+  var count = 0
+  var hash: UInt64 = 0
+
+  mutating func add(_ key: Bytes, _ segment: Bytes?) {
+    count += 1
+    hash &+= XXHash64.hash(segment ?? [], seed: XXHash64.hash(key))
+  }
+}
+
+extension Verifier {
+  private typealias Sums = [Bytes: RowSum]
+
+  /// Checks that the rows of each index are those that its nodes' children ask for.
+  func checkIndexes() throws(StoreError) {
+    var sets: [TreeID: IndexSet] = [:]
+    var plans: [TreeID: [UInt32: IndexPlan]] = [:]
+    var found: [TreeID: [UInt32: Sums]] = [:]
+    try scan(Spaces.indexes) { (key, value) throws(StoreError) in
+      let tree = StoreKey.tree(key)
+      guard let number = IndexSet.number(key) else { throw Damage.error(Spaces.indexes, key) }
+      if number == 0 {
+        let set = try IndexSet.read(key, value)
+        guard key == IndexSet.key(tree) else { return }
+        sets[tree] = set
+        plans[tree] = Dictionary(
+          uniqueKeysWithValues: set.indexes.map { ($0.number, IndexPlan($0, tree)) })
+        return
+      }
+      if sets[tree]?.dropped.contains(number) == true || damaged.contains(tree) { return }
+      guard let plan = plans[tree]?[number] else {
+        return self.found(.orphan, Spaces.indexes, key, "its index is not declared")
+      }
+      guard let node = plan.node(key) else { throw Damage.error(Spaces.indexes, key) }
+      let segments = try IndexRow.segments(key, value)
+      count { $0.indexEntries += max(1, segments.count) }
+      var sum = found[tree]?[number]?[node] ?? RowSum()
+      if segments.isEmpty { sum.add(key, nil) }
+      for segment in segments { sum.add(key, segment) }
+      found[tree, default: [:]][number, default: [:]][node] = sum
+    }
+    for (tree, plans) in plans where trees[tree] != nil {
+      for (number, plan) in plans.sorted(by: { $0.key < $1.key }) {
+        try compare(tree, plan, found[tree]?[number] ?? [:])
+      }
+    }
+  }
+
+  private func compare(
+    _ tree: TreeID, _ plan: IndexPlan, _ found: Sums
+  ) throws(StoreError) {
+    guard let info = trees[tree], !damaged.contains(tree) else { return }
+    let reader = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+    let expected = try reading(Spaces.runs, StoreKey.prefix(tree)) { () throws(StoreError) in
+      var expected: Sums = [:]
+      try StoredEntries(reader: reader).forEachChild(
+        plan, [], plan.stored.position ?? [PathKey.endMark]
+      ) { (child, node, facts) throws(StoreError) in
+        let row = plan.row(child, node: node, facts)
+        expected[Bytes(child[..<node]), default: RowSum()].add(row.key, row.segment)
+        return true
+      }
+      return expected
+    }
+    guard let expected else { return }
+    for node in Set(found.keys).union(expected.keys).sorted(by: bytesPrecede) {
+      let (rows, children) = (found[node] ?? RowSum(), expected[node] ?? RowSum())
+      guard rows != children else { continue }
+      let words =
+        rows.count == children.count
+        ? "an entry is not what its child asks for"
+        : "the index has \(rows.count) entries, and there are \(children.count) children"
+      self.found(
+        rows.count < children.count ? .missing : .orphan, info, at: node,
+        "\(words): \(plan.stored.definition)")
+    }
+  }
+}
