@@ -1,4 +1,5 @@
 internal import ConiferKeyValue
+internal import ConiferQuery
 internal import ConiferStorage
 internal import ConiferTree
 
