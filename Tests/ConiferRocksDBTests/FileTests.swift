@@ -49,14 +49,17 @@
     /// The bytes of every file of the store, for comparing and putting back.
     func image() -> [String: Bytes] {
       var image: [String: Bytes] = [:]
-      for name in Files.names(scratch.store) where !name.hasPrefix("LOG") && name != "owner" {
+      for name in Files.names(scratch.store)
+      where !name.hasPrefix("LOG") && !["owner", Reserve.name].contains(name) {
         image[name] = Scratch.read(path(name))
       }
       return image
     }
 
     func put(back image: [String: Bytes]) {
-      for name in Files.names(scratch.store) where image[name] == nil { Files.remove(path(name)) }
+      for name in Files.names(scratch.store) where image[name] == nil && name != Reserve.name {
+        Files.remove(path(name))
+      }
       for (name, bytes) in image { Scratch.write(bytes, path(name)) }
     }
 

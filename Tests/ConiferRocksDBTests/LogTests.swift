@@ -26,7 +26,8 @@
         _ = try store.apply(batch, power(n) ? .power : .process)
       }
       var image: [String: Bytes] = [:]
-      for name in Files.names(scratch.store) where !name.hasPrefix("LOG") && name != "owner" {
+      for name in Files.names(scratch.store)
+      where !name.hasPrefix("LOG") && !["owner", Reserve.name].contains(name) {
         image[name] = Scratch.read(path(name))
       }
       try store.close()
@@ -34,7 +35,8 @@
     }
 
     func put(back image: [String: Bytes]) {
-      for name in Files.names(scratch.store) where image[name] == nil && name != "owner" {
+      for name in Files.names(scratch.store)
+      where image[name] == nil && !["owner", Reserve.name].contains(name) {
         Files.remove(path(name))
       }
       for (name, bytes) in image { Scratch.write(bytes, path(name)) }

@@ -10,8 +10,9 @@
     public var openFiles = 64
     /// How many threads flush and compact, of all stores of the process together.
     public var backgroundThreads = 2
-    /// Bytes of the volume that commits leave free: below it only those that delete are taken, down
-    /// to a sixteenth of it. Folding and reopening need room of their own.
+    /// Bytes of the volume that commits leave free: below it only those that delete are taken.
+    /// Folding and reopening need room of their own. Up to 4 MiB as many are kept in a file, which is
+    /// given up below a sixteenth of it, and when the volume is full.
     public var reserve = 16 << 20
     /// How long closing, suspending and going on after a full disk wait for open views.
     public var patience = Duration.seconds(5)

@@ -182,6 +182,11 @@
       guard let room = System.room(at: path) else { return }
       let reserve = max(givesBack ? options.reserve / 16 : options.reserve, 0)
       guard room < need + reserve else { return }
+      if givesBack {
+        // A compaction may just be using the rest; what is too much after all, RocksDB tells.
+        if Reserve.release(path) { writer.isTight = true }
+        return
+      }
       throw StoreError(
         .full,
         "The volume of \(path) has \(room) bytes left, of which \(reserve) are kept for deleting and "
