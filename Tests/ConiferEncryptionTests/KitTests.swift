@@ -81,7 +81,8 @@
         name: "encrypted \(name)", declared: traits,
         options: StorageOptions(
           durability: min(.process, traits.strongest), encryption: StoreEncryption(key: keyA)),
-        evicts: true, open: backend)
+        evicts: true, open: backend
+      ).variant()
     }
   }
 

@@ -83,14 +83,18 @@ struct BackendConformanceTests {
   @Test("LMDB", arguments: BackendCheck.all(for: Tested.lmdb(.standard)))
   func lmdb(_ check: BackendCheck) async throws { try await check.run(Tested.lmdb(.standard)) }
 
-  @Test("LMDB, not compressed", arguments: BackendCheck.all(for: Tested.lmdb(.none)))
-  func plainLMDB(_ check: BackendCheck) async throws { try await check.run(Tested.lmdb(.none)) }
+  @Test("LMDB, not compressed", arguments: BackendCheck.all(for: Tested.lmdb(.none).variant()))
+  func plainLMDB(_ check: BackendCheck) async throws {
+    try await check.run(Tested.lmdb(.none).variant())
+  }
 
   @Test("SQLite", arguments: BackendCheck.all(for: Tested.sqlite(.standard)))
   func sqlite(_ check: BackendCheck) async throws { try await check.run(Tested.sqlite(.standard)) }
 
-  @Test("SQLite, not compressed", arguments: BackendCheck.all(for: Tested.sqlite(.none)))
-  func plainSQLite(_ check: BackendCheck) async throws { try await check.run(Tested.sqlite(.none)) }
+  @Test("SQLite, not compressed", arguments: BackendCheck.all(for: Tested.sqlite(.none).variant()))
+  func plainSQLite(_ check: BackendCheck) async throws {
+    try await check.run(Tested.sqlite(.none).variant())
+  }
 
   @Test("Log", arguments: BackendCheck.all(for: Tested.log(.standard)))
   func log(_ check: BackendCheck) async throws { try await check.run(Tested.log(.standard)) }

@@ -7,6 +7,7 @@ struct DamageSelfTests {
   static let caught: [(FlawedDamage, Anomaly, String)] = [
     (.beginsAnew, .lostAcknowledged, "a file that was cut is told, and nothing wrong is read"),
     (.traps, .trap, "a file that was cut is told, and nothing wrong is read"),
+    (.hangs, .hang, "a file that was cut is told, and nothing wrong is read"),
     (.hidesIncidents, .silentLoss, "flipped bits are told, and nothing wrong is read"),
   ]
 
@@ -18,10 +19,12 @@ struct DamageSelfTests {
     let check = try #require(ProcessCheck.all(for: defect.factory).first { $0.name == name })
     let failure = await #expect(throws: ConformanceFailure.self) {
       try await ProcessCheck.$damageCount.withValue(24) {
-        try await check.run(defect.factory) { order in
-          await #expect(processExitsWith: .success) {
-            [order = order as ProcessOrder, defect = defect as FlawedDamage] in
-            await ProcessCheck.child(defect.factory, order)
+        try await ProcessCheck.$patience.withValue(defect == .hangs ? 5 : 60) {
+          try await check.run(defect.factory) { order in
+            await #expect(processExitsWith: .success) {
+              [order = order as ProcessOrder, defect = defect as FlawedDamage] in
+              await ProcessCheck.child(defect.factory, order)
+            }
           }
         }
       }

@@ -19,6 +19,8 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
   case traps
   /// Tells of nothing that was lost.
   case hidesIncidents
+  /// Never answers, the first time that an error is due.
+  case hangs
 
   var factory: BackendFactory {
     let right = Tested.smallLog(.none)
@@ -36,6 +38,11 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
           for file in Files.names(directory) { unlink(directory + "/" + file) }
           return try right.open(directory, options)
         case .traps: abort()
+        case .hangs:
+          let note = directory + "/../hung"
+          if access(note, F_OK) == 0 { throw error }
+          close(creat(note, 0o600))
+          while true { pause() }
         case .hidesIncidents: throw error
         }
       }

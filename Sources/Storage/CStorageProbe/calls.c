@@ -18,6 +18,7 @@ REAL(int, close, int)
 REAL(int, dup, int)
 REAL(int, dup2, int, int)
 REAL(int, dup3, int, int, int)
+REAL(int, fcntl, int, int, ...)
 REAL(ssize_t, read, int, void *, size_t)
 REAL(ssize_t, readv, int, const struct iovec *, int)
 REAL(ssize_t, pread, int, void *, size_t, off_t)
@@ -115,6 +116,20 @@ SHOWN int dup3(int fd, int copy, int flags) {
   if (probe_is_armed()) probe_duplicated(fd, result);
   return result;
 }
+
+/// The third argument is a number or an address, which are handed on alike.
+SHOWN int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void *argument = va_arg(list, void *);
+  va_end(list);
+  int result = real_fcntl()(fd, command, argument);
+  if (!probe_is_armed() || result < 0) return result;
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) probe_duplicated(fd, result);
+  if (command == F_SETFL) probe_set_appending(fd, ((intptr_t)argument & O_APPEND) != 0);
+  return result;
+}
+int fcntl64(int, int, ...) ALIAS("fcntl");
 
 // MARK: Reading
 

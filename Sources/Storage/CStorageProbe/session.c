@@ -46,7 +46,7 @@ int32_t probe_begin(const char *directory, bool records) {
     probe_session *s = &probe_sessions[found];
     pthread_mutex_lock(&s->lock);
     s->records = records;
-    s->counts_reads = s->counts_only_syncs = s->fault_stays = s->has_new_names = false;
+    s->counts_reads = s->counts_only_syncs = s->fault_stays = false;
     s->room = INT64_MAX;
     s->subject = s->failed_kind = -1;
     s->subject_path[0] = s->failed_path[0] = 0;
@@ -56,6 +56,8 @@ int32_t probe_begin(const char *directory, bool records) {
     strcpy(s->given, directory);
     for (size_t n = strlen(s->given); n > 1 && s->given[n - 1] == '/'; n--) s->given[n - 1] = 0;
     strcpy(s->real, real);
+    struct stat info;
+    s->device = stat(real, &info) == 0 ? info.st_dev : 0;
     atomic_store(&s->is_active, true);
     pthread_mutex_unlock(&s->lock);
     atomic_fetch_add(&probe_armed, 1);
@@ -84,6 +86,10 @@ void probe_end(int32_t number) {
     free(s->entries);
     free(s->files);
     free(s->maps);
+    for (int32_t i = 0; i < s->unsynced_count; i++) free(s->unsynced[i]);
+    free(s->unsynced);
+    s->unsynced = NULL;
+    s->unsynced_count = s->unsynced_capacity = 0;
     s->entries = NULL;
     s->files = NULL;
     s->maps = NULL;
@@ -138,12 +144,14 @@ static void note_failure(probe_session *s, probe_kind kind) {
     strcpy(s->failed_path, s->subject_path);
     return;
   }
-  char link[64], path[PROBE_PATH], below[PROBE_PATH];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", s->subject);
-  ssize_t count = readlink(link, path, sizeof path - 1);
-  if (count <= 0) return;
-  path[count] = 0;
-  if (probe_contains(s, AT_FDCWD, path, below)) strcpy(s->failed_path, below);
+  char below[PROBE_PATH];
+  if (probe_path_of(s, s->subject, below)) strcpy(s->failed_path, below);
+}
+
+/// Whether a sync of the directory at hand makes names durable.
+static bool settles_names(probe_session *s) {
+  char below[PROBE_PATH];
+  return s->subject < 0 || (probe_path_of(s, s->subject, below) && probe_is_unsynced(s, below));
 }
 
 probe_fault probe_next(probe_session *s, probe_kind kind) {
@@ -152,7 +160,7 @@ probe_fault probe_next(probe_session *s, probe_kind kind) {
   bool is_sync = kind == PROBE_SYNC || kind == PROBE_SYNC_DIRECTORY || is_durable;
   if (s->counts_only_syncs && !is_sync) return PROBE_NO_FAULT;
   // One that has nothing to do cannot fail; engines that sync a directory twice ignore the second.
-  if (kind == PROBE_SYNC_DIRECTORY && !s->has_new_names) return PROBE_NO_FAULT;
+  if (kind == PROBE_SYNC_DIRECTORY && !settles_names(s)) return PROBE_NO_FAULT;
   if (!faults_now(s)) return PROBE_NO_FAULT;
   if (s->fault == PROBE_SHORT && kind != PROBE_WRITE) return PROBE_NO_FAULT;
   note_failure(s, kind);
@@ -224,7 +232,10 @@ static int32_t file_of(probe_session *s, int fd, bool created) {
   if (fstat(fd, &info) != 0) return -1;
   for (int32_t i = s->file_count - 1; i >= 0; i--) {
     if (s->files[i].inode != info.st_ino || s->files[i].device != info.st_dev) continue;
-    if (!created) return i;
+    if (!created) {
+      s->files[i].length = info.st_size;
+      return i;
+    }
     // The number of an inode that is gone is given out again.
     s->files[i].inode = 0;
     break;
@@ -236,7 +247,7 @@ static int32_t file_of(probe_session *s, int fd, bool created) {
     s->files = grown;
     s->file_capacity = capacity;
   }
-  s->files[s->file_count] = (identity){ info.st_dev, info.st_ino };
+  s->files[s->file_count] = (identity){ info.st_dev, info.st_ino, info.st_size };
   return s->file_count++;
 }
 
@@ -249,7 +260,7 @@ void probe_opened(probe_session *s, int fd, const char *below, int flags, bool c
   entry->file = file;
   entry->flags = flags;
   entry->is_directory = is_directory;
-  if (created) s->has_new_names = true;
+  if (created) probe_name_changed(s, below);
   atomic_store_explicit(&entry->owner, (int)(s - probe_sessions) + 1, memory_order_release);
   probe_entry *record = probe_add(s, created ? PROBE_CREATE : PROBE_OPEN, file);
   if (record) record->path = strdup(below);
@@ -261,6 +272,12 @@ void probe_duplicated(int fd, int copy) {
   probe_descriptors[copy].flags = probe_descriptors[fd].flags;
   probe_descriptors[copy].is_directory = probe_descriptors[fd].is_directory;
   atomic_store(&probe_descriptors[copy].owner, atomic_load(&probe_descriptors[fd].owner));
+}
+
+void probe_set_appending(int fd, bool appends) {
+  if (fd < 0 || fd >= PROBE_DESCRIPTORS) return;
+  int *flags = &probe_descriptors[fd].flags;
+  *flags = appends ? *flags | O_APPEND : *flags & ~O_APPEND;
 }
 
 void probe_forget(int fd) {

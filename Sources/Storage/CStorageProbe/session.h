@@ -50,6 +50,12 @@ void probe_take(probe_session *session, int64_t bytes);
 void probe_opened(
   probe_session *session, int descriptor, const char *below, int flags, bool created);
 void probe_duplicated(int descriptor, int copy);
+void probe_set_appending(int descriptor, bool appends);
+/// Locks all sessions on a descriptor's file system, or all there are with -1, and counts a sync of
+/// each; false, with errno and nothing locked, when one fails.
+bool probe_lock_file_system(int descriptor, bool *locked);
+/// Unlocks them, and records that everything in them is durable when it was synced.
+void probe_unlock_file_system(bool *locked, bool is_synced);
 void probe_forget(int descriptor);
 int probe_flags(int descriptor);
 bool probe_is_directory(int descriptor);
@@ -65,6 +71,8 @@ void probe_named(probe_session *session, probe_kind kind, const char *path, cons
 void probe_mapped(
   probe_session *session, int descriptor, void *address, size_t length, int64_t offset);
 void probe_unmapped(void *address, size_t length);
+void probe_remapped(
+  probe_session *session, void *address, size_t length, void *moved, size_t new_length);
 /// The session that a map belongs to, locked, with its descriptor's file; NULL when none does.
 probe_session *probe_lock_map(void *address, int32_t *file);
 void probe_synced_file(probe_session *session, int32_t file);

@@ -10,6 +10,8 @@
 typedef struct {
   dev_t device;
   ino_t inode;
+  /// How long the file is, as far as it was changed through the calls here.
+  int64_t length;
 } identity;
 
 typedef struct {
@@ -23,8 +25,6 @@ struct probe_session {
   pthread_mutex_t lock;
   atomic_bool is_active;
   bool records, counts_reads, counts_only_syncs, fault_stays;
-  /// Whether a name was made, changed or removed since a directory was synced.
-  bool has_new_names;
   /// What a full disk still takes, INT64_MAX when it is not full.
   int64_t room;
   /// What the call at hand is about: a descriptor, or -1 and a path.
@@ -33,6 +33,10 @@ struct probe_session {
   int32_t failed_kind;
   char failed_path[PROBE_PATH];
   char given[PROBE_PATH], real[PROBE_PATH];
+  dev_t device;
+  /// The directories in which a name was made, changed or removed since they were synced.
+  char **unsynced;
+  int32_t unsynced_count, unsynced_capacity;
   int64_t operations, failures, fault_at;
   int32_t fault, fault_number;
   identity *files;
@@ -55,6 +59,12 @@ extern probe_session probe_sessions[PROBE_SESSIONS];
 extern descriptor_entry probe_descriptors[PROBE_DESCRIPTORS];
 
 probe_session *probe_at(int32_t number);
+/// Notes that a name changed in its directory, or that a directory was synced.
+void probe_name_changed(probe_session *session, const char *path);
+void probe_directory_synced(probe_session *session, const char *directory);
+bool probe_is_unsynced(probe_session *session, const char *directory);
+/// The path of a descriptor below the session's directory; false when it is not there.
+bool probe_path_of(probe_session *session, int descriptor, char *below);
 /// Locks a session that watches; NULL when it does not.
 probe_session *probe_lock(probe_session *session);
 /// A new entry of the record; NULL when nothing is recorded.

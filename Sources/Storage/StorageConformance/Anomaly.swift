@@ -48,6 +48,8 @@ public struct Anomaly: Hashable, Sendable, RawRepresentable, CustomStringConvert
   public static let wrongError = Anomaly(rawValue: "wrong error")
   /// The process died.
   public static let trap = Anomaly(rawValue: "trap")
+  /// A call did not return.
+  public static let hang = Anomaly(rawValue: "hang")
   /// A promise that none of the other names fits.
   public static let broken = Anomaly(rawValue: "broken promise")
 

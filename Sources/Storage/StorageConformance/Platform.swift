@@ -44,6 +44,9 @@ enum System {
     #endif
   }
 
+  /// How many processors there are.
+  static var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
   /// The number of this process.
   static var processID: Int32 { getpid() }
 

@@ -66,7 +66,7 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   /// - Parameter factory: whose traits choose; a trait that is not declared is checked to be absent.
   public static func all(for factory: StoreFactory) -> [StoreCheck] {
     let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
-    guard let words = System.variable("CONIFER_CHECK") else { return checks }
+    guard let words = Variable.text("CONIFER_CHECK") else { return checks }
     return checks.filter { $0.name.contains(words) }
   }
 

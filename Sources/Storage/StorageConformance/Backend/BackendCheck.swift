@@ -94,7 +94,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   /// `CONIFER_CHECK` in the environment leaves only those whose description contains its value.
   public static func all(for factory: BackendFactory) -> [BackendCheck] {
     let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
-    guard let words = System.variable("CONIFER_CHECK") else { return checks }
+    guard let words = Variable.text("CONIFER_CHECK") else { return checks }
     return checks.filter { $0.description.contains(words) }
   }
 

@@ -18,6 +18,9 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   /// The argument of `swift test --filter` that finds the backend's tests, for the command that a
   /// failure prints; nil when it is not told.
   public let tests: String?
+  /// Whether it is a backend that is tested whole under other options: of what the checks sample of
+  /// crashes and faults it gets a quarter.
+  public private(set) var isVariant = false
   /// Opens a backend on the files of a directory that exists; makes them when there are none.
   public let open:
     @Sendable (_ directory: String, _ options: StorageOptions) throws(StoreError) ->
@@ -50,10 +53,21 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
 
   /// The same backend under other options.
   public func with(_ options: StorageOptions) -> BackendFactory {
-    BackendFactory(
+    let other = BackendFactory(
       name: name, declared: declared, options: options, evicts: evicts, overlooks: overlooks,
       tests: tests, open: open)
+    return isVariant ? other.variant() : other
   }
+
+  /// The same backend as a variant of one that is tested whole.
+  public func variant() -> BackendFactory {
+    var other = self
+    other.isVariant = true
+    return other
+  }
+
+  /// How many of a number of samples are tried on it.
+  func share(of count: Int) -> Int { isVariant ? (count + 3) / 4 : count }
 
   /// The name with the compression.
   public var description: String { "\(name), compression \(options.compression)" }

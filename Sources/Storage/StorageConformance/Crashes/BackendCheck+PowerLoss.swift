@@ -8,11 +8,13 @@ extension BackendCheck {
     [
       BackendCheck(.powerLoss, "a prefix of the commits with every durable one is there") { bench in
         var count = PowerLoss.Count()
-        let seeds = seeds(of: .programs)
+        let command = try PowerLoss.Command.asked
+        let images = try images(bench.factory)
+        let seeds = try seeds(of: .programs, images, command)
         for seed in seeds {
           let program = try await PowerLoss.record(bench.factory, seed: seed)
           let start = CrashVerdict(states: program.states, acknowledged: 0, issued: 0)
-          if let (cut, _, _) = command {
+          if let cut = command?.cut {
             try await program.check([cut.point], start, "", { _ in [cut.image] }, &count)
             continue
           }
@@ -27,13 +29,14 @@ extension BackendCheck {
       {
         bench in
         var count = PowerLoss.Count()
-        let seeds = seeds(of: .recoveries)
+        let command = try PowerLoss.Command.asked
+        let images = try images(bench.factory)
+        let seeds = try seeds(of: .recoveries, images, command)
         for seed in seeds {
           let program = try await PowerLoss.record(bench.factory, seed: seed)
-          if let (cut, second, crash) = command {
-            guard let second else { continue }
+          if let command, let (crash, second) = command.recovery {
             try await program.checkRecovery(
-              at: cut.point, cut.image, after: crash, .one(second), &count)
+              at: command.cut.point, command.cut.image, after: crash, .one(second), &count)
             continue
           }
           let firsts = program.points(atMost: max(2, images / 16))
@@ -53,12 +56,29 @@ extension BackendCheck {
         CheckRecord.current?.count("points of power loss", count.points)
         CheckRecord.current?.count("images of power loss in recovery", count.images)
       },
+      BackendCheck(
+        .powerLoss, "of commits made at once a prefix with every durable one is there"
+      ) { bench in
+        if try PowerLoss.Command.asked != nil {
+          throw LeftOut("CONIFER_CRASH names a cut of another check")
+        }
+        var count = PowerLoss.Count()
+        let images = try images(bench.factory)
+        let seeds =
+          try Variable.seed().map { [$0] } ?? Array(2001...2000 + UInt64(max(2, images / 400)))
+        for seed in seeds {
+          let record = try await WritersRecord(bench.factory, seed: seed, commits: 8)
+          try await record.check(pointsAtMost: max(1, images / seeds.count / 8), &count)
+        }
+        CheckRecord.current?.count("points of power loss", count.points)
+        CheckRecord.current?.count("images of power loss with writers at once", count.images)
+      },
     ]
   }
 
   /// About how many images each of the checks tries.
-  private static var images: Int {
-    System.variable("CONIFER_CRASHES").flatMap { Int($0) }.map { max(1, $0) } ?? 200
+  private static func images(_ factory: BackendFactory) throws -> Int {
+    factory.share(of: try Variable.count("CONIFER_CRASHES") ?? 200)
   }
 
   /// What is cut.
@@ -68,33 +88,16 @@ extension BackendCheck {
   }
 
   /// The seeds of the programs that are cut: more of them for more images, and that of a command.
-  private static func seeds(of kind: Cuts) -> [UInt64] {
-    if let (cut, second, _) = command {
-      return (second != nil) == (kind == .recoveries) ? [cut.seed] : []
+  private static func seeds(
+    of kind: Cuts, _ images: Int, _ command: PowerLoss.Command?
+  ) throws -> [UInt64] {
+    if let command {
+      guard (command.recovery != nil) == (kind == .recoveries) else {
+        throw LeftOut("CONIFER_CRASH names a cut of another check")
+      }
+      return [command.cut.seed]
     }
-    if let seed = System.variable("CONIFER_SEED").flatMap({ UInt64($0) }) { return [seed] }
+    if let seed = try Variable.seed() { return [seed] }
     return (0..<UInt64(max(3, images / 300))).map { kind.rawValue + $0 }
-  }
-
-  /// The cut that `CONIFER_CRASH` names, and the one in the recovery from it.
-  private static var command: (PowerLoss.Cut, PowerLoss.Cut?, PowerLoss.Crash)? {
-    guard let text = System.variable("CONIFER_CRASH") else { return nil }
-    let parts = text.split(separator: "+", maxSplits: 1)
-    guard let first = parts.first.flatMap({ PowerLoss.Cut($0) }) else { return nil }
-    guard parts.count == 2, let colon = parts[1].firstIndex(of: ":"),
-      let crash = PowerLoss.Crash(rawValue: String(parts[1][..<colon]))
-    else { return (first, nil, .cut) }
-    return (first, PowerLoss.Cut(parts[1][colon...].dropFirst()), crash)
-  }
-}
-
-extension PowerLoss.Cut {
-  /// The cut with a spelling: seed, point, image.
-  init?(_ text: Substring) {
-    let parts = text.split(separator: ":")
-    guard parts.count == 3, let seed = UInt64(parts[0]), let point = Int(parts[1]),
-      let image = DiskImage(parts[2])
-    else { return nil }
-    self.init(seed: seed, point: point, image: image)
   }
 }

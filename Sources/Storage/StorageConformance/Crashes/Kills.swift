@@ -26,6 +26,8 @@ public final class Kills {
   public let directory: String
   private let factory: BackendFactory
   private var states = [CrashState(model: .init(), step: 0)]
+  /// The newest commit of each writer, in a life of writers at once.
+  private var held = [Int](repeating: 0, count: Writers.count)
   private var count = 0
   private var commits = 0
   private var failure: ConformanceFailure?
@@ -33,16 +35,15 @@ public final class Kills {
   /// Kills of processes with one kind of backend.
   ///
   /// - Parameter factory: opens the backend; the children must be given one that opens the same.
-  /// - Throws: ``ConformanceFailure`` when no directory can be made.
+  /// - Throws: ``ConformanceFailure`` when no directory can be made, or `CONIFER_KILLS` is no number.
   public init(of factory: BackendFactory) throws {
     self.factory = factory
+    numbers = 1...(try Variable.count("CONIFER_KILLS") ?? 200)
     directory = try System.makeTemporaryDirectory()
   }
 
   /// The numbers of the kills: 200 of them, or as many as `CONIFER_KILLS` in the environment says.
-  public var numbers: ClosedRange<Int> {
-    1...max(1, System.variable("CONIFER_KILLS").flatMap { Int($0) } ?? 200)
-  }
+  public let numbers: ClosedRange<Int>
 
   private static func store(_ directory: String, _ kill: Int) -> String {
     directory + "/store\((kill - 1) / life)"
@@ -53,6 +54,12 @@ public final class Kills {
   private static func program(_ factory: BackendFactory, _ kill: Int) -> CrashProgram {
     CrashProgram(
       seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false)
+  }
+  /// The writers of a life in which several commit at once: every third one; nil in the others.
+  private static func writers(_ factory: BackendFactory, _ kill: Int) -> Writers? {
+    guard (kill - 1) / life % 3 == 2 else { return nil }
+    return Writers(
+      seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest)
   }
   private static func open(
     _ factory: BackendFactory, _ directory: String, _ kill: Int
@@ -82,6 +89,18 @@ public final class Kills {
     }
     let delay = UInt32.random(in: 0..<100_000, using: &random)
     if session == nil, kill % 4 == 1 { System.die(after: delay) }
+    if let writers = writers(factory, kill) {
+      let backend = try open(factory, directory, kill)
+      let held = try writers.held(by: backend)
+      if session == nil, kill % 4 != 1 { System.die(after: delay) }
+      try await writers.run(
+        on: backend, after: held, 500,
+        acknowledge: { writer, number, position, durability in
+          write("\(writer) \(number) \(position) \(durability.rawValue)", report(directory, kill))
+        })
+      session?.end()
+      return System.die()
+    }
     let program = program(factory, kill)
     var opened: (any StorageBackend)? = try open(factory, directory, kill)
     let states = try opened?.read { (view) throws(StoreError) in
@@ -94,12 +113,7 @@ public final class Kills {
         return try opened ?? open(factory, directory, kill)
       },
       acknowledge: { state, durability in
-        do {
-          try System.append("\(state) \(durability.rawValue)", to: report(directory, kill))
-        } catch {
-          // Without its line the parent would not know of the acknowledgement.
-          System.die()
-        }
+        write("\(state) \(durability.rawValue)", report(directory, kill))
       })
     // On a slow machine opening takes all of the time: every second one begins behind it.
     if session == nil, kill % 4 != 1 { System.die(after: delay) }
@@ -107,6 +121,16 @@ public final class Kills {
     for step in (first + 1)...(first + 1000) { try await run.run(step) }
     session?.end()
     System.die()
+  }
+
+  /// Writes down an acknowledgement.
+  private static func write(_ line: String, _ report: String) {
+    do {
+      try System.append(line, to: report)
+    } catch {
+      // Without its line the parent would not know of the acknowledgement.
+      System.die()
+    }
   }
 
   /// The parent's part: opens what a killed child left.
@@ -121,7 +145,11 @@ public final class Kills {
       "kill \(kill) of \(factory), program \(Self.program(factory, kill).seed); the store is at "
       + "\(Self.store(directory, kill)) until the test ends"
     do {
-      try await look(after: kill)
+      if let writers = Self.writers(factory, kill) {
+        try await look(after: kill, writers)
+      } else {
+        try await look(after: kill)
+      }
     } catch {
       let found = error as? ConformanceFailure
       let failure = ConformanceFailure(
@@ -132,6 +160,31 @@ public final class Kills {
     guard kill % Self.life == 0 else { return }
     System.removeTree(Self.store(directory, kill))
     states = [CrashState(model: .init(), step: 0)]
+    held = [Int](repeating: 0, count: Writers.count)
+  }
+
+  private func look(after kill: Int, _ writers: Writers) async throws {
+    try? System.makeDirectory(Self.store(directory, kill))
+    let backend = try Self.open(factory, directory, kill)
+    do {
+      // Each writer may have had one commit under way.
+      var bounds = Writers.Bounds(
+        acknowledged: held.reduce(0, +), issued: held.map { $0 + 1 })
+      for line in try System.lines(of: Self.report(directory, kill)) {
+        let numbers = line.split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 4, bounds.issued.indices.contains(numbers[0]) else { continue }
+        commits += 1
+        bounds.issued[numbers[0]] = max(bounds.issued[numbers[0]], numbers[1] + 1)
+        if numbers[3] >= Int(Durability.process.rawValue) {
+          bounds.acknowledged = max(bounds.acknowledged, numbers[2])
+        }
+      }
+      held = try writers.held(by: backend, bounds)
+      try await backend.close()
+    } catch {
+      try? await backend.close()
+      throw error
+    }
   }
 
   private func look(after kill: Int) async throws {

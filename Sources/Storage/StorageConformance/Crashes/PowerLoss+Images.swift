@@ -20,7 +20,8 @@ extension PowerLoss {
     var disk = disk
     var last = 0
     var verdict = verdict
-    for point in points where point <= entries.count {
+    for point in points {
+      try requirePoint(point)
       verdict = cut(at: point, from: last, &disk, verdict)
       last = point
       count.points += 1
@@ -119,7 +120,7 @@ extension PowerLoss {
   func checkRecovery(
     at point: Int, _ image: DiskImage, after crash: Crash, _ cuts: Cuts, _ count: inout Count
   ) async throws {
-    guard point <= entries.count else { return }
+    try requirePoint(point)
     var disk = disk
     let start = CrashVerdict(states: states, acknowledged: 0, issued: 0)
     let verdict = cut(at: point, from: 0, &disk, start)

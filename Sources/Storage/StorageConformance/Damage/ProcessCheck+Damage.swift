@@ -15,13 +15,18 @@ extension ProcessCheck {
     ) { try await tryDamages($0) { Mutation.flips($0, atMost: $1, seed: $2) } },
   ]
 
-  private static var seed: UInt64 { System.variable("CONIFER_SEED").flatMap { UInt64($0) } ?? 1 }
+  private static var seed: UInt64 {
+    get throws { try Variable.seed() ?? 1 }
+  }
 
   /// The folders of the images that are damaged, half of the ways each.
   private static let images = ["killed", "closed"]
 
   /// How many ways a check tries where the environment does not say.
   @TaskLocal static var damageCount = 100
+
+  /// After how many seconds without an answer a store counts as one that hangs.
+  @TaskLocal static var patience: UInt32 = 60
 
   /// Makes the store, then lets processes damage it until every way was tried.
   private static func damage(_ trial: ProcessTrial) async throws {
@@ -34,12 +39,12 @@ extension ProcessCheck {
     try await backend.close()
     let closed = StoreFile.all(in: trial.directory + "/made")
     try StoreFile.write(closed, to: trial.directory + "/\(images[1])", none)
-    let count = System.variable("CONIFER_DAMAGES").flatMap { Int($0) } ?? damageCount
+    let count = try Variable.count("CONIFER_DAMAGES") ?? damageCount
     var next = 0
     var outcomes: [(mutation: String, name: String, words: String)] = []
     while true {
       let before = trial.notes.lines.count
-      try await trial.run("\(next) \(count)")
+      try await trial.run("\(next) \(count) \(patience)")
       let lines = trial.notes.lines.dropFirst(before).map {
         $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
       }
@@ -54,7 +59,11 @@ extension ProcessCheck {
       }
       if let trapped = begun {
         let signal = lines.last?.first { $0.hasPrefix("signal ") } ?? "no signal was seen"
-        outcomes.append((trapped.mutation, Anomaly.trap.rawValue, signal))
+        let isHang = signal == "signal \(System.alarmSignal)"
+        outcomes.append(
+          isHang
+            ? (trapped.mutation, Anomaly.hang.rawValue, "no answer within \(patience) seconds")
+            : (trapped.mutation, Anomaly.trap.rawValue, signal))
         next = trapped.number + 1
       } else if lines.last?.first == "done" {
         break
@@ -81,7 +90,7 @@ extension ProcessCheck {
       "\(bad.count) of \(outcomes.count) damaged stores broke a promise:\n"
         + bad.prefix(12).map { "  \($0.mutation): \($0.name): \($0.words)" }
         .joined(separator: "\n"),
-      seed: seed)
+      seed: try seed)
   }
 
   /// What an outcome is called: a store that is as it was some commits ago lost the later ones.
@@ -96,7 +105,8 @@ extension ProcessCheck {
     let judge = try DamageJudge()
     try System.noteTraps(in: trial.notes.path)
     let order = trial.argument.split(separator: " ").compactMap { Int($0) }
-    guard order.count == 2 else { throw ConformanceFailure("no order: \(trial.argument)") }
+    guard order.count == 3 else { throw ConformanceFailure("no order: \(trial.argument)") }
+    let seed = try seed
     let tried = images.flatMap { image in
       let files = StoreFile.all(in: trial.directory + "/" + image)
       return ways(files, order[1] / images.count, seed).map { (image, files, $0) }
@@ -104,7 +114,7 @@ extension ProcessCheck {
     for (number, (image, files, mutation)) in tried.enumerated() where number >= order[0] {
       try StoreFile.write(files, to: trial.path, mutation)
       trial.note("at\t\(number)\t\(mutation), \(image)")
-      System.watch(seconds: 60)
+      System.watch(seconds: UInt32(clamping: order[2]))
       let verdict: DamageVerdict
       do throws(StoreError) {
         var options = trial.factory.options

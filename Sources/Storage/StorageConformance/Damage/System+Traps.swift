@@ -22,6 +22,9 @@ extension System {
     }
   }
 
+  /// The signal by which a process that was watched too long ends.
+  static let alarmSignal = SIGALRM
+
   /// Ends this process, as a trap does, unless it asks again within some seconds; 0 for no longer.
   static func watch(seconds: UInt32) { _ = alarm(seconds) }
 }

@@ -8,7 +8,8 @@ extension BackendCheck {
   static func faults(sampling count: Int = 24) -> [BackendCheck] {
     StorageFault.allCases.map { fault in
       BackendCheck(.faults, fault.promise) { bench in
-        try await FaultLoop(bench: bench, fault: fault).run(FaultLoop.Choice(sampling: count))
+        try await FaultLoop(bench: bench, fault: fault)
+          .run(try FaultLoop.Choice(sampling: count))
       }
     } + fullDisks
   }

@@ -11,12 +11,16 @@ struct FaultLoop {
     case one(Int)
 
     /// What `CONIFER_FAULTS` and `CONIFER_SEED` say.
-    init(sampling count: Int) {
-      let seed = System.variable("CONIFER_SEED").flatMap { UInt64($0) } ?? 1
-      switch System.variable("CONIFER_FAULTS") {
+    init(sampling count: Int) throws {
+      switch Variable.text("CONIFER_FAULTS") {
       case "all": self = .all
-      case let text?: self = Int(text).map { .one($0) } ?? .sample(seed, count)
-      case nil: self = .sample(seed, count)
+      case let text?:
+        guard let number = Int(text), number >= 0 else {
+          throw Variable.refusal(
+            "CONIFER_FAULTS", text, "\"all\" or an operation's number, from 0 on")
+        }
+        self = .one(number)
+      case nil: self = .sample(try Variable.seed() ?? 1, count)
       }
     }
   }
@@ -40,23 +44,31 @@ struct FaultLoop {
     let total = try await fail(at: nil)
     guard total > 0 else { throw LeftOut("makes no file calls that can be watched") }
     switch choice {
-    case .one(let number): _ = try await fail(at: number)
+    case .one(let number):
+      guard number < total else {
+        throw ConformanceFailure(
+          "CONIFER_FAULTS=\(number) names none of the program's \(total) operations.")
+      }
+      _ = try await fail(at: number)
     case .all:
       var number = 0
       while try await fail(at: number) > number { number += 1 }
     case .sample(let seed, let count):
-      for number in sample(of: total, count, seed) { _ = try await fail(at: number) }
+      for number in sample(of: total, bench.factory.share(of: count), seed) {
+        _ = try await fail(at: number)
+      }
     }
     CheckRecord.current?.count("injected faults", faults)
   }
 
-  /// The operations to fail, in order; all syncs, since they are few and matter most.
+  /// The operations to fail, in order; all syncs, since they are few and matter most, but not again on
+  /// a variant.
   private func sample(of total: Int, _ count: Int, _ seed: UInt64) -> [Int] {
-    guard fault != .sync, total > count else { return Array(0..<total) }
+    guard total > count, fault != .sync || bench.factory.isVariant else { return Array(0..<total) }
     // So that variants of one engine do not all try the same.
     let name = "\(bench.factory)\(fault)".utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
     var random = SeededRandom(seed: name)
-    var chosen = Set(0..<min(Self.first, total))
+    var chosen = Set(0..<min(Self.first, total, count))
     while chosen.count < count { chosen.insert(Int.random(in: 0..<total, using: &random)) }
     return chosen.sorted()
   }

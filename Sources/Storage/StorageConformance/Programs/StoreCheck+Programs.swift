@@ -5,12 +5,11 @@ extension StoreCheck {
     [
       // CONIFER_SEED replays one seed, CONIFER_PROGRAMS sets how many are run.
       StoreCheck("Random programs get the answers of a sorted array", .wrongData) { factory in
-        let count = System.variable("CONIFER_PROGRAMS").flatMap { UInt64($0) } ?? 10
-        let seeds =
-          System.variable("CONIFER_SEED").flatMap { UInt64($0) }.map { [$0] }
-          ?? Array(1...max(1, count))
+        let count = try Variable.count("CONIFER_PROGRAMS") ?? 10
+        let seeds = try Variable.seed().map { [$0] } ?? Array(1...UInt64(count))
         for seed in seeds {
           try run(Program(seed: seed, length: 60, factory.declared), seed, factory)
+          CheckRecord.current?.count("random programs")
         }
       }
     ]

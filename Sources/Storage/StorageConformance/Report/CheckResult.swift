@@ -33,6 +33,8 @@ public struct CheckResult: Sendable, Hashable {
   public var seed: UInt64?
   /// What a check counted: images, kills, faults.
   public var counts: [String: Int]
+  /// How long it took; nil when it is not known.
+  public var duration: Duration?
 
   /// What came of one check.
   ///
@@ -70,7 +72,7 @@ public struct CheckResult: Sendable, Hashable {
 
   /// The result as one line of JSON, without a line break; members always come in one order:
   /// `format`, `backend`, `factory`, `tier`, `group`, `check`, `outcome`, then, where there are any,
-  /// `anomaly`, `seed` (text), `reason` and `counts`.
+  /// `anomaly`, `seed` (text), `reason`, `counts` and `milliseconds`.
   public var json: String {
     var writer = JSONWriter()
     writer.beginObject()
@@ -100,6 +102,11 @@ public struct CheckResult: Sendable, Hashable {
         writer.integer(Int64(count))
       }
       writer.endObject()
+    }
+    if let duration {
+      let (seconds, attoseconds) = duration.components
+      writer.key("milliseconds")
+      writer.integer(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
     writer.endObject()
     return String(decoding: writer.bytes, as: UTF8.self)

@@ -11,20 +11,32 @@ struct CheckRun {
   /// What a failure is that names no anomaly itself.
   var usual: Anomaly
 
-  /// Runs the check and reports the result.
+  /// Runs the check and reports the result; of one that is a part of another, what it counted and
+  /// that it does not apply are the other's.
   ///
   /// - Throws: ``ConformanceFailure`` when it failed; nothing when it turned out not to apply.
   func perform(_ body: () async throws -> Void) async throws {
     let result = await result(body)
-    ReportFile.append(result)
+    if let whole = CheckRecord.current {
+      for (name, count) in result.counts { whole.count(name, count) }
+      if result.outcome == .leftOut { throw LeftOut(result.reason ?? check) }
+    } else {
+      ReportFile.append(result)
+    }
     guard result.outcome == .failed else { return }
     throw ConformanceFailure(
       result.anomaly ?? .broken, result.reason ?? check, seed: result.seed)
   }
 
-  /// Runs the check.
+  /// Runs the check when its turn comes; one that is a part of another runs in the other's turn.
   func result(_ body: () async throws -> Void) async -> CheckResult {
+    if CheckRecord.current != nil { return await resultNow(body) }
+    return await CheckGate.shared.pass { await resultNow(body) }
+  }
+
+  private func resultNow(_ body: () async throws -> Void) async -> CheckResult {
     let record = CheckRecord()
+    let begin = ContinuousClock.now
     var result = CheckResult(
       factory: factory, tier: tier, group: group, check: check, outcome: .passed)
     do {
@@ -40,6 +52,7 @@ struct CheckRun {
       result.seed = named.seed
     }
     result.counts = record.counts
+    result.duration = ContinuousClock.now - begin
     return result
   }
 

@@ -11,7 +11,11 @@ extension BackendCheck {
       .eviction, "a stream of data passes the budget by no more than is allowed", .usageDrift
     ) {
       bench in
-      let isFull = System.variable("CONIFER_STREAM") == "full"
+      let size = Variable.text("CONIFER_STREAM")
+      if let size, size != "full" {
+        throw Variable.refusal("CONIFER_STREAM", size, "\"full\"")
+      }
+      let isFull = size != nil
       let budget = isFull ? StorageOptions.standardBudget : StorageOptions.smallestBudget
       let twin = try await bench.twin { $0.budget = budget }
       let (backend, tree) = (twin.backend, twin.tree)
@@ -32,6 +36,7 @@ extension BackendCheck {
         if isKept, room % 80 == 3 { edits.append(.pin(Pin(tree: tree, path: path))) }
         if isKept, room > 300 { edits.removeLast(edits.count - 2) }
         let id = try await backend.commit(edits).queries[0]
+        CheckRecord.current?.count("streamed leaves", leaves)
         if isKept, room <= 300 {
           kept[room] = node
           if room % 80 != 3 {

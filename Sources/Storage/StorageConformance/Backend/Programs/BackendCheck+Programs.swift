@@ -7,8 +7,9 @@ extension BackendCheck {
   /// Seeded random programs; `CONIFER_SEED` replays one seed, `CONIFER_PROGRAMS` sets how many run.
   static let programs: [BackendCheck] = [
     BackendCheck(.programs, "random programs leave what the model holds", .wrongData) { bench in
-      for seed in seeds(3) {
+      for seed in try seeds(3) {
         try await run(TreeProgram(seed: seed, length: 60), of: seed, bench.factory)
+        CheckRecord.current?.count("random programs")
       }
     }
   ]
@@ -19,16 +20,17 @@ extension BackendCheck {
       .eviction, "random programs with evictions lose nothing that is covered", .falseComplete
     ) {
       bench in
-      for seed in seeds(4) {
+      for seed in try seeds(4) {
         let program = TreeProgram(seed: seed &+ 2000, length: 60, evicting: true)
         try await run(program, of: seed, bench.factory)
+        CheckRecord.current?.count("random programs")
       }
     },
     BackendCheck(
       .eviction, "usage ends at nothing after random programs with evictions", .usageDrift
     ) {
       bench in
-      for seed in seeds(3) {
+      for seed in try seeds(3) {
         let inner = try BackendBench(bench.factory)
         let twin = try await inner.twin()
         let empty = try twin.usage(nil)
@@ -49,6 +51,7 @@ extension BackendCheck {
           left.trackedQueries <= empty.trackedQueries + 128,
           "usage.trackedQueries is \(left.trackedQueries) without a query, seed \(seed)")
         await inner.finish()
+        CheckRecord.current?.count("random programs")
       }
     },
   ]
@@ -101,10 +104,9 @@ extension BackendCheck {
   }
 
   /// The seeds of the programs that a run tries.
-  private static func seeds(_ standard: UInt64) -> [UInt64] {
-    if let seed = System.variable("CONIFER_SEED").flatMap({ UInt64($0) }) { return [seed] }
-    let count = System.variable("CONIFER_PROGRAMS").flatMap { UInt64($0) } ?? standard
-    return Array(1...max(1, count))
+  private static func seeds(_ standard: Int) throws -> [UInt64] {
+    if let seed = try Variable.seed() { return [seed] }
+    return Array(1...UInt64(try Variable.count("CONIFER_PROGRAMS") ?? standard))
   }
 
   /// Runs the same programs on several backends or option sets and compares what each holds then
@@ -114,7 +116,7 @@ extension BackendCheck {
   /// - Throws: ``ConformanceFailure`` with the first difference and the seed; `StoreError` when a
   ///   backend refuses a step.
   public static func agreement(of factories: [BackendFactory]) async throws {
-    for seed in seeds(2) {
+    for seed in try seeds(2) {
       var benches: [BackendBench] = []
       var twins: [Twin] = []
       var program = TreeProgram(seed: seed &+ 1000, length: 40)

@@ -1,0 +1,177 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// Writers that commit at once: each to a place of its own, and all to one queue, whose numbers tell
+/// in which order their commits took place.
+struct Writers: Sendable {
+  /// What a crash may leave of their commits.
+  struct Bounds: Sendable {
+    /// How many commits, the first ones in their order, must be there.
+    var acknowledged = 0
+    /// The newest commit that each writer asked for.
+    var issued = [Int](repeating: 0, count: Writers.count)
+  }
+
+  static let count = 4
+  static let tree = "writers"
+
+  let seed: UInt64
+  /// The strongest durability of a commit.
+  let strongest: Durability
+
+  // MARK: What they write
+
+  private static func path(_ writer: Int) -> Path { Path("w\(writer)") }
+
+  private func random(_ writer: Int, _ number: Int) -> SeededRandom {
+    var random = SeededRandom(
+      seed: seed &* 0x1_0000_0001 &+ UInt64(writer) << 32 &+ UInt64(number))
+    _ = random.next()
+    return random
+  }
+
+  /// What stands at a writer's place after one of its commits.
+  private func node(_ writer: Int, _ number: Int) -> Node {
+    var random = random(writer, number)
+    let length = random.one(in: 6) ? 6000 : 60
+    return [
+      "number": Node(.integer(Int64(number))), "some": random.noise(length),
+      "more": random.node(depth: 1, width: 3),
+    ]
+  }
+
+  private func content(_ writer: Int, _ number: Int) -> WriteContent {
+    .set(Self.path(writer), Node(.integer(Int64(number))))
+  }
+
+  private func edits(_ writer: Int, _ number: Int, _ tree: TreeID) -> [StorageEdit] {
+    [
+      .enqueue(Lane(tree: tree), content(writer, number)),
+      .overwrite(tree, Self.path(writer), node(writer, number)),
+      .setMetadata(tree, "w\(writer)", key(number)),
+    ]
+  }
+
+  // MARK: Writing
+
+  /// Lets every writer make some commits, all at once.
+  ///
+  /// - Parameters:
+  ///   - held: the newest commit that each has made.
+  ///   - count: how many more each makes.
+  ///   - isDurable: whether all are made at the strongest durability.
+  ///   - issue: gets a writer and its commit's number before it is asked for.
+  ///   - acknowledge: gets both, how many commits in their order are acknowledged with this one, and
+  ///     how durable they are.
+  func run(
+    on backend: any StorageBackend, after held: [Int], _ count: Int, isDurable: Bool = false,
+    issue: @escaping @Sendable (Int, Int) -> Void = { _, _ in },
+    acknowledge: @escaping @Sendable (Int, Int, Int, Durability) -> Void = { _, _, _, _ in }
+  ) async throws {
+    let tree = try await backend.tree(named: Self.tree)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for writer in 0..<Self.count {
+        group.addTask {
+          for number in (held[writer] + 1)...(held[writer] + count) {
+            var random = random(writer, number)
+            let levels = Durability.allCases.filter { $0 <= strongest }
+            let durability = isDurable ? strongest : random.pick(levels)
+            issue(writer, number)
+            let receipt = try await backend.commit(edits(writer, number, tree), durability)
+            guard let position = receipt.writes.first?.rawValue, receipt.writes.count == 1 else {
+              throw ConformanceFailure(.reusedID, "a receipt of one write names \(receipt.writes)")
+            }
+            acknowledge(writer, number, Int(position), durability)
+            guard random.one(in: 5) else { continue }
+            try await backend.harden(receipt.commit)
+            acknowledge(writer, number, Int(position), strongest)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  // MARK: Looking
+
+  /// The newest commit of each writer that a store holds.
+  ///
+  /// - Throws: ``ConformanceFailure`` when they are no prefix of all commits within some bounds, or
+  ///   anything else is not of the same moment.
+  func held(by backend: any StorageBackend, _ bounds: Bounds? = nil) throws -> [Int] {
+    let (held, failure) = try backend.read { (view) throws(StoreError) in try look(view) }
+    if let failure { throw failure }
+    let total = held.reduce(0, +)
+    if let bounds {
+      try require(
+        total >= bounds.acknowledged, .lostAcknowledged,
+        "\(total) commits of writers at once are there, \(bounds.acknowledged) were acknowledged")
+      for (writer, (number, issued)) in zip(held, bounds.issued).enumerated() {
+        try require(
+          number <= issued, .phantom,
+          "commit \(number) of writer \(writer) is there, \(issued) is the newest it asked for")
+      }
+    }
+    if let counting = backend as? any UsageRecounting {
+      let drift = try counting.usageDrift()
+      try require(drift.isEmpty, .usageDrift, drift.joined(separator: "; "))
+    }
+    return held
+  }
+
+  private func look(
+    _ view: any StorageView
+  ) throws(StoreError) -> ([Int], ConformanceFailure?) {
+    var held = [Int](repeating: 0, count: Self.count)
+    guard let tree = try view.trees().first(where: { $0.name == Self.tree })?.id else {
+      return (held, nil)
+    }
+    let lane = Lane(tree: tree)
+    var position: UInt64 = 0
+    while true {
+      let some = try view.writes(
+        lane, after: position == 0 ? nil : WriteID(rawValue: position), limit: 100)
+      if some.isEmpty { break }
+      for write in some {
+        position += 1
+        guard write.id.rawValue == position else {
+          return (
+            held,
+            ConformanceFailure(.hole, "the queue has write \(write.id.rawValue), not \(position)")
+          )
+        }
+        let writer = (0..<Self.count).first { content($0, held[$0] + 1) == write.content }
+        guard let writer else {
+          return (
+            held,
+            ConformanceFailure(
+              .hole, "write \(position) is \(write.content), which follows none of \(held)")
+          )
+        }
+        held[writer] += 1
+      }
+    }
+    let children = (0..<Self.count).filter { held[$0] > 0 }.map { writer in
+      (Key("w\(writer)"), node(writer, held[writer]))
+    }
+    if let bad = try view.node(tree, .root).difference(from: Node(children: children)) {
+      return (held, ConformanceFailure(.halfBatch, "the queue ends with \(held), and \(bad)"))
+    }
+    for writer in 0..<Self.count {
+      let found = try view.metadata(tree, "w\(writer)")
+      guard found != (held[writer] > 0 ? key(held[writer]) : nil) else { continue }
+      return (
+        held,
+        ConformanceFailure(
+          .halfBatch, "writer \(writer) is at \(held[writer]), its metadata \(found ?? [])")
+      )
+    }
+    if let incident = try view.incidents().first {
+      return (
+        held, ConformanceFailure(.silentLoss, "it tells of damage, where none was: \(incident)")
+      )
+    }
+    return (held, nil)
+  }
+}

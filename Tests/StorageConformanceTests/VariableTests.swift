@@ -1,0 +1,120 @@
+import ConiferStorage
+import Testing
+
+@testable import StorageConformance
+
+/// A variable that says nothing sensible fails the check that it is for, and tells its form.
+@Suite struct VariableTests {
+  private func failure(
+    of check: BackendCheck, _ name: String, _ value: String
+  ) async throws -> ConformanceFailure? {
+    let result = await Variable.$values.withValue([name: value]) {
+      await check.result(Tested.log(.none))
+    }
+    guard result.outcome == .failed else { return nil }
+    return ConformanceFailure(result.anomaly ?? .broken, result.reason ?? "")
+  }
+
+  private func check(_ words: String) throws -> BackendCheck {
+    try #require(
+      BackendCheck.all(for: Tested.log(.none)).first { $0.description.contains(words) })
+  }
+
+  #if os(Linux)
+    private static let programs = "a prefix of the commits with every durable one is there"
+    private static let recoveries = "a crash during recovery"
+
+    @Test(
+      arguments: [
+        (programs, "1:999999:all"), (recoveries, "1001:999999:all+cut:1001:0:all"),
+        (recoveries, "1001:20:all+kill:1001:999999:all"),
+      ])
+    func `A power cut beyond its record is no passed check`(_ words: String, _ cut: String)
+      async throws
+    {
+      let failure = try await failure(of: check(words), "CONIFER_CRASH", cut)
+      #expect(failure?.message.contains("no power cut after 999999") == true, "\(cut)")
+    }
+
+    @Test(arguments: [
+      "", "1", "1:2", "1:-2:all", "-1:2:all", "1:2:some", "1:2:r-3", "1:2:all+", "1:2:all+cut",
+      "1:2:all+cut:1:2", "1:2:all+fire:1:2:all", "1:2:all:3",
+    ])
+    func `A power cut of another form is told the form`(_ cut: String) async throws {
+      for words in [Self.programs, Self.recoveries, "commits made at once"] {
+        let failure = try await failure(of: check(words), "CONIFER_CRASH", cut)
+        #expect(failure?.message.contains("SEED:POINT:IMAGE") == true, "\(words), \(cut)")
+      }
+    }
+
+    @Test func `A cut of one check is none of the others`() async throws {
+      for words in [Self.recoveries, "commits made at once"] {
+        let check = try check(words)
+        let result = await Variable.$values.withValue(["CONIFER_CRASH": "1:2:all"]) {
+          await check.result(Tested.log(.none))
+        }
+        #expect(result.outcome == .leftOut, "\(words)")
+      }
+    }
+
+    @Test func `An operation that the program does not make is no passed check`() async throws {
+      let failure = try await failure(of: check("fails with EIO"), "CONIFER_FAULTS", "999999")
+      #expect(failure?.message.contains("none of the program's") == true)
+    }
+
+    @Test(arguments: [
+      ("fails with EIO", "CONIFER_FAULTS", "some"), ("fails with EIO", "CONIFER_FAULTS", "-1"),
+      ("fails with EIO", "CONIFER_SEED", "-1"), ("random programs leave", "CONIFER_SEED", "one"),
+      ("random programs leave", "CONIFER_PROGRAMS", "0"), (programs, "CONIFER_CRASHES", "many"),
+      ("a stream of data", "CONIFER_STREAM", "fully"),
+    ])
+    func `A value of another form is told the form`(
+      _ words: String, _ name: String, _ value: String
+    ) async throws {
+      let failure = try await failure(of: check(words), name, value)
+      #expect(failure?.message.contains("\(name)=\(value) says nothing: it takes ") == true)
+    }
+  #endif
+
+  @Test func `Kills that are no number are refused`() throws {
+    for value in ["many", "0", "-3"] {
+      let failure = #expect(throws: ConformanceFailure.self) {
+        try Variable.$values.withValue(["CONIFER_KILLS": value]) {
+          try Kills(of: Tested.log(.none)).finish()
+        }
+      }
+      #expect(failure?.message.contains("CONIFER_KILLS=\(value)") == true)
+    }
+  }
+
+  @Test func `Only so many checks run at a time, and all of them do`() async throws {
+    let gate = CheckGate(2)
+    let log = Log()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          try await gate.pass {
+            await log.begin()
+            try await Task.sleep(for: .milliseconds(2))
+            await log.end()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(await log.most == 2)
+    #expect(await log.count == 20)
+  }
+
+  private actor Log {
+    private(set) var most = 0
+    private(set) var count = 0
+    private var running = 0
+    func begin() {
+      running += 1
+      count += 1
+      most = max(most, running)
+    }
+    func end() { running -= 1 }
+  }
+}
