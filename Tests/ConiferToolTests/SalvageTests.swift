@@ -100,7 +100,9 @@ struct SalvageTests {
     print("seed \(backend.utf8.count)")
     var saved = 0
     for round in 0..<10 {
-      let name = files.keys.sorted().filter { !(files[$0] ?? []).isEmpty && !$0.hasSuffix("reserve") }
+      let name = files.keys.sorted().filter {
+        !(files[$0] ?? []).isEmpty && !$0.hasSuffix("reserve")
+      }
       let victim = name[dice.next(below: name.count)]
       var bytes = files[victim] ?? []
       let place: String

@@ -63,8 +63,10 @@
     /// Whether the words tell of a sync: then what is on the disk is not known, whatever the reason.
     static func tellsOfSync(_ words: String) -> Bool { words.holds("sync") }
 
-    /// Whether the words name a log, and not a file that is written in the background.
-    static func tellsOfLog(_ words: String) -> Bool { words.holds(".log") }
+    /// Whether the words name a file that a flush or a compaction writes in the background.
+    static func tellsOfFlush(_ words: String) -> Bool {
+      words.holds(".sst") || words.holds("MANIFEST-")
+    }
 
     static func rocksDBDamaged(_ path: String, _ cause: String) -> StoreError {
       StoreError(

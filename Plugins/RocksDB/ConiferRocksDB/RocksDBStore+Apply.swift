@@ -88,7 +88,7 @@
       for edit in batch.edits { try plan.add(edit) }
       plan.put(StoreRecord.space, StoreRecord.key, StoreRecord(live: plan.live).bytes)
       if let words = engine.write(plan.batch, syncs: syncs) {
-        let isOlder = engine.hasBackgroundFailure || !StoreError.tellsOfLog(words)
+        let isOlder = engine.hasBackgroundFailure || StoreError.tellsOfFlush(words)
         let error = failed(words, &writer)
         if isOlder, let poison = writer.poison {
           throw .rocksDBPoisoned(path, poison.description)
