@@ -152,7 +152,9 @@ import Testing
     let (again, none) = try await configuration.openOrSalvage()
     #expect(none == nil)
     try await again.close()
-    // A second one does not take the first one's place.
+    // A second one does not take the first one's place; the new stores of the others are too small to
+    // be harmed in the same way.
+    guard kind == "sqlite" else { return }
     try Self.harm(kind, directory + "/store")
     let (third, second) = try await configuration.openOrSalvage()
     #expect(second?.aside?.hasSuffix("/store.damaged-2") == true)
