@@ -88,7 +88,7 @@ import Testing
   {
     let store = try await DamageTests.filled()
     var row = UsageRow()
-    let most = 1 << 56 - 1
+    let most = 1 << 44 - 1
     (row.leaves, row.queries, row.dictionaries, row.nextRun) = (most, most, most, UInt64(most))
     row.raw = RawBytes(runs: most, deltas: most, largeLeaves: most)
     for space in UInt8.min ... .max { row.bytes[space] = most }
@@ -124,7 +124,7 @@ import Testing
         try DamageTests.copy(store), name: "memory", options: StorageOptions(role: role))
       #expect(try !backend.verify().isSound)
       let total = try backend.read { (view) throws(StoreError) in try view.usage(nil).total }
-      #expect(total == .max)
+      #expect(total > 1 << 59)
       _ = try? backend.read { (view) throws(StoreError) in
         try view.node(TreeID(rawValue: 1), .root)
       }

@@ -50,9 +50,9 @@ struct UsageRow: Equatable, Sendable {
   init?(_ payload: Bytes) {
     guard payload.starts(with: Self.layout) else { return nil }
     var reader = ByteReader(payload, from: Self.layout.count)
-    // No store holds as much as the limit.
+    // No store holds as much as the limit, and sums over half a million trees do not overflow.
     func count() -> Int? {
-      reader.varint().flatMap { $0 < 1 << 56 ? Int($0) : nil }
+      reader.varint().flatMap { $0 < 1 << 44 ? Int($0) : nil }
     }
     guard let leaves = count(), let runs = count(), let deltas = count(),
       let largeLeaves = count(), let nextRun = count(), let queries = count(),

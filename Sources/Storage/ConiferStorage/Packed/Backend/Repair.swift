@@ -335,7 +335,7 @@ struct Repair {
         // Deltas may stand for a run that cannot be read: its number is not given again.
         if space == Spaces.deltas, known == nil {
           let number = IndexKey.number(Bytes(key.prefix(12)))
-          if number < 1 << 56 { row.nextRun = max(row.nextRun, number + 1) }
+          if number < 1 << 43 { row.nextRun = max(row.nextRun, number + 1) }
         }
       }
     }
