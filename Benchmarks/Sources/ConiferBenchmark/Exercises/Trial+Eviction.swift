@@ -1,7 +1,7 @@
 extension Trial {
   /// W7: half goes, by last use, and a tenth is pinned.
   func runEviction(_ outcome: inout Outcome) async throws {
-    let rooms = rooms
+    let rooms = Rooms(count: plan.rooms, seed: plan.seed)
     try await withEngine { engine in
       for room in 0..<rooms.count {
         try await engine.loading(Rooms.path(room), rooms.node(room), use: UInt64(room + 1)).run()

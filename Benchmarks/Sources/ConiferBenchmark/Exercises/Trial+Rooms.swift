@@ -3,22 +3,25 @@ import ConiferTree
 extension Trial {
   /// W1 to W4 on rooms.
   func runRooms(_ outcome: inout Outcome) async throws {
+    let rooms = Rooms(count: plan.rooms, seed: plan.seed)
     try await withEngine { engine in
       try await load(engine, rooms, &outcome)
       if wants(.W1) { try await measureSizes(engine, rooms.count * Rooms.leaves, &outcome) }
-      if !candidate.isPersistent { try await use(engine, &outcome) }
+      if !candidate.isPersistent { try await use(engine, rooms, &outcome) }
     }
     // Opened again, so that no engine has decoded what it is asked for.
     if candidate.isPersistent {
-      try await withEngine { engine in try await use(engine, &outcome) }
+      try await withEngine { engine in try await use(engine, rooms, &outcome) }
     }
   }
 
   /// W2 to W4 on rooms that were loaded.
-  private func use(_ engine: any Engine, _ outcome: inout Outcome) async throws {
-    if wants(.W4) { try readLeaves(engine, &outcome) }
-    if wants(.W3) { try readRooms(engine, &outcome) }
-    if wants(.W2) { try await write(engine, &outcome) }
+  private func use(
+    _ engine: any Engine, _ rooms: Rooms, _ outcome: inout Outcome
+  ) async throws {
+    if wants(.W4) { try readLeaves(engine, rooms, &outcome) }
+    if wants(.W3) { try readRooms(engine, rooms, &outcome) }
+    if wants(.W2) { try await write(engine, rooms, &outcome) }
     outcome.digests.append(try engine.digest())
   }
 
@@ -74,7 +77,9 @@ extension Trial {
   }
 
   /// W4: first leaves of rooms that nobody has read yet, then again and again those of a few.
-  private func readLeaves(_ engine: any Engine, _ outcome: inout Outcome) throws {
+  private func readLeaves(
+    _ engine: any Engine, _ rooms: Rooms, _ outcome: inout Outcome
+  ) throws {
     var random = Random(seed: plan.seed)
     var nodes: [Int: Node] = [:]
     var watch = Stopwatch()
@@ -108,7 +113,9 @@ extension Trial {
   }
 
   /// W3.
-  private func readRooms(_ engine: any Engine, _ outcome: inout Outcome) throws {
+  private func readRooms(
+    _ engine: any Engine, _ rooms: Rooms, _ outcome: inout Outcome
+  ) throws {
     var random = Random(seed: plan.seed &+ 3)
     var measured = Stopwatch()
     for isWarm in [false, true] {

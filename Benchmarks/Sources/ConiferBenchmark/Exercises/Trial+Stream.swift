@@ -102,7 +102,7 @@ extension Trial {
         reads.rate("snapshot.read", .W12, "rooms read meanwhile", reads.calls, "rooms", wall: wall))
       outcome.add(
         commits.rate(
-          "snapshot.commit", .W12, "rooms replaced meanwhile", commits.calls, "commits", wall: wall)
+          "snapshot.commit", .W12, "rooms replaced meanwhile", commits.calls, "commits")
       )
       outcome.add(
         "snapshot.files", .W12, "files afterwards",

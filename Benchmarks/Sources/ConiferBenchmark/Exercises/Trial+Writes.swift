@@ -5,8 +5,9 @@ import Synchronization
 extension Trial {
   /// W2: a queue is written to by a thread that waits, by `await`, and by sixteen writers at once; the
   /// first two's writes are acknowledged.
-  func write(_ engine: any Engine, _ outcome: inout Outcome) async throws {
-    let rooms = rooms
+  func write(
+    _ engine: any Engine, _ rooms: Rooms, _ outcome: inout Outcome
+  ) async throws {
     let lanes = (0..<2).map { lane in
       (0..<plan.writes).map { SmallWrite(lane: lane, number: $0, rooms: rooms) }
     }
@@ -43,12 +44,14 @@ extension Trial {
     }
     outcome.add(
       watch.rate("acknowledge", .W2, "acknowledged with a tree edit", watch.calls, "commits"))
-    outcome.add(try await writeTogether(engine))
+    outcome.add(try await writeTogether(engine, rooms))
   }
 
   /// Sixteen writers: tasks where commits are awaited, threads where they hold theirs.
-  private func writeTogether(_ engine: any Engine) async throws -> Measurement {
-    let (rooms, share) = (rooms, max(1, plan.writes / 4))
+  private func writeTogether(
+    _ engine: any Engine, _ rooms: Rooms
+  ) async throws -> Measurement {
+    let share = max(1, plan.writes / 4)
     let operations = (0..<16).map { writer in
       (0..<share).map { number in
         engine.enqueueing([SmallWrite(lane: 100 + writer, number: number, rooms: rooms)])

@@ -1,20 +1,33 @@
 import CCounter
 import Histogram
 
-/// Times calls one by one, and counts what they ask of the system.
+/// Times calls one by one, and counts what is asked of the system meanwhile.
 struct Stopwatch {
   private let clock = ContinuousClock()
   private let before = counter_read()
+  /// What was asked of the system between calls, when that does not count.
+  private var between = counter_totals()
+  private var last: counter_totals?
   private var latencies = Histogram<UInt64>(
     highestTrackableValue: 600_000_000_000, numberOfSignificantValueDigits: .three)
   private(set) var total = Duration.zero
   private(set) var calls = 0
 
+  /// Begins to time.
+  ///
+  /// - Parameter countsBetween: whether what is asked of the system between calls counts too, as the
+  ///   work of an engine's own threads does.
+  init(countsBetween: Bool = true) {
+    if !countsBetween { last = before }
+  }
+
   @discardableResult
   mutating func time<R>(_ body: () async throws -> R) async rethrows -> R {
+    leaveOut()
     let start = clock.now
     let result = try await body()
     record(clock.now - start)
+    if last != nil { last = counter_read() }
     return result
   }
 
@@ -24,6 +37,14 @@ struct Stopwatch {
     let result = try body()
     record(clock.now - start)
     return result
+  }
+
+  /// Leaves out what was asked of the system since the last call.
+  private mutating func leaveOut() {
+    guard let last else { return }
+    let now = counter_read()
+    between.flushes += now.flushes - last.flushes
+    between.bytes += now.bytes - last.bytes
   }
 
   mutating func record(_ duration: Duration) {
@@ -57,14 +78,15 @@ struct Stopwatch {
 
   private func filled(_ measurement: Measurement) -> Measurement {
     var result = measurement
-    let now = counter_read()
+    // Where calls alone count, nothing counts behind the last one.
+    let now = last ?? counter_read()
     result.p50 = microseconds(50)
     result.p99 = microseconds(99)
     result.longest = microseconds(100)
     result.calls = calls
     if counter_is_available() {
-      result.flushes = Int(now.flushes - before.flushes)
-      result.written = Int(now.bytes - before.bytes)
+      result.flushes = Int(now.flushes - before.flushes - between.flushes)
+      result.written = Int(now.bytes - before.bytes - between.bytes)
     }
     return result
   }

@@ -33,7 +33,6 @@ public struct Trial: Sendable {
     directory = "\(parent)/conifer-bench-\(UUID().uuidString)"
   }
 
-  var rooms: Rooms { Rooms(count: plan.rooms, seed: plan.seed) }
   var storeDirectory: String { directory + "/store" }
 
   /// Runs it in this process.
