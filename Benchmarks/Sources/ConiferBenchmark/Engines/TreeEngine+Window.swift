@@ -9,12 +9,20 @@ extension TreeEngine {
   ) throws -> [String] {
     let spec = try QuerySpec.default.ordered(byChild: child).limited(toLast: count)
     return try backend.read { (view) throws(StoreError) in
-      spec.evaluate(try view.node(tree, Path(path))).map(\.key.string)
+      try view.query(tree, Path(path), spec).children.map(\.key.string)
     }
   }
 
-  /// Backends keep no indexes yet: queries by child read the whole node.
   package func makeIndex(of path: String, by child: String, _ node: Node) async throws -> Bool {
-    false
+    guard !backend.traits.isEncrypted else { return false }
+    let index = try IndexDefinition(Path(path), [.init(.child(Path(child)))])
+    try await backend.commit([.setIndexes(tree, [index])])
+    while true {
+      let isReady = try backend.read { (view) throws(StoreError) in
+        try view.indexes(tree).allSatisfy { $0.state == .ready }
+      }
+      if isReady { return true }
+      _ = try await backend.tidy(.milliseconds(50))
+    }
   }
 }
