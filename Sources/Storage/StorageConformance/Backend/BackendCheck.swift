@@ -123,7 +123,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       + programs
     return [
       Conditional(checks: always),
-      Conditional(checks: indexes) {
+      Conditional(checks: indexes + indexPrograms) {
         $0.options.encryption == nil ? nil : "keeps no indexes: their keys would show values"
       },
       Conditional(checks: evictions) { $0.evicts ? nil : "keeps no budget by itself" },

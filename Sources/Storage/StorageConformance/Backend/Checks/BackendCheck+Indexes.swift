@@ -152,7 +152,10 @@ extension Twin {
   /// Lets the backend finish what it builds.
   func settleIndexes() async throws {
     for _ in 0..<10_000 {
-      guard try await backend.tidy(.milliseconds(50)) else { return }
+      if try await backend.tidy(.milliseconds(50)) { continue }
+      // An entry that did not fit its child would have been reported.
+      let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+      return try require(incidents.isEmpty, "an index did not fit its data: \(incidents)")
     }
     throw ConformanceFailure("tidying never comes to an end")
   }

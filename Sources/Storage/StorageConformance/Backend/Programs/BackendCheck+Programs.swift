@@ -1,5 +1,7 @@
 internal import ConiferKeyValue
+internal import ConiferQuery
 internal import ConiferStorage
+internal import ConiferTree
 
 extension BackendCheck {
   /// Seeded random programs; `CONIFER_SEED` replays one seed, `CONIFER_PROGRAMS` sets how many run.
@@ -49,6 +51,38 @@ extension BackendCheck {
         await inner.finish()
       }
     },
+  ]
+
+  /// The same with indexes over what the programs write, in both trees.
+  static let indexPrograms: [BackendCheck] = [
+    BackendCheck(
+      .indexes, "random programs leave the indexes in step with the data", .wrongData
+    ) { bench in
+      let definitions = [
+        try IndexDefinition(.root, by: .value), try IndexDefinition("$x", by: .child("a")),
+        try IndexDefinition("$x/$y", by: .priority), try IndexDefinition("a", by: .child("b/1")),
+      ]
+      for seed in seeds(6) {
+        let inner = try BackendBench(bench.factory)
+        let twin = try await inner.twin()
+        try await twin.commit(twin.trees.map { .setIndexes($0, definitions) })
+        let evicting = bench.factory.evicts && seed % 2 == 0
+        let program = TreeProgram(seed: seed &+ 4000, length: 60, evicting: evicting)
+        do {
+          try await program.run(on: twin, interval: 4)
+          var random = SeededRandom(seed: seed)
+          for path in [.root, "a", "b", "a/b", "1"] as [Path] {
+            try twin.answers(path, 10, &random, "after a program")
+          }
+          try await twin.settleIndexes()
+          try twin.isSound()
+        } catch {
+          await inner.finish()
+          throw ConformanceFailure("with the seed \(seed), \(error)")
+        }
+        await inner.finish()
+      }
+    }
   ]
 
   /// Runs a program, and shortens it when it fails.
