@@ -103,6 +103,19 @@
       #expect(try node(backend, filled.trees[1]) == room("two"))
     }
 
+    @Test("Indexes, whose keys would show values, are refused, and taken back without a word")
+    func indexes() async throws {
+      let backend = try Self.open(RecordingStore())
+      let tree = try await backend.tree(named: "main")
+      let rules = #"{"rules": {"rooms": {".indexOn": ".value"}}}"#
+      let indexes = try IndexDefinition.parse(rules: Array(rules.utf8))
+      let refused = await #expect(throws: StoreError.self) {
+        try await backend.commit([.setIndexes(tree, indexes)])
+      }
+      #expect(refused?.code == .unsupported)
+      try await backend.commit([.setIndexes(tree, [])])
+    }
+
     @Test("An erased tree: the others go on, and it is wiped without its key")
     func tree() async throws {
       let filled = try await Self.filled()

@@ -203,6 +203,24 @@ import Testing
       try backend.read { (view) throws(StoreError) in try view.usage(nil) }.indexes == 0)
   }
 
+  @Test func `Children whose keys an entry cannot hold share one, and leave it one by one`()
+    async throws
+  {
+    let (backend, tree) = try await Self.filled(rows: 20)
+    let keys = ["a", "b", "c"].map { Key(String(repeating: "k", count: 230) + $0) }
+    let spec = try Self.byTime().limited(toLast: 2)
+    for key in keys {
+      try await backend.commit([.overwrite(tree, Self.messages.appending(key), ["ts": 999])])
+      try Self.check(backend, tree, spec)
+    }
+    for key in [keys[1], keys[2], keys[0]] {
+      try await backend.commit([.overwrite(tree, Self.messages.appending(key), .empty)])
+      let plan = try Self.check(backend, tree, spec).plan
+      #expect(plan == .index(try Self.index()))
+      #expect(try backend.verify().isSound)
+    }
+  }
+
   @Test func `An equal write writes nothing of an index either`() async throws {
     let store = MemoryStore()
     let (backend, tree) = try await Self.filled(store, rows: 300)
@@ -212,7 +230,8 @@ import Testing
     #expect(before.count == after.count && zip(before, after).allSatisfy { $0 == $1 })
   }
 
-  @Test func `Trees of another order, and encrypted stores, take no indexes`() async throws {
+  @Test func `Trees of another order take no indexes, and queries give what they did`() async throws
+  {
     let backend = try Self.open(MemoryStore())
     let tree = try await backend.tree(named: "documents", order: .utf8)
     let refused = await #expect(throws: StoreError.self) {
