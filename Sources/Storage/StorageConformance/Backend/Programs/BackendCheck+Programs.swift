@@ -65,11 +65,7 @@ extension BackendCheck {
         try IndexDefinition(.root, by: .value), try IndexDefinition("$x", by: .child("a")),
         try IndexDefinition("$x/$y", by: .priority), try IndexDefinition("a", by: .child("b/1")),
       ]
-<<<<<<< HEAD
       for seed in try seeds(6) {
-=======
-      for seed in seeds(6) {
->>>>>>> index
         let inner = try BackendBench(bench.factory)
         let twin = try await inner.twin()
         try await twin.commit(twin.trees.map { .setIndexes($0, definitions) })
