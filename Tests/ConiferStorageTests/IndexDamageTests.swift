@@ -112,6 +112,37 @@ import Testing
     }
   }
 
+  @Test func `Declarations whose numbers cannot be are damage`() async throws {
+    let original = MemoryStore()
+    let (_, tree) = try await IndexTests.filled(original, rows: 60)
+    let sound = try IndexSet.read(try original.view(), tree)
+    let index = try #require(sound.indexes.first)
+    var forgeries: [IndexSet] = []
+    for change in 0..<5 {
+      var set = sound
+      switch change {
+      case 0: set.indexes.append(index)
+      case 1: set.dropped = [0]
+      case 2: set.dropped = [index.number]
+      case 3: set.next = index.number
+      default: set.dropped = [set.next]
+      }
+      forgeries.append(set)
+    }
+    for set in forgeries {
+      let store = try DamageTests.copy(original)
+      let options = StorageOptions(budget: nil, compression: .none)
+      let engine = PackedEngine(store, options, Activity(after: 0))
+      try engine.change(.relaxed) { (tx) throws(StoreError) in try set.write(tx, tree) }
+      let backend = try IndexTests.open(store)
+      #expect(try !backend.verify().isSound, "\(set)")
+      _ = try Self.check(backend, tree)
+      try await IndexTests.settle(backend)
+      #expect(try Self.check(backend, tree).allSatisfy { $0.plan != .node })
+      #expect(try backend.verify().isSound, "\(set)")
+    }
+  }
+
   @Test func `A row that is not there is found by a check of the store`() async throws {
     let (store, _) = try await Self.forge { row, batch in batch.delete(Spaces.indexes, row) }
     let findings = try IndexTests.open(store).verify().findings

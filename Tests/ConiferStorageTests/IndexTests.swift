@@ -177,6 +177,46 @@ import Testing
     #expect(try backend.verify().isSound)
   }
 
+  @Test func `A child at which a slice of a build ended may change`() async throws {
+    let store = MemoryStore()
+    let options = StorageOptions(budget: nil, compression: .none)
+    let engine = PackedEngine(store, options, Activity(after: 0))
+    try engine.change(.relaxed) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+    let tree = try engine.tree("main", .realtimeDatabase, .relaxed)
+    let place = Path("rooms/r1/messages")
+    _ = engine.group([[.overwrite(tree, place, Self.rows(900))]], .relaxed)
+    let index = try IndexDefinition("rooms/$room/messages", by: .priority)
+    _ = engine.group([[.setIndexes(tree, [index])]], .relaxed)
+    var slices = 0
+    while try engine.needsIndexWork() {
+      try engine.buildIndexes()
+      slices += 1
+      let set = try IndexSet.read(try store.view(), tree)
+      guard let position = set.indexes.first?.position, !position.isEmpty else { continue }
+      // The place is a child's, not one of its leaves.
+      let all = try #require(PathKey.path(position, .realtimeDatabase))
+      #expect(all.count == place.count + 1, "\(all)")
+      let priority = all.appending(.priority)
+      _ = engine.group([[.overwrite(tree, priority, Node(.integer(Int64(slices))))]], .relaxed)
+    }
+    #expect(slices > 2)
+    let backend = try Self.open(store)
+    let report = try backend.verify()
+    #expect(report.isSound, "\(report.findings)")
+  }
+
+  @Test func `A bound that leaves its own value out passes all that have it`() async throws {
+    let (backend, tree) = try await Self.filled(rooms: 1, rows: 200)
+    let same = (0..<400).map { WriteContent.Change(Path("n\($0)/ts"), Node(.integer(-7))) }
+    try await backend.commit([.merge(tree, Self.messages, same)])
+    let behind = try Self.byTime().starting(after: -7).limited(toFirst: 3)
+    #expect(try Self.check(backend, tree, behind).indexEntries == 3)
+    let before = try Self.byTime().ending(before: -6).limited(toLast: 3)
+    #expect(try Self.check(backend, tree, before).indexEntries == 3)
+    let none = try Self.byTime().ending(before: -7).limited(toLast: 3)
+    #expect(try Self.check(backend, tree, none).indexEntries == 0)
+  }
+
   @Test func `Usage counts rows, and removing the data or the index removes them`() async throws {
     let (backend, tree) = try await Self.filled(rooms: 2, rows: 500)
     func usage() throws -> StorageUsage {

@@ -11,6 +11,9 @@ public struct StoreFactory: Sendable {
   /// The name, inside the directory, of the text file that holds the owner's process id, as
   /// `OwnerLock` writes it; nil when there is none, which leaves out the check of stale locks.
   public var ownerFile: String?
+  /// Whether threads of the engine's own write and sync: a failure of theirs may be told by a commit
+  /// behind the next one.
+  public var worksInBackground: Bool
   /// The argument of `swift test --filter` that finds the store's tests, for the command that a
   /// failure prints; nil when it is not told.
   public var tests: String?
@@ -24,18 +27,20 @@ public struct StoreFactory: Sendable {
   ///   - declared: the traits that its stores must have.
   ///   - isExclusive: whether a second opener is refused; unless told, persistent stores do so.
   ///   - ownerFile: the name of the file with the owner's process id, if there is one.
+  ///   - worksInBackground: whether threads of the engine's own write and sync.
   ///   - tests: the argument of `swift test --filter` that finds the store's tests.
   ///   - open: opens the store in a directory, making it when the directory is empty. A store that
   ///     keeps no files ignores the directory.
   public init(
     name: String, declared: StoreTraits, isExclusive: Bool? = nil, ownerFile: String? = nil,
-    tests: String? = nil,
+    worksInBackground: Bool = false, tests: String? = nil,
     open: @escaping @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore
   ) {
     self.name = name
     self.declared = declared
     self.isExclusive = isExclusive ?? declared.isPersistent
     self.ownerFile = ownerFile
+    self.worksInBackground = worksInBackground
     self.tests = tests
     self.open = open
   }

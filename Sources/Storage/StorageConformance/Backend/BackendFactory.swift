@@ -15,6 +15,9 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   /// `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log look as if
   /// they had never been made. Such outcomes are counted and pass. Never name `wrongData`.
   public let overlooks: Set<Anomaly>
+  /// Whether threads of the engine's own write and sync: a failure of theirs may be told by a commit
+  /// behind the next one, which is safe as long as what commits need is synced by them themselves.
+  public let worksInBackground: Bool
   /// The argument of `swift test --filter` that finds the backend's tests, for the command that a
   /// failure prints; nil when it is not told.
   public let tests: String?
@@ -34,12 +37,14 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///   - options: the options under which it is tested.
   ///   - evicts: whether it must keep its budget by itself.
   ///   - overlooks: what the engine below cannot notice of damaged files, as documented.
+  ///   - worksInBackground: whether threads of the engine's own write and sync.
   ///   - tests: the argument of `swift test --filter` that finds the backend's tests.
   ///   - open: opens a backend on the files of a directory; called many times for one directory
   ///     when the declared store is persistent.
   public init(
     name: String, declared: StoreTraits, options: StorageOptions = StorageOptions(),
-    evicts: Bool = false, overlooks: Set<Anomaly> = [], tests: String? = nil,
+    evicts: Bool = false, overlooks: Set<Anomaly> = [], worksInBackground: Bool = false,
+    tests: String? = nil,
     open: @escaping @Sendable (String, StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
@@ -47,6 +52,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
     self.options = options
     self.evicts = evicts
     self.overlooks = overlooks
+    self.worksInBackground = worksInBackground
     self.tests = tests
     self.open = open
   }
@@ -55,7 +61,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public func with(_ options: StorageOptions) -> BackendFactory {
     let other = BackendFactory(
       name: name, declared: declared, options: options, evicts: evicts, overlooks: overlooks,
-      tests: tests, open: open)
+      worksInBackground: worksInBackground, tests: tests, open: open)
     return isVariant ? other.variant() : other
   }
 

@@ -18,7 +18,7 @@ extension StoreCheck {
       name: factory.name, declared: factory.declared,
       options: StorageOptions(
         compression: .none, durability: min(.process, factory.declared.strongest)),
-      evicts: true
+      evicts: true, worksInBackground: factory.worksInBackground
     ) { (directory, options) throws(StoreError) in
       try packed(try factory.open(directory), factory.name, options)
     }

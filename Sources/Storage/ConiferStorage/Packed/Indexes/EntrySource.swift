@@ -88,6 +88,13 @@ extension EntrySource {
     }
   }
 
+  /// Where a later walk begins so that it meets an entry's child whole.
+  private func boundary(_ plan: IndexPlan, _ entries: EntryList, _ index: Int) -> Bytes {
+    let key = entries.key(index)
+    guard case .child(_, let end) = entries.withKey(index, plan.place) else { return key }
+    return Bytes(key[..<end])
+  }
+
   /// Visits the children that an index has rows of, in `low ..< high`, with what it needs of them.
   ///
   /// - Parameters:
@@ -114,12 +121,12 @@ extension EntrySource {
         }
         current = nil
         if facts.exists, try !visit(child, node, facts) {
-          stopped = entries.key(index)
+          stopped = boundary(plan, entries, index)
           return .stop
         }
       }
       if looked > limit {
-        stopped = entries.key(index)
+        stopped = boundary(plan, entries, index)
         return .stop
       }
       switch entries.withKey(index, plan.place) {

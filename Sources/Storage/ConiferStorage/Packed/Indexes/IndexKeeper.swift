@@ -51,6 +51,7 @@ final class IndexKeeper {
     var from = low
     if let node = Self.prefix(low, depth) {
       let end = node + [PathKey.endMark]
+      if compareBytes(high, end) <= 0, !plans[index].indexes(node) { return }
       if node.count < low.count || bytesPrecede(high, end) {
         let isWithin = compareBytes(high, end) <= 0
         try noteChildren(index, node, low, isWithin ? high : end, new, source)
@@ -123,7 +124,7 @@ final class IndexKeeper {
       let whole = Self.joined(done.whole)
       for range in whole { try renew(plan, range, source) }
       for (child, before) in done.before.sorted(by: { bytesPrecede($0.key, $1.key) })
-      where !whole.contains(where: { Self.contains($0, child) }) {
+      where !Self.contains(whole, child) {
         var after: [IndexRow] = []
         try source.forEachChild(plan, child, child + [PathKey.endMark]) {
           (child, node, facts) throws(StoreError) in
@@ -136,8 +137,14 @@ final class IndexKeeper {
     }
   }
 
-  private static func contains(_ range: KeyRange, _ key: Bytes) -> Bool {
-    compareBytes(range.low, key) <= 0 && bytesPrecede(key, range.high)
+  /// Whether a key lies in one of some ranges that ascend and do not meet.
+  private static func contains(_ ranges: [KeyRange], _ key: Bytes) -> Bool {
+    var (low, high) = (0, ranges.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if compareBytes(ranges[middle].low, key) <= 0 { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 && bytesPrecede(key, ranges[low - 1].high)
   }
 
   private static func joined(_ ranges: [KeyRange]) -> [KeyRange] {

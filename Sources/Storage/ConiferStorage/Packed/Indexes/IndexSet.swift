@@ -129,7 +129,11 @@ struct IndexSet: Equatable, Sendable {
       guard let number = number() else { throw damage }
       set.dropped.append(number)
     }
-    guard reader.isAtEnd else { throw damage }
+    // Whose rows are whose must be beyond doubt.
+    let numbers = set.indexes.map(\.number) + set.dropped
+    guard reader.isAtEnd, set.indexes.count <= IndexDefinition.mostInTree,
+      Set(numbers).count == numbers.count, numbers.allSatisfy({ $0 > 0 && $0 < set.next })
+    else { throw damage }
     return set
   }
 

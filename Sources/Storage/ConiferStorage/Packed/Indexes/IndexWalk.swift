@@ -43,11 +43,24 @@ struct IndexWalk {
     }
     // What lies exactly on a bound is left to whoever knows the child.
     self.prefix = prefix
-    low = spec.start.map { edge($0).row } ?? prefix
+    /// Whether no row of a bound's value is in the range: however many there are, they are passed.
+    func leavesOut(_ bound: QuerySpec.Bound, _ value: Bytes) -> Bool {
+      !bound.inclusive && bound.key == nil
+        && plan.valuesEnd(value, prefix.count)?.isCut == false
+    }
+    low = prefix
+    if let start = spec.start {
+      let (value, row) = edge(start)
+      low = leavesOut(start, value) ? value + [PathKey.endMark] : row
+    }
     high = prefix + [PathKey.endMark]
     if let end = spec.end {
       let (value, row) = edge(end)
-      high = row.count > value.count ? row + [0] : value + [PathKey.endMark]
+      if leavesOut(end, value) {
+        high = value
+      } else {
+        high = row.count > value.count ? row + [0] : value + [PathKey.endMark]
+      }
     }
   }
 

@@ -41,11 +41,23 @@ extension PackedEngine {
   private func buildSlice(_ tx: Transaction) throws(StoreError) -> Bool {
     let builder = IndexBuilder(tx: tx, codec: codec, longestKey: longestKey)
     var isDone = false
+    var stuck: StoreError?
     for tree in try IndexBuilder.trees(tx) where try IndexSet.read(tx, tree).hasWork {
       if isDone { return true }
-      if try builder.step(tree) { return true }
-      isDone = true
+      let saved = tx.state
+      do throws(StoreError) {
+        if try builder.step(tree) { return true }
+        isDone = true
+      } catch {
+        // An authority's damage stays: its other trees go on.
+        guard error.code == .damaged, let place = error.place, !mayRepair(place) else {
+          throw error
+        }
+        tx.state = saved
+        stuck = error
+      }
     }
+    if let stuck, !isDone { throw stuck }
     return false
   }
 
@@ -53,5 +65,6 @@ extension PackedEngine {
   func buildIdly() {
     guard hasIndexWork == true else { return }
     do throws(StoreError) { try buildIndexes() } catch { hasIndexWork = nil }
+    keepBudget()
   }
 }

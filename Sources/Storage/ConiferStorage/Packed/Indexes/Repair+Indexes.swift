@@ -4,6 +4,10 @@ extension Repair {
   /// Begins all indexes of a tree anew: what their rows stand for may have gone.
   func restartIndexes(_ tree: TreeID) throws(StoreError) {
     var set = try IndexSet.read(tx, tree)
+    if set.next == 1 {
+      // The records of the set may be lost, and their rows be left.
+      return try tx.deleteAll(Spaces.indexes, prefix: StoreKey.prefix(tree))
+    }
     guard !set.indexes.isEmpty else { return }
     try set.restart()
     try set.write(tx, tree)

@@ -170,7 +170,7 @@ final class RunEditor {
 
   func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
     if let run = loaded[storeKey] { return run }
-    let stored = try reader.decoded(try reader.run(at: storeKey), keeps: true)
+    let stored = try reader.decoded(try reader.run(at: storeKey))
     let head = stored.head
     let run = LoadedRun(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,

@@ -116,20 +116,29 @@ struct RunReader {
 
   /// The entries of a run with its deltas.
   func merged(_ head: RunHead) throws(StoreError) -> EntryList {
-    let isWelcome = head.decoded == nil && codec.runs.isWelcome(tree, head)
-    return try decoded(head, keeps: isWelcome).entries
+    try decoded(head).entries
   }
 
   /// A run decoded, if it is kept so or was read lately; nil for one that is read for the first time.
   func kept(_ head: RunHead) throws(StoreError) -> DecodedRun? {
-    guard head.decoded != nil || codec.runs.isWelcome(tree, head) else { return nil }
+    guard isKept(head) else { return nil }
     return try decoded(head, keeps: true)
+  }
+
+  /// Whether a run is kept decoded, or was read lately and shall be.
+  private func isKept(_ head: RunHead) -> Bool {
+    head.decoded != nil || codec.runs.isWelcome(tree, head)
+  }
+
+  /// A run decoded with its deltas, and kept for others when it was read lately.
+  func decoded(_ head: RunHead) throws(StoreError) -> DecodedRun {
+    try decoded(head, keeps: isKept(head))
   }
 
   /// A run decoded with its deltas.
   ///
   /// - Parameter keeps: whether to keep it for others.
-  func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
+  private func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     let prefix = DeltaRecord.prefix(tree, head.number)
     let known = head.decoded
     // The stored deltas are often those that are known, or those and a new one.
