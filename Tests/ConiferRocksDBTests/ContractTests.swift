@@ -18,7 +18,8 @@
 
     /// Memory so small that it goes to files, and those are compacted, all the time.
     static let tiny = StoreFactory(
-      name: "RocksDB with little memory", declared: declared, ownerFile: "owner", worksInBackground: true,
+      name: "RocksDB with little memory", declared: declared, ownerFile: "owner",
+      worksInBackground: true,
       tests: "ConiferRocksDBTests.ContractTests"
     ) { (path) throws(StoreError) in
       var options = RocksDBOptions()
