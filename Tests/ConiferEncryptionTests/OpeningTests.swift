@@ -79,6 +79,12 @@
       #expect(try encrypted(base).value(rows, [1]) == [1])
       try base.forge(.layer, copy, nil)
       let before = base.batches.count
+      #expect(code { () throws(StoreError) in _ = try encrypted(base) } == .damaged)
+      // With all that the layer knows, as when their page is lost: the records are sealed.
+      for (key, _) in try base.rowsOf(.layer) { try base.forge(.layer, key, nil) }
+      #expect(code { () throws(StoreError) in _ = try encrypted(base) } == .damaged)
+      // One that is not makes it a store without encryption.
+      try base.forge(rows, [2], Bytes("a plain value of some length".utf8))
       #expect(code { () throws(StoreError) in _ = try encrypted(base) } == .wrongKey)
       #expect(base.batches.count == before)
     }

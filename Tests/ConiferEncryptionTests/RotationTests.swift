@@ -163,6 +163,112 @@
       #expect(try store.value(rows, [1, 1]) == [1])
     }
 
+    @Test("A scope's own key that is taken away and given again leaves each session one key")
+    func takenAway() throws {
+      let base = RecordingStore()
+      let own = Bytes(repeating: 7, count: 32)
+      let isGiven = Mutex(true)
+      let scopeKey: @Sendable (StoreScope) -> Bytes? = { scope in
+        scope.prefix == [1] && isGiven.withLock { $0 } ? own : nil
+      }
+      let store = try encrypted(base, scopeKey: scopeKey)
+      try store.put(rows, [1, 1], [1])
+      try store.put(rows, [2, 1], [2])
+      isGiven.withLock { $0 = false }
+      try store.rotate(to: keyB)
+      #expect(code { () throws(StoreError) in try store.put(rows, [1, 2], [1]) } == .wrongKey)
+      #expect(try Self.tidied(store))
+      #expect(store.isResealing)
+      // What was opened before stays so; it is written no more with the key of before.
+      #expect(try store.value(rows, [1, 1]) == [1])
+      isGiven.withLock { $0 = true }
+      try store.put(rows, [1, 3], [3])
+      try store.suspend()
+      try store.resume()
+      for store in [store, try encrypted(base, keyB, scopeKey: scopeKey)] {
+        #expect(try contents(store.view(), rows).map { $0[1] } == [[1], [3], [2]])
+      }
+      #expect(try Self.tidied(store))
+      #expect(!store.isResealing)
+      let again = try encrypted(base, keyB, scopeKey: scopeKey)
+      #expect(try contents(again.view(), rows).map { $0[1] } == [[1], [3], [2]])
+    }
+
+    /// Whether tidying comes to an end.
+    private static func tidied(_ store: EncryptedStore) throws -> Bool {
+      for _ in 0..<100 { if try !store.tidy(.zero) { return true } }
+      return false
+    }
+
+    @Test("A scope whose newest key was dropped seals no more with it")
+    func dropped() throws {
+      let base = RecordingStore()
+      let store = try encrypted(base)
+      try store.put(rows, [1, 1], [1])
+      try store.put(rows, [2, 1], [2])
+      // A record that cannot be read keeps the old key.
+      let whole = try base.raw(rows, [1, 1])
+      try base.forge(rows, [1, 1], whole.dropLast() + [whole.last.map { $0 ^ 1 } ?? 0])
+      try store.rotate(to: keyB)
+      try store.put(rows, [1, 2], [2])
+      var batch = Batch()
+      batch.delete(rows, [1, 2])
+      try store.apply(batch, .process)
+      #expect(try Self.tidied(store))
+      #expect(!store.isResealing)
+      let first = LayerRecord.scopeKey(StoreScope(prefix: [1]), 1)
+      #expect(
+        try base.own(LayerRecord.scopes).filter { $0.starts(with: first.dropLast(4)) } == [first])
+      try store.put(rows, [1, 3], [3])
+      #expect(try store.value(rows, [1, 3]) == [3])
+      #expect(try encrypted(base, keyB).value(rows, [1, 3]) == [3])
+      #expect(try encrypted(base, keyB).value(rows, [2, 1]) == [2])
+    }
+
+    @Test("Another key of its own, given after a rotation, seals nothing")
+    func wrongKey() throws {
+      let base = RecordingStore()
+      let given = Mutex(Bytes(repeating: 7, count: 32))
+      let store = try encrypted(base) { scope in
+        scope.prefix == [1] ? given.withLock { $0 } : nil
+      }
+      try store.put(rows, [1, 1], [1])
+      given.withLock { $0 = keyB }
+      try store.rotate(to: keyB)
+      #expect(code { () throws(StoreError) in try store.put(rows, [1, 2], [2]) } == .wrongKey)
+      #expect(try Self.tidied(store))
+      #expect(store.isResealing)
+    }
+
+    @Test("Tidying begins anew when a key that it lacked is given, not when another one is there")
+    func otherKey() throws {
+      let base = RecordingStore()
+      let (first, second) = (Bytes(repeating: 7, count: 32), Bytes(repeating: 8, count: 32))
+      let given = Mutex(first)
+      let scopeKey: @Sendable (StoreScope) -> Bytes? = { scope in
+        scope.prefix == [1] ? given.withLock { $0 } : nil
+      }
+      var store = try encrypted(base, scopeKey: scopeKey)
+      try store.put(rows, [1, 1], [1])
+      try store.rotate(to: keyB)
+      try store.put(rows, [1, 2], [2])
+      // A lost key of a scope lets the app decide anew which one the scope has.
+      let lost = LayerRecord.scopeKey(StoreScope(prefix: [1]), 2)
+      for key in [lost, LayerRecord.copies + lost] { try base.forge(.layer, key, [1]) }
+      given.withLock { $0 = second }
+      store = try encrypted(base, keyB, scopeKey: scopeKey)
+      try store.put(rows, [1, 3], [3])
+      #expect(try Self.tidied(store))
+      #expect(store.isResealing)
+      given.withLock { $0 = first }
+      #expect(try Self.tidied(store))
+      #expect(!store.isResealing)
+      given.withLock { $0 = second }
+      store = try encrypted(base, keyB, scopeKey: scopeKey)
+      #expect(try store.value(rows, [1, 1]) == [1])
+      #expect(try store.value(rows, [1, 3]) == [3])
+    }
+
     @Test("A view of before reads on with the old keys, which go when it is closed")
     func oldView() throws {
       let base = RecordingStore()

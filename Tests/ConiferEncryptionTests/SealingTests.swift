@@ -98,6 +98,33 @@
       }
     }
 
+    @Test("What is lost of a scope's key or a session hides no other scope from a walk over all")
+    func lost() throws {
+      let scope = StoreScope(prefix: [3])
+      for forgery: Bytes? in [[1, 2, 3], nil] {
+        for victim in [LayerRecord.scopeKey(scope, 2), LayerRecord.sessionKey(2)] {
+          let base = RecordingStore()
+          for number: UInt8 in [1, 3, 4] {
+            try encrypted(base).put(Self.a, [number, 1], [number])
+          }
+          for key in [victim, LayerRecord.copies + victim] {
+            try base.forge(.layer, key, forgery)
+          }
+          let view = try encrypted(base).view()
+          #expect(code { () throws(StoreError) in _ = try view.value(Self.a, [3, 1]) } == .damaged)
+          #expect(code { () throws(StoreError) in _ = try view.walkAll(Self.a, [3]) } == .damaged)
+          let words = "\(victim) \(forgery ?? [])"
+          if forgery == nil, victim == LayerRecord.sessionKey(2) {
+            // Nothing tells a session that is gone from a number that was changed.
+            let error = caught { () throws(StoreError) in _ = try view.walkAll(Self.a, []) }
+            #expect(error?.code == .damaged && error?.place?.key == [3, 1], "\(words)")
+          } else {
+            #expect(try view.walkAll(Self.a, []) == [[1], [4]], "\(words)")
+          }
+        }
+      }
+    }
+
     @Test("The layer's own space is hidden and refused")
     func ownSpace() throws {
       let base = RecordingStore()
@@ -120,6 +147,18 @@
       _ = try Self.filled(base)
       #expect(try base.raw(Self.a, [0, 1]).count == Self.marker.count + 1 + 19)
       #expect(try encrypted(base).traits.bestValueSize == 4080 - SealedRecord.overhead)
+    }
+  }
+
+  extension OrderedView {
+    /// The values of a walk to the end.
+    fileprivate func walkAll(_ space: Space, _ from: Bytes) throws(StoreError) -> [Bytes] {
+      var values: [Bytes] = []
+      try walk(space, .atOrAfter(from)) { _, value in
+        values.append(Bytes(value))
+        return .next
+      }
+      return values
     }
   }
 

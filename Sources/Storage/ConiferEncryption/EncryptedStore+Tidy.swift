@@ -15,8 +15,9 @@
     var position: Bytes = []
     /// The sessions that records of a scope name, as far as they were seen.
     var named: [StoreScope: Set<UInt32>] = [:]
-    /// Scopes with records that could not be encrypted anew, since their own key is not given.
-    var withheld: Set<StoreScope> = []
+    /// The sessions of records that could not be encrypted anew, since the own key of their scope is
+    /// not given.
+    var withheld: [StoreScope: Set<UInt32>] = [:]
     /// The generation of views that needs no old key any more, once all spaces are done.
     var end: Int?
   }
@@ -85,7 +86,7 @@
       let view = try base.view()
       defer { view.close() }
       var (seen, bytes) = (0, 0)
-      var old: [(key: Bytes, value: Bytes)] = []
+      var old: [OldRecord] = []
       var last: Bytes?
       var (named, withheld) = (pass.named, pass.withheld)
       var failure: StoreError?
@@ -99,9 +100,10 @@
           if head.session < pass.floor {
             switch try ring.open(space, key, value) {
             case .value(let plain):
-              old.append((Bytes(key), plain))
+              old.append(OldRecord(key: Bytes(key), value: plain, session: head.session))
               return .next
-            case .withheld(let scope, .notGiven): withheld.insert(scope)
+            case .withheld(let scope, .notGiven):
+              withheld[scope, default: []].insert(head.session)
             case .withheld, .damaged: break
             }
           }
@@ -113,8 +115,12 @@
         }
       }
       if let failure { throw failure }
-      try seal(old, space)
       (pass.named, pass.withheld) = (named, withheld)
+      for record in try seal(old, space) {
+        let scope = ring.layout.scope(space, record.key.span.bytes)
+        pass.named[scope, default: []].insert(record.session)
+        pass.withheld[scope, default: []].insert(record.session)
+      }
       if let last, seen >= Self.stride.records || bytes >= Self.stride.bytes {
         pass.position = last + [0]
       } else {
@@ -123,14 +129,31 @@
       }
     }
 
+    private struct OldRecord {
+      let key: Bytes
+      let value: Bytes
+      let session: UInt32
+    }
+
+    /// Encrypts records anew.
+    ///
+    /// - Returns: those that need their scope's own key for it, which is not given any more.
     private func seal(
-      _ records: [(key: Bytes, value: Bytes)], _ space: Space
-    ) throws(StoreError) {
-      guard !records.isEmpty else { return }
+      _ records: [OldRecord], _ space: Space
+    ) throws(StoreError) -> [OldRecord] {
+      var left: [OldRecord] = []
       var batch = Batch()
-      for (key, value) in records { batch.put(space, key, try ring.seal(space, key, value)) }
+      for record in records {
+        do throws(StoreError) {
+          batch.put(space, record.key, try ring.seal(space, record.key, record.value))
+        } catch {
+          guard error.code == .wrongKey else { throw error }
+          left.append(record)
+        }
+      }
       // A crash only makes another pass encrypt them again.
-      _ = try store(batch, .relaxed)
+      if !batch.isEmpty { _ = try store(batch, .relaxed) }
+      return left
     }
 
     /// Drops the keys and sessions that no record needs.
@@ -163,8 +186,8 @@
         state.sessions = sessions
         state.scopes = scopes
         state.header = header
-        // A number may be given to another session now, a scope get another key.
-        state.forgetDerived { sessions[$0.session] == nil || scopes[$0.scope] == nil }
+        // A number may be given to another session now, a session read with another key of a scope.
+        state.derived = [:]
       }
     }
 

@@ -5,7 +5,8 @@
   /// A store whose values lie encrypted in another one; ``StoreEncryption`` makes it.
   ///
   /// A record that was changed, moved or exchanged is `damaged`; one whose key is not there is
-  /// `wrongKey`, and walks that began in another scope pass over it. Both can be removed.
+  /// `wrongKey`, or `damaged` when what is stored of the key is, and walks that began in another scope
+  /// pass over it. All can be removed.
   public final class EncryptedStore: OrderedStore {
     /// The traits of the store below; its best values are smaller by what a record takes more.
     public let traits: StoreTraits
@@ -15,8 +16,8 @@
     let pass: Mutex<ResealingPass?> = Mutex(nil)
     /// Whether old sessions were looked for since opening.
     let hasDroppedSessions = Mutex(false)
-    /// Scopes whose own key the last pass lacked.
-    let withheld: Mutex<Set<StoreScope>> = Mutex([])
+    /// Scopes whose own key the last pass lacked, with the sessions of the records left for it.
+    let withheld: Mutex<[StoreScope: Set<UInt32>]> = Mutex([:])
 
     init(_ base: any OrderedStore, _ ring: KeyRing) {
       self.base = base
@@ -141,7 +142,7 @@
         throw error
       }
       pass.withLock { $0 = nil }
-      withheld.withLock { $0 = [] }
+      withheld.withLock { $0 = [:] }
     }
 
     /// Makes all commits durable and closes.

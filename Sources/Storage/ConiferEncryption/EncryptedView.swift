@@ -45,8 +45,8 @@
           case .value(let plain): return visit(key, plain.span.bytes)
           case .damaged: failure = Self.damaged(space, Bytes(key), Bytes(value))
           case .withheld(let scope, let why):
-            // Whoever walks over all scopes does without those that were erased or are not given.
-            if scope != home, why != .lost { return .next }
+            // Whoever walks over all scopes does without those that cannot be read.
+            if scope != home { return .next }
             failure =
               why == .lost
               ? Self.damaged(space, Bytes(key), Bytes(value))

@@ -8,6 +8,8 @@
       let number: UInt32
       var records: UInt64 = 0
       var bytes = 0
+      /// The scopes of which it sealed records.
+      var scopes: Set<StoreScope> = []
     }
 
     /// What a derived key is for.

@@ -46,10 +46,15 @@
     func open(_ space: Space, _ key: RawSpan, _ value: RawSpan) throws(StoreError) -> Opened {
       guard let head = SealedRecord.Head(value) else { return .damaged }
       let scope = layout.scope(space, key)
-      let (found, store) = try change { (state) throws(StoreError) in
-        (try find(head.session, scope, &state), state.header.store)
+      let (found, store, isStored) = try change { (state) throws(StoreError) in
+        (
+          try find(head.session, scope, &state), state.header.store,
+          state.sessions.keys.contains(head.session)
+        )
       }
       switch found {
+      // It is the record that is wrong, as far as anybody can tell.
+      case .missing(.lost) where !isStored: return .damaged
       case .missing(let why): return .withheld(scope, why)
       case .key(let session):
         let context = Self.context(store, space, Bytes(key))
@@ -98,13 +103,15 @@
       } ?? .missing(.lost)
     }
 
-    /// Whether one of the scopes could be opened now, which could not before.
-    func isAnyOpen(_ scopes: Set<StoreScope>) throws(StoreError) -> Bool {
+    /// Whether records that could not be encrypted anew before, by scope and session, could be now.
+    func isAnyOpen(_ withheld: [StoreScope: Set<UInt32>]) throws(StoreError) -> Bool {
       try change { (state) throws(StoreError) in
-        for scope in scopes {
-          for index in (state.scopes[scope] ?? []).indices {
-            if case .missing = try dataKey(scope, index, &state) { continue }
-            return true
+        for (scope, sessions) in withheld {
+          if try lacksOwner(scope, state) { continue }
+          let keys = state.scopes[scope] ?? []
+          let needed = sessions.compactMap { session in keys.lastIndex { $0.first <= session } }
+          for index in Set(needed) {
+            if case .key = try dataKey(scope, index, &state) { return true }
           }
         }
         return false
@@ -134,13 +141,22 @@
     func seal(_ space: Space, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Bytes {
       let scope = layout.scope(space, key.span.bytes)
       let sealing = try change { (state: inout State) throws(StoreError) -> Sealing in
+        let needsKey = Self.needsKey(scope, state)
+        if needsKey {
+          guard try !lacksOwner(scope, state) else {
+            throw Self.withheld(scope, .notGiven, StoreError.Place(space: space.id, key: key))
+          }
+          // A session has one key for all records of a scope.
+          if state.current?.scopes.contains(scope) == true { state.current = nil }
+        }
         let session = try currentSession(&state)
-        try prepare(scope, session, &state)
+        if needsKey { try addKey(scope, session, &state) }
         let opening = try find(session, scope, &state)
         guard case .key(let sealing) = opening else {
           throw Self.withheld(scope, .notGiven, StoreError.Place(space: space.id, key: key))
         }
         defer {
+          state.current?.scopes.insert(scope)
           state.current?.records += 1
           state.current?.bytes += value.count
           state.written.insert(scope)
@@ -175,16 +191,28 @@
       return number
     }
 
-    /// Sees to it that a scope has a key for new records.
-    private func prepare(
+    /// Whether new records of a scope need a new key.
+    private static func needsKey(_ scope: StoreScope, _ state: State) -> Bool {
+      // A key that is lost tells nothing any more, also not whether the scope had one of its own.
+      guard let newest = state.scopes[scope]?.last, !newest.isErased, newest.payload != nil else {
+        return true
+      }
+      return newest.first < state.header.floor
+    }
+
+    /// Whether a scope needs a new key and its own one, without which that would be less well kept
+    /// than the old one, is not given or is another.
+    private func lacksOwner(_ scope: StoreScope, _ state: State) throws(StoreError) -> Bool {
+      guard Self.needsKey(scope, state), let newest = state.scopes[scope]?.last, newest.hasOwner
+      else { return false }
+      guard let own = try own(scope, state.header) else { return true }
+      return try !newest.opens(state.master, own)
+    }
+
+    /// Gives a scope a key for records from a session on.
+    private func addKey(
       _ scope: StoreScope, _ session: UInt32, _ state: inout State
     ) throws(StoreError) {
-      // A key that is lost tells nothing any more, also not whether the scope had one of its own.
-      if let newest = state.scopes[scope]?.last, !newest.isErased, newest.payload != nil {
-        if newest.first >= state.header.floor { return }
-        // Without the scope's own key a new data key would be less well kept than the old one.
-        if newest.hasOwner, ownKey(scope) == nil { return }
-      }
       let key = try ScopeKey(
         scope, session, state.master, own: own(scope, state.header))
       state.scopes[scope, default: []].append(key)

@@ -86,6 +86,16 @@
       return .key(whole)
     }
 
+    /// Whether a key of the app is the one that this is wrapped with, opened before or not.
+    func opens(_ master: MasterKey, _ own: MasterKey) throws(StoreError) -> Bool {
+      var closed = self
+      closed.opened = nil
+      guard case .key = try closed.open(master, own: { () throws(StoreError) in own }) else {
+        return false
+      }
+      return true
+    }
+
     /// The same key, wrapped with another key of the store; the scope's own is not needed.
     func rewrapped(from old: MasterKey, to new: MasterKey) throws(StoreError) -> ScopeKey {
       guard let payload, let kind = payload.first, kind != Self.erased else { return self }

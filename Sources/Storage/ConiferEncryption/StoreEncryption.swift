@@ -15,8 +15,9 @@
     ///   - key: 32 random bytes; all data is lost with them.
     ///   - scopeKey: 32 random bytes for a tree or a lane that is to have a key of its own beside the
     ///     store's, or nil for one that has none. It is asked when a scope is first written to, and
-    ///     afterwards for scopes that have one: those cannot be read or written while it answers nil,
-    ///     and never again once the app has destroyed the key. It must not call the store.
+    ///     later for scopes that have one, once after each opening and `resume`, and for the first
+    ///     write after `rotate`: while it answers nil then, those cannot be read or written, and never
+    ///     again once the app has destroyed the key. It must not call the store.
     public init(
       key: [UInt8], scopeKey: @escaping @Sendable (StoreScope) -> [UInt8]? = { _ in nil }
     ) {
@@ -43,7 +44,7 @@
       } else {
         let header = StoreHeader(store: MasterKey.random(16))
         let master = try MasterKey(key, store: header.store)
-        try Self.requireEmpty(view, layout)
+        try Self.requireEmpty(view, layout, records)
         var batch = Batch()
         batch.keep(LayerRecord.headerKey, header.payload(master))
         try store.apply(batch, min(.power, store.traits.strongest))
@@ -52,22 +53,39 @@
       return EncryptedStore(store, KeyRing(state, layout, ownKey: scopeKey))
     }
 
+    /// Refuses a store that holds anything: one without encryption, or one whose header is lost.
+    ///
+    /// - Throws: `wrongKey`, `damaged`, and as the view.
     private static func requireEmpty(
-      _ view: any OrderedView, _ layout: RecordLayout
+      _ view: any OrderedView, _ layout: RecordLayout, _ records: LayerRecords
     ) throws(StoreError) {
+      var (isEmpty, isSealed) = (true, records.payloads.values.contains { $0 != nil })
+      var (seen, sealed) = (0, 0)
       for space in layout.spaces + [.layer] {
-        var isEmpty = true
-        try view.walkKeys(space, .atOrAfter([])) { _, _ in
+        var left = 4
+        do throws(StoreError) {
+          try view.walk(space, .atOrAfter([])) { _, value in
+            isEmpty = false
+            if space != .layer {
+              seen += 1
+              if SealedRecord.Head(value) != nil { sealed += 1 }
+            }
+            left -= 1
+            return left > 0 ? .next : .stop
+          }
+        } catch {
+          guard error.code == .damaged else { throw error }
           isEmpty = false
-          return .stop
-        }
-        guard isEmpty else {
-          throw StoreError(
-            .wrongKey,
-            "The store was made without encryption, so no key fits it: open it without one, or copy "
-              + "it into a new store that is made with one. Nothing was changed.")
         }
       }
+      guard !isEmpty else { return }
+      // A plain record begins with a checksum: one may look sealed, all do not.
+      if seen > 0, sealed == seen { isSealed = true }
+      if isSealed { throw StoreHeader.lost }
+      throw StoreError(
+        .wrongKey,
+        "The store was made without encryption, so no key fits it: open it without one, or copy "
+          + "it into a new store that is made with one. Nothing was changed.")
     }
   }
 #endif

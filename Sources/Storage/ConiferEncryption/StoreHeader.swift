@@ -27,17 +27,20 @@
 
     init(store: Bytes) { self.store = store }
 
+    /// The error for a store whose header is gone, and with it what its keys are made with.
+    static var lost: StoreError {
+      StoreError(
+        .damaged,
+        "The header of the encrypted store and its copy are damaged or lost: restore a backup. "
+          + "Nothing was changed.",
+        place: StoreError.Place(space: Space.layer.id, key: LayerRecord.headerKey))
+    }
+
     /// Reads what is stored, nil where that is damaged; `check` tells whether a key is its.
     ///
     /// - Throws: `damaged`, `newerFormat`.
     init(stored: Bytes?) throws(StoreError) {
-      guard let payload = stored, let version = payload.first else {
-        throw StoreError(
-          .damaged,
-          "The header of the encrypted store and its copy are damaged: restore a backup. Nothing "
-            + "was changed.",
-          place: StoreError.Place(space: Space.layer.id, key: LayerRecord.headerKey))
-      }
+      guard let payload = stored, let version = payload.first else { throw Self.lost }
       guard version == Self.format, payload.count == 39, payload[1] == Self.algorithm else {
         throw StoreError(
           .newerFormat,
