@@ -38,6 +38,25 @@
       return (session, store, id)
     }
 
+    @Test("RocksDB's words tell of damage and of refused reads, whatever the path is called")
+    func words() {
+      let path = "/data/sync/.sst/No such file or directory"
+      func found(_ words: String) -> StoreError.Code {
+        StoreError.rocksDB(words, "read", path).code
+      }
+      #expect(
+        found("Corruption: cannot be opened: IO error: Input/output error: \(path)/MANIFEST-1")
+          == .io)
+      #expect(
+        found("Corruption: IO error: No such file or directory: \(path)/000007.sst") == .damaged)
+      #expect(found("Corruption: block checksum mismatch in \(path)/000007.sst") == .damaged)
+      let full = "IO error: No space left on device: While appending to file: \(path)/000007.log"
+      #expect(found(full) == .full)
+      #expect(!StoreError.tellsOfSync(full, path) && !StoreError.tellsOfFlush(full, path))
+      #expect(StoreError.tellsOfSync("IO error: No space left: While fdatasync: \(path)/7", path))
+      #expect(StoreError.tellsOfFlush("IO error: While appending: \(path)/7.sst", path))
+    }
+
     @Test("On a full disk hardening syncs what was taken before")
     func harden() throws {
       let (session, store, id) = try full()

@@ -53,8 +53,11 @@
       return try contents(view, blobs).map { Int($0[0][2]) << 8 | Int($0[0][3]) }
     }
 
-    @Test("RocksDB runs out of space: reading goes on, and writing when there is room again")
-    func outOfSpace() throws {
+    // The words of RocksDB hold the path, and from them it is known what failed.
+    @Test(
+      "RocksDB runs out of space: reading goes on, and writing when there is room again",
+      arguments: ["store", "sync.sst"])
+    func outOfSpace(name: String) throws {
       // Where a volume may not be mounted there is nothing to fill.
       guard let volume = SmallVolume(megabytes: 24) else { return }
       Scratch.write(Bytes(repeating: 1, count: 12 << 20), volume.path + "/ballast")
@@ -62,7 +65,7 @@
       options.reserve = 0
       options.memtable = 1 << 20
       options.patience = .milliseconds(50)
-      let store = try RocksDBStore(at: volume.path + "/store", options)
+      let store = try RocksDBStore(at: volume.path + "/" + name, options)
       let (taken, refused) = fill(store, from: 0, 10_000)
       #expect(refused == .full)
       #expect(taken > 200)
@@ -76,7 +79,7 @@
       #expect(more > second + 200, "\(more) after \(second)")
       #expect(try held(store) == Array(0..<more))
       try? store.close()
-      let reopened = try RocksDBStore(at: volume.path + "/store", options)
+      let reopened = try RocksDBStore(at: volume.path + "/" + name, options)
       #expect(try held(reopened) == Array(0..<more))
       try? reopened.close()
     }

@@ -206,5 +206,9 @@ struct SalvageTests {
     _ = try sandbox.file("to.salvage/workshop", "")
     #expect(try sandbox.spawn("salvage", from, sandbox.url("log", "to")).status == 0)
     #expect(Platform.isMissing(sandbox.path("to.salvage")))
+    // What one leaves that is killed just before the new store gets its name.
+    try Platform.makeDirectories(sandbox.path("empty"))
+    #expect(try sandbox.spawn("salvage", from, sandbox.url("log", "empty")).status == 0)
+    #expect(try sandbox.spawn("salvage", from, sandbox.url("log", "empty")).status == 78)
   }
 }

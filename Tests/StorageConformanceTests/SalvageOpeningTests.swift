@@ -162,6 +162,128 @@ import Testing
     #expect(try Self.files(aside) == before)
   }
 
+  private static func enqueue(
+    _ backend: any StorageBackend, by identity: String
+  ) async throws -> UInt64 {
+    let tree = try await backend.tree(named: "main")
+    let receipt = try await backend.commit([
+      .enqueue(Lane(tree: tree, identity: identity), .set("room/m1", "later"))
+    ])
+    return try #require(receipt.writes.first?.rawValue)
+  }
+
+  @Test("No number of a write that was lost is given again", arguments: kinds + ["nothing left"])
+  func numbers(kind: String) async throws {
+    let directory = try System.makeTemporaryDirectory()
+    defer { System.removeTree(directory) }
+    let isLost = kind == "nothing left"
+    let kind = isLost ? "lmdb" : kind
+    try await Self.damaged(kind, directory)
+    if isLost {
+      // Neither meta page can be read.
+      let file = open(directory + "/store/data.mdb", O_RDWR)
+      defer { close(file) }
+      try #require(pwrite(file, [UInt8](repeating: 0, count: 20), 20, 0) == 20)
+      try #require(pwrite(file, [0, 0], 2, 4096 + 10) == 2)
+    }
+    let (backend, report) = try await Self.configuration(kind, directory).openOrSalvage()
+    #expect(report?.trees.isEmpty == isLost)
+    let first = try await Self.enqueue(backend, by: "who is not known")
+    #expect(first > 1 << 40)
+    try await backend.close()
+    guard isLost else { return }
+    // Nor by one that follows.
+    let file = open(directory + "/store/data.mdb", O_RDWR)
+    defer { close(file) }
+    try #require(pwrite(file, [UInt8](repeating: 0, count: 20), 20, 0) == 20)
+    try #require(pwrite(file, [0, 0], 2, 4096 + 10) == 2)
+    let (again, _) = try await Self.configuration(kind, directory).openOrSalvage()
+    #expect(try await Self.enqueue(again, by: "who is not known") > first + 1 << 39)
+    try await again.close()
+  }
+
+  @Test(
+    "A file operation that fails ends in that error, and nothing counts as lost for it",
+    .enabled(if: IOSession.isAvailable), arguments: kinds)
+  func refused(kind: String) async throws {
+    let master = try System.makeTemporaryDirectory()
+    defer { System.removeTree(master) }
+    try await Self.damaged(kind, master)
+    let files = try Self.files(master + "/store")
+    func attempt(
+      _ at: Int?
+    ) async throws -> (count: Int, directory: String, found: Result<[String], any Error>) {
+      let directory = try System.makeTemporaryDirectory()
+      try Directory.copyFiles(master + "/store", to: directory + "/store", leaving: ["owner"])
+      let session = try IOSession.fail(
+        directory, at: at, with: .error(EIO), counting: .changesAndReads)
+      defer { session.end() }
+      do {
+        let (backend, report) = try await Self.configuration(kind, directory).openOrSalvage()
+        let count = session.operationCount
+        session.heal()
+        #expect(try Self.writes(backend) == Array(2...20), "\(kind), operation \(at ?? -1)")
+        try await backend.close()
+        return (count, directory, .success(report?.lost.map(\.words) ?? []))
+      } catch { return (session.operationCount, directory, .failure(error)) }
+    }
+    let (operations, first, whole) = try await attempt(nil)
+    System.removeTree(first)
+    let lost = try whole.get()
+    let places = Array(stride(from: 0, to: operations, by: max(1, operations / 40)))
+    var refused = 0
+    for at in places {
+      let words = "\(kind), operation \(at) of \(operations)"
+      let (_, directory, found) = try await attempt(at)
+      defer { System.removeTree(directory) }
+      switch found {
+      case .success(let words): #expect(words == lost, "\(kind), operation \(at)")
+      case .failure(let error as StoreError):
+        refused += 1
+        #expect([.io, .poisoned].contains(error.code), "\(words): \(error)")
+      case .failure(let error): Issue.record(error, "\(words)")
+      }
+      let (backend, _) = try await Self.configuration(kind, directory).openOrSalvage()
+      #expect(try Self.writes(backend) == Array(2...20), "\(words)")
+      try await backend.close()
+      #expect(try Self.files(directory + "/store.damaged") == files, "\(words)")
+    }
+    print("\(kind): \(places.count) failures in \(operations) operations, \(refused) refused")
+    #expect(refused > 0)
+  }
+
+  @Test(
+    "An exchange that is gone on with never runs backwards, whatever fails",
+    .enabled(if: IOSession.isAvailable))
+  func forwards() async throws {
+    let directory = try System.makeTemporaryDirectory()
+    defer { System.removeTree(directory) }
+    try await Self.damaged("sqlite", directory)
+    let files = try Self.files(directory + "/store")
+    let configuration = Self.configuration("sqlite", directory)
+    try await configuration.openOrSalvage().backend.close()
+    for at in 0..<24 {
+      // As a process leaves it that is killed before it takes the mark away.
+      try UnfinishedStore.mark(directory + "/store", ["wait", "place", "store.damaged"])
+      let session = try IOSession.fail(
+        directory, at: at, with: .error(EMFILE), counting: .changesAndReads)
+      do {
+        let (backend, report) = try await configuration.openOrSalvage()
+        session.heal()
+        #expect(report?.aside == directory + "/store.damaged", "operation \(at)")
+        try await backend.close()
+      } catch {
+        #expect(error.code == .io || error.code == .poisoned, "operation \(at): \(error)")
+      }
+      session.end()
+      #expect(try Self.files(directory + "/store.damaged") == files, "operation \(at)")
+    }
+    let (backend, _) = try await configuration.openOrSalvage()
+    #expect(try Self.writes(backend) == Array(2...20))
+    try await backend.close()
+    #expect(try Directory.names(in: directory) == ["store", "store.damaged"])
+  }
+
   @Test(
     "A process that is killed at any file operation of it loses nothing",
     .enabled(if: IOSession.isAvailable), arguments: kinds)

@@ -85,14 +85,18 @@ struct LMDBMeta {
     return meta.transaction == transaction ? meta : nil
   }
 
-  /// The meta pages that can be read, each alone.
-  static func readable(_ file: Int32, _ path: String) -> [LMDBMeta] {
+  /// The meta pages that make sense, each alone.
+  ///
+  /// - Throws: `io`.
+  static func readable(_ file: Int32, _ path: String) throws(StoreError) -> [LMDBMeta] {
     for pageSize in [4096, 16384, 8192, 32768, 65536] {
-      let metas = (0..<2).compactMap { index -> LMDBMeta? in
-        guard let page = Platform.read(file, at: index * pageSize, limit: size),
-          page.count == size
-        else { return nil }
-        return try? parse(page, index, pageSize, path)
+      var metas: [LMDBMeta] = []
+      for index in 0..<2 {
+        let page = try bytes(of: file, at: index * pageSize, limit: size, path)
+        guard page.count == size, let meta = try? parse(page, index, pageSize, path) else {
+          continue
+        }
+        metas.append(meta)
       }
       if !metas.isEmpty { return metas }
     }
@@ -100,11 +104,16 @@ struct LMDBMeta {
   }
 
   /// Whether the tree's root is a page of the right kind.
-  func hasReadableRoot(_ file: Int32) -> Bool {
+  ///
+  /// - Throws: `io`.
+  func hasReadableRoot(_ file: Int32, _ path: String) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      try checkRoot(main, file, "")
+      try checkRoot(main, file, path)
       return true
-    } catch { return false }
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return false
+    }
   }
 
   /// Up to so many bytes; fewer at the file's end alone.

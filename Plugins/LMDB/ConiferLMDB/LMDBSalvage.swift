@@ -3,7 +3,8 @@ internal import ConiferStorage
 
 /// Reads what can be read of a damaged data file by `pread`, without LMDB and without its map.
 ///
-/// Pages that cannot be read are left out with what lies behind them. Leaf pages that no page leads
+/// Pages that make no sense are left out with what lies behind them; one that the system refuses to read
+/// ends it. Leaf pages that no page leads
 /// to and that do not count as free are read too: they were behind a lost one.
 package struct LMDBSalvage {
   private let file: Int32
@@ -36,12 +37,18 @@ package struct LMDBSalvage {
     guard case .success(let length) = System.length(name) else {
       throw Platform.error(System.lastError, "measure", name)
     }
-    let metas = LMDBMeta.readable(file, directory).sorted { $0.transaction > $1.transaction }
+    let metas = try LMDBMeta.readable(file, directory).sorted {
+      $0.transaction > $1.transaction
+    }
     guard let first = metas.first else {
       throw LMDBMeta.damaged(directory, "neither of its meta pages can be read")
     }
     // The older commit's pages may have been written over, so it is second choice.
-    let usable = metas.first { $0.hasReadableRoot(file) } ?? first
+    var usable = first
+    for meta in metas where try meta.hasReadableRoot(file, directory) {
+      usable = meta
+      break
+    }
     if metas.count < 2 || usable.transaction != first.transaction {
       lost(
         StoreFinding(
@@ -74,17 +81,17 @@ package struct LMDBSalvage {
     guard losses > 0, isFreeKnown else { return }
     for page in 2..<max(2, min(pages, meta.lastPage + 1))
     where !reached.contains(page) && !free.contains(page) {
-      guard let bytes = read(page), bytes.number(at: 10, bytes: 2) == 2 else { continue }
+      guard let bytes = try read(page), bytes.number(at: 10, bytes: 2) == 2 else { continue }
       try leaf(bytes, page, isMain: true)
     }
   }
 
-  private func read(_ page: Int) -> Bytes? {
-    guard page >= 2, page < pages,
-      let bytes = Platform.read(file, at: page * meta.pageSize, limit: meta.pageSize),
-      bytes.count == meta.pageSize, bytes.number(at: 0, bytes: 8) == page
-    else { return nil }
-    return bytes
+  /// A page; nil when it lies outside of the file, or is another one.
+  private func read(_ page: Int) throws(StoreError) -> Bytes? {
+    guard page >= 2, page < pages else { return nil }
+    let bytes = try LMDBMeta.bytes(
+      of: file, at: page * meta.pageSize, limit: meta.pageSize, name)
+    return bytes.count == meta.pageSize && bytes.number(at: 0, bytes: 8) == page ? bytes : nil
   }
 
   private mutating func lose(_ page: Int, _ words: String) {
@@ -97,7 +104,7 @@ package struct LMDBSalvage {
   }
 
   private mutating func visit(_ page: Int, _ depth: Int, isMain: Bool) throws(StoreError) {
-    guard depth > 0, depth < 32, reached.insert(page).inserted, let bytes = read(page),
+    guard depth > 0, depth < 32, reached.insert(page).inserted, let bytes = try read(page),
       bytes.number(at: 10, bytes: 2) == (depth == 1 ? 2 : 1)
     else { return lose(page, "page \(page) cannot be read") }
     if depth == 1 { return try leaf(bytes, page, isMain: isMain) }
@@ -133,7 +140,7 @@ package struct LMDBSalvage {
       if flags == 0 {
         value = size <= meta.pageSize - start ? Bytes(bytes[start..<(start + size)]) : nil
       } else {
-        value = flags == 1 ? large(bytes.number(at: start, bytes: 8), size) : nil
+        value = flags == 1 ? try large(bytes.number(at: start, bytes: 8), size) : nil
       }
       guard let value else {
         lose(page, "a value of page \(page) cannot be read")
@@ -154,13 +161,13 @@ package struct LMDBSalvage {
   }
 
   /// A value that lies in pages of its own.
-  private mutating func large(_ first: Int, _ size: Int) -> Bytes? {
-    guard let head = read(first), head.number(at: 10, bytes: 2) == 4 else { return nil }
+  private mutating func large(_ first: Int, _ size: Int) throws(StoreError) -> Bytes? {
+    guard let head = try read(first), head.number(at: 10, bytes: 2) == 4 else { return nil }
     let count = (size + 16 + meta.pageSize - 1) / meta.pageSize
-    guard count <= pages - first,
-      let bytes = Platform.read(file, at: first * meta.pageSize + 16, limit: size),
-      bytes.count == size
-    else { return nil }
+    guard count <= pages - first else { return nil }
+    let bytes = try LMDBMeta.bytes(
+      of: file, at: first * meta.pageSize + 16, limit: size, name)
+    guard bytes.count == size else { return nil }
     for page in first..<(first + max(1, count)) { reached.insert(page) }
     return bytes
   }

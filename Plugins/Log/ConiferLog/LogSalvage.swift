@@ -125,18 +125,25 @@ package struct LogSalvage {
     }
   }
 
+  /// The bytes that a table points to; nil when their file is missing or too short.
   private mutating func value(_ pointer: Pointer) throws(StoreError) -> Bytes? {
-    let file: (any LogFile)?
+    let path = path(pointer.segment, .segment)
+    var file: (any LogFile)?
     if let known = open[pointer.segment] {
       file = known
     } else {
       if open.count > 64 { open = [:] }
-      file = try? files.existing(path(pointer.segment, .segment), .read)
+      do throws(StoreError) {
+        file = try files.existing(path, .read)
+      } catch {
+        // Without it values are lost; that the system refuses it says nothing of them.
+        guard error.code == .damaged else { throw error }
+      }
       open[pointer.segment] = .some(file)
     }
     guard let file else { return nil }
-    let bytes = try? file.bytes(at: Int(pointer.offset), count: Int(pointer.length))
-    return bytes?.count == Int(pointer.length) ? bytes : nil
+    let bytes = try file.contents(path, at: Int(pointer.offset), count: Int(pointer.length))
+    return bytes.count == Int(pointer.length) ? bytes : nil
   }
 
   // MARK: The journal

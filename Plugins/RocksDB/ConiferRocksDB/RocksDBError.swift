@@ -23,7 +23,8 @@
     ///   - action: what was tried, as "open".
     ///   - path: the store's directory.
     static func rocksDB(_ words: String, _ action: String, _ path: String) -> StoreError {
-      func has(_ part: String) -> Bool { words.holds(part) }
+      let own = words.leaving(path)
+      func has(_ part: String) -> Bool { own.holds(part) }
       if has("No space left on device") || has("Disk quota exceeded") || has("Space limit reached")
       {
         return StoreError(
@@ -44,7 +45,9 @@
           .busy, "Another program has the RocksDB database in \(path) open. Close it there.",
           cause: words)
       }
-      if words.hasPrefix("Corruption") || has("No such file or directory")
+      // Where a read was refused RocksDB tells of corruption too, with the system's words behind that.
+      let isRefused = words.hasPrefix("Corruption") && has("IO error")
+      if words.hasPrefix("Corruption") && !isRefused || has("No such file or directory")
         || has("does not exist")
       {
         return .rocksDBDamaged(path, words)
@@ -61,11 +64,18 @@
     }
 
     /// Whether the words tell of a sync: then what is on the disk is not known, whatever the reason.
-    static func tellsOfSync(_ words: String) -> Bool { words.holds("sync") }
+    ///
+    /// - Parameter path: the store's directory, which the words may name.
+    static func tellsOfSync(_ words: String, _ path: String) -> Bool {
+      words.leaving(path).holds("sync")
+    }
 
     /// Whether the words name a file that a flush or a compaction writes in the background.
-    static func tellsOfFlush(_ words: String) -> Bool {
-      words.holds(".sst") || words.holds("MANIFEST-")
+    ///
+    /// - Parameter path: the store's directory, which the words may name.
+    static func tellsOfFlush(_ words: String, _ path: String) -> Bool {
+      let own = words.leaving(path)
+      return own.holds(".sst") || own.holds("MANIFEST-")
     }
 
     static func rocksDBDamaged(_ path: String, _ cause: String) -> StoreError {
@@ -94,6 +104,23 @@
       let wanted = Array(part.utf8)
       guard wanted.count <= whole.count else { return false }
       return (0...(whole.count - wanted.count)).contains { whole[$0...].starts(with: wanted) }
+    }
+
+    /// The text without a part, wherever it occurs.
+    fileprivate func leaving(_ part: String) -> String {
+      let (whole, unwanted) = (Array(utf8), Array(part.utf8))
+      guard !unwanted.isEmpty else { return self }
+      var kept: [UInt8] = []
+      var at = 0
+      while at < whole.count {
+        if whole[at...].starts(with: unwanted) {
+          at += unwanted.count
+        } else {
+          kept.append(whole[at])
+          at += 1
+        }
+      }
+      return String(decoding: kept, as: UTF8.self)
     }
   }
 #endif

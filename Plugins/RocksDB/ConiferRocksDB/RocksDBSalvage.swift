@@ -48,7 +48,9 @@
       return count > 0
     }
 
-    /// Walks rows in one direction; the error that ended it, nil at the end.
+    /// Walks rows in one direction; the damage that ended it, nil at the end.
+    ///
+    /// - Throws: `io`, what `row` throws.
     private static func walk(
       _ engine: Engine, _ descends: Bool, _ count: inout Int,
       _ row: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void
@@ -73,9 +75,10 @@
           Bytes(UnsafeRawBufferPointer(start: value, count: size)))
         if descends { rocksdb_iter_prev(iterator) } else { rocksdb_iter_next(iterator) }
       }
-      return telling { rocksdb_iter_get_error(iterator, $0) }.1.map {
-        .rocksDB($0, "read", engine.path)
-      }
+      guard let words = telling({ rocksdb_iter_get_error(iterator, $0) }).1 else { return nil }
+      let error = StoreError.rocksDB(words, "read", engine.path)
+      guard [.damaged, .newerFormat].contains(error.code) else { throw error }
+      return error
     }
   }
 

@@ -88,7 +88,7 @@
       for edit in batch.edits { try plan.add(edit) }
       plan.put(StoreRecord.space, StoreRecord.key, StoreRecord(live: plan.live).bytes)
       if let words = engine.write(plan.batch, syncs: syncs) {
-        let isOlder = engine.hasBackgroundFailure || StoreError.tellsOfFlush(words)
+        let isOlder = engine.hasBackgroundFailure || StoreError.tellsOfFlush(words, path)
         let error = failed(words, &writer)
         if isOlder, let poison = writer.poison {
           throw .rocksDBPoisoned(path, poison.description)
@@ -119,7 +119,7 @@
     /// the next write, and what it may have written of this one is cut off.
     func failed(_ words: String, _ writer: inout Writer) -> StoreError {
       let error = StoreError.rocksDB(words, "write", path)
-      guard error.code == .full, !StoreError.tellsOfSync(words) else {
+      guard error.code == .full, !StoreError.tellsOfSync(words, path) else {
         return poisoned(error, &writer)
       }
       writer.isStuck = true

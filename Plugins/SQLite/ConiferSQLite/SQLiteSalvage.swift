@@ -27,14 +27,14 @@ package enum SQLiteSalvage {
       ("blobs INDEXED BY sqlite_autoindex_blobs_1", ["key", "key DESC"]),
     ] {
       // The index of blobs is asked only for what the table did not give.
-      if table.contains("INDEXED BY"), isWhole(connection, "blobs NOT INDEXED") { continue }
+      if table.contains("INDEXED BY"), try isWhole(connection, "blobs NOT INDEXED") { continue }
       for order in orders {
         do throws(StoreError) {
           try walk(connection, "SELECT key, value FROM \(table) ORDER BY \(order)", row)
           // From one end to the other nothing is missing.
           break
         } catch {
-          guard [.damaged, .foreign, .io].contains(error.code) else { throw error }
+          guard [.damaged, .foreign].contains(error.code) else { throw error }
           if order == orders[0], !table.contains("INDEXED BY") {
             lost(
               StoreFinding(
@@ -47,11 +47,16 @@ package enum SQLiteSalvage {
     }
   }
 
-  private static func isWhole(_ connection: Connection, _ table: String) -> Bool {
+  private static func isWhole(
+    _ connection: Connection, _ table: String
+  ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       try walk(connection, "SELECT key, value FROM \(table)") { (_, _) throws(StoreError) in }
       return true
-    } catch { return false }
+    } catch {
+      guard [.damaged, .foreign].contains(error.code) else { throw error }
+      return false
+    }
   }
 
   private static func walk(

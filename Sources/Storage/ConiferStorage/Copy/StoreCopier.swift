@@ -25,7 +25,7 @@ package struct CopyPlace: Equatable {
 }
 
 /// Copies all that a backend holds into another one: queues with their numbers, states and ends,
-/// trees, tracked queries with their numbers and keys, pins, metadata, reports of damage, and which
+/// the number above which unknown lanes begin, trees, tracked queries with their numbers and keys, pins, metadata, reports of damage, and which
 /// indexes are declared; an encrypted target keeps none.
 ///
 /// Copying something twice changes nothing, so a copy goes on anywhere at or before where it ended.
@@ -54,6 +54,7 @@ package struct StoreCopier {
     for phase in CopyPlace.Phase.allCases where isLeft(phase, place) {
       switch phase {
       case .queues:
+        try await target.raiseQueueFloor(to: source.queueFloor())
         for (info, copy) in trees {
           try await copyQueues(info, copy)
           try await copyPins(info, copy)

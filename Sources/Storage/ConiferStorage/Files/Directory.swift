@@ -24,13 +24,51 @@ package enum Directory {
     }
     defer { closedir(stream) }
     var names: [String] = []
-    while let entry = readdir(stream) {
+    while true {
+      // Its end and an error look alike but for this.
+      errno = 0
+      guard let entry = readdir(stream) else { break }
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name != ".", name != ".." { names.append(name) }
     }
+    guard errno == 0 else { throw Platform.error(errno, "list the directory", directory) }
     return names.sorted()
+  }
+
+  /// The first bytes of a file; nil when there is surely none.
+  ///
+  /// - Throws: `denied`, `io`.
+  package static func contents(_ path: String, limit: Int) throws(StoreError) -> Bytes? {
+    guard !isMissing(path) else { return nil }
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      // It has just gone, or what is above it is no directory.
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw Platform.error(errno, "read", path)
+    }
+    defer { Platform.close(file) }
+    guard let bytes = Platform.read(file, at: 0, limit: limit) else {
+      throw Platform.error(errno, "read", path)
+    }
+    return bytes
+  }
+
+  /// Whether there is a directory with nothing in it.
+  package static func isEmpty(_ path: String) -> Bool { (try? names(in: path))?.isEmpty == true }
+
+  /// Whether two directories lie on one volume, so that files can be renamed from one into the other.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func areOnOneVolume(_ one: String, _ other: String) throws(StoreError) -> Bool {
+    var volumes: [dev_t] = []
+    for path in [one, other] {
+      var info = stat()
+      guard stat(path, &info) == 0 else { throw Platform.error(errno, "look at", path) }
+      volumes.append(info.st_dev)
+    }
+    return volumes[0] == volumes[1]
   }
 
   /// Makes a directory that must not be there yet.
@@ -55,16 +93,21 @@ package enum Directory {
 
   /// Gives a directory another name, durably, without ever taking the place of something else.
   ///
+  /// - Parameter takesEmpty: whether an empty directory of that name, as a process leaves that is killed
+  ///   in here, is no obstacle.
   /// - Returns: false when something of that name is there.
   /// - Throws: `denied`, `full`, `io`.
-  package static func give(_ path: String, theName new: String) throws(StoreError) -> Bool {
+  package static func give(
+    _ path: String, theName new: String, takesEmpty: Bool = false
+  ) throws(StoreError) -> Bool {
     // Whoever made the empty directory owns the name; renaming takes its place in one step.
-    guard try make(new) else { return false }
-    do throws(StoreError) {
-      try move(path, to: new)
-    } catch {
-      rmdir(new)
-      throw error
+    let isMade = try make(new)
+    guard isMade || takesEmpty else { return false }
+    if rename(path, new) != 0 {
+      let number = errno
+      if isMade { rmdir(new) }
+      if !isMade, [ENOTEMPTY, EEXIST, ENOTDIR].contains(number) { return false }
+      throw Platform.error(number, "rename", path)
     }
     try Platform.syncDirectory(Platform.parent(of: new))
     try Platform.syncDirectory(Platform.parent(of: path))
@@ -116,7 +159,12 @@ package enum Directory {
     for name in try names(in: directory) where !leaving.contains(name) {
       let (path, new) = ("\(directory)/\(name)", "\(copy)/\(name)")
       var info = stat()
-      guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
+      guard stat(path, &info) == 0 else {
+        // A link to nothing holds nothing.
+        if errno == ENOENT { continue }
+        throw Platform.error(errno, "look at", path)
+      }
+      guard info.st_mode & S_IFMT == S_IFREG else { continue }
       let source = open(path, O_RDONLY | O_CLOEXEC)
       guard source >= 0 else { throw Platform.error(errno, "read", path) }
       defer { Platform.close(source) }

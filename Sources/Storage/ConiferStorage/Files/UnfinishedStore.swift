@@ -20,10 +20,13 @@ package enum UnfinishedStore {
   }
 
   /// The lines of a store's mark, or nil when it has none.
-  package static func lines(_ directory: String) -> [String]? {
-    let path = "\(directory)/\(file)"
-    guard !Directory.isMissing(path) else { return nil }
-    let text = String(decoding: Platform.read(path, limit: 1 << 14) ?? [], as: UTF8.self)
+  ///
+  /// - Throws: `denied`, `io`.
+  package static func lines(_ directory: String) throws(StoreError) -> [String]? {
+    guard let bytes = try Directory.contents("\(directory)/\(file)", limit: 1 << 14) else {
+      return nil
+    }
+    let text = String(decoding: bytes, as: UTF8.self)
     return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
@@ -46,9 +49,9 @@ package enum UnfinishedStore {
 
   /// Refuses a store that is marked.
   ///
-  /// - Throws: `foreign`.
+  /// - Throws: `foreign`, `denied`, `io`.
   static func check(_ directory: String) throws(StoreError) {
-    guard !isMaking, let lines = lines(directory) else { return }
+    guard !isMaking, let lines = try lines(directory) else { return }
     throw StoreError(
       .foreign,
       "The store in \(directory) is not whole: \(lines.first ?? "it is being made"). Nothing was "

@@ -28,12 +28,14 @@ package struct Salvager {
   /// - Parameters:
   ///   - directory: the damaged store's.
   ///   - target: the new store, which nobody else opens; without a budget.
-  ///   - notes: reports that the new store is to keep besides.
+  ///   - notes: given when the new store takes the damaged one's place: reports that it is to keep
+  ///     besides, with words for all that the returned report tells of. Then no record is left behind
+  ///     for want of a key.
   /// - Returns: what came over.
   /// - Throws: `damaged` when nothing can be read at all, `wrongKey`, and as opening the new store.
   package func run(
     _ directory: String, in workshop: Workshop, into target: StorageConfiguration,
-    noting notes: [Incident] = []
+    replacing notes: [Incident]? = nil
   ) async throws -> SalvageReport {
     var lost: [StoreFinding] = []
     let rows = try method.rows(workshop.rows)
@@ -50,7 +52,16 @@ package struct Salvager {
       throw error
     }
     do {
-      var report = try await copy(salvaged, target, notes)
+      if notes != nil { try Self.requireKeys(locked) }
+      let words = mended + locked.filter { $0.why != .erased }.map(\.description)
+      let known = notes.map { notes in
+        notes
+          + words.map {
+            Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: $0, bytes: [])
+          }
+      }
+      var report = try await copy(
+        salvaged, target, known ?? [], isWhole: lost.isEmpty && mended.isEmpty && locked.isEmpty)
       try await salvaged.close()
       (report.lost, report.mended, report.locked) = (lost, mended, locked)
       return report
@@ -86,6 +97,15 @@ package struct Salvager {
     return (try packed(store, "salvage", options), mended, locked.records(trees))
   }
 
+  /// Refuses to leave a queue behind that can be read once its key is given.
+  private static func requireKeys(_ locked: [LockedRecords]) throws(StoreError) {
+    guard let first = locked.first(where: { $0.why == .notGiven }) else { return }
+    throw StoreError(
+      .wrongKey,
+      "The store is damaged, and a new one would leave behind what has a key of its own (\(first)). Open "
+        + "it with that key, or save the rest with conifer salvage. Nothing was changed.")
+  }
+
   /// Removes the records whose encryption key is missing.
   private func dropLocked(_ store: any OrderedStore) throws(StoreError) -> LockedScopes {
     let view = try store.view()
@@ -101,12 +121,14 @@ package struct Salvager {
   }
 
   private func copy(
-    _ salvaged: any StorageBackend, _ target: StorageConfiguration, _ notes: [Incident]
+    _ salvaged: any StorageBackend, _ target: StorageConfiguration, _ notes: [Incident],
+    isWhole: Bool
   ) async throws -> SalvageReport {
     let new = try target.open()
     do {
       try await StoreCopier(source: salvaged, target: new, reached: { _ in })
         .run(from: CopyPlace())
+      if !isWhole { try await new.raiseQueueFloor() }
       let report = try SalvageReport(of: new)
       if !notes.isEmpty {
         _ = try await new.commit(notes.map { .report($0) }, new.traits.store.strongest)

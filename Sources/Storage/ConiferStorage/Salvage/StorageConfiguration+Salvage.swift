@@ -13,32 +13,50 @@ extension StorageConfiguration {
   ///   report of a salvage that an earlier process did not live to tell of lists what is lost
   ///   among its incidents.
   /// - Throws: as `open`. `damaged` for an authority, whose data is never given up, and for a kind of
-  ///   store whose files nothing is known of. Nothing has changed then.
+  ///   store whose files nothing is known of; `wrongKey` when a tree or a lane has an encryption key of
+  ///   its own that was not given, since its queue would be left behind; `unsupported` when the
+  ///   directory is a volume of its own. Nothing has changed then.
   public func openOrSalvage() async throws(StoreError) -> (
     backend: any StorageBackend, report: SalvageReport?
   ) {
     let finished: String?
     if let root { finished = try StoreExchange.finish(root) } else { finished = nil }
+    let exchange: StoreExchange?
+    if let root { exchange = try StoreExchange(root) } else { exchange = nil }
+    let backend: any StorageBackend
     do throws(StoreError) {
-      let backend = try open()
-      guard let finished else { return (backend, nil) }
+      backend = try open()
+    } catch {
+      guard error.code == .damaged, options.role == .cache, let exchange, salvage != nil else {
+        throw error
+      }
+      // Without a report somebody else has just done it.
+      guard let report = try await salvaged(exchange) else { return try await openOrSalvage() }
+      return (try open(), report)
+    }
+    guard let finished else { return (backend, nil) }
+    do throws(StoreError) {
       var report = try SalvageReport(of: backend)
       report.aside = finished
       return (backend, report)
     } catch {
-      guard error.code == .damaged, options.role == .cache, let root, salvage != nil else {
-        throw error
-      }
-      let report = try await salvaged(root)
-      return (try open(), report)
+      try? await backend.close()
+      throw error
     }
   }
 
   /// Replaces the damaged store by a new one.
-  private func salvaged(_ location: String) async throws(StoreError) -> SalvageReport {
+  ///
+  /// - Parameter exchange: as it was to be before the store was found damaged.
+  /// - Returns: nil when another process has replaced it since.
+  private func salvaged(
+    _ exchange: StoreExchange
+  ) async throws(StoreError) -> SalvageReport? {
+    let location = exchange.location
     let lock = try OwnerLock(path: location + "/owner")
     defer { lock.release() }
-    let exchange = StoreExchange(location)
+    guard try StoreExchange(location).aside == exchange.aside else { return nil }
+    try exchange.requireOneVolume()
     let workshop = try Workshop(StoreExchange.workshop(location))
     do {
       let report = try await fill(workshop, exchange)
@@ -46,7 +64,7 @@ extension StorageConfiguration {
       return report
     } catch {
       // Nothing was moved, or the mark says how far it has come.
-      if UnfinishedStore.lines(location) == nil { workshop.remove() }
+      if Directory.isMissing("\(location)/\(UnfinishedStore.file)") { workshop.remove() }
       throw StoreError(any: error)
     }
   }
@@ -68,13 +86,15 @@ extension StorageConfiguration {
     var report: SalvageReport
     do {
       report = try await Salvager(self).run(
-        exchange.location, in: workshop, into: target, noting: notes)
+        exchange.location, in: workshop, into: target, replacing: notes)
     } catch let error as StoreError where error.code == .damaged {
       // Not even where the rows are can be read.
       Directory.remove(workshop.made)
       notes.append(
         Incident(kind: .recordSetAside, tree: store, place: error.message, bytes: []))
       let new = try target.open()
+      // The files that older salvages set aside had numbers of their own.
+      for _ in 0..<exchange.number { try await new.raiseQueueFloor() }
       _ = try await new.commit(notes.map { .report($0) }, new.traits.store.strongest)
       report = try SalvageReport(of: new)
       try await new.close()

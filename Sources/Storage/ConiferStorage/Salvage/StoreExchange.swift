@@ -2,9 +2,9 @@ import ConiferKeyValue
 
 /// Puts a new store's files in the place of a damaged one's, which go into a directory beside it.
 ///
-/// Every step is a rename, and the mark of an unfinished store says how far it has come: a process that
-/// dies between two steps leaves nothing that the next opening does not go on with. Nothing is deleted
-/// but the workshop, once all that is of use has left it.
+/// Files are renamed, and the mark of an unfinished store says whether the old ones still leave or the new
+/// ones come in already: a process that dies between two renames leaves nothing that the next opening does
+/// not go on with. Nothing is deleted but the workshop, once all that is of use has left it.
 struct StoreExchange {
   private enum Phase: String {
     /// The old files move away.
@@ -21,28 +21,45 @@ struct StoreExchange {
   let location: String
   /// The directory for the old files.
   let aside: String
+  /// How far another process had come, as the mark says; nil for an exchange that is to begin.
+  private let reached: Phase?
 
   /// The workshop of a store's salvage.
   static func workshop(_ location: String) -> String { location + ".salvage" }
 
+  /// How many names for old files were tried.
+  let number: Int
+
   /// An exchange that is to begin, with a name for the old files that nothing bears.
-  init(_ location: String) {
+  ///
+  /// - Throws: `foreign` when there is none.
+  init(_ location: String) throws(StoreError) {
     self.location = location
+    reached = nil
     let base = location + ".damaged"
-    var (name, number) = (base, 2)
+    var (name, number) = (base, 1)
     while !Directory.isMissing(name) {
-      name = "\(base)-\(number)"
       number += 1
+      name = "\(base)-\(number)"
+      guard number < 10_000 else {
+        throw StoreError(
+          .foreign,
+          "There is no free name such as \(base) for the files of a damaged store. Make room, or use "
+            + "conifer salvage.")
+      }
     }
     aside = name
+    self.number = number
   }
 
   /// The exchange that a store's mark tells of, or nil.
-  private init?(unfinished location: String) {
-    guard let lines = UnfinishedStore.lines(location), lines.count > 2,
-      Phase(rawValue: lines[1]) != nil, !lines[2].isEmpty
+  private init?(unfinished location: String) throws(StoreError) {
+    guard let lines = try UnfinishedStore.lines(location), lines.count > 2,
+      let phase = Phase(rawValue: lines[1]), !lines[2].isEmpty
     else { return nil }
     self.location = location
+    reached = phase
+    number = 1
     aside = Platform.parent(of: location) + "/" + lines[2]
   }
 
@@ -51,25 +68,42 @@ struct StoreExchange {
   /// - Returns: where the old files lie; nil when there was none.
   /// - Throws: `busy`, `denied`, `full`, `io`.
   static func finish(_ location: String) throws(StoreError) -> String? {
-    guard StoreExchange(unfinished: location) != nil else { return nil }
+    guard try StoreExchange(unfinished: location) != nil else { return nil }
     let lock = try UnfinishedStore.making { () throws(StoreError) in
       try OwnerLock(path: location + "/owner")
     }
     defer { lock.release() }
     // Whoever held the lock may have finished it.
-    guard let exchange = StoreExchange(unfinished: location) else { return nil }
+    guard let exchange = try StoreExchange(unfinished: location) else { return nil }
     try exchange.run()
     return exchange.aside
   }
 
+  /// Refuses a store whose files cannot be renamed into a directory beside it.
+  ///
+  /// - Throws: `unsupported`, `denied`, `io`.
+  func requireOneVolume() throws(StoreError) {
+    guard try !Directory.areOnOneVolume(location, Platform.parent(of: location)) else { return }
+    throw StoreError(
+      .unsupported,
+      "The store in \(location) is damaged, and its files cannot be set aside: the directory is a volume "
+        + "of its own. Use conifer salvage; nothing was changed.")
+  }
+
   /// Exchanges the files; the workshop holds a whole new store, and the caller the store's lock.
   ///
-  /// - Throws: `denied`, `full`, `io`.
+  /// - Throws: `foreign` when the name for the old files is taken by now, `denied`, `full`, `io`.
   func run() throws(StoreError) {
     let workshop = Self.workshop(location)
-    if UnfinishedStore.lines(location)?.dropFirst().first != Phase.place.rawValue {
+    if reached != .place {
       try mark(.aside)
-      _ = try Directory.make(aside)
+      guard try Directory.make(aside) || reached == .aside else {
+        try UnfinishedStore.finish(location)
+        throw StoreError(
+          .foreign,
+          "\(aside) was made while the store was being salvaged: open it again. Nothing was changed."
+        )
+      }
       try moveFiles(from: location, to: aside)
       try mark(.place)
     }

@@ -29,7 +29,8 @@ struct SalvageCommand: ToolCommand {
     let source = try StoreAddress(from, keyFile: fromKeyFile, console)
     let target = try StoreAddress(to, keyFile: toKeyFile, console)
     try source.mustBePresent()
-    guard Platform.isMissing(target.directory) else {
+    // A salvage that was killed at its very end leaves an empty one.
+    guard Platform.isMissing(target.directory) || Directory.isEmpty(target.directory) else {
       throw Failure(
         "not-empty", .foreign,
         "\(target.directory) is there already: salvage into a new directory.")

@@ -38,12 +38,6 @@ struct Migration {
       try await checkTarget()
       if confirm { try await checkUnchanged(digest) }
     } else {
-      try UnfinishedStore.mark(
-        target.directory,
-        [
-          "conifer migrate copies \(source.absolute) into it; run that again, it goes on where it was, "
-            + "or remove the directory"
-        ])
       outcome = Outcome(digest: try await copy(&marker), wasDone: false)
       try finish()
     }
@@ -57,9 +51,15 @@ struct Migration {
 
   /// Lets everybody open the new store.
   private func finish() throws {
-    if UnfinishedStore.lines(target.directory) != nil {
+    if try UnfinishedStore.lines(target.directory) != nil {
       try UnfinishedStore.finish(target.directory)
     }
+  }
+
+  /// What the mark of a store says that this migration fills.
+  private var mark: String {
+    "conifer migrate copies \(source.absolute) into it; run that again, it goes on where it was, or "
+      + "remove the directory"
   }
 
   /// Whether a directory is another one or lies within it.
@@ -101,7 +101,11 @@ struct Migration {
       return marker
     }
     if try target.isPresent() {
-      let trees = try await StoreOptions.opened(try target.configuration()) { backend in
+      // One that was killed before it wrote its marker has marked it already.
+      let isOurs = try UnfinishedStore.lines(target.directory)?.first == mark
+      let trees = try await StoreOptions.opened(
+        try target.configuration(), isMaking: isOurs
+      ) { backend in
         try backend.inspect { try $0.trees() }
       }
       guard trees.isEmpty else {
@@ -110,6 +114,8 @@ struct Migration {
           "\(target.directory) holds a store of its own: migrate into a new directory.")
       }
     }
+    // First, so that nobody takes a store for whole that a marker says is being filled.
+    try UnfinishedStore.mark(target.directory, [mark])
     let marker = MigrationMarker(source: source.absolute)
     try marker.write(target.directory)
     return marker

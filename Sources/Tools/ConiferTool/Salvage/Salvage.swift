@@ -16,7 +16,9 @@ struct Salvage {
     defer { workshop.remove() }
     let report = try await salvager.run(
       source.directory, in: workshop, into: target.configuration(at: workshop.made))
-    guard try Directory.give(workshop.made, theName: target.directory) else {
+    guard
+      try Directory.give(workshop.made, theName: target.directory, takesEmpty: true)
+    else {
       throw Failure(
         "not-empty", .foreign,
         "\(target.directory) is there by now: salvage into a new directory.")

@@ -16,6 +16,13 @@ enum QueueFloor {
     return IndexKey.number(payload)
   }
 
+  /// Raises it to what another store has.
+  static func raise(_ tx: Transaction, to number: UInt64) throws(StoreError) {
+    guard try read(tx) < number else { return }
+    try tx.put(
+      Spaces.system, key, payload: StoreKey.number(min(number, WriteID.last - step)))
+  }
+
   /// Raises it, when some of the queue may have been lost.
   static func raise(_ tx: Transaction) throws(StoreError) {
     let (next, isOver) = try read(tx).addingReportingOverflow(step)
