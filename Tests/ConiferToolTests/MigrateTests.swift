@@ -214,6 +214,21 @@ struct MigrateTests {
     #expect(Directory.isMissing(sandbox.path("to/unfinished")))
   }
 
+  @Test("A migration that was killed before it wrote its marker goes on")
+  func marked() async throws {
+    let (from, to) = (sandbox.url("sqlite", "from"), sandbox.url("log", "to"))
+    #expect(await sandbox.run("set", "/a", "1", store: from).status == .success)
+    try await StorageConfiguration.log(at: sandbox.path("to")).open().close()
+    let words =
+      "conifer migrate copies \(sandbox.path("from")) into it; run that again, it goes on where it was, "
+      + "or remove the directory"
+    try UnfinishedStore.mark(sandbox.path("to"), [words])
+    let (status, text) = try sandbox.spawn("migrate", from, to)
+    #expect(status == 0, "\(text)")
+    #expect(Directory.isMissing(sandbox.path("to/unfinished")))
+    #expect(try await sandbox.digest(to) == sandbox.digest(from))
+  }
+
   @Test("Two that set stores aside at once never take each other's place")
   func aside() async throws {
     for number in 0..<4 { _ = try sandbox.file("placeholder\(number)", "x") }

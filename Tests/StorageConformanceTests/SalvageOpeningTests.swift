@@ -4,6 +4,7 @@ import ConiferLog
 import ConiferSQLite
 import ConiferStorage
 import ConiferTree
+import Synchronization
 import Testing
 
 @testable import StorageConformance
@@ -280,6 +281,35 @@ import Testing
     }
     let (backend, _) = try await configuration.openOrSalvage()
     #expect(try Self.writes(backend) == Array(2...20))
+    try await backend.close()
+    #expect(try Directory.names(in: directory) == ["store", "store.damaged"])
+  }
+
+  @Test("A store that another process has just replaced is not replaced again")
+  func meanwhile() async throws {
+    let directory = try System.makeTemporaryDirectory()
+    defer { System.removeTree(directory) }
+    let base = Self.configuration("sqlite", directory)
+    try await base.open().close()
+    let method = SalvageMethod(
+      read: { (_, _, _, _) throws(StoreError) in throw StoreError(.damaged, "Nothing is left.") },
+      rows: { (_) throws(StoreError) in throw StoreError(.damaged, "Nothing is left.") },
+      elsewhere: { _, _ in base })
+    let calls = Mutex(0)
+    let late = StorageConfiguration(
+      name: "late", location: directory + "/store", options: StorageOptions(), salvage: method
+    ) { () throws(StoreError) in
+      let call = calls.withLock { calls in
+        calls += 1
+        return calls
+      }
+      guard call == 1 else { return try base.open() }
+      // What the other process leaves.
+      try ConiferStorage.Platform.makeDirectory(directory + "/store.damaged")
+      throw StoreError(.damaged, "It was damaged then.")
+    }
+    let (backend, report) = try await late.openOrSalvage()
+    #expect(report == nil)
     try await backend.close()
     #expect(try Directory.names(in: directory) == ["store", "store.damaged"])
   }
