@@ -29,7 +29,12 @@ REAL(ssize_t, preadv, int, const struct iovec *, int, off_t)
 static int open_file(int directory, const char *path, int flags, mode_t mode) {
   char below[PROBE_PATH];
   probe_session *s = probe_lock_path(directory, path, below);
-  if (!s) return real_openat()(directory, path, flags, mode);
+  if (!s) {
+    int unwatched = real_openat()(directory, path, flags, mode);
+    // Its number may have been a watched file's that was closed in a way that is not seen here.
+    if (probe_is_armed()) probe_forget(unwatched);
+    return unwatched;
+  }
   struct stat info;
   int number = errno, result = -1;
   bool is_there = fstatat(directory, path, &info, 0) == 0;
