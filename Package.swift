@@ -39,6 +39,10 @@ let package = Package(
     .library(name: "ConiferLog", targets: ["ConiferLog"]),
     .library(name: "ConiferRocksDB", targets: ["ConiferRocksDB"]),
     .library(name: "StorageConformance", targets: ["StorageConformance"]),
+    .library(name: "ConiferWire", targets: ["ConiferWire"]),
+    .library(name: "ConiferSync", targets: ["ConiferSync"]),
+    .library(name: "Conifer", targets: ["Conifer"]),
+    .library(name: "ConiferServer", targets: ["ConiferServer"]),
     .executable(name: "conifer", targets: ["ConiferTool"]),
   ],
   traits: [
@@ -49,6 +53,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     // Not even cloned without the trait Encryption.
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
   ],
@@ -96,6 +101,22 @@ let package = Package(
         "ConiferKeyValue", "ConiferStorage",
         .target(name: "CRocksDB", condition: .when(traits: ["RocksDB"])),
       ]),
+    target("ConiferWire", in: "Sources/Sync", ["ConiferTree", "ConiferQuery"]),
+    target(
+      "ConiferSync", in: "Sources/Sync",
+      ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire"]),
+    target(
+      "Conifer", in: "Sources/Client",
+      [
+        "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire",
+        "ConiferSync", .product(name: "Logging", package: "swift-log"),
+      ]),
+    target(
+      "ConiferServer", in: "Sources/Server",
+      [
+        "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     .executableTarget(
       name: "ConiferTool",
       dependencies: [
@@ -140,6 +161,24 @@ let package = Package(
       [
         "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "TestSupport",
+      ]),
+    tests("ConiferWire", ["ConiferWire", "ConiferTree", "ConiferQuery"]),
+    tests(
+      "ConiferSync",
+      ["ConiferSync", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery"]
+    ),
+    tests(
+      "ConiferServer",
+      [
+        "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
+        "ConiferQuery",
+      ]),
+    tests(
+      "Conifer",
+      [
+        "Conifer", "ConiferServer", "ConiferSync", "ConiferWire", "ConiferStorage",
+        "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
+        "ConiferLog", "TestSupport",
       ]),
     tests(
       "ConiferTool",

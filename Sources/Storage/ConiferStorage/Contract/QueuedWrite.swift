@@ -58,19 +58,8 @@ public struct WriteContent: Hashable, Sendable {
     case transaction = 3
   }
 
-  /// One replaced node.
-  public struct Change: Hashable, Sendable {
-    /// The node's path from the tree's root; a last segment `.priority` sets a priority alone.
-    public var path: Path
-    /// The new value; empty deletes.
-    public var node: Node
-
-    /// One replaced node.
-    public init(_ path: Path, _ node: Node) {
-      self.path = path
-      self.node = node
-    }
-  }
+  /// One replaced node; its path is from the tree's root.
+  public typealias Change = NodeChange
 
   /// What must hold on the server for the write to be applied.
   public struct Precondition: Hashable, Sendable {

@@ -1,0 +1,14 @@
+/// One replaced node of a write that may replace several.
+public struct NodeChange: Hashable, Sendable {
+  /// Where; the write says what the path is relative to. A last segment `.priority` sets a priority
+  /// alone.
+  public var path: Path
+  /// The new value; empty deletes.
+  public var node: Node
+
+  /// One replaced node.
+  public init(_ path: Path, _ node: Node) {
+    self.path = path
+    self.node = node
+  }
+}

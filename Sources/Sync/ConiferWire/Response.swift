@@ -1,0 +1,55 @@
+public import ConiferTree
+
+/// What a server answers to a request.
+public struct Response: Hashable, Sendable {
+  /// Whether it was done, or why not; other texts are kept as they are.
+  public struct Status: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    /// The status as the protocol spells it.
+    public let rawValue: String
+
+    /// The status with a spelling.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Done.
+    public static let ok = Status(rawValue: "ok")
+    /// The node has not the hash that a put named.
+    public static let dataStale = Status(rawValue: "datastale")
+    /// The rules do not allow it.
+    public static let permissionDenied = Status(rawValue: "permission_denied")
+    /// The token's time is over.
+    public static let expiredToken = Status(rawValue: "expired_token")
+    /// The token is none that the server takes.
+    public static let invalidToken = Status(rawValue: "invalid_token")
+    /// The server cannot answer now.
+    public static let unavailable = Status(rawValue: "unavailable")
+    /// The data is larger than the server takes.
+    public static let tooBig = Status(rawValue: "too_big")
+    /// Something else.
+    public static let failure = Status(rawValue: "failure")
+
+    /// The status as the protocol spells it.
+    public var description: String { rawValue }
+  }
+
+  /// Whether it was done.
+  public var status: Status
+  /// What a `get` found; empty otherwise.
+  public var node: Node
+  /// Why it was not done, in the server's words; nil when it says nothing.
+  public var reason: String?
+  /// What the server warns of, such as `no_index`.
+  public var warnings: [String]
+
+  /// An answer.
+  public init(
+    _ status: Status, node: Node = .empty, reason: String? = nil, warnings: [String] = []
+  ) {
+    self.status = status
+    self.node = node
+    self.reason = reason
+    self.warnings = warnings
+  }
+
+  /// Done, with nothing to say.
+  public static let ok = Response(.ok)
+}

@@ -1,0 +1,53 @@
+/// A way to a server: over a WebSocket, or within the process.
+///
+/// A transport opens connections and nothing more: when to connect, to wait, and what to send is the
+/// client's business.
+public protocol Transport: Sendable {
+  /// Begins to open a connection; returns at once.
+  ///
+  /// - Parameters:
+  ///   - request: where to connect.
+  ///   - receive: called with what happens, one call after the other, on any thread: first `hello`
+  ///     as a message, at last `closed` exactly once, also when no connection came about. It must
+  ///     return quickly.
+  /// - Returns: the connection, which takes messages at once and sends them when it is open.
+  func connect(
+    _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+  ) -> any TransportConnection
+
+  /// Where it leads, for people and logs; holds no secret.
+  var description: String { get }
+}
+
+/// Where to connect.
+public struct ConnectionRequest: Hashable, Sendable {
+  /// The database's name on the server.
+  public var namespace: String
+  /// The host that an earlier `hello` or `reset` named; nil for the transport's own.
+  public var host: String?
+  /// The last session, so that the server ends it; nil for none.
+  public var lastSession: String?
+
+  /// Where to connect.
+  public init(namespace: String, host: String? = nil, lastSession: String? = nil) {
+    self.namespace = namespace
+    self.host = host
+    self.lastSession = lastSession
+  }
+}
+
+/// One connection; messages arrive whole and in order, or not at all.
+public protocol TransportConnection: AnyObject, Sendable {
+  /// Hands a message over; never blocks, and does nothing after the connection was closed.
+  func send(_ message: ClientMessage)
+  /// Ends the connection; `closed` follows.
+  func close()
+}
+
+/// What happens on a connection.
+public enum TransportEvent: Sendable {
+  /// A message came.
+  case message(ServerMessage)
+  /// The connection is gone, or none came about; the words say why.
+  case closed(String)
+}
