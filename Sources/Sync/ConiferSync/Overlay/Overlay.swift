@@ -90,14 +90,18 @@ final class Overlay {
     return cursor
   }
 
-  /// Whether a newer visible write decides all that is at a path.
+  /// Whether a newer visible write decides all that is at a path, and around it.
+  ///
+  /// A deletion does not: what it leaves of a leaf above depends on the writes before it.
   func isCovered(_ path: Path, since id: OverlayID) -> Bool {
     var branch = root
     var rest = path.keys[...]
     while true {
       visits.count += 1
       guard id < branch.newest else { return false }
-      if let newest = branch.writes.newest(OverlayFilter(), visits), id < newest.id { return true }
+      if let newest = branch.writes.newest(OverlayFilter(), visits), id < newest.id {
+        return !newest.node.isEmpty
+      }
       guard let key = rest.popFirst(), let child = branch.children[key] else { return false }
       branch = child
     }

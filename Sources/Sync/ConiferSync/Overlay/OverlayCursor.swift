@@ -38,9 +38,6 @@ struct OverlayCursor {
     return child
   }
 
-  /// Whether nothing below the path, or nothing at all, is written.
-  var hasWritesBelow: Bool { branch.map { !$0.children.isEmpty } ?? false }
-
   /// The priority that a write of it alone, newer than that of the node, gave; empty if it took the
   /// priority away.
   private var priority: Node? {
@@ -67,6 +64,7 @@ struct OverlayCursor {
       if !isWhole && child.cover == nil && old.isEmpty { continue }
       result = result.setting(key, to: child.applied(to: old))
     }
+    if result.isLeaf && isReplacedBelow { result = .empty }
     return isWhole ? prioritised(result, base) : result
   }
 
@@ -92,10 +90,22 @@ struct OverlayCursor {
         let node = child.refreshed(old[key], over: base[key], along: keys.dropFirst())
         result = old.setting(key, to: node)
       }
-      // A leaf that only writes below it had made a map is itself again.
-      if result.isEmpty && base.isLeaf { result = base }
+      // A leaf that only a write below it had made a map is itself again.
+      if result.isEmpty && base.isLeaf && !isReplacedBelow { result = base }
     }
     return isWhole ? prioritised(result, base) : result
+  }
+
+  /// Whether a write below, be it overwritten since, made a map of a leaf that was here.
+  private var isReplacedBelow: Bool {
+    guard let branch else { return false }
+    return branch.children.contains { key, child in !key.isPriority && isFilled(child) }
+  }
+
+  private func isFilled(_ branch: Overlay.Branch) -> Bool {
+    guard isNew(branch.newest) else { return false }
+    return branch.writes.holdsData(newerThan: floor, filter, visits)
+      || branch.children.contains { key, child in !key.isPriority && isFilled(child) }
   }
 
   private func prioritised(_ node: Node, _ base: Node) -> Node {

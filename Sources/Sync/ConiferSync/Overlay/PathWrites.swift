@@ -52,6 +52,18 @@ struct PathWrites {
     return nil
   }
 
+  /// Whether a write that counts, newer than another one, is no deletion.
+  func holdsData(
+    newerThan floor: OverlayID?, _ filter: OverlayFilter, _ visits: OverlayVisits
+  ) -> Bool {
+    for entry in entries.reversed() {
+      visits.count += 1
+      if let floor, entry.id <= floor { return false }
+      if !entry.isGone && !entry.node.isEmpty && filter.counts(entry) { return true }
+    }
+    return false
+  }
+
   /// The place of a write, or where it would be.
   private func place(of id: OverlayID) -> Int {
     if let last = entries.last, last.id < id { return entries.count }

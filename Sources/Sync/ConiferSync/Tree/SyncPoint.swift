@@ -36,30 +36,28 @@ final class SyncPoint {
   ///   - changes: changed nodes, by paths relative to this point.
   ///   - body: is given a view and the changes relative to it.
   func visit(_ changes: [NodeChange], _ body: (View, [NodeChange]) -> Void) {
-    if children.isEmpty {
-      // Nothing below listens.
-    } else if changes.contains(where: \.path.isRoot) {
-      for child in sorted(children.keys) {
-        guard let key = child.path.last else { continue }
-        child.visit(changes.compactMap { $0.path.isRoot ? NodeChange(.root, $0.node[key]) : $0.entering(key) }, body)
-      }
-    } else {
-      var below: [Key: [NodeChange]] = [:]
-      for change in changes {
-        guard let key = change.path.first, children[key] != nil else { continue }
-        below[key, default: []].append(NodeChange(change.path.dropFirst(), change.node))
-      }
-      for child in sorted(below.keys) {
-        if let key = child.path.last { child.visit(below[key] ?? [], body) }
+    if changes.isEmpty { return }
+    if !children.isEmpty {
+      for (key, below) in parts(of: changes).sorted(by: { $0.key < $1.key }) {
+        children[key]?.visit(below, body)
       }
     }
     for view in views { body(view, changes) }
   }
-}
 
-extension NodeChange {
-  /// The change relative to a child; nil when it is of another one.
-  fileprivate func entering(_ key: Key) -> NodeChange? {
-    path.first == key ? NodeChange(path.dropFirst(), node) : nil
+  /// What changes mean to the points of children.
+  private func parts(of changes: [NodeChange]) -> [Key: [NodeChange]] {
+    var parts: [Key: [NodeChange]] = [:]
+    for change in changes {
+      if let key = change.path.first {
+        guard children[key] != nil else { continue }
+        parts[key, default: []].append(NodeChange(change.path.dropFirst(), change.node))
+      } else {
+        for key in children.keys {
+          parts[key, default: []].append(NodeChange(.root, change.node[key]))
+        }
+      }
+    }
+    return parts
   }
 }

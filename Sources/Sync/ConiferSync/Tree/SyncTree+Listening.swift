@@ -131,7 +131,7 @@ extension SyncTree {
     let closed = point.views.filter(\.listeners.isEmpty)
     guard !closed.isEmpty else { return }
     point.views.removeAll { $0.listeners.isEmpty }
-    for view in closed { view.tag.map { tags[$0] = nil } }
+    for tag in closed.compactMap(\.tag) { tags[tag] = nil }
     if !isListened(path) {
       if let whole = closed.first(where: \.loadsAllData) {
         result.started = point.topmost.map(\.listen)

@@ -1,6 +1,6 @@
-public import ConiferKeyValue
-public import ConiferQuery
-public import ConiferTree
+import ConiferKeyValue
+import ConiferQuery
+import ConiferTree
 
 /// What a client knows of one database while it runs: the open views, the server's data in them, and
 /// the pending writes over it.
