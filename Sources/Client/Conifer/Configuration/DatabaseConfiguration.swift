@@ -41,7 +41,7 @@ public struct DatabaseConfiguration: Sendable {
   /// Where the database reports what nobody else is told; tokens and data are never in it.
   public var logger = Logger(label: "conifer")
   /// The time it goes by.
-  public var clock: any ClientClock = SystemClock()
+  public var clock: any EngineClock = SystemClock()
   /// Where random numbers come from: those of back-off, push ids and idempotency ids.
   public var random: @Sendable () -> UInt64 = {
     var system = SystemRandomNumberGenerator()
