@@ -82,6 +82,13 @@ public struct DatabaseConfiguration: Sendable {
 }
 
 extension DatabaseConfiguration {
+  /// Checks that it makes sense.
+  ///
+  /// - Throws: `invalidConfiguration` for the first thing that does not.
+  public func validate() throws(DatabaseError) {
+    if let fault { throw fault }
+  }
+
   /// The storage that is opened: with the options, and in memory when persistence is off.
   var effectiveStorage: StorageConfiguration {
     guard isPersistenceEnabled ?? true, let storage else { return .memory(options) }
@@ -117,5 +124,22 @@ extension DatabaseConfiguration {
         remedy: "Give the options to the storage when it is made.")
     }
     return nil
+  }
+
+  /// A configuration that makes sense, and what did not.
+  func repaired() -> (DatabaseConfiguration, [DatabaseError]) {
+    var (sound, faults) = (self, [] as [DatabaseError])
+    let repairs: [(inout DatabaseConfiguration) -> Void] = [
+      { $0.options.budget = $0.options.budget.map { max($0, StorageOptions.smallestBudget) } },
+      { if $0.storage == nil { $0.isPersistenceEnabled = false } },
+      { if let storage = $0.storage { $0.options = storage.options } },
+      { $0.namespace = DatabaseConfiguration().namespace },
+    ]
+    for repair in repairs {
+      guard let fault = sound.fault else { break }
+      if faults.last != fault { faults.append(fault) }
+      repair(&sound)
+    }
+    return (sound, faults)
   }
 }

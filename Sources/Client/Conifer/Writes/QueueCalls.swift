@@ -30,3 +30,6 @@ protocol QueueCalls: AnyObject, Sendable {
   /// Ends all work, makes it durable and closes the store; a second call does nothing.
   func close() async
 }
+
+/// All that the API asks of the engine.
+typealias DatabaseEngine = EngineCalls & QueueCalls
