@@ -101,45 +101,50 @@ extension DatabaseConfiguration {
   }
 
   /// Why it makes no sense, or nil.
-  var fault: DatabaseError? {
-    if !(1...256).contains(namespace.utf8.count) || namespace.utf8.contains(0) {
-      return DatabaseError(
-        .invalidConfiguration, "The namespace \"\(namespace.prefix(80))\" is no name.",
-        remedy: "Give one of 1 to 256 UTF-8 bytes.")
-    }
-    if let budget = options.budget, budget < StorageOptions.smallestBudget {
-      return DatabaseError(
-        .invalidConfiguration, "A cache of \(budget) bytes is too small.",
-        remedy: "Give at least \(StorageOptions.smallestBudget) bytes, or nil for no limit.")
-    }
-    if isPersistenceEnabled == true, storage == nil {
-      return DatabaseError(
-        .invalidConfiguration, "Persistence is on, and there is no storage.",
-        remedy: "Name one in the configuration, such as .lmdb(at: directory).")
-    }
-    let effective = effectiveStorage.options
-    if effective != options {
-      return DatabaseError(
-        .invalidConfiguration, "This storage takes no other options than its own.",
-        remedy: "Give the options to the storage when it is made.")
-    }
-    return nil
-  }
+  var fault: DatabaseError? { mistakes.first?.error }
 
   /// A configuration that makes sense, and what did not.
   func repaired() -> (DatabaseConfiguration, [DatabaseError]) {
-    var (sound, faults) = (self, [] as [DatabaseError])
-    let repairs: [(inout DatabaseConfiguration) -> Void] = [
-      { $0.options.budget = $0.options.budget.map { max($0, StorageOptions.smallestBudget) } },
-      { if $0.storage == nil { $0.isPersistenceEnabled = false } },
-      { if let storage = $0.storage { $0.options = storage.options } },
-      { $0.namespace = DatabaseConfiguration().namespace },
-    ]
-    for repair in repairs {
-      guard let fault = sound.fault else { break }
-      if faults.last != fault { faults.append(fault) }
-      repair(&sound)
+    var sound = self
+    for mistake in mistakes { mistake.repair(&sound) }
+    return (sound, mistakes.map(\.error))
+  }
+
+  private typealias Mistake = (
+    error: DatabaseError, repair: (inout DatabaseConfiguration) -> Void
+  )
+
+  private var mistakes: [Mistake] {
+    var mistakes: [Mistake] = []
+    func add(
+      _ message: String, _ remedy: String, _ repair: @escaping (inout DatabaseConfiguration) -> Void
+    ) {
+      mistakes.append((DatabaseError(.invalidConfiguration, message, remedy: remedy), repair))
     }
-    return (sound, faults)
+    if !(1...256).contains(namespace.utf8.count) || namespace.utf8.contains(0) {
+      add(
+        "The namespace \"\(namespace.prefix(80))\" is no name.",
+        "Give one of 1 to 256 UTF-8 bytes.") { $0.namespace = "default" }
+    }
+    let smallest = StorageOptions.smallestBudget
+    if let budget = options.budget, budget < smallest {
+      add(
+        "A cache of \(budget) bytes is too small.",
+        "Give at least \(smallest) bytes, or nil for no limit.") { $0.options.budget = smallest }
+    } else if effectiveStorage.options != options {
+      add(
+        "This storage takes no other options than its own.",
+        "Give the options to the storage when it is made.") { configuration in
+          configuration.options = configuration.storage?.options ?? configuration.options
+        }
+    }
+    if isPersistenceEnabled == true, storage == nil {
+      add(
+        "Persistence is on, and there is no storage.",
+        "Name one in the configuration, such as .lmdb(at: directory).") {
+          $0.isPersistenceEnabled = false
+        }
+    }
+    return mistakes
   }
 }
