@@ -91,7 +91,7 @@ extension Node {
 
   /// Whether the plain form shows the children as an array: all keys are `0|[1-9][0-9]*`, and the
   /// largest is smaller than twice their number.
-  private var isArray: Bool {
+  package var isArray: Bool {
     // Whole numbers come first in key order, so the ends tell about most maps.
     guard let first = firstChild?.key.integer, let last = lastChild?.key.integer,
       first >= 0, Int(last) < 2 * childCount

@@ -1,0 +1,35 @@
+/// Who a database is to its server, and whether the server takes that.
+public enum AuthState: Sendable, Hashable {
+  /// Nobody is signed in; writes are in the lane of nobody.
+  case signedOut
+  /// The identity that the last token named, before the server was asked: from a run before, or just
+  /// given. Its data and its queue are in use.
+  case known(identity: String)
+  /// The server takes the token.
+  case signedIn(identity: String)
+  /// The token's time is over, or the server refused it: reads go on from the cache, writes wait
+  /// until there is another token.
+  case expired(identity: String, DatabaseError)
+
+  /// Whose data and queue are in use; empty before anybody signed in.
+  public var identity: String {
+    switch self {
+    case .signedOut: ""
+    case .known(let identity), .signedIn(let identity), .expired(let identity, _): identity
+    }
+  }
+
+  /// Whether writes wait for another token.
+  public var isPaused: Bool {
+    if case .expired = self { return true }
+    return false
+  }
+}
+
+extension DatabaseError: Hashable {
+  /// Feeds code and message.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(code)
+    hasher.combine(message)
+  }
+}

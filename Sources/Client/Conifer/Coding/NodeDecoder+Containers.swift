@@ -1,0 +1,112 @@
+import ConiferTree
+
+/// The children of a node by key.
+struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let decoding: NodeDecoding
+
+  var codingPath: [any CodingKey] { decoding.codingPath }
+  var allKeys: [Key] { decoding.node.children.compactMap { Key(stringValue: $0.key.string) } }
+
+  func contains(_ key: Key) -> Bool { !child(key).node.isEmpty }
+
+  // What is absent is nil; a required value says itself that it is missing.
+  func decodeNil(forKey key: Key) throws -> Bool { child(key).node.isEmpty }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try child(key).decode(type)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> { try child(key).container(keyedBy: type) }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try child(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder {
+    decoding.nested(decoding.node["super"], IndexKey(stringValue: "super"))
+  }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder { child(key) }
+
+  private func child(_ key: Key) -> NodeDecoding {
+    decoding.nested(decoding.node[ConiferTree.Key(key.stringValue)], key)
+  }
+}
+
+/// The children of a node one after the other.
+struct UnkeyedNodeContainer: UnkeyedDecodingContainer {
+  let decoding: NodeDecoding
+  /// The elements; empty ones are the holes of an array.
+  private let elements: [Node]
+  private(set) var currentIndex = 0
+
+  init(decoding: NodeDecoding) {
+    self.decoding = decoding
+    let node = decoding.node
+    var elements: [Node] = []
+    let isArray = node.childCount > 0 && node.isArray
+    node.forEachChild { key, child in
+      if isArray, let index = key.integer {
+        while elements.count < Int(index) { elements.append(.empty) }
+      }
+      elements.append(child)
+    }
+    self.elements = elements
+  }
+
+  var codingPath: [any CodingKey] { decoding.codingPath }
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex >= elements.count }
+
+  mutating func decodeNil() throws -> Bool {
+    guard !isAtEnd, elements[currentIndex].isEmpty else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    // The last element is never a hole, so there is one to go on to.
+    if !(type is any ExpressibleByNilLiteral.Type) {
+      while !isAtEnd, elements[currentIndex].isEmpty { currentIndex += 1 }
+    }
+    return try next().decode(type)
+  }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type
+  ) throws -> KeyedDecodingContainer<Nested> { try next().container(keyedBy: type) }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try next().unkeyedContainer()
+  }
+
+  mutating func superDecoder() throws -> any Decoder { try next() }
+
+  private mutating func next() throws -> NodeDecoding {
+    let key = IndexKey(intValue: currentIndex)
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        Any.self, .init(codingPath: codingPath + [key], debugDescription: "the array has ended"))
+    }
+    defer { currentIndex += 1 }
+    return decoding.nested(elements[currentIndex], key)
+  }
+}
+
+/// A key of its own, for elements of arrays and `super`.
+struct IndexKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    stringValue = String(intValue)
+    self.intValue = intValue
+  }
+}

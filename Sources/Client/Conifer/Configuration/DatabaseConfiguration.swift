@@ -1,0 +1,150 @@
+public import ConiferStorage
+public import ConiferWire
+public import Logging
+
+/// What a database is made with.
+///
+/// ```swift
+/// var configuration = DatabaseConfiguration(namespace: "my-app", storage: .lmdb(at: directory))
+/// configuration.options.budget = 50 << 20
+/// let database = Database(configuration)
+/// ```
+public struct DatabaseConfiguration: Sendable {
+  /// The database's name on its server, and the name of its tree in the store.
+  public var namespace: String
+  /// The server's host, as URLs of references name it.
+  public var host = "localhost"
+  /// Whether URLs of references begin with `https`.
+  public var isSecure = true
+  /// Where data is kept, such as `.lmdb(at: directory)`; nil for memory.
+  ///
+  /// Two databases that are open at once have each a directory of their own.
+  public var storage: StorageConfiguration?
+  /// Whether data and queue are kept in ``storage``; otherwise they are in memory.
+  ///
+  /// nil is yes for `Database(configuration)`, and no for `Database.database()` until the app sets
+  /// `isPersistenceEnabled`, as Firebase's guides have it.
+  public var isPersistenceEnabled: Bool?
+  /// Cache budget (10 MB unless set; from 1 MB up, nil for no limit), durability of local writes,
+  /// compression and encryption; at first those of ``storage``.
+  public var options: StorageOptions
+  /// The indexes that queries are answered with from the cache.
+  public var indexes: [IndexDefinition] = []
+  /// The way to the server; nil to stay offline.
+  public var transport: (any Transport)?
+  /// Where tokens come from; nil to be nobody.
+  public var tokenProvider: (any TokenProvider)?
+  /// Whether the last token is kept in the store, so that an app that starts offline knows its user.
+  public var keepsLastToken = true
+  /// Where the app's own code runs.
+  public var callbackQueue = CallbackQueue.standard
+  /// Where the database reports what nobody else is told; tokens and data are never in it.
+  public var logger = Logger(label: "conifer")
+  /// The time it goes by.
+  public var clock: any EngineClock = SystemClock()
+  /// Where random numbers come from: those of back-off, push ids and idempotency ids.
+  public var random: @Sendable () -> UInt64 = {
+    var system = SystemRandomNumberGenerator()
+    return system.next()
+  }
+
+  /// A configuration.
+  ///
+  /// - Parameters:
+  ///   - namespace: the database's name on its server; 1 to 256 UTF-8 bytes.
+  ///   - storage: where data is kept; nil for memory.
+  ///   - transport: the way to the server; nil to stay offline.
+  public init(
+    namespace: String = "default", storage: StorageConfiguration? = nil,
+    transport: (any Transport)? = nil
+  ) {
+    self.namespace = namespace
+    self.storage = storage
+    self.options = storage?.options ?? StorageOptions()
+    self.transport = transport
+  }
+
+  /// A configuration for the database that a URL names.
+  ///
+  /// - Parameters:
+  ///   - url: such as `https://my-app.example.com` or `http://localhost:9000?ns=my-app`.
+  ///   - storage: where data is kept; nil for memory.
+  ///   - transport: the way to the server; nil to stay offline.
+  /// - Throws: `invalidURL`.
+  public init(
+    url: String, storage: StorageConfiguration? = nil, transport: (any Transport)? = nil
+  ) throws(DatabaseError) {
+    let url = try DatabaseURL(url)
+    self.init(namespace: url.namespace, storage: storage, transport: transport)
+    self.host = url.host
+    self.isSecure = url.isSecure
+  }
+}
+
+extension DatabaseConfiguration {
+  /// Checks that it makes sense.
+  ///
+  /// - Throws: `invalidConfiguration` for the first thing that does not.
+  public func validate() throws(DatabaseError) {
+    if let fault { throw fault }
+  }
+
+  /// The storage that is opened: with the options, and in memory when persistence is off.
+  var effectiveStorage: StorageConfiguration {
+    guard isPersistenceEnabled ?? true, let storage else { return .memory(options) }
+    if storage.options == options { return storage }
+    if let location = storage.location, let salvage = storage.salvage {
+      return salvage.elsewhere(location, options)
+    }
+    if storage.location == nil, storage.name == "memory" { return .memory(options) }
+    return storage
+  }
+
+  /// Why it makes no sense, or nil.
+  var fault: DatabaseError? { mistakes.first?.error }
+
+  /// A configuration that makes sense, and what did not.
+  func repaired() -> (DatabaseConfiguration, [DatabaseError]) {
+    var sound = self
+    for mistake in mistakes { mistake.repair(&sound) }
+    return (sound, mistakes.map(\.error))
+  }
+
+  private typealias Mistake = (
+    error: DatabaseError, repair: (inout DatabaseConfiguration) -> Void
+  )
+
+  private var mistakes: [Mistake] {
+    var mistakes: [Mistake] = []
+    func add(
+      _ message: String, _ remedy: String, _ repair: @escaping (inout DatabaseConfiguration) -> Void
+    ) {
+      mistakes.append((DatabaseError(.invalidConfiguration, message, remedy: remedy), repair))
+    }
+    if !(1...256).contains(namespace.utf8.count) || namespace.utf8.contains(0) {
+      add(
+        "The namespace \"\(namespace.prefix(80))\" is no name.",
+        "Give one of 1 to 256 UTF-8 bytes.") { $0.namespace = "default" }
+    }
+    let smallest = StorageOptions.smallestBudget
+    if let budget = options.budget, budget < smallest {
+      add(
+        "A cache of \(budget) bytes is too small.",
+        "Give at least \(smallest) bytes, or nil for no limit.") { $0.options.budget = smallest }
+    } else if effectiveStorage.options != options {
+      add(
+        "This storage takes no other options than its own.",
+        "Give the options to the storage when it is made.") { configuration in
+          configuration.options = configuration.storage?.options ?? configuration.options
+        }
+    }
+    if isPersistenceEnabled == true, storage == nil {
+      add(
+        "Persistence is on, and there is no storage.",
+        "Name one in the configuration, such as .lmdb(at: directory).") {
+          $0.isPersistenceEnabled = false
+        }
+    }
+    return mistakes
+  }
+}

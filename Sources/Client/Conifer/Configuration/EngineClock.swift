@@ -1,0 +1,35 @@
+public import Dispatch
+
+/// The time that a database goes by; tests give one of their own.
+public protocol EngineClock: Sendable {
+  /// The device's time in milliseconds since 1970, which may jump.
+  var wallTime: Int64 { get }
+  /// Milliseconds that only ever grow.
+  var now: Int64 { get }
+  /// Calls once when `now` has reached a time, on any thread; at once when it has already.
+  ///
+  /// - Parameters:
+  ///   - moment: when, on the scale of ``now``.
+  ///   - body: what to call; it returns quickly.
+  func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void)
+}
+
+/// The device's own clock.
+public struct SystemClock: EngineClock {
+  private let queue = DispatchQueue(label: "conifer.clock")
+
+  /// The device's own clock.
+  public init() {}
+
+  /// The device's time in milliseconds since 1970.
+  public var wallTime: Int64 { Platform.wallTime }
+
+  /// Milliseconds since the device started.
+  public var now: Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }
+
+  /// Calls once when `now` has reached a time.
+  public func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {
+    let wait = max(0, moment - now)
+    queue.asyncAfter(deadline: .now() + .milliseconds(Int(min(wait, 86_400_000))), execute: body)
+  }
+}

@@ -1,0 +1,31 @@
+public import Dispatch
+import ConiferStorage
+
+// Settings as the Apple SDK has them. After the first use they change nothing: an error is logged, and
+// reading tells how it is.
+extension Database {
+  /// Whether data and queue are kept in the configuration's storage rather than in memory.
+  public var isPersistenceEnabled: Bool {
+    get {
+      let configuration = configuration
+      return (configuration.isPersistenceEnabled ?? true) && configuration.storage != nil
+    }
+    set { configure("isPersistenceEnabled") { $0.isPersistenceEnabled = newValue } }
+  }
+
+  /// The most bytes that the cache takes, at least 1 MB; `UInt.max` for no limit.
+  public var persistenceCacheSizeBytes: UInt {
+    get { configuration.options.budget.map { UInt(clamping: $0) } ?? .max }
+    set {
+      configure("persistenceCacheSizeBytes") { configuration in
+        configuration.options.budget = newValue == .max ? nil : Int(clamping: newValue)
+      }
+    }
+  }
+
+  /// The queue on which the app's blocks run, one after the other.
+  public var callbackQueue: DispatchQueue {
+    get { configuration.callbackQueue.queue }
+    set { configure("callbackQueue") { $0.callbackQueue = .queue(newValue) } }
+  }
+}

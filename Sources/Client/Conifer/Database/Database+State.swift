@@ -1,0 +1,41 @@
+import ConiferTree
+import Synchronization
+
+extension Database {
+  /// Who the client is to its server, and whether the server takes that.
+  public var authState: AuthState { engine.authState.current }
+
+  /// The ``authState`` now, then each change; a slow reader gets only the newest.
+  public var authStates: AsyncStream<AuthState> { engine.authState.values }
+
+  /// Whether there is a connection on which the server has said hello.
+  public var isConnected: Bool { engine.isConnected.current }
+
+  /// ``isConnected`` now, then each change; a slow reader gets only the newest.
+  public var connectionStates: AsyncStream<Bool> { engine.isConnected.values }
+
+  /// Tells the database that somebody signed in or out, so that it asks the token provider anew.
+  public func tokenDidChange() { engine.refreshToken() }
+
+  /// The server's time in milliseconds since 1970, as far as it is known.
+  public var serverTime: Int64 { engine.serverTime }
+}
+
+extension Database {
+  // One for the process, so that keys of the same millisecond keep their order whatever makes them.
+  private static let pushIDs = Mutex(PushIDGenerator())
+
+  /// A key that sorts after those made before.
+  func pushKey() -> Key {
+    let time = engine.serverTime
+    var random = RandomSource(next64: configuration.random)
+    return Self.pushIDs.withLock { $0.next(at: time, using: &random) }
+  }
+}
+
+/// A configuration's source of random numbers, as the standard library takes one.
+struct RandomSource: RandomNumberGenerator {
+  let next64: @Sendable () -> UInt64
+
+  func next() -> UInt64 { next64() }
+}

@@ -1,0 +1,139 @@
+public import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+import Dispatch
+import Synchronization
+
+/// A database: a tree of data that many share, the same online and offline.
+///
+/// It may be used from any thread. One thread of its own runs its engine and its storage. Several may
+/// be open at once, each with its own files.
+public final class Database: Sendable {
+  private struct State {
+    var configuration: DatabaseConfiguration
+    var engine: (any DatabaseEngine)?
+  }
+
+  private let state: Mutex<State>
+  private let makeEngine: @Sendable (DatabaseConfiguration) -> any DatabaseEngine
+
+  /// A database; it opens its store and connects when it is first used.
+  ///
+  /// What makes no sense in the configuration is put right, and logged as an error;
+  /// ``DatabaseConfiguration/validate()`` tells before.
+  public convenience init(_ configuration: DatabaseConfiguration) {
+    self.init(configuration) { Engine($0) }
+  }
+
+  init(
+    _ configuration: DatabaseConfiguration,
+    makeEngine: @escaping @Sendable (DatabaseConfiguration) -> any DatabaseEngine
+  ) {
+    self.makeEngine = makeEngine
+    let (sound, faults) = configuration.repaired()
+    state = Mutex(State(configuration: sound))
+    for fault in faults { report(fault) }
+  }
+
+  /// The engine; the first call makes it, and from then on settings stay as they are.
+  var engine: any DatabaseEngine {
+    state.withLock { state in
+      if let engine = state.engine { return engine }
+      let engine = makeEngine(state.configuration)
+      state.engine = engine
+      return engine
+    }
+  }
+
+  /// What it was made with, and the settings as they are.
+  public var configuration: DatabaseConfiguration { state.withLock { $0.configuration } }
+
+  /// How durable local writes become.
+  var durability: Durability { configuration.options.durability }
+
+  /// Changes a setting, or logs that it is too late or makes no sense.
+  func configure(_ name: String, _ change: (inout DatabaseConfiguration) -> Void) {
+    let fault: DatabaseError? = state.withLock { state in
+      var changed = state.configuration
+      change(&changed)
+      guard state.engine == nil else {
+        return DatabaseError(
+          .invalidConfiguration, "\(name) was set after the database was used; it stays as it is.",
+          remedy: "Set it before the first reference is made.")
+      }
+      if let fault = changed.fault { return fault }
+      state.configuration = changed
+      return nil
+    }
+    if let fault { report(fault) }
+  }
+
+  /// Tells the log what nobody else is told.
+  func report(_ error: DatabaseError) {
+    configuration.logger.error(
+      "\(error.message)", metadata: ["code": "\(error.code)", "remedy": "\(error.remedy ?? "")"])
+  }
+
+  /// Runs work on the callback queue.
+  func deliver(_ work: @escaping @Sendable () -> Void) { configuration.callbackQueue.async(work) }
+
+  /// Gives an error to a block on the callback queue.
+  func deliver(_ error: DatabaseError, _ block: @escaping @Sendable (DatabaseError) -> Void) {
+    deliver { block(error) }
+  }
+}
+
+extension Database {
+  /// The top of the tree.
+  public func reference() -> DatabaseReference {
+    _ = engine
+    return DatabaseReference(self, .root)
+  }
+
+  /// A place.
+  ///
+  /// - Parameter path: keys separated by slashes, such as `rooms/r1` or `.info/connected`.
+  public func reference(withPath path: String) -> DatabaseReference { reference().child(path) }
+
+  /// The place that a URL of this database names.
+  ///
+  /// - Parameter databaseURL: such as `https://my-app.example.com/rooms/r1`; one of another database
+  ///   makes a reference whose use tells the error.
+  public func reference(fromURL databaseURL: String) -> DatabaseReference {
+    _ = engine
+    do throws(DatabaseError) {
+      let url = try DatabaseURL(databaseURL)
+      let configuration = configuration
+      let sameHost = url.host == configuration.host.lowercased()
+      guard sameHost, url.namespace == configuration.namespace.lowercased() else {
+        throw DatabaseError(
+          .invalidURL, "\(databaseURL) is of another database than \(self.url(of: .root)).",
+          remedy: "Make the reference with the database that the URL names.")
+      }
+      return DatabaseReference(self, url.path, error: WriteRules.fault(url.path))
+    } catch {
+      return DatabaseReference(self, .root, error: error)
+    }
+  }
+
+  /// The URL of a place.
+  func url(of path: Path) -> String { DatabaseURL.text(configuration, path) }
+
+  /// Connects, and stays connected as long as it can; that is so at first.
+  public func goOnline() { engine.goOnline() }
+
+  /// Disconnects, and stays so until ``goOnline()``: everything goes on offline.
+  public func goOffline() { engine.goOffline() }
+
+  /// Discards all writes, transactions and onDisconnect operations that the server has not answered;
+  /// each is told `writeCanceled`, and observers see the server's data again.
+  public func purgeOutstandingWrites() { engine.purge() }
+
+  /// Ends all work and closes the store, with everything in it made durable. It is not used after.
+  public func close() async { await engine.close() }
+}
+
+extension Database: CustomStringConvertible {
+  /// The database's URL.
+  public var description: String { url(of: .root) }
+}

@@ -1,0 +1,69 @@
+public import ConiferKeyValue
+public import ConiferTree
+public import ConiferWire
+
+extension DatabaseError {
+  /// The error for data, a key, a path or a query that was refused; it holds the same words.
+  public init(_ error: TreeError) {
+    let code: Code =
+      switch error.code {
+      case .invalidKey, .pathTooLong, .pathTooDeep: .invalidPath
+      case .leafTooLarge, .invalidValue, .invalidServerValue: .invalidValue
+      case .invalidPriority: .invalidPriority
+      case .invalidMerge: .invalidUpdate
+      case .invalidQuery: .invalidQuery
+      default: .invalidValue
+      }
+    self.init(code, error.message, cause: error.code.rawValue)
+  }
+
+  /// The error for what a store refused.
+  ///
+  /// - Parameters:
+  ///   - error: the store's error.
+  ///   - what: what was not done, as the beginning of a sentence, such as `The write was not queued`.
+  public init(_ error: StoreError, _ what: String = "The storage failed") {
+    let code: Code =
+      switch error.code {
+      case .full: .storageFull
+      case .busy: .storageBusy
+      case .damaged: .storageDamaged
+      case .closed: .closed
+      case .tooLarge: .tooLarge
+      default: .storageFailure
+      }
+    self.init(code, "\(what): \(error.message)", cause: error.description)
+  }
+
+  /// The error for what a server answered; nil when it answered that it was done.
+  ///
+  /// - Parameters:
+  ///   - response: the server's answer.
+  ///   - what: what was not done, as the beginning of a sentence, such as `The write to /a failed`.
+  public init?(_ response: Response, _ what: String = "The server refused") {
+    if response.status == .ok { return nil }
+    self.init(response.status, reason: response.reason, what)
+  }
+
+  /// The error for a status other than `ok`.
+  ///
+  /// - Parameters:
+  ///   - status: the server's status.
+  ///   - reason: the server's words, if it said any.
+  ///   - what: what was not done, as the beginning of a sentence.
+  public init(
+    _ status: Response.Status, reason: String?, _ what: String = "The server refused"
+  ) {
+    let code: Code =
+      switch status {
+      case .permissionDenied: .permissionDenied
+      case .unavailable: .unavailable
+      case .expiredToken: .expiredToken
+      case .invalidToken: .invalidToken
+      case .tooBig: .tooLarge
+      case .dataStale: .tooManyRetries
+      default: .refused
+      }
+    self.init(code, "\(what): \(reason ?? status.rawValue).", cause: status.rawValue)
+  }
+}

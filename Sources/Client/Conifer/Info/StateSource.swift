@@ -1,0 +1,51 @@
+import Synchronization
+
+/// A value that changes, for any number of observers; it keeps the newest one alone.
+final class StateSource<Value: Sendable & Equatable>: Sendable {
+  private struct State {
+    var current: Value
+    var observers: [UInt64: AsyncStream<Value>.Continuation] = [:]
+    var lastObserver: UInt64 = 0
+  }
+
+  private let state: Mutex<State>
+
+  init(_ value: Value) { state = Mutex(State(current: value)) }
+
+  /// The newest value.
+  var current: Value { state.withLock { $0.current } }
+
+  /// Changes the value, and tells observers if it is another one.
+  func set(_ value: Value) {
+    let observers = state.withLock { state in
+      guard state.current != value else { return [] as [AsyncStream<Value>.Continuation] }
+      state.current = value
+      return Array(state.observers.values)
+    }
+    for observer in observers { observer.yield(value) }
+  }
+
+  /// The value now, then each newer one; a slow reader gets only the newest.
+  var values: AsyncStream<Value> {
+    let (stream, observer) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      state.lastObserver += 1
+      state.observers[state.lastObserver] = observer
+      observer.yield(state.current)
+      return state.lastObserver
+    }
+    observer.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.observers.removeValue(forKey: number) }
+    }
+    return stream
+  }
+
+  /// Ends the sequences of all observers.
+  func finish() {
+    let observers = state.withLock { state in
+      defer { state.observers = [:] }
+      return Array(state.observers.values)
+    }
+    for observer in observers { observer.finish() }
+  }
+}

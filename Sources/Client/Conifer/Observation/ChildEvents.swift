@@ -1,0 +1,114 @@
+import ConiferSync
+
+/// Something that happened to a child of a query.
+public struct ChildEvent: Sendable {
+  /// What; never `.value`.
+  public let type: DataEventType
+  /// The child; as it was before when it went.
+  public let snapshot: DataSnapshot
+  /// The key of the child before in the query's order; nil for the first one, and for one that went.
+  public let previousKey: String?
+
+  init(_ database: Database, _ event: DataEvent) {
+    type = DataEventType(event.kind)
+    snapshot = DataSnapshot(database, event)
+    previousKey = event.previousKey?.string
+  }
+}
+
+/// The events of a query's children in batches, each what has come since the last one was read.
+///
+/// Each iterator is an observer of its own, until it goes or its task is cancelled. At most
+/// ``limit`` events wait to be read: one more ends the sequence with the error `overflow`, since none
+/// may be left out.
+public struct ChildEventBatches: AsyncSequence, Sendable {
+  /// What came.
+  public typealias Element = [ChildEvent]
+  /// Why it may end.
+  public typealias Failure = DatabaseError
+
+  let query: DatabaseQuery
+  /// The most events that wait to be read.
+  public let limit: Int
+
+  /// Begins to observe.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(subscription: Subscription(query, .children, .bounded(limit)))
+  }
+
+  /// Reads the batches.
+  public struct Iterator: AsyncIteratorProtocol {
+    private var subscription: Subscription?
+
+    init(subscription: Subscription) { self.subscription = subscription }
+
+    /// The next batch, of at least one event; nil when the task is cancelled.
+    public mutating func next() async throws(DatabaseError) -> [ChildEvent]? {
+      try await next(isolation: nil)
+    }
+
+    /// The next batch, of at least one event; nil when the task is cancelled.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(DatabaseError) -> [ChildEvent]? {
+      guard let subscription else { return nil }
+      do throws(DatabaseError) {
+        if let events = try await subscription.buffer.take(isolation: actor) {
+          let database = subscription.query.database
+          return events.map { ChildEvent(database, $0) }
+        }
+      } catch {
+        self.subscription = nil
+        throw error
+      }
+      self.subscription = nil
+      return nil
+    }
+  }
+}
+
+/// The events of a query's children, one by one; else as ``ChildEventBatches``.
+public struct ChildEvents: AsyncSequence, Sendable {
+  /// What came.
+  public typealias Element = ChildEvent
+  /// Why it may end.
+  public typealias Failure = DatabaseError
+
+  let batches: ChildEventBatches
+
+  /// Begins to observe.
+  public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
+
+  /// Reads the events.
+  public struct Iterator: AsyncIteratorProtocol {
+    private var batches: ChildEventBatches.Iterator
+    private var batch: ArraySlice<ChildEvent> = []
+
+    init(batches: ChildEventBatches.Iterator) { self.batches = batches }
+
+    /// The next event; nil when the task is cancelled.
+    public mutating func next() async throws(DatabaseError) -> ChildEvent? {
+      try await next(isolation: nil)
+    }
+
+    /// The next event; nil when the task is cancelled.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(DatabaseError) -> ChildEvent? {
+      if batch.isEmpty { batch = try await batches.next(isolation: actor)?[...] ?? [] }
+      return batch.popFirst()
+    }
+  }
+}
+
+extension DatabaseQuery {
+  /// The events of the children: those that are there as added, then each change.
+  public final var childEvents: ChildEvents { ChildEvents(batches: childEventBatches()) }
+
+  /// The events of the children in batches, which costs less for each of many.
+  ///
+  /// - Parameter limit: the most events that wait to be read; at least 1.
+  public final func childEventBatches(limit: Int = 100_000) -> ChildEventBatches {
+    ChildEventBatches(query: self, limit: Swift.max(1, limit))
+  }
+}

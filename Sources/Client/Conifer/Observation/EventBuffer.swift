@@ -1,0 +1,87 @@
+import Synchronization
+
+/// What waits between the engine's events and one task that reads them.
+final class EventBuffer<Element: Sendable>: Sendable {
+  /// What happens when events come faster than they are read.
+  enum Policy: Sendable {
+    /// The newest alone is kept: each holds all that the older ones said.
+    case newest
+    /// So many are kept; one more ends the sequence with an error, as none may be left out.
+    case bounded(Int)
+  }
+
+  private struct State {
+    var elements: [Element] = []
+    var end: Result<Void, DatabaseError>?
+    var reader: CheckedContinuation<Void, Never>?
+  }
+
+  private let policy: Policy
+  private let state = Mutex(State())
+
+  init(_ policy: Policy) { self.policy = policy }
+
+  /// Adds an element, unless the sequence has ended.
+  func add(_ element: Element) {
+    let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      guard state.end == nil else { return nil }
+      switch policy {
+      case .newest: state.elements = [element]
+      case .bounded(let limit) where state.elements.count >= limit:
+        state.end = .failure(
+          DatabaseError(.overflow, "\(limit) events were waiting to be read, and one more came."))
+      case .bounded: state.elements.append(element)
+      }
+      defer { state.reader = nil }
+      return state.reader
+    }
+    reader?.resume()
+  }
+
+  /// Ends the sequence after the elements that there are.
+  func end(_ result: Result<Void, DatabaseError>) {
+    let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      if state.end == nil { state.end = result }
+      defer { state.reader = nil }
+      return state.reader
+    }
+    reader?.resume()
+  }
+
+  /// All elements that wait, at least one; nil at the end.
+  ///
+  /// - Throws: why the sequence ended, once.
+  func take(
+    isolation: isolated (any Actor)?
+  ) async throws(DatabaseError) -> [Element]? {
+    while true {
+      let (elements, end) = state.withLock { state in
+        defer { state.elements = [] }
+        return (state.elements, state.elements.isEmpty ? state.end : nil)
+      }
+      if !elements.isEmpty { return elements }
+      if let end {
+        state.withLock { $0.end = .success(()) }
+        try end.get()
+        return nil
+      }
+      await wait(isolation: isolation)
+    }
+  }
+
+  private func wait(isolation: isolated (any Actor)?) async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation(isolation: isolation) {
+        (reader: CheckedContinuation<Void, Never>) in
+        let isReady = state.withLock { state in
+          guard state.elements.isEmpty, state.end == nil, state.reader == nil else { return true }
+          state.reader = reader
+          return false
+        }
+        if isReady { reader.resume() }
+      }
+    } onCancel: {
+      self.end(.success(()))
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import ConiferQuery
+import ConiferSync
+
+/// An observer that lives as long as somebody reads its events.
+final class Subscription: Sendable {
+  let buffer: EventBuffer<DataEvent>
+  let query: DatabaseQuery
+  private let id = ListenerID.next()
+
+  init(
+    _ query: DatabaseQuery, _ kinds: DataEvent.Kinds, _ policy: EventBuffer<DataEvent>.Policy
+  ) {
+    let buffer = EventBuffer<DataEvent>(policy)
+    self.buffer = buffer
+    self.query = query
+    if let error = query.error { return buffer.end(.failure(error)) }
+    query.engine.observe(
+      id, query.target, kinds, event: { buffer.add($0) },
+      cancel: { buffer.end(.failure($0)) })
+  }
+
+  deinit { query.engine.stopObserving(id) }
+}

@@ -1,0 +1,64 @@
+public import ConiferQuery
+public import ConiferTree
+
+/// A place, and which of its children are asked for in which order.
+///
+/// A query may be used from any thread. One that makes no sense exists too: what is done with it
+/// tells its ``error``, in the way of the call.
+public class DatabaseQuery: @unchecked Sendable {
+  // Unchecked, as classes that are not final always are; all members are constant.
+  /// The database that it belongs to.
+  public final let database: Database
+  /// The place, and what is asked of it.
+  final let target: QueryTarget
+  /// Why it makes no sense; nil for a good one.
+  public final let error: DatabaseError?
+
+  init(_ database: Database, _ target: QueryTarget, error: DatabaseError? = nil) {
+    self.database = database
+    self.target = target
+    self.error = error
+  }
+
+  /// The place.
+  public final var ref: DatabaseReference {
+    (self as? DatabaseReference) ?? DatabaseReference(database, target.path, error: error)
+  }
+
+  /// The place as a path from the root.
+  public final var path: Path { target.path }
+  /// What is asked for; all children by priority for a reference.
+  public final var spec: QuerySpec { target.spec }
+
+  /// The engine; every use of the database begins with it.
+  final var engine: any DatabaseEngine { database.engine }
+
+  /// The query that a narrower spec makes.
+  final func derived(_ build: (QuerySpec) throws(TreeError) -> QuerySpec) -> DatabaseQuery {
+    if error != nil { return self }
+    do throws(TreeError) {
+      return DatabaseQuery(database, QueryTarget(target.path, try build(target.spec)))
+    } catch {
+      return DatabaseQuery(database, target, error: DatabaseError(error))
+    }
+  }
+}
+
+extension DatabaseQuery: Hashable, CustomStringConvertible {
+  /// Whether both ask the same of the same place of the same database.
+  public static func == (a: DatabaseQuery, b: DatabaseQuery) -> Bool {
+    a.database === b.database && a.target == b.target && a.error == b.error
+  }
+
+  /// Feeds what `==` compares.
+  public final func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(database))
+    hasher.combine(target)
+  }
+
+  /// The place's URL, and the query's identifier.
+  public final var description: String {
+    let url = database.url(of: target.path)
+    return target.spec.isDefault ? url : "\(url) \(target.spec.identifier)"
+  }
+}

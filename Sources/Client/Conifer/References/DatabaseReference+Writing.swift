@@ -1,0 +1,145 @@
+import ConiferTree
+
+// Every write shows in local events at once, is queued, and is sent when there is a connection.
+// Completion blocks run on the callback queue when the server has answered.
+extension DatabaseReference {
+  /// Replaces what is here.
+  ///
+  /// - Parameter value: a String, a number, a Bool, a dictionary, an array or a server value; nil
+  ///   deletes.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func setValue(_ value: Any?) -> WriteReceipt { put(value) }
+
+  /// Replaces what is here.
+  ///
+  /// - Parameters:
+  ///   - value: as in ``setValue(_:)``.
+  ///   - block: is given the server's error or nil, and this place.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func setValue(
+    _ value: Any?, withCompletionBlock block: @escaping CompletionBlock
+  ) -> WriteReceipt { put(value, block) }
+
+  /// Replaces what is here, with a priority.
+  ///
+  /// - Parameters:
+  ///   - value: as in ``setValue(_:)``.
+  ///   - priority: a String or a number; nil for none.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func setValue(_ value: Any?, andPriority priority: Any?) -> WriteReceipt {
+    put(value, priority: priority)
+  }
+
+  /// Replaces what is here, with a priority.
+  ///
+  /// - Parameters:
+  ///   - value: as in ``setValue(_:)``.
+  ///   - priority: a String or a number; nil for none.
+  ///   - block: is given the server's error or nil, and this place.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func setValue(
+    _ value: Any?, andPriority priority: Any?,
+    withCompletionBlock block: @escaping CompletionBlock
+  ) -> WriteReceipt { put(value, priority: priority, block) }
+
+  /// Deletes what is here.
+  ///
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func removeValue() -> WriteReceipt { put(nil) }
+
+  /// Deletes what is here.
+  ///
+  /// - Parameter block: is given the server's error or nil, and this place.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func removeValue(completionBlock block: @escaping CompletionBlock) -> WriteReceipt {
+    put(nil, block)
+  }
+
+  /// Sets the priority of what is here, which must not be empty.
+  ///
+  /// - Parameter priority: a String or a number; nil for none.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func setPriority(_ priority: Any?) -> WriteReceipt { putPriority(priority) }
+
+  /// Sets the priority of what is here, which must not be empty.
+  ///
+  /// - Parameters:
+  ///   - priority: a String or a number; nil for none.
+  ///   - block: is given the server's error or nil, and this place.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func setPriority(
+    _ priority: Any?, withCompletionBlock block: @escaping CompletionBlock
+  ) -> WriteReceipt { putPriority(priority, block) }
+
+  /// Replaces several places below at once, all or none, and leaves others as they are.
+  ///
+  /// - Parameter values: values by path from here, such as `posts/k`; `NSNull` deletes. No path may
+  ///   be another one's or lead to one below it.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func updateChildValues(_ values: [AnyHashable: Any]) -> WriteReceipt { merge(values) }
+
+  /// Replaces several places below at once, all or none, and leaves others as they are.
+  ///
+  /// - Parameters:
+  ///   - values: as in ``updateChildValues(_:)``.
+  ///   - block: is given the server's error or nil, and this place.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func updateChildValues(
+    _ values: [AnyHashable: Any], withCompletionBlock block: @escaping CompletionBlock
+  ) -> WriteReceipt { merge(values, block) }
+}
+
+extension DatabaseReference {
+  func put(
+    _ value: Any?, priority: Any? = nil, _ block: CompletionBlock? = nil
+  ) -> WriteReceipt {
+    submit(block) { () throws(DatabaseError) in
+      .set(path, try WriteRules.set(value, priority: priority, at: path))
+    }
+  }
+
+  private func putPriority(_ priority: Any?, _ block: CompletionBlock? = nil) -> WriteReceipt {
+    submit(block) { () throws(DatabaseError) in
+      .set(path.appending(.priority), try WriteRules.priority(priority, at: path))
+    }
+  }
+
+  func merge(_ values: [AnyHashable: Any], _ block: CompletionBlock? = nil) -> WriteReceipt {
+    submit(block) { () throws(DatabaseError) in
+      .update(path, try WriteRules.update(values, at: path))
+    }
+  }
+
+  /// Hands a write to the engine, or tells why it is none.
+  func submit(
+    _ block: CompletionBlock?, _ make: () throws(DatabaseError) -> LocalWrite
+  ) -> WriteReceipt {
+    let user = block.map { UserCode<((any Error)?, DatabaseReference)>($0) }
+    let completion: (@Sendable (DatabaseError?) -> Void)? = user.map { user in
+      { user(($0, self)) }
+    }
+    do throws(DatabaseError) {
+      if let error { throw error }
+      let write = try make()
+      if case .update(_, let changes) = write, changes.isEmpty {
+        database.deliver { completion?(nil) }
+        return .nothing(database.durability)
+      }
+      return engine.write(write, completion: completion)
+    } catch {
+      database.deliver { completion?(error) }
+      if block == nil { database.report(error) }
+      return .failed(error)
+    }
+  }
+}

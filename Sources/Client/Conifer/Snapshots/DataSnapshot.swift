@@ -1,0 +1,73 @@
+import ConiferQuery
+import ConiferSync
+public import ConiferTree
+
+/// What was at a place at one moment; it never changes, and may be kept and shared.
+public struct DataSnapshot: Sendable {
+  /// The place.
+  public let ref: DatabaseReference
+  /// The data, as the tree has it.
+  public let node: Node
+  /// What ``children`` are sorted by.
+  let index: QueryIndex
+
+  init(_ ref: DatabaseReference, _ node: Node, _ index: QueryIndex = .priority) {
+    self.ref = ref
+    self.node = node
+    self.index = index
+  }
+
+  /// What an event of a listener tells.
+  init(_ database: Database, _ event: DataEvent) {
+    let path = event.key.map { event.target.path.appending($0) } ?? event.target.path
+    self.init(DatabaseReference(database, path), event.node, event.target.spec.index)
+  }
+
+  /// Whether there is anything.
+  public func exists() -> Bool { !node.isEmpty }
+
+  /// The data: a String, a number, a Bool, `[String: Any]`, `[Any]`, or nil where there is nothing.
+  ///
+  /// Numbers can be cast to `Int`, to `Double`, and to other types that hold them. A map whose keys
+  /// are mostly the numbers from 0 up comes as an array, with `NSNull` in its holes, as the Realtime
+  /// Database shows it; ``data(as:)`` and ``children`` do not depend on that.
+  public var value: Any? { ValueWriter.plain(node) }
+
+  /// The data with its priorities, as `.value` and `.priority`; writing it makes the same data again.
+  public func valueInExportFormat() -> Any? { ValueWriter.export(node) }
+
+  /// The priority: a String, a number, or nil.
+  public var priority: Any? { node.priority.map { ValueWriter.value($0.leaf) } }
+
+  /// The place's own key; empty for the root.
+  public var key: String { ref.key ?? "" }
+
+  /// The children in the order of the query that the snapshot is from.
+  public var children: Children { Children(self) }
+
+  /// How many children there are.
+  public var childrenCount: UInt { UInt(node.childCount) }
+
+  /// Whether there are children.
+  public func hasChildren() -> Bool { node.childCount > 0 }
+
+  /// Whether there is anything at a path from here.
+  public func hasChild(_ childPathString: String) -> Bool { !node[Path(childPathString)].isEmpty }
+
+  /// What is at a path from here.
+  public func childSnapshot(forPath childPathString: String) -> DataSnapshot {
+    DataSnapshot(ref.child(childPathString), node[Path(childPathString)], index)
+  }
+}
+
+extension DataSnapshot: CustomStringConvertible {
+  /// The place and the data in short.
+  public var description: String { "\(ref.path): \(node.debugDescription)" }
+}
+
+extension DataSnapshot: Equatable {
+  /// Whether place, data and priorities are the same; numbers as doubles.
+  public static func == (a: DataSnapshot, b: DataSnapshot) -> Bool {
+    a.ref == b.ref && a.node == b.node
+  }
+}

@@ -1,0 +1,86 @@
+public import ConiferTree
+import Foundation
+
+/// A local write that the server has not finally answered.
+public struct PendingWrite: Sendable, Hashable, Identifiable {
+  /// What it asks for.
+  public enum Kind: Sendable, Hashable {
+    /// Replaces one place.
+    case set
+    /// Replaces several places at once, all or none.
+    case update
+  }
+
+  /// Where it stands.
+  public enum State: Sendable, Hashable {
+    /// It waits to be sent.
+    case queued
+    /// It was sent, and the answer is awaited.
+    case sent
+    /// It was sent, and the connection broke before the answer; it is sent again.
+    case outcomeUnknown
+    /// The server refused it: it waits for the app to retry, edit or discard it.
+    case rejected(DatabaseError)
+  }
+
+  /// Its name.
+  public let id: WriteReceipt.ID
+  /// What it asks for.
+  public let kind: Kind
+  /// Where the call was made: the place of a set, or the one that an update's paths begin at.
+  public let path: Path
+  /// The places that it replaces, from the root, with server values as they were written.
+  public let changes: [NodeChange]
+  /// Where it stands.
+  public let state: State
+  /// How often it was sent.
+  public let attempts: Int
+  /// When it was made, in milliseconds since 1970.
+  public let time: Int64
+
+  /// A local write that the server has not finally answered.
+  public init(
+    id: WriteReceipt.ID, kind: Kind, path: Path, changes: [NodeChange], state: State,
+    attempts: Int, time: Int64
+  ) {
+    self.id = id
+    self.kind = kind
+    self.path = path
+    self.changes = changes
+    self.state = state
+    self.attempts = attempts
+    self.time = time
+  }
+
+  /// What it writes, in the form that the call took: a value, or a dictionary of paths to values.
+  public var value: Any? {
+    switch kind {
+    case .set: changes.first.flatMap { ValueWriter.plain($0.node) }
+    case .update:
+      Dictionary(
+        changes.map { change in
+          let place = change.path.relative(to: path) ?? change.path
+          return (
+            String(place.description.dropFirst()), ValueWriter.plain(change.node) ?? NSNull() as Any
+          )
+        }, uniquingKeysWith: { $1 })
+    }
+  }
+}
+
+/// What an identity's queue holds, known without reading it.
+public struct PendingWriteTotals: Sendable, Hashable {
+  /// Writes that wait for the server.
+  public var pending: Int
+  /// Writes that the server refused and that wait for the app.
+  public var rejected: Int
+  /// Bytes of the store that they take.
+  public var bytes: Int
+
+  /// What a queue holds.
+  public init(pending: Int = 0, rejected: Int = 0, bytes: Int = 0) {
+    self.pending = pending
+    self.rejected = rejected
+    self.bytes = bytes
+  }
+}

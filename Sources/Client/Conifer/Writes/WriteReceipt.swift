@@ -1,0 +1,134 @@
+public import ConiferKeyValue
+
+/// What follows a local write: its number, when it is durable, and how it ends.
+///
+/// It may be ignored. A write outlives its receipt: keep the ``id`` to ask ``Database/outcome(of:)``
+/// after a restart.
+public final class WriteReceipt: Sendable {
+  /// What names a write for the life of its store: the identity that wrote it, and a number.
+  public struct ID: Hashable, Sendable, Codable {
+    /// Who wrote, such as a user id; empty for writes made before anybody signed in.
+    public let identity: String
+    /// The number among that identity's writes; it never repeats.
+    public let number: UInt64
+
+    /// The write with a number.
+    public init(identity: String, number: UInt64) {
+      self.identity = identity
+      self.number = number
+    }
+  }
+
+  /// How a write ended, as far as it has.
+  public enum Outcome: Sendable, Equatable {
+    /// The server applied it.
+    case acknowledged
+    /// The server refused it. It stays, with the reason, until the app retries, edits or discards it.
+    case rejected(DatabaseError)
+    /// The app gave it up.
+    case discarded
+    /// A later write replaced it before it was sent.
+    case superseded(by: ID)
+    /// It was never queued, for this reason.
+    case failed(DatabaseError)
+  }
+
+  private let queued = Promise<ID?>()
+  private let hardened = Promise<Durability>()
+  private let ended = Promise<Outcome>()
+
+  init() {}
+
+  /// The write's name, once it is queued; nil for an update of nothing, which needs no queue.
+  ///
+  /// - Throws: what kept it from being queued, or `cancelled`.
+  public var id: ID? {
+    get async throws(DatabaseError) { try await queued.value() }
+  }
+
+  /// How durable the write is, once that is as durable as the configuration asks for.
+  ///
+  /// - Throws: what kept it from being queued or from becoming durable, or `cancelled`.
+  public var durable: Durability {
+    get async throws(DatabaseError) { try await hardened.value() }
+  }
+
+  /// How the write ended; offline that takes until there is a connection.
+  ///
+  /// - Throws: `cancelled`, when the waiting task is.
+  public var outcome: Outcome {
+    get async throws(DatabaseError) { try await ended.value() }
+  }
+
+  /// Waits until the server has applied the write.
+  ///
+  /// - Throws: why it was not.
+  public func acknowledged() async throws(DatabaseError) {
+    switch try await outcome {
+    case .acknowledged, .superseded: return
+    case .rejected(let error), .failed(let error): throw error
+    case .discarded:
+      throw DatabaseError(.discarded, "The app discarded the write before the server had it.")
+    }
+  }
+}
+
+// For the engine, which calls each in turn; only the first call of each counts.
+extension WriteReceipt {
+  /// The receipt of a write that was not queued.
+  static func failed(_ error: DatabaseError) -> WriteReceipt {
+    let receipt = WriteReceipt()
+    receipt.fail(error)
+    return receipt
+  }
+
+  /// The receipt of a write that changes nothing, and so is done.
+  static func nothing(_ durability: Durability) -> WriteReceipt {
+    let receipt = WriteReceipt()
+    receipt.queued.settle(.success(nil))
+    receipt.hardened.settle(.success(durability))
+    receipt.ended.settle(.success(.acknowledged))
+    return receipt
+  }
+
+  /// The write is in the queue.
+  func settle(id: ID) { queued.settle(.success(id)) }
+
+  /// The write is as durable as asked.
+  func settle(durable result: Result<Durability, DatabaseError>) { hardened.settle(result) }
+
+  /// The write has ended.
+  func settle(_ outcome: Outcome) { ended.settle(.success(outcome)) }
+
+  /// The write was never queued.
+  func fail(_ error: DatabaseError) {
+    queued.settle(.failure(error))
+    hardened.settle(.failure(error))
+    ended.settle(.success(.failed(error)))
+  }
+}
+
+extension WriteReceipt.ID: CustomStringConvertible, LosslessStringConvertible {
+  /// The number and the identity, such as `17@alice`; to be kept as text.
+  public var description: String { "\(number)@\(identity)" }
+
+  /// Reads what ``description`` gives; nil for other text.
+  public init?(_ description: String) {
+    guard let at = description.firstIndex(of: "@"), let number = UInt64(description[..<at]) else {
+      return nil
+    }
+    self.init(
+      identity: String(description[description.index(after: at)...]), number: number)
+  }
+
+  /// Whether number and identity are the same, by bytes.
+  public static func == (a: Self, b: Self) -> Bool {
+    a.number == b.number && a.identity.utf8.elementsEqual(b.identity.utf8)
+  }
+
+  /// Feeds what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(number)
+    for byte in identity.utf8 { hasher.combine(byte) }
+  }
+}
