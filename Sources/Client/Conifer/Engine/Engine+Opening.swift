@@ -92,9 +92,15 @@ extension Engine {
     }
   }
 
-  /// Gives up all waiting writes, transactions and onDisconnects of the user; each is told.
+  /// Gives up all waiting writes, transactions and onDisconnects of the user; each is told, after
+  /// listeners were told of the data without them.
   func discardAll() async {
     guard let lane else { return }
+    let now = moment
+    let actions = link.machine?.handle(.purge, at: now) ?? []
+    // Answers that were held back are answers all the same.
+    for action in actions where action.isWriteAnswer { act(action) }
+    await commitUnits()
     add([.purge(lane)]) { [self] result in
       if case .failure(let error) = result {
         return report(DatabaseError(error, "Nothing was purged"))
@@ -103,12 +109,17 @@ extension Engine {
       laid = []
       inFlight = []
       raise(reverted)
+      giveUpTransactions(.writeCanceled)
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
       let ended = follows.keys.filter { $0.identity == lane.identity }
       for id in ended.sorted(by: { $0.number < $1.number }) { end(id, .discarded, error) }
-      giveUpTransactions(.writeCanceled)
-      tell(.purge)
+      link.add(actions.filter { !$0.isWriteAnswer })
     }
-    await settle()
+  }
+}
+
+extension ConnectionAction {
+  fileprivate var isWriteAnswer: Bool {
+    if case .writeAnswered = self { true } else { false }
   }
 }

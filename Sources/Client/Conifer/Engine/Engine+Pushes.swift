@@ -107,7 +107,7 @@ extension Engine {
   }
 
   /// Edits that store all that a view has of the server's data.
-  private func snapshot(of target: QueryTarget) -> [StorageEdit] {
+  func snapshot(of target: QueryTarget) -> [StorageEdit] {
     guard let data = tree.serverData(of: target), let stored = active[target]?.stored else {
       return []
     }

@@ -53,7 +53,7 @@ extension Engine {
     }
   }
 
-  private func act(_ action: ConnectionAction) {
+  func act(_ action: ConnectionAction) {
     switch action {
     case .connect(let request, let number): connect(request, number)
     case .disconnect(let number): disconnect(number)
