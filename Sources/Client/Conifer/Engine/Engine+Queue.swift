@@ -92,8 +92,10 @@ extension Engine {
       }
       edits.append(.overwrite(treeID, change.path, change.node))
       // What open views below have is newer, as answers may be held back.
-      for target in active.keys where change.path.contains(target.path) {
-        edits += snapshot(of: target)
+      if views.isOpen(below: change.path) {
+        for target in active.keys where change.path.contains(target.path) {
+          edits += snapshot(of: target)
+        }
       }
       if change.path.last?.isPriority == true || isCached(change.path) { continue }
       edits.append(

@@ -26,6 +26,9 @@ struct ViewPaths {
   /// Whether a view is open at a path, above or below it.
   func touches(_ path: Path) -> Bool { below[path] != nil || covers(path) }
 
+  /// Whether a view is open at a path or below it.
+  func isOpen(below path: Path) -> Bool { below[path] != nil }
+
   /// The paths of the views.
   var paths: some Collection<Path> { views.keys }
 }
