@@ -52,9 +52,9 @@ import Testing
 
   @Test func `10: a priority before all keys is hashed, so that listens resume`() throws {
     let node = try Node(json: #"{"-push":1,"0":2,".priority":"p"}"#)
-    let hash = CompoundHash(node)
-    #expect(hash != CompoundHash(node.settingPriority("q")))
-    #expect(hash != CompoundHash(node.settingPriority(nil)))
+    let hash = CompoundHash(of: node)
+    #expect(hash != CompoundHash(of: node.settingPriority("q")))
+    #expect(hash != CompoundHash(of: node.settingPriority(nil)))
   }
 
   @Test func `11: children that all have priorities are hashed in the order of those`() throws {
