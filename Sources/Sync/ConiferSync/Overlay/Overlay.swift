@@ -16,13 +16,13 @@ final class Overlay {
   final class Branch {
     var writes = PathWrites()
     var children: [Key: Branch] = [:]
-    /// No write here or below is newer; it may be older than this.
-    var newest: OverlayID
-
-    init(newest: OverlayID) { self.newest = newest }
+    /// No write here or below is newer; all may be older than this.
+    var newest = OverlayID(0)
+    /// No write below is newer; all may be older than this.
+    var newestBelow = OverlayID(0)
   }
 
-  private var root = Branch(newest: OverlayID(0))
+  private var root = Branch()
   private var all: [OverlayID: Removed] = [:]
   let visits = OverlayVisits()
 
@@ -35,17 +35,14 @@ final class Overlay {
     all[id] = Removed(id: id, changes: changes, isVisible: isVisible)
     for change in changes {
       var branch = root
-      if branch.newest < id { branch.newest = id }
+      branch.newest = max(branch.newest, id)
       for key in change.path.keys {
         visits.count += 1
-        if let child = branch.children[key] {
-          branch = child
-          if branch.newest < id { branch.newest = id }
-        } else {
-          let child = Branch(newest: id)
-          branch.children[key] = child
-          branch = child
-        }
+        branch.newestBelow = max(branch.newestBelow, id)
+        let child = branch.children[key] ?? Branch()
+        branch.children[key] = child
+        child.newest = max(child.newest, id)
+        branch = child
       }
       branch.writes.insert(id, change.node, isVisible: isVisible)
     }
@@ -77,7 +74,7 @@ final class Overlay {
   /// Takes all writes out, in their order.
   func removeAll() -> [Removed] {
     defer {
-      root = Branch(newest: OverlayID(0))
+      root = Branch()
       all = [:]
     }
     return all.values.sorted { $0.id < $1.id }

@@ -54,10 +54,11 @@ struct OverlayCursor {
   ///     only writes of a whole child bring one in.
   func applied(to server: Node, isWhole: Bool = true) -> Node {
     let base = cover ?? server
-    guard let branch, !branch.children.isEmpty else { return base }
+    guard let branch, isNew(branch.newestBelow) else { return base }
     let isWhole = isWhole || cover != nil
     var result = base
     for key in branch.children.keys where !key.isPriority {
+      visits.count += 1
       let child = child(key)
       guard child.branch != nil else { continue }
       let old = base[key]
@@ -98,7 +99,7 @@ struct OverlayCursor {
 
   /// Whether a write below, be it overwritten since, made a map of a leaf that was here.
   private var isReplacedBelow: Bool {
-    guard let branch else { return false }
+    guard let branch, isNew(branch.newestBelow) else { return false }
     return branch.children.contains { key, child in !key.isPriority && isFilled(child) }
   }
 
