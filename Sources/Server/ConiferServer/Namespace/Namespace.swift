@@ -92,7 +92,8 @@ struct Namespace: Sendable {
     case .call(let number, let changes):
       write(
         PendingWrite(
-          base: .root, changes: changes, isMerge: true, hash: nil, origin: .call(number)),
+          base: changes.count == 1 ? changes[0].path : .root, changes: changes,
+          isMerge: changes.count != 1, hash: nil, origin: .call(number)),
         now: now)
     case .setRules(let new):
       rules = new
