@@ -33,7 +33,7 @@ public struct NodeDecoder: Sendable {
 struct NodeDecoding: Decoder {
   let node: Node
   let codingPath: [any CodingKey]
-  let userInfo: [CodingUserInfoKey: any Sendable]
+  let userInfo: [CodingUserInfoKey: Any]
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard !node.isLeaf else { throw mismatch([String: Any].self) }

@@ -89,9 +89,7 @@ final class EncodingSlot {
 struct NodeEncoding: Encoder {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
-  let userInfo: [CodingUserInfoKey: any Sendable]
-
-  var encoderInfo: [CodingUserInfoKey: Any] { userInfo }
+  let userInfo: [CodingUserInfoKey: Any]
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     slot.beginObject()

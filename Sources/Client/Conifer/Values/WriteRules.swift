@@ -47,6 +47,7 @@ enum WriteRules {
           .invalidUpdate, "\(path): the update has the key \"\(name)\", which names no place below.",
           remedy: "Write the place itself with setValue.")
       }
+      try check(place)
       do throws(TreeError) {
         changes.append(NodeChange(place, try ValueReader.node(value, at: place)))
       } catch {

@@ -1,0 +1,209 @@
+import ConiferKeyValue
+import ConiferLMDB
+import ConiferStorage
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import Conifer
+
+/// Notes what is logged.
+struct NotingLogHandler: LogHandler {
+  let notes: Gathered<String>
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { notes.add("\(event.level): \(event.message)") }
+}
+
+@Suite struct `Configuration` {
+  let notes = Gathered<String>()
+
+  func configuration(_ storage: StorageConfiguration? = nil) -> DatabaseConfiguration {
+    var configuration = DatabaseConfiguration(namespace: "test", storage: storage)
+    let handler = NotingLogHandler(notes: notes)
+    configuration.logger = Logger(label: "test") { _ in handler }
+    return configuration
+  }
+
+  func database(_ configuration: DatabaseConfiguration) -> Database {
+    Database(configuration) { RecordingEngine($0) }
+  }
+
+  @Test func `what is not named is in memory, with 10 MB, and offline`() {
+    let configuration = DatabaseConfiguration()
+    #expect(configuration.options.budget == 10 << 20)
+    #expect(configuration.options.durability == .power)
+    #expect(configuration.transport == nil)
+    #expect(configuration.tokenProvider == nil)
+    #expect(configuration.effectiveStorage.name == "memory")
+    #expect(!database(configuration).isPersistenceEnabled)
+    #expect(configuration.fault == nil)
+  }
+
+  @Test func `settings before the first use hold`() throws {
+    let database = database(configuration(.lmdb(at: "/nowhere")))
+    #expect(database.isPersistenceEnabled)
+    database.isPersistenceEnabled = false
+    #expect(!database.isPersistenceEnabled)
+    #expect(database.configuration.effectiveStorage.name == "memory")
+    database.isPersistenceEnabled = true
+    database.persistenceCacheSizeBytes = 50 << 20
+    #expect(database.persistenceCacheSizeBytes == 50 << 20)
+    let storage = database.configuration.effectiveStorage
+    #expect(storage.name == "lmdb")
+    #expect(storage.location == "/nowhere")
+    #expect(storage.options.budget == 50 << 20)
+    database.persistenceCacheSizeBytes = .max
+    #expect(database.configuration.options.budget == nil)
+    #expect(database.persistenceCacheSizeBytes == .max)
+    let queue = DispatchQueue(label: "mine")
+    database.callbackQueue = queue
+    #expect(database.callbackQueue === queue)
+    #expect(notes.all.isEmpty)
+  }
+
+  @Test func `settings after the first use change nothing, log an error, and read the truth`() {
+    let database = database(configuration(.lmdb(at: "/nowhere")))
+    let queue = database.callbackQueue
+    _ = database.reference()
+    database.isPersistenceEnabled = false
+    database.persistenceCacheSizeBytes = 2 << 20
+    database.callbackQueue = DispatchQueue(label: "mine")
+    #expect(database.isPersistenceEnabled)
+    #expect(database.persistenceCacheSizeBytes == 10 << 20)
+    #expect(database.callbackQueue === queue)
+    #expect(notes.all.count == 3)
+    #expect(notes.all.allSatisfy { $0.hasPrefix("error:") })
+  }
+
+  @Test func `settings that make no sense change nothing and log an error`() {
+    let database = database(configuration())
+    database.persistenceCacheSizeBytes = 1000
+    #expect(database.persistenceCacheSizeBytes == 10 << 20)
+    database.isPersistenceEnabled = true
+    #expect(!database.isPersistenceEnabled)
+    #expect(notes.all.count == 2)
+  }
+
+  @Test func `a configuration that makes no sense is told, and put right`() {
+    var wrong = configuration()
+    wrong.namespace = ""
+    wrong.options.budget = 5
+    wrong.isPersistenceEnabled = true
+    let error = #expect(throws: DatabaseError.self) { try wrong.validate() }
+    #expect(error?.code == .invalidConfiguration)
+    let database = database(wrong)
+    #expect(notes.all.count == 3)
+    #expect(database.configuration.fault == nil)
+    #expect(database.configuration.namespace == "default")
+    #expect(database.persistenceCacheSizeBytes == 1 << 20)
+    #expect(!database.isPersistenceEnabled)
+  }
+
+  @Test func `durability, compression and budget reach the storage`() {
+    var configuration = configuration(.lmdb(at: "/nowhere"))
+    configuration.options.durability = .process
+    configuration.options.compression = .none
+    configuration.options.budget = nil
+    #expect(configuration.fault == nil)
+    let options = configuration.effectiveStorage.options
+    #expect(options.durability == .process)
+    #expect(options.compression == .none)
+    #expect(options.budget == nil)
+  }
+
+  @Test(arguments: ["", "nonsense", "https://", "ftp://a.b.c"])
+  func `a URL that is none is refused`(url: String) {
+    let error = #expect(throws: DatabaseError.self) { try DatabaseConfiguration(url: url) }
+    #expect(error?.code == .invalidURL)
+  }
+
+  @Test func `callbacks of a concurrent queue still come one after the other`() async {
+    var configuration = configuration()
+    configuration.callbackQueue = .queue(.global())
+    let database = database(configuration)
+    let order = Gathered<Int>()
+    await withCheckedContinuation { continuation in
+      for number in 0..<200 { database.deliver { order.add(number) } }
+      database.deliver { continuation.resume() }
+    }
+    #expect(order.all == Array(0..<200))
+  }
+
+  actor Home {
+    private(set) var numbers: [Int] = []
+    func add(_ number: Int) { numbers.append(number) }
+  }
+
+  @Test func `callbacks run on an actor where one is named, in order`() async {
+    let home = Home()
+    var configuration = configuration()
+    configuration.callbackQueue = .actor(home)
+    let database = database(configuration)
+    await withCheckedContinuation { continuation in
+      for number in 0..<200 {
+        database.deliver { home.assumeIsolated { $0.addNow(number) } }
+      }
+      database.deliver { continuation.resume() }
+    }
+    #expect(await home.numbers == Array(0..<200))
+  }
+}
+
+extension `Configuration`.Home {
+  /// As `add`, for who is on the actor already.
+  func addNow(_ number: Int) { add(number) }
+}
+
+/// One suite after the other, since the class has one common database.
+@Suite(.serialized) struct `The common database` {
+  init() { Database.forgetShared() }
+
+  @Test func `it is configured once, and has no persistence until that is set`() {
+    let notes = Gathered<String>()
+    let handler = NotingLogHandler(notes: notes)
+    var configuration = DatabaseConfiguration(namespace: "one", storage: .lmdb(at: "/nowhere"))
+    configuration.logger = Logger(label: "test") { _ in handler }
+    Database.configure(configuration)
+    #expect(Database.database() === Database.database())
+    #expect(Database.database().configuration.namespace == "one")
+    #expect(!Database.database().isPersistenceEnabled)
+    Database.database().isPersistenceEnabled = true
+    #expect(Database.database().isPersistenceEnabled)
+    configuration.namespace = "two"
+    Database.configure(configuration)
+    #expect(Database.database().configuration.namespace == "one")
+    #expect(notes.all.count == 1)
+  }
+
+  @Test func `a configuration that says so has persistence at once`() {
+    var configuration = DatabaseConfiguration(storage: .lmdb(at: "/nowhere"))
+    configuration.isPersistenceEnabled = true
+    Database.configure(configuration)
+    #expect(Database.database().isPersistenceEnabled)
+  }
+
+  @Test func `without a configuration there is one in memory`() {
+    #expect(Database.database().configuration.effectiveStorage.name == "memory")
+    #expect(Database.database() === Database.database())
+  }
+
+  @Test func `a URL gives the common database or another one`() throws {
+    Database.configure(try DatabaseConfiguration(url: "https://one.example.com"))
+    let main = Database.database()
+    #expect(Database.database(url: "https://one.example.com/rooms") === main)
+    let other = Database.database(url: "https://two.example.com")
+    #expect(other !== main)
+    #expect(other.configuration.namespace == "two")
+    #expect(Database.database(url: "https://two.example.com") === other)
+    #expect(Database.database(url: "nonsense") === main)
+  }
+}
