@@ -1,6 +1,4 @@
-public import ConiferQuery
 public import ConiferStorage
-public import ConiferTree
 public import ConiferWire
 
 /// What a connection machine asks its owner to do, in order.

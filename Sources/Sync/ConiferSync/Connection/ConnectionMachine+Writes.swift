@@ -5,12 +5,13 @@ extension ConnectionMachine {
   /// Takes in a write that the store holds.
   mutating func add(_ write: OutboundWrite) {
     guard write.id.lane == lane else { return }
-    if write.id.id.rawValue > newest {
+    let isNew = write.id.id.rawValue > newest
+    if isNew {
       newest = write.id.id.rawValue
       step = 0
     }
     if session?.unanswered.contains(write.id) == true { return }
-    queue.add(write, limit: limits.window)
+    queue.add(write, isNew: isNew, limit: limits.window)
     flush()
   }
 

@@ -1,6 +1,4 @@
 public import ConiferStorage
-import ConiferTree
-public import ConiferWire
 
 /// What a client does about its connection: when it connects, what it sends in which order, and what
 /// becomes of what was not answered.
@@ -122,6 +120,8 @@ public struct ConnectionMachine: Sendable {
   }
 
   /// Takes in what happened.
+  ///
+  /// All actions are done before the next call; what they bring about is told after them, in order.
   ///
   /// - Parameters:
   ///   - input: what happened.

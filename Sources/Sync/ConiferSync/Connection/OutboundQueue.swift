@@ -12,6 +12,8 @@ struct OutboundQueue: Sendable {
   private(set) var isAsking = false
   /// Whether a write was queued since then that may not be in the answer.
   private var missed = false
+  /// Rejected writes that are to be tried again and may not be in that answer.
+  private var renewed: [OutboundWrite] = []
   /// Writes that are being marked.
   private var marking: Set<OutboundWriteID> = []
   /// Answered writes that the store may still show as waiting.
@@ -24,6 +26,7 @@ struct OutboundQueue: Sendable {
     isExhausted = false
     isAsking = false
     missed = false
+    renewed = []
     marking = []
   }
 
@@ -54,15 +57,17 @@ struct OutboundQueue: Sendable {
     // A page without anything new ends the queue, whatever it says, so that asking ends.
     isExhausted = (isLast || cursor == end) && !missed
     missed = false
+    for write in renewed where write.id.id.rawValue <= cursor { insert(write) }
+    renewed = []
   }
 
   /// Takes in a new or renewed write where there is room, or notes that the store has it.
-  mutating func add(_ write: OutboundWrite, limit: Int) {
+  mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
     answered.remove(write.id)
     let number = write.id.id.rawValue
+    if !isNew, isAsking { renewed.append(write) }
     if number <= cursor {
-      guard !buffer.all.contains(where: { $0.id == write.id }) else { return }
-      buffer.insert(write) { $0.id.id.rawValue > number }
+      insert(write)
     } else if isExhausted, !isAsking, buffer.count < limit {
       cursor = number
       append(write)
@@ -76,11 +81,16 @@ struct OutboundQueue: Sendable {
     buffer.insert(write) { $0.id.id.rawValue > write.id.id.rawValue }
   }
 
+  private mutating func insert(_ write: OutboundWrite) {
+    if !buffer.all.contains(where: { $0.id == write.id }) { append(write) }
+  }
+
   mutating func removeFirst() { buffer.removeFirst() }
 
   /// Takes a write out.
   mutating func withdraw(_ id: OutboundWriteID) {
     buffer.removeAll { $0.id == id }
+    renewed.removeAll { $0.id == id }
     answered.remove(id)
   }
 
@@ -107,6 +117,7 @@ struct OutboundQueue: Sendable {
   /// Forgets all: the store's queue was emptied.
   mutating func purge() {
     buffer.removeAll()
+    renewed = []
     marking = []
     answered = []
     isExhausted = true

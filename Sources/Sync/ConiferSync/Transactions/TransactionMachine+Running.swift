@@ -108,22 +108,16 @@ extension TransactionMachine {
     return transaction
   }
 
-  /// Runs the next function and sends what is ready, after all actions were done.
-  mutating func advance(_ state: State) {
-    next(state)
-    sendReady(state)
-  }
-
-  private mutating func next(_ state: State) {
+  /// Runs the next function whose input is another one than before.
+  mutating func runNext(_ state: State) {
     while running == nil, let (_, id) = runs.first {
       guard let transaction = transactions[id] else {
         runs.removeFirst()
         continue
       }
       if transaction.attempts >= TransactionMachine.maxAttempts {
-        fail(id, Response(.maxRetries, reason: "The data changed at each of 25 attempts."))
-        actions.append(.proceed)
-        return
+        let reason = "The data changed at each of \(TransactionMachine.maxAttempts) attempts."
+        return fail(id, Response(.maxRetries, reason: reason))
       }
       runs.removeFirst()
       let input = input(of: transaction, state)
