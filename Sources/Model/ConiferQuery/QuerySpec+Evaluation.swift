@@ -62,7 +62,7 @@ extension QuerySpec {
 
   /// The children within range and limit, where index order is key order; nil where it is not.
   private func slice(of node: Node) -> Node.Children? {
-    guard index == .key || (index == .priority && !node.hasChildPriorities) else { return nil }
+    guard isByKey(node) else { return nil }
     let none = node.children[0..<0]
     var range = node.children
     for (bound, isStart) in [(start, true), (end, false)] {

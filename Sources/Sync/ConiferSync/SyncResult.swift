@@ -71,12 +71,17 @@ public struct SyncResult: Sendable {
     public var added: [Key]
     /// Keys that it held before.
     public var removed: [Key]
+    /// Whether the added keys are all there are, whatever was stored before.
+    public var replacesAll: Bool
 
     /// Keys that came and went.
-    public init(_ target: QueryTarget, added: [Key], removed: [Key]) {
+    public init(
+      _ target: QueryTarget, added: [Key], removed: [Key], replacesAll: Bool = false
+    ) {
       self.target = target
       self.added = added
       self.removed = removed
+      self.replacesAll = replacesAll
     }
   }
 

@@ -1,0 +1,92 @@
+import ConiferTree
+
+/// The pending writes of exactly one path, as they were made.
+struct PathWrites {
+  struct Entry {
+    let id: OverlayID
+    var node: Node
+    let isVisible: Bool
+    /// Removed, but still in its place: removing costs a search, and now and then a sweep.
+    var isGone = false
+  }
+
+  private var entries: ContiguousArray<Entry> = []
+  private var gone = 0
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  /// Adds a write; of the same write, the later node counts.
+  mutating func insert(_ id: OverlayID, _ node: Node, isVisible: Bool) {
+    let entry = Entry(id: id, node: node, isVisible: isVisible)
+    let place = place(of: id)
+    if place < entries.count, entries[place].id == id {
+      if entries[place].isGone { gone -= 1 }
+      entries[place] = entry
+    } else {
+      entries.insert(entry, at: place)
+    }
+  }
+
+  mutating func remove(_ id: OverlayID) {
+    let place = place(of: id)
+    guard place < entries.count, entries[place].id == id, !entries[place].isGone else { return }
+    entries[place].isGone = true
+    entries[place].node = .empty
+    gone += 1
+    while let last = entries.last, last.isGone {
+      entries.removeLast()
+      gone -= 1
+    }
+    if gone > entries.count / 2 {
+      entries.removeAll { $0.isGone }
+      gone = 0
+    }
+  }
+
+  /// The newest write that counts.
+  func newest(_ filter: OverlayFilter, _ visits: OverlayVisits) -> Entry? {
+    for entry in entries.reversed() {
+      visits.count += 1
+      if !entry.isGone && filter.counts(entry) { return entry }
+    }
+    return nil
+  }
+
+  /// Whether a write that counts, newer than another one, is no deletion.
+  func holdsData(
+    newerThan floor: OverlayID?, _ filter: OverlayFilter, _ visits: OverlayVisits
+  ) -> Bool {
+    for entry in entries.reversed() {
+      visits.count += 1
+      if let floor, entry.id <= floor { return false }
+      if !entry.isGone && !entry.node.isEmpty && filter.counts(entry) { return true }
+    }
+    return false
+  }
+
+  /// The place of a write, or where it would be.
+  private func place(of id: OverlayID) -> Int {
+    if let last = entries.last, last.id < id { return entries.count }
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) >> 1
+      if entries[middle].id < id { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+/// Which pending writes count.
+struct OverlayFilter {
+  var excluded: Set<OverlayID> = []
+  var includesHidden = false
+
+  func counts(_ entry: PathWrites.Entry) -> Bool {
+    (entry.isVisible || includesHidden) && !excluded.contains(entry.id)
+  }
+}
+
+/// How many nodes and writes of an overlay were looked at; tests of its cost read it.
+final class OverlayVisits {
+  var count = 0
+}

@@ -1,0 +1,70 @@
+public import ConiferQuery
+public import ConiferTree
+
+extension SyncTree {
+  /// The whole node at a path as views show it, or nil where some of it is unknown.
+  ///
+  /// - Parameters:
+  ///   - path: where.
+  ///   - excluding: writes that do not count.
+  ///   - includingHidden: whether hidden writes count.
+  public func value(
+    at path: Path, excluding: Set<OverlayID> = [], includingHidden: Bool = false
+  ) -> Node? {
+    if let parent = path.parent, path.last?.isPriority == true {
+      return value(at: parent, excluding: excluding, includingHidden: includingHidden)?[.priority]
+    }
+    let filter = OverlayFilter(excluded: excluding, includesHidden: includingHidden)
+    let cursor = overlay.cursor(at: path, filter)
+    if cursor.cover != nil { return cursor.applied(to: .empty) }
+    return serverData(at: path).map { cursor.applied(to: $0) }
+  }
+
+  /// As `value`, but empty where something is unknown.
+  ///
+  /// - Parameters:
+  ///   - path: where.
+  ///   - excluding: writes that do not count.
+  ///   - includingHidden: whether hidden writes count.
+  public func best(
+    at path: Path, excluding: Set<OverlayID> = [], includingHidden: Bool = false
+  ) -> Node {
+    value(at: path, excluding: excluding, includingHidden: includingHidden) ?? .empty
+  }
+
+  /// What an open view has of the server's data for its listen, to be hashed; nil without a view.
+  public func serverData(of target: QueryTarget) -> CachedNode? { view(of: target)?.window }
+
+  /// A write's node with its server values as the server may resolve them.
+  ///
+  /// Increments add to what is known at their own paths, hidden writes included, and to nothing
+  /// where that is unknown.
+  ///
+  /// - Parameters:
+  ///   - node: the node, which may hold server values.
+  ///   - path: where it is to be written.
+  ///   - now: the server's time in milliseconds since 1970.
+  public func resolve(_ node: Node, at path: Path, now: Int64) -> Node {
+    guard node.hasServerValues else { return node }
+    if let existing = value(at: path, includingHidden: true) {
+      return node.resolvingServerValues(over: existing, now: now)
+    }
+    guard node.childCount > 0 else { return node.resolvingServerValues(over: .empty, now: now) }
+    // Of a node that is not known as a whole, some children may be.
+    var result = node
+    for child in node.children where child.node.hasServerValues {
+      let resolved = resolve(child.node, at: path.appending(child.key), now: now)
+      result = result.setting(child.key, to: resolved)
+    }
+    if let priority = result.priority {
+      let resolved = Node(priority.leaf).resolvingServerValues(over: .empty, now: now)
+      result = result.setting(.priority, to: resolved)
+    }
+    return result
+  }
+
+  /// Whether a view that loads all data is open at a path or above.
+  public func isListened(_ path: Path) -> Bool {
+    points(along: path).contains { $0.wholeView != nil }
+  }
+}

@@ -1,0 +1,84 @@
+public import ConiferQuery
+public import ConiferTree
+
+extension SyncTree {
+  /// Takes a node of the server's.
+  ///
+  /// - Parameters:
+  ///   - path: where; absolute.
+  ///   - node: the node.
+  ///   - tag: the filtered listen that alone it belongs to; an unknown one is ignored.
+  public func overwrite(_ path: Path, _ node: Node, tag: Int? = nil) -> SyncResult {
+    receive([NodeChange(path, node)], isMerge: false, tag: tag)
+  }
+
+  /// Takes several nodes of the server's.
+  ///
+  /// - Parameters:
+  ///   - path: what the changes are relative to; absolute.
+  ///   - changes: the nodes.
+  ///   - tag: as of `overwrite`.
+  public func merge(_ path: Path, _ changes: [NodeChange], tag: Int? = nil) -> SyncResult {
+    let absolute = changes.map { NodeChange(path.appending($0.path), $0.node) }
+    return receive(absolute, isMerge: true, tag: tag)
+  }
+
+  /// Takes ranges of a node, in answer to a listen with a compound hash; ignored without a view of
+  /// that listen.
+  ///
+  /// - Parameters:
+  ///   - path: the listen's path.
+  ///   - ranges: the ranges, which replace what the view's server data has there, in order.
+  ///   - tag: as of `overwrite`.
+  public func mergeRanges(_ path: Path, _ ranges: [RangeMerge], tag: Int? = nil) -> SyncResult {
+    let view = tag.map { tags[$0] } ?? point(at: path)?.wholeView
+    guard let view, view.target.path == path else { return SyncResult() }
+    let node = ranges.reduce(view.window.node) { $1.applied(to: $0) }
+    return overwrite(path, node, tag: tag)
+  }
+
+  /// Takes the answer to a listen that its data is complete: what the view has is what the server
+  /// has. Ignored without a view of that listen.
+  public func complete(_ target: QueryTarget) -> SyncResult {
+    guard let view = view(of: target) else { return SyncResult() }
+    if view.loadsAllData {
+      // News too for filtered views at the path and all views below.
+      return overwrite(target.path, view.server.node)
+    }
+    var result = SyncResult()
+    view.confirm()
+    follow(view, [.root], into: &result)
+    return result
+  }
+
+  private func receive(_ changes: [NodeChange], isMerge: Bool, tag: Int?) -> SyncResult {
+    var result = SyncResult()
+    guard let tag else {
+      root.visit(changes) { view, changes in
+        let paths = view.receive(changes, isMerge: isMerge, isTagged: false)
+        follow(view, paths, into: &result)
+      }
+      return result
+    }
+    guard let view = tags[tag], !isConfirmed(above: view.target.path) else { return result }
+    let relative = changes.compactMap { change in
+      change.path.relative(to: view.target.path).map { NodeChange($0, change.node) }
+    }
+    let paths = view.receive(relative, isMerge: isMerge, isTagged: true)
+    follow(view, paths, into: &result)
+    return result
+  }
+
+  /// Whether another view's listen has brought all data at a path, so that what comes late for a
+  /// filtered listen there is known already.
+  private func isConfirmed(above path: Path) -> Bool {
+    points(along: path).contains { point in
+      point.views.contains { $0.loadsAllData && $0.isConfirmed }
+    }
+  }
+
+  private func follow(_ view: View, _ paths: [Path], into result: inout SyncResult) {
+    if let window = view.takeWindow() { result.windows.append(window) }
+    refresh(view, paths, into: &result)
+  }
+}

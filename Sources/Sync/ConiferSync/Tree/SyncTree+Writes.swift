@@ -1,0 +1,59 @@
+public import ConiferTree
+
+extension SyncTree {
+  /// Lays a write over the views.
+  ///
+  /// - Parameters:
+  ///   - id: its place among all; a known one is ignored.
+  ///   - changes: the new nodes by absolute paths, without server values; none contains another.
+  ///   - isUpdate: whether it may be several.
+  ///   - isVisible: whether views show it; otherwise only questions that ask for it do.
+  public func write(
+    _ id: OverlayID, _ changes: [NodeChange], isUpdate: Bool, isVisible: Bool = true
+  ) -> SyncResult {
+    var result = SyncResult()
+    guard overlay.add(id, changes, isVisible: isVisible), isVisible else { return result }
+    root.visit(changes) { view, changes in refresh(view, changes.map(\.path), into: &result) }
+    return result
+  }
+
+  /// Lays an earlier queued write over the views that will open; tells nobody.
+  ///
+  /// - Parameters:
+  ///   - id: its place among all; a known one is ignored.
+  ///   - changes: as of `write`.
+  ///   - isUpdate: as of `write`.
+  public func load(_ id: OverlayID, _ changes: [NodeChange], isUpdate: Bool) {
+    _ = overlay.add(id, changes, isVisible: true)
+  }
+
+  /// Takes a write away that the server has; its news came before. An unknown one is ignored.
+  public func acknowledge(_ id: OverlayID) -> SyncResult {
+    var result = SyncResult()
+    guard let write = overlay.remove(id), write.isVisible else { return result }
+    root.visit(write.changes) { view, changes in view.adopt(changes) }
+    reveal(write, into: &result)
+    return result
+  }
+
+  /// Takes a write back; an unknown one is ignored.
+  public func revert(_ id: OverlayID) -> SyncResult {
+    var result = SyncResult()
+    if let write = overlay.remove(id), write.isVisible { reveal(write, into: &result) }
+    return result
+  }
+
+  /// Takes all writes back, hidden ones too.
+  public func revertAll() -> SyncResult {
+    var result = SyncResult()
+    let changes = overlay.removeAll().filter(\.isVisible).flatMap(\.changes)
+    root.visit(changes) { view, changes in refresh(view, changes.map(\.path), into: &result) }
+    return result
+  }
+
+  /// Shows what was under a write that is gone, unless a newer one hides that too.
+  private func reveal(_ write: Overlay.Removed, into result: inout SyncResult) {
+    let changes = write.changes.filter { !overlay.isCovered($0.path, since: write.id) }
+    root.visit(changes) { view, changes in refresh(view, changes.map(\.path), into: &result) }
+  }
+}

@@ -1,0 +1,118 @@
+import ConiferQuery
+import ConiferTree
+
+extension View {
+  /// Takes news from the server.
+  ///
+  /// - Parameters:
+  ///   - changes: the new nodes, by paths relative to the view.
+  ///   - isMerge: whether they are parts of what may be unknown otherwise.
+  ///   - isTagged: whether they belong to this view's own filtered listen.
+  /// - Returns: where the server's data changed.
+  func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
+    var changes = changes[...]
+    var paths: [Path] = []
+    if let whole = changes.lastIndex(where: \.path.isRoot) {
+      replace(changes[whole].node, isTagged: isTagged)
+      changes = changes[(whole + 1)...]
+      paths = [.root]
+    } else if isMerge && server.node.isEmpty && !server.isComplete {
+      // It belongs to a listen that has ended, and says nothing of what else there is.
+      return []
+    }
+    if changes.isEmpty { return paths }
+    if !loadsAllData && isTagged && !server.isFiltered {
+      server = window
+      paths.append(.root)
+    }
+    let isWhole = server.isComplete && !server.isFiltered
+    for change in changes {
+      guard let key = change.path.first else { continue }
+      if key.isPriority && server.isFiltered { continue }
+      // Part of a child is no news of a child that is not known.
+      if change.path.count > 1 && !isWhole && server.node[key].isEmpty { continue }
+      server.node = server.node.setting(change.path, to: change.node)
+      if change.path.count == 1 { adopted.remove(key) }
+      paths.append(change.path)
+    }
+    if server.isFiltered { paths += trim(paths) }
+    return paths
+  }
+
+  /// Takes the answer that the data is what the view has.
+  func confirm() {
+    server = window
+    server.isComplete = true
+    isConfirmed = true
+    forgetAdopted()
+  }
+
+  private func replace(_ node: Node, isTagged: Bool) {
+    let isFiltered = isTagged && !loadsAllData
+    server = CachedNode(
+      isFiltered ? target.spec.filtered(node) : node, isComplete: true, isFiltered: isFiltered)
+    isConfirmed = true
+    forgetAdopted()
+  }
+
+  private func forgetAdopted() {
+    adoptsAll = false
+    adopted = []
+  }
+
+  /// Drops what is out of the query's range and limit.
+  ///
+  /// - Returns: the children that were dropped.
+  private func trim(_ changed: [Path]) -> [Path] {
+    let spec = target.spec
+    var dropped: [Path] = []
+    func drop(_ key: Key) {
+      server.node = server.node.setting(key, to: .empty)
+      dropped.append(Path([key]))
+    }
+    for path in changed {
+      guard let key = path.first, !key.isPriority else { continue }
+      let node = server.node[key]
+      if !node.isEmpty && !spec.contains(key, node) { drop(key) }
+    }
+    for key in spec.excess(in: server.node) { drop(key) }
+    return dropped
+  }
+
+  /// Takes an acknowledged write for the server's data where nothing is known of that, so that it
+  /// does not vanish until the server's answer to the listen comes.
+  ///
+  /// - Parameter changes: the write, relative to the view.
+  func adopt(_ changes: [NodeChange]) {
+    if server.isComplete && !adoptsAll { return }
+    for change in changes {
+      guard let key = change.path.first else {
+        var node = change.node
+        if !adoptsAll {
+          for child in server.node.children { node = node.setting(child.key, to: child.node) }
+        }
+        server = CachedNode(node, isComplete: true, isFiltered: false)
+        adoptsAll = true
+        continue
+      }
+      if adoptsAll || adopted.contains(key) {
+        server.node = server.node.setting(change.path, to: change.node)
+      } else if change.path.count == 1 && !key.isPriority && server.node[key].isEmpty {
+        server.node = server.node.setting(key, to: change.node)
+        adopted.insert(key)
+      }
+    }
+  }
+
+  /// What the owner is to store of a filtered listen's keys, now that the server's data changed.
+  func takeWindow() -> SyncResult.Window? {
+    guard !loadsAllData, server.isFiltered, server.isComplete else { return nil }
+    var window = SyncResult.Window(target, added: [], removed: [], replacesAll: reported == nil)
+    for (key, old, new) in server.node.changes(since: reported ?? .empty) {
+      if old.isEmpty { window.added.append(key) }
+      if new.isEmpty { window.removed.append(key) }
+    }
+    reported = server.node
+    return window.replacesAll || !window.added.isEmpty || !window.removed.isEmpty ? window : nil
+  }
+}

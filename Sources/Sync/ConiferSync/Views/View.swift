@@ -1,0 +1,115 @@
+import ConiferQuery
+import ConiferTree
+
+/// What the listeners of one target see: the server's data, with pending writes on top, as the query
+/// shows it.
+final class View {
+  struct Listener {
+    let id: ListenerID
+    let kinds: DataEvent.Kinds
+    let isSilent: Bool
+  }
+
+  let target: QueryTarget
+  /// What names the pushes of a filtered query; nil when all data is loaded.
+  let tag: Int?
+  var listeners: [Listener] = []
+  /// The server's data. Of an incomplete or filtered node the children are whole.
+  var server: CachedNode
+  /// Whether the server has answered since the view opened.
+  var isConfirmed = false
+  /// Children, or all, that are acknowledged writes rather than news from the server.
+  var adopted: Set<Key> = []
+  var adoptsAll = false
+  /// The server's children that the owner was told of; nil when it was told of none.
+  var reported: Node?
+  /// The data with the writes, before and after the filter.
+  private(set) var shown: NodeView
+  /// Whether all that the query asks for is known.
+  private(set) var isComplete: Bool
+
+  init(_ target: QueryTarget, tag: Int?, _ server: CachedNode, _ overlay: Overlay) {
+    self.target = target
+    self.tag = tag
+    self.server = server
+    let cursor = overlay.cursor(at: target.path)
+    isComplete = server.isComplete || cursor.cover != nil
+    let isWhole = server.isComplete && !server.isFiltered
+    shown = NodeView(target.spec, of: cursor.applied(to: server.node, isWhole: isWhole))
+  }
+
+  var loadsAllData: Bool { target.spec.loadsAllData }
+
+  /// The listen that brings the view its data.
+  var listen: Listen { Listen(target.normalized, tag: tag) }
+
+  /// What the server sends for the view's listen, as far as it is known.
+  var window: CachedNode {
+    if loadsAllData || server.isFiltered { return server }
+    return CachedNode(
+      target.spec.filtered(server.node), isComplete: server.isComplete, isFiltered: true)
+  }
+
+  /// The whole server data at a path below, if this view knows it.
+  func serverData(at path: Path) -> Node? {
+    if loadsAllData && server.isComplete { return server.node[path] }
+    guard let key = path.first, !key.isPriority, !server.node[key].isEmpty else { return nil }
+    return server.node[path]
+  }
+
+  /// Follows changes of the server's data or of the writes.
+  ///
+  /// - Parameters:
+  ///   - paths: where something changed, relative to the view.
+  ///   - overlay: the writes.
+  /// - Returns: the events, in the order in which listeners are told.
+  func refresh(_ paths: [Path], _ overlay: Overlay) -> [DataEvent] {
+    let cursor = overlay.cursor(at: target.path)
+    let wasComplete = isComplete
+    isComplete = server.isComplete || cursor.cover != nil
+    let isWhole = server.isComplete && !server.isFiltered
+    var source = shown.source
+    if paths.contains(where: \.isRoot) {
+      source = cursor.applied(to: server.node, isWhole: isWhole)
+    } else {
+      for path in paths {
+        source = cursor.refreshed(
+          source, over: server.node, along: path.keys[...], isWhole: isWhole)
+      }
+    }
+    let old = shown.node
+    let changes = shown.update(to: source)
+    var events = changes.map { event(of: $0) }
+    let new = shown.node
+    let isChanged = !changes.isEmpty || old.leaf != new.leaf || old.priority != new.priority
+    if isComplete && (isChanged || !wasComplete) {
+      events.append(DataEvent(.value, target, node: new))
+    }
+    return events
+  }
+
+  /// What a new listener is told.
+  func initialEvents() -> [DataEvent] {
+    var events: [DataEvent] = []
+    var previous: Key?
+    for child in shown.children {
+      events.append(
+        DataEvent(.childAdded, target, key: child.key, node: child.node, previousKey: previous))
+      previous = child.key
+    }
+    if isComplete { events.append(DataEvent(.value, target, node: shown.node)) }
+    return events
+  }
+
+  private func event(of change: ChildChange) -> DataEvent {
+    let kind: DataEvent.Kind =
+      switch change.kind {
+      case .removed: .childRemoved
+      case .added: .childAdded
+      case .moved: .childMoved
+      case .changed: .childChanged
+      }
+    let previous = change.kind == .removed ? nil : shown.previousKey(of: change.key)
+    return DataEvent(kind, target, key: change.key, node: change.node, previousKey: previous)
+  }
+}

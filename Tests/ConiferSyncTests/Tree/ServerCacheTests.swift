@@ -1,0 +1,107 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferTree
+import Testing
+
+@testable import ConiferSync
+
+/// A cache of what earlier listens left.
+private final class FixedCache: ServerCache {
+  var stored: [QueryTarget: CachedNode] = [:]
+  var fails = false
+  private(set) var asked: [QueryTarget] = []
+
+  func cached(_ target: QueryTarget) throws(StoreError) -> CachedNode {
+    asked.append(target)
+    if fails { throw StoreError(.io, "The disk is gone.") }
+    return stored[target] ?? .unknown
+  }
+}
+
+@Suite struct `Views over a cache` {
+  private let cache = FixedCache()
+  private let tree: SyncTree
+
+  init() { tree = SyncTree(cache: cache) }
+
+  private func listen(_ id: UInt64, _ target: QueryTarget) throws -> SyncResult {
+    try tree.listen(ListenerID(rawValue: id), to: target, kinds: .all)
+  }
+
+  private func told(_ result: SyncResult) -> [String] {
+    result.events.map { "\($0.event.kind) \($0.event.key?.string ?? "")" }
+  }
+
+  @Test func `children known from another query are shown without a value`() throws {
+    let four: Node = ["a": 1, "b": 2, "c": 3, "d": 4]
+    for count in [2, 6] {
+      let target = QueryTarget("scores", try QuerySpec.default.limited(toLast: count))
+      cache.stored[target] = CachedNode(four, isComplete: false, isFiltered: true)
+    }
+    let two = QueryTarget("scores", try QuerySpec.default.limited(toLast: 2))
+    #expect(told(try listen(1, two)) == ["childAdded c", "childAdded d"])
+    let six = QueryTarget("scores", try QuerySpec.default.limited(toLast: 6))
+    #expect(try listen(2, six).events.map(\.event.kind) == Array(repeating: .childAdded, count: 4))
+    let answer = tree.overwrite("scores", ["0": 0, "a": 1, "b": 2, "c": 3, "d": 4, "1": 1], tag: 2)
+    #expect(told(answer) == ["childAdded 0", "childAdded 1", "value "])
+    #expect(answer.windows.map(\.target) == [six])
+    #expect(answer.windows.first?.replacesAll == true)
+    // The same children, known all along: nothing but that they are all.
+    let confirmed = tree.overwrite("scores", ["c": 3, "d": 4], tag: 1)
+    #expect(told(confirmed) == ["value "])
+  }
+
+  @Test func `complete data is shown at once, and an equal answer changes nothing`() throws {
+    cache.stored[QueryTarget("a")] = CachedNode(["b": 1], isComplete: true, isFiltered: false)
+    #expect(told(try listen(1, QueryTarget("a"))) == ["childAdded b", "value "])
+    #expect(told(try listen(2, QueryTarget("a/b"))) == ["value "])
+    #expect(cache.asked == [QueryTarget("a")])
+    #expect(tree.complete(QueryTarget("a")).events.isEmpty)
+    #expect(tree.serverData(of: QueryTarget("a"))?.node == ["b": 1])
+  }
+
+  @Test func `an absent value that is complete is a value`() throws {
+    cache.stored[QueryTarget("a")] = CachedNode(.empty, isComplete: true, isFiltered: false)
+    #expect(told(try listen(1, QueryTarget("a"))) == ["value "])
+    #expect(tree.value(at: "a")?.isEmpty == true)
+  }
+
+  @Test func `an answer without data makes what is known complete`() throws {
+    let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 3))
+    cache.stored[target] = CachedNode(["b": 1, "c": 2], isComplete: false, isFiltered: true)
+    #expect(told(try listen(1, target)) == ["childAdded b", "childAdded c"])
+    let answer = tree.complete(target)
+    #expect(told(answer) == ["value "])
+    #expect(answer.windows.first?.added == ["b", "c"])
+  }
+
+  @Test func `a limit is refilled from complete data while offline`() throws {
+    let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 2))
+    let all: Node = ["a": 1, "b": 2, "c": 3]
+    cache.stored[target] = CachedNode(all, isComplete: true, isFiltered: false)
+    #expect(told(try listen(1, target)) == ["childAdded a", "childAdded b", "value "])
+    let write = tree.write(OverlayID(1), [NodeChange("a/a", .empty)], isUpdate: false)
+    #expect(told(write) == ["childRemoved a", "childAdded c", "value "])
+    // What the server answers for is the window; what lies beyond may be old by then.
+    #expect(tree.serverData(of: target)?.node == ["a": 1, "b": 2])
+    let answer = tree.complete(target)
+    #expect(told(answer) == ["childRemoved c", "value "])
+  }
+
+  @Test func `writes loaded before a view opens are shown in it`() throws {
+    cache.stored[QueryTarget("a")] = CachedNode(["b": 1], isComplete: true, isFiltered: false)
+    tree.load(OverlayID(7), [NodeChange("a/c", 2)], isUpdate: false)
+    tree.load(OverlayID(3), [NodeChange("a", ["d": 3])], isUpdate: false)
+    tree.load(OverlayID(3), [NodeChange("a", .empty)], isUpdate: false)
+    #expect(told(try listen(1, QueryTarget("a"))) == ["childAdded c", "childAdded d", "value "])
+    #expect(told(tree.revert(OverlayID(3))) == ["childRemoved d", "childAdded b", "value "])
+  }
+
+  @Test func `a cache that cannot be read leaves nothing behind`() throws {
+    cache.fails = true
+    #expect(throws: StoreError.self) { _ = try listen(1, QueryTarget("a")) }
+    #expect(tree.root.isEmpty && tree.places.isEmpty && tree.lastTag == 0)
+    cache.fails = false
+    #expect(try listen(1, QueryTarget("a")).started.count == 1)
+  }
+}
