@@ -1,0 +1,40 @@
+/// The delays between attempts to connect: the first attempt comes at once, each further delay is
+/// longer, up to a longest one, and a part of it is left to chance.
+struct Backoff: Sendable {
+  private let limits: ConnectionLimits
+  private var random: UInt64
+  /// How many attempts failed in a row.
+  private(set) var failures = 0
+
+  init(_ limits: ConnectionLimits, seed: UInt64) {
+    self.limits = limits
+    self.random = seed
+  }
+
+  mutating func reset() { failures = 0 }
+
+  /// The delay before the next attempt, which is counted.
+  mutating func next() -> Milliseconds {
+    defer { failures += 1 }
+    guard failures > 0 else { return 0 }
+    return delay(failures - 1)
+  }
+
+  /// The delay after some failures, seven tenths of it left to chance.
+  mutating func delay(_ failures: Int) -> Milliseconds {
+    var delay = Double(limits.firstDelay)
+    let longest = Double(limits.longestDelay)
+    for _ in 0..<Swift.min(failures, 1000) where delay < longest { delay *= limits.delayFactor }
+    delay = Swift.min(delay, longest)
+    return Milliseconds(0.3 * delay + 0.7 * delay * unit())
+  }
+
+  /// A number from 0 to 1 (SplitMix64).
+  private mutating func unit() -> Double {
+    random &+= 0x9E37_79B9_7F4A_7C15
+    var z = random
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Double((z ^ (z >> 31)) >> 11) / Double(1 << 53)
+  }
+}

@@ -1,0 +1,89 @@
+public import ConiferStorage
+public import ConiferWire
+
+/// What a connection machine asks its owner to do, in order.
+public enum ConnectionAction: Hashable, Sendable {
+  // MARK: The connection
+
+  /// Open a connection, and hand its events over under the number.
+  case connect(ConnectionRequest, ConnectionNumber)
+  /// Close the connection with this number. Nothing that comes from it counts any more.
+  case disconnect(ConnectionNumber)
+  /// Send a message on the connection.
+  case send(ClientMessage)
+  /// Send a listen as the request with this number, with the hash of the data that there is now.
+  case sendListen(UInt64, Listen)
+  /// Ask the app's token provider; forced when the last token was refused or is about to expire.
+  case fetchToken(force: Bool)
+  /// Call `handle(.tick)` at this uptime; replaces no earlier wish.
+  case wake(at: Milliseconds)
+  /// The connection stands, or no longer does (`.info/connected`).
+  case connected(Bool)
+  /// The server's time minus the device's, in milliseconds (`.info/serverTimeOffset`).
+  case offset(Int64)
+  /// Operations go out, or no longer do: transactions that are ready may be issued.
+  case writable(Bool)
+  /// The server sent the client away, until the app goes online again; with the reason.
+  case shutDown(String)
+  /// Words for a log; without secrets.
+  case noted(String)
+
+  // MARK: Who the client is
+
+  /// The state of authentication changed.
+  case authState(AuthState)
+  /// Another user is signed in, or nobody: views show this lane from now on. Answered by
+  /// `laneOpened`.
+  case laneChanged(Lane)
+  /// The token to keep for the next start; nil for none.
+  case keepToken(AuthToken?)
+
+  // MARK: Listens
+
+  /// The server answered a listen; when not `ok`, it is ended.
+  case listenAnswered(Listen, Response)
+  /// The server no longer allows a listen; it is ended.
+  case listenRevoked(Listen)
+  /// News of data (`overwrite`, `merge`, `rangeMerge`).
+  case pushed(Push)
+
+  // MARK: The queue
+
+  /// Answer with `writes`: those of this lane that come after a number.
+  case needWrites(Lane, after: WriteID?, limit: Int)
+  /// Make durable that these are sent, then answer with `marked`; they leave after that.
+  case markSent([OutboundWriteID])
+  /// A write left; comes after `markSent` also for those that were marked.
+  case writeSent(OutboundWriteID)
+  /// The server answered a write. Answered with `finished` when the store holds it.
+  case writeAnswered(OutboundWriteID, Response)
+  /// A write was sent, and the connection broke or the user changed before its answer.
+  case writeOutcomeUnknown(OutboundWriteID)
+
+  // MARK: Operations
+
+  /// The server answered a get.
+  case getAnswered(OperationID, Response)
+  /// A get could not be sent for 3 seconds: the cache is to be asked.
+  case getTimedOut(OperationID)
+  /// The server answered a transaction's put, or it has a local status: `disconnect` when it was
+  /// sent and the connection broke, `identityChanged`, `writeCanceled`.
+  case putAnswered(OperationID, Response)
+  /// The connection broke before the put was sent: it may be issued again.
+  case putReturned(OperationID)
+  /// The server answered an onDisconnect, or it has a local status, as puts have.
+  case onDisconnectAnswered(OperationID, Response)
+}
+
+extension Response.Status {
+  /// Sent, and the connection broke before the answer.
+  public static let disconnect = Response.Status(rawValue: "disconnect")
+  /// The app gave up all that waited.
+  public static let writeCanceled = Response.Status(rawValue: "write_canceled")
+  /// Another user was signed in before it was sent.
+  public static let identityChanged = Response.Status(rawValue: "identity_changed")
+  /// A transaction was overridden by a set or an update.
+  public static let overriddenBySet = Response.Status(rawValue: "overriddenbyset")
+  /// A transaction's data changed too often meanwhile.
+  public static let maxRetries = Response.Status(rawValue: "maxretry")
+}

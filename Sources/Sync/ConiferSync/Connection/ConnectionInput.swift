@@ -1,0 +1,138 @@
+public import ConiferQuery
+public import ConiferStorage
+public import ConiferTree
+public import ConiferWire
+
+/// Why a client does not connect; it does when no reason is left.
+public enum CloseReason: Hashable, Sendable {
+  /// The engine is not ready yet; holds from the beginning.
+  case starting
+  /// The app went offline.
+  case offline
+  /// The app is suspended.
+  case suspended
+  /// The server sent the client away.
+  case shutdown
+}
+
+/// The number of a connection; never given twice by one machine.
+public struct ConnectionNumber: Hashable, Comparable, Sendable {
+  /// The number, from 1.
+  public let rawValue: UInt64
+
+  /// The connection with a number.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Orders connections by the time of their beginning.
+  public static func < (a: ConnectionNumber, b: ConnectionNumber) -> Bool {
+    a.rawValue < b.rawValue
+  }
+}
+
+/// The number of a get, an onDisconnect or a transaction's put; the caller gives no number twice to
+/// operations of one kind.
+public struct OperationID: Hashable, Sendable {
+  /// The number.
+  public let rawValue: UInt64
+
+  /// The operation with a number.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// What the server is to do when the connection ends.
+public enum DisconnectRequest: Hashable, Sendable {
+  /// Replaces a node.
+  case put(Path, Node)
+  /// Replaces several nodes below a path; their paths are relative.
+  case merge(Path, [NodeChange])
+  /// Forgets what was to happen at and below a path.
+  case cancel(Path)
+
+  /// The request that carries it.
+  public var request: Request {
+    switch self {
+    case .put(let path, let node): return .onDisconnectPut(path, node)
+    case .merge(let path, let changes): return .onDisconnectMerge(path, changes)
+    case .cancel(let path): return .onDisconnectCancel(path)
+    }
+  }
+}
+
+/// A transaction's attempt: a put that the server applies only if the node there has a hash.
+public struct TransactionPut: Hashable, Sendable {
+  /// Its number.
+  public let id: OperationID
+  /// When it was issued, among all that was: the place of its first transaction.
+  public let place: OverlayID
+  /// Where.
+  public let path: Path
+  /// The new node, with server values unresolved.
+  public let node: Node
+  /// The hash that the node there must have.
+  public let hash: String
+
+  /// A transaction's attempt.
+  public init(_ id: OperationID, place: OverlayID, _ path: Path, _ node: Node, hash: String) {
+    self.id = id
+    self.place = place
+    self.path = path
+    self.node = node
+    self.hash = hash
+  }
+}
+
+/// What a connection machine is told.
+public enum ConnectionInput: Sendable {
+  // MARK: The connection
+
+  /// A reason for being away ended; `offline` also ends `shutdown`. Connecting begins at once.
+  case open(CloseReason)
+  /// A reason for being away began.
+  case close(CloseReason)
+  /// The network is back, or the app is in the foreground: a waiting attempt begins at once.
+  case networkReturned
+  /// Something happened on a connection; events of earlier ones are ignored.
+  case event(TransportEvent, ConnectionNumber)
+  /// The app's token provider answered, or told something unasked, such as another user.
+  case token(TokenAnswer)
+  /// A moment came that a `wake` named; harmless at any time.
+  case tick
+
+  // MARK: Listens
+
+  /// The server is to be asked for a listen, now and after every reconnecting.
+  case listen(Listen)
+  /// The server is to end a listen; one that it refused or revoked is unknown and ignored.
+  case unlisten(Listen)
+
+  // MARK: The queue
+
+  /// A write was queued, or a rejected one is to be tried again, or a withdrawn one was changed.
+  ///
+  /// Told in the order of the numbers, after the commit, and before anything that the app issued
+  /// later.
+  case write(OutboundWrite)
+  /// Answers `needWrites`: the next writes of a lane that wait for an answer, by number; whether the
+  /// queue holds none behind them. Fewer than the limit may be given.
+  case writes([OutboundWrite], Lane, isLast: Bool)
+  /// Answers `markSent`: the store holds that they were sent, or cannot hold it.
+  case marked([OutboundWriteID])
+  /// The app takes a write back or changes it; an answer that still comes is ignored.
+  case withdraw(OutboundWriteID)
+  /// The store holds how an answered write ended.
+  case finished(OutboundWriteID)
+  /// Answers `laneChanged`: the newest number of the new lane. No write is asked for before.
+  case laneOpened(newest: WriteID?)
+
+  // MARK: Operations
+
+  /// The server is to be asked for data once.
+  case get(OperationID, QueryTarget)
+  /// A transaction is to be tried.
+  case put(TransactionPut)
+  /// The server is to do something when the connection ends.
+  case onDisconnect(OperationID, DisconnectRequest)
+  /// All waiting writes, transactions and onDisconnects are given up; the store's queue is emptied
+  /// by the caller.
+  case purge
+}

@@ -1,0 +1,165 @@
+import ConiferStorage
+import ConiferWire
+
+extension ConnectionMachine {
+  /// Asks the token provider, unless it is being asked.
+  mutating func fetchToken() {
+    let isForced = auth.mustForce || session != nil
+    if auth.beginFetch(at: now.uptime) { actions.append(.fetchToken(force: isForced)) }
+  }
+
+  /// Takes in what the token provider said, asked or unasked.
+  mutating func take(_ answer: TokenAnswer) {
+    guard auth.usesTokens else { return }
+    switch answer {
+    case .token(let token):
+      let isSame = token == auth.token
+      auth.take(token, at: now, offset: offset)
+      follow(token.identity)
+      guard let session else { return proceed() }
+      if !(isSame && session.isTaken) { authenticate(token) }
+    case .signedOut:
+      let wasNobody = auth.token == nil
+      auth.take(nil, at: now, offset: offset)
+      follow("")
+      actions.append(.keepToken(nil))
+      guard let session else { return proceed() }
+      if !(wasNobody && session.isTaken) { authenticate(nil) }
+    case .failed(let reason): tokenFailed(reason)
+    }
+  }
+
+  /// Goes on with an attempt to connect that needs no other token.
+  private mutating func proceed() {
+    switch phase {
+    case .fetching: connect()
+    case .waiting:
+      // What kept the client away may have been the user; the distance after refusals stays.
+      if !auth.isSlowed { connect() }
+    case .idle, .connecting, .connected: break
+    }
+  }
+
+  mutating func tokenFailed(_ reason: String) {
+    var isBlocking = false
+    if case .fetching = phase { isBlocking = !auth.canUseLast(at: now, offset: offset) }
+    let delay = max(limits.firstDelay, backoff.delay(auth.failures))
+    auth.noteFailure(reason, retry: now.uptime.adding(delay), isBlocking: isBlocking)
+    actions.append(.noted("The token provider failed: \(reason)"))
+    guard case .fetching = phase else { return }
+    if isBlocking {
+      retry()
+    } else {
+      connect()
+    }
+  }
+
+  /// Shows the server a token, or that nobody is signed in.
+  mutating func authenticate(_ token: AuthToken?) {
+    let request: Request = token.map { .authenticate($0.credential) } ?? .unauthenticate
+    session?.authRequest = send(request, .authenticate(token))
+  }
+
+  /// Takes in the answer to a shown token.
+  mutating func authAnswered(_ number: UInt64, _ token: AuthToken?, _ response: Response) {
+    guard session?.authRequest == number else { return }
+    session?.authRequest = nil
+    guard response.status == .ok || token == nil else {
+      return refuse(response.status, response.reason ?? response.status.rawValue)
+    }
+    auth.noteTaken()
+    if let token { actions.append(.keepToken(token)) }
+    if session?.isTaken == false { establish() }
+  }
+
+  /// The server knows who the client is: all that waited goes on.
+  mutating func establish() {
+    session?.isTaken = true
+    session?.isDoubted = false
+    settleOtherLanes()
+    sendListens()
+    restartQueue()
+    actions.append(.writable(true))
+    askForWrites()
+  }
+
+  /// The server does not take the token, or no longer does: all but the connection waits.
+  mutating func refuse(_ status: Response.Status, _ reason: String) {
+    pause()
+    let delay = backoff.delay(0)
+    auth.noteRefusal(status, reason, at: now.uptime, delay: delay)
+    actions.append(.noted("The server does not take the token: \(status) \(reason)"))
+    if let due = auth.fetchAt, due <= now.uptime { fetchToken() }
+  }
+
+  /// The token's time is over, as far as the client knows.
+  mutating func expireToken() {
+    auth.noteExpiry(at: now.uptime)
+    guard session?.isTaken == true else { return }
+    pause()
+  }
+
+  /// Lets everything wait for a token.
+  mutating func pause() {
+    let wasTaken = session?.isTaken == true
+    session?.isTaken = false
+    session?.isDoubted = true
+    if wasTaken { stopFlowing() }
+  }
+
+  /// Notes that nothing goes out from now on.
+  mutating func stopFlowing() {
+    session?.isFlowing = false
+    unreadableSince = now.uptime
+    actions.append(.writable(false))
+    returnPuts()
+  }
+
+  /// Whether a refusal says no more than that the token is not taken, so that it does not count.
+  mutating func isDueToToken(_ response: Response) -> Bool {
+    guard auth.token != nil else { return false }
+    switch response.status {
+    case .expiredToken, .invalidToken:
+      if session?.isTaken == true {
+        refuse(response.status, response.reason ?? response.status.rawValue)
+      }
+      return true
+    case .permissionDenied: return session?.isDoubted == true
+    default: return false
+    }
+  }
+
+  /// Changes to the lane of an identity: what was issued under another one is not sent as this one's.
+  private mutating func follow(_ identity: String) {
+    let next = Lane(tree: lane.tree, identity: identity)
+    guard next != lane else { return }
+    releaseHeld(all: true)
+    if session?.isTaken == true {
+      session?.isTaken = false
+      stopFlowing()
+    }
+    lane = next
+    isLaneOpen = false
+    newest = 0
+    step = 0
+    queue.restart()
+    giveUpOperations(with: .identityChanged)
+    actions.append(.laneChanged(next))
+  }
+
+  /// Takes in the newest number of the lane, behind which all that waits has its place.
+  mutating func laneOpened(_ id: WriteID?) {
+    newest = id?.rawValue ?? 0
+    step = 0
+    var places: [OverlayID] = []
+    for _ in operations.all { places.append(nextPlace()) }
+    let lane = self.lane
+    var next = places.makeIterator()
+    operations.changeAll { operation in
+      operation.place = next.next() ?? operation.place
+      operation.lane = lane
+    }
+    isLaneOpen = true
+    askForWrites()
+  }
+}

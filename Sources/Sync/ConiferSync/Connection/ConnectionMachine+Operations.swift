@@ -1,0 +1,106 @@
+import ConiferWire
+
+extension ConnectionMachine {
+  /// Takes in something that the app issued.
+  mutating func issue(_ kind: Operation.Kind, at place: OverlayID) {
+    enqueue(Operation(kind: kind, place: place, lane: lane, issued: now.uptime))
+    flush()
+  }
+
+  private mutating func enqueue(_ operation: Operation) {
+    var operation = operation
+    if operation.lane != lane {
+      operation.place = nextPlace()
+      operation.lane = lane
+    }
+    if operation.get != nil { waitingGets += 1 }
+    operations.insert(operation) { operation.place < $0.place }
+  }
+
+  /// Sends an operation, which was taken from those that wait.
+  mutating func send(_ operation: Operation) {
+    let request: Request
+    switch operation.kind {
+    case .get(_, let target):
+      waitingGets -= 1
+      request = .get(target)
+    case .put(let put): request = .put(put.path, put.node, hash: put.hash)
+    case .onDisconnect(_, let disconnect): request = disconnect.request
+    }
+    send(request, .operation(operation))
+  }
+
+  mutating func answered(_ operation: Operation, _ response: Response) {
+    if response.status != .ok, isDueToToken(response) { return giveBack(operation) }
+    switch operation.kind {
+    case .get(let id, _): actions.append(.getAnswered(id, response))
+    case .put(let put): hold(.put(put.id), response)
+    case .onDisconnect(let id, let request):
+      if response.status == .ok { onDisconnect.note(request) }
+      actions.append(.onDisconnectAnswered(id, response))
+    }
+  }
+
+  /// An operation was refused for want of a token: it waits again.
+  private mutating func giveBack(_ operation: Operation) {
+    switch operation.kind {
+    case .get, .onDisconnect: enqueue(operation)
+    case .put(let put): actions.append(.putReturned(put.id))
+    }
+  }
+
+  /// The connection broke after an operation was sent.
+  mutating func lose(_ operation: Operation) {
+    switch operation.kind {
+    case .get: enqueue(operation)
+    case .put, .onDisconnect: giveUp(operation, with: .disconnect)
+    }
+  }
+
+  /// Hands unsent puts back, since they name hashes of the moment.
+  mutating func returnPuts() {
+    for operation in operations.all {
+      if case .put(let put) = operation.kind { actions.append(.putReturned(put.id)) }
+    }
+    operations.removeAll { if case .put = $0.kind { true } else { false } }
+  }
+
+  /// Ends all unsent operations but gets with a local status.
+  mutating func giveUpOperations(with status: Response.Status) {
+    let all = operations.all
+    operations.removeAll { $0.get == nil }
+    for operation in all where operation.get == nil { giveUp(operation, with: status) }
+  }
+
+  mutating func giveUp(_ operation: Operation, with status: Response.Status) {
+    switch operation.kind {
+    case .get: break
+    case .put(let put): actions.append(.putAnswered(put.id, Response(status)))
+    case .onDisconnect(let id, _):
+      actions.append(.onDisconnectAnswered(id, Response(status)))
+    }
+  }
+
+  /// When the oldest waiting get gives up; nil while gets can be sent.
+  var getDeadline: Milliseconds? {
+    guard waitingGets > 0, session?.isTaken != true else { return nil }
+    let first = operations.all.first { $0.get != nil }
+    return first.map { max($0.issued, unreadableSince).adding(limits.getTime) }
+  }
+
+  /// Ends gets that waited too long.
+  mutating func expireGets() {
+    guard let deadline = getDeadline, deadline <= now.uptime else { return }
+    let (limit, since) = (limits.getTime, unreadableSince)
+    let end = now.uptime
+    let isOver = { (operation: Operation) in
+      operation.get != nil && max(operation.issued, since).adding(limit) <= end
+    }
+    for operation in operations.all where isOver(operation) {
+      guard let id = operation.get else { continue }
+      waitingGets -= 1
+      actions.append(.getTimedOut(id))
+    }
+    operations.removeAll(where: isOver)
+  }
+}

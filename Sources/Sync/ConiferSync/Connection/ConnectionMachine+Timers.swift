@@ -1,0 +1,72 @@
+import ConiferWire
+
+extension ConnectionMachine {
+  /// Does what is due.
+  mutating func tick() {
+    let time = now.uptime
+    if let since = auth.fetchingSince, since.adding(limits.tokenTime) <= time {
+      tokenFailed("It did not answer in time.")
+    }
+    switch phase {
+    case .idle, .fetching: break
+    case .waiting(let until): if until <= time { attempt() }
+    case .connecting(_, let since):
+      if since.adding(limits.connectTime) <= time {
+        actions.append(.noted("The server did not say hello in time."))
+        end()
+        retry()
+      }
+    case .connected: tickSession()
+    }
+    expireGets()
+  }
+
+  private mutating func tickSession() {
+    let time = now.uptime
+    if let deadline = silenceDeadline, deadline <= time {
+      actions.append(.noted("The server does not answer."))
+      end()
+      return retry()
+    }
+    if let session, session.lastSent.adding(limits.keepAlive) <= time {
+      self.session?.lastSent = time
+      actions.append(.send(.keepAlive))
+    }
+    if let expiry = auth.expiry, expiry <= time { expireToken() }
+    if let due = auth.fetchAt, due <= time { fetchToken() }
+  }
+
+  /// When a connection whose server does not answer is given up.
+  ///
+  /// What was sent last may still be on its way through a slow line, and data that was asked for may
+  /// be large; a single answer that never comes, while others do, ends it as well.
+  private var silenceDeadline: Milliseconds? {
+    guard let session, let oldest = session.unanswered.oldest else { return nil }
+    var limit = limits.silence.adding(Milliseconds(session.unanswered.windowBytes / 4))
+    if session.unanswered.readingCount > 0 { limit = limit.adding(limits.reading) }
+    let silence = max(oldest, session.lastReceived).adding(limit)
+    return min(silence, oldest.adding(limit > .max / 10 ? .max : limit * 10))
+  }
+
+  /// The next moment at which something is due.
+  private var deadline: Milliseconds? {
+    var all: [Milliseconds?] = [getDeadline, auth.fetchingSince?.adding(limits.tokenTime)]
+    switch phase {
+    case .idle, .fetching: break
+    case .waiting(let until): all.append(until)
+    case .connecting(_, let since): all.append(since.adding(limits.connectTime))
+    case .connected:
+      all += [session?.lastSent.adding(limits.keepAlive), silenceDeadline]
+      all += [auth.expiry, auth.fetchAt]
+    }
+    return all.compactMap(\.self).min()
+  }
+
+  /// Asks to be woken when something is due, unless an earlier wake was asked for.
+  mutating func schedule() {
+    if let scheduled, scheduled <= now.uptime { self.scheduled = nil }
+    guard let deadline, scheduled.map({ deadline < $0 }) ?? true else { return }
+    scheduled = deadline
+    actions.append(.wake(at: deadline))
+  }
+}

@@ -1,0 +1,164 @@
+public import ConiferStorage
+
+/// What a client does about its connection: when it connects, what it sends in which order, and what
+/// becomes of what was not answered.
+///
+/// It has no effects: it is told what happens and when, and returns what is to be done. Its promises:
+/// - There is never more than one connection. Delays between attempts follow the SDKs'.
+/// - A token is shown first, and all else waits until the server has taken it. Then listens are
+///   restored, then writes, gets, transactions and onDisconnects leave in the order in which they
+///   were issued.
+/// - Each write is answered once, or reported as of unknown outcome and sent again, first, under the
+///   same identity. At most `limits.window` writes wait for answers; the queue itself stays in the
+///   store.
+/// - Answers of writes are handed on when the listens that were sent before them are answered.
+/// - A write that the server refuses because the token's time is over is not refused: it is sent
+///   again with the next token.
+public struct ConnectionMachine: Sendable {
+  enum Phase: Sendable {
+    /// A reason keeps the client away.
+    case idle
+    /// The next attempt waits for an uptime.
+    case waiting(until: Milliseconds)
+    /// The token provider is asked before connecting.
+    case fetching
+    /// The server's hello is waited for.
+    case connecting(ConnectionNumber, since: Milliseconds)
+    /// There is a session.
+    case connected
+  }
+
+  /// What is known of a listen that the app has.
+  struct ListenEntry: Sendable {
+    /// Its place among all listens.
+    let order: UInt64
+    /// The connection and the request by which the server was asked.
+    var asked: (connection: ConnectionNumber, request: UInt64)?
+  }
+
+  let namespace: String
+  let limits: ConnectionLimits
+  var backoff: Backoff
+  var auth: AuthMachine
+  var closeReasons: Set<CloseReason> = [.starting]
+  var phase = Phase.idle
+  var session: Session?
+  var lastConnection: UInt64 = 0
+  /// The host that the server named.
+  var host: String?
+  var lastSession: String?
+
+  /// The queue whose writes are sent, and that views show.
+  public internal(set) var lane: Lane
+  /// Whether the lane's newest number is known.
+  var isLaneOpen = true
+  /// The newest number of the lane, and how much was issued since.
+  var newest: UInt64
+  var step: UInt64 = 0
+
+  var listens: [Listen: ListenEntry] = [:]
+  var lastListen: UInt64 = 0
+  var queue = OutboundQueue()
+  var operations = Fifo<Operation>()
+  var waitingGets = 0
+  var held = Fifo<HeldAnswer>()
+  /// Since when nothing can be read.
+  var unreadableSince = Milliseconds.min
+
+  var now = Moment(uptime: 0, wallTime: 0)
+  var scheduled: Milliseconds?
+  var toldAuthState: AuthState
+  var actions: [ConnectionAction] = []
+
+  /// The server's time minus the device's, in milliseconds; 0 before the first hello.
+  public internal(set) var offset: Int64 = 0
+  /// What the server does when this connection ends, as far as it has confirmed it.
+  public internal(set) var onDisconnect = DisconnectTree()
+
+  /// A machine that waits for `.open(.starting)`.
+  ///
+  /// - Parameters:
+  ///   - namespace: the database's name on the server.
+  ///   - lane: the queue of the user who was last signed in.
+  ///   - newest: the newest number ever given in that lane.
+  ///   - usesTokens: whether there is a token provider.
+  ///   - token: the last token, as it was kept; the lane's.
+  ///   - limits: times and sizes.
+  ///   - seed: of the chance in delays.
+  public init(
+    namespace: String, lane: Lane, newest: WriteID?, usesTokens: Bool = false,
+    token: AuthToken? = nil, limits: ConnectionLimits = ConnectionLimits(), seed: UInt64
+  ) {
+    self.namespace = namespace
+    self.limits = limits
+    self.lane = lane
+    self.newest = newest?.rawValue ?? 0
+    backoff = Backoff(limits, seed: seed)
+    let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
+    auth = AuthMachine(limits, usesTokens: usesTokens, token: own)
+    toldAuthState = own == nil ? .signedOut : .pending
+  }
+
+  /// The state of authentication.
+  public var authState: AuthState {
+    if let trouble = auth.trouble { return trouble }
+    if auth.token == nil { return lane.identity.isEmpty ? .signedOut : .pending }
+    return session?.isTaken == true ? .authenticated : .pending
+  }
+
+  /// Whether the connection stands.
+  public var isConnected: Bool { session != nil }
+
+  /// Whether operations go out.
+  public var isWritable: Bool { session?.isTaken == true }
+
+  /// The place of something that is issued now, after all that was issued before; never given twice
+  /// in a lane.
+  public mutating func nextPlace() -> OverlayID {
+    step += 1
+    return OverlayID(newest, step)
+  }
+
+  /// Takes in what happened.
+  ///
+  /// All actions are done before the next call; what they bring about is told after them, in order.
+  ///
+  /// - Parameters:
+  ///   - input: what happened.
+  ///   - now: when; uptimes never go back.
+  /// - Returns: what is to be done, in order.
+  public mutating func handle(_ input: ConnectionInput, at now: Moment) -> [ConnectionAction] {
+    self.now = now
+    take(input)
+    if authState != toldAuthState {
+      toldAuthState = authState
+      actions.append(.authState(toldAuthState))
+    }
+    schedule()
+    defer { actions = [] }
+    return actions
+  }
+
+  private mutating func take(_ input: ConnectionInput) {
+    switch input {
+    case .open(let reason): open(reason)
+    case .close(let reason): close(reason)
+    case .networkReturned: hurry()
+    case .event(let event, let number): receive(event, number)
+    case .token(let answer): take(answer)
+    case .tick: tick()
+    case .listen(let listen): add(listen)
+    case .unlisten(let listen): remove(listen)
+    case .write(let write): add(write)
+    case .writes(let page, let lane, let isLast): add(page, of: lane, isLast: isLast)
+    case .marked(let ids): marked(ids)
+    case .withdraw(let id): withdraw(id)
+    case .finished(let id): queue.noteFinished(id)
+    case .laneOpened(let newest): laneOpened(newest)
+    case .get(let id, let target): issue(.get(id, target), at: nextPlace())
+    case .put(let put): issue(.put(put), at: put.place)
+    case .onDisconnect(let id, let request): issue(.onDisconnect(id, request), at: nextPlace())
+    case .purge: purge()
+    }
+  }
+}

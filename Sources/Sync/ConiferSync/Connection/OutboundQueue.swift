@@ -1,0 +1,127 @@
+import ConiferStorage
+
+/// The part of the outbound queue that is in memory: the next writes to be sent, by number.
+struct OutboundQueue: Sendable {
+  /// The writes that come next.
+  private(set) var buffer = Fifo<OutboundWrite>()
+  /// The highest number that was taken in since the beginning.
+  private(set) var cursor: UInt64 = 0
+  /// Whether the store's queue holds nothing behind the cursor.
+  private(set) var isExhausted = false
+  /// Whether writes were asked for.
+  private(set) var isAsking = false
+  /// Whether a write was queued since then that may not be in the answer.
+  private var missed = false
+  /// Rejected writes that are to be tried again and may not be in that answer.
+  private var renewed: [OutboundWrite] = []
+  /// Writes that are being marked.
+  private var marking: Set<OutboundWriteID> = []
+  /// Answered writes that the store may still show as waiting.
+  private var answered: Set<OutboundWriteID> = []
+
+  /// Begins again with the first write of the store's queue.
+  mutating func restart() {
+    buffer.removeAll()
+    cursor = 0
+    isExhausted = false
+    isAsking = false
+    missed = false
+    renewed = []
+    marking = []
+  }
+
+  /// Whether all writes up to a number have been handed out.
+  func isPast(_ number: UInt64) -> Bool {
+    if let first = buffer.first { return first.id.id.rawValue > number }
+    return isExhausted || cursor >= number
+  }
+
+  /// Notes that writes are asked for; whether that makes sense now.
+  mutating func ask(limit: Int) -> (after: WriteID?, count: Int)? {
+    guard !isExhausted, !isAsking, buffer.count * 2 <= limit else { return nil }
+    isAsking = true
+    missed = false
+    return (cursor == 0 ? nil : WriteID(rawValue: cursor), limit - buffer.count)
+  }
+
+  /// Takes in what was asked for, but for writes that are under way or answered.
+  mutating func add(_ page: [OutboundWrite], isLast: Bool, isUnanswered: (OutboundWriteID) -> Bool)
+  {
+    guard isAsking else { return }
+    isAsking = false
+    let end = cursor
+    for write in page where write.id.id.rawValue > cursor {
+      cursor = write.id.id.rawValue
+      if !answered.contains(write.id), !isUnanswered(write.id) { append(write) }
+    }
+    // A page without anything new ends the queue, whatever it says, so that asking ends.
+    isExhausted = (isLast || cursor == end) && !missed
+    missed = false
+    for write in renewed where write.id.id.rawValue <= cursor { insert(write) }
+    renewed = []
+  }
+
+  /// Takes in a new or renewed write where there is room, or notes that the store has it.
+  mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
+    answered.remove(write.id)
+    let number = write.id.id.rawValue
+    if !isNew, isAsking { renewed.append(write) }
+    if number <= cursor {
+      insert(write)
+    } else if isExhausted, !isAsking, buffer.count < limit {
+      cursor = number
+      append(write)
+    } else {
+      isExhausted = false
+      missed = isAsking
+    }
+  }
+
+  private mutating func append(_ write: OutboundWrite) {
+    buffer.insert(write) { $0.id.id.rawValue > write.id.id.rawValue }
+  }
+
+  private mutating func insert(_ write: OutboundWrite) {
+    if !buffer.all.contains(where: { $0.id == write.id }) { append(write) }
+  }
+
+  mutating func removeFirst() { buffer.removeFirst() }
+
+  /// Takes a write out.
+  mutating func withdraw(_ id: OutboundWriteID) {
+    buffer.removeAll { $0.id == id }
+    renewed.removeAll { $0.id == id }
+    answered.remove(id)
+  }
+
+  /// Notes that a write was answered, so that it is not taken in again.
+  mutating func noteAnswered(_ id: OutboundWriteID) { answered.insert(id) }
+
+  /// Notes that the store no longer shows a write as waiting.
+  mutating func noteFinished(_ id: OutboundWriteID) { answered.remove(id) }
+
+  /// The writes of the buffer that must be marked before they leave and are not being marked.
+  mutating func takeUnmarked() -> [OutboundWriteID] {
+    let ids = buffer.all.filter { $0.doubles && !$0.isMarked && !marking.contains($0.id) }
+      .map(\.id)
+    marking.formUnion(ids)
+    return ids
+  }
+
+  mutating func noteMarked(_ ids: [OutboundWriteID]) {
+    let ids = Set(ids)
+    marking.subtract(ids)
+    buffer.changeAll { if ids.contains($0.id) { $0.isMarked = true } }
+  }
+
+  /// Forgets all: the store's queue was emptied.
+  mutating func purge() {
+    buffer.removeAll()
+    renewed = []
+    marking = []
+    answered = []
+    isExhausted = true
+    isAsking = false
+    missed = false
+  }
+}

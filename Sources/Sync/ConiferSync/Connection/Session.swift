@@ -1,0 +1,45 @@
+import ConiferWire
+
+/// What holds as long as one connection stands.
+struct Session: Sendable {
+  /// The connection.
+  let number: ConnectionNumber
+  /// The uptime of its hello.
+  let opened: Milliseconds
+  /// When something was last sent.
+  var lastSent: Milliseconds
+  /// When something last came.
+  var lastReceived: Milliseconds
+  /// The last request's number.
+  var lastRequest: UInt64 = 0
+  /// The requests without an answer.
+  var unanswered = Unanswered()
+  /// The last request that says who the client is, until it is answered.
+  var authRequest: UInt64?
+  /// Whether the server knows who the client is: reading and writing go on.
+  var isTaken = false
+  /// Whether the server took the token and then no longer: refusals may be due to that alone.
+  var isDoubted = false
+  /// Whether the first writes of the queue came, so that the order of all is known.
+  var isFlowing = false
+
+  init(_ number: ConnectionNumber, at now: Milliseconds) {
+    self.number = number
+    opened = now
+    lastSent = now
+    lastReceived = now
+  }
+}
+
+/// An answer that waits until fresh data covers what it uncovers.
+struct HeldAnswer: Sendable {
+  enum About: Sendable {
+    case write(OutboundWriteID)
+    case put(OperationID)
+  }
+
+  let about: About
+  let response: Response
+  /// Listens up to this request must be answered first.
+  let after: UInt64
+}

@@ -1,0 +1,85 @@
+/// What was sent on a connection.
+enum Sent: Sendable {
+  case write(OutboundWrite)
+  case operation(Operation)
+  case listen(Listen)
+  case authenticate(AuthToken?)
+
+  /// The bytes that count in the window of unanswered writes; nil when it does not.
+  var size: Int? {
+    switch self {
+    case .write(let write): return write.size
+    case .operation(let operation): return operation.size
+    case .listen, .authenticate: return nil
+    }
+  }
+
+  /// Whether data comes in answer.
+  var isReading: Bool {
+    switch self {
+    case .listen: return true
+    case .operation(let operation): return operation.get != nil
+    case .write, .authenticate: return false
+    }
+  }
+
+  /// The queued write that it is.
+  var write: OutboundWrite? {
+    if case .write(let write) = self { return write }
+    return nil
+  }
+}
+
+/// The requests of one connection that have no answer yet.
+struct Unanswered: Sendable {
+  private var requests: [UInt64: Sent] = [:]
+  /// All numbers in order with the time of sending; answered ones are dropped at the front.
+  private var times = Fifo<(number: UInt64, time: Milliseconds)>()
+  /// The numbers of listens likewise.
+  private var listens = Fifo<UInt64>()
+  /// How many writes and puts there are.
+  private(set) var windowCount = 0
+  /// How many bytes they have.
+  private(set) var windowBytes = 0
+  /// How many listens and gets there are.
+  private(set) var readingCount = 0
+
+  /// When the oldest request was sent.
+  var oldest: Milliseconds? { times.first?.time }
+  /// The oldest listen.
+  var oldestListen: UInt64? { listens.first }
+
+  mutating func add(_ number: UInt64, _ sent: Sent, at time: Milliseconds) {
+    requests[number] = sent
+    times.append((number: number, time: time))
+    if case .listen = sent { listens.append(number) }
+    count(sent, 1)
+  }
+
+  mutating func remove(_ number: UInt64) -> Sent? {
+    guard let sent = requests.removeValue(forKey: number) else { return nil }
+    count(sent, -1)
+    while let first = times.first, requests[first.number] == nil { times.removeFirst() }
+    while let first = listens.first, requests[first] == nil { listens.removeFirst() }
+    return sent
+  }
+
+  /// Takes out all requests that a test picks, in the order of sending.
+  mutating func removeAll(where isWanted: (Sent) -> Bool = { _ in true }) -> [Sent] {
+    let numbers = requests.filter { isWanted($0.value) }.keys.sorted()
+    return numbers.compactMap { remove($0) }
+  }
+
+  /// Whether a write was sent and not answered.
+  func contains(_ id: OutboundWriteID) -> Bool {
+    requests.values.contains { $0.write?.id == id }
+  }
+
+  private mutating func count(_ sent: Sent, _ step: Int) {
+    if let size = sent.size {
+      windowCount += step
+      windowBytes += step * size
+    }
+    if sent.isReading { readingCount += step }
+  }
+}

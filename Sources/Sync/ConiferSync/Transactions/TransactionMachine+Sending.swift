@@ -1,0 +1,125 @@
+import ConiferTree
+import ConiferWire
+
+extension TransactionMachine {
+  /// Sends what is ready where something may be.
+  mutating func sendReady(_ state: State) {
+    guard isWritable else { return }
+    var roots: Set<Path> = []
+    for path in ready {
+      let root = tree.root(of: path)
+      // What ended there may have held back what is below.
+      roots.formUnion(tree.roots(below: root))
+    }
+    ready = []
+    let groups = roots.map { root in (root, members(root)) }
+    for (root, group) in groups.sorted(by: { $0.1.first?.order ?? 0 < $1.1.first?.order ?? 0 }) {
+      send(group, at: root, state)
+    }
+  }
+
+  /// The transactions at and below a path, in the order in which they were begun.
+  private func members(_ root: Path) -> [Transaction] {
+    tree.within(root).compactMap { transactions[$0] }.sorted { $0.order < $1.order }
+  }
+
+  /// Sends transactions as one put, if all are ready.
+  private mutating func send(_ group: [Transaction], at root: Path, _ state: State) {
+    var outputs: [(path: Path, node: Node)] = []
+    for transaction in group {
+      guard case .ready = transaction.phase, let output = transaction.output,
+        let path = transaction.path.relative(to: root)
+      else { return }
+      outputs.append((path: path, node: output))
+    }
+    guard let place = group.first?.place else { return }
+    let latest = state(root, Set(group.compactMap(\.overlay)))
+    var node = latest
+    for output in outputs { node = node.setting(output.path, to: output.node) }
+    lastPut += 1
+    let id = OperationID(rawValue: lastPut)
+    for transaction in group {
+      transactions[transaction.id]?.phase = .sent
+      transactions[transaction.id]?.attempts += 1
+    }
+    puts[id] = SentPut(path: root, ids: group.map(\.id))
+    let hash = NodeHash.hash(latest)
+    actions.append(.put(TransactionPut(id, place: place, root, node, hash: hash)))
+  }
+
+  mutating func answered(_ id: OperationID, _ response: Response) {
+    guard let put = puts.removeValue(forKey: id) else { return }
+    switch response.status {
+    case .ok: commit(put)
+    case .dataStale:
+      for id in put.ids {
+        guard let transaction = transactions[id] else { continue }
+        if let ending = transaction.ending {
+          fail(id, Response(ending))
+        } else {
+          transactions[id]?.phase = .ready
+        }
+      }
+      rerun(put.path)
+    default:
+      for id in put.ids {
+        let ending = transactions[id]?.ending
+        fail(id, ending.map { Response($0) } ?? response)
+      }
+    }
+    ready.insert(put.path)
+  }
+
+  private mutating func commit(_ put: SentPut) {
+    let done = put.ids.compactMap { remove($0) }
+    for transaction in done {
+      if let overlay = transaction.overlay { actions.append(.acknowledge(overlay)) }
+    }
+    for transaction in done {
+      let outcome = Outcome(isCommitted: true, node: transaction.resolved)
+      actions.append(.complete(transaction.id, outcome))
+      actions.append(.unlisten(transaction.id, transaction.path))
+    }
+    mustProceed = true
+    rerun(put.path)
+  }
+
+  /// A put was not sent: it may be made anew.
+  mutating func returned(_ id: OperationID) {
+    guard let put = puts.removeValue(forKey: id) else { return }
+    for id in put.ids {
+      transactions[id]?.attempts -= 1
+      if let ending = transactions[id]?.ending {
+        fail(id, Response(ending))
+      } else {
+        transactions[id]?.phase = .ready
+      }
+    }
+    ready.insert(put.path)
+    rerun(put.path)
+  }
+
+  /// Ends what a set or an update overrides; what is under way ends if the server refuses it.
+  mutating func overwritten(_ paths: [Path]) {
+    for path in paths {
+      let ids = tree.above(path) + tree.within(path)
+      for transaction in ids.compactMap({ transactions[$0] }).sorted(by: { $0.order < $1.order }) {
+        if case .sent = transaction.phase {
+          transactions[transaction.id]?.ending = .overriddenBySet
+        } else {
+          fail(
+            transaction.id,
+            Response(.overriddenBySet, reason: "A set or an update replaced the data."))
+        }
+      }
+      rerun(path)
+    }
+  }
+
+  mutating func giveUp(_ status: Response.Status) {
+    puts = [:]
+    for transaction in transactions.values.sorted(by: { $0.order < $1.order }) {
+      fail(transaction.id, Response(status))
+    }
+  }
+}

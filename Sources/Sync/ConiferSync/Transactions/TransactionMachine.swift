@@ -1,0 +1,207 @@
+public import ConiferTree
+public import ConiferWire
+
+/// A transaction's number; never given twice in a process.
+public struct TransactionID: Hashable, Sendable {
+  /// The number.
+  public let rawValue: UInt64
+
+  /// The transaction with a number.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// What becomes of transactions: when the app's function runs, over what, and what is tried when.
+///
+/// It has no effects: it is told what happens, and returns what is to be done. Its rules are those of
+/// the Realtime Database's SDKs, but that the app's function runs elsewhere, one at a time, and its
+/// input is compared again when it returns; and that attempts are made only while they can be sent,
+/// over the data of that moment.
+///
+/// - Transactions at, above and below one another run in the order in which they were begun, each
+///   over what the earlier ones wrote, and are sent together as one put, when none is under way.
+/// - A put is refused when the data is not what the functions saw; then they run again, at most
+///   `maxAttempts` puts in all.
+/// - A set or an update at, above or below a transaction ends it; when it was sent, the server's
+///   answer counts.
+/// - A put that was sent and not answered when the connection breaks ends its transactions.
+public struct TransactionMachine: Sendable {
+  /// How often a transaction may be sent.
+  public static let maxAttempts = 25
+
+  /// What the app's function decided.
+  public enum Decision: Hashable, Sendable {
+    /// Writes a node, which may hold server values.
+    case write(Node)
+    /// Gives up.
+    case abort
+    /// The function's result cannot be written; with a reason.
+    case invalid(Response)
+  }
+
+  /// What the machine is told.
+  public enum Input: Sendable {
+    /// The app began a transaction.
+    ///
+    /// - isVisible: whether listeners see its result before the server confirmed it.
+    /// - place: when it was begun, among all that was issued.
+    case start(TransactionID, Path, isVisible: Bool, place: OverlayID)
+    /// The app's function returned.
+    ///
+    /// - overlay: the place of the write that it makes, newer than all others.
+    /// - serverTime: the server's time in milliseconds since 1970.
+    case ran(TransactionID, Decision, overlay: OverlayID, serverTime: Int64)
+    /// The server answered a put, or it has a local status.
+    case putAnswered(OperationID, Response)
+    /// A put was not sent.
+    case putReturned(OperationID)
+    /// Puts can be sent from now on, or no longer.
+    case writable(Bool)
+    /// What views show at or below a path changed, other than by this machine's own actions.
+    case changed(Path)
+    /// The app set or updated the nodes at these paths.
+    case overwritten([Path])
+    /// All transactions end with a status: `writeCanceled` or `identityChanged`.
+    case giveUp(Response.Status)
+    /// Answers `proceed`.
+    case proceed
+  }
+
+  /// What the machine asks its owner to do, in order.
+  public enum Action: Hashable, Sendable {
+    /// Listen to the path silently, as long as the transaction lives.
+    case listen(TransactionID, Path)
+    /// End that.
+    case unlisten(TransactionID, Path)
+    /// Run the app's function over a node, and answer with `ran`.
+    case run(TransactionID, Path, Node)
+    /// Lay a write over the views.
+    case write(OverlayID, Path, Node, isVisible: Bool)
+    /// Take a write away from the views.
+    case revert(OverlayID)
+    /// The server has a write.
+    case acknowledge(OverlayID)
+    /// Send an attempt.
+    case put(TransactionPut)
+    /// Tell the app how it ended.
+    case complete(TransactionID, Outcome)
+    /// Call `handle(.proceed)`, now that the actions before it were done.
+    case proceed
+  }
+
+  /// How a transaction ended.
+  public struct Outcome: Hashable, Sendable {
+    /// Why it failed; nil when it was committed, or given up by the app's function.
+    public var error: Response?
+    /// Whether the server has it.
+    public var isCommitted: Bool
+    /// The node that was written, or over which the function ran last.
+    public var node: Node
+
+    /// How a transaction ended.
+    public init(error: Response? = nil, isCommitted: Bool, node: Node) {
+      self.error = error
+      self.isCommitted = isCommitted
+      self.node = node
+    }
+  }
+
+  /// The node that views would show at a path without some writes, hidden writes included; empty
+  /// where nothing is known.
+  public typealias State = (_ path: Path, _ excluding: Set<OverlayID>) -> Node
+
+  var transactions: [TransactionID: Transaction] = [:]
+  var tree = TransactionTree()
+  var lastOrder: UInt64 = 0
+  var lastPut: UInt64 = 0
+  var puts: [OperationID: SentPut] = [:]
+  var isWritable = false
+  /// Transactions whose function is to run, by order.
+  var runs = Fifo<(order: UInt64, id: TransactionID)>()
+  /// The transaction whose function runs, even if it has ended meanwhile.
+  var running: TransactionID?
+  /// Where something may be ready to be sent.
+  var ready: Set<Path> = []
+  var actions: [Action] = []
+  /// Whether views are to change before anything is read of them.
+  var mustProceed = false
+
+  /// A machine without transactions that cannot send yet.
+  public init() {}
+
+  /// Whether no transaction is alive.
+  public var isEmpty: Bool { transactions.isEmpty }
+
+  /// Takes in what happened.
+  ///
+  /// - Parameters:
+  ///   - input: what happened.
+  ///   - state: what the views show now; only called during the call.
+  /// - Returns: what is to be done, in order.
+  public mutating func handle(_ input: Input, state: State) -> [Action] {
+    take(input, state)
+    if !mustProceed { runNext(state) }
+    if !mustProceed { sendReady(state) }
+    if mustProceed { actions.append(.proceed) }
+    defer {
+      actions = []
+      mustProceed = false
+    }
+    return actions
+  }
+
+  private mutating func take(_ input: Input, _ state: State) {
+    switch input {
+    case .start(let id, let path, let isVisible, let place): start(id, path, isVisible, place)
+    case .ran(let id, let decision, let overlay, let serverTime):
+      ran(id, decision, overlay, serverTime, state)
+    case .putAnswered(let put, let response): answered(put, response)
+    case .putReturned(let put): returned(put)
+    case .writable(let isWritable):
+      self.isWritable = isWritable
+      if isWritable { ready.formUnion(tree.roots(below: .root)) }
+    case .changed(let path): rerun(path)
+    case .overwritten(let paths): overwritten(paths)
+    case .giveUp(let status): giveUp(status)
+    case .proceed: break
+    }
+  }
+}
+
+/// A transaction that lives.
+struct Transaction: Sendable {
+  enum Phase: Sendable {
+    /// The function is to run, at first or again.
+    case waiting
+    /// The function runs over a node.
+    case running(Node)
+    /// There is a result to be sent.
+    case ready
+    /// A put is under way.
+    case sent
+  }
+
+  let id: TransactionID
+  let order: UInt64
+  let path: Path
+  let isVisible: Bool
+  let place: OverlayID
+  var phase = Phase.waiting
+  /// How often it was sent.
+  var attempts = 0
+  /// The node that gave the result.
+  var input = Node.empty
+  /// The function's result as it is sent.
+  var output: Node?
+  /// The result as views show it.
+  var resolved = Node.empty
+  /// Its write over the views.
+  var overlay: OverlayID?
+  /// Why it ends when the server does not take the put that is under way.
+  var ending: Response.Status?
+}
+
+/// A put that is under way.
+struct SentPut: Sendable {
+  let path: Path
+  let ids: [TransactionID]
+}
