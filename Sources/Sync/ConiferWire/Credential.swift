@@ -1,7 +1,7 @@
 /// A token by which a server knows a client.
 ///
 /// Its description never shows the token.
-public struct Credential: Hashable, Sendable, CustomStringConvertible {
+public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// The token's text: a JSON Web Token, or another one that the server takes.
   public let token: String
 
@@ -10,4 +10,7 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
 
   /// Hides the token.
   public var description: String { "Credential(hidden)" }
+
+  /// Hides the token, also from dumps.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -33,7 +33,8 @@ public struct Response: Hashable, Sendable {
 
   /// Whether it was done.
   public var status: Status
-  /// What a `get` found; empty otherwise.
+  /// What a `get` found; for `authenticate` what the token says, as `auth`, and the seconds left to
+  /// it, as `expires`; empty otherwise.
   public var node: Node
   /// Why it was not done, in the server's words; nil when it says nothing.
   public var reason: String?

@@ -19,17 +19,39 @@ public struct CompoundHash: Hashable, Sendable {
   ///     default the greater of 512 and the square root of 100 times the estimated size.
   public init(of node: Node, rangeLength: Int? = nil) {
     let estimated = Int((100 * Double(node.estimatedSize)).squareRoot())
-    var writer = RangeWriter(rangeLength: rangeLength ?? max(512, estimated))
+    var writer = RangeWriter(.afterLength(rangeLength ?? max(512, estimated)))
     writer.walk(node)
     (paths, hashes) = writer.finished()
+  }
+
+  /// The compound hash that a client sent; none when it cannot be one.
+  ///
+  /// - Parameters:
+  ///   - paths: the last leaf of each range, strictly ascending.
+  ///   - hashes: the hash of each range, and one more.
+  public init?(paths: [Path], hashes: [String]) {
+    guard hashes.count == paths.count + 1, zip(paths, paths.dropFirst()).allSatisfy(<) else {
+      return nil
+    }
+    self.paths = paths
+    self.hashes = hashes
   }
 }
 
 /// The writer of the texts of ranges, which go straight into the hash function.
-private struct RangeWriter {
-  private let rangeLength: Int
+struct RangeWriter {
+  /// Where ranges end.
+  enum Ends {
+    /// At the first leaf with which the text has more UTF-8 bytes than this.
+    case afterLength(Int)
+    /// At given leaves, whether the data has them or not; strictly ascending.
+    case at([Path])
+  }
+
+  private let ends: Ends
+  /// How many of the given ends were passed.
+  private var passed = 0
   private var paths: [Path] = []
-  private var hashes: [String] = []
   /// Where the walk is.
   private var keys: [Key] = []
   /// The leaf written last.
@@ -38,7 +60,10 @@ private struct RangeWriter {
   private var text: SHA1?
   private var needsComma = false
 
-  init(rangeLength: Int) { self.rangeLength = rangeLength }
+  /// With given ends there is one for each, and one for what follows; empty where no leaf is.
+  private var hashes: [String] = []
+
+  init(_ ends: Ends) { self.ends = ends }
 
   mutating func walk(_ node: Node) {
     if node.isEmpty { return }
@@ -61,6 +86,11 @@ private struct RangeWriter {
   }
 
   consuming func finished() -> ([Path], [String]) {
+    if case .at(let paths) = ends {
+      while passed < paths.count { close() }
+      close()
+      return (paths, hashes)
+    }
     if text != nil { close() }
     return (paths, hashes + [""])
   }
@@ -82,6 +112,9 @@ private struct RangeWriter {
   }
 
   private mutating func enter(_ key: Key) {
+    if case .at(let paths) = ends {
+      while passed < paths.count, Path.compare(keys + [key], paths[passed].keys) > 0 { close() }
+    }
     begin()
     if needsComma { add(",") }
     open(key)
@@ -100,15 +133,25 @@ private struct RangeWriter {
     text?.add(leafOf: leaf, quoted: true)
     lastLeaf = keys
     needsComma = true
-    if (text?.count ?? 0) > rangeLength, keys.last?.isPriority != true { close() }
+    switch ends {
+    case .afterLength(let length):
+      if (text?.count ?? 0) > length, keys.last?.isPriority != true { close() }
+    case .at(let paths):
+      if passed < paths.count, paths[passed].keys == keys { close() }
+    }
   }
 
   private mutating func close() {
     for _ in keys { add(")") }
     add(")")
-    guard let range = text.take() else { return }
-    hashes.append(range.finished().base64)
-    paths.append(Path(lastLeaf))
+    let range = text.take()
+    if case .at = ends {
+      hashes.append(range?.finished().base64 ?? "")
+      passed += 1
+    } else if let range {
+      hashes.append(range.finished().base64)
+      paths.append(Path(lastLeaf))
+    }
   }
 }
 

@@ -1,0 +1,76 @@
+public import ConiferQuery
+public import ConiferTree
+
+/// What decides who may read and write what.
+///
+/// The server asks for each listen, get and write, and again for the listens of a session when its
+/// token changed. The bearer of an administrator's token is not asked about.
+public protocol AccessRules: Sendable {
+  /// Whether a target may be read.
+  func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool
+  /// Whether a node may be replaced; of a write that replaces several, each is asked about.
+  ///
+  /// - Parameters:
+  ///   - path: the replaced node; a last segment `.priority` stands for a priority alone.
+  ///   - after: the whole data as the write would leave it, server values resolved.
+  ///   - context: who writes, and the data before.
+  func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool
+}
+
+/// Who asks, when, and over which data.
+public struct AccessContext: Sendable {
+  /// What the client's token says; nil for a client without one.
+  public var auth: VerifiedToken?
+  /// The whole data of the database, as it is.
+  public var root: Node
+  /// The server's time in milliseconds since 1970.
+  public var now: Int64
+
+  /// Who asks, when, and over which data.
+  public init(auth: VerifiedToken?, root: Node, now: Int64) {
+    self.auth = auth
+    self.root = root
+    self.now = now
+  }
+}
+
+/// Rules that allow everybody everything.
+public struct OpenRules: AccessRules {
+  /// Rules that allow everything.
+  public init() {}
+
+  /// True.
+  public func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool { true }
+
+  /// True.
+  public func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool { true }
+}
+
+/// Rules as two closures.
+public struct ClosureRules: AccessRules {
+  private let read: @Sendable (QueryTarget, AccessContext) -> Bool
+  private let write: @Sendable (Path, Node, AccessContext) -> Bool
+
+  /// Rules as two closures, which return quickly.
+  ///
+  /// - Parameters:
+  ///   - read: whether a target may be read.
+  ///   - write: whether a node may be replaced, given the data as the write would leave it.
+  public init(
+    read: @escaping @Sendable (QueryTarget, AccessContext) -> Bool = { _, _ in true },
+    write: @escaping @Sendable (Path, Node, AccessContext) -> Bool = { _, _, _ in true }
+  ) {
+    self.read = read
+    self.write = write
+  }
+
+  /// What the closure says.
+  public func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool {
+    read(target, context)
+  }
+
+  /// What the closure says.
+  public func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool {
+    write(path, after, context)
+  }
+}

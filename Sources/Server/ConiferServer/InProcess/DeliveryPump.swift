@@ -1,0 +1,71 @@
+import Synchronization
+
+/// Delivers the messages of some transports one at a time, when it is told to, in an order that a
+/// seed decides: the messages of one direction of a connection stay in order, all else may overtake.
+///
+/// All deliveries happen on the thread that calls `step`, so that a test whose clients have no
+/// threads either runs the same each time.
+public final class DeliveryPump: Sendable {
+  private struct State {
+    var connections: [InProcessConnection] = []
+    var random: SplitMix64
+  }
+
+  private let state: Mutex<State>
+
+  /// A pump.
+  ///
+  /// - Parameter seed: decides the order.
+  public init(seed: UInt64) { state = Mutex(State(random: SplitMix64(seed: seed))) }
+
+  /// Delivers one message.
+  ///
+  /// - Returns: false when there is none, or all that there is is held.
+  @discardableResult
+  public func step() -> Bool {
+    let next = state.withLock { state in
+      state.connections.removeAll { $0.isDone }
+      var ready: [(InProcessConnection, InProcessTransport.Direction)] = []
+      for connection in state.connections {
+        for direction in InProcessTransport.Direction.allCases where connection.isReady(direction) {
+          ready.append((connection, direction))
+        }
+      }
+      return ready.randomElement(using: &state.random)
+    }
+    guard let (connection, direction) = next else { return false }
+    connection.deliver(direction)
+    return true
+  }
+
+  /// Delivers messages until there is none.
+  ///
+  /// - Parameter limit: the most messages.
+  /// - Returns: how many were delivered.
+  @discardableResult
+  public func run(limit: Int = .max) -> Int {
+    var count = 0
+    while count < limit, step() { count += 1 }
+    return count
+  }
+
+  func add(_ connection: InProcessConnection) {
+    state.withLock { $0.connections.append(connection) }
+  }
+}
+
+/// A generator of random numbers with a seed (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators").
+struct SplitMix64: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+    return z ^ z >> 31
+  }
+}

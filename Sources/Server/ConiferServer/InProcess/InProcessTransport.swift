@@ -1,0 +1,116 @@
+public import ConiferWire
+import Dispatch
+import Synchronization
+
+extension Server {
+  /// A way to this server within the process.
+  ///
+  /// Give each client a transport of its own, so that faults meet that client alone.
+  ///
+  /// - Parameter delivery: what delivers messages; by default a queue for each connection.
+  public func transport(_ delivery: InProcessTransport.Delivery = .queues) -> InProcessTransport {
+    InProcessTransport(to: self, delivery)
+  }
+}
+
+/// Connects clients to a server in the same process, and goes wrong as tests ask for.
+///
+/// Messages are delivered in order, later than they were sent, and never on the sender's stack.
+/// What a test scripts is in `InProcessTransport+Faults.swift`, and holds from the next delivery on.
+public final class InProcessTransport: Transport {
+  /// What delivers messages.
+  public enum Delivery: Sendable {
+    /// A serial queue for each connection.
+    case queues
+    /// Nothing but calls of `DeliveryPump.step`, in an order that its seed decides. Delays do not
+    /// count.
+    case manual(DeliveryPump)
+  }
+
+  /// Which way a message goes.
+  public enum Direction: Hashable, Sendable, CaseIterable {
+    /// From the client to the server.
+    case toServer
+    /// From the server to the client.
+    case toClient
+  }
+
+  /// A message that was delivered.
+  public enum Delivered: Sendable {
+    /// The server has it.
+    case toServer(ClientMessage)
+    /// The client has it.
+    case toClient(ServerMessage)
+  }
+
+  struct State {
+    var script = FaultScript()
+    var counts = DeliveryCounts()
+    var watcher: (@Sendable (Delivered) -> Void)?
+    var connections: [InProcessConnection] = []
+    var lastConnection: UInt64 = 0
+    /// Sessions that live on, though their connections are gone.
+    var lost: [ServerSession] = []
+  }
+
+  /// The server that it leads to.
+  public let server: Server
+  let delivery: Delivery
+  let state = Mutex(State())
+
+  init(to server: Server, _ delivery: Delivery) {
+    self.server = server
+    self.delivery = delivery
+  }
+
+  /// What was delivered since the transport was made, or since `resetCounts()`.
+  public var counts: DeliveryCounts { state.withLock { $0.counts } }
+
+  /// Counts from zero again.
+  public func resetCounts() { state.withLock { $0.counts = DeliveryCounts() } }
+
+  /// Calls a closure with each message right before it is handed over, on the thread that delivers
+  /// it; nil to end that.
+  public func watch(_ watcher: (@Sendable (Delivered) -> Void)?) {
+    state.withLock { $0.watcher = watcher }
+  }
+
+  /// Connects to the server, or fails if that is scripted.
+  public func connect(
+    _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+  ) -> any TransportConnection {
+    let (isRefused, connection) = state.withLock { state in
+      state.lastConnection += 1
+      let connection = InProcessConnection(
+        number: state.lastConnection, transport: self, request: request, receive: receive)
+      state.connections.append(connection)
+      return (state.script.takeConnection(), connection)
+    }
+    if case .manual(let pump) = delivery { pump.add(connection) }
+    connection.start(isRefused: isRefused)
+    return connection
+  }
+
+  /// The connections that are not closed yet, oldest first.
+  var connections: [InProcessConnection] { state.withLock { $0.connections } }
+
+  func remove(_ connection: InProcessConnection) {
+    state.withLock { state in state.connections.removeAll { $0 === connection } }
+  }
+
+  /// Delivers one message in any direction; of all transports that share the pump. Only with
+  /// `Delivery.manual`.
+  ///
+  /// - Returns: whether there was one.
+  @discardableResult
+  public func step() -> Bool {
+    if case .manual(let pump) = delivery { return pump.step() }
+    return false
+  }
+
+  /// Whether no message is under way.
+  public var isIdle: Bool { connections.allSatisfy { $0.isIdle } }
+
+  /// The kind of transport.
+  public var description: String { "in-process" }
+}

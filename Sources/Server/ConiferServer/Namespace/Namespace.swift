@@ -1,0 +1,152 @@
+import ConiferQuery
+import ConiferStorage
+import ConiferTree
+import ConiferWire
+
+/// One database as its server holds it: the data, the sessions, and what each listens to. A state
+/// machine: it says what is to be done, and does nothing.
+///
+/// While a commit is under way all that happens waits in line, so that everybody sees writes in one
+/// order and none before it is stored.
+struct Namespace: Sendable {
+  /// The data.
+  var root: Node
+  var rules: any AccessRules
+  /// The declared indexes; nil when declaring them is not asked for.
+  var indexes: [IndexDefinition]?
+  let authenticator: any Authenticator
+  let limits: ServerLimits
+  /// Whether writes are committed before they count.
+  let isStored: Bool
+
+  var sessions: [SessionID: Session] = [:]
+  /// The live sessions by their names.
+  var names: [String: SessionID] = [:]
+  var listens: [ListenID: Listen] = [:]
+  var places = ListenTrie()
+  var lastListen: UInt64 = 0
+
+  /// The write that is being committed.
+  var inFlight: StagedWrite?
+  private var waiting = FIFO<Input>()
+  var outputs: [Output] = []
+
+  init(
+    root: Node = .empty, isStored: Bool = false, rules: any AccessRules = OpenRules(),
+    authenticator: any Authenticator = OpenAuthenticator(), limits: ServerLimits = ServerLimits()
+  ) {
+    self.root = root
+    self.isStored = isStored
+    self.rules = rules
+    self.authenticator = authenticator
+    self.limits = limits
+  }
+
+  /// Takes something in.
+  ///
+  /// - Parameters:
+  ///   - input: what happened.
+  ///   - now: the server's time in milliseconds since 1970.
+  /// - Returns: what is to be done, in this order.
+  mutating func handle(_ input: Input, now: Int64) -> [Output] {
+    if case .committed(let failure) = input {
+      if let staged = inFlight.take() { finish(staged, failure) }
+    } else if case .connect(let id, let name, let host, let last?) = input {
+      // The old connection is gone, though nobody may have told: what was to happen then happens
+      // before the client goes on.
+      if let old = names[last] { waiting.append(.end(old)) }
+      waiting.append(.connect(id, name: name, host: host, lastSession: nil))
+    } else {
+      waiting.append(input)
+    }
+    while inFlight == nil, let next = waiting.popFirst() { perform(next, now: now) }
+    defer { outputs = [] }
+    return outputs
+  }
+
+  /// Whether nothing waits for a commit.
+  var isSettled: Bool { inFlight == nil && waiting.isEmpty }
+
+  private mutating func perform(_ input: Input, now: Int64) {
+    switch input {
+    case .connect(let id, let name, let host, _):
+      sessions[id] = Session(name: name)
+      names[name] = id
+      send(id, .hello(Hello(timestamp: now, host: host, session: name)))
+    case .message(let id, .request(let number, let request)):
+      guard sessions[id] != nil else { return }
+      expire([id], now: now)
+      perform(request, number, of: id, now: now)
+    case .message(_, .keepAlive): break
+    case .end(let id): end(id, now: now)
+    case .evict(let reason):
+      // One by one, as each end may have a commit of its own.
+      for id in sessions.keys.sorted() {
+        outputs.append(.close(id, reason))
+        waiting.append(.end(id))
+      }
+    case .expireTokens(let ids):
+      for id in ids ?? sessions.keys.sorted() where sessions[id]?.auth != nil {
+        revokeToken(of: id, now: now)
+      }
+    case .call(let number, let changes):
+      write(
+        PendingWrite(
+          base: changes.count == 1 ? changes[0].path : .root, changes: changes,
+          isMerge: changes.count != 1, hash: nil, origin: .call(number)),
+        now: now)
+    case .setRules(let new):
+      rules = new
+      for id in sessions.keys.sorted() { recheckListens(of: id, now: now) }
+    case .setIndexes(let new): indexes = new
+    case .committed: break
+    case .tick: expire(sessions.keys.sorted(), now: now)
+    }
+  }
+
+  private mutating func perform(
+    _ request: Request, _ number: UInt64, of id: SessionID, now: Int64
+  ) {
+    switch request {
+    case .listen(let target, let tag, let hash, let compound):
+      let answer = listen(target, tag: tag, hash: hash, compound: compound, of: id, now: now)
+      send(id, .response(number, answer))
+    case .unlisten(let target, let tag):
+      unlisten(target, tag: tag, of: id)
+      send(id, .response(number, .ok))
+    case .get(let target): send(id, .response(number, get(target, of: id, now: now)))
+    case .put(let path, let node, let hash):
+      write(
+        PendingWrite(
+          base: path, changes: [NodeChange(path, node)], isMerge: false, hash: hash,
+          origin: .request(id, number)),
+        now: now)
+    case .merge(let path, let changes):
+      let absolute = changes.map { NodeChange(path.appending($0.path), $0.node) }
+      write(
+        PendingWrite(
+          base: path, changes: absolute, isMerge: true, hash: nil, origin: .request(id, number)),
+        now: now)
+    case .onDisconnectPut, .onDisconnectMerge, .onDisconnectCancel:
+      send(id, .response(number, remember(request, of: id, now: now)))
+    case .authenticate(let credential):
+      let answer = authenticate(credential, of: id, now: now)
+      send(id, .response(number, answer))
+      recheckListens(of: id, now: now)
+    case .unauthenticate:
+      sessions[id]?.auth = nil
+      send(id, .response(number, .ok))
+      recheckListens(of: id, now: now)
+    case .appCheck, .stats: send(id, .response(number, .ok))
+    }
+  }
+
+  mutating func send(_ id: SessionID, _ message: ServerMessage) {
+    outputs.append(.send(id, message))
+  }
+
+  /// Who a session is and what it sees.
+  func context(of id: SessionID, now: Int64) -> AccessContext {
+    AccessContext(auth: sessions[id]?.auth, root: root, now: now)
+  }
+}

@@ -1,0 +1,78 @@
+import ConiferQuery
+import ConiferTree
+
+extension Namespace {
+  /// What a namespace knows of one connection.
+  struct Session: Sendable {
+    /// What the client may give as its last session.
+    let name: String
+    /// What its token says.
+    var auth: VerifiedToken?
+    /// Its listens.
+    var listens: [ListenKey: ListenID] = [:]
+    /// What is to happen when it ends.
+    var disconnect = DisconnectWrites()
+
+    init(name: String) { self.name = name }
+  }
+
+  /// What a session names a listen by.
+  struct ListenKey: Hashable, Sendable {
+    let target: QueryTarget
+    let tag: Int?
+  }
+
+  /// A listen's number: later ones are higher.
+  struct ListenID: Hashable, Comparable, Sendable {
+    let rawValue: UInt64
+
+    static func < (a: ListenID, b: ListenID) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// One listen of a session.
+  struct Listen: Sendable {
+    let session: SessionID
+    let key: ListenKey
+    /// What a filtered listen was sent; nil for one that loads all data.
+    var window: QueryWindow?
+
+    var path: Path { key.target.path }
+  }
+
+  /// Ends a session: its listens go, and what was to happen then happens.
+  mutating func end(_ id: SessionID, now: Int64) {
+    guard let session = sessions[id] else { return }
+    for listen in session.listens.values { forget(listen) }
+    names[session.name] = nil
+    runDisconnect(of: id, now: now)
+    sessions[id] = nil
+  }
+
+  // MARK: Tokens
+
+  mutating func expire(_ ids: [SessionID], now: Int64) {
+    for id in ids {
+      guard let expires = sessions[id]?.auth?.expires, expires <= now else { continue }
+      revokeToken(of: id, now: now)
+    }
+  }
+
+  mutating func revokeToken(of id: SessionID, now: Int64) {
+    sessions[id]?.auth = nil
+    send(id, .push(.authRevoked(.expiredToken, reason: TokenRefusal.expired.reason)))
+    recheckListens(of: id, now: now)
+  }
+
+  /// Ends the listens that the rules no longer allow.
+  mutating func recheckListens(of id: SessionID, now: Int64) {
+    guard let session = sessions[id] else { return }
+    let context = context(of: id, now: now)
+    if context.auth?.isAdmin == true { return }
+    for (key, listen) in session.listens.sorted(by: { $0.value < $1.value })
+    where !rules.allowsRead(key.target, context) {
+      sessions[id]?.listens[key] = nil
+      forget(listen)
+      send(id, .push(.listenRevoked(key.target.path, key.target.spec)))
+    }
+  }
+}

@@ -1,0 +1,146 @@
+public import ConiferKeyValue
+public import ConiferStorage
+public import ConiferTree
+public import ConiferWire
+import Synchronization
+
+/// The authority over databases: it holds their data, serves sessions, and knows nothing of sockets.
+///
+/// - Every write has a place in one order, is atomic, and is told to all whom it concerns before
+///   whoever wrote is answered.
+/// - There are no ids by which a repeated write is known: a client that sends a write again, having
+///   lost the answer, has it applied again, as with the Realtime Database.
+/// - All members may be called from any thread, but not from within a receiver or an answer.
+public final class Server: Sendable {
+  private let configuration: ServerConfiguration
+  private let hosts = Mutex<[String: NamespaceHost]>([:])
+
+  /// The time that the server goes by.
+  public var clock: ServerClock { configuration.clock }
+
+  /// A server of no databases.
+  public init(_ configuration: ServerConfiguration = ServerConfiguration()) {
+    self.configuration = configuration
+  }
+
+  // MARK: Databases
+
+  /// Serves a database that a store keeps; loads it into memory.
+  ///
+  /// Each write is committed before it is told or answered. The store stays the caller's to close,
+  /// after `settle()`.
+  ///
+  /// - Parameters:
+  ///   - namespace: the database's name, and the name of its tree in the store.
+  ///   - backend: a store that is an authority.
+  ///   - durability: of each commit; nil for the backend's own.
+  /// - Throws: `invalid` (the store is a cache; the database is served already), and what loading
+  ///   throws.
+  public func open(
+    _ namespace: String, in backend: any StorageBackend, durability: Durability? = nil
+  ) async throws(StoreError) {
+    guard backend.traits.role == .authority else {
+      throw StoreError(
+        .invalid, "The store is a cache, which may drop data: open it as an authority.")
+    }
+    let tree = try await backend.tree(named: namespace)
+    let root = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
+    let store = NamespaceHost.Store(
+      backend: backend, tree: tree, durability: durability ?? backend.traits.durability)
+    let host = NamespaceHost(configuration, root: root, store: store)
+    let isNew = hosts.withLock { hosts in
+      if hosts[namespace] != nil { return false }
+      hosts[namespace] = host
+      return true
+    }
+    guard isNew else {
+      throw StoreError(
+        .invalid, "The database \(namespace) is served already: open it before a client connects.")
+    }
+  }
+
+  /// Sets the rules of a database; listens that they do not allow end.
+  public func setRules(_ rules: any AccessRules, in namespace: String) {
+    host(namespace).handle(.setRules(rules))
+  }
+
+  /// Declares the indexes of a database, so that filtered listens and gets without one are answered
+  /// with the warning `no_index`.
+  ///
+  /// - Parameter indexes: the indexes; nil when none is asked for, as at first.
+  public func setIndexes(_ indexes: [IndexDefinition]?, in namespace: String) {
+    host(namespace).handle(.setIndexes(indexes))
+  }
+
+  // MARK: Sessions
+
+  /// Opens a session; its first message is `hello`.
+  ///
+  /// - Parameters:
+  ///   - namespace: the database's name; one that is not there is made, in memory.
+  ///   - host: the host that the client is told to connect to again; nil for the server's own.
+  ///   - lastSession: a session of the client's that ends now, if it has not.
+  ///   - receive: takes messages in order, and `closed` when the server ends the session. It is
+  ///     called while the database is locked: it must return at once and call nothing of the server.
+  public func connect(
+    to namespace: String, host: String? = nil, lastSession: String? = nil,
+    receive: @escaping @Sendable (TransportEvent) -> Void
+  ) -> ServerSession {
+    self.host(namespace).connect(host: host, lastSession: lastSession, receive)
+  }
+
+  /// The names of a database's live sessions, oldest first.
+  public func sessions(in namespace: String) -> [String] { host(namespace).sessions }
+
+  /// Ends all sessions of a database; their onDisconnect operations run.
+  ///
+  /// - Parameter reason: what the clients are told.
+  public func disconnectAll(in namespace: String, reason: String = "The server ended the session.")
+  {
+    host(namespace).handle(.evict(reason))
+  }
+
+  /// Ends the validity of all tokens that were given: their sessions are told so, and are nobody's.
+  public func expireTokens(in namespace: String) { host(namespace).handle(.expireTokens(nil)) }
+
+  /// Does what is due by the clock, after it was moved: tokens expire.
+  public func tick() {
+    for host in hosts.withLock({ Array($0.values) }) { host.handle(.tick) }
+  }
+
+  // MARK: Data
+
+  /// The data of a database at a path, as far as it was told and answered.
+  public func data(_ path: Path = .root, in namespace: String) -> Node { host(namespace).root[path] }
+
+  /// Writes in the server's own name; the rules do not apply, sizes do.
+  ///
+  /// - Parameters:
+  ///   - changes: replaced nodes with paths from the root, all or none.
+  ///   - namespace: the database's name.
+  ///   - answer: called with what a client would be answered; before this returns, when the database
+  ///     is in memory alone.
+  public func write(
+    _ changes: [NodeChange], in namespace: String,
+    answer: @escaping @Sendable (Response) -> Void = { _ in }
+  ) {
+    host(namespace).call(changes, answer)
+  }
+
+  /// Replaces one node in the server's own name, as `write` does.
+  public func set(_ path: Path, _ node: Node, in namespace: String) {
+    write([NodeChange(path, node)], in: namespace)
+  }
+
+  /// Returns when no write of a database waits for its commit.
+  public func settle(_ namespace: String) async { await host(namespace).settle() }
+
+  func host(_ namespace: String) -> NamespaceHost {
+    hosts.withLock { hosts in
+      if let host = hosts[namespace] { return host }
+      let host = NamespaceHost(configuration)
+      hosts[namespace] = host
+      return host
+    }
+  }
+}

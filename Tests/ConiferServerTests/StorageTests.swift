@@ -1,0 +1,95 @@
+import ConiferKeyValue
+import ConiferServer
+import ConiferStorage
+import ConiferTree
+import ConiferWire
+import Testing
+
+/// A server whose data a store keeps.
+@Suite struct StorageTests {
+  private func authority(_ store: MemoryStore) throws(StoreError) -> MemoryBackend {
+    var options = StorageOptions(durability: .relaxed)
+    options.role = .authority
+    return try MemoryBackend.open(store, name: "memory", options: options)
+  }
+
+  @Test func `Writes are there when another server opens the store`() async throws {
+    let backend = try authority(MemoryStore())
+    let server = Server(ServerConfiguration(clock: ServerClock(stoppedAt: 7)))
+    try await server.open("ns", in: backend)
+    let peer = Peer(server)
+    peer.put("a", ["x": 1, "y": Node(2, priority: 3)])
+    peer.merge(.root, [("a/x", .empty), ("b/c", Node(.serverValue(.timestamp)))])
+    peer.put("b/n", Node(.serverValue(.increment(2))))
+    peer.put("b/n", Node(.serverValue(.increment(2))))
+    peer.ask(.onDisconnectPut("gone", true))
+    peer.session.end()
+    await server.settle("ns")
+    let expected: Node = [
+      "a": ["y": Node(2, priority: 3)], "b": ["c": 7, "n": 4], "gone": true,
+    ]
+    #expect(server.data(in: "ns") == expected)
+    let other = Server()
+    try await other.open("ns", in: backend)
+    #expect(other.data(in: "ns") == expected)
+    try await other.open("other", in: backend)
+    #expect(other.data(in: "other").isEmpty)
+    try await backend.close()
+  }
+
+  @Test func `A write is told and answered once it is committed, and later ones wait`() async throws
+  {
+    let backend = try authority(MemoryStore())
+    let server = Server()
+    try await server.open("ns", in: backend)
+    let (peer, other) = (Peer(server), Peer(server))
+    other.listen(.root)
+    for number in 1...20 as ClosedRange<UInt64> {
+      peer.session.receive(
+        .request(number, .put("a", Node(.integer(Int64(number))), hash: nil)))
+    }
+    peer.session.receive(.request(21, .get(QueryTarget("a"))))
+    await server.settle("ns")
+    let answers = peer.messages()
+    #expect(answers.count == 21)
+    #expect(answers.last == .response(21, Response(.ok, node: 20)))
+    #expect(
+      other.news()
+        == (1...20).map { .overwrite("a", Node(.integer(Int64($0))), tag: nil) })
+    try await backend.close()
+  }
+
+  @Test func `A write that cannot be stored is refused and changes nothing`() async throws {
+    let backend = try authority(MemoryStore())
+    let server = Server()
+    try await server.open("ns", in: backend)
+    let (peer, other) = (Peer(server), Peer(server))
+    peer.put("a", 1)
+    other.listen("a")
+    await server.settle("ns")
+    _ = (peer.messages(), other.messages())
+    try await backend.close()
+    peer.session.receive(.request(9, .put("a", 2, hash: nil)))
+    await server.settle("ns")
+    let answers = peer.messages()
+    guard case .response(9, let response)? = answers.first else {
+      Issue.record("\(answers)")
+      return
+    }
+    #expect(response.status == .unavailable)
+    #expect(server.data(in: "ns") == ["a": 1])
+    #expect(other.news().isEmpty)
+  }
+
+  @Test func `Only an authority is served, and a database once`() async throws {
+    let cache = try MemoryBackend.open(
+      MemoryStore(), name: "memory", options: StorageOptions(durability: .relaxed))
+    let server = Server()
+    await #expect(throws: StoreError.self) { try await server.open("ns", in: cache) }
+    let backend = try authority(MemoryStore())
+    try await server.open("ns", in: backend)
+    await #expect(throws: StoreError.self) { try await server.open("ns", in: backend) }
+    try await cache.close()
+    try await backend.close()
+  }
+}

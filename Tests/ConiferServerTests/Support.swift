@@ -1,0 +1,177 @@
+import ConiferQuery
+import ConiferServer
+import ConiferTree
+import ConiferWire
+import Synchronization
+import Testing
+
+/// Numbers that a seed repeats exactly (SplitMix64).
+struct Random: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
+
+  mutating func pick<T>(_ values: [T]) -> T { values[below(values.count)] }
+
+  mutating func one(in cases: Int) -> Bool { below(cases) == 0 }
+}
+
+/// What a receiver was handed.
+final class Inbox: Sendable {
+  private let events = Mutex<[TransportEvent]>([])
+
+  var receive: @Sendable (TransportEvent) -> Void {
+    { event in self.events.withLock { $0.append(event) } }
+  }
+
+  /// Takes out what came.
+  func take() -> [TransportEvent] {
+    events.withLock { events in
+      defer { events = [] }
+      return events
+    }
+  }
+
+  /// Takes out the messages that came.
+  func messages() -> [ServerMessage] {
+    take().compactMap { event in
+      if case .message(let message) = event { return message }
+      return nil
+    }
+  }
+}
+
+/// A client that speaks to a session directly: every request is answered on return.
+final class Peer {
+  let session: ServerSession
+  let hello: Hello?
+  private let inbox = Inbox()
+  private var number: UInt64 = 0
+  /// Pushes that came before the last answer, or since it.
+  private(set) var pushes: [Push] = []
+  private(set) var closed: [String] = []
+
+  init(_ server: Server, _ namespace: String = "ns", lastSession: String? = nil) {
+    session = server.connect(to: namespace, lastSession: lastSession, receive: inbox.receive)
+    if case .hello(let hello)? = inbox.messages().first { self.hello = hello } else { hello = nil }
+  }
+
+  /// Asks, and returns the answer; nil when none came. The pushes that came are in `pushes`.
+  @discardableResult
+  func ask(_ request: Request) -> Response? {
+    number += 1
+    session.receive(.request(number, request))
+    pushes = []
+    var answer: Response?
+    for event in inbox.take() {
+      switch event {
+      case .message(.push(let push)):
+        #expect(answer == nil, "A push came after the answer.")
+        pushes.append(push)
+      case .message(.response(number, let response)): answer = response
+      case .closed(let reason): closed.append(reason)
+      default: Issue.record("\(event) came unexpectedly")
+      }
+    }
+    return answer
+  }
+
+  /// All messages that came, answers too.
+  func messages() -> [ServerMessage] { inbox.messages() }
+
+  /// The pushes that came unasked.
+  func news() -> [Push] {
+    pushes = []
+    for event in inbox.take() {
+      switch event {
+      case .message(.push(let push)): pushes.append(push)
+      case .closed(let reason): closed.append(reason)
+      default: Issue.record("\(event) came unexpectedly")
+      }
+    }
+    return pushes
+  }
+
+  @discardableResult
+  func listen(
+    _ path: Path, _ spec: QuerySpec = .default, tag: Int? = nil, known: Node = .empty,
+    ranges: Bool = false
+  ) -> Response? {
+    ask(
+      .listen(
+        QueryTarget(path, spec), tag: tag, hash: NodeHash.hash(known),
+        compound: ranges ? CompoundHash(of: known, rangeLength: 20) : nil))
+  }
+
+  @discardableResult
+  func put(_ path: Path, _ node: Node, hash: String? = nil) -> Response? {
+    ask(.put(path, node, hash: hash))
+  }
+
+  @discardableResult
+  func merge(_ path: Path, _ changes: [(Path, Node)]) -> Response? {
+    ask(.merge(path, changes.map { NodeChange($0.0, $0.1) }))
+  }
+}
+
+/// What a listener holds, kept up by pushes alone.
+struct Replica {
+  let target: QueryTarget
+  let tag: Int?
+  var node: Node
+
+  mutating func apply(_ push: Push) {
+    switch push {
+    case .overwrite(let path, let node, tag): replace(path, node)
+    case .merge(let path, let changes, tag):
+      for change in changes { replace(path.appending(change.path), change.node) }
+    case .rangeMerge(target.path, let ranges, tag):
+      for range in ranges { node = range.applied(to: node) }
+    default: break
+    }
+  }
+
+  private mutating func replace(_ path: Path, _ new: Node) {
+    if let place = path.relative(to: target.path) {
+      node = node.setting(place, to: new)
+    } else if let place = target.path.relative(to: path), tag == nil {
+      node = new[place]
+    }
+  }
+}
+
+extension QuerySpec {
+  /// A spec that is known to be valid.
+  static func make(
+    _ build: (QuerySpec) throws(TreeError) -> QuerySpec,
+    at location: SourceLocation = #_sourceLocation
+  ) -> QuerySpec {
+    do throws(TreeError) {
+      return try build(.default)
+    } catch {
+      Issue.record("\(error)", sourceLocation: location)
+      return .default
+    }
+  }
+}
+
+/// Answers that a call was given.
+final class AnswerBox: Sendable {
+  private let kept = Mutex<[Response]>([])
+
+  var keep: @Sendable (Response) -> Void {
+    { answer in self.kept.withLock { $0.append(answer) } }
+  }
+
+  var answers: [Response] { kept.withLock { $0 } }
+}
