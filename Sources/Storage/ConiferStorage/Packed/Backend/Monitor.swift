@@ -7,13 +7,13 @@
 #endif
 
 /// A value under a lock on which threads may wait for a change; for threads, not for async code.
-final class Monitor<Value: Sendable>: @unchecked Sendable {
+package final class Monitor<Value: Sendable>: @unchecked Sendable {
   // Unchecked: the value is touched under the mutex only; mutex and condition live in fixed memory.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var value: Value
 
-  init(_ value: Value) {
+  package init(_ value: Value) {
     self.value = value
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
@@ -31,7 +31,7 @@ final class Monitor<Value: Sendable>: @unchecked Sendable {
   }
 
   /// Changes the value and wakes one waiting thread.
-  func change<R>(_ body: (inout Value) -> R) -> R {
+  package func change<R>(_ body: (inout Value) -> R) -> R {
     pthread_mutex_lock(mutex)
     defer {
       pthread_cond_signal(condition)
@@ -41,7 +41,7 @@ final class Monitor<Value: Sendable>: @unchecked Sendable {
   }
 
   /// Waits until a closure, called after each change, gives something.
-  func wait<R>(_ body: (inout Value) -> R?) -> R {
+  package func wait<R>(_ body: (inout Value) -> R?) -> R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while true {

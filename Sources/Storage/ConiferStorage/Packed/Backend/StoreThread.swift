@@ -1,4 +1,4 @@
-import ConiferKeyValue
+package import ConiferKeyValue
 
 #if canImport(Darwin)
   import Darwin
@@ -8,10 +8,11 @@ import ConiferKeyValue
   import Musl
 #endif
 
-/// The one thread that calls a store: C engines block, and a transaction of LMDB stays on a thread.
+/// One thread for work that must stay on it, such as the calls of a store: C engines block, and a
+/// transaction of LMDB stays on a thread.
 ///
 /// Work is queued under a lock and drained whole, so that commits which meet share one flush.
-final class StoreThread<Work: Sendable>: Sendable {
+package final class StoreThread<Work: Sendable>: Sendable {
   private struct Queue {
     var works: [Work] = []
     var isEnding = false
@@ -25,7 +26,7 @@ final class StoreThread<Work: Sendable>: Sendable {
   /// - Parameter drain: says whether there is more to do without work: then it is called again, with
   ///   an empty batch when nothing came meanwhile.
   /// - Throws: `io` when the system gives no thread.
-  init(_ drain: @escaping @Sendable ([Work]) -> Bool) throws(StoreError) {
+  package init(_ drain: @escaping @Sendable ([Work]) -> Bool) throws(StoreError) {
     self.drain = drain
     // The thread owns itself until `end()`: the box is released when the loop returns.
     let box = Unmanaged.passRetained(self)
@@ -47,7 +48,7 @@ final class StoreThread<Work: Sendable>: Sendable {
   }
 
   /// Queues work; false when the thread has ended.
-  func submit(_ work: Work) -> Bool {
+  package func submit(_ work: Work) -> Bool {
     queue.change { queue in
       guard !queue.isEnding else { return false }
       queue.works.append(work)
@@ -56,7 +57,7 @@ final class StoreThread<Work: Sendable>: Sendable {
   }
 
   /// Ends the thread after the work that was queued so far.
-  func end() {
+  package func end() {
     queue.change { $0.isEnding = true }
   }
 }

@@ -1,0 +1,134 @@
+import ConiferKeyValue
+import ConiferStorage
+
+/// Edits that belong together, and what follows when they are stored or cannot be.
+struct CommitUnit {
+  /// The numbers that a commit gave.
+  struct Numbers {
+    let commit: CommitID
+    let writes: ArraySlice<WriteID>
+    let queries: ArraySlice<QueryID>
+  }
+
+  let edits: [StorageEdit]
+  /// Called on the engine, in the order of the units.
+  let done: (Result<Numbers, StoreError>) -> Void
+
+  /// How many numbers of writes and queries the edits are given.
+  var numbers: (writes: Int, queries: Int) {
+    edits.reduce(into: (0, 0)) { count, edit in
+      switch edit {
+      case .enqueue: count.0 += 1
+      case .saveQuery: count.1 += 1
+      default: break
+      }
+    }
+  }
+}
+
+extension Engine {
+  /// Adds edits to the next commit.
+  func add(
+    _ edits: [StorageEdit], _ done: @escaping (Result<CommitUnit.Numbers, StoreError>) -> Void
+  ) {
+    units.append(CommitUnit(edits: edits, done: done))
+  }
+
+  /// Commits the units that wait: together, or each alone when that fails.
+  func commitUnits() async {
+    guard !units.isEmpty else { return }
+    let group = units
+    units = []
+    await commit(group)
+  }
+
+  private func commit(_ group: [CommitUnit]) async {
+    await payOwed()
+    do throws(StoreError) {
+      let receipt = try await commit(group.flatMap(\.edits))
+      var (writes, queries) = (receipt.writes[...], receipt.queries[...])
+      for unit in group {
+        let count = unit.numbers
+        unit.done(
+          .success(
+            CommitUnit.Numbers(
+              commit: receipt.commit, writes: writes.prefix(count.writes),
+              queries: queries.prefix(count.queries))))
+        writes = writes.dropFirst(count.writes)
+        queries = queries.dropFirst(count.queries)
+      }
+    } catch {
+      guard group.count > 1 else {
+        for unit in group { unit.done(.failure(error)) }
+        return
+      }
+      for unit in group { await commit([unit]) }
+    }
+  }
+
+  /// Applies edits so that they survive the process, as far as the storage can.
+  private func commit(_ edits: [StorageEdit]) async throws(StoreError) -> CommitReceipt {
+    guard let backend else { throw StoreError(.closed, "The database has no storage.") }
+    guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
+    return try await backend.commit(edits, min(.process, backend.traits.store.strongest))
+  }
+
+  /// Keeps edits for later that could not be committed but must be, such as the end of a write.
+  func owe(_ edits: [StorageEdit], then paid: @escaping () -> Void) {
+    owed.append(CommitUnit(edits: edits) { _ in paid() })
+  }
+
+  private func payOwed() async {
+    guard !owed.isEmpty else { return }
+    let debts = owed
+    owed = []
+    for debt in debts {
+      do throws(StoreError) {
+        let receipt = try await commit(debt.edits)
+        debt.done(
+          .success(CommitUnit.Numbers(commit: receipt.commit, writes: [], queries: [])))
+      } catch {
+        // What the store finds senseless now was done, or is void.
+        if error.code != .invalid { owed.append(debt) }
+      }
+    }
+  }
+}
+
+/// Who waits until a commit is durable.
+struct Hardening {
+  typealias Answer = @Sendable (Result<Durability, DatabaseError>) -> Void
+
+  var waiting: [(commit: CommitID, answer: Answer)] = []
+  var isRunning = false
+}
+
+extension Engine {
+  /// Tells when a commit survives power loss, as far as the storage can; runs beside the steps.
+  func harden(_ commit: CommitID, _ answer: @escaping Hardening.Answer) {
+    guard let backend else { return }
+    guard backend.traits.store.strongest == .power else {
+      return answer(.success(backend.traits.store.strongest))
+    }
+    hardening.waiting.append((commit, answer))
+    guard !hardening.isRunning else { return }
+    hardening.isRunning = true
+    Task(executorPreference: thread) { await self.harden(backend) }
+  }
+
+  private func harden(_ backend: any StorageBackend) async {
+    while let last = hardening.waiting.last {
+      let batch = hardening.waiting
+      hardening.waiting = []
+      var result: Result<Durability, DatabaseError> = .success(.power)
+      do throws(StoreError) {
+        try await backend.harden(last.commit)
+      } catch {
+        result = .failure(
+          DatabaseError(error, "The write is queued, but may not survive power loss"))
+      }
+      for entry in batch { entry.answer(result) }
+    }
+    hardening.isRunning = false
+  }
+}

@@ -1,0 +1,108 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+extension Engine {
+  /// The name under which the last token stands in the tree's metadata.
+  static let tokenName = "conifer.token"
+
+  /// Asks the app for a token, off the engine's thread.
+  func fetchToken(force: Bool) {
+    guard let provider = setup.tokenProvider else { return post(.tell(.token(.signedOut))) }
+    Task.detached { [weak self] in
+      let answer: TokenAnswer
+      do {
+        answer = TokenAnswer(try await provider.token(forcingRefresh: force))
+      } catch {
+        answer = .failed("\(error)")
+      }
+      self?.post(.tell(.token(answer)))
+    }
+  }
+
+  /// Keeps the last token for the next start, where the app wants that.
+  func keep(_ token: ConiferSync.AuthToken?) {
+    guard let lane else { return }
+    let bytes = setup.keepsLastToken ? token.map(\.stored) : nil
+    add([.setMetadata(lane.tree, Self.tokenName, bytes)]) { [self] result in
+      guard case .failure(let error) = result else { return }
+      setup.logger.error("the last token is not kept", metadata: ["cause": "\(error)"])
+    }
+  }
+
+  func setAuthState(_ state: ConiferSync.AuthState) {
+    let identity = link.machine?.lane.identity ?? ""
+    func expired(_ code: DatabaseError.Code, _ words: String) -> AuthState {
+      .expired(identity: identity, DatabaseError(code, words))
+    }
+    switch state {
+    case .signedOut: authState.set(.signedOut)
+    case .pending: authState.set(.known(identity: identity))
+    case .authenticated: authState.set(.signedIn(identity: identity))
+    case .expired(let words): authState.set(expired(.expiredToken, words))
+    case .refused(let words): authState.set(expired(.invalidToken, words))
+    case .unavailable(let words): authState.set(expired(.unavailable, words))
+    }
+  }
+
+  /// Another user is signed in: views show that user's queue, and only the differences are told.
+  func changeLane(_ lane: Lane) {
+    guard let backend else { return }
+    giveUpTransactions(.identityChanged)
+    let reverted = tree.revertAll()
+    laid = []
+    phase = .open(backend, lane)
+    raise(reverted)
+    let (now, paths) = (serverTime, Set(views.paths))
+    let found = read { (view, lane) throws(StoreError) in
+      var overlay = QueueOverlay(view, lane, now: now)
+      return (try overlay.entries(touching: Array(paths)), try view.totals(lane).newest)
+    }
+    for entry in found?.0 ?? [] {
+      laid.insert(entry.id)
+      raise(tree.write(entry.id, entry.changes, isUpdate: entry.isUpdate))
+    }
+    tell(.laneOpened(newest: found?.1))
+  }
+}
+
+extension TokenAnswer {
+  fileprivate init(_ token: AuthToken?) {
+    guard let token else {
+      self = .signedOut
+      return
+    }
+    guard (1...Lane.longestIdentity).contains(token.identity.utf8.count),
+      !token.identity.utf8.contains(0)
+    else {
+      self = .failed("The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes.")
+      return
+    }
+    self = .token(
+      ConiferSync.AuthToken(Credential(token.token), identity: token.identity, expiry: token.expiry)
+    )
+  }
+}
+
+extension ConiferSync.AuthToken {
+  /// The token as it is kept.
+  fileprivate var stored: [UInt8] {
+    var children: [(Key, Node)] = [
+      ("token", Node(.string(credential.token))), ("identity", Node(.string(identity))),
+    ]
+    if let expiry { children.append(("expiry", Node(.integer(expiry)))) }
+    return Node(children: children).json()
+  }
+
+  /// Reads what was kept; nil when it makes no sense.
+  init?(stored: [UInt8]) {
+    guard let node = try? Node(json: stored), case .string(let token)? = node["token"].leaf,
+      case .string(let identity)? = node["identity"].leaf, !identity.isEmpty
+    else { return nil }
+    var expiry: Int64?
+    if case .integer(let number)? = node["expiry"].leaf { expiry = number }
+    self.init(Credential(token), identity: identity, expiry: expiry)
+  }
+}

@@ -1,0 +1,47 @@
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+/// What waits for the server to confirm what it will do when the connection ends.
+struct Disconnects {
+  private var waiting: [OperationID: (path: Path, completion: Completion?)] = [:]
+  private var last: UInt64 = 0
+
+  typealias Completion = @Sendable (DatabaseError?) -> Void
+
+  mutating func add(_ path: Path, _ completion: Completion?) -> OperationID {
+    last += 1
+    let id = OperationID(rawValue: last)
+    waiting[id] = (path, completion)
+    return id
+  }
+
+  mutating func remove(_ id: OperationID) -> (path: Path, completion: Completion?)? {
+    waiting.removeValue(forKey: id)
+  }
+}
+
+extension Engine {
+  /// Tells the server what to do when the connection ends.
+  func onDisconnect(_ operation: DisconnectOperation, _ completion: Disconnects.Completion?) {
+    let request: DisconnectRequest
+    let path: Path
+    switch operation {
+    case .put(let place, let node): (path, request) = (place, .put(place, node))
+    case .merge(let place, let changes): (path, request) = (place, .merge(place, changes))
+    case .cancel(let place): (path, request) = (place, .cancel(place))
+    }
+    guard backend != nil else {
+      let error = phaseError
+      if let completion { outbox.append { completion(error) } }
+      return
+    }
+    tell(.onDisconnect(disconnects.add(path, completion), request))
+  }
+
+  func onDisconnectAnswered(_ id: OperationID, _ response: Response) {
+    guard let (path, completion) = disconnects.remove(id), let completion else { return }
+    let error = DatabaseError(local: response, "The onDisconnect at \(path) failed")
+    outbox.append { completion(error) }
+  }
+}

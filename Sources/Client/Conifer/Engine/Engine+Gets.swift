@@ -1,0 +1,154 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+/// Reads that wait for the server.
+struct Gets {
+  private var waiting: [OperationID: GetRequest] = [:]
+  private var last: UInt64 = 0
+
+  mutating func add(_ request: GetRequest) -> OperationID {
+    last += 1
+    let id = OperationID(rawValue: last)
+    waiting[id] = request
+    return id
+  }
+
+  mutating func remove(_ id: OperationID) -> GetRequest? { waiting.removeValue(forKey: id) }
+
+  mutating func removeAll() -> [GetRequest] {
+    defer { waiting = [:] }
+    return waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+  }
+}
+
+extension Engine {
+  /// Asks the server for data once.
+  func begin(_ request: GetRequest) {
+    if request.target.path.first == .info {
+      let node = info.node(request.target)
+      outbox.append { request.completion(.success(node)) }
+      return
+    }
+    guard backend != nil else {
+      let error = phaseError
+      outbox.append { request.completion(.failure(error)) }
+      return
+    }
+    tell(.get(gets.add(request), request.target))
+  }
+
+  /// Asks the server what it made of an acknowledged write with server values, for the cache.
+  func refresh(_ path: Path) {
+    begin(GetRequest(target: QueryTarget(path)) { _ in })
+  }
+
+  func getAnswered(_ id: OperationID, _ response: Response) {
+    guard let request = gets.remove(id) else { return }
+    let target = request.target
+    if let error = DatabaseError(local: response, "Reading \(target) failed") {
+      outbox.append { request.completion(.failure(error)) }
+      return
+    }
+    store(response.node, of: target.normalized)
+    add([]) { [self] _ in outbox.append { request.completion(.success(response.node)) } }
+  }
+
+  /// There is no connection: what is known completely is the answer.
+  func getTimedOut(_ id: OperationID) {
+    guard let request = gets.remove(id) else { return }
+    let result: Result<Node, DatabaseError>
+    if let node = known(request.target) {
+      result = .success(node)
+    } else {
+      result = .failure(
+        DatabaseError(
+          .disconnected,
+          "There is no connection, and the cache does not hold all of \(request.target)."))
+    }
+    outbox.append { request.completion(result) }
+  }
+
+  /// What views show of a target, or would show; nil when that is not known completely.
+  private func known(_ target: QueryTarget) -> Node? {
+    if let node = tree.value(at: target.path) { return target.spec.filtered(node) }
+    guard let backend, let lane else { return nil }
+    // A tree for this one view, so that no listen of the app begins or ends.
+    let single = SyncTree(cache: StoredCache(backend, lane.tree, setup.logger))
+    let now = serverTime
+    let entries = read { (view, lane) throws(StoreError) in
+      var overlay = QueueOverlay(view, lane, now: now)
+      return try overlay.entries(touching: target.path)
+    }
+    for entry in entries ?? [] { single.load(entry.id, entry.changes, isUpdate: entry.isUpdate) }
+    do throws(StoreError) {
+      return try single.listen(silentID(), to: target, kinds: [.init(.value)]).events.last?.event
+        .node
+    } catch {
+      return nil
+    }
+  }
+
+  /// Puts what the server answered into the cache; a filtered query's answer is complete for that
+  /// query alone.
+  private func store(_ node: Node, of target: QueryTarget) {
+    guard let lane, active[target] == nil, !tree.isListened(target.path) else { return }
+    let (path, parameters) = (target.path, target.spec.identifier)
+    let stored = read { (view, lane) throws(StoreError) in
+      try view.trackedQuery(lane.tree, path, parameters)
+    }
+    var query =
+      (stored ?? nil)?.query ?? TrackedQuery(tree: lane.tree, path: path, parameters: parameters)
+    guard !target.spec.isDefault else {
+      query.isComplete = true
+      query.isKnownMissing = node.isEmpty
+      add([.overwrite(lane.tree, path, node), .saveQuery(query)]) { [self] result in
+        if case .success(let numbers) = result { touch(numbers.queries, in: lane.tree) }
+      }
+      return
+    }
+    guard let known = stored, let known else {
+      // Keys are stored under the query's number, which the first commit gives.
+      add([.saveQuery(query)]) { [self] result in
+        guard case .success(let numbers) = result, let id = numbers.queries.first else { return }
+        store(node, of: StoredQuery(id: id, query: query))
+      }
+      return
+    }
+    store(node, of: known)
+  }
+
+  private func store(_ node: Node, of stored: StoredQuery) {
+    var query = stored.query
+    query.isComplete = true
+    var edits = node.children.map {
+      StorageEdit.overwrite(query.tree, query.path.appending($0.key), $0.node)
+    }
+    edits.append(.saveQuery(query))
+    edits.append(.setTrackedKeys(query.tree, stored.id, node.children.map(\.key)))
+    add(edits) { [self] result in
+      if case .success = result { touch([stored.id], in: query.tree) }
+    }
+  }
+}
+
+extension DatabaseError {
+  /// The error for an answer that may have been made up here, as no server's came; nil for `ok`.
+  init?(local response: Response, _ what: String) {
+    switch response.status {
+    case .disconnect:
+      self.init(.outcomeUnknown, "\(what): the connection broke before the answer came.")
+    case .writeCanceled: self.init(.writeCanceled, "\(what): the app purged what was waiting.")
+    case .identityChanged:
+      self.init(.writeCanceled, "\(what): another user was signed in before it was sent.")
+    case .overriddenBySet:
+      self.init(.overridden, "\(what): another write at the place ended it.")
+    case .maxRetries:
+      self.init(.tooManyRetries, "\(what): the data changed each time it was tried.")
+    default: self.init(response, what)
+    }
+  }
+}

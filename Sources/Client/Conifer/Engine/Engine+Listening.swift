@@ -1,0 +1,179 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+
+extension Engine {
+  /// Begins to listen for the app.
+  func observe(_ registration: Registration) {
+    let (id, target) = (registration.id, registration.target)
+    // Ended before it began.
+    guard registrations[id] != nil else { return }
+    if target.path.first == .info {
+      raise(info.listen(id, target, registration.kinds))
+      return
+    }
+    if case .failed = phase {
+      registrations.forget(id)
+      let error = phaseError
+      outbox.append { registration.cancel(error) }
+      return
+    }
+    listen(id, target, registration.kinds)
+  }
+
+  /// Opens a view, or adds a listener to one, with what waits in the queue over it.
+  func listen(
+    _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds, isSilent: Bool = false
+  ) {
+    guard listeners[id] == nil else { return }
+    loadQueue(touching: target.path)
+    let result: SyncResult
+    do throws(StoreError) {
+      result = try tree.listen(id, to: target, kinds: kinds, isSilent: isSilent)
+    } catch {
+      setup.logger.error(
+        "a listener could not begin", metadata: ["target": "\(target)", "cause": "\(error)"])
+      let error = DatabaseError(error, "The cache of \(target) could not be read")
+      if let registration = registrations.forget(id) { outbox.append { registration.cancel(error) } }
+      return
+    }
+    listeners[id] = target
+    if isSilent { silent.insert(id) }
+    views.add(target.path)
+    apply(result)
+  }
+
+  /// Lays what waits in the queue over a path, before a view opens there.
+  private func loadQueue(touching path: Path) {
+    guard !views.covers(path) else { return }
+    let (now, known) = (serverTime, laid)
+    let entries = read { (view, lane) throws(StoreError) -> [QueueOverlay.Entry] in
+      let waiting = try view.pendingWrites(lane, touching: path)
+      guard waiting.contains(where: { !known.contains(OverlayID($0.rawValue)) }) else { return [] }
+      var overlay = QueueOverlay(view, lane, now: now)
+      return try overlay.entries(touching: path)
+    }
+    for entry in entries ?? [] where laid.insert(entry.id).inserted {
+      tree.load(entry.id, entry.changes, isUpdate: entry.isUpdate)
+    }
+    reportIncidents()
+  }
+
+  /// Ends a listener, silent ones too.
+  func stop(_ id: ListenerID) {
+    if info.contains(id) {
+      raise(info.stop(id))
+      return
+    }
+    guard let target = listeners.removeValue(forKey: id) else { return }
+    silent.remove(id)
+    views.remove(target.path)
+    apply(tree.stop(id))
+  }
+
+  /// Ends all listeners of the app on a target; of a default one, all at its path.
+  func stopAll(_ target: QueryTarget) {
+    if target.path.first == .info {
+      raise(info.stopAll(target))
+      return
+    }
+    for (id, other) in listeners
+    where other.path == target.path && (target.spec.isDefault || other == target)
+      && !silent.contains(id)
+    {
+      listeners[id] = nil
+      views.remove(other.path)
+    }
+    apply(tree.stopAll(target))
+  }
+
+  /// Does what a step of the tree asks for.
+  func apply(_ result: SyncResult) {
+    for listen in result.started { start(listen) }
+    for listen in result.stopped { end(listen) }
+    store(result.windows)
+    raise(result)
+  }
+
+  /// Hands events to the listeners; those of a step stay in order.
+  func raise(_ result: SyncResult) { raise(result.events) }
+
+  func raise(_ events: [SyncResult.Raised]) {
+    for raised in events {
+      guard let registration = registrations[raised.listener] else { continue }
+      let event = raised.event
+      guard registration.isOnce else {
+        outbox.append { registration.raise(event) }
+        continue
+      }
+      outbox.append { [registrations] in
+        registration.raise(event)
+        registrations.forget(registration.id)
+      }
+      post(.stop(raised.listener))
+    }
+  }
+
+  // MARK: Listens at the server
+
+  /// Asks the server for a listen; what it gives is stored and kept from eviction meanwhile.
+  private func start(_ listen: Listen) {
+    active[listen.target] = ActiveQuery(listen: listen)
+    if let tag = listen.tag { tags[tag] = listen.target }
+    track(listen)
+    tell(.listen(listen))
+  }
+
+  private func end(_ listen: Listen) {
+    if let tag = listen.tag { tags[tag] = nil }
+    // A listen that began anew in the same step has another tag.
+    let isCurrent = active[listen.target]?.listen == listen
+    let query = isCurrent ? active.removeValue(forKey: listen.target) : nil
+    if let stored = query?.stored, let backend {
+      backend.setActive(false, stored.id, in: stored.query.tree)
+    }
+    tell(.unlisten(listen))
+  }
+
+  /// Finds or makes the record of a listen's query, and marks it active.
+  private func track(_ listen: Listen) {
+    let (path, parameters) = (listen.target.path, listen.target.spec.identifier)
+    guard let backend, let lane else { return }
+    let stored = read { (view, lane) throws(StoreError) in
+      try view.trackedQuery(lane.tree, path, parameters)
+    }
+    if let stored, let stored, backend.setActive(true, stored.id, in: lane.tree) {
+      active[listen.target]?.stored = stored
+      return
+    }
+    let query = TrackedQuery(tree: lane.tree, path: path, parameters: parameters)
+    add([.saveQuery(query)]) { [self] result in
+      guard active[listen.target]?.listen == listen else { return }
+      switch result {
+      case .success(let numbers):
+        guard let id = numbers.queries.first, backend.setActive(true, id, in: lane.tree) else {
+          return
+        }
+        active[listen.target]?.stored = StoredQuery(id: id, query: query)
+      case .failure(let error):
+        setup.logger.error(
+          "a listen is not cached", metadata: ["target": "\(listen.target)", "cause": "\(error)"])
+      }
+    }
+  }
+
+  /// The server no longer allows a listen: its listeners end with an error.
+  func cancel(_ target: QueryTarget, _ error: DatabaseError) {
+    let (ended, result) = tree.cancel(target)
+    for id in ended {
+      if let target = listeners.removeValue(forKey: id) { views.remove(target.path) }
+      silent.remove(id)
+      if let pin = pins.first(where: { $0.value == id }) { pins[pin.key] = nil }
+      guard let registration = registrations.forget(id) else { continue }
+      outbox.append { registration.cancel(error) }
+    }
+    apply(result)
+  }
+}

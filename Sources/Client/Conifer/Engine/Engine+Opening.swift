@@ -1,0 +1,125 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+
+extension Engine {
+  /// Opens the storage, shows nothing of it yet, and lets the connection begin.
+  ///
+  /// Neither queue nor cache is read: what was kept of the last user, the number of the last write and
+  /// the pins are.
+  func open() async {
+    if let fault = setup.fault {
+      phase = .failed(fault)
+      return report(fault)
+    }
+    do throws(StoreError) {
+      let (backend, salvage) = try await setup.effectiveStorage.openOrSalvage()
+      if let salvage {
+        setup.logger.error("the store was damaged and salvaged", metadata: ["report": "\(salvage)"])
+      }
+      do throws(StoreError) {
+        try await begin(backend)
+      } catch {
+        try? await backend.close()
+        throw error
+      }
+    } catch {
+      let error = DatabaseError(error, "The storage could not be opened")
+      phase = .failed(error)
+      report(error)
+    }
+  }
+
+  private func begin(_ backend: any StorageBackend) async throws(StoreError) {
+    let id = try await backend.tree(named: setup.namespace)
+    await declareIndexes(backend, id)
+    let kept = try backend.read { (view) throws(StoreError) in
+      try view.metadata(id, Self.tokenName)
+    }
+    let usesTokens = setup.tokenProvider != nil
+    let token =
+      usesTokens && setup.keepsLastToken
+      ? kept.flatMap { ConiferSync.AuthToken(stored: $0) } : nil
+    let lane = Lane(tree: id, identity: token?.identity ?? "")
+    let newest = try backend.read { (view) throws(StoreError) in try view.totals(lane).newest }
+    phase = .open(backend, lane)
+    tree = SyncTree(cache: StoredCache(backend, id, setup.logger))
+    link.machine = ConnectionMachine(
+      namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
+      token: token, seed: setup.random())
+    if let token { authState.set(.known(identity: token.identity)) }
+    if kept != nil, !setup.keepsLastToken { keep(nil) }
+    reportIncidents()
+    listenToPins()
+    if setup.transport != nil { tell(.open(.starting)) }
+  }
+
+  private func declareIndexes(_ backend: any StorageBackend, _ tree: TreeID) async {
+    do throws(StoreError) {
+      _ = try await backend.commit(
+        [.setIndexes(tree, setup.indexes)], min(.process, backend.traits.store.strongest))
+    } catch {
+      // Queries are answered all the same, only slower.
+      guard !setup.indexes.isEmpty else { return }
+      setup.logger.error("indexes are not kept", metadata: ["cause": "\(error)"])
+    }
+  }
+
+  private func report(_ error: DatabaseError) {
+    setup.logger.error("\(error.message)", metadata: ["code": "\(error.code)"])
+  }
+
+  /// Ends all work, makes it durable and closes the storage.
+  func shut() async {
+    giveUpTransactions(.writeCanceled)
+    link.machine = nil
+    link.connection?.close()
+    link.connection = nil
+    let closing = backend
+    phase = .closed
+    isConnected.set(false)
+    authState.finish()
+    isConnected.finish()
+    for registration in registrations.sorted { registrations.end(registration.id) }
+    let error = phaseError
+    for get in gets.removeAll() { outbox.append { get.completion(.failure(error)) } }
+    guard let closing else { return }
+    do throws(StoreError) {
+      try await closing.close()
+    } catch {
+      report(DatabaseError(error, "The storage was not closed in order"))
+    }
+  }
+
+  /// Gives up all waiting writes, transactions and onDisconnects of the user; each is told, after
+  /// listeners were told of the data without them.
+  func discardAll() async {
+    guard let lane else { return }
+    let now = moment
+    let actions = link.machine?.handle(.purge, at: now) ?? []
+    // Answers that were held back are answers all the same.
+    for action in actions where action.isWriteAnswer { act(action) }
+    await commitUnits()
+    add([.purge(lane)]) { [self] result in
+      if case .failure(let error) = result {
+        return report(DatabaseError(error, "Nothing was purged"))
+      }
+      let reverted = tree.revertAll()
+      laid = []
+      inFlight = []
+      raise(reverted)
+      giveUpTransactions(.writeCanceled)
+      let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
+      let ended = follows.keys.filter { $0.identity == lane.identity }
+      for id in ended.sorted(by: { $0.number < $1.number }) { end(id, .discarded, error) }
+      link.add(actions.filter { !$0.isWriteAnswer })
+    }
+  }
+}
+
+extension ConnectionAction {
+  fileprivate var isWriteAnswer: Bool {
+    if case .writeAnswered = self { true } else { false }
+  }
+}

@@ -1,0 +1,78 @@
+extension Engine {
+  /// The most writes, or answers and news of the server, that share a commit.
+  private static let largestGroup = 256
+
+  /// Asks for a step; returns at once.
+  nonisolated func post(_ step: Step) {
+    guard inbox.add(step) else { return }
+    Task(executorPreference: thread) { await self.pump() }
+  }
+
+  /// Does the steps there are, until there are none.
+  private func pump() async {
+    while let steps = inbox.take() {
+      for step in steps { await perform(step) }
+      await settle()
+    }
+  }
+
+  /// Does one step.
+  ///
+  /// Writes that follow one another share a commit, and so do answers and news of the server.
+  private func perform(_ step: Step) async {
+    switch step {
+    case .write(let write, let follow):
+      if !units.isEmpty || link.hasActions { await settle() }
+      waitingWrites.append(WaitingWrite(write: write, follow: follow))
+      if waitingWrites.count >= Self.largestGroup { await settle() }
+      return
+    case .event(let number, let event):
+      if !waitingWrites.isEmpty { await settle() }
+      tell(.event(event, number))
+      runActions()
+      if units.count >= Self.largestGroup || link.hasActions { await settle() }
+      return
+    default: await settle()
+    }
+    switch step {
+    case .write, .event: break
+    case .open: await open()
+    case .observe(let registration): observe(registration)
+    case .stop(let id): stop(id)
+    case .stopAll(let target): stopAll(target)
+    case .pin(let isPinned, let target): setPinned(isPinned, target)
+    case .get(let request): begin(request)
+    case .transact(let request): begin(request)
+    case .ran(let id, let result): ran(id, result)
+    case .onDisconnect(let operation, let completion): onDisconnect(operation, completion)
+    case .tell(let input): tell(input)
+    case .purge: await discardAll()
+    case .tick: tell(.tick)
+    case .refreshToken: fetchToken(force: false)
+    case .ask(let question): question(self)
+    case .close(let done):
+      await shut()
+      done()
+    }
+    await settle()
+  }
+
+  /// Queues and commits what waits, does what the connection asks for, and tells the app, until
+  /// nothing is left.
+  func settle() async {
+    repeat {
+      await queueWrites()
+      await commitUnits()
+      runActions()
+    } while !waitingWrites.isEmpty || !units.isEmpty || link.hasActions
+    deliver()
+  }
+
+  /// Hands what the app is to be told to the callback queue, in order.
+  private func deliver() {
+    guard !outbox.isEmpty else { return }
+    let calls = outbox
+    outbox = []
+    setup.callbackQueue.async { for call in calls { call() } }
+  }
+}

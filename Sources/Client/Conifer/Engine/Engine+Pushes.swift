@@ -1,0 +1,178 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+extension Engine {
+  /// Takes news of the server: views first, in memory alone; then one commit, and then the events.
+  func pushed(_ push: Push) {
+    switch push {
+    case .overwrite(let path, let node, let tag):
+      changed(path, [NodeChange(.root, node)], tag, tree.overwrite(path, node, tag: tag))
+    case .merge(let path, let changes, let tag):
+      changed(path, changes, tag, tree.merge(path, changes, tag: tag))
+    case .rangeMerge(let path, let ranges, let tag):
+      guard let target = tag.map({ tags[$0] }) ?? QueryTarget(path) else { return }
+      let before = tree.serverData(of: target)?.node ?? .empty
+      let result = tree.mergeRanges(path, ranges, tag: tag)
+      let after = tree.serverData(of: target)?.node ?? .empty
+      changed(path, after.changes(from: before), tag, result, isWhole: true)
+    case .listenRevoked, .authRevoked, .appCheckRevoked: break
+    case .debug(let words):
+      setup.logger.debug("the server says", metadata: ["words": "\(words)"])
+    }
+  }
+
+  /// Stores what the views show of a change of server data, and tells the listeners then.
+  ///
+  /// - Parameters:
+  ///   - path: where.
+  ///   - changes: what changed; their paths are relative to it.
+  ///   - tag: that of the filtered listen which it is for.
+  ///   - result: what the views made of it.
+  ///   - isWhole: whether the listen at the path has all its data now.
+  private func changed(
+    _ path: Path, _ changes: [NodeChange], _ tag: Int?, _ result: SyncResult, isWhole: Bool = false
+  ) {
+    let target: QueryTarget?
+    if let tag {
+      target = tags[tag]
+    } else {
+      target = path.prefixes.lazy.map { QueryTarget($0) }.first { active[$0] != nil }
+    }
+    let paths = changes.map { path.appending($0.path).owner }
+    guard let target, let query = active[target] else { return raiseStored(result, paths) }
+    let isWhole = isWhole || (path == target.path && changes.first?.path.isRoot == true)
+    var edits: [StorageEdit]
+    if query.isBehind {
+      edits = snapshot(of: target)
+    } else if tag == nil {
+      edits = changes.count == 1 && changes[0].path.isRoot
+        ? [.overwrite(treeID, path, changes[0].node)] : [.merge(treeID, path, changes)]
+    } else {
+      let relative = path.relative(to: target.path) ?? .root
+      edits = window(
+        target, changes.map { NodeChange(relative.appending($0.path), $0.node) }, result.windows)
+    }
+    store(edits, of: target, isWhole: isWhole)
+    if tag == nil { store(result.windows) }
+    raiseStored(result, paths)
+  }
+
+  /// The server has sent all of a listen's data, or the client had it.
+  func completed(_ target: QueryTarget) {
+    guard let query = active[target] else { return }
+    let result = tree.complete(target)
+    if query.stored?.query.isComplete != true || query.isBehind {
+      store(snapshot(of: target), of: target, isWhole: true)
+    }
+    raiseStored(result, [target.path])
+  }
+
+  /// Tells listeners and transactions of a change, behind the commits that wait.
+  private func raiseStored(_ result: SyncResult, _ paths: [Path]) {
+    guard !result.events.isEmpty || !transactions.machine.isEmpty else { return }
+    add([]) { [self] _ in
+      raise(result)
+      dataChanged(paths)
+    }
+  }
+
+  // MARK: What is stored
+
+  /// The tree of the database's data; there is one while listens are active.
+  var treeID: TreeID { lane?.tree ?? TreeID(rawValue: 0) }
+
+  /// Commits server data of an active listen.
+  private func store(_ edits: [StorageEdit], of target: QueryTarget, isWhole: Bool) {
+    guard let stored = active[target]?.stored else { return }
+    var edits = edits
+    var query = stored.query
+    if isWhole, !query.isComplete {
+      query.isComplete = true
+      edits.append(.saveQuery(query))
+      active[target]?.stored = StoredQuery(id: stored.id, query: query)
+    }
+    guard !edits.isEmpty else { return }
+    active[target]?.isBehind = false
+    add(edits) { [self] result in
+      guard case .failure(let error) = result else { return }
+      setup.logger.error(
+        "server data is not cached", metadata: ["target": "\(target)", "cause": "\(error)"])
+      active[target]?.isBehind = true
+      active[target]?.stored = stored
+    }
+  }
+
+  /// Edits that store all that a view has of the server's data.
+  func snapshot(of target: QueryTarget) -> [StorageEdit] {
+    guard let data = tree.serverData(of: target), let stored = active[target]?.stored else {
+      return []
+    }
+    guard !target.spec.isDefault else { return [.overwrite(treeID, target.path, data.node)] }
+    var edits = data.node.children.map {
+      StorageEdit.overwrite(treeID, target.path.appending($0.key), $0.node)
+    }
+    edits.append(.setTrackedKeys(treeID, stored.id, data.node.children.map(\.key)))
+    return edits
+  }
+
+  /// Edits that store a change of what a filtered listen holds: children that came in whole, and in
+  /// those that stayed only what changed.
+  private func window(
+    _ target: QueryTarget, _ changes: [NodeChange], _ windows: [SyncResult.Window]
+  ) -> [StorageEdit] {
+    guard let stored = active[target]?.stored, let data = tree.serverData(of: target)?.node else {
+      return []
+    }
+    let windows = windows.filter { $0.target == target }
+    let added = Set(windows.flatMap(\.added))
+    let removed = Set(windows.flatMap(\.removed)).subtracting(added)
+    var edits = added.sorted().filter { !data[$0].isEmpty }.map {
+      StorageEdit.overwrite(treeID, target.path.appending($0), data[$0])
+    }
+    for change in changes {
+      guard let key = change.path.first else {
+        for child in data.children where !added.contains(child.key) {
+          edits.append(.overwrite(treeID, target.path.appending(child.key), child.node))
+        }
+        continue
+      }
+      guard !key.isPriority, !added.contains(key), !data[key].isEmpty else { continue }
+      edits.append(.overwrite(treeID, target.path.appending(change.path), change.node))
+    }
+    if !added.isEmpty || !removed.isEmpty {
+      edits.append(
+        .updateTrackedKeys(treeID, stored.id, added: added.sorted(), removed: removed.sorted()))
+    }
+    return edits
+  }
+
+  /// Stores changes of what filtered listens hold that came with data of another listen.
+  func store(_ windows: [SyncResult.Window]) {
+    for window in windows where active[window.target]?.isBehind == false {
+      store(self.window(window.target, [], [window]), of: window.target, isWhole: false)
+    }
+  }
+}
+
+extension Node {
+  /// What to replace in an older version of the node to get this one; paths are relative.
+  func changes(from old: Node) -> [NodeChange] {
+    guard childCount > 0, old.childCount > 0 else {
+      return isIdentical(to: old) ? [] : [NodeChange(.root, self)]
+    }
+    var found: [NodeChange] = []
+    for change in changes(since: old) {
+      for inner in change.new.changes(from: change.old) {
+        found.append(NodeChange(Path([change.key]).appending(inner.path), inner.node))
+      }
+    }
+    if priority != old.priority {
+      found.append(NodeChange(Path([.priority]), priority.map { Node($0.leaf) } ?? .empty))
+    }
+    return found
+  }
+}

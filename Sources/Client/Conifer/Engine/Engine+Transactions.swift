@@ -1,0 +1,98 @@
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+/// The transactions of the app that live.
+struct Transactions {
+  var machine = TransactionMachine()
+  var requests: [TransactionID: TransactionRequest] = [:]
+  var listeners: [TransactionID: ListenerID] = [:]
+  var last: UInt64 = 0
+}
+
+extension Engine {
+  /// Begins a transaction.
+  func begin(_ request: TransactionRequest) {
+    guard let place = link.machine?.nextPlace() else {
+      let error = phaseError
+      outbox.append { request.completion(error, false, .empty) }
+      return
+    }
+    transactions.last += 1
+    let id = TransactionID(rawValue: transactions.last)
+    transactions.requests[id] = request
+    handle(.start(id, request.path, isVisible: request.raisesLocalEvents, place: place))
+  }
+
+  /// A transaction's function has returned.
+  func ran(_ id: TransactionID, _ step: TransactionStep) {
+    guard let place = link.machine?.nextPlace() else { return }
+    let decision: TransactionMachine.Decision =
+      switch step {
+      case .write(let node): .write(node)
+      case .abort: .abort
+      }
+    handle(.ran(id, decision, overlay: place, serverTime: serverTime))
+  }
+
+  func writable(_ isWritable: Bool) { handle(.writable(isWritable)) }
+
+  func putAnswered(_ id: OperationID, _ response: Response) { handle(.putAnswered(id, response)) }
+
+  func putReturned(_ id: OperationID) { handle(.putReturned(id)) }
+
+  /// The app replaced nodes: transactions on them end.
+  func overwritten(_ content: WriteContent) {
+    guard !transactions.machine.isEmpty else { return }
+    handle(.overwritten(content.changes.map(\.path.owner)))
+  }
+
+  /// Views may show something else at some paths: transactions on it run again.
+  func dataChanged(_ paths: [Path]) {
+    for path in paths where !transactions.machine.isEmpty { handle(.changed(path)) }
+  }
+
+  /// All transactions end.
+  func giveUpTransactions(_ status: Response.Status) {
+    if !transactions.machine.isEmpty { handle(.giveUp(status)) }
+  }
+
+  private func handle(_ input: TransactionMachine.Input) {
+    let tree = tree
+    let actions = transactions.machine.handle(input) { path, excluded in
+      tree.best(at: path, excluding: excluded, includingHidden: true)
+    }
+    for action in actions { act(action) }
+  }
+
+  private func act(_ action: TransactionMachine.Action) {
+    switch action {
+    case .listen(let id, let path):
+      let listener = silentID()
+      transactions.listeners[id] = listener
+      listen(listener, QueryTarget(path), [], isSilent: true)
+    case .unlisten(let id, _):
+      if let listener = transactions.listeners.removeValue(forKey: id) { stop(listener) }
+    case .run(let id, _, let node):
+      guard let update = transactions.requests[id]?.update else { return }
+      outbox.append { [weak self] in
+        let step = update(node)
+        self?.post(.ran(id, step))
+      }
+    case .write(let overlay, let path, let node, let isVisible):
+      raise(tree.write(overlay, [NodeChange(path, node)], isUpdate: false, isVisible: isVisible))
+    case .revert(let overlay): raise(tree.revert(overlay))
+    case .acknowledge(let overlay): raise(tree.acknowledge(overlay))
+    case .put(let put): tell(.put(put))
+    case .complete(let id, let outcome):
+      guard let request = transactions.requests.removeValue(forKey: id) else { return }
+      let error = outcome.error.flatMap {
+        DatabaseError(local: $0, "The transaction at \(request.path) failed")
+      }
+      outbox.append { request.completion(error, outcome.isCommitted, outcome.node) }
+    case .proceed: handle(.proceed)
+    }
+  }
+}

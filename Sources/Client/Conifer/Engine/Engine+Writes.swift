@@ -1,0 +1,100 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+
+extension LocalWrite {
+  /// What is queued of it.
+  func content(time: Int64) -> WriteContent {
+    switch self {
+    case .set(let path, let node): .set(path, node, time: time)
+    case .update(let path, let changes):
+      WriteContent(kind: .update, path: path, changes: changes, time: time)
+    }
+  }
+}
+
+extension Engine {
+  /// Queues the writes that wait, in one commit; when that fails, each is tried alone.
+  func queueWrites() async {
+    guard !waitingWrites.isEmpty else { return }
+    let group = waitingWrites
+    waitingWrites = []
+    guard let lane else {
+      for waiting in group { fail(waiting.follow, phaseError) }
+      return
+    }
+    for waiting in group {
+      let content = waiting.write.content(time: setup.clock.wallTime)
+      add([.enqueue(lane, content)]) { [self] result in
+        switch result {
+        case .success(let numbers):
+          guard let id = numbers.writes.first else { return }
+          queued(QueuedWrite(id: id, content: content), waiting.follow, lane, numbers.commit)
+        case .failure(let error):
+          fail(waiting.follow, DatabaseError(error, "The write to \(content.path) was not queued"))
+        }
+      }
+    }
+    await commitUnits()
+  }
+
+  /// A write is in the queue: lays it over the views, and lets the connection know.
+  func queued(_ write: QueuedWrite, _ follow: Follow, _ lane: Lane, _ commit: CommitID) {
+    let id = WriteReceipt.ID(identity: lane.identity, number: write.id.rawValue)
+    follow.receipt.settle(id: id)
+    follows[id, default: []].append(follow)
+    let receipt = follow.receipt
+    if setup.options.durability == .power {
+      harden(commit) { receipt.settle(durable: $0) }
+    } else {
+      receipt.settle(durable: .success(min(.process, backend?.traits.store.strongest ?? .process)))
+    }
+    lay(write, lane)
+    overwritten(write.content)
+    tell(.write(OutboundWrite(lane, write)))
+  }
+
+  /// Lays a queued write over the views that it concerns; others find it in the queue when they open.
+  func lay(_ write: QueuedWrite, _ lane: Lane) {
+    let changes = write.content.changes
+    guard changes.contains(where: { views.touches($0.path.owner) }) else { return }
+    let entry = resolved(write, lane)
+    raise(tree.write(entry.id, entry.changes, isUpdate: entry.isUpdate))
+    laid.insert(entry.id)
+  }
+
+  /// A write with its server values resolved over what the views show, or over what is stored.
+  private func resolved(_ write: QueuedWrite, _ lane: Lane) -> QueueOverlay.Entry {
+    let changes = write.content.changes
+    let isKnown = changes.allSatisfy {
+      !$0.node.hasServerValues || tree.value(at: $0.path.owner) != nil
+    }
+    let now = serverTime
+    if !isKnown {
+      let entry = read { (view, _) throws(StoreError) in
+        var overlay = QueueOverlay(view, lane, now: now)
+        return try overlay.resolve(write)
+      }
+      if let entry { return entry }
+    }
+    return QueueOverlay.Entry(
+      id: OverlayID(write.id.rawValue),
+      changes: changes.map { change in
+        NodeChange(change.path, tree.resolve(change.node, at: change.path, now: now))
+      }, isUpdate: write.content.kind == .update)
+  }
+
+  /// Tells the app of a write that was not queued.
+  func fail(_ follow: Follow, _ error: DatabaseError) {
+    follow.receipt.fail(error)
+    if let completion = follow.completion { outbox.append { completion(error) } }
+  }
+
+  /// Tells the app how a write ended.
+  func finish(_ follow: Follow, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
+    follow.receipt.settle(outcome)
+    if let completion = follow.completion { outbox.append { completion(error) } }
+  }
+}

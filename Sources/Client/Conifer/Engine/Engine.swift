@@ -1,0 +1,146 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import Synchronization
+
+/// The engine behind a database: storage, views, connection and callbacks, joined on one thread.
+///
+/// Whatever is asked of it, and whatever the server says, is a step; steps are done one after the
+/// other, so that no step sees half of another's effects while that waits for its commit.
+actor Engine {
+  nonisolated let setup: DatabaseConfiguration
+  nonisolated let thread = EngineThread()
+  nonisolated let inbox = Inbox<Step>()
+  nonisolated let registrations = Registrations()
+  /// Who the client is; changes with tokens.
+  nonisolated let authState = StateSource(AuthState.signedOut)
+  /// Whether there is a connection on which the server has said hello.
+  nonisolated let isConnected = StateSource(false)
+  /// What the server's time is ahead of the device's, in milliseconds.
+  nonisolated let offset = Atomic<Int64>(0)
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  /// Whether storage is open, or why not.
+  var phase = Phase.opening
+  /// The views of the server's data; without a cache until storage is open.
+  var tree = SyncTree(cache: nil)
+  /// The views of `.info`.
+  var info = InfoViews()
+  /// Where views of the server's data are open.
+  var views = ViewPaths()
+  /// What listeners of the server's data listen to, silent ones too.
+  var listeners: [ListenerID: QueryTarget] = [:]
+  /// Those of them that raise nothing.
+  var silent: Set<ListenerID> = []
+  /// The last number given to a silent listener; the API's begin at 1.
+  var lastSilent: UInt64 = 1 << 63
+
+  /// Edits that wait for the next commit.
+  var units: [CommitUnit] = []
+  /// Edits that must be committed, and could not be.
+  var owed: [CommitUnit] = []
+  var waitingWrites: [WaitingWrite] = []
+  var hardening = Hardening()
+  /// What the app is to be told after this step.
+  var outbox: [@Sendable () -> Void] = []
+
+  /// Listens that the server was asked for.
+  var active: [QueryTarget: ActiveQuery] = [:]
+  var tags: [Int: QueryTarget] = [:]
+  /// Writes that lie over the views.
+  var laid: Set<OverlayID> = []
+  /// Who waits for the end of a write.
+  var follows: [WriteReceipt.ID: [Follow]] = [:]
+  /// The silent listeners of what is pinned.
+  var pins: [QueryTarget: ListenerID] = [:]
+  var gets = Gets()
+  var transactions = Transactions()
+  var disconnects = Disconnects()
+  /// Writes that were sent, and are not answered.
+  var inFlight: Set<OutboundWriteID> = []
+  var incidentsSeen = 0
+  var link = Link()
+
+  /// An engine that opens its storage at once, on its own thread.
+  init(_ configuration: DatabaseConfiguration) {
+    setup = configuration
+    post(.open)
+  }
+
+  deinit { link.connection?.close() }
+}
+
+extension Engine {
+  /// Whether the engine has its storage.
+  enum Phase {
+    case opening
+    case open(any StorageBackend, Lane)
+    case failed(DatabaseError)
+    case closed
+  }
+
+  /// A listen that the server was asked for.
+  struct ActiveQuery {
+    let listen: Listen
+    /// What is stored of it; nil when it is not stored yet, or could not be.
+    var stored: StoredQuery?
+    /// Whether storage lacks some of what the view shows, as a commit failed.
+    var isBehind = false
+  }
+
+  /// Who waits for the end of a write.
+  struct Follow {
+    let receipt: WriteReceipt
+    var completion: (@Sendable (DatabaseError?) -> Void)?
+  }
+
+  /// A write that waits to be queued.
+  struct WaitingWrite {
+    let write: LocalWrite
+    let follow: Follow
+  }
+
+  /// The lane whose queue lies over the views; nil without storage.
+  var lane: Lane? {
+    guard case .open(_, let lane) = phase else { return nil }
+    return lane
+  }
+
+  /// The storage; nil when it is not open.
+  var backend: (any StorageBackend)? {
+    guard case .open(let backend, _) = phase else { return nil }
+    return backend
+  }
+
+  /// Why there is no storage.
+  var phaseError: DatabaseError {
+    switch phase {
+    case .failed(let error): error
+    default: DatabaseError(.closed, "The database was closed.")
+    }
+  }
+
+  /// The server's time in milliseconds since 1970, as far as it is known.
+  nonisolated var serverTime: Int64 {
+    setup.clock.wallTime &+ offset.load(ordering: .relaxed)
+  }
+
+  /// A number for a listener of the engine's own.
+  func silentID() -> ListenerID {
+    lastSilent += 1
+    return ListenerID(rawValue: lastSilent)
+  }
+
+  /// Reads storage; nil when it is not open or cannot be read, which is logged.
+  func read<R>(_ body: (any StorageView, Lane) throws(StoreError) -> R) -> R? {
+    guard let backend, let lane else { return nil }
+    do throws(StoreError) {
+      return try backend.read { (view) throws(StoreError) in try body(view, lane) }
+    } catch {
+      setup.logger.error("storage could not be read", metadata: ["cause": "\(error)"])
+      return nil
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Synchronization
+
+/// What waits to be done by an engine, in the order in which it was asked for.
+final class Inbox<Step: Sendable>: Sendable {
+  private struct State {
+    var steps: [Step] = []
+    var isPumping = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Adds a step.
+  ///
+  /// - Returns: whether nobody works on the steps, so that the caller must begin to.
+  func add(_ step: Step) -> Bool {
+    state.withLock { state in
+      state.steps.append(step)
+      defer { state.isPumping = true }
+      return !state.isPumping
+    }
+  }
+
+  /// Takes all steps there are; nil when there are none, and nobody works on them from then on.
+  func take() -> [Step]? {
+    state.withLock { state in
+      guard !state.steps.isEmpty else {
+        state.isPumping = false
+        return nil
+      }
+      defer { state.steps = [] }
+      return state.steps
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+/// The engine's end of the connection: the machine that decides, what it asked for and is not done
+/// yet, and the connection there is.
+struct Link: Sendable {
+  var machine: ConnectionMachine?
+  var connection: (any TransportConnection)?
+  var number: ConnectionNumber?
+  private var actions: [ConnectionAction] = []
+
+  /// Whether something is left to do.
+  var hasActions: Bool { !actions.isEmpty }
+
+  mutating func add(_ more: [ConnectionAction]) { actions.append(contentsOf: more) }
+
+  /// Takes what is to be done; what is not done is to be given back.
+  mutating func take() -> [ConnectionAction] {
+    defer { actions = [] }
+    return actions
+  }
+
+  mutating func giveBack(_ rest: ArraySlice<ConnectionAction>) {
+    actions.insert(contentsOf: rest, at: 0)
+  }
+}
+
+extension Engine {
+  /// Both clocks.
+  var moment: Moment { Moment(uptime: setup.clock.now, wallTime: setup.clock.wallTime) }
+
+  /// Tells the connection's machine something; what it asks for is done before the step ends.
+  func tell(_ input: ConnectionInput) {
+    guard link.machine != nil else { return }
+    let now = moment
+    link.add(link.machine?.handle(input, at: now) ?? [])
+  }
+
+  /// Does what the connection's machine asks for, up to something that must see what waits for its
+  /// commit, or be told behind it.
+  func runActions() {
+    while link.hasActions {
+      let actions = link.take()
+      for (index, action) in actions.enumerated() {
+        if !action.joinsCommit, !units.isEmpty || !waitingWrites.isEmpty {
+          link.giveBack(actions[index...])
+          return
+        }
+        act(action)
+      }
+    }
+  }
+
+  func act(_ action: ConnectionAction) {
+    switch action {
+    case .connect(let request, let number): connect(request, number)
+    case .disconnect(let number): disconnect(number)
+    case .send(let message): link.connection?.send(message)
+    case .sendListen(let number, let listen): send(listen, as: number)
+    case .fetchToken(let force): fetchToken(force)
+    case .wake(let moment): wake(at: moment)
+    case .connected(let isConnected): connected(isConnected)
+    case .offset(let milliseconds): setOffset(milliseconds)
+    case .writable(let isWritable): writable(isWritable)
+    case .shutDown(let reason):
+      setup.logger.warning("the server sent the client away", metadata: ["reason": "\(reason)"])
+    case .noted(let words): setup.logger.debug("\(words)")
+    case .authState(let state): setAuthState(state)
+    case .laneChanged(let lane): changeLane(lane)
+    case .keepToken(let token): keep(token)
+    case .listenAnswered(let listen, let response): answered(listen, response)
+    case .listenRevoked(let listen):
+      let what = "The server ended the listener at \(listen.target)"
+      cancel(listen.target, DatabaseError(.permissionDenied, reason: nil, what))
+    case .pushed(let push): pushed(push)
+    case .needWrites(let lane, let after, let limit): giveWrites(lane, after, limit)
+    case .markSent(let ids): markSent(ids)
+    case .writeSent(let id): inFlight.insert(id)
+    case .writeAnswered(let id, let response): answered(id, response)
+    case .writeOutcomeUnknown(let id): outcomeUnknown(id)
+    case .getAnswered(let id, let response): getAnswered(id, response)
+    case .getTimedOut(let id): getTimedOut(id)
+    case .putAnswered(let id, let response): putAnswered(id, response)
+    case .putReturned(let id): putReturned(id)
+    case .onDisconnectAnswered(let id, let response): onDisconnectAnswered(id, response)
+    }
+  }
+
+  // MARK: The connection
+
+  private func connect(_ request: ConnectionRequest, _ number: ConnectionNumber) {
+    link.connection?.close()
+    link.number = number
+    guard let transport = setup.transport else { return }
+    link.connection = transport.connect(request) { [weak self] event in
+      self?.post(.event(event, number))
+    }
+  }
+
+  private func disconnect(_ number: ConnectionNumber) {
+    guard link.number == number else { return }
+    link.connection?.close()
+    link.connection = nil
+  }
+
+  private func wake(at moment: Milliseconds) {
+    setup.clock.wake(at: moment) { [weak self] in self?.post(.tick) }
+  }
+
+  private func connected(_ isConnected: Bool) {
+    self.isConnected.set(isConnected)
+    raise(info.set(.connected, Node(.bool(isConnected))))
+  }
+
+  private func setOffset(_ milliseconds: Int64) {
+    offset.store(milliseconds, ordering: .relaxed)
+    raise(info.set(.serverTimeOffset, Node(.double(Double(milliseconds)))))
+  }
+
+  // MARK: Listens
+
+  /// The most bytes of data for which a plain hash does.
+  private static let smallData = 1024
+
+  private func send(_ listen: Listen, as number: UInt64) {
+    let data = tree.serverData(of: listen.target)?.node ?? .empty
+    let compound = data.estimatedSize > Self.smallData ? CompoundHash(of: data) : nil
+    link.connection?.send(
+      .request(
+        number,
+        .listen(listen.target, tag: listen.tag, hash: NodeHash.hash(data), compound: compound)))
+  }
+
+  private func answered(_ listen: Listen, _ response: Response) {
+    for warning in response.warnings {
+      setup.logger.warning(
+        "the server warns", metadata: ["target": "\(listen.target)", "warning": "\(warning)"])
+    }
+    if let error = DatabaseError(response, "The server refused to listen at \(listen.target)") {
+      cancel(listen.target, error)
+    } else if active[listen.target]?.listen == listen {
+      completed(listen.target)
+    }
+  }
+}
+
+extension ConnectionAction {
+  /// Whether it may be done while other edits wait for their commit: what it reads is in memory, and
+  /// what it raises waits behind them.
+  fileprivate var joinsCommit: Bool {
+    switch self {
+    case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .wake, .noted: true
+    case .listenAnswered(_, let response): response.status == .ok
+    default: false
+    }
+  }
+}

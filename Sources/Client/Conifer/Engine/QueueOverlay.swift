@@ -1,0 +1,107 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+
+/// Waiting writes of a lane, with their server values resolved as the views are to show them.
+struct QueueOverlay {
+  /// A waiting write.
+  struct Entry {
+    let id: OverlayID
+    let changes: [NodeChange]
+    let isUpdate: Bool
+  }
+
+  let view: any StorageView
+  let lane: Lane
+  /// The server's time.
+  let now: Int64
+  private var writes: [WriteID: QueuedWrite] = [:]
+  /// Places with server values.
+  private var places: [Path] = []
+  /// What is known at the places: first what is cached, then with each write over it.
+  private var known = Node.empty
+
+  /// A reader of what waits in a lane.
+  init(_ view: any StorageView, _ lane: Lane, now: Int64) {
+    self.view = view
+    self.lane = lane
+    self.now = now
+  }
+
+  /// The writes that change something at, above or below a path, in order.
+  ///
+  /// Where they hold server values, earlier writes to those places are taken along, so that each is
+  /// resolved over what was there before it.
+  ///
+  /// - Throws: as the view's reads.
+  mutating func entries(touching paths: Path...) throws(StoreError) -> [Entry] {
+    try entries(touching: paths)
+  }
+
+  /// The same for several paths.
+  ///
+  /// - Throws: as the view's reads.
+  mutating func entries(touching paths: [Path]) throws(StoreError) -> [Entry] {
+    for path in paths { try collect(path) }
+    return try resolved().map(\.entry)
+  }
+
+  /// What a new write is resolved to behind all that wait.
+  ///
+  /// - Throws: as the view's reads.
+  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> Entry {
+    try collect(write)
+    writes = writes.filter { $0.key < write.id }
+    writes[write.id] = write
+    let all = try resolved()
+    return all.last?.entry ?? Entry(write, write.content.changes)
+  }
+
+  /// Takes the waiting writes that touch a path, and what their server values depend on.
+  private mutating func collect(_ path: Path) throws(StoreError) {
+    for id in try view.pendingWrites(lane, touching: path) where writes[id] == nil {
+      guard let write = try view.write(lane, id) else { continue }
+      writes[id] = write
+      try collect(write)
+    }
+  }
+
+  /// Takes what the server values of a write depend on.
+  private mutating func collect(_ write: QueuedWrite) throws(StoreError) {
+    for change in write.content.changes where change.node.hasServerValues {
+      let place = change.path.owner
+      guard !places.contains(where: { $0.contains(place) }) else { continue }
+      places.append(place)
+      if try view.isComplete(lane.tree, place) {
+        known = known.setting(place, to: try view.node(lane.tree, place))
+      }
+      try collect(place)
+    }
+  }
+
+  private mutating func resolved() throws(StoreError) -> [(id: WriteID, entry: Entry)] {
+    var result: [(id: WriteID, entry: Entry)] = []
+    for (id, write) in writes.sorted(by: { $0.key < $1.key }) {
+      guard !places.isEmpty else {
+        result.append((id, Entry(write, write.content.changes)))
+        continue
+      }
+      let changes = write.content.changes.map { change in
+        NodeChange(
+          change.path, change.node.resolvingServerValues(over: known[change.path], now: now))
+      }
+      for change in changes { known = known.setting(change.path, to: change.node) }
+      result.append((id, Entry(write, changes)))
+    }
+    return result
+  }
+}
+
+extension QueueOverlay.Entry {
+  fileprivate init(_ write: QueuedWrite, _ changes: [NodeChange]) {
+    self.init(
+      id: OverlayID(write.id.rawValue), changes: changes, isUpdate: write.content.kind == .update)
+  }
+}

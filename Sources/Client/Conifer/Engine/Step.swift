@@ -1,0 +1,44 @@
+import ConiferQuery
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+/// Something that the engine is to do.
+enum Step: Sendable {
+  case open
+  case write(LocalWrite, Engine.Follow)
+  case observe(Registration)
+  case stop(ListenerID)
+  case stopAll(QueryTarget)
+  case pin(Bool, QueryTarget)
+  case get(GetRequest)
+  case transact(TransactionRequest)
+  /// A transaction's function has returned.
+  case ran(TransactionID, TransactionStep)
+  case onDisconnect(DisconnectOperation, (@Sendable (DatabaseError?) -> Void)?)
+  /// Something happened on the connection with a number.
+  case event(ConnectionNumber, TransportEvent)
+  /// The connection's machine is told something.
+  case tell(ConnectionInput)
+  case purge
+  case tick
+  /// Somebody signed in or out.
+  case refreshToken
+  /// Something is asked of the engine between two steps.
+  case ask(@Sendable (isolated Engine) -> Void)
+  case close(@Sendable () -> Void)
+}
+
+/// A read of the server's data.
+struct GetRequest: Sendable {
+  let target: QueryTarget
+  let completion: @Sendable (Result<Node, DatabaseError>) -> Void
+}
+
+/// A transaction as the API asks for it.
+struct TransactionRequest: Sendable {
+  let path: Path
+  let raisesLocalEvents: Bool
+  let update: @Sendable (Node) -> TransactionStep
+  let completion: @Sendable (DatabaseError?, Bool, Node) -> Void
+}

@@ -1,0 +1,205 @@
+import ConiferQuery
+import ConiferServer
+import ConiferStorage
+import ConiferTree
+import ConiferWire
+import Dispatch
+import Logging
+import Synchronization
+
+@testable import Conifer
+@testable import ConiferSync
+
+/// A client with files of its own, which may be started again.
+final class Device {
+  let store: Store
+  let directory: String
+  let clock = TestClock()
+  let queue: DispatchQueue
+  var configuration: DatabaseConfiguration
+  private(set) var transport: InProcessTransport
+  private(set) var engine: Engine
+  private(set) var lines = Lines()
+  private let server: Server
+  private let pump: DeliveryPump
+  private var lastListener: UInt64 = 0
+
+  /// What the client was told, in order.
+  final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+
+    /// What came since the last time.
+    func take() -> [String] {
+      lines.withLock { lines in
+        defer { lines = [] }
+        return lines
+      }
+    }
+  }
+
+  init(
+    _ world: World, _ store: Store, _ directory: String, number: UInt64, isOnline: Bool,
+    _ change: (inout DatabaseConfiguration) -> Void
+  ) {
+    self.store = store
+    self.directory = directory
+    server = world.server
+    pump = world.pump
+    queue = DispatchQueue(label: "device \(number)")
+    transport = world.server.transport(.manual(world.pump))
+    var configuration = DatabaseConfiguration(
+      namespace: World.namespace, storage: store.configuration(at: directory), transport: transport)
+    configuration.clock = clock
+    configuration.callbackQueue = .queue(queue)
+    configuration.logger.logLevel = .critical
+    let random = Mutex(number &* 1000 &+ 1)
+    configuration.random = {
+      random.withLock { state in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state
+      }
+    }
+    change(&configuration)
+    self.configuration = configuration
+    engine = Engine(configuration)
+    if !isOnline { engine.goOffline() }
+  }
+
+  /// Opens the database, with a transport of its own.
+  private func start(isOnline: Bool) {
+    transport = server.transport(.manual(pump))
+    configuration.transport = transport
+    engine = Engine(configuration)
+    if !isOnline { engine.goOffline() }
+  }
+
+  /// Closes the database and opens it again, as a new process does.
+  func restart(isOnline: Bool = true) async {
+    await engine.close()
+    _ = lines.take()
+    start(isOnline: isOnline)
+  }
+
+  /// Returns when the engine has done all it was asked for, and the app has been told.
+  func idle() async {
+    var quiet = 0
+    while quiet < 2 {
+      let isBusy = await withCheckedContinuation { continuation in
+        engine.post(
+          .ask { engine in
+            continuation.resume(
+              returning: engine.hardening.isRunning || engine.transactions.machine.running != nil)
+          })
+      }
+      await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+      quiet = isBusy ? 0 : quiet + 1
+    }
+  }
+
+  // MARK: What the app does
+
+  /// Listens, and notes what it is told under a name.
+  @discardableResult
+  func listen(
+    _ name: String, _ target: QueryTarget, _ kinds: DataEvent.Kinds = .all, isOnce: Bool = false
+  ) -> ListenerID {
+    lastListener += 1
+    let id = ListenerID(rawValue: lastListener)
+    let lines = lines
+    let event: @Sendable (DataEvent) -> Void = { lines.add("\(name) \(Self.line($0))") }
+    let cancel: @Sendable (DatabaseError) -> Void = { lines.add("\(name) cancel \($0.code)") }
+    if isOnce {
+      engine.observeOnce(id, target, kinds, event: event, cancel: cancel)
+    } else {
+      engine.observe(id, target, kinds, event: event, cancel: cancel)
+    }
+    return id
+  }
+
+  private static func line(_ event: DataEvent) -> String {
+    let previous = event.previousKey.map { " after \($0)" } ?? ""
+    switch event.kind {
+    case .value: return "value \(event.node.text)"
+    case .childAdded: return "added \(event.key ?? "?") \(event.node.text)\(previous)"
+    case .childChanged: return "changed \(event.key ?? "?") \(event.node.text)\(previous)"
+    case .childMoved: return "moved \(event.key ?? "?")\(previous)"
+    case .childRemoved: return "removed \(event.key ?? "?")"
+    }
+  }
+
+  @discardableResult
+  func set(_ path: Path, _ text: String, _ name: String? = nil) -> WriteReceipt {
+    write(.set(path, json(text)), name)
+  }
+
+  @discardableResult
+  func update(_ path: Path, _ changes: [(Path, String)], _ name: String? = nil) -> WriteReceipt {
+    write(
+      .update(path, changes.map { NodeChange(path.appending($0.0), json($0.1)) }), name)
+  }
+
+  @discardableResult
+  func write(_ write: LocalWrite, _ name: String? = nil) -> WriteReceipt {
+    guard let name else { return engine.write(write, completion: nil) }
+    let lines = lines
+    return engine.write(write) { error in
+      lines.add("\(name) \(error.map { "\($0.code)" } ?? "done")")
+    }
+  }
+
+  func get(_ name: String, _ target: QueryTarget) {
+    let lines = lines
+    engine.get(target) { result in
+      switch result {
+      case .success(let node): lines.add("\(name) got \(node.text)")
+      case .failure(let error): lines.add("\(name) \(error.code)")
+      }
+    }
+  }
+
+  /// Adds a number to the one at a path, in a transaction.
+  func add(_ number: Int64, at path: Path, _ name: String, raisesLocalEvents: Bool = true) {
+    let lines = lines
+    engine.transact(
+      at: path, raisesLocalEvents: raisesLocalEvents,
+      update: { node in
+        .write(Node(.integer(Int64(node.leaf?.number ?? 0) + number)))
+      },
+      completion: { error, isCommitted, node in
+        lines.add(
+          "\(name) \(error.map { "\($0.code)" } ?? (isCommitted ? "committed" : "aborted")) \(node.text)")
+      })
+  }
+
+  /// What the writes of the queue ask for, oldest first.
+  func queued() async throws -> [PendingWrite] {
+    try await engine.writes(after: nil, limit: 1000, rejectedOnly: false)
+  }
+}
+
+/// What a device has sent since this was made.
+final class Sent: Sendable {
+  private let requests = Mutex<[Request]>([])
+
+  init(_ device: Device) {
+    device.transport.watch { [weak self] delivered in
+      guard case .toServer(.request(_, let request)) = delivered else { return }
+      self?.requests.withLock { $0.append(request) }
+    }
+  }
+
+  var all: [Request] { requests.withLock { $0 } }
+
+  /// Where puts and merges went, in order.
+  var paths: [Path] {
+    all.compactMap { request in
+      switch request {
+      case .put(let path, _, _), .merge(let path, _): path
+      default: nil
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import ConiferQuery
+import ConiferTree
+import ConiferWire
+import Testing
+
+@testable import Conifer
+@testable import ConiferSync
+
+/// In which order things are told and sent.
+@Suite struct OrderTests {
+  @Test(arguments: Store.allCases)
+  func `An answer is held until fresh data covers what it uncovers`(_ store: Store) async throws {
+    let world = try World()
+    world.serverSets("a", "1")
+    let device = world.device(store)
+    device.listen("a", QueryTarget("a"), .init(.value))
+    await world.settle()
+    device.set("a", "2", "w")
+    await device.idle()
+    // The server has it, the answer is lost.
+    device.transport.loseAnswer()
+    await world.settle()
+    await world.pass(30_000)
+    // Never back to 1 in between.
+    #expect(device.lines.take() == ["a value 1", "a value 2", "w done"])
+    #expect(world.data("a") == json("2"))
+  }
+
+  @Test(arguments: Store.allCases)
+  func `An onDisconnect issued before a write reaches the server before it`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    for number in 0..<200 { device.set(Path("k\(number)"), "1") }
+    device.engine.onDisconnect(.put("online", json("false")), completion: nil)
+    device.set("online", "true")
+    await world.settle()
+    let sent = Sent(device)
+    device.engine.goOnline()
+    await world.settle()
+    let all = sent.all
+    let issued = all.firstIndex { if case .onDisconnectPut = $0 { true } else { false } }
+    let written = all.firstIndex { if case .put("online", _, _) = $0 { true } else { false } }
+    let first = all.firstIndex { if case .put("k199", _, _) = $0 { true } else { false } }
+    #expect(try #require(issued) < #require(written))
+    #expect(try #require(first) < #require(issued))
+  }
+
+  @Test(arguments: Store.allCases)
+  func `No event of a listener is told after the app ended it on the callback queue`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store)
+    let (engine, lines) = (device.engine, device.lines)
+    let id = ListenerID(rawValue: 1000)
+    engine.observe(id, QueryTarget("l"), .init(.childAdded)) { event in
+      lines.add("added \(event.key ?? "?")")
+      engine.stopObserving(id)
+    } cancel: { _ in }
+    await world.settle()
+    world.serverSets("l", #"{"a":1,"b":2,"c":3}"#)
+    await world.settle()
+    #expect(lines.take() == ["added a"])
+  }
+
+  @Test(arguments: Store.allCases)
+  func `A single event is told once, and its listener ends`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    device.listen("once", QueryTarget("l"), .init(.childAdded), isOnce: true)
+    await world.settle()
+    world.serverSets("l", #"{"a":1,"b":2}"#)
+    await world.settle()
+    world.serverSets("l/c", "3")
+    await world.settle()
+    #expect(device.lines.take() == ["once added a 1"])
+    #expect(device.transport.counts.unlistens == 1)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `Writes that share a commit show one after the other`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    device.listen("n", QueryTarget("n"), .init(.value))
+    await world.settle()
+    device.set("n", "1", "one")
+    device.set("n", #"{".sv":{"increment":1}}"#, "two")
+    device.set("n", "null", "three")
+    await world.settle()
+    #expect(
+      device.lines.take() == [
+        "n value null", "n value 1", "n value 2", "n value null", "one done", "two done",
+        "three done",
+      ])
+  }
+}

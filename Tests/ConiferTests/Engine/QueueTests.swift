@@ -1,0 +1,124 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@testable import Conifer
+@testable import ConiferSync
+
+/// The outbound queue: what it costs, and what becomes of it when the disk is full.
+@Suite struct QueueTests {
+  @Test(arguments: [Store.log])
+  func `A queue of 100,000 writes is not read at opening, and drains in windows`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(store, isOnline: false) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    await device.engine.close()
+    let backend = try store.configuration(at: device.directory).open()
+    let lane = Lane(tree: try await backend.tree(named: World.namespace))
+    for batch in 0..<100 {
+      let edits = (0..<1000).map { index in
+        StorageEdit.enqueue(
+          lane, .set(Path("room\(batch)/k\(index)"), Node(.integer(Int64(index)))))
+      }
+      _ = try await backend.commit(edits, .process)
+    }
+    try await backend.close()
+
+    script.reset()
+    await device.restart(isOnline: false)
+    await device.idle()
+    #expect(script.counts.queueReads == 0)
+    #expect(script.counts.cacheReads == 0)
+    // A view takes the writes of its path alone.
+    device.listen("k", QueryTarget("room7/k7"), .init(.value))
+    await device.idle()
+    #expect(device.lines.take() == ["k value 7"])
+    #expect(script.counts.writesRead <= 2)
+    let next = device.set("room7/k7", "8")
+    await device.idle()
+    #expect(device.lines.take() == ["k value 8"])
+    #expect(try await next.id?.number == 100_001)
+    #expect(try await device.engine.writeTotals().pending == 100_001)
+    #expect(script.counts.writesRead <= 3)
+
+    // Some of it drains; what is in memory is a window.
+    device.engine.goOnline()
+    for _ in 0..<2_000 {
+      await device.idle()
+      if !world.pump.step() { break }
+    }
+    let left = try await device.engine.writeTotals().pending
+    #expect(left < 100_001 && left > 95_000)
+    #expect(script.counts.largestWindow <= 64)
+    // Each is read to be sent, and to be ended.
+    #expect(script.counts.writesRead <= 2 * (100_001 - left) + 3 * 64)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `When the disk is full a write fails and the app is told; all else goes on`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(store) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    device.listen("a", QueryTarget("a"), .init(.value))
+    device.set("a", "1", "before")
+    await world.settle()
+    _ = device.lines.take()
+    script.fail(StoreError(.full, "The disk is full: make room."))
+    let receipt = device.set("a", "2", "full")
+    await world.settle()
+    #expect(device.lines.take() == ["full storage-full"])
+    guard case .failed(let error) = try await receipt.outcome else {
+      Issue.record("it was queued")
+      return
+    }
+    #expect(error.code == .storageFull)
+    world.serverSets("a", "3")
+    await world.settle()
+    #expect(device.lines.take() == ["a value 3"])
+    script.fail(nil)
+    world.serverSets("a", #"{"b":4}"#)
+    world.serverSets("a/c", "5")
+    device.set("a/d", "6", "after")
+    await world.settle()
+    #expect(device.lines.take().last == "after done")
+    #expect(world.data("a") == json(#"{"b":4,"c":5,"d":6}"#))
+    guard store != .memory else { return }
+    await device.restart(isOnline: false)
+    device.listen("a", QueryTarget("a"), .init(.value))
+    await world.settle()
+    #expect(device.lines.take() == [#"a value {"b":4,"c":5,"d":6}"#])
+  }
+
+  @Test(arguments: Store.allCases)
+  func `An answer that could not be stored is stored later, and nothing is sent again`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(store) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    await world.settle()
+    device.set("a", "1", "one")
+    await device.idle()
+    script.fail(StoreError(.full, "The disk is full: make room."))
+    await world.settle()
+    #expect(device.lines.take() == ["one done"])
+    script.fail(nil)
+    device.set("b", "2", "two")
+    await world.settle()
+    #expect(device.lines.take() == ["two done"])
+    #expect(try await device.queued().isEmpty)
+    #expect(device.transport.counts.writes == 2)
+  }
+}

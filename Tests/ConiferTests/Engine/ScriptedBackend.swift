@@ -1,0 +1,161 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferTree
+import Synchronization
+
+/// A backend over another one that counts what is read of its queue, and fails when told to.
+final class ScriptedBackend: StorageBackend {
+  /// What a test sees and sets.
+  final class Script: Sendable {
+    struct State {
+      var queueReads = 0
+      var cacheReads = 0
+      var writesRead = 0
+      var largestWindow = 0
+      var failure: StoreError?
+    }
+
+    private let state = Mutex(State())
+
+    var counts: State { state.withLock { $0 } }
+    func change<R: Sendable>(_ body: (inout sending State) -> sending R) -> R {
+      state.withLock { body(&$0) }
+    }
+    /// Has commits fail, or no longer.
+    func fail(_ error: StoreError?) { state.withLock { $0.failure = error } }
+    func reset() { state.withLock { $0 = State() } }
+  }
+
+  private let inner: any StorageBackend
+  private let script: Script
+
+  init(_ inner: any StorageBackend, _ script: Script) {
+    self.inner = inner
+    self.script = script
+  }
+
+  /// A storage whose backend is wrapped.
+  static func configuration(
+    _ storage: StorageConfiguration, _ script: Script
+  ) -> StorageConfiguration {
+    StorageConfiguration(
+      name: storage.name, location: storage.location, options: storage.options
+    ) { () throws(StoreError) in ScriptedBackend(try storage.open(), script) }
+  }
+
+  var traits: BackendTraits { inner.traits }
+
+  func tree(named name: String, order: KeyOrder) async throws(StoreError) -> TreeID {
+    try await inner.tree(named: name, order: order)
+  }
+
+  func commit(
+    _ edits: [StorageEdit], _ durability: Durability
+  ) async throws(StoreError) -> CommitReceipt {
+    if let failure = script.counts.failure { throw failure }
+    return try await inner.commit(edits, durability)
+  }
+
+  func harden(_ upTo: CommitID) async throws(StoreError) { try await inner.harden(upTo) }
+
+  func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
+    let script = script
+    return try inner.read { (view) throws(StoreError) in try body(CountingView(view, script)) }
+  }
+
+  func size() throws(StoreError) -> StoreSize { try inner.size() }
+  func space() throws(StoreError) -> StorageSpace { try inner.space() }
+  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
+    inner.setActive(isActive, query, in: tree)
+  }
+  func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await inner.tidy(slice) }
+  func suspend() async throws(StoreError) { try await inner.suspend() }
+  func resume() async throws(StoreError) { try await inner.resume() }
+  func close() async throws(StoreError) { try await inner.close() }
+}
+
+private final class CountingView: StorageView {
+  private let view: any StorageView
+  private let script: ScriptedBackend.Script
+
+  init(_ view: any StorageView, _ script: ScriptedBackend.Script) {
+    self.view = view
+    self.script = script
+  }
+
+  func trees() throws(StoreError) -> [TreeInfo] { try view.trees() }
+  func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
+    script.change { $0.cacheReads += 1 }
+    return try view.node(tree, path, slice)
+  }
+  func childKeys(
+    _ tree: TreeID, _ path: Path, after: Key?, limit: Int
+  ) throws(StoreError) -> [Key] {
+    script.change { $0.cacheReads += 1 }
+    return try view.childKeys(tree, path, after: after, limit: limit)
+  }
+  func query(_ tree: TreeID, _ path: Path, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer {
+    script.change { $0.cacheReads += 1 }
+    return try view.query(tree, path, spec)
+  }
+  func trackedQuery(
+    _ tree: TreeID, _ path: Path, _ parameters: String
+  ) throws(StoreError) -> StoredQuery? { try view.trackedQuery(tree, path, parameters) }
+  func trackedQuery(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> TrackedQuery? {
+    try view.trackedQuery(tree, id)
+  }
+  func trackedQueries(_ tree: TreeID, at path: Path) throws(StoreError) -> [StoredQuery] {
+    try view.trackedQueries(tree, at: path)
+  }
+  func trackedQueries(_ tree: TreeID, below path: Path) throws(StoreError) -> [StoredQuery] {
+    try view.trackedQueries(tree, below: path)
+  }
+  func trackedQueries(
+    _ tree: TreeID, after: QueryID?, limit: Int
+  ) throws(StoreError) -> [StoredQuery] { try view.trackedQueries(tree, after: after, limit: limit) }
+  func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
+    try view.trackedKeys(tree, id)
+  }
+  func pins(_ tree: TreeID) throws(StoreError) -> [Pin] { try view.pins(tree) }
+  func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] { try view.lanes(tree) }
+  func totals(_ lane: Lane) throws(StoreError) -> QueueTotals { try view.totals(lane) }
+  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
+    note(reads: 1, writes: 1)
+    return try view.write(lane, id)
+  }
+  func writes(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [QueuedWrite] {
+    let found = try view.writes(lane, after: after, limit: limit)
+    note(reads: 1, writes: found.count)
+    return found
+  }
+  func rejectedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [QueuedWrite] {
+    let found = try view.rejectedWrites(lane, after: after, limit: limit)
+    note(reads: 1, writes: found.count)
+    return found
+  }
+  func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID] {
+    note(reads: 1, writes: 0)
+    return try view.pendingWrites(lane, touching: path)
+  }
+  func finishedWrite(_ lane: Lane, _ id: WriteID) throws(StoreError) -> FinishedWrite? {
+    try view.finishedWrite(lane, id)
+  }
+  func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
+    try view.metadata(tree, name)
+  }
+  func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage { try view.usage(tree) }
+  func incidents() throws(StoreError) -> [Incident] { try view.incidents() }
+
+  private func note(reads: Int, writes: Int) {
+    script.change { state in
+      state.queueReads += reads
+      state.writesRead += writes
+      state.largestWindow = max(state.largestWindow, writes)
+    }
+  }
+}
