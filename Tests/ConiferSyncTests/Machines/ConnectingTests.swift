@@ -69,9 +69,10 @@ struct ConnectingTests {
     #expect(bench.lose().isEmpty)
     #expect(bench.pass(1_000_000).isEmpty)
     let old = bench.connection
-    #expect(bench.give(.open(.offline)).connects == [
-      ConnectionRequest(namespace: "ns", host: "h", lastSession: "s")
-    ])
+    #expect(
+      bench.give(.open(.offline)).connects == [
+        ConnectionRequest(namespace: "ns", host: "h", lastSession: "s")
+      ])
     #expect(bench.connection > old)
     #expect(bench.give(.event(.closed("late"), old)).isEmpty)
   }
@@ -94,13 +95,15 @@ struct ConnectingTests {
     bench.hello(host: "one", session: "first")
     let actions = bench.receive(.reset(host: "two"))
     #expect(actions.first == .disconnect(ConnectionNumber(rawValue: 1)))
-    #expect(actions.connects == [
-      ConnectionRequest(namespace: "ns", host: "two", lastSession: "first")
-    ])
+    #expect(
+      actions.connects == [
+        ConnectionRequest(namespace: "ns", host: "two", lastSession: "first")
+      ])
     bench.lose()
-    #expect(bench.pass(1_000).connects == [
-      ConnectionRequest(namespace: "ns", host: nil, lastSession: "first")
-    ])
+    #expect(
+      bench.pass(1_000).connects == [
+        ConnectionRequest(namespace: "ns", host: nil, lastSession: "first")
+      ])
   }
 
   @Test("a server that sends the client away is left alone until the app goes online")

@@ -126,7 +126,9 @@ struct ConnectionBench {
 extension [ConnectionAction] {
   /// The numbers and requests that are sent.
   var requests: [(number: UInt64, request: Request)] {
-    compactMap { if case .send(.request(let number, let request)) = $0 { (number, request) } else { nil } }
+    compactMap {
+      if case .send(.request(let number, let request)) = $0 { (number, request) } else { nil }
+    }
   }
 
   /// The paths of the puts that are sent.
@@ -136,7 +138,9 @@ extension [ConnectionAction] {
 
   /// The listens that are sent.
   var listens: [(number: UInt64, listen: Listen)] {
-    compactMap { if case .sendListen(let number, let listen) = $0 { (number, listen) } else { nil } }
+    compactMap {
+      if case .sendListen(let number, let listen) = $0 { (number, listen) } else { nil }
+    }
   }
 
   /// The connections that are asked for.

@@ -33,7 +33,8 @@ extension ConnectionWorld {
     case .sendListen(let number, let listen):
       checkRequest(number, "listen")
       flyingListens.insert(number)
-      toServer.append(.request(number, .listen(listen.target, tag: listen.tag, hash: "", compound: nil)))
+      toServer.append(
+        .request(number, .listen(listen.target, tag: listen.tag, hash: "", compound: nil)))
     case .fetchToken(let isForced): chores.append(.token(isForced: isForced))
     case .wake(let time): wakes.append(time)
     case .laneChanged(let lane):
@@ -176,7 +177,9 @@ extension ConnectionWorld {
   private mutating func writeAnswered(_ id: OutboundWriteID, _ response: Response) {
     log.append("answered \(id) \(response.status)")
     answers[id, default: 0] += 1
-    if answers[id, default: 0] > submissions[id, default: 0] { fail("write \(id) was answered twice") }
+    if answers[id, default: 0] > submissions[id, default: 0] {
+      fail("write \(id) was answered twice")
+    }
     if response.status == .ok, applied[id] == nil { fail("write \(id) was not applied") }
     let last = answered[id] ?? denied.removeValue(forKey: id) ?? 0
     if connection != nil, machine.isConnected, id.lane == machine.lane,

@@ -164,7 +164,8 @@ struct OutboundWriteTests {
       QueueRules.request(for: update)
         == .merge("a", [NodeChange("b", Node(1)), NodeChange("c/d", .empty)]))
     #expect(
-      QueueRules.request(for: .set("a/.priority", Node(3))) == .put("a/.priority", Node(3), hash: nil))
+      QueueRules.request(for: .set("a/.priority", Node(3)))
+        == .put("a/.priority", Node(3), hash: nil))
     let condition = WriteContent.Precondition(path: "a", hash: "h")
     let transaction = WriteContent(
       kind: .transaction, path: "a", changes: [NodeChange("a", Node(2))],
@@ -187,8 +188,12 @@ struct OutboundWriteTests {
     #expect(!QueueRules.supersedes(.set("a/b/.priority", Node(2)), old))
     #expect(!QueueRules.supersedes(.set("a/b", increment), old))
     #expect(!QueueRules.supersedes(.set("a/b", .empty), old))
-    #expect(!QueueRules.supersedes(WriteContent(kind: .update, path: "a", changes: [
-      NodeChange("a/b", Node(2))
-    ]), old))
+    #expect(
+      !QueueRules.supersedes(
+        WriteContent(
+          kind: .update, path: "a",
+          changes: [
+            NodeChange("a/b", Node(2))
+          ]), old))
   }
 }

@@ -77,12 +77,15 @@ struct RandomTransactionTests {
       rounds += 1
       step(isCalm: true)
     }
-    #expect(bench.machine.isEmpty && bench.overlays.isEmpty && bench.listens.isEmpty, "CONIFER_SEED=\(seed)")
+    #expect(
+      bench.machine.isEmpty && bench.overlays.isEmpty && bench.listens.isEmpty,
+      "CONIFER_SEED=\(seed)")
     #expect(bench.outcomes.count == started.count, "CONIFER_SEED=\(seed)")
     for path in Self.paths {
       let own = started.filter { $0.value == path && bench.outcomes[$0.key]?.isCommitted == true }
       let expected = Double(own.count) + (foreign[path] ?? 0)
-      #expect(server[counter(path)].leaf?.number ?? 0 == expected, "CONIFER_SEED=\(seed) at \(path)")
+      #expect(
+        server[counter(path)].leaf?.number ?? 0 == expected, "CONIFER_SEED=\(seed) at \(path)")
     }
     #expect(bench.known == server, "CONIFER_SEED=\(seed)")
   }

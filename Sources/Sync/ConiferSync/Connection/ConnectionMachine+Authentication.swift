@@ -57,7 +57,8 @@ extension ConnectionMachine {
   /// Shows the server a token, or that nobody is signed in.
   mutating func authenticate(_ token: AuthToken?) {
     let request: Request = token.map { .authenticate($0.credential) } ?? .unauthenticate
-    session?.authRequest = send(request, .authenticate(token))
+    let number = send(request, .authenticate(token))
+    session?.authRequest = number
   }
 
   /// Takes in the answer to a shown token.
