@@ -42,8 +42,10 @@ import Testing
   @Test func `a value is encoded as setValue would take it`() throws {
     let node = try encoded(Post(title: "A", ratio: 2, tags: ["x"]))
     #expect(
-      node == ["title": "A", "stars": 0, "ratio": 2, "isOpen": true, "mood": "glad",
-        "tags": ["0": "x"]])
+      node == [
+        "title": "A", "stars": 0, "ratio": 2, "isOpen": true, "mood": "glad",
+        "tags": ["0": "x"],
+      ])
   }
 
   @Test func `numbers decode as any type that holds them`() throws {

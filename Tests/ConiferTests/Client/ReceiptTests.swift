@@ -109,7 +109,9 @@ import Testing
     #expect(values?["d"] is NSNull)
   }
 
-  @Test func `a refused write is retried, discarded, or edited by the rules of its kind`() async throws {
+  @Test func `a refused write is retried, discarded, or edited by the rules of its kind`()
+    async throws
+  {
     let set = write(1, "a/b", [NodeChange("a/b", 1)], .rejected(reason))
     let update = write(2, .update, "a", [NodeChange("a/c", 1)], .rejected(reason))
     let priority = write(3, "a/.priority", [NodeChange("a/.priority", 1)], .rejected(reason))
@@ -128,7 +130,8 @@ import Testing
     #expect(edits[0].1.asSet?.path == "a/b")
     #expect(edits[1].1.asUpdate?.changes == [NodeChange("a/c", 2), NodeChange("a/d", .empty)])
     #expect(edits[2].1.asSet?.path == "a/.priority")
-    #expect(await failure { _ = try await database.edit(set.id, to: Date()) }?.code == .invalidValue)
+    #expect(
+      await failure { _ = try await database.edit(set.id, to: Date()) }?.code == .invalidValue)
     #expect(await failure { _ = try await database.edit(update.id, to: 1) }?.code == .invalidUpdate)
     #expect(
       await failure { _ = try await database.edit(waiting.id, to: 1) }?.code == .unknownWrite)

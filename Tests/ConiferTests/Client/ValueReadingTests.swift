@@ -57,7 +57,8 @@ import Testing
     dictionary["a"] = NSNumber(value: 1)
     dictionary["b"] = NSArray(array: [NSString(string: "x"), NSNull(), NSNumber(value: true)])
     #expect(try node(dictionary) == expected)
-    #expect(try node(["a": 1 as AnyObject, "b": ["x", nil, true] as [Any?]] as [String: Any]) == expected)
+    #expect(
+      try node(["a": 1 as AnyObject, "b": ["x", nil, true] as [Any?]] as [String: Any]) == expected)
     #expect(try node(["a": ["b": 1]] as [AnyHashable: Any]) == ["a": ["b": 1]])
   }
 
