@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferTree
 import Foundation
 import Testing
@@ -76,8 +77,8 @@ import Testing
   let reason = DatabaseError(.permissionDenied, "Not allowed.")
 
   func write(
-    _ number: UInt64, _ kind: PendingWrite.Kind = .set, _ path: Path,
-    _ changes: [NodeChange], _ state: PendingWrite.State
+    _ number: UInt64, _ path: Path,
+    _ changes: [NodeChange], _ state: PendingWrite.State, kind: PendingWrite.Kind = .set
   ) -> PendingWrite {
     PendingWrite(
       id: .init(identity: "", number: number), kind: kind, path: path, changes: changes,
@@ -103,7 +104,7 @@ import Testing
     let set = write(1, "a", [NodeChange("a", ["b": 5])], .queued)
     #expect(set.value as? [String: Int] == ["b": 5])
     let update = write(
-      2, .update, "a", [NodeChange("a/b/c", 1), NodeChange("a/d", .empty)], .queued)
+      2, "a", [NodeChange("a/b/c", 1), NodeChange("a/d", .empty)], .queued, kind: .update)
     let values = update.value as? [String: Any]
     #expect(values?["b/c"] as? Int == 1)
     #expect(values?["d"] is NSNull)
@@ -113,7 +114,7 @@ import Testing
     async throws
   {
     let set = write(1, "a/b", [NodeChange("a/b", 1)], .rejected(reason))
-    let update = write(2, .update, "a", [NodeChange("a/c", 1)], .rejected(reason))
+    let update = write(2, "a", [NodeChange("a/c", 1)], .rejected(reason), kind: .update)
     let priority = write(3, "a/.priority", [NodeChange("a/.priority", 1)], .rejected(reason))
     let waiting = write(4, "a", [NodeChange("a", 1)], .queued)
     try bench.engine.set { $0.pending = [set, update, priority, waiting] }
