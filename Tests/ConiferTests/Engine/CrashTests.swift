@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferStorage
+import ConiferServer
 import ConiferTree
 import Foundation
 import Testing
