@@ -65,7 +65,6 @@ struct OutboundQueue: Sendable {
   mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
     answered.remove(write.id)
     let number = write.id.id.rawValue
-    if !isNew, isAsking { renewed.append(write) }
     if number <= cursor {
       insert(write)
     } else if isExhausted, !isAsking, buffer.count < limit {
@@ -74,6 +73,7 @@ struct OutboundQueue: Sendable {
     } else {
       isExhausted = false
       missed = isAsking
+      if isAsking, !isNew { renewed.append(write) }
     }
   }
 
