@@ -181,6 +181,14 @@ let package = Package(
         "ConiferLog", "TestSupport",
       ]),
     tests(
+      "ConiferGuide",
+      ["Conifer", "ConiferServer", "ConiferStorage", "ConiferLMDB", "TestSupport"]),
+    // The guides' code once more, linked from ConiferGuideTests, in Swift 5 mode.
+    .testTarget(
+      name: "ConiferGuideSwift5Tests", dependencies: ["Conifer"],
+      path: "Tests/ConiferGuideSwift5Tests",
+      swiftSettings: settings + [.swiftLanguageMode(.v5)]),
+    tests(
       "ConiferTool",
       [
         "ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue", "ConiferLMDB",
