@@ -178,7 +178,7 @@ let package = Package(
       [
         "Conifer", "ConiferServer", "ConiferSync", "ConiferWire", "ConiferStorage",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
-        "ConiferLog", "TestSupport",
+        "ConiferLog", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "ConiferGuide",
