@@ -27,9 +27,17 @@ final class Device {
   /// What the client was told, in order.
   final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
+    private let past = Mutex<[String]>([])
 
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    func add(_ line: String) {
+      lines.withLock { $0.append(line) }
+      past.withLock { $0.append(line) }
+    }
+
+    /// What was not taken yet.
     var all: [String] { lines.withLock { $0 } }
+    /// What came since the beginning.
+    var history: [String] { past.withLock { $0 } }
 
     /// What came since the last time.
     func take() -> [String] {

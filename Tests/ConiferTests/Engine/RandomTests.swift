@@ -36,9 +36,11 @@ private final class TwoClients {
   private var random: Seeded
   private let store: Store
   private var watchers: [Watcher] = []
-  private var written: [(path: Path, receipt: WriteReceipt)] = []
+  private var written: [(device: Device, path: Path, receipt: WriteReceipt)] = []
   private var faults: [String] = []
   private var number = 0
+  private var increments = 0
+  private var refusals = 0
 
   init(_ seed: UInt64, _ store: Store) throws {
     random = Seeded(state: seed)
@@ -48,7 +50,7 @@ private final class TwoClients {
   }
 
   func run() async throws -> [String] {
-    for _ in 0..<60 {
+    for _ in 0..<80 {
       let device = devices[pick(2)]
       await step(device)
       if pick(2) == 0 { await deliver(pick(6)) }
@@ -71,7 +73,7 @@ private final class TwoClients {
 
   private func step(_ device: Device) async {
     number += 1
-    switch pick(20) {
+    switch pick(23) {
     case 0...4: device.set(place, "\(number)")
     case 5: device.set(place, "null")
     case 6: device.set(place, #"{"x":\#(number),"y":{"z":\#(pick(3))}}"#)
@@ -79,8 +81,15 @@ private final class TwoClients {
     case 8, 9:
       // A place that nobody else writes: it must be there in the end.
       let path = Path("own/w\(number)")
-      written.append((path, device.set(path, "\(number)")))
-    case 10: device.add(1, at: "count", "t\(number)")
+      written.append((device, path, device.set(path, "\(number)")))
+    case 10: device.add(1, at: "count", "t\(number)", raisesLocalEvents: pick(2) == 0)
+    case 20:
+      increments += 1
+      device.set("own/increments", #"{".sv":{"increment":1}}"#)
+    case 21:
+      refusals += 1
+      device.transport.refuse(next: 1)
+    case 22: device.get("g", QueryTarget(place))
     case 11: device.engine.goOffline()
     case 12, 13: device.engine.goOnline()
     case 14: device.transport.disconnect(serverNotices: pick(2) == 0)
@@ -128,17 +137,24 @@ private final class TwoClients {
 
   private func check() async throws {
     for watcher in watchers { faults += watcher.check(world.data(watcher.target.path)) }
-    for (path, receipt) in written where world.data(path).isEmpty {
-      faults.append("the write to \(path) is lost; \(try await receipt.outcome)")
+    for (device, path, receipt) in written where world.data(path).isEmpty {
+      guard let id = try await receipt.id else { continue }
+      let outcome = try await device.engine.outcome(of: id)
+      if case .rejected = outcome { continue }
+      faults.append("the write to \(path) is lost; \(outcome)")
     }
+    checkTransactions()
+    if store != .memory { await checkStored() }
     for (index, device) in devices.enumerated() {
-      let queue = try await device.queued()
+      let queue = try await device.queued().filter {
+        if case .rejected = $0.state { false } else { true }
+      }
       if !queue.isEmpty { faults.append("device \(index) still has \(queue)") }
       let whole = Watcher(device, QueryTarget(.root))
       await world.settle()
       faults += whole.check(world.data).map { "device \(index): \($0)" }
     }
-    // What is stored is what is shown.
+    // What is stored is what is shown; refused writes are not.
     guard store != .memory else { return }
     for (index, device) in devices.enumerated() {
       await device.restart(isOnline: false)
@@ -146,6 +162,41 @@ private final class TwoClients {
       await world.settle()
       faults += whole.check(world.data).map { "device \(index), restarted: \($0)" }
     }
+  }
+}
+
+extension TwoClients {
+  /// What was listened to at rest is shown offline after a restart.
+  private func checkStored() async {
+    for (index, device) in devices.enumerated() {
+      let targets = Set(
+        watchers.filter { $0.owner == ObjectIdentifier(device) }.map(\.target))
+      await device.restart(isOnline: false)
+      let again = targets.map { Watcher(device, $0) }
+      await world.settle()
+      for watcher in again {
+        faults += watcher.check(world.data(watcher.target.path)).map {
+          "device \(index), stored: \($0)"
+        }
+      }
+      device.engine.goOnline()
+      await world.settle()
+    }
+    watchers = []
+  }
+
+  /// Each transaction counted once if it was committed, and at most once if nobody knows; each
+  /// increment at least once.
+  private func checkTransactions() {
+    let told = devices.flatMap(\.lines.history).filter { $0.hasPrefix("t") }
+    let committed = told.count { $0.contains(" committed ") }
+    let unknown = told.count { $0.contains(" outcome-unknown ") }
+    let count = Int(world.data("count").leaf?.number ?? 0)
+    if count < committed || count > committed + unknown {
+      faults.append("\(committed) transactions are committed, \(unknown) unknown, and \(count) counted")
+    }
+    let sum = Int(world.data("own/increments").leaf?.number ?? 0)
+    if sum < increments - refusals { faults.append("\(increments) increments give \(sum)") }
   }
 }
 

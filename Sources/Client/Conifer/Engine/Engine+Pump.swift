@@ -46,7 +46,7 @@ extension Engine {
     case .get(let request): begin(request)
     case .transact(let request): begin(request)
     case .ran(let id, let result): ran(id, result)
-    case .onDisconnect(let operation, let completion): onDisconnect(operation, completion)
+    case .onDisconnect(let operation, let completion): issue(operation, completion)
     case .tell(let input): tell(input)
     case .purge: await discardAll()
     case .tick: tell(.tick)
