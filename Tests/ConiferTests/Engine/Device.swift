@@ -99,7 +99,8 @@ final class Device {
         engine.post(
           .ask { engine in
             continuation.resume(
-              returning: engine.hardening.isRunning || engine.transactions.machine.running != nil)
+              returning: engine.hardening.isRunning || engine.transactions.machine.running != nil
+                || engine.link.machine?.auth.fetchingSince != nil)
           })
       }
       await withCheckedContinuation { continuation in queue.async { continuation.resume() } }

@@ -12,9 +12,14 @@ import Testing
 /// Two clients and a server do what a seed says; at rest all agree.
 ///
 /// `CONIFER_PROGRAMS` says how many programs run on each backend, `CONIFER_SEED` names the first or,
-/// with `CONIFER_PROGRAMS=1`, the only one.
+/// with `CONIFER_PROGRAMS=1`, the only one; `CONIFER_STORE` names one backend, `CONIFER_TRACE` shows all.
 @Suite struct RandomTests {
-  @Test(arguments: Store.allCases)
+  private static var stores: [Store] {
+    let name = ProcessInfo.processInfo.environment["CONIFER_STORE"]
+    return name.flatMap { Store(rawValue: $0) }.map { [$0] } ?? Store.allCases
+  }
+
+  @Test(arguments: stores)
   func `At rest all agree, nothing is lost, and listeners saw a legal sequence`(
     _ store: Store
   ) async throws {
@@ -60,6 +65,17 @@ private final class TwoClients {
     return faults
   }
 
+  /// With `CONIFER_TRACE` set, tells what is done and delivered.
+  private static let isTracing = ProcessInfo.processInfo.environment["CONIFER_TRACE"] != nil
+
+  private func trace(_ words: String) {
+    guard Self.isTracing else { return }
+    print(words)
+    for (index, device) in devices.enumerated() {
+      device.transport.watch { print("device \(index): \($0)") }
+    }
+  }
+
   private func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 
   private var place: Path {
@@ -73,7 +89,9 @@ private final class TwoClients {
 
   private func step(_ device: Device) async {
     number += 1
-    switch pick(23) {
+    let kind = pick(23)
+    trace("\(number): step \(kind) of device \(device === devices[0] ? 0 : 1)")
+    switch kind {
     case 0...4: device.set(place, "\(number)")
     case 5: device.set(place, "null")
     case 6: device.set(place, #"{"x":\#(number),"y":{"z":\#(pick(3))}}"#)
@@ -127,6 +145,7 @@ private final class TwoClients {
 
   /// Connects everybody and lets everything be delivered.
   private func rest() async {
+    trace("rest")
     for device in devices {
       device.transport.loseAnswers(next: 0)
       device.engine.goOnline()
@@ -172,6 +191,7 @@ extension TwoClients {
       let targets = Set(
         watchers.filter { $0.owner == ObjectIdentifier(device) }.map(\.target))
       await device.restart(isOnline: false)
+      trace("stored on device \(index): \(targets)")
       let again = targets.map { Watcher(device, $0) }
       await world.settle()
       for watcher in again {
