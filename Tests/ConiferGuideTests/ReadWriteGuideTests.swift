@@ -169,3 +169,18 @@ import Testing
     place.removeAllObservers()
   }
 }
+
+@Suite struct `Code of the main actor` {
+  @Test @MainActor func `it is called back on the main actor, where the queue is the main one`()
+    async
+  {
+    let world = GuideWorld("main-actor")
+    let screen = MainActorScreen(
+      DatabaseConfiguration(namespace: world.namespace, transport: world.server.transport()))
+    let threads = Told<Bool>()
+    screen.watch { threads.add(Thread.isMainThread) }
+    #expect(await eventually { screen.title == "T" && screen.stars == 1 })
+    #expect(threads.all.allSatisfy { $0 })
+    await screen.database.close()
+  }
+}
