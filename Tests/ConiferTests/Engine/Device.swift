@@ -128,6 +128,11 @@ final class Device {
     return id
   }
 
+  /// Listens to the value alone.
+  func listenToValue(_ name: String, _ target: QueryTarget) {
+    listen(name, target, DataEvent.Kinds(.value))
+  }
+
   private static func line(_ event: DataEvent) -> String {
     let previous = event.previousKey.map { " after \($0)" } ?? ""
     switch event.kind {

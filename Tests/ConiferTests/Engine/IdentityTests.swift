@@ -55,7 +55,7 @@ import Testing
       ServerConfiguration(authenticator: table("alice", "bob"), rules: writers))
     let signIn = SignIn()
     let device = world.device(store, isOnline: false) { $0.tokenProvider = signIn }
-    device.listen("v", QueryTarget("v"), .init(.value))
+    device.listenToValue("v", QueryTarget("v"))
     device.set("v", "0", "nobody")
     await world.settle()
     signIn.set("alice")
@@ -101,14 +101,14 @@ import Testing
     await world.settle()
     signIn.fail()
     await device.restart(isOnline: false)
-    device.listen("v", QueryTarget("v"), .init(.value))
+    device.listenToValue("v", QueryTarget("v"))
     await world.settle()
     #expect(device.engine.authState.current == .known(identity: "alice"))
     #expect(device.lines.take() == ["v value 1"])
 
     device.configuration.keepsLastToken = false
     await device.restart(isOnline: false)
-    device.listen("v", QueryTarget("v"), .init(.value))
+    device.listenToValue("v", QueryTarget("v"))
     await world.settle()
     #expect(device.engine.authState.current == .signedOut)
     #expect(device.lines.take() == [])
@@ -132,7 +132,7 @@ import Testing
     let world = try World(ServerConfiguration(authenticator: tokens, rules: writers))
     let signIn = SignIn("alice")
     let device = world.device(store) { $0.tokenProvider = signIn }
-    device.listen("v", QueryTarget("v"), .init(.value))
+    device.listenToValue("v", QueryTarget("v"))
     await world.settle()
     tokens.set("token of alice", nil)
     world.server.expireTokens(in: World.namespace)

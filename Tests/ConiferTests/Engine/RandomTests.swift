@@ -1,6 +1,7 @@
 import ConiferQuery
 import ConiferServer
 import ConiferTree
+import ConiferWire
 import Foundation
 import Synchronization
 import TestSupport
@@ -57,7 +58,9 @@ private final class TwoClients {
   func run() async throws -> [String] {
     for _ in 0..<80 {
       let device = devices[pick(2)]
-      await step(device)
+      for _ in 0..<(pick(4) == 0 ? 3 : 1) { await step(device) }
+      // One client at a time, so that a seed always gives the same.
+      await device.idle()
       if pick(2) == 0 { await deliver(pick(6)) }
     }
     await rest()
@@ -72,7 +75,24 @@ private final class TwoClients {
     guard Self.isTracing else { return }
     print(words)
     for (index, device) in devices.enumerated() {
-      device.transport.watch { print("device \(index): \($0)") }
+      device.transport.watch { print("device \(index): \(Self.words($0))") }
+    }
+  }
+
+  private static func words(_ delivered: InProcessTransport.Delivered) -> String {
+    func text(_ changes: [NodeChange]) -> String {
+      changes.map { "\($0.path) \($0.node.text)" }.joined(separator: ", ")
+    }
+    switch delivered {
+    case .toServer(.request(let number, .put(let path, let node, let hash))):
+      return "\(number) put \(path) \(node.text) \(hash ?? "")"
+    case .toServer(.request(let number, .merge(let path, let changes))):
+      return "\(number) merge \(path) \(text(changes))"
+    case .toClient(.push(.overwrite(let path, let node, let tag))):
+      return "overwrite \(path) \(node.text) \(tag.map { "tag \($0)" } ?? "")"
+    case .toClient(.push(.merge(let path, let changes, let tag))):
+      return "merge \(path) \(text(changes)) \(tag.map { "tag \($0)" } ?? "")"
+    default: return "\(delivered)"
     }
   }
 
@@ -149,6 +169,7 @@ private final class TwoClients {
     for device in devices {
       device.transport.loseAnswers(next: 0)
       device.engine.goOnline()
+      await device.idle()
     }
     await world.settle()
     for _ in 0..<6 { await world.pass(31_000) }
@@ -223,8 +244,10 @@ extension TwoClients {
 extension World {
   /// Lets time pass without delivering anything.
   func passQuietly(_ milliseconds: Int64) async {
-    for device in devices { device.clock.advance(by: milliseconds) }
-    for device in devices { await device.idle() }
+    for device in devices {
+      device.clock.advance(by: milliseconds)
+      await device.idle()
+    }
   }
 }
 
