@@ -166,7 +166,10 @@ let package = Package(
     tests("ConiferWire", ["ConiferWire", "ConiferTree", "ConiferQuery"]),
     tests(
       "ConiferSync",
-      ["ConiferSync", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery"]
+      [
+        "ConiferSync", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
+        "ConiferQuery",
+      ]
     ),
     tests(
       "ConiferServer",
@@ -179,8 +182,16 @@ let package = Package(
       [
         "Conifer", "ConiferServer", "ConiferSync", "ConiferWire", "ConiferStorage",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
-        "ConiferLog", "TestSupport",
+        "ConiferLog", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
+    tests(
+      "ConiferGuide",
+      ["Conifer", "ConiferServer", "ConiferStorage", "ConiferLMDB", "TestSupport"]),
+    // The guides' code once more, linked from ConiferGuideTests, in Swift 5 mode.
+    .testTarget(
+      name: "ConiferGuideSwift5Tests", dependencies: ["Conifer"],
+      path: "Tests/ConiferGuideSwift5Tests",
+      swiftSettings: settings + [.swiftLanguageMode(.v5)]),
     tests(
       "ConiferTool",
       [

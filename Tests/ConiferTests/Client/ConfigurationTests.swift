@@ -131,11 +131,20 @@ struct NotingLogHandler: LogHandler {
     configuration.callbackQueue = .queue(.global())
     let database = database(configuration)
     let order = Gathered<Int>()
+    let running = Atomic(0)
     await withCheckedContinuation { continuation in
-      for number in 0..<200 { database.deliver { order.add(number) } }
+      for number in 0..<50 {
+        database.deliver {
+          if running.add(1, ordering: .relaxed).newValue > 1 { order.add(-1) }
+          // Long enough for another thread to begin the next one, if it were let.
+          usleep(1000)
+          order.add(number)
+          running.subtract(1, ordering: .relaxed)
+        }
+      }
       database.deliver { continuation.resume() }
     }
-    #expect(order.all == Array(0..<200))
+    #expect(order.all == Array(0..<50))
   }
 
   actor Home {
@@ -163,47 +172,43 @@ extension `Configuration`.Home {
   func addNow(_ number: Int) { add(number) }
 }
 
-/// One suite after the other, since the class has one common database.
-@Suite(.serialized) struct `The common database` {
-  init() { Database.forgetShared() }
+@Suite struct `The databases of the class` {
+  let directory = DatabaseDirectory()
 
-  @Test func `it is configured once, and has no persistence until that is set`() {
-    let notes = Gathered<String>()
-    let handler = NotingLogHandler(notes: notes)
+  @Test func `the main one is configured once, and has no persistence until that is set`() {
     var configuration = DatabaseConfiguration(namespace: "one", storage: .lmdb(at: "/nowhere"))
-    configuration.logger = Logger(label: "test") { _ in handler }
-    Database.configure(configuration)
-    #expect(Database.database() === Database.database())
-    #expect(Database.database().configuration.namespace == "one")
-    #expect(!Database.database().isPersistenceEnabled)
-    Database.database().isPersistenceEnabled = true
-    #expect(Database.database().isPersistenceEnabled)
+    #expect(directory.configure(configuration))
+    #expect(directory.main === directory.main)
+    #expect(directory.main.configuration.namespace == "one")
+    #expect(!directory.main.isPersistenceEnabled)
+    directory.main.isPersistenceEnabled = true
+    #expect(directory.main.isPersistenceEnabled)
     configuration.namespace = "two"
-    Database.configure(configuration)
-    #expect(Database.database().configuration.namespace == "one")
-    #expect(notes.all.count == 1)
+    #expect(!directory.configure(configuration))
+    #expect(directory.main.configuration.namespace == "one")
   }
 
   @Test func `a configuration that says so has persistence at once`() {
     var configuration = DatabaseConfiguration(storage: .lmdb(at: "/nowhere"))
     configuration.isPersistenceEnabled = true
-    Database.configure(configuration)
-    #expect(Database.database().isPersistenceEnabled)
+    _ = directory.configure(configuration)
+    #expect(directory.main.isPersistenceEnabled)
   }
 
   @Test func `without a configuration there is one in memory`() {
-    #expect(Database.database().configuration.effectiveStorage.name == "memory")
-    #expect(Database.database() === Database.database())
+    #expect(directory.main.configuration.effectiveStorage.name == "memory")
+    #expect(directory.main === directory.main)
+    #expect(!directory.configure(DatabaseConfiguration(namespace: "late")))
   }
 
-  @Test func `a URL gives the common database or another one`() throws {
-    Database.configure(try DatabaseConfiguration(url: "https://one.example.com"))
-    let main = Database.database()
-    #expect(Database.database(url: "https://one.example.com/rooms") === main)
-    let other = Database.database(url: "https://two.example.com")
+  @Test func `a URL gives the main one or another`() throws {
+    _ = directory.configure(try DatabaseConfiguration(url: "https://one.example.com"))
+    let main = directory.main
+    #expect(directory.database("https://one.example.com/rooms") === main)
+    let other = directory.database("https://two.example.com")
     #expect(other !== main)
     #expect(other.configuration.namespace == "two")
-    #expect(Database.database(url: "https://two.example.com") === other)
-    #expect(Database.database(url: "nonsense") === main)
+    #expect(directory.database("https://two.example.com") === other)
+    #expect(directory.database("nonsense") === main)
   }
 }

@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferServer
 import ConiferTree
 import ConiferWire
 import Testing
@@ -94,5 +95,27 @@ import Testing
         "n value null", "n value 1", "n value 2", "n value null", "one done", "two done",
         "three done",
       ])
+  }
+
+  @Test(arguments: Store.allCases)
+  func `An acknowledged write that somebody replaced before the listen is not kept`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    world.serverSets("b/1", "1")
+    let device = world.device(store)
+    device.listen("one", QueryTarget("b/1"), .init(.value))
+    await world.settle()
+    device.set("b/2", "54")
+    device.listen("b", QueryTarget("b"), .init(.value))
+    await device.idle()
+    // The write alone.
+    world.pump.step()
+    #expect(world.data("b") == json(#"{"1":1,"2":54}"#))
+    world.serverSets("b/2", "null")
+    await world.settle()
+    // The data has the hash of what was known, so it is not sent.
+    #expect(device.transport.counts.overwrites == 1)
+    #expect(device.lines.take().last == #"b value {"1":1}"#)
   }
 }

@@ -2,6 +2,8 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferSync
 import ConiferTree
+import ConiferWire
+import Logging
 
 extension Engine {
   /// Opens the storage, shows nothing of it yet, and lets the connection begin.
@@ -72,9 +74,11 @@ extension Engine {
 
   /// Ends all work, makes it durable and closes the storage.
   func shut() async {
+    // What is under way is of unknown outcome from now on.
+    tell(.close(.suspended))
+    await settle()
     giveUpTransactions(.writeCanceled)
     link.machine = nil
-    link.connection?.close()
     link.connection = nil
     let closing = backend
     phase = .closed

@@ -1,8 +1,10 @@
 import ConiferKeyValue
+import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Logging
 
 extension Engine {
   /// Gives the connection the next writes of the queue.
@@ -13,7 +15,7 @@ extension Engine {
     reportIncidents()
     // A queue that cannot be read now is asked for again with the next write or connection.
     let writes = found ?? []
-    tell(.writes(writes.map { OutboundWrite(lane, $0) }, lane, isLast: writes.count < limit))
+    tell(.writes(writes.map { OutboundWrite(lane, $0) }, lane, after: after, isLast: writes.count < limit))
   }
 
   /// Makes durable that writes are sent, then lets them leave.
@@ -91,6 +93,7 @@ extension Engine {
         continue
       }
       edits.append(.overwrite(treeID, change.path, change.node))
+      edits += outdated(below: change.path.owner)
       // What open views below have is newer, as answers may be held back.
       if views.isOpen(below: change.path) {
         for target in active.keys where change.path.contains(target.path) {

@@ -1,4 +1,5 @@
 public import ConiferWire
+import Synchronization
 
 /// What goes wrong, scripted by tests.
 extension InProcessTransport {

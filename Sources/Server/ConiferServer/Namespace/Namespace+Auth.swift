@@ -28,7 +28,7 @@ extension Namespace {
 extension VerifiedToken {
   /// What the client is told: `auth`, and the seconds left as `expires`.
   fileprivate func node(now: Int64) -> Node {
-    let auth = (claims.isLeaf ? .empty : claims).setting("uid", to: Node(.string(uid)))
+    let auth = (claims.isLeaf ? .empty : claims).setting("uid" as Key, to: Node(.string(uid)))
     let seconds = expires.map { Node(.integer(max(0, $0 &- now) / 1000)) } ?? .empty
     return ["auth": auth, "expires": seconds]
   }

@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferTree
+import ConiferWire
 
 extension Namespace {
   /// What a namespace knows of one connection.

@@ -57,7 +57,8 @@ extension ConnectionMachine {
   /// Shows the server a token, or that nobody is signed in.
   mutating func authenticate(_ token: AuthToken?) {
     let request: Request = token.map { .authenticate($0.credential) } ?? .unauthenticate
-    session?.authRequest = send(request, .authenticate(token))
+    let number = send(request, .authenticate(token))
+    session?.authRequest = number
   }
 
   /// Takes in the answer to a shown token.
@@ -111,8 +112,8 @@ extension ConnectionMachine {
   mutating func stopFlowing() {
     session?.isFlowing = false
     unreadableSince = now.uptime
-    returnPuts()
     actions.append(.writable(false))
+    returnPuts()
   }
 
   /// Whether a refusal says no more than that the token is not taken, so that it does not count.
@@ -151,9 +152,13 @@ extension ConnectionMachine {
   mutating func laneOpened(_ id: WriteID?) {
     newest = id?.rawValue ?? 0
     step = 0
+    var places: [OverlayID] = []
+    for _ in operations.all { places.append(nextPlace()) }
+    let lane = self.lane
+    var next = places.makeIterator()
     operations.changeAll { operation in
-      step += 1
-      operation.place = OverlayID(newest, step)
+      operation.place = next.next() ?? operation.place
+      operation.lane = lane
     }
     isLaneOpen = true
     askForWrites()

@@ -3,11 +3,16 @@ import ConiferWire
 extension ConnectionMachine {
   /// Takes in something that the app issued.
   mutating func issue(_ kind: Operation.Kind, at place: OverlayID) {
-    enqueue(Operation(kind: kind, place: place, issued: now.uptime))
+    enqueue(Operation(kind: kind, place: place, lane: lane, issued: now.uptime))
     flush()
   }
 
   private mutating func enqueue(_ operation: Operation) {
+    var operation = operation
+    if operation.lane != lane {
+      operation.place = nextPlace()
+      operation.lane = lane
+    }
     if operation.get != nil { waitingGets += 1 }
     operations.insert(operation) { operation.place < $0.place }
   }

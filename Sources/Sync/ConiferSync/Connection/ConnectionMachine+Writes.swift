@@ -5,12 +5,13 @@ extension ConnectionMachine {
   /// Takes in a write that the store holds.
   mutating func add(_ write: OutboundWrite) {
     guard write.id.lane == lane else { return }
-    if write.id.id.rawValue > newest {
+    let isNew = write.id.id.rawValue > newest
+    if isNew {
       newest = write.id.id.rawValue
       step = 0
     }
     if session?.unanswered.contains(write.id) == true { return }
-    queue.add(write, limit: limits.window)
+    queue.add(write, isNew: isNew, limit: limits.window)
     flush()
   }
 
@@ -29,8 +30,10 @@ extension ConnectionMachine {
   }
 
   /// Takes in the next writes.
-  mutating func add(_ page: [OutboundWrite], of lane: Lane, isLast: Bool) {
-    guard lane == self.lane, let session, session.isTaken else { return }
+  mutating func add(_ page: [OutboundWrite], of lane: Lane, after: WriteID?, isLast: Bool) {
+    guard lane == self.lane, queue.isAsking(after: after), let session, session.isTaken else {
+      return
+    }
     let unanswered = session.unanswered
     queue.add(page, isLast: isLast) { unanswered.contains($0) }
     self.session?.isFlowing = true

@@ -1,6 +1,4 @@
 public import ConiferStorage
-import ConiferTree
-public import ConiferWire
 
 /// What a client does about its connection: when it connects, what it sends in which order, and what
 /// becomes of what was not answered.
@@ -123,6 +121,8 @@ public struct ConnectionMachine: Sendable {
 
   /// Takes in what happened.
   ///
+  /// All actions are done before the next call; what they bring about is told after them, in order.
+  ///
   /// - Parameters:
   ///   - input: what happened.
   ///   - now: when; uptimes never go back.
@@ -150,7 +150,8 @@ public struct ConnectionMachine: Sendable {
     case .listen(let listen): add(listen)
     case .unlisten(let listen): remove(listen)
     case .write(let write): add(write)
-    case .writes(let page, let lane, let isLast): add(page, of: lane, isLast: isLast)
+    case .writes(let page, let lane, let after, let isLast):
+      add(page, of: lane, after: after, isLast: isLast)
     case .marked(let ids): marked(ids)
     case .withdraw(let id): withdraw(id)
     case .finished(let id): queue.noteFinished(id)

@@ -1,4 +1,6 @@
 import ConiferQuery
+import ConiferStorage
+import ConiferTree
 
 /// Something that was issued beside the queue and waits to be sent.
 struct Operation: Sendable {
@@ -13,6 +15,8 @@ struct Operation: Sendable {
   let kind: Kind
   /// When it was issued, among all that was: after the write with its number.
   var place: OverlayID
+  /// The lane that the place is in.
+  var lane: Lane
   /// The uptime at which it was issued.
   let issued: Milliseconds
 

@@ -9,13 +9,17 @@ struct OutboundQueue: Sendable {
   /// Whether the store's queue holds nothing behind the cursor.
   private(set) var isExhausted = false
   /// Whether writes were asked for.
-  private(set) var isAsking = false
+  private var isAsking = false
   /// Whether a write was queued since then that may not be in the answer.
   private var missed = false
+  /// Rejected writes that are to be tried again and may not be in that answer.
+  private var renewed: [OutboundWrite] = []
   /// Writes that are being marked.
   private var marking: Set<OutboundWriteID> = []
   /// Answered writes that the store may still show as waiting.
   private var answered: Set<OutboundWriteID> = []
+  /// Those of them that it no longer shows, but what was asked for may.
+  private var finished: Set<OutboundWriteID> = []
 
   /// Begins again with the first write of the store's queue.
   mutating func restart() {
@@ -24,7 +28,14 @@ struct OutboundQueue: Sendable {
     isExhausted = false
     isAsking = false
     missed = false
+    renewed = []
     marking = []
+    forgetFinished()
+  }
+
+  private mutating func forgetFinished() {
+    answered.subtract(finished)
+    finished = []
   }
 
   /// Whether all writes up to a number have been handed out.
@@ -32,6 +43,9 @@ struct OutboundQueue: Sendable {
     if let first = buffer.first { return first.id.id.rawValue > number }
     return isExhausted || cursor >= number
   }
+
+  /// Whether the writes after a number are what was asked for.
+  func isAsking(after id: WriteID?) -> Bool { isAsking && cursor == id?.rawValue ?? 0 }
 
   /// Notes that writes are asked for; whether that makes sense now.
   mutating func ask(limit: Int) -> (after: WriteID?, count: Int)? {
@@ -47,28 +61,35 @@ struct OutboundQueue: Sendable {
     guard isAsking else { return }
     isAsking = false
     let end = cursor
+    let newer = Set(renewed.map(\.id))
     for write in page where write.id.id.rawValue > cursor {
       cursor = write.id.id.rawValue
-      if !answered.contains(write.id), !isUnanswered(write.id) { append(write) }
+      if !newer.contains(write.id), !answered.contains(write.id), !isUnanswered(write.id) {
+        append(write)
+      }
     }
     // A page without anything new ends the queue, whatever it says, so that asking ends.
     isExhausted = (isLast || cursor == end) && !missed
     missed = false
+    for write in renewed where write.id.id.rawValue <= cursor { insert(write) }
+    renewed = []
+    forgetFinished()
   }
 
   /// Takes in a new or renewed write where there is room, or notes that the store has it.
-  mutating func add(_ write: OutboundWrite, limit: Int) {
+  mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
     answered.remove(write.id)
+    finished.remove(write.id)
     let number = write.id.id.rawValue
     if number <= cursor {
-      guard !buffer.all.contains(where: { $0.id == write.id }) else { return }
-      buffer.insert(write) { $0.id.id.rawValue > number }
+      insert(write)
     } else if isExhausted, !isAsking, buffer.count < limit {
       cursor = number
       append(write)
     } else {
       isExhausted = false
       missed = isAsking
+      if isAsking, !isNew { renewed.append(write) }
     }
   }
 
@@ -76,11 +97,16 @@ struct OutboundQueue: Sendable {
     buffer.insert(write) { $0.id.id.rawValue > write.id.id.rawValue }
   }
 
+  private mutating func insert(_ write: OutboundWrite) {
+    if !buffer.all.contains(where: { $0.id == write.id }) { append(write) }
+  }
+
   mutating func removeFirst() { buffer.removeFirst() }
 
   /// Takes a write out.
   mutating func withdraw(_ id: OutboundWriteID) {
     buffer.removeAll { $0.id == id }
+    renewed.removeAll { $0.id == id }
     answered.remove(id)
   }
 
@@ -88,7 +114,13 @@ struct OutboundQueue: Sendable {
   mutating func noteAnswered(_ id: OutboundWriteID) { answered.insert(id) }
 
   /// Notes that the store no longer shows a write as waiting.
-  mutating func noteFinished(_ id: OutboundWriteID) { answered.remove(id) }
+  mutating func noteFinished(_ id: OutboundWriteID) {
+    if isAsking {
+      finished.insert(id)
+    } else {
+      answered.remove(id)
+    }
+  }
 
   /// The writes of the buffer that must be marked before they leave and are not being marked.
   mutating func takeUnmarked() -> [OutboundWriteID] {
@@ -107,8 +139,10 @@ struct OutboundQueue: Sendable {
   /// Forgets all: the store's queue was emptied.
   mutating func purge() {
     buffer.removeAll()
+    renewed = []
     marking = []
     answered = []
+    finished = []
     isExhausted = true
     isAsking = false
     missed = false

@@ -1,5 +1,5 @@
 public import ConiferStorage
-public import ConiferTree
+import ConiferTree
 public import ConiferWire
 
 /// Rules of the outbound queue that need no state.

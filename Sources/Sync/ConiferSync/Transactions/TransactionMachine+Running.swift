@@ -42,6 +42,14 @@ extension TransactionMachine {
     return state(transaction.path, excluded)
   }
 
+  /// Whether no earlier transaction is to run before one.
+  private func isInTurn(_ transaction: Transaction) -> Bool {
+    tree.within(tree.root(of: transaction.path)).allSatisfy { id in
+      guard let other = transactions[id], case .waiting = other.phase else { return true }
+      return other.order >= transaction.order
+    }
+  }
+
   /// Whether a transaction's write lies over all that earlier ones wrote.
   private func isOnTop(_ transaction: Transaction) -> Bool {
     guard let overlay = transaction.overlay else { return false }
@@ -60,7 +68,8 @@ extension TransactionMachine {
     guard let transaction = transactions[id], case .running(let seen) = transaction.phase else {
       return
     }
-    guard input(of: transaction, state) == seen else { return wait(id) }
+    // What changed meanwhile, or what an earlier one is to write anew, it has to see.
+    guard isInTurn(transaction), input(of: transaction, state) == seen else { return wait(id) }
     switch decision {
     case .abort: finish(id, Outcome(isCommitted: false, node: seen))
     case .invalid(let response):
@@ -108,22 +117,16 @@ extension TransactionMachine {
     return transaction
   }
 
-  /// Runs the next function and sends what is ready, after all actions were done.
-  mutating func advance(_ state: State) {
-    next(state)
-    sendReady(state)
-  }
-
-  private mutating func next(_ state: State) {
+  /// Runs the next function whose input is another one than before.
+  mutating func runNext(_ state: State) {
     while running == nil, let (_, id) = runs.first {
       guard let transaction = transactions[id] else {
         runs.removeFirst()
         continue
       }
       if transaction.attempts >= TransactionMachine.maxAttempts {
-        fail(id, Response(.maxRetries, reason: "The data changed at each of 25 attempts."))
-        actions.append(.proceed)
-        return
+        let reason = "The data changed at each of \(TransactionMachine.maxAttempts) attempts."
+        return fail(id, Response(.maxRetries, reason: reason))
       }
       runs.removeFirst()
       let input = input(of: transaction, state)

@@ -1,4 +1,3 @@
-import ConiferStorage
 public import ConiferTree
 public import ConiferWire
 
@@ -140,11 +139,9 @@ public struct TransactionMachine: Sendable {
   /// - Returns: what is to be done, in order.
   public mutating func handle(_ input: Input, state: State) -> [Action] {
     take(input, state)
-    if mustProceed {
-      actions.append(.proceed)
-    } else {
-      advance(state)
-    }
+    if !mustProceed { runNext(state) }
+    if !mustProceed { sendReady(state) }
+    if mustProceed { actions.append(.proceed) }
     defer {
       actions = []
       mustProceed = false

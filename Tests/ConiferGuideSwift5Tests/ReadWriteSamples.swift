@@ -1,0 +1,1 @@
+../ConiferGuideTests/ReadWriteSamples.swift

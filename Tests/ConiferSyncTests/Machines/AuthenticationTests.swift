@@ -1,0 +1,247 @@
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Testing
+
+@Suite("Connection machine: who the client is")
+struct AuthenticationTests {
+  private typealias Bench = ConnectionBench
+  private let ada = ConnectionBench.token("ada")
+  private let lane = ConnectionBench.lane("ada")
+
+  @Test("a token is shown first, and all else waits for the answer")
+  func first() {
+    var bench = Bench(lane: lane, newest: 7, usesTokens: true)
+    bench.give(.listen(Bench.listen("a")))
+    bench.give(.get(OperationID(rawValue: 1), Bench.listen("b").target))
+    #expect(bench.give(.open(.starting)) == [.fetchToken(force: false)])
+    #expect(bench.give(.token(.token(ada))).connects.count == 1)
+    let greeting = bench.hello()
+    #expect(greeting.requests.map(\.request) == [.authenticate(ada.credential)])
+    #expect(greeting.listens.isEmpty)
+    bench.give(.listen(Bench.listen("c")))
+    bench.give(.write(Bench.write(8, in: lane)))
+    #expect(bench.machine.authState == .pending)
+    let actions = bench.answer(1)
+    #expect(
+      actions == [
+        .keepToken(ada), .sendListen(2, Bench.listen("a")), .sendListen(3, Bench.listen("c")),
+        .writable(true), .needWrites(lane, after: nil, limit: 64), .authState(.authenticated),
+      ])
+    // The get was issued after the writes of the last run, and before write 8.
+    let page = [Bench.write(7, in: lane), Bench.write(8, in: lane)]
+    let sent = bench.give(.writes(page, lane, after: nil, isLast: true)).requests.map(\.request)
+    #expect(sent == [page[0].request, .get(Bench.listen("b").target), page[1].request])
+  }
+
+  @Test("a refused token pauses everything, and the next one is asked for by force")
+  func refused() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.give(.open(.starting))
+    bench.give(.token(.token(ada)))
+    bench.hello()
+    let actions = bench.answer(1, Response(.permissionDenied, reason: "no"))
+    #expect(actions.contains(.fetchToken(force: true)))
+    #expect(actions.last == .authState(.refused("no")))
+    bench.give(.write(Bench.write(1, in: lane)))
+    bench.give(.listen(Bench.listen("a")))
+    #expect(bench.pass(10_000).isEmpty)
+    let second = Bench.token("ada", "second")
+    #expect(
+      bench.give(.token(.token(second))).requests.map(\.request)
+        == [.authenticate(second.credential)])
+    let taken = bench.answer(2)
+    #expect(taken.listens.map(\.number) == [3])
+    #expect(taken.last == .authState(.authenticated))
+  }
+
+  @Test("the third refusal in a row slows down")
+  func slowed() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.give(.open(.starting))
+    bench.give(.token(.token(ada)))
+    bench.hello()
+    #expect(bench.answer(1, Response(.invalidToken)).contains(.fetchToken(force: true)))
+    bench.give(.token(.token(ada)))
+    #expect(!bench.answer(2, Response(.invalidToken)).contains(.fetchToken(force: true)))
+    #expect(bench.pass(1_000).contains(.fetchToken(force: true)))
+    bench.give(.token(.token(ada)))
+    bench.answer(3, Response(.invalidToken))
+    #expect(bench.pass(29_000).isEmpty)
+    #expect(bench.pass(1_000).contains(.fetchToken(force: true)))
+    // Also when the server closes the connection.
+    #expect(!bench.lose().contains(.fetchToken(force: true)))
+    #expect(bench.pass(29_000).isEmpty)
+    #expect(bench.pass(1_000).contains(.fetchToken(force: true)))
+  }
+
+  @Test("a revoked token pauses; what was refused for that is sent again in order")
+  func revoked() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    let listen = Bench.listen("a")
+    #expect(bench.give(.listen(listen)).listens.map(\.number) == [2])
+    bench.answer(2)
+    let writes = (1...3).map { Bench.write($0, in: lane) }
+    bench.give(.write(writes[0]))
+    bench.give(.write(writes[1]))
+    let pushed = bench.receive(.push(.authRevoked(.expiredToken, reason: "old")))
+    #expect(pushed.contains(.writable(false)) && pushed.contains(.fetchToken(force: true)))
+    #expect(pushed.last == .authState(.expired("old")))
+    // Refused for want of a token: not an answer.
+    #expect(bench.answer(3, Response(.permissionDenied)).isEmpty)
+    #expect(bench.receive(.push(.listenRevoked("a", nil))).isEmpty)
+    #expect(bench.answer(4, .ok) == [.writeAnswered(writes[1].id, .ok)])
+    #expect(bench.give(.write(writes[2])).isEmpty)
+    // Data still comes.
+    let news = Push.overwrite("a", Node(1), tag: nil)
+    #expect(bench.receive(.push(news)) == [.pushed(news)])
+    let second = Bench.token("ada", "second")
+    let shown = bench.give(.token(.token(second)))
+    #expect(shown.requests.map(\.request) == [.authenticate(second.credential)])
+    let taken = bench.answer(shown.lastNumber)
+    #expect(taken.listens.map(\.listen) == [listen])
+    // The engine has not finished write 2 yet: it is not sent again.
+    let sent = bench.give(.writes(writes, lane, after: nil, isLast: true))
+    #expect(sent.puts == ["w/1", "w/3"])
+  }
+
+  @Test("a write that is answered with an expired token pauses as well")
+  func expiredAnswer() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    bench.give(.write(Bench.write(1, in: lane)))
+    let actions = bench.answer(2, Response(.expiredToken, reason: "old"))
+    #expect(actions.contains(.fetchToken(force: true)))
+    #expect(actions.last == .authState(.expired("old")))
+    #expect(!actions.contains { if case .writeAnswered = $0 { true } else { false } })
+  }
+
+  @Test("a token is replaced before its expiry, and writes go on meanwhile")
+  func refreshed() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: Bench.token("ada", "old", until: 10_000 + 500 + 3_600_000))
+    #expect(!bench.pass(3_299_000).contains(.fetchToken(force: true)))
+    #expect(bench.pass(1_000).contains(.fetchToken(force: true)))
+    let next = Bench.token("ada", "new", until: 100_000_000)
+    let shown = bench.give(.token(.token(next)))
+    #expect(shown.requests.map(\.request) == [.authenticate(next.credential)])
+    #expect(bench.give(.write(Bench.write(1, in: lane))).puts == ["w/1"])
+    #expect(bench.answer(shown.lastNumber) == [.keepToken(next)])
+    #expect(bench.machine.authState == .authenticated)
+  }
+
+  @Test("a token whose time is over pauses writes until another one is taken")
+  func expired() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: Bench.token("ada", "old", until: 10_000 + 500 + 3_600_000))
+    bench.pass(3_300_000)
+    bench.give(.token(.failed("no network")))
+    let actions = bench.pass(300_000)
+    #expect(actions.contains { if case .authState(.expired) = $0 { true } else { false } })
+    #expect(actions.contains(.writable(false)))
+    #expect(bench.give(.write(Bench.write(1, in: lane))).isEmpty)
+    let next = Bench.token("ada", "new")
+    let shown = bench.give(.token(.token(next)))
+    #expect(bench.answer(shown.lastNumber).contains(.writable(true)))
+  }
+
+  @Test("another user: writes of the first one are settled, and never sent as the second one's")
+  func identity() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    bench.give(.write(Bench.write(1, in: lane)))
+    bench.give(.write(Bench.write(2, in: lane)))
+    let disconnect = OperationID(rawValue: 9)
+    let bob = Bench.token("bob")
+    let changed = bench.give(.token(.token(bob)))
+    #expect(changed.contains(.laneChanged(Bench.lane("bob"))))
+    #expect(changed.requests.map(\.request) == [.authenticate(bob.credential)])
+    bench.give(.laneOpened(newest: WriteID(rawValue: 40)))
+    bench.give(.onDisconnect(disconnect, .cancel("a")))
+    #expect(bench.give(.write(Bench.write(3, in: lane))).isEmpty)
+    // An answer that comes before the one to the new token is the old user's.
+    #expect(bench.answer(2) == [.writeAnswered(Bench.id(1, in: lane), .ok)])
+    let taken = bench.answer(changed.lastNumber)
+    #expect(taken.contains(.writeOutcomeUnknown(Bench.id(2, in: lane))))
+    #expect(taken.contains(.needWrites(Bench.lane("bob"), after: nil, limit: 64)))
+    // A page of the old lane that comes late is not taken.
+    #expect(bench.give(.writes([Bench.write(2, in: lane)], lane, after: nil, isLast: true)).isEmpty)
+    let page = [Bench.write(40, in: Bench.lane("bob"))]
+    let sent = bench.give(.writes(page, Bench.lane("bob"), after: nil, isLast: true))
+    #expect(sent.requests.map(\.request) == [page[0].request, .onDisconnectCancel("a")])
+    #expect(bench.answer(3).isEmpty)
+  }
+
+  @Test("what one user issued and was not sent is not sent as another one's")
+  func identityOfOperations() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.give(.onDisconnect(OperationID(rawValue: 1), .cancel("a")))
+    bench.give(.get(OperationID(rawValue: 2), Bench.listen("b").target))
+    bench.give(.open(.starting))
+    let actions = bench.give(.token(.token(Bench.token("bob"))))
+    let canceled = Response(.identityChanged)
+    #expect(actions.contains(.onDisconnectAnswered(OperationID(rawValue: 1), canceled)))
+    bench.give(.laneOpened(newest: nil))
+    bench.hello()
+    bench.answer(1)
+    let sent = bench.give(.writes([], Bench.lane("bob"), after: nil, isLast: true))
+    #expect(sent.requests.map(\.request) == [.get(Bench.listen("b").target)])
+  }
+
+  @Test("signing out takes the token back, and writes go out as nobody's")
+  func signedOut() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    let actions = bench.give(.token(.signedOut))
+    #expect(actions.contains(.laneChanged(Bench.nobody)) && actions.contains(.keepToken(nil)))
+    #expect(actions.requests.map(\.request) == [.unauthenticate])
+    bench.give(.laneOpened(newest: nil))
+    #expect(bench.answer(2).contains(.writable(true)))
+    #expect(bench.machine.authState == .signedOut)
+    bench.give(.writes([], Bench.nobody, after: nil, isLast: true))
+    #expect(bench.give(.write(Bench.write(1))).puts == ["w/1"])
+  }
+
+  @Test("without a token of somebody who is signed in there is no connection")
+  func unavailable() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.give(.open(.starting))
+    let actions = bench.give(.token(.failed("away")))
+    #expect(actions.connects.isEmpty)
+    #expect(actions.last == .authState(.unavailable("away")))
+    #expect(bench.pass(1_000) == [.fetchToken(force: false)])
+    #expect(bench.give(.token(.token(ada))).connects.count == 1)
+    #expect(bench.machine.authState == .pending)
+  }
+
+  @Test("a kept token serves while the provider fails, unless its time is over")
+  func kept() {
+    for (expiry, isUsed) in [(Int64(5_000), false), (50_000, true)] {
+      let token = Bench.token("ada", "kept", until: expiry)
+      var bench = Bench(lane: lane, usesTokens: true, token: token)
+      #expect(bench.machine.authState == .pending)
+      bench.give(.open(.starting))
+      #expect(bench.give(.token(.failed("away"))).connects.isEmpty != isUsed)
+    }
+  }
+
+  @Test("a provider that does not answer has failed")
+  func silentProvider() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.give(.open(.starting))
+    #expect(bench.pass(29_999).isEmpty)
+    bench.pass(1)
+    #expect(bench.machine.authState.isPaused)
+  }
+
+  @Test("no token shows in descriptions")
+  func hidden() {
+    let token = AuthToken(Credential("secret"), identity: "ada", expiry: 5)
+    #expect(!"\(token)".contains("secret"))
+    #expect(!"\([ConnectionAction.keepToken(token)])".contains("secret"))
+    let request = ConnectionAction.send(.request(1, .authenticate(token.credential)))
+    #expect(!"\(request)".contains("secret"))
+  }
+}

@@ -1,0 +1,174 @@
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Testing
+
+@Suite("Connection machine: connecting")
+struct ConnectingTests {
+  @Test("connects at once, and tells of the server's hello")
+  func connects() {
+    var bench = ConnectionBench()
+    #expect(bench.give(.tick).isEmpty)
+    let first = bench.give(.open(.starting))
+    #expect(first == [.connect(ConnectionRequest(namespace: "ns"), bench.connection)])
+    #expect(
+      bench.hello() == [
+        .offset(500), .connected(true), .writable(true),
+        .needWrites(ConnectionBench.nobody, after: nil, limit: 64),
+      ])
+    #expect(bench.machine.isConnected && bench.machine.isWritable)
+  }
+
+  @Test("delays grow by 1.3 from one second to thirty, with a part left to chance")
+  func delays() {
+    var bench = ConnectionBench()
+    bench.give(.open(.starting))
+    var expected = 1_000.0
+    var seen: Set<Milliseconds> = []
+    for attempt in 0..<30 {
+      #expect(bench.lose().connects.isEmpty)
+      let shortest = Milliseconds(expected * 0.3) - 1
+      #expect(bench.pass(shortest).connects.isEmpty, "attempt \(attempt) came too early")
+      let before = bench.uptime
+      var waited: Milliseconds = 0
+      while bench.pass(1).connects.isEmpty, waited < 40_000 { waited += 1 }
+      #expect(Double(shortest + waited) <= expected + 1, "attempt \(attempt) came too late")
+      seen.insert(bench.uptime - before)
+      expected = min(30_000, expected * 1.3)
+    }
+    #expect(seen.count > 20)
+  }
+
+  @Test("a steady connection resets the delay", arguments: [(29_000, false), (31_000, true)])
+  func steady(time: Milliseconds, isReset: Bool) {
+    var bench = ConnectionBench()
+    bench.connect()
+    bench.pass(time)
+    #expect(bench.lose().connects.isEmpty != isReset)
+  }
+
+  @Test("going online and a returned network connect at once")
+  func hurries() {
+    for input in [ConnectionInput.open(.offline), .networkReturned] {
+      var bench = ConnectionBench()
+      bench.give(.open(.starting))
+      bench.lose()
+      #expect(bench.give(input).connects.count == 1)
+      #expect(bench.give(input).connects.isEmpty)
+    }
+  }
+
+  @Test("going offline ends the connection, and nothing that it still brings counts")
+  func offline() {
+    var bench = ConnectionBench()
+    bench.connect()
+    let actions = bench.give(.close(.offline))
+    #expect(actions == [.disconnect(bench.connection), .connected(false), .writable(false)])
+    #expect(bench.receive(.push(.overwrite("a", Node(1), tag: nil))).isEmpty)
+    #expect(bench.lose().isEmpty)
+    #expect(bench.pass(1_000_000).isEmpty)
+    let old = bench.connection
+    #expect(
+      bench.give(.open(.offline)).connects == [
+        ConnectionRequest(namespace: "ns", host: "h", lastSession: "s")
+      ])
+    #expect(bench.connection > old)
+    #expect(bench.give(.event(.closed("late"), old)).isEmpty)
+  }
+
+  @Test("connects only when no reason is left to be away")
+  func reasons() {
+    var bench = ConnectionBench()
+    bench.give(.close(.suspended))
+    bench.give(.close(.offline))
+    #expect(bench.give(.open(.starting)).isEmpty)
+    #expect(bench.give(.open(.suspended)).isEmpty)
+    #expect(bench.give(.networkReturned).isEmpty)
+    #expect(bench.give(.open(.offline)).connects.count == 1)
+  }
+
+  @Test("follows a redirection, and forgets a host that cannot be reached")
+  func redirection() {
+    var bench = ConnectionBench()
+    bench.give(.open(.starting))
+    bench.hello(host: "one", session: "first")
+    let actions = bench.receive(.reset(host: "two"))
+    #expect(actions.first == .disconnect(ConnectionNumber(rawValue: 1)))
+    #expect(
+      actions.connects == [
+        ConnectionRequest(namespace: "ns", host: "two", lastSession: "first")
+      ])
+    bench.lose()
+    #expect(
+      bench.pass(1_000).connects == [
+        ConnectionRequest(namespace: "ns", host: nil, lastSession: "first")
+      ])
+  }
+
+  @Test("a server that sends the client away is left alone until the app goes online")
+  func shutdown() {
+    var bench = ConnectionBench()
+    bench.connect()
+    let actions = bench.receive(.shutdown("full"))
+    #expect(actions.contains(.shutDown("full")) && actions.contains(.connected(false)))
+    #expect(bench.give(.networkReturned).isEmpty)
+    #expect(bench.pass(1_000_000).isEmpty)
+    #expect(bench.give(.open(.offline)).connects.count == 1)
+  }
+
+  @Test("an attempt without a hello ends after thirty seconds")
+  func attemptTime() {
+    var bench = ConnectionBench()
+    bench.give(.open(.starting))
+    #expect(bench.pass(29_999).isEmpty)
+    let actions = bench.pass(1)
+    #expect(actions.contains(.disconnect(ConnectionNumber(rawValue: 1))))
+    #expect(actions.connects.isEmpty)
+    #expect(bench.pass(1_000).connects.count == 1)
+  }
+
+  @Test("a sign of life goes out after 45 seconds of silence")
+  func keepAlive() {
+    var bench = ConnectionBench()
+    bench.connect()
+    #expect(bench.pass(44_999).isEmpty)
+    #expect(bench.pass(1) == [.send(.keepAlive)])
+    bench.pass(40_000)
+    bench.give(.write(ConnectionBench.write(1)))
+    bench.answer(1)
+    #expect(bench.pass(44_000).isEmpty)
+    #expect(bench.pass(1_000) == [.send(.keepAlive)])
+  }
+
+  @Test("a connection whose server answers nothing is given up")
+  func silence() {
+    var bench = ConnectionBench()
+    bench.connect()
+    bench.give(.write(ConnectionBench.write(1)))
+    #expect(!bench.pass(60_000).contains(.disconnect(bench.connection)))
+    let actions = bench.pass(1_000)
+    #expect(actions.contains(.disconnect(ConnectionNumber(rawValue: 1))))
+    #expect(actions.contains(.writeOutcomeUnknown(ConnectionBench.id(1))))
+    #expect(actions.connects.count == 1)
+  }
+
+  @Test("waiting for large data is no silence")
+  func reading() {
+    var bench = ConnectionBench()
+    bench.connect()
+    bench.give(.listen(ConnectionBench.listen("a")))
+    #expect(bench.pass(600_000).allSatisfy { $0 == .send(.keepAlive) })
+    #expect(bench.pass(100_000).contains(.connected(false)))
+  }
+
+  @Test("a jump of the wall time moves no timer")
+  func wallTime() {
+    var bench = ConnectionBench()
+    bench.connect()
+    bench.skew = -1_000_000_000
+    #expect(bench.pass(44_999).isEmpty)
+    bench.skew = 1_000_000_000
+    #expect(bench.pass(1) == [.send(.keepAlive)])
+  }
+}

@@ -1,0 +1,148 @@
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Testing
+
+@Suite("Connection machine: gets, onDisconnects and puts")
+struct OperationTests {
+  private typealias Bench = ConnectionBench
+  private let lane = ConnectionBench.nobody
+  private let one = OperationID(rawValue: 1)
+  private let two = OperationID(rawValue: 2)
+
+  @Test("an onDisconnect reaches the server before a later write, also while a long queue drains")
+  func order() {
+    var bench = Bench(newest: 100)
+    bench.give(.open(.starting))
+    bench.hello()
+    let all = (1...101).map { Bench.write($0) }
+    bench.give(.onDisconnect(one, .put("p", Node(false))))
+    bench.give(.write(all[100]))
+    bench.give(.onDisconnect(two, .cancel("q")))
+    var requests = bench.give(.writes(Array(all[..<64]), lane, after: nil, isLast: false)).requests
+    let next = WriteID(rawValue: 64)
+    requests += bench.give(.writes(Array(all[64...]), lane, after: next, isLast: true)).requests
+    for number in 1...103 { requests += bench.answer(UInt64(number)).requests }
+    let expected =
+      all[..<100].map(\.request) + [.onDisconnectPut("p", Node(false)), all[100].request]
+      + [.onDisconnectCancel("q")]
+    #expect(requests.map(\.request) == expected)
+  }
+
+  @Test("a get survives a disconnection, and is sent again in its place")
+  func getSurvives() {
+    var bench = Bench()
+    bench.connect()
+    let target = Bench.listen("a").target
+    bench.give(.get(one, target))
+    bench.give(.onDisconnect(two, .cancel("x")))
+    let lost = bench.lose()
+    #expect(lost.contains(.onDisconnectAnswered(two, Response(.disconnect))))
+    bench.give(.get(OperationID(rawValue: 3), Bench.listen("b").target))
+    bench.pass(1_000)
+    bench.hello()
+    let sent = bench.give(.writes([], lane, after: nil, isLast: true)).requests
+    #expect(sent.map(\.request) == [.get(target), .get(Bench.listen("b").target)])
+    let found = Response(.ok, node: Node(7))
+    #expect(bench.answer(1, found) == [.getAnswered(one, found)])
+  }
+
+  @Test("a get waits three seconds for a connection")
+  func getTime() {
+    var bench = Bench()
+    bench.give(.get(one, Bench.listen("a").target))
+    bench.pass(1_000)
+    bench.give(.get(two, Bench.listen("b").target))
+    #expect(bench.pass(1_999).isEmpty)
+    #expect(bench.pass(1) == [.getTimedOut(one)])
+    bench.connect()
+    #expect(bench.pass(5_000).isEmpty)
+    bench.give(.close(.offline))
+    #expect(bench.pass(2_999).isEmpty)
+    #expect(bench.pass(1) == [.getTimedOut(two)])
+    bench.give(.open(.offline))
+    bench.hello()
+    #expect(bench.give(.writes([], lane, after: nil, isLast: true)).isEmpty)
+  }
+
+  @Test("a put that was sent ends with the connection, one that waits comes back")
+  func puts() {
+    var limits = ConnectionLimits()
+    limits.window = 1
+    var bench = Bench(limits: limits)
+    bench.connect()
+    let places = (bench.machine.nextPlace(), bench.machine.nextPlace())
+    bench.give(.put(TransactionPut(one, place: places.0, "a", Node(1), hash: "h")))
+    bench.give(.put(TransactionPut(two, place: places.1, "b", Node(1), hash: "h")))
+    let lost = bench.lose().filter { $0 != .noted("The connection ended: lost") }
+    #expect(
+      lost == [
+        .connected(false), .writable(false), .putReturned(two),
+        .putAnswered(one, Response(.disconnect)),
+      ])
+  }
+
+  @Test("a put is issued at the place of its transaction, before later writes")
+  func putPlace() {
+    var bench = Bench(newest: 1)
+    let place = bench.machine.nextPlace()
+    bench.give(.write(Bench.write(2)))
+    bench.give(.open(.starting))
+    bench.hello()
+    bench.give(.put(TransactionPut(one, place: place, "t", Node(1), hash: "h")))
+    let page = [Bench.write(1), Bench.write(2)]
+    #expect(bench.give(.writes(page, lane, after: nil, isLast: true)).puts == ["w/1", "t", "w/2"])
+  }
+
+  @Test("what the server confirmed to do is known as long as the connection stands")
+  func confirmed() {
+    var bench = Bench()
+    bench.connect()
+    bench.give(.onDisconnect(one, .put("p", Node(false))))
+    #expect(bench.machine.onDisconnect.isEmpty)
+    #expect(bench.answer(1) == [.onDisconnectAnswered(one, .ok)])
+    #expect(bench.machine.onDisconnect.overwrites == [NodeChange("p", Node(false))])
+    bench.lose()
+    #expect(bench.machine.onDisconnect.isEmpty)
+  }
+}
+
+@Suite("What the server does on disconnect")
+struct DisconnectTreeTests {
+  @Test("a later put replaces what was below it, and goes into what was above it")
+  func remembers() {
+    var tree = DisconnectTree()
+    tree.note(.put("a/b", Node(1)))
+    tree.note(.put("a/c", .empty))
+    #expect(tree.overwrites == [NodeChange("a/b", Node(1)), NodeChange("a/c", .empty)])
+    tree.note(.put("a", Node(children: [(Key("b"), Node(2)), (Key("d"), Node(3))])))
+    tree.note(.merge("a", [NodeChange("d", .empty), NodeChange("e/f", Node(4))]))
+    let e = Node(children: [(Key("f"), Node(4))])
+    #expect(
+      tree.overwrites == [NodeChange("a", Node(children: [(Key("b"), Node(2)), (Key("e"), e)]))])
+  }
+
+  @Test("forgetting below a remembered node keeps its other children and its priority")
+  func forgets() {
+    var tree = DisconnectTree()
+    let node = Node(children: [(Key("b"), Node(1)), (Key("c"), Node(2))], priority: Priority(5))
+    tree.note(.put("a", node))
+    tree.note(.cancel("a/b"))
+    #expect(
+      tree.overwrites == [NodeChange("a/.priority", Node(5)), NodeChange("a/c", Node(2))])
+    tree.note(.cancel("a"))
+    #expect(tree.isEmpty)
+  }
+
+  @Test("a leaf has no part to forget")
+  func leaf() {
+    var tree = DisconnectTree()
+    tree.note(.put("a", Node(1)))
+    tree.note(.cancel("a/b"))
+    #expect(tree.overwrites == [NodeChange("a", Node(1))])
+    tree.note(.cancel(.root))
+    #expect(tree == DisconnectTree())
+  }
+}
