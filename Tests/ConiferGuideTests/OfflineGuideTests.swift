@@ -4,8 +4,10 @@ import Testing
 
 /// Each section of "Offline capabilities on Apple platforms", run against a server.
 @Suite(.serialized) struct `The guide to offline capabilities` {
-  static let scores = ["lambeosaurus": 21, "linhenykus": 80, "bruhathkayosaurus": 55, "pterodactyl": 93,
-    "stegosaurus": 5, "triceratops": 22]
+  static let scores = [
+    "lambeosaurus": 21, "linhenykus": 80, "bruhathkayosaurus": 55, "pterodactyl": 93,
+    "stegosaurus": 5, "triceratops": 22,
+  ]
 
   /// A world whose server has six scores.
   func scoreWorld(_ namespace: String) async throws -> (GuideWorld, Database) {
@@ -19,7 +21,9 @@ import Testing
     "The \(name) dinosaur's score is \(Self.scores[name] ?? 0)"
   }
 
-  @Test func `what was loaded and what was written is there after a restart without a network`() async throws {
+  @Test func `what was loaded and what was written is there after a restart without a network`()
+    async throws
+  {
     let world = GuideWorld("restart")
     let other = world.client()
     try await other.reference(withPath: "rooms/r1").set(["name": "Kitchen"])
@@ -66,7 +70,8 @@ import Testing
     #expect(!Database.database().isPersistenceEnabled)
   }
 
-  @Test func `what is kept synced is downloaded without an observer, until that ends`() async throws {
+  @Test func `what is kept synced is downloaded without an observer, until that ends`() async throws
+  {
     let (world, other) = try await scoreWorld("keep")
     let device = try Device(world)
     let scoresRef = device.database.reference(withPath: "scores")
@@ -127,7 +132,9 @@ import Testing
     await device.database.close()
   }
 
-  @Test func `a transaction offline shows at once and is sent when there is a connection`() async throws {
+  @Test func `a transaction offline shows at once and is sent when there is a connection`()
+    async throws
+  {
     let world = GuideWorld("transaction")
     let other = world.client()
     try await other.reference(withPath: "count").set(4)
@@ -150,7 +157,9 @@ import Testing
     #expect(try await other.reference(withPath: "count").getData().value as? Int == 11)
   }
 
-  @Test func `a value is written when the connection ends, and not when that was cancelled`() async throws {
+  @Test func `a value is written when the connection ends, and not when that was cancelled`()
+    async throws
+  {
     let world = GuideWorld("presence")
     let other = world.client()
     let device = world.client()

@@ -28,7 +28,9 @@ import Testing
     #expect(name.value as? String == "joan")
   }
 
-  @Test func `a value observer is told at once and after each change, until it is removed`() async throws {
+  @Test func `a value observer is told at once and after each change, until it is removed`()
+    async throws
+  {
     let post = other.reference(withPath: "posts/p1")
     try await post.set(["title": "One"])
     screen.watchTitle(of: "p1")

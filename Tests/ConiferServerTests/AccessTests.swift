@@ -79,7 +79,7 @@ import Testing
   @Test func `Listens that another token may not have end`() {
     let peer = Peer(server)
     peer.ask(.authenticate(Credential("t-ada")))
-    let spec = QuerySpec.make { (spec) throws(TreeError) in try spec.limited(toFirst: 1) }
+    let spec = QuerySpec.first(1)
     peer.listen("ada")
     peer.listen("public")
     peer.listen("ada", spec, tag: 4)

@@ -79,7 +79,7 @@ import Testing
 
   @Test func `A write at or above the place sends the result anew, if it is another`() {
     seed(["a": ["x": 1, "y": 2]])
-    let spec = QuerySpec.make { (spec) throws(TreeError) in try spec.limited(toFirst: 1) }
+    let spec = QuerySpec.first(1)
     let peer = Peer(server)
     peer.listen("a", spec, tag: 1)
     peer.put("a", ["x": 1, "z": 9])
@@ -97,7 +97,7 @@ import Testing
 
   @Test func `Filtered and other listens of a session are told each for itself`() {
     seed(["a": ["x": 1, "y": 2]])
-    let spec = QuerySpec.make { (spec) throws(TreeError) in try spec.limited(toFirst: 1) }
+    let spec = QuerySpec.first(1)
     let peer = Peer(server)
     peer.listen("a")
     peer.listen("a", spec, tag: 1)

@@ -139,7 +139,7 @@ import Testing
     seed(["a": 1])
     let peer = Peer(server)
     peer.listen("a")
-    peer.listen("a", .make { try $0.limited(toFirst: 1) }, tag: 1)
+    peer.listen("a", .first(1), tag: 1)
     #expect(peer.ask(.unlisten(QueryTarget("a"), tag: nil)) == .ok)
     #expect(peer.ask(.unlisten(QueryTarget("unknown"), tag: nil)) == .ok)
     peer.put("a", 2)
@@ -151,7 +151,7 @@ import Testing
   @Test func `A query by another order that loads all data is the default one`() {
     seed(["a": ["x": 1]])
     let peer = Peer(server)
-    peer.listen("a", .make { try $0.ordered(by: .value) })
+    peer.listen("a", .byValue)
     peer.put("a/x", 2)
     #expect(peer.pushes == [.overwrite("a/x", 2, tag: nil)])
     peer.ask(.unlisten(QueryTarget("a"), tag: nil))

@@ -40,7 +40,7 @@ enum Programs {
   static func child(_ random: inout Random) -> Node {
     if random.one(in: 3) { return leaf(&random) }
     var node: Node = ["b": leaf(&random).settingPriority(nil)]
-    if random.one(in: 2) { node = node.setting("c", to: leaf(&random)) }
+    if random.one(in: 2) { node = node.setting("c" as Key, to: leaf(&random)) }
     return node.settingPriority(priority(&random))
   }
 

@@ -1,3 +1,4 @@
+import ConiferQuery
 import ConiferServer
 import ConiferTree
 import ConiferWire

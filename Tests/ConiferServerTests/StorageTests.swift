@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferQuery
 import ConiferServer
 import ConiferStorage
 import ConiferTree
@@ -7,7 +8,7 @@ import Testing
 
 /// A server whose data a store keeps.
 @Suite struct StorageTests {
-  private func authority(_ store: MemoryStore) throws(StoreError) -> MemoryBackend {
+  private func authority(_ store: MemoryStore) throws(StoreError) -> any StorageBackend {
     var options = StorageOptions(durability: .relaxed)
     options.role = .authority
     return try MemoryBackend.open(store, name: "memory", options: options)

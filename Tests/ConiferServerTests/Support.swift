@@ -163,6 +163,16 @@ extension QuerySpec {
       return .default
     }
   }
+
+  /// The first children by priority and key.
+  static func first(_ count: Int) -> QuerySpec {
+    make { (spec) throws(TreeError) in try spec.limited(toFirst: count) }
+  }
+
+  /// All children by their values.
+  static var byValue: QuerySpec {
+    make { (spec) throws(TreeError) in try spec.ordered(by: .value) }
+  }
 }
 
 /// Answers that a call was given.

@@ -103,7 +103,7 @@ import Testing
     #expect(peer.put(Path([Key(String(repeating: "k", count: 769))]), 1)?.status == .failure)
     for key in ["a.b", "a#", "$a", "[", "]", "\u{1}"] as [Key] {
       #expect(peer.put(Path([key]), 1)?.status == .failure)
-      #expect(peer.put("a", Node(children: [(key, 1)]))?.status == .failure)
+      #expect(peer.put("a", Node(children: [(key, Node(1))]))?.status == .failure)
     }
     #expect(peer.put(".info/connected", true)?.status == .failure)
     #expect(peer.put("a", Node(.double(.infinity)))?.status == .failure)

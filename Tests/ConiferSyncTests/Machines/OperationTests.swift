@@ -116,16 +116,17 @@ struct DisconnectTreeTests {
     tree.note(.put("a/b", Node(1)))
     tree.note(.put("a/c", .empty))
     #expect(tree.overwrites == [NodeChange("a/b", Node(1)), NodeChange("a/c", .empty)])
-    tree.note(.put("a", Node(children: [("b", Node(2)), ("d", Node(3))])))
+    tree.note(.put("a", Node(children: [(Key("b"), Node(2)), (Key("d"), Node(3))])))
     tree.note(.merge("a", [NodeChange("d", .empty), NodeChange("e/f", Node(4))]))
-    let e = Node(children: [("f", Node(4))])
-    #expect(tree.overwrites == [NodeChange("a", Node(children: [("b", Node(2)), ("e", e)]))])
+    let e = Node(children: [(Key("f"), Node(4))])
+    #expect(
+      tree.overwrites == [NodeChange("a", Node(children: [(Key("b"), Node(2)), (Key("e"), e)]))])
   }
 
   @Test("forgetting below a remembered node keeps its other children and its priority")
   func forgets() {
     var tree = DisconnectTree()
-    let node = Node(children: [("b", Node(1)), ("c", Node(2))], priority: Priority(5))
+    let node = Node(children: [(Key("b"), Node(1)), (Key("c"), Node(2))], priority: Priority(5))
     tree.note(.put("a", node))
     tree.note(.cancel("a/b"))
     #expect(

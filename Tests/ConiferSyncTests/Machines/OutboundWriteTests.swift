@@ -177,7 +177,9 @@ struct OutboundWriteTests {
   func rules() {
     let increment = Node(.serverValue(.increment(2)))
     let timestamp = Node(.serverValue(.timestamp))
-    let deep = Node(children: [("x", Node(children: [("y", increment)])), ("z", timestamp)])
+    let deep = Node(children: [
+      (Key("x"), Node(children: [(Key("y"), increment)])), (Key("z"), timestamp),
+    ])
     #expect(QueueRules.doubles(.set("a", deep)))
     #expect(QueueRules.doubles(.set("a", Node(1, priority: Priority(.serverValue(.increment(1)))))))
     #expect(!QueueRules.doubles(.set("a", timestamp)))

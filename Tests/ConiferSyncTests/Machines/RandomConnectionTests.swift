@@ -1,3 +1,4 @@
+import ConiferStorage
 import ConiferSync
 import Testing
 

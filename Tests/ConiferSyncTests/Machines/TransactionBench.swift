@@ -1,6 +1,7 @@
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Testing
 
 /// A transaction machine over views that are a node with writes on top.
 struct TransactionBench {
@@ -102,6 +103,12 @@ struct TransactionBench {
 
   /// Takes the oldest put that was asked for.
   mutating func takePut() -> TransactionPut? { puts.isEmpty ? nil : puts.removeFirst() }
+
+  /// Takes the oldest put; there must be one.
+  mutating func put() throws -> TransactionPut {
+    let put = takePut()
+    return try #require(put)
+  }
 
   /// The server's news reach the client.
   mutating func learn(_ node: Node, at path: Path = .root) {

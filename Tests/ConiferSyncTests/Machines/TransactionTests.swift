@@ -14,13 +14,13 @@ struct TransactionTests {
 
   @Test("runs over what is known, shows the result, sends it with the hash, and completes")
   func commits() throws {
-    var bench = make(Node(children: [("a", Node(4))]))
+    var bench = make(Node(children: [(Key("a"), Node(4))]))
     let id = bench.start(1, "a")
     #expect(bench.listens == [id])
     #expect(bench.runs.map(\.input) == [Node(4)])
     bench.runAll()
     #expect(bench["a"] == Node(5))
-    let put = try #require(bench.takePut())
+    let put = try bench.put()
     #expect(put.path == "a" && put.node == Node(5) && put.hash == NodeHash.hash(Node(4)))
     bench.give(.putAnswered(put.id, .ok))
     #expect(bench.outcomes[id] == .init(isCommitted: true, node: Node(5)))
@@ -29,7 +29,7 @@ struct TransactionTests {
 
   @Test("the app's function may give up")
   func aborts() {
-    var bench = make(Node(children: [("a", Node(4))]))
+    var bench = make(Node(children: [(Key("a"), Node(4))]))
     let id = bench.start(1, "a")
     bench.run { _ in .abort }
     #expect(bench.outcomes[id] == .init(isCommitted: false, node: Node(4)))
@@ -47,7 +47,7 @@ struct TransactionTests {
 
   @Test("what changed while the function ran makes it run again")
   func changedMeanwhile() {
-    var bench = make(Node(children: [("a", Node(4))]))
+    var bench = make(Node(children: [(Key("a"), Node(4))]))
     bench.start(1, "a")
     bench.learn(Node(9), at: "a")
     #expect(bench.runs.count == 1)
@@ -59,16 +59,16 @@ struct TransactionTests {
 
   @Test("stale data makes it run again, without showing the old data in between")
   func stale() throws {
-    var bench = make(Node(children: [("a", Node(4))]))
+    var bench = make(Node(children: [(Key("a"), Node(4))]))
     let id = bench.start(1, "a")
     bench.runAll()
-    let put = try #require(bench.takePut())
+    let put = try bench.put()
     bench.learn(Node(8), at: "a")
     #expect(bench.runs.isEmpty)
     bench.give(.putAnswered(put.id, Response(.dataStale)))
     bench.runAll()
     #expect(!bench.shown.contains { $0[Path("a")] == Node(8) })
-    let second = try #require(bench.takePut())
+    let second = try bench.put()
     #expect(second.node == Node(9) && second.hash == NodeHash.hash(Node(8)))
     bench.give(.putAnswered(second.id, .ok))
     #expect(bench.outcomes[id]?.isCommitted == true)
@@ -93,10 +93,10 @@ struct TransactionTests {
 
   @Test("any other refusal ends it, and takes its write back")
   func refused() throws {
-    var bench = make(Node(children: [("a", Node(4))]))
+    var bench = make(Node(children: [(Key("a"), Node(4))]))
     let id = bench.start(1, "a")
     bench.runAll()
-    let put = try #require(bench.takePut())
+    let put = try bench.put()
     bench.give(.putAnswered(put.id, Response(.permissionDenied)))
     #expect(bench.outcomes[id]?.error == Response(.permissionDenied))
     #expect(bench["a"] == Node(4))
@@ -104,7 +104,8 @@ struct TransactionTests {
 
   @Test("transactions over one another run in order, and are sent as one put")
   func together() throws {
-    var bench = make(Node(children: [("a", Node(children: [("b", Node(1)), ("c", Node(1))]))]))
+    var bench = make(
+      Node(children: [(Key("a"), Node(children: [(Key("b"), Node(1)), (Key("c"), Node(1))]))]))
     bench.give(.writable(false))
     let deep = bench.start(1, "a/b")
     let high = bench.start(2, "a")
@@ -114,21 +115,21 @@ struct TransactionTests {
     bench.runAll()
     #expect(bench.puts.isEmpty)
     bench.give(.writable(true))
-    let put = try #require(bench.takePut())
+    let put = try bench.put()
     #expect(put.path == "a")
-    #expect(put.node == Node(children: [("b", Node(3)), ("c", Node(2))]))
+    #expect(put.node == Node(children: [(Key("b"), Node(3)), (Key("c"), Node(2))]))
     #expect(put.hash == NodeHash.hash(bench.known[Path("a")]))
     bench.give(.putAnswered(put.id, .ok))
     #expect([deep, high, again].allSatisfy { bench.outcomes[$0]?.isCommitted == true })
-    #expect(bench["a"] == Node(children: [("b", Node(3)), ("c", Node(2))]))
+    #expect(bench["a"] == Node(children: [(Key("b"), Node(3)), (Key("c"), Node(2))]))
   }
 
   @Test("a later transaction is built on one that is under way, and waits for it")
   func builtOnSent() throws {
-    var bench = make(Node(children: [("a", Node(1))]))
+    var bench = make(Node(children: [(Key("a"), Node(1))]))
     bench.start(1, "a")
     bench.runAll()
-    let first = try #require(bench.takePut())
+    let first = try bench.put()
     bench.start(2, "a")
     #expect(bench.runs.map(\.input) == [Node(2)])
     bench.runAll()
@@ -139,12 +140,13 @@ struct TransactionTests {
     bench.give(.putAnswered(first.id, Response(.dataStale)))
     bench.runAll()
     #expect(bench["a"] == Node(9))
-    #expect(try #require(bench.takePut()).node == Node(9))
+    let last = try bench.put()
+    #expect(last.node == Node(9))
   }
 
   @Test("when one gives up, what was built on it runs again")
   func builtOnAborted() {
-    var bench = make(Node(children: [("a", Node(1))]), isWritable: false)
+    var bench = make(Node(children: [(Key("a"), Node(1))]), isWritable: false)
     bench.start(1, "a")
     bench.start(2, "a")
     bench.runAll()
@@ -157,11 +159,11 @@ struct TransactionTests {
 
   @Test("without local events its result stays hidden, also after a second run")
   func hidden() throws {
-    var bench = make(Node(children: [("a", Node(1))]))
+    var bench = make(Node(children: [(Key("a"), Node(1))]))
     bench.start(1, "a", isVisible: false)
     bench.runAll()
     #expect(bench["a"] == Node(1))
-    let put = try #require(bench.takePut())
+    let put = try bench.put()
     bench.learn(Node(3), at: "a")
     bench.give(.putAnswered(put.id, Response(.dataStale)))
     bench.runAll()
@@ -184,7 +186,7 @@ struct TransactionTests {
       var sent = make()
       let second = sent.start(1, "a/b")
       sent.runAll()
-      let put = try #require(sent.takePut())
+      let put = try sent.put()
       sent.set(path, Node(100))
       #expect(sent.outcomes.isEmpty)
       sent.give(.putAnswered(put.id, .ok))
@@ -193,7 +195,7 @@ struct TransactionTests {
       var stale = make()
       let third = stale.start(1, "a/b")
       stale.runAll()
-      let other = try #require(stale.takePut())
+      let other = try stale.put()
       stale.set(path, Node(100))
       stale.give(.putAnswered(other.id, Response(.dataStale)))
       #expect(stale.outcomes[third]?.error?.status == .overriddenBySet)
@@ -221,7 +223,7 @@ struct TransactionTests {
 
   @Test("offline: results show, run again over what changes, and are sent when it can be")
   func offline() throws {
-    var bench = make(Node(children: [("a", Node(1))]), isWritable: false)
+    var bench = make(Node(children: [(Key("a"), Node(1))]), isWritable: false)
     let id = bench.start(1, "a")
     bench.runAll()
     #expect(bench["a"] == Node(2))
@@ -229,14 +231,14 @@ struct TransactionTests {
     bench.runAll()
     #expect(bench["a"] == Node(6) && bench.puts.isEmpty)
     bench.give(.writable(true))
-    let put = try #require(bench.takePut())
+    let put = try bench.put()
     #expect(put.hash == NodeHash.hash(Node(5)))
     // Not sent after all.
     bench.give(.writable(false))
     bench.give(.putReturned(put.id))
     #expect(bench.outcomes.isEmpty && bench.puts.isEmpty)
     bench.give(.writable(true))
-    let second = try #require(bench.takePut())
+    let second = try bench.put()
     bench.give(.putAnswered(second.id, Response(.disconnect)))
     #expect(bench.outcomes[id]?.error?.status == .disconnect)
     #expect(bench["a"] == Node(5))
@@ -244,12 +246,13 @@ struct TransactionTests {
 
   @Test("server values are shown resolved and sent as they are")
   func serverValues() throws {
-    var bench = make(Node(children: [("a", Node(4))]))
+    var bench = make(Node(children: [(Key("a"), Node(4))]))
     bench.start(1, "a")
     let raw = Node(.serverValue(.increment(3)))
     bench.run { _ in .write(raw) }
     #expect(bench["a"] == Node(7))
-    #expect(try #require(bench.takePut()).node == raw)
+    let put = try bench.put()
+    #expect(put.node == raw)
   }
 
   @Test("giving up ends all, and late answers and results are ignored")
@@ -257,7 +260,7 @@ struct TransactionTests {
     var bench = make()
     let ids = [bench.start(1, "a"), bench.start(2, "b"), bench.start(3, "c")]
     bench.run(TransactionBench.increment)
-    let put = try #require(bench.takePut())
+    let put = try bench.put()
     bench.give(.giveUp(.writeCanceled))
     #expect(ids.allSatisfy { bench.outcomes[$0]?.error?.status == .writeCanceled })
     #expect(bench.view.isEmpty && bench.listens.isEmpty)

@@ -1,4 +1,5 @@
 import ConiferTree
+import Foundation
 import Testing
 
 @Suite struct `Sync point scenarios` {

@@ -65,8 +65,9 @@ struct Model {
   }
 
   private mutating func stop() throws {
-    guard let id = replicas.keys.sorted(by: { $0.rawValue < $1.rawValue })
-      .randomElement(using: &data.random)
+    guard
+      let id = replicas.keys.sorted(by: { $0.rawValue < $1.rawValue })
+        .randomElement(using: &data.random)
     else { return }
     log.append("stop \(id.rawValue)")
     replicas[id] = nil
@@ -76,8 +77,9 @@ struct Model {
   // MARK: Server
 
   private mutating func answer() throws {
-    guard let i = listens.indices.filter({ !listens[$0].isAnswered })
-      .randomElement(using: &data.random)
+    guard
+      let i = listens.indices.filter({ !listens[$0].isAnswered })
+        .randomElement(using: &data.random)
     else { return }
     let listen = listens[i].listen
     listens[i].isAnswered = true

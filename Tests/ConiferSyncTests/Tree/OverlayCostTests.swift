@@ -59,7 +59,9 @@ import Testing
       _ = tree.write(OverlayID(UInt64(i)), changes, isUpdate: false)
     }
     var total = 0
-    for i in (1..<Self.count - 1).filter({ $0 % 2 == 1 }) + (1..<Self.count - 1).filter({ $0 % 2 == 0 }) {
+    for i in (1..<Self.count - 1).filter({ $0 % 2 == 1 })
+      + (1..<Self.count - 1).filter({ $0 % 2 == 0 })
+    {
       total += visits { _ = tree.revert(OverlayID(UInt64(i))) }
     }
     #expect(total <= 64 * Self.count)

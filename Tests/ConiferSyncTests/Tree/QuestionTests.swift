@@ -24,7 +24,7 @@ import Testing
     // Also over a hidden write, which the server will see before.
     _ = tree.write(
       OverlayID(1, 1), [NodeChange("a/n", 100)], isUpdate: false, isVisible: false)
-    #expect(tree.resolve(node, at: "a", now: 0)["n"] == 102)
+    #expect(tree.resolve(node, at: "a", now: 0)[Key("n")] == 102)
   }
 
   @Test func `a priority can be asked for and resolved`() throws {

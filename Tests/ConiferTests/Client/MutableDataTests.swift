@@ -80,7 +80,7 @@ import Testing
   @Test func `server values may be written`() {
     let data = data()
     data.child("at").value = Conifer.ServerValue.timestamp()
-    #expect(data.whole["at"].leaf == .serverValue(.timestamp))
+    #expect(data.whole[Key("at")].leaf == .serverValue(.timestamp))
   }
 
   @Test func `the first mistake is kept and changes nothing`() {

@@ -130,9 +130,11 @@ import Testing
   @Test func `events come as snapshots of their places`() async throws {
     let told = Gathered<String>()
     let query = scores.queryOrdered(byChild: "points")
-    query.observe(.childAdded, andPreviousSiblingKeyWith: { snapshot, previous in
-      told.add("\(snapshot.ref.path) \(snapshot.key) \(previous ?? "-")")
-    })
+    query.observe(
+      .childAdded,
+      andPreviousSiblingKeyWith: { snapshot, previous in
+        told.add("\(snapshot.ref.path) \(snapshot.key) \(previous ?? "-")")
+      })
     query.observe(.value) { snapshot in
       told.add("\(snapshot.ref.path) " + snapshot.children.map(\.key).joined(separator: ","))
     }

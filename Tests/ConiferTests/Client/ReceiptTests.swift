@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferTree
 import Foundation
 import Testing
@@ -76,8 +77,8 @@ import Testing
   let reason = DatabaseError(.permissionDenied, "Not allowed.")
 
   func write(
-    _ number: UInt64, _ kind: PendingWrite.Kind = .set, _ path: Path,
-    _ changes: [NodeChange], _ state: PendingWrite.State
+    _ number: UInt64, _ path: Path,
+    _ changes: [NodeChange], _ state: PendingWrite.State, kind: PendingWrite.Kind = .set
   ) -> PendingWrite {
     PendingWrite(
       id: .init(identity: "", number: number), kind: kind, path: path, changes: changes,
@@ -103,15 +104,17 @@ import Testing
     let set = write(1, "a", [NodeChange("a", ["b": 5])], .queued)
     #expect(set.value as? [String: Int] == ["b": 5])
     let update = write(
-      2, .update, "a", [NodeChange("a/b/c", 1), NodeChange("a/d", .empty)], .queued)
+      2, "a", [NodeChange("a/b/c", 1), NodeChange("a/d", .empty)], .queued, kind: .update)
     let values = update.value as? [String: Any]
     #expect(values?["b/c"] as? Int == 1)
     #expect(values?["d"] is NSNull)
   }
 
-  @Test func `a refused write is retried, discarded, or edited by the rules of its kind`() async throws {
+  @Test func `a refused write is retried, discarded, or edited by the rules of its kind`()
+    async throws
+  {
     let set = write(1, "a/b", [NodeChange("a/b", 1)], .rejected(reason))
-    let update = write(2, .update, "a", [NodeChange("a/c", 1)], .rejected(reason))
+    let update = write(2, "a", [NodeChange("a/c", 1)], .rejected(reason), kind: .update)
     let priority = write(3, "a/.priority", [NodeChange("a/.priority", 1)], .rejected(reason))
     let waiting = write(4, "a", [NodeChange("a", 1)], .queued)
     try bench.engine.set { $0.pending = [set, update, priority, waiting] }
@@ -128,7 +131,8 @@ import Testing
     #expect(edits[0].1.asSet?.path == "a/b")
     #expect(edits[1].1.asUpdate?.changes == [NodeChange("a/c", 2), NodeChange("a/d", .empty)])
     #expect(edits[2].1.asSet?.path == "a/.priority")
-    #expect(await failure { _ = try await database.edit(set.id, to: Date()) }?.code == .invalidValue)
+    #expect(
+      await failure { _ = try await database.edit(set.id, to: Date()) }?.code == .invalidValue)
     #expect(await failure { _ = try await database.edit(update.id, to: 1) }?.code == .invalidUpdate)
     #expect(
       await failure { _ = try await database.edit(waiting.id, to: 1) }?.code == .unknownWrite)

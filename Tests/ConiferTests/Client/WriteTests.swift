@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferTree
 import Foundation
 import Testing

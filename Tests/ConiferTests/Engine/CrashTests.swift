@@ -1,7 +1,10 @@
 import ConiferQuery
 import ConiferStorage
+import ConiferServer
 import ConiferTree
+import ConiferWire
 import Foundation
+import Logging
 import Testing
 
 @testable import Conifer

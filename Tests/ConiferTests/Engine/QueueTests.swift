@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferQuery
 import ConiferStorage
+import ConiferServer
 import ConiferTree
 import Testing
 

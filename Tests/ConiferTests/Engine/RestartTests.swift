@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferServer
 import ConiferTree
 import Testing
 

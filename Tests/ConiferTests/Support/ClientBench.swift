@@ -35,11 +35,13 @@ final class Gathered<Element: Sendable>: Sendable {
 }
 
 /// The error that an async call throws; nil when it throws none.
-func failure(_ body: () async throws(DatabaseError) -> Void) async -> DatabaseError? {
-  do throws(DatabaseError) {
+func failure(_ body: () async throws -> Void) async -> DatabaseError? {
+  do {
     try await body()
     return nil
-  } catch { return error }
+  } catch {
+    return error as? DatabaseError ?? DatabaseError(.internal, "another error: \(error)")
+  }
 }
 
 extension LocalWrite {

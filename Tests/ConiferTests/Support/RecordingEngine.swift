@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferQuery
 import ConiferSync
 import ConiferTree
@@ -37,7 +38,7 @@ final class RecordingEngine: EngineCalls, QueueCalls {
 
   let configuration: DatabaseConfiguration
   let state = Mutex(State())
-  let authState = StateSource(AuthState.signedOut)
+  let authState = StateSource(Conifer.AuthState.signedOut)
   let isConnected = StateSource(false)
   let serverTime: Int64 = 1_700_000_000_000
 

@@ -25,7 +25,8 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func superDecoder() throws -> any Decoder {
-    decoding.nested(decoding.node["super"], IndexKey(stringValue: "super"))
+    decoding.nested(
+      decoding.node[ConiferTree.Key("super")], IndexKey(stringValue: "super"))
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { child(key) }

@@ -1,5 +1,5 @@
 public import ConiferTree
-public import Foundation
+import Foundation
 
 /// Decodes values from nodes, without text between.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// Encodes values into what `setValue` takes, without text between.
 ///
@@ -146,7 +146,11 @@ extension NodeEncoding: SingleValueEncodingContainer {
   private func floating(_ value: Double) throws {
     guard value.isFinite else { throw refused(value, "the number is not finite") }
     // Whole numbers are kept as such, as the tree does with what it reads.
-    if let whole = Int(exactly: value), abs(value) < 0x1p53 { slot.set(whole) } else { slot.set(value) }
+    if let whole = Int(exactly: value), abs(value) < 0x1p53 {
+      slot.set(whole)
+    } else {
+      slot.set(value)
+    }
   }
 
   private func refused(_ value: Any, _ words: String) -> EncodingError {

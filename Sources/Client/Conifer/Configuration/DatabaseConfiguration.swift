@@ -124,26 +124,30 @@ extension DatabaseConfiguration {
     if !(1...256).contains(namespace.utf8.count) || namespace.utf8.contains(0) {
       add(
         "The namespace \"\(namespace.prefix(80))\" is no name.",
-        "Give one of 1 to 256 UTF-8 bytes.") { $0.namespace = "default" }
+        "Give one of 1 to 256 UTF-8 bytes."
+      ) { $0.namespace = "default" }
     }
     let smallest = StorageOptions.smallestBudget
     if let budget = options.budget, budget < smallest {
       add(
         "A cache of \(budget) bytes is too small.",
-        "Give at least \(smallest) bytes, or nil for no limit.") { $0.options.budget = smallest }
+        "Give at least \(smallest) bytes, or nil for no limit."
+      ) { $0.options.budget = smallest }
     } else if effectiveStorage.options != options {
       add(
         "This storage takes no other options than its own.",
-        "Give the options to the storage when it is made.") { configuration in
-          configuration.options = configuration.storage?.options ?? configuration.options
-        }
+        "Give the options to the storage when it is made."
+      ) { configuration in
+        configuration.options = configuration.storage?.options ?? configuration.options
+      }
     }
     if isPersistenceEnabled == true, storage == nil {
       add(
         "Persistence is on, and there is no storage.",
-        "Name one in the configuration, such as .lmdb(at: directory).") {
-          $0.isPersistenceEnabled = false
-        }
+        "Name one in the configuration, such as .lmdb(at: directory)."
+      ) {
+        $0.isPersistenceEnabled = false
+      }
     }
     return mistakes
   }

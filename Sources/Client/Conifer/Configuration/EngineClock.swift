@@ -1,4 +1,4 @@
-public import Dispatch
+import Dispatch
 
 /// The time that a database goes by; tests give one of their own.
 public protocol EngineClock: Sendable {

@@ -1,5 +1,5 @@
-public import Dispatch
 import ConiferStorage
+public import Dispatch
 
 // Settings as the Apple SDK has them. After the first use they change nothing: an error is logged, and
 // reading tells how it is.

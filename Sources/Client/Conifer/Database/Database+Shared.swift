@@ -1,3 +1,5 @@
+import Logging
+
 // The databases that an app reaches by the class, as on Apple.
 extension Database {
   /// Makes the database that ``database()`` gives; to be called once, before that is.

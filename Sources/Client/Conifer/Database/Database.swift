@@ -1,7 +1,7 @@
-public import ConiferKeyValue
+import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
-import Dispatch
+import Logging
 import Synchronization
 
 /// A database: a tree of data that many share, the same online and offline.

@@ -3,6 +3,7 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Logging
 
 extension Engine {
   /// The name under which the last token stands in the tree's metadata.
@@ -98,11 +99,11 @@ extension ConiferSync.AuthToken {
 
   /// Reads what was kept; nil when it makes no sense.
   init?(stored: [UInt8]) {
-    guard let node = try? Node(json: stored), case .string(let token)? = node["token"].leaf,
-      case .string(let identity)? = node["identity"].leaf, !identity.isEmpty
+    guard let node = try? Node(json: stored), case .string(let token)? = node[Key("token")].leaf,
+      case .string(let identity)? = node[Key("identity")].leaf, !identity.isEmpty
     else { return nil }
     var expiry: Int64?
-    if case .integer(let number)? = node["expiry"].leaf { expiry = number }
+    if case .integer(let number)? = node[Key("expiry")].leaf { expiry = number }
     self.init(Credential(token), identity: identity, expiry: expiry)
   }
 }

@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferSync
+import ConiferStorage
 import ConiferTree
 
 extension Engine: EngineCalls {

@@ -23,7 +23,7 @@ struct Disconnects {
 
 extension Engine {
   /// Tells the server what to do when the connection ends.
-  func onDisconnect(_ operation: DisconnectOperation, _ completion: Disconnects.Completion?) {
+  func issue(_ operation: DisconnectOperation, _ completion: Disconnects.Completion?) {
     let request: DisconnectRequest
     let path: Path
     switch operation {

@@ -4,6 +4,7 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Logging
 
 /// Reads that wait for the server.
 struct Gets {

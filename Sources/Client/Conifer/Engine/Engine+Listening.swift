@@ -3,6 +3,7 @@ import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
+import Logging
 
 extension Engine {
   /// Begins to listen for the app.

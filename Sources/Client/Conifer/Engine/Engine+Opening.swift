@@ -2,6 +2,8 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferSync
 import ConiferTree
+import ConiferWire
+import Logging
 
 extension Engine {
   /// Opens the storage, shows nothing of it yet, and lets the connection begin.

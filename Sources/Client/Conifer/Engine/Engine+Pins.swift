@@ -3,10 +3,11 @@ import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
+import Logging
 
 extension Engine {
   /// Pins a target, durably, and listens to it without events; or ends that.
-  func setPinned(_ isPinned: Bool, _ target: QueryTarget) {
+  func pin(_ isPinned: Bool, _ target: QueryTarget) {
     guard let lane else { return }
     let target = target.normalized
     let pin = Pin(tree: lane.tree, path: target.path, parameters: target.spec.identifier)

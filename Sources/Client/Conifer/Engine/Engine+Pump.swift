@@ -1,3 +1,5 @@
+import ConiferSync
+
 extension Engine {
   /// The most writes, or answers and news of the server, that share a commit.
   private static let largestGroup = 256
@@ -40,11 +42,11 @@ extension Engine {
     case .observe(let registration): observe(registration)
     case .stop(let id): stop(id)
     case .stopAll(let target): stopAll(target)
-    case .pin(let isPinned, let target): setPinned(isPinned, target)
+    case .pin(let isPinned, let target): pin(isPinned, target)
     case .get(let request): begin(request)
     case .transact(let request): begin(request)
     case .ran(let id, let result): ran(id, result)
-    case .onDisconnect(let operation, let completion): onDisconnect(operation, completion)
+    case .onDisconnect(let operation, let completion): issue(operation, completion)
     case .tell(let input): tell(input)
     case .purge: await discardAll()
     case .tick: tell(.tick)

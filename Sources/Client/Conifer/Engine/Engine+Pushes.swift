@@ -4,6 +4,7 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Logging
 
 extension Engine {
   /// Takes news of the server: views first, in memory alone; then one commit, and then the events.

@@ -1,8 +1,10 @@
 import ConiferKeyValue
+import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Logging
 
 extension Engine {
   /// Gives the connection the next writes of the queue.

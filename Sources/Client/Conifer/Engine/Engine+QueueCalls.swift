@@ -83,7 +83,7 @@ extension Engine: QueueCalls {
 
   /// Queues a refused write again, in its old place.
   nonisolated func retry(_ id: WriteReceipt.ID) async throws(DatabaseError) {
-    try await changing(id) { engine, write, lane, reply in
+    try await changing(id) { (engine, write, lane, reply: @escaping Reply<Void>) in
       guard case .rejected = write.state else { return reply(.failure(.notRefused(id))) }
       engine.add([.setState(lane, write.id, .queued)]) { result in
         if case .success = result {
@@ -101,7 +101,7 @@ extension Engine: QueueCalls {
   nonisolated func edit(
     _ id: WriteReceipt.ID, to new: LocalWrite
   ) async throws(DatabaseError) -> WriteReceipt {
-    try await changing(id) { engine, write, lane, reply in
+    try await changing(id) { (engine, write, lane, reply: @escaping Reply<WriteReceipt>) in
       guard case .rejected = write.state else { return reply(.failure(.notRefused(id))) }
       let content = new.content(time: engine.setup.clock.wallTime)
       let edits: [StorageEdit] = [.enqueue(lane, content), .finish(lane, write.id, .discarded)]
@@ -125,7 +125,7 @@ extension Engine: QueueCalls {
 
   /// Gives up a write that is refused, or that was never sent.
   nonisolated func discard(_ id: WriteReceipt.ID) async throws(DatabaseError) {
-    try await changing(id) { engine, write, lane, reply in
+    try await changing(id) { (engine, write, lane, reply: @escaping Reply<Void>) in
       let name = OutboundWriteID(lane, write.id)
       switch write.state {
       case .rejected: break

@@ -3,6 +3,8 @@ import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
+import ConiferWire
+import Logging
 import Synchronization
 
 /// The engine behind a database: storage, views, connection and callbacks, joined on one thread.

@@ -2,6 +2,8 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Logging
+import Synchronization
 
 /// The engine's end of the connection: the machine that decides, what it asked for and is not done
 /// yet, and the connection there is.
@@ -59,7 +61,7 @@ extension Engine {
     case .disconnect(let number): disconnect(number)
     case .send(let message): link.connection?.send(message)
     case .sendListen(let number, let listen): send(listen, as: number)
-    case .fetchToken(let force): fetchToken(force)
+    case .fetchToken(let force): fetchToken(force: force)
     case .wake(let moment): wake(at: moment)
     case .connected(let isConnected): connected(isConnected)
     case .offset(let milliseconds): setOffset(milliseconds)
@@ -95,7 +97,7 @@ extension Engine {
     link.number = number
     guard let transport = setup.transport else { return }
     link.connection = transport.connect(request) { [weak self] event in
-      self?.post(.event(event, number))
+      self?.post(.event(number, event))
     }
   }
 

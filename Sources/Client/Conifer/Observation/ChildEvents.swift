@@ -1,4 +1,5 @@
 import ConiferSync
+import ConiferTree
 
 /// Something that happened to a child of a query.
 public struct ChildEvent: Sendable {

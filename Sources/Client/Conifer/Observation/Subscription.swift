@@ -13,10 +13,13 @@ final class Subscription: Sendable {
     let buffer = EventBuffer<DataEvent>(policy)
     self.buffer = buffer
     self.query = query
-    if let error = query.error { return buffer.end(.failure(error)) }
-    query.engine.observe(
-      id, query.target, kinds, event: { buffer.add($0) },
-      cancel: { buffer.end(.failure($0)) })
+    if let error = query.error {
+      buffer.end(.failure(error))
+    } else {
+      query.engine.observe(
+        id, query.target, kinds, event: { buffer.add($0) },
+        cancel: { buffer.end(.failure($0)) })
+    }
   }
 
   deinit { query.engine.stopObserving(id) }

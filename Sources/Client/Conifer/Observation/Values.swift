@@ -1,3 +1,5 @@
+import ConiferSync
+
 /// The values of a query, now and after each change: what ``DatabaseQuery/snapshots`` and
 /// ``DatabaseQuery/values(as:)`` give.
 ///

@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferSync
+import ConiferTree
 
 // Blocks run on the database's callback queue, one after the other.
 extension DatabaseQuery {
@@ -155,9 +156,8 @@ extension DatabaseQuery {
     let event: @Sendable (DataEvent) -> Void = { [database] event in
       user((DataSnapshot(database, event), event.previousKey?.string))
     }
-    let cancellation: (@Sendable (DatabaseError) -> Void)? = cancelled.map { cancelled in
-      { cancelled($0) }
-    }
+    let cancellation: (@Sendable (DatabaseError) -> Void)?
+    if let cancelled { cancellation = { cancelled($0) } } else { cancellation = nil }
     let kinds = DataEvent.Kinds(type.kind)
     if isOnce {
       engine.observeOnce(id, target, kinds, event: event, cancel: cancellation)

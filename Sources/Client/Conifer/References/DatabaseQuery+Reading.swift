@@ -1,3 +1,4 @@
+import ConiferQuery
 import ConiferTree
 
 extension DatabaseQuery {

@@ -125,9 +125,8 @@ extension DatabaseReference {
     _ block: CompletionBlock?, _ make: () throws(DatabaseError) -> LocalWrite
   ) -> WriteReceipt {
     let user = block.map { UserCode<((any Error)?, DatabaseReference)>($0) }
-    let completion: (@Sendable (DatabaseError?) -> Void)? = user.map { user in
-      { user(($0, self)) }
-    }
+    let completion: (@Sendable (DatabaseError?) -> Void)?
+    if let user { completion = { user(($0, self)) } } else { completion = nil }
     do throws(DatabaseError) {
       if let error { throw error }
       let write = try make()

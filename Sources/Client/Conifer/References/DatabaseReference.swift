@@ -1,5 +1,5 @@
-public import ConiferTree
 import ConiferQuery
+import ConiferTree
 import Foundation
 
 /// A place in a database, to read, write and observe.

@@ -72,7 +72,8 @@ struct ValueReader {
     guard node.childCount == 0, node.priority == nil else {
       throw TreeError(
         .invalidQuery,
-        "In a query, a bound is a dictionary or an array; give a string, a number, a boolean or nil")
+        "In a query, a bound is a dictionary or an array; give a string, a number, a boolean or nil"
+      )
     }
     return node.leaf
   }
@@ -96,7 +97,8 @@ struct ValueReader {
     throw TreeError(
       .invalidValue,
       "\(Path(keys)): a value of type \(type(of: value)) is no JSON. Give a String, a number, a "
-        + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:).")
+        + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:)."
+    )
   }
 
   private mutating func append(_ dictionary: [String: Any]) throws(TreeError) {

@@ -44,7 +44,8 @@ enum WriteRules {
       let place = path.appending(Path(name))
       guard place.count > path.count else {
         throw DatabaseError(
-          .invalidUpdate, "\(path): the update has the key \"\(name)\", which names no place below.",
+          .invalidUpdate,
+          "\(path): the update has the key \"\(name)\", which names no place below.",
           remedy: "Write the place itself with setValue.")
       }
       try check(place)

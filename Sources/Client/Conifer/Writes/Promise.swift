@@ -2,9 +2,11 @@ import Synchronization
 
 /// A value that comes once and that any number of tasks wait for.
 final class Promise<Value: Sendable>: Sendable {
+  private typealias Waiter = CheckedContinuation<Result<Value, DatabaseError>, Never>
+
   private struct State {
     var result: Result<Value, DatabaseError>?
-    var waiters: [UInt64: CheckedContinuation<Result<Value, DatabaseError>, Never>] = [:]
+    var waiters: [UInt64: Waiter] = [:]
     var lastWaiter: UInt64 = 0
     /// Waiters whose tasks were cancelled before they began to wait.
     var cancelled: Set<UInt64> = []
@@ -20,12 +22,12 @@ final class Promise<Value: Sendable>: Sendable {
   /// Gives the result; only the first one counts.
   func settle(_ result: Result<Value, DatabaseError>) {
     let waiters = state.withLock { state in
-      guard state.result == nil else { return [:] as [UInt64: CheckedContinuation<_, Never>] }
+      guard state.result == nil else { return [] as [Waiter] }
       state.result = result
       defer { state.waiters = [:] }
-      return state.waiters
+      return Array(state.waiters.values)
     }
-    for waiter in waiters.values { waiter.resume(returning: result) }
+    for waiter in waiters { waiter.resume(returning: result) }
   }
 
   /// Waits for the result.
@@ -37,8 +39,7 @@ final class Promise<Value: Sendable>: Sendable {
       return state.lastWaiter
     }
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation {
-        (continuation: CheckedContinuation<Result<Value, DatabaseError>, Never>) in
+      await withCheckedContinuation { (continuation: Waiter) in
         let ready = state.withLock { state -> Result<Value, DatabaseError>? in
           if let result = state.result { return result }
           if state.cancelled.remove(number) != nil { return .failure(Self.cancelled) }

@@ -24,7 +24,11 @@ public struct NodeView: Sendable {
     node = .empty
     sorted = NodeView.sorted(spec, source)
     node = spec.loadsAllData ? source : .empty
-    if spec.limit != nil { fillWindow() } else if !spec.loadsAllData { node = spec.filtered(source) }
+    if spec.limit != nil {
+      fillWindow()
+    } else if !spec.loadsAllData {
+      node = spec.filtered(source)
+    }
   }
 
   /// Takes another version of the node.

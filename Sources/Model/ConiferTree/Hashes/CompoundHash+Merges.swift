@@ -11,8 +11,9 @@ extension CompoundHash {
     var writer = RangeWriter(.at(paths))
     writer.walk(node)
     let current = writer.finished().1
+    let isChanged = zip(current, hashes).map { $0 != $1 }
     var merges: [(ranges: ClosedRange<Int>, merge: RangeMerge)] = []
-    for index in hashes.indices where current[index] != hashes[index] {
+    for index in hashes.indices where isChanged[index] || mayNeed(index, in: node) {
       if let last = merges.last, last.ranges.contains(index) { continue }
       var (first, last) = (index, index)
       var merge = self.merge(of: node, first...last)
@@ -23,6 +24,8 @@ extension CompoundHash {
         }
         merge = self.merge(of: node, first...last)
       }
+      // With a leaf that is not sent the client keeps the priority, too.
+      guard isChanged[first...last].contains(true) else { continue }
       while let other = merges.last, other.ranges.upperBound >= first {
         merges.removeLast()
         // An overlap is sent once, in the range that begins first.
@@ -44,6 +47,23 @@ extension CompoundHash {
     case complete(RangeMerge)
     /// A priority stands in the range, and the leaves of its node in an earlier or a later one.
     case needs(Side)
+  }
+
+  /// Whether a priority may stand in a range without a leaf of its node: that of a node around one of
+  /// the range's ends.
+  ///
+  /// A client loses such a priority when the leaves go that it has in other ranges, so that it must
+  /// be sent with the new ones though it is the same.
+  private func mayNeed(_ index: Int, in node: Node) -> Bool {
+    for end in [index - 1, index] where paths.indices.contains(end) {
+      var above = node
+      for key in paths[end].keys {
+        if above.isLeaf || above.isEmpty { break }
+        if above.priority != nil { return true }
+        above = above[key]
+      }
+    }
+    return false
   }
 
   /// The data of some adjacent ranges.

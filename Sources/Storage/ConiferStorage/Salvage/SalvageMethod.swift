@@ -18,7 +18,7 @@ public struct SalvageMethod: Sendable {
 
   let read: Read
   let rows: @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore
-  let elsewhere: @Sendable (_ directory: String, StorageOptions) -> StorageConfiguration
+  package let elsewhere: @Sendable (_ directory: String, StorageOptions) -> StorageConfiguration
 
   /// How a kind of store is salvaged.
   ///
