@@ -34,6 +34,7 @@ import Testing
     await world.settle()
     device.engine.stopObserving(id)
     device.listen("b", QueryTarget("a"), .init(.value))
+    await device.idle()
     device.engine.stopObservingAll(QueryTarget("a"))
     await world.settle()
     #expect(device.transport.counts.unlistens == 0)
