@@ -9,7 +9,7 @@ import Testing
 @Suite struct `The guide's samples` {
   private let server = Server()
 
-  private func database() -> Database {
+  private func open() -> Database {
     Database(DatabaseConfiguration(namespace: "my-app", transport: server.transport()))
   }
 
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func `writes, updates, server values and transactions reach the server`() async throws {
-    let database = database()
+    let database = open()
     try await GuideSamples.write(database) { _ in }
     #expect(data("rooms/r1") == ["name": "Attic", "seats": 5])
     #expect(try await GuideSamples.once(database) == "Attic")
@@ -38,13 +38,16 @@ import Testing
   }
 
   @Test func `values are coded, and come as sequences`() async throws {
-    let database = database()
+    let database = open()
     let messages = try await GuideSamples.coding(database)
     #expect(messages.map(\.text) == ["Hello"])
     #expect(messages.first?.sent != nil)
     #expect(try await GuideSamples.batches(database, 1) == ["Hello"])
     var seen: [GuideSamples.Message] = []
-    try await GuideSamples.sequences(database) { seen = $0; return seen != messages }
+    try await GuideSamples.sequences(database) {
+      seen = $0
+      return seen != messages
+    }
     #expect(seen == messages)
     await database.close()
   }
@@ -71,6 +74,6 @@ import Testing
     try await GuideSamples.authority(scratch.store)
     try await GuideSamples.pump(server)
     #expect(data("rooms/r1/name") == "Attic")
-    #expect(GuideSamples.query(database()).error == nil)
+    #expect(GuideSamples.query(open()).error == nil)
   }
 }
