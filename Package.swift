@@ -178,8 +178,16 @@ let package = Package(
       [
         "Conifer", "ConiferServer", "ConiferSync", "ConiferWire", "ConiferStorage",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
-        "ConiferLog", "TestSupport",
+        "ConiferLog", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
+    tests(
+      "ConiferGuide",
+      ["Conifer", "ConiferServer", "ConiferStorage", "ConiferLMDB", "TestSupport"]),
+    // The guides' code once more, linked from ConiferGuideTests, in Swift 5 mode.
+    .testTarget(
+      name: "ConiferGuideSwift5Tests", dependencies: ["Conifer"],
+      path: "Tests/ConiferGuideSwift5Tests",
+      swiftSettings: settings + [.swiftLanguageMode(.v5)]),
     tests(
       "ConiferTool",
       [

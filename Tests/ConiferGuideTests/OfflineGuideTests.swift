@@ -1,4 +1,6 @@
 import Conifer
+import ConiferServer
+import ConiferStorage
 import Foundation
 import Testing
 

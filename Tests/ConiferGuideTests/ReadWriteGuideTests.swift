@@ -1,4 +1,5 @@
 import Conifer
+import ConiferServer
 import Foundation
 import Testing
 

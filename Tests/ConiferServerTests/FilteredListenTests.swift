@@ -110,7 +110,7 @@ import Testing
       ])
   }
 
-  @Test(arguments: 1...30 as ClosedRange<UInt64>)
+  @Test(arguments: Programs.seeds)
   func `A window that is kept up equals the query's result`(seed: UInt64) {
     var random = Random(seed)
     let keys: [Key] = ["1", "2", "10", "-a", "b", "c", "d", "e"]

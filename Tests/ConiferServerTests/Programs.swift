@@ -1,9 +1,17 @@
 import ConiferQuery
 import ConiferTree
+import Foundation
 
 /// What random programs are made of.
 enum Programs {
-  static let seeds = 1...25 as ClosedRange<UInt64>
+  /// `CONIFER_SEED` replays one seed, `CONIFER_PROGRAMS` sets how many are run.
+  static let seeds: [UInt64] = {
+    let variables = ProcessInfo.processInfo.environment
+    if let seed = variables["CONIFER_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+    let count = variables["CONIFER_PROGRAMS"].flatMap { UInt64($0) } ?? 5
+    return Array(1...max(1, count))
+  }()
+
   static let keys: [Key] = ["1", "2", "10", "-a", "b", "c"]
 
   static func path(_ random: inout Random, longest: Int = 3) -> Path {

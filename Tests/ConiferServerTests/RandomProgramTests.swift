@@ -82,7 +82,8 @@ import Testing
         let path = Programs.path(&random).appending(.priority)
         let priority = Programs.priority(&random).map { Node($0.leaf) } ?? .empty
         let isPossible = priority.isEmpty || model.hasData(path.parent ?? .root)
-        #expect(ask(index, .put(path, priority, hash: nil))?.status == (isPossible ? .ok : .failure))
+        #expect(
+          ask(index, .put(path, priority, hash: nil))?.status == (isPossible ? .ok : .failure))
         if isPossible { model.set(path, priority) }
       case 6:
         let path = Programs.path(&random)

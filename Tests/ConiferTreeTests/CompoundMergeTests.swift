@@ -73,7 +73,7 @@ import Testing
     #expect(CompoundHash(paths: [], hashes: [""]) == CompoundHash(of: .empty))
   }
 
-  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func `Merges turn any data into any other`(seed: UInt64) {
     var random = Random(seed)
     for _ in 0..<50 {

@@ -111,7 +111,9 @@ public final class Server: Sendable {
   // MARK: Data
 
   /// The data of a database at a path, as far as it was told and answered.
-  public func data(_ path: Path = .root, in namespace: String) -> Node { host(namespace).root[path] }
+  public func data(_ path: Path = .root, in namespace: String) -> Node {
+    host(namespace).root[path]
+  }
 
   /// Writes in the server's own name; the rules do not apply, sizes do.
   ///

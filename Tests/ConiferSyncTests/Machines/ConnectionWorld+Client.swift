@@ -45,6 +45,7 @@ extension ConnectionWorld {
       for id in waiting.keys.sorted(by: { $0.rawValue < $1.rawValue }) { waitAgain(id) }
       give(.laneOpened(newest: newest[lane.identity].map { WriteID(rawValue: $0) }))
     case .needWrites(let lane, let after, let limit):
+      chores.removeAll { if case .page = $0 { true } else { false } }
       let read = chance.one(in: 2) ? page(lane, after: after, limit: limit) : nil
       chores.append(.page(lane, read, after: after, limit: limit))
     case .markSent(let ids): chores.append(.mark(ids))

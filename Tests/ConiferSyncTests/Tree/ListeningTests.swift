@@ -99,6 +99,18 @@ import Testing
     #expect(tree.value(at: "a/b") == nil)
   }
 
+  @Test func `late news of a covered query do not narrow what its view knows`() throws {
+    try listen(1, try Self.limited("a"))
+    _ = tree.overwrite("a", ["b": 1, "c": 2], tag: 1)
+    try listen(2, QueryTarget("a"))
+    _ = tree.overwrite("a", ["b": 1, "c": 2, "d": 3])
+    #expect(tree.merge("a", [NodeChange("b", 1)], tag: 1).events.isEmpty)
+    let result = tree.write(OverlayID(1), [NodeChange("a/b", .empty)], isUpdate: false)
+    let first = result.events.filter { $0.listener.rawValue == 1 }.map(\.event)
+    #expect(first.map(\.kind) == [.childRemoved, .childAdded, .value])
+    #expect(first.last?.node == ["c": 2, "d": 3])
+  }
+
   @Test func `listeners are told the kinds they ask for`() throws {
     _ = try tree.listen(
       ListenerID(rawValue: 1), to: QueryTarget("a"), kinds: [.init(.childAdded), .init(.value)])

@@ -91,4 +91,21 @@ import Testing
     let result = tree.revert(id)
     #expect(result.events.filter { $0.event.kind == .childAdded }.count >= Self.count - 100)
   }
+
+  @Test func `an old set above many newer writes goes unseen while a newer one covers it`() throws {
+    try open()
+    for id in [0, 1] as [UInt64] {
+      _ = tree.write(OverlayID(id), [NodeChange("list", ["set": true])], isUpdate: false)
+    }
+    for i in 2..<Self.count {
+      let changes = [NodeChange(path(i, false), Node(.integer(Int64(i))))]
+      _ = tree.write(OverlayID(UInt64(i)), changes, isUpdate: false)
+    }
+    let cost = visits { _ = tree.acknowledge(OverlayID(0)) }
+    #expect(cost <= 64, "\(cost)")
+    #expect(tree.value(at: "list")?.childCount == Self.count - 1)
+    // Now each of the writes is looked at, once for each view there.
+    #expect(visits { _ = tree.revert(OverlayID(1)) } >= Self.count)
+    #expect(tree.value(at: "list")?.childCount == Self.count - 1)
+  }
 }

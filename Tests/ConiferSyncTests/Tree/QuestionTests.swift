@@ -50,6 +50,21 @@ import Testing
     #expect(tree.isListened("a/b") && tree.isListened("a") && !tree.isListened(.root))
   }
 
+  @Test func `what a query shows is known of its own view, or of the whole node`() throws {
+    let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 1))
+    #expect(tree.value(of: target) == nil)
+    _ = try tree.listen(ListenerID(rawValue: 9), to: target, kinds: .all)
+    #expect(tree.value(of: target) == nil)
+    _ = tree.overwrite("a", ["c": 2], tag: 1)
+    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)], isUpdate: false)
+    #expect(tree.value(of: target) == ["b": 1])
+    #expect(tree.value(of: QueryTarget("a")) == nil)
+    _ = tree.stop(ListenerID(rawValue: 9))
+    #expect(tree.value(of: target) == nil)
+    _ = tree.write(OverlayID(2), [NodeChange("a", ["x": 1, "y": 2])], isUpdate: false)
+    #expect(tree.value(of: target) == ["x": 1])
+  }
+
   @Test func `ranges are merged into the data of the listen that they answer`() throws {
     try listen("a")
     _ = tree.overwrite("a", ["b": 1, "c": 2, "d": 3])

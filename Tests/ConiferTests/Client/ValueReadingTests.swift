@@ -27,7 +27,7 @@ import Testing
     #expect(try node(NSNumber(value: 0.5)).leaf.map { "\($0)" } == "double(0.5)")
     #expect(try node(Int64.max).leaf.map { "\($0)" } == "integer(\(Int64.max))")
     #expect(try node(Int64.min).leaf.map { "\($0)" } == "integer(\(Int64.min))")
-    #expect(try node(UInt64.max).leaf == .double(18_446_744_073_709_551_615))
+    #expect(try node(UInt64.max).leaf == .double(18_446_744_073_709_551_616))
   }
 
   @Test func `numbers of Foundation tell booleans from zero and one`() throws {

@@ -27,9 +27,17 @@ final class Device {
   /// What the client was told, in order.
   final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
+    private let past = Mutex<[String]>([])
 
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    func add(_ line: String) {
+      lines.withLock { $0.append(line) }
+      past.withLock { $0.append(line) }
+    }
+
+    /// What was not taken yet.
     var all: [String] { lines.withLock { $0 } }
+    /// What came since the beginning.
+    var history: [String] { past.withLock { $0 } }
 
     /// What came since the last time.
     func take() -> [String] {
@@ -91,7 +99,8 @@ final class Device {
         engine.post(
           .ask { engine in
             continuation.resume(
-              returning: engine.hardening.isRunning || engine.transactions.machine.running != nil)
+              returning: engine.hardening.isRunning || engine.transactions.machine.running != nil
+                || engine.link.machine?.auth.fetchingSince != nil)
           })
       }
       await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
@@ -117,6 +126,11 @@ final class Device {
       engine.observe(id, target, kinds, event: event, cancel: cancel)
     }
     return id
+  }
+
+  /// Listens to the value alone.
+  func listenToValue(_ name: String, _ target: QueryTarget) {
+    listen(name, target, DataEvent.Kinds(.value))
   }
 
   private static func line(_ event: DataEvent) -> String {

@@ -1,6 +1,7 @@
 import ConiferQuery
 import ConiferServer
 import ConiferTree
+import ConiferWire
 import Foundation
 import Synchronization
 import TestSupport
@@ -12,9 +13,14 @@ import Testing
 /// Two clients and a server do what a seed says; at rest all agree.
 ///
 /// `CONIFER_PROGRAMS` says how many programs run on each backend, `CONIFER_SEED` names the first or,
-/// with `CONIFER_PROGRAMS=1`, the only one.
+/// with `CONIFER_PROGRAMS=1`, the only one; `CONIFER_STORE` names one backend, `CONIFER_TRACE` shows all.
 @Suite struct RandomTests {
-  @Test(arguments: Store.allCases)
+  private static var stores: [Store] {
+    let name = ProcessInfo.processInfo.environment["CONIFER_STORE"]
+    return name.flatMap { Store(rawValue: $0) }.map { [$0] } ?? Store.allCases
+  }
+
+  @Test(arguments: stores)
   func `At rest all agree, nothing is lost, and listeners saw a legal sequence`(
     _ store: Store
   ) async throws {
@@ -36,9 +42,11 @@ private final class TwoClients {
   private var random: Seeded
   private let store: Store
   private var watchers: [Watcher] = []
-  private var written: [(path: Path, receipt: WriteReceipt)] = []
+  private var written: [(device: Device, path: Path, receipt: WriteReceipt)] = []
   private var faults: [String] = []
   private var number = 0
+  private var increments = 0
+  private var refusals = 0
 
   init(_ seed: UInt64, _ store: Store) throws {
     random = Seeded(state: seed)
@@ -48,14 +56,44 @@ private final class TwoClients {
   }
 
   func run() async throws -> [String] {
-    for _ in 0..<60 {
+    for _ in 0..<80 {
       let device = devices[pick(2)]
-      await step(device)
+      for _ in 0..<(pick(4) == 0 ? 3 : 1) { await step(device) }
+      // One client at a time, so that a seed always gives the same.
+      await device.idle()
       if pick(2) == 0 { await deliver(pick(6)) }
     }
     await rest()
     try await check()
     return faults
+  }
+
+  /// With `CONIFER_TRACE` set, tells what is done and delivered.
+  private static let isTracing = ProcessInfo.processInfo.environment["CONIFER_TRACE"] != nil
+
+  private func trace(_ words: String) {
+    guard Self.isTracing else { return }
+    print(words)
+    for (index, device) in devices.enumerated() {
+      device.transport.watch { print("device \(index): \(Self.words($0))") }
+    }
+  }
+
+  private static func words(_ delivered: InProcessTransport.Delivered) -> String {
+    func text(_ changes: [NodeChange]) -> String {
+      changes.map { "\($0.path) \($0.node.text)" }.joined(separator: ", ")
+    }
+    switch delivered {
+    case .toServer(.request(let number, .put(let path, let node, let hash))):
+      return "\(number) put \(path) \(node.text) \(hash ?? "")"
+    case .toServer(.request(let number, .merge(let path, let changes))):
+      return "\(number) merge \(path) \(text(changes))"
+    case .toClient(.push(.overwrite(let path, let node, let tag))):
+      return "overwrite \(path) \(node.text) \(tag.map { "tag \($0)" } ?? "")"
+    case .toClient(.push(.merge(let path, let changes, let tag))):
+      return "merge \(path) \(text(changes)) \(tag.map { "tag \($0)" } ?? "")"
+    default: return "\(delivered)"
+    }
   }
 
   private func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
@@ -71,7 +109,9 @@ private final class TwoClients {
 
   private func step(_ device: Device) async {
     number += 1
-    switch pick(20) {
+    let kind = pick(23)
+    trace("\(number): step \(kind) of device \(device === devices[0] ? 0 : 1)")
+    switch kind {
     case 0...4: device.set(place, "\(number)")
     case 5: device.set(place, "null")
     case 6: device.set(place, #"{"x":\#(number),"y":{"z":\#(pick(3))}}"#)
@@ -79,8 +119,15 @@ private final class TwoClients {
     case 8, 9:
       // A place that nobody else writes: it must be there in the end.
       let path = Path("own/w\(number)")
-      written.append((path, device.set(path, "\(number)")))
-    case 10: device.add(1, at: "count", "t\(number)")
+      written.append((device, path, device.set(path, "\(number)")))
+    case 10: device.add(1, at: "count", "t\(number)", raisesLocalEvents: pick(2) == 0)
+    case 20:
+      increments += 1
+      device.set("own/increments", #"{".sv":{"increment":1}}"#)
+    case 21:
+      refusals += 1
+      device.transport.refuse(next: 1)
+    case 22: device.get("g", QueryTarget(place))
     case 11: device.engine.goOffline()
     case 12, 13: device.engine.goOnline()
     case 14: device.transport.disconnect(serverNotices: pick(2) == 0)
@@ -118,9 +165,11 @@ private final class TwoClients {
 
   /// Connects everybody and lets everything be delivered.
   private func rest() async {
+    trace("rest")
     for device in devices {
       device.transport.loseAnswers(next: 0)
       device.engine.goOnline()
+      await device.idle()
     }
     await world.settle()
     for _ in 0..<6 { await world.pass(31_000) }
@@ -128,17 +177,24 @@ private final class TwoClients {
 
   private func check() async throws {
     for watcher in watchers { faults += watcher.check(world.data(watcher.target.path)) }
-    for (path, receipt) in written where world.data(path).isEmpty {
-      faults.append("the write to \(path) is lost; \(try await receipt.outcome)")
+    for (device, path, receipt) in written where world.data(path).isEmpty {
+      guard let id = try await receipt.id else { continue }
+      let outcome = try await device.engine.outcome(of: id)
+      if case .rejected = outcome { continue }
+      faults.append("the write to \(path) is lost; \(outcome)")
     }
+    checkTransactions()
+    if store != .memory { await checkStored() }
     for (index, device) in devices.enumerated() {
-      let queue = try await device.queued()
+      let queue = try await device.queued().filter {
+        if case .rejected = $0.state { false } else { true }
+      }
       if !queue.isEmpty { faults.append("device \(index) still has \(queue)") }
       let whole = Watcher(device, QueryTarget(.root))
       await world.settle()
       faults += whole.check(world.data).map { "device \(index): \($0)" }
     }
-    // What is stored is what is shown.
+    // What is stored is what is shown; refused writes are not.
     guard store != .memory else { return }
     for (index, device) in devices.enumerated() {
       await device.restart(isOnline: false)
@@ -149,11 +205,49 @@ private final class TwoClients {
   }
 }
 
+extension TwoClients {
+  /// What was listened to at rest is shown offline after a restart.
+  private func checkStored() async {
+    for (index, device) in devices.enumerated() {
+      let targets = Set(
+        watchers.filter { $0.owner == ObjectIdentifier(device) }.map(\.target))
+      await device.restart(isOnline: false)
+      trace("stored on device \(index): \(targets)")
+      let again = targets.map { Watcher(device, $0) }
+      await world.settle()
+      for watcher in again {
+        faults += watcher.check(world.data(watcher.target.path)).map {
+          "device \(index), stored: \($0)"
+        }
+      }
+      device.engine.goOnline()
+      await world.settle()
+    }
+    watchers = []
+  }
+
+  /// Each transaction counted once if it was committed, and at most once if nobody knows; each
+  /// increment at least once.
+  private func checkTransactions() {
+    let told = devices.flatMap(\.lines.history).filter { $0.hasPrefix("t") }
+    let committed = told.count { $0.contains(" committed ") }
+    let unknown = told.count { $0.contains(" outcome-unknown ") }
+    let count = Int(world.data("count").leaf?.number ?? 0)
+    if count < committed || count > committed + unknown {
+      faults.append("\(committed) transactions are committed, \(unknown) unknown, and \(count) counted")
+    }
+    let sum = Int(world.data("own/increments").leaf?.number ?? 0)
+    if sum < increments - refusals { faults.append("\(increments) increments give \(sum)") }
+  }
+}
+
 extension World {
   /// Lets time pass without delivering anything.
   func passQuietly(_ milliseconds: Int64) async {
-    for device in devices { device.clock.advance(by: milliseconds) }
-    for device in devices { await device.idle() }
+    for device in devices {
+      device.clock.advance(by: milliseconds)
+      await device.idle()
+    }
   }
 }
 

@@ -13,6 +13,8 @@ final class ScriptedBackend: StorageBackend {
       var cacheReads = 0
       var writesRead = 0
       var largestWindow = 0
+      /// The edits of each commit, in words.
+      var commits: [[String]] = []
       var failure: StoreError?
     }
 
@@ -54,6 +56,8 @@ final class ScriptedBackend: StorageBackend {
     _ edits: [StorageEdit], _ durability: Durability
   ) async throws(StoreError) -> CommitReceipt {
     if let failure = script.counts.failure { throw failure }
+    let words = edits.map { String("\($0)".prefix { $0 != "(" }) }
+    script.change { $0.commits.append(words) }
     return try await inner.commit(edits, durability)
   }
 

@@ -113,7 +113,10 @@ final class World {
 
   /// Lets time pass, and what it brings about happen.
   func pass(_ milliseconds: Int64) async {
-    for device in devices { device.clock.advance(by: milliseconds) }
+    for device in devices {
+      device.clock.advance(by: milliseconds)
+      await device.idle()
+    }
     await settle()
   }
 

@@ -61,7 +61,9 @@ struct NodeDecoding: Decoder {
       case is Decimal.Type: Decimal(try decode(Double.self))
       default: nil
       }
-    return try special as? Value ?? Value(from: self)
+    // Not by a cast of nothing, which would be taken for an optional's nil.
+    if let special, let value = special as? Value { return value }
+    return try Value(from: self)
   }
 
   private func convert<Raw: Decodable, Value>(

@@ -106,8 +106,9 @@ extension Engine {
     guard !target.spec.isDefault else {
       query.isComplete = true
       query.isKnownMissing = node.isEmpty
-      add([.overwrite(lane.tree, path, node), .saveQuery(query)]) { [self] result in
-        if case .success(let numbers) = result { touch(numbers.queries, in: lane.tree) }
+      let edits = [.overwrite(lane.tree, path, node), .saveQuery(query)] + outdated(below: path)
+      add(edits) { [self] result in
+        if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
       }
       return
     }

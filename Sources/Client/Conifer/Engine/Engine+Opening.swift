@@ -74,9 +74,11 @@ extension Engine {
 
   /// Ends all work, makes it durable and closes the storage.
   func shut() async {
+    // What is under way is of unknown outcome from now on.
+    tell(.close(.suspended))
+    await settle()
     giveUpTransactions(.writeCanceled)
     link.machine = nil
-    link.connection?.close()
     link.connection = nil
     let closing = backend
     phase = .closed

@@ -68,6 +68,8 @@ extension Engine {
     let result = tree.complete(target)
     if query.stored?.query.isComplete != true || query.isBehind {
       store(snapshot(of: target), of: target, isWhole: true)
+    } else {
+      store([], of: target, isWhole: true)
     }
     raiseStored(result, [target.path])
   }
@@ -91,6 +93,7 @@ extension Engine {
     guard let stored = active[target]?.stored else { return }
     var edits = edits
     var query = stored.query
+    if isWhole, target.spec.isDefault { edits += outdated(below: target.path) }
     if isWhole, !query.isComplete {
       query.isComplete = true
       edits.append(.saveQuery(query))
@@ -104,6 +107,21 @@ extension Engine {
         "server data is not cached", metadata: ["target": "\(target)", "cause": "\(error)"])
       active[target]?.isBehind = true
       active[target]?.stored = stored
+    }
+  }
+
+  /// Edits that end the completeness of what filtered queries hold at and below a path where all data
+  /// was replaced: what they hold is older.
+  func outdated(below path: Path) -> [StorageEdit] {
+    let found = read { (view, lane) throws(StoreError) in
+      try view.trackedQueries(lane.tree, at: path) + view.trackedQueries(lane.tree, below: path)
+    }
+    let listened = Set(active.values.compactMap { $0.stored?.id })
+    return (found ?? []).compactMap { stored in
+      var query = stored.query
+      guard !query.isDefault, query.isComplete, !listened.contains(stored.id) else { return nil }
+      query.isComplete = false
+      return .saveQuery(query)
     }
   }
 
@@ -144,7 +162,9 @@ extension Engine {
       guard !key.isPriority, !added.contains(key), !data[key].isEmpty else { continue }
       edits.append(.overwrite(treeID, target.path.appending(change.path), change.node))
     }
-    if !added.isEmpty || !removed.isEmpty {
+    if windows.contains(where: \.replacesAll) {
+      edits.append(.setTrackedKeys(treeID, stored.id, data.children.map(\.key)))
+    } else if !added.isEmpty || !removed.isEmpty {
       edits.append(
         .updateTrackedKeys(treeID, stored.id, added: added.sorted(), removed: removed.sorted()))
     }

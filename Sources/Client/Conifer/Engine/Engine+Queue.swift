@@ -93,6 +93,7 @@ extension Engine {
         continue
       }
       edits.append(.overwrite(treeID, change.path, change.node))
+      edits += outdated(below: change.path.owner)
       // What open views below have is newer, as answers may be held back.
       if views.isOpen(below: change.path) {
         for target in active.keys where change.path.contains(target.path) {

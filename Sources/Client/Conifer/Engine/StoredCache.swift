@@ -20,8 +20,8 @@ final class StoredCache: ServerCache {
   /// What is stored for a target, and no more of the tree than that; nothing when that cannot be
   /// read, which is logged: the server has it.
   ///
-  /// A complete default query at or above the path answers any query; a filtered query that is
-  /// complete itself is answered with the keys it holds; otherwise the children are given that are
+  /// A filtered query that is complete itself is answered with the keys it holds; a complete default
+  /// query at or above the path answers any query; otherwise the children are given that are
   /// known to be whole.
   func cached(_ target: QueryTarget) -> CachedNode {
     do throws(StoreError) {
@@ -36,18 +36,20 @@ final class StoredCache: ServerCache {
   private func stored(_ target: QueryTarget) throws(StoreError) -> CachedNode {
     let (path, spec) = (target.path, target.spec.normalized)
     return try backend.read { (view) throws(StoreError) in
+      // What a filtered listen brought is never older than what lies there for others: when those
+      // bring all, it is no longer complete.
+      if !spec.isDefault, let own = try view.trackedQuery(tree, path, spec.identifier),
+        own.query.isComplete
+      {
+        let node = try children(view, path, try view.trackedKeys(tree, own.id))
+        return CachedNode(node, isComplete: true, isFiltered: true)
+      }
       if try view.isComplete(tree, path) {
         guard !spec.isDefault else {
           return CachedNode(try view.node(tree, path), isComplete: true, isFiltered: false)
         }
         let answer = try view.query(tree, path, spec)
         let node = Node(children: answer.children.map { ($0.key, $0.node) })
-        return CachedNode(node, isComplete: true, isFiltered: true)
-      }
-      if !spec.isDefault, let own = try view.trackedQuery(tree, path, spec.identifier),
-        own.query.isComplete
-      {
-        let node = try children(view, path, try view.trackedKeys(tree, own.id))
         return CachedNode(node, isComplete: true, isFiltered: true)
       }
       let known = try view.knownCompleteChildren(tree, path)

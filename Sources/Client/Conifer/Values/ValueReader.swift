@@ -80,28 +80,33 @@ struct ValueReader {
 
   private mutating func append(_ value: Any?) throws(TreeError) {
     guard let value else { return try builder.append(.null) }
-    if let event = Self.scalar(value) { return try builder.append(event) }
+    // By exact type first: a cast would take a number of 1 for true, and one to a class of Foundation
+    // would copy whole containers on Linux, which are therefore looked for before.
+    if let event = Self.native(value) { return try builder.append(event) }
     if let optional = value as? any OptionalValue { return try append(optional.wrapped) }
-    guard keys.count < Self.deepest else {
-      throw TreeError(
-        .pathTooDeep,
-        "\(Path(Array(keys.prefix(4))))… has more than \(Path.deepest) keys. Nest the data less "
-          + "deeply.")
-    }
     if let dictionary = value as? [String: Any] { return try append(dictionary) }
     if let array = value as? [Any] { return try append(array) }
     if value is [AnyHashable: Any] {
       throw TreeError(
         .invalidKey, "\(Path(keys)): a dictionary has a key that is no String. Use strings.")
     }
+    if let event = Self.bridged(value) { return try builder.append(event) }
     throw TreeError(
       .invalidValue,
       "\(Path(keys)): a value of type \(type(of: value)) is no JSON. Give a String, a number, a "
-        + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:)."
-    )
+        + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:).")
+  }
+
+  private func checkDepth() throws(TreeError) {
+    guard keys.count >= Self.deepest else { return }
+    throw TreeError(
+      .pathTooDeep,
+      "\(Path(Array(keys.prefix(4))))… has more than \(Path.deepest) keys. Nest the data less "
+        + "deeply.")
   }
 
   private mutating func append(_ dictionary: [String: Any]) throws(TreeError) {
+    try checkDepth()
     try builder.append(.beginObject)
     for (key, value) in dictionary {
       try builder.append(.key(key))
@@ -113,6 +118,7 @@ struct ValueReader {
   }
 
   private mutating func append(_ array: [Any]) throws(TreeError) {
+    try checkDepth()
     try builder.append(.beginArray)
     for (index, value) in array.enumerated() {
       keys.append(Key(index))
@@ -122,14 +128,18 @@ struct ValueReader {
     try builder.append(.endArray)
   }
 
-  /// The event of a value that is no container; nil for others.
-  private static func scalar(_ value: Any) -> JSONEvent? {
-    // By exact type first: a cast would take a number of 1 for true.
+  /// The event of a plain value of Swift; nil for others.
+  private static func native(_ value: Any) -> JSONEvent? {
     let type = type(of: value)
     if type == String.self { return (value as? String).map { .string($0) } }
     if type == Int.self { return (value as? Int).map { .integer(Int64($0)) } }
     if type == Double.self { return (value as? Double).map { .double($0) } }
     if type == Bool.self { return (value as? Bool).map { .bool($0) } }
+    return nil
+  }
+
+  /// The event of what can be a number, a text or null of Foundation; nil for others.
+  private static func bridged(_ value: Any) -> JSONEvent? {
     if value is NSNull { return .null }
     if let number = value as? NSNumber { return event(number) }
     if let text = value as? String { return .string(text) }

@@ -126,7 +126,8 @@ extension Namespace {
         if change.path.count + change.node.depth > Path.deepest + 1 {
           throw TreeError(
             .pathTooDeep,
-            "\(change.path) with its data has more than \(Path.deepest) levels. Nest it less deeply.")
+            "\(change.path) with its data has more than \(Path.deepest) levels. Nest it less deeply."
+          )
         }
         try change.path.validate(writing: change.node)
         size += change.node.estimatedSize

@@ -49,7 +49,8 @@ public enum ConnectionAction: Hashable, Sendable {
 
   // MARK: The queue
 
-  /// Answer with `writes`: those of this lane that come after a number.
+  /// Answer with `writes`: those of this lane that come after a number. Replaces an earlier question
+  /// that was not answered.
   case needWrites(Lane, after: WriteID?, limit: Int)
   /// Make durable that these are sent, then answer with `marked`; they leave after that.
   case markSent([OutboundWriteID])

@@ -18,6 +18,8 @@ struct OutboundQueue: Sendable {
   private var marking: Set<OutboundWriteID> = []
   /// Answered writes that the store may still show as waiting.
   private var answered: Set<OutboundWriteID> = []
+  /// Those of them that it no longer shows, but what was asked for may.
+  private var finished: Set<OutboundWriteID> = []
 
   /// Begins again with the first write of the store's queue.
   mutating func restart() {
@@ -28,6 +30,12 @@ struct OutboundQueue: Sendable {
     missed = false
     renewed = []
     marking = []
+    forgetFinished()
+  }
+
+  private mutating func forgetFinished() {
+    answered.subtract(finished)
+    finished = []
   }
 
   /// Whether all writes up to a number have been handed out.
@@ -59,13 +67,14 @@ struct OutboundQueue: Sendable {
     missed = false
     for write in renewed where write.id.id.rawValue <= cursor { insert(write) }
     renewed = []
+    forgetFinished()
   }
 
   /// Takes in a new or renewed write where there is room, or notes that the store has it.
   mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
     answered.remove(write.id)
+    finished.remove(write.id)
     let number = write.id.id.rawValue
-    if !isNew, isAsking { renewed.append(write) }
     if number <= cursor {
       insert(write)
     } else if isExhausted, !isAsking, buffer.count < limit {
@@ -74,6 +83,7 @@ struct OutboundQueue: Sendable {
     } else {
       isExhausted = false
       missed = isAsking
+      if isAsking, !isNew { renewed.append(write) }
     }
   }
 
@@ -98,7 +108,13 @@ struct OutboundQueue: Sendable {
   mutating func noteAnswered(_ id: OutboundWriteID) { answered.insert(id) }
 
   /// Notes that the store no longer shows a write as waiting.
-  mutating func noteFinished(_ id: OutboundWriteID) { answered.remove(id) }
+  mutating func noteFinished(_ id: OutboundWriteID) {
+    if isAsking {
+      finished.insert(id)
+    } else {
+      answered.remove(id)
+    }
+  }
 
   /// The writes of the buffer that must be marked before they leave and are not being marked.
   mutating func takeUnmarked() -> [OutboundWriteID] {
@@ -120,6 +136,7 @@ struct OutboundQueue: Sendable {
     renewed = []
     marking = []
     answered = []
+    finished = []
     isExhausted = true
     isAsking = false
     missed = false

@@ -42,6 +42,14 @@ extension TransactionMachine {
     return state(transaction.path, excluded)
   }
 
+  /// Whether no earlier transaction is to run before one.
+  private func isInTurn(_ transaction: Transaction) -> Bool {
+    tree.within(tree.root(of: transaction.path)).allSatisfy { id in
+      guard let other = transactions[id], case .waiting = other.phase else { return true }
+      return other.order >= transaction.order
+    }
+  }
+
   /// Whether a transaction's write lies over all that earlier ones wrote.
   private func isOnTop(_ transaction: Transaction) -> Bool {
     guard let overlay = transaction.overlay else { return false }
@@ -60,7 +68,8 @@ extension TransactionMachine {
     guard let transaction = transactions[id], case .running(let seen) = transaction.phase else {
       return
     }
-    guard input(of: transaction, state) == seen else { return wait(id) }
+    // What changed meanwhile, or what an earlier one is to write anew, it has to see.
+    guard isInTurn(transaction), input(of: transaction, state) == seen else { return wait(id) }
     switch decision {
     case .abort: finish(id, Outcome(isCommitted: false, node: seen))
     case .invalid(let response):

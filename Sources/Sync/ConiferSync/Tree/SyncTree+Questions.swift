@@ -32,6 +32,15 @@ extension SyncTree {
     value(at: path, excluding: excluding, includingHidden: includingHidden) ?? .empty
   }
 
+  /// What a target shows, or nil where some of it is unknown: as its open view shows it, or as the
+  /// query makes it of the whole node.
+  public func value(of target: QueryTarget) -> Node? {
+    if let view = view(of: target), view.isComplete {
+      return target.spec.filtered(view.shown.node)
+    }
+    return value(at: target.path).map { target.spec.filtered($0) }
+  }
+
   /// What an open view has of the server's data for its listen, to be hashed; nil without a view.
   public func serverData(of target: QueryTarget) -> CachedNode? { view(of: target)?.window }
 

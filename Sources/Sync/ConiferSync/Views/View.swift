@@ -79,6 +79,7 @@ final class View {
     }
     let old = shown.node
     let changes = shown.update(to: source)
+    guard listeners.contains(where: { !$0.isSilent }) else { return [] }
     var events = changes.map { event(of: $0) }
     let new = shown.node
     let isChanged = !changes.isEmpty || old.leaf != new.leaf || old.priority != new.priority

@@ -1,0 +1,155 @@
+import ConiferQuery
+import ConiferServer
+import ConiferTree
+import ConiferWire
+import Synchronization
+import Testing
+
+@testable import Conifer
+
+/// Who the client is: lanes, tokens that are kept, and tokens that are no longer taken.
+@Suite struct IdentityTests {
+  /// A sign-in that a test controls.
+  private final class SignIn: TokenProvider {
+    struct Unavailable: Error {}
+
+    private let state: Mutex<Result<AuthToken?, Unavailable>>
+
+    init(_ user: String? = nil) { state = Mutex(.success(Self.token(user))) }
+
+    private static func token(_ user: String?) -> AuthToken? {
+      user.map { AuthToken("token of \($0)", identity: $0) }
+    }
+
+    func set(_ user: String?) { state.withLock { $0 = .success(Self.token(user)) } }
+    func set(_ token: AuthToken) { state.withLock { $0 = .success(token) } }
+    func fail() { state.withLock { $0 = .failure(Unavailable()) } }
+
+    func token(forcingRefresh: Bool) async throws -> AuthToken? {
+      try state.withLock { $0 }.get()
+    }
+  }
+
+  /// Who wrote what, as the server saw it.
+  private final class Writers: AccessRules {
+    private let seen = Mutex<[String]>([])
+
+    var all: [String] { seen.withLock { $0 } }
+
+    func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool { true }
+    func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool {
+      seen.withLock { $0.append("\(context.auth?.uid ?? "nobody") \(path)") }
+      return true
+    }
+  }
+
+  private func table(_ users: String...) -> TokenTable {
+    TokenTable(
+      Dictionary(uniqueKeysWithValues: users.map { ("token of \($0)", VerifiedToken(uid: $0)) }))
+  }
+
+  @Test(arguments: Store.allCases)
+  func `One user's writes are neither shown nor sent as another's`(_ store: Store) async throws {
+    let writers = Writers()
+    let world = try World(
+      ServerConfiguration(authenticator: table("alice", "bob"), rules: writers))
+    let signIn = SignIn()
+    let device = world.device(store, isOnline: false) { $0.tokenProvider = signIn }
+    device.listenToValue("v", QueryTarget("v"))
+    device.set("v", "0", "nobody")
+    await world.settle()
+    signIn.set("alice")
+    device.engine.refreshToken()
+    await world.settle()
+    device.set("v", "1", "alice")
+    await world.settle()
+    signIn.set("bob")
+    device.engine.refreshToken()
+    await world.settle()
+    device.set("v", "2", "bob")
+    await world.settle()
+    #expect(device.lines.take() == ["v value 0", "v value 1", "v value 2"])
+    #expect(try await device.queued().map(\.id.identity) == ["bob"])
+
+    device.engine.goOnline()
+    await world.settle()
+    #expect(writers.all == ["bob /v"])
+    #expect(device.engine.authState.current == .signedIn(identity: "bob"))
+    signIn.set("alice")
+    device.engine.refreshToken()
+    await world.settle()
+    #expect(writers.all == ["bob /v", "alice /v"])
+    signIn.set(nil as String?)
+    device.engine.refreshToken()
+    await world.settle()
+    #expect(writers.all == ["bob /v", "alice /v", "nobody /v"])
+    #expect(device.engine.authState.current == .signedOut)
+    #expect(
+      device.lines.take().filter { !$0.hasPrefix("v ") } == ["bob done", "alice done", "nobody done"])
+  }
+
+  @Test(arguments: Store.durable)
+  func `An app that starts offline knows its last user, unless it wants otherwise`(
+    _ store: Store
+  ) async throws {
+    let world = try World(ServerConfiguration(authenticator: table("alice")))
+    let signIn = SignIn("alice")
+    let device = world.device(store) { $0.tokenProvider = signIn }
+    await world.settle()
+    device.engine.goOffline()
+    device.set("v", "1")
+    await world.settle()
+    signIn.fail()
+    await device.restart(isOnline: false)
+    device.listenToValue("v", QueryTarget("v"))
+    await world.settle()
+    #expect(device.engine.authState.current == .known(identity: "alice"))
+    #expect(device.lines.take() == ["v value 1"])
+
+    device.configuration.keepsLastToken = false
+    await device.restart(isOnline: false)
+    device.listenToValue("v", QueryTarget("v"))
+    await world.settle()
+    #expect(device.engine.authState.current == .signedOut)
+    #expect(device.lines.take() == [])
+    device.configuration.keepsLastToken = true
+    await device.restart(isOnline: false)
+    await world.settle()
+    #expect(device.engine.authState.current == .signedOut)
+
+    signIn.set("alice")
+    device.engine.goOnline()
+    await world.settle()
+    #expect(world.data("v") == json("1"))
+  }
+
+  @Test(arguments: Store.allCases)
+  func `A token that is no longer taken pauses writes, not reads, and nothing is lost`(
+    _ store: Store
+  ) async throws {
+    let writers = Writers()
+    let tokens = table("alice")
+    let world = try World(ServerConfiguration(authenticator: tokens, rules: writers))
+    let signIn = SignIn("alice")
+    let device = world.device(store) { $0.tokenProvider = signIn }
+    device.listenToValue("v", QueryTarget("v"))
+    await world.settle()
+    tokens.set("token of alice", nil)
+    world.server.expireTokens(in: World.namespace)
+    await world.settle()
+    for number in 1...3 { device.set(Path("v/k\(number)"), "\(number)", "w\(number)") }
+    await world.settle()
+    #expect(device.engine.authState.current.isPaused)
+    #expect(writers.all == [])
+    #expect(device.lines.take().last == #"v value {"k1":1,"k2":2,"k3":3}"#)
+
+    tokens.set("new token", VerifiedToken(uid: "alice"))
+    signIn.set(AuthToken("new token", identity: "alice"))
+    device.engine.refreshToken()
+    await world.settle()
+    for _ in 0..<4 { await world.pass(31_000) }
+    #expect(writers.all == ["alice /v/k1", "alice /v/k2", "alice /v/k3"])
+    #expect(device.lines.take() == ["w1 done", "w2 done", "w3 done"])
+    #expect(device.engine.authState.current == .signedIn(identity: "alice"))
+  }
+}
