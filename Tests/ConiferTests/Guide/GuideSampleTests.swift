@@ -69,10 +69,10 @@ import Testing
   }
 
   @Test func `the test server answers, keeps data, and is pumped`() async throws {
-    #expect(try await GuideSamples.testServer() == ["name": "Attic"])
+    #expect(try await ServerSamples.testServer() == ["name": "Attic"])
     let scratch = try Scratch()
-    try await GuideSamples.authority(scratch.store)
-    try await GuideSamples.pump(server)
+    try await ServerSamples.authority(scratch.store)
+    try await ServerSamples.pump(server)
     #expect(data("rooms/r1/name") == "Attic")
     #expect(GuideSamples.query(open()).error == nil)
   }
