@@ -1,7 +1,6 @@
 import ArgumentParser
 import Conifer
 import ConiferServer
-import ConiferTree
 
 /// The process that the client demo kills: it listens, goes offline, and writes without end.
 ///
