@@ -118,4 +118,19 @@ import Testing
     #expect(device.transport.counts.overwrites == 1)
     #expect(device.lines.take().last == #"b value {"1":1}"#)
   }
+
+  @Test(arguments: Store.allCases)
+  func `A refused leaf is taken back though a deletion below it waits`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    device.listen("b", QueryTarget("b"), .init(.value))
+    await world.settle()
+    device.transport.refuse(next: 1)
+    device.set("b/2", "54")
+    device.set("b/2/x", "null")
+    device.set("b/1", "1")
+    await world.settle()
+    #expect(world.data("b") == json(#"{"1":1}"#))
+    #expect(device.lines.take().last == #"b value {"1":1}"#)
+  }
 }
