@@ -133,4 +133,22 @@ import Testing
     #expect(world.data("b") == json(#"{"1":1}"#))
     #expect(device.lines.take().last == #"b value {"1":1}"#)
   }
+
+  @Test func `A deletion that waits below a leaf counts for what the server puts there`() async throws {
+    let world = try World()
+    world.serverSets("b", "107")
+    let device = world.device(.memory)
+    device.listen("b", QueryTarget("b"), .init(.value))
+    await world.settle()
+    device.transport.hold(.toServer)
+    device.set("b/2/x", "null")
+    await world.settle()
+    world.serverSets("b/2/x", "121")
+    await world.settle()
+    #expect(device.lines.take() == ["b value 107", "b value null"])
+    device.transport.release()
+    await world.settle()
+    #expect(world.data("b").isEmpty)
+    #expect(device.lines.take() == [])
+  }
 }
