@@ -165,7 +165,10 @@ let package = Package(
     tests("ConiferWire", ["ConiferWire", "ConiferTree", "ConiferQuery"]),
     tests(
       "ConiferSync",
-      ["ConiferSync", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery"]
+      [
+        "ConiferSync", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
+        "ConiferQuery",
+      ]
     ),
     tests(
       "ConiferServer",

@@ -76,7 +76,9 @@ final class Told<Element: Sendable>: Sendable {
 }
 
 /// Waits until a condition holds; false after a time so long that it never will.
-func eventually(_ condition: () async -> Bool) async -> Bool {
+func eventually(
+  isolation: isolated (any Actor)? = #isolation, _ condition: () async -> Bool
+) async -> Bool {
   for _ in 0..<4000 {
     if await condition() { return true }
     try? await Task.sleep(for: .milliseconds(5))

@@ -1,5 +1,6 @@
 import Conifer
 import ConiferServer
+import Dispatch
 import Foundation
 import Testing
 
@@ -167,5 +168,23 @@ import Testing
     #expect(name.value as? String == "ada")
     #expect(told.all == ["none", "ada"])
     place.removeAllObservers()
+  }
+}
+
+@Suite struct `Code of the main actor` {
+  @Test @MainActor func `it is called back on the main actor, where the queue is the main one`()
+    async
+  {
+    let world = GuideWorld("main-actor")
+    let screen = MainActorScreen(
+      DatabaseConfiguration(namespace: world.namespace, transport: world.server.transport()))
+    // By a mark of the queue: on Linux the main queue leaves the main thread once a program waits.
+    let mark = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: mark, value: true)
+    let queues = Told<Bool>()
+    screen.watch { queues.add(DispatchQueue.getSpecific(key: mark) == true) }
+    #expect(await eventually { screen.title == "T" && screen.stars == 1 })
+    #expect(queues.all.contains(true) && !queues.all.contains(false))
+    await screen.database.close()
   }
 }

@@ -1,10 +1,11 @@
 // Code in the shapes that Firebase's guide "Read and write data on Apple platforms" shows. It is
 // compiled in Swift 5 mode and in Swift 6 mode, and run by the tests beside it.
+// swift-format-ignore-file: NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
+
 import Conifer
 import Foundation
 
 /// A class as apps have it: not Sendable, with the implicitly unwrapped members of the guide.
-// swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
 final class BlogScreen {
   var ref: DatabaseReference!
   var refHandle: DatabaseHandle!
@@ -126,5 +127,35 @@ final class BlogScreen {
         "user-posts/\(postID)/starCount": ServerValue.increment(1),
       ] as [String: Any]
     Database.database().reference().updateChildValues(updates)
+  }
+}
+
+/// A class of the main actor, as view controllers are; its database calls back on the main queue.
+@MainActor
+final class MainActorScreen {
+  let database: Database
+  var title = ""
+  var stars = 0
+
+  init(_ configuration: DatabaseConfiguration) {
+    database = Database(configuration)
+    database.callbackQueue = .main
+  }
+
+  func watch(_ shown: @escaping () -> Void) {
+    let ref = database.reference(withPath: "post")
+    ref.child("title").observe(.value) { snapshot in
+      self.title = snapshot.value as? String ?? ""
+      shown()
+    }
+    ref.child("stars").runTransactionBlock({ data in
+      data.value = (data.value as? Int ?? 0) + 1
+      return TransactionResult.success(withValue: data)
+    }) { _, committed, snapshot in
+      self.stars = snapshot?.value as? Int ?? 0
+    }
+    ref.child("title").setValue("T") { error, _ in
+      if error != nil { self.title = "not saved" }
+    }
   }
 }

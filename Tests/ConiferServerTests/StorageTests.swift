@@ -93,4 +93,36 @@ import Testing
     try await cache.close()
     try await backend.close()
   }
+
+  @Test(arguments: Programs.seeds)
+  func `What a store keeps of random writes is what the server holds`(seed: UInt64) async throws {
+    var random = Random(seed)
+    let backend = try authority(MemoryStore())
+    let server = Server()
+    try await server.open("ns", in: backend)
+    let peer = Peer(server)
+    for number in 1...120 as ClosedRange<UInt64> {
+      let base = Programs.path(&random, longest: 2)
+      let request: Request =
+        switch random.below(4) {
+        case 0:
+          .merge(
+            base,
+            [
+              NodeChange("b/1", Programs.node(1, &random)), NodeChange("b/2", .empty),
+              NodeChange(
+                Path([.priority]), Programs.priority(&random).map { Node($0.leaf) } ?? .empty),
+            ])
+        case 1: .put(base, random.one(in: 2) ? .empty : Programs.leaf(&random), hash: nil)
+        case 2: .put(base.appending(.priority), 7, hash: nil)
+        default: .put(base, Programs.node(2, &random), hash: nil)
+        }
+      peer.session.receive(.request(number, request))
+    }
+    await server.settle("ns")
+    let other = Server()
+    try await other.open("ns", in: backend)
+    #expect(other.data(in: "ns") == server.data(in: "ns"), "seed \(seed)")
+    try await backend.close()
+  }
 }

@@ -31,7 +31,7 @@ struct AuthenticationTests {
       ])
     // The get was issued after the writes of the last run, and before write 8.
     let page = [Bench.write(7, in: lane), Bench.write(8, in: lane)]
-    let sent = bench.give(.writes(page, lane, isLast: true)).requests.map(\.request)
+    let sent = bench.give(.writes(page, lane, after: nil, isLast: true)).requests.map(\.request)
     #expect(sent == [page[0].request, .get(Bench.listen("b").target), page[1].request])
   }
 
@@ -103,7 +103,7 @@ struct AuthenticationTests {
     let taken = bench.answer(shown.lastNumber)
     #expect(taken.listens.map(\.listen) == [listen])
     // The engine has not finished write 2 yet: it is not sent again.
-    let sent = bench.give(.writes(writes, lane, isLast: true))
+    let sent = bench.give(.writes(writes, lane, after: nil, isLast: true))
     #expect(sent.puts == ["w/1", "w/3"])
   }
 
@@ -167,9 +167,9 @@ struct AuthenticationTests {
     #expect(taken.contains(.writeOutcomeUnknown(Bench.id(2, in: lane))))
     #expect(taken.contains(.needWrites(Bench.lane("bob"), after: nil, limit: 64)))
     // A page of the old lane that comes late is not taken.
-    #expect(bench.give(.writes([Bench.write(2, in: lane)], lane, isLast: true)).isEmpty)
+    #expect(bench.give(.writes([Bench.write(2, in: lane)], lane, after: nil, isLast: true)).isEmpty)
     let page = [Bench.write(40, in: Bench.lane("bob"))]
-    let sent = bench.give(.writes(page, Bench.lane("bob"), isLast: true))
+    let sent = bench.give(.writes(page, Bench.lane("bob"), after: nil, isLast: true))
     #expect(sent.requests.map(\.request) == [page[0].request, .onDisconnectCancel("a")])
     #expect(bench.answer(3).isEmpty)
   }
@@ -186,7 +186,7 @@ struct AuthenticationTests {
     bench.give(.laneOpened(newest: nil))
     bench.hello()
     bench.answer(1)
-    let sent = bench.give(.writes([], Bench.lane("bob"), isLast: true))
+    let sent = bench.give(.writes([], Bench.lane("bob"), after: nil, isLast: true))
     #expect(sent.requests.map(\.request) == [.get(Bench.listen("b").target)])
   }
 
@@ -200,7 +200,7 @@ struct AuthenticationTests {
     bench.give(.laneOpened(newest: nil))
     #expect(bench.answer(2).contains(.writable(true)))
     #expect(bench.machine.authState == .signedOut)
-    bench.give(.writes([], Bench.nobody, isLast: true))
+    bench.give(.writes([], Bench.nobody, after: nil, isLast: true))
     #expect(bench.give(.write(Bench.write(1))).puts == ["w/1"])
   }
 

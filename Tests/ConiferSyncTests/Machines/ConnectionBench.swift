@@ -110,7 +110,7 @@ struct ConnectionBench {
   mutating func connect() {
     give(.open(.starting))
     hello()
-    give(.writes([], machine.lane, isLast: true))
+    give(.writes([], machine.lane, after: nil, isLast: true))
   }
 
   /// Connects as somebody, and answers that the queue is empty.
@@ -119,7 +119,7 @@ struct ConnectionBench {
     give(.token(.token(token)))
     hello()
     answer(1)
-    give(.writes([], machine.lane, isLast: true))
+    give(.writes([], machine.lane, after: nil, isLast: true))
   }
 }
 

@@ -38,6 +38,8 @@ struct ConnectionWorld {
   /// What the machine is told next.
   var inbox: [ConnectionInput] = []
   var isGiving = false
+  /// Whether another user's lane is coming, so that answers do not wait any more.
+  var isChangingLane = false
   var chores: [Chore] = []
   /// What went wrong.
   var faults: [String] = []
@@ -236,7 +238,7 @@ struct ConnectionWorld {
     switch chores.removeFirst() {
     case .page(let lane, let read, let after, let limit):
       let page = read ?? self.page(lane, after: after, limit: limit)
-      give(.writes(page, lane, isLast: page.count < limit))
+      give(.writes(page, lane, after: after, isLast: page.count < limit))
     case .mark(let ids):
       for id in ids { stored[id]?.isMarked = true }
       give(.marked(ids))

@@ -68,7 +68,7 @@ struct ListenTests {
     bench.give(.listen(Bench.listen("b")))
     bench.give(.open(.starting))
     bench.hello()
-    bench.give(.writes([Bench.write(1)], Bench.nobody, isLast: true))
+    bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
     #expect(bench.answer(3).isEmpty)
     bench.give(.listen(Bench.listen("later")))
     #expect(bench.answer(2).count == 1)
@@ -84,7 +84,7 @@ struct ListenTests {
     bench.give(.listen(Bench.listen("a")))
     bench.give(.open(.starting))
     bench.hello()
-    bench.give(.writes([Bench.write(1), Bench.write(2)], Bench.nobody, isLast: true))
+    bench.give(.writes([Bench.write(1), Bench.write(2)], Bench.nobody, after: nil, isLast: true))
     bench.answer(2)
     #expect(
       bench.lose().filter { $0 != .noted("The connection ended: lost") } == [

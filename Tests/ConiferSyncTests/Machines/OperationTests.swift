@@ -21,8 +21,9 @@ struct OperationTests {
     bench.give(.onDisconnect(one, .put("p", Node(false))))
     bench.give(.write(all[100]))
     bench.give(.onDisconnect(two, .cancel("q")))
-    var requests = bench.give(.writes(Array(all[..<64]), lane, isLast: false)).requests
-    requests += bench.give(.writes(Array(all[64...]), lane, isLast: true)).requests
+    var requests = bench.give(.writes(Array(all[..<64]), lane, after: nil, isLast: false)).requests
+    let next = WriteID(rawValue: 64)
+    requests += bench.give(.writes(Array(all[64...]), lane, after: next, isLast: true)).requests
     for number in 1...103 { requests += bench.answer(UInt64(number)).requests }
     let expected =
       all[..<100].map(\.request) + [.onDisconnectPut("p", Node(false)), all[100].request]
@@ -42,7 +43,7 @@ struct OperationTests {
     bench.give(.get(OperationID(rawValue: 3), Bench.listen("b").target))
     bench.pass(1_000)
     bench.hello()
-    let sent = bench.give(.writes([], lane, isLast: true)).requests
+    let sent = bench.give(.writes([], lane, after: nil, isLast: true)).requests
     #expect(sent.map(\.request) == [.get(target), .get(Bench.listen("b").target)])
     let found = Response(.ok, node: Node(7))
     #expect(bench.answer(1, found) == [.getAnswered(one, found)])
@@ -63,7 +64,7 @@ struct OperationTests {
     #expect(bench.pass(1) == [.getTimedOut(two)])
     bench.give(.open(.offline))
     bench.hello()
-    #expect(bench.give(.writes([], lane, isLast: true)).isEmpty)
+    #expect(bench.give(.writes([], lane, after: nil, isLast: true)).isEmpty)
   }
 
   @Test("a put that was sent ends with the connection, one that waits comes back")
@@ -92,7 +93,7 @@ struct OperationTests {
     bench.hello()
     bench.give(.put(TransactionPut(one, place: place, "t", Node(1), hash: "h")))
     let page = [Bench.write(1), Bench.write(2)]
-    #expect(bench.give(.writes(page, lane, isLast: true)).puts == ["w/1", "t", "w/2"])
+    #expect(bench.give(.writes(page, lane, after: nil, isLast: true)).puts == ["w/1", "t", "w/2"])
   }
 
   @Test("what the server confirmed to do is known as long as the connection stands")

@@ -15,10 +15,11 @@ struct OutboundWriteTests {
     bench.give(.open(.starting))
     bench.hello()
     let all = (1...200).map { Bench.write($0) }
-    var actions = bench.give(.writes(Array(all[..<64]), lane, isLast: false))
+    var actions = bench.give(.writes(Array(all[..<64]), lane, after: nil, isLast: false))
     #expect(actions.puts.count == 64)
     #expect(actions.last == .needWrites(lane, after: WriteID(rawValue: 64), limit: 64))
-    #expect(bench.give(.writes(Array(all[64..<128]), lane, isLast: false)).puts.isEmpty)
+    let next = WriteID(rawValue: 64)
+    bench.give(.writes(Array(all[64..<128]), lane, after: next, isLast: false))
     var sent = 64
     for number in 1...200 {
       actions = bench.answer(UInt64(number))
@@ -28,7 +29,8 @@ struct OutboundWriteTests {
       for case .needWrites(_, let after, let limit) in actions {
         let start = Int(after?.rawValue ?? 0)
         let page = Array(all[start..<min(200, start + limit)])
-        sent += bench.give(.writes(page, lane, isLast: start + limit >= 200)).puts.count
+        sent +=
+          bench.give(.writes(page, lane, after: after, isLast: start + limit >= 200)).puts.count
       }
     }
     #expect(sent == 200)
@@ -59,7 +61,8 @@ struct OutboundWriteTests {
     bench.give(.write(all[2]))
     bench.pass(1_000)
     bench.hello()
-    #expect(bench.give(.writes([all[1], all[2]], lane, isLast: true)).puts == ["w/2", "w/3"])
+    #expect(
+      bench.give(.writes([all[1], all[2]], lane, after: nil, isLast: true)).puts == ["w/2", "w/3"])
   }
 
   @Test("an answered write that the store still shows is not sent again")
@@ -72,7 +75,7 @@ struct OutboundWriteTests {
     bench.lose()
     bench.pass(1_000)
     bench.hello()
-    #expect(bench.give(.writes([Bench.write(1)], lane, isLast: true)).puts.isEmpty)
+    #expect(bench.give(.writes([Bench.write(1)], lane, after: nil, isLast: true)).puts.isEmpty)
   }
 
   @Test("an increment leaves after the store holds that it was sent, and nothing overtakes it")
@@ -90,7 +93,7 @@ struct OutboundWriteTests {
     bench.hello()
     // Marked before: it leaves at once.
     let page = [Bench.increment(1, state: .sent), Bench.increment(3, state: .outcomeUnknown)]
-    #expect(bench.give(.writes(page, lane, isLast: true)).puts == ["w/1", "w/3"])
+    #expect(bench.give(.writes(page, lane, after: nil, isLast: true)).puts == ["w/1", "w/3"])
   }
 
   @Test("a rejected write that is tried again goes next")
@@ -141,6 +144,21 @@ struct OutboundWriteTests {
     #expect(bench.give(.write(Bench.write(4))).puts == ["w/4"])
   }
 
+  @Test("the answer to a question from before the connection broke is ignored")
+  func oldPage() {
+    var bench = Bench(newest: 200)
+    bench.give(.open(.starting))
+    bench.hello()
+    bench.give(.writes((1...64).map { Bench.write($0) }, lane, after: nil, isLast: false))
+    bench.lose()
+    bench.pass(1_000)
+    bench.hello()
+    let late = (65...128).map { Bench.write($0) }
+    #expect(bench.give(.writes(late, lane, after: WriteID(rawValue: 64), isLast: true)).isEmpty)
+    let first = (1...64).map { Bench.write($0) }
+    #expect(bench.give(.writes(first, lane, after: nil, isLast: false)).puts.first == "w/1")
+  }
+
   @Test("a write that is queued while the queue is read is not lost")
   func missed() {
     var bench = Bench(newest: 1)
@@ -148,10 +166,12 @@ struct OutboundWriteTests {
     bench.hello()
     #expect(bench.give(.write(Bench.write(2))).isEmpty)
     // The store was read before write 2 was there.
-    let actions = bench.give(.writes([Bench.write(1)], lane, isLast: true))
+    let actions = bench.give(.writes([Bench.write(1)], lane, after: nil, isLast: true))
     #expect(actions.puts == ["w/1"])
     #expect(actions.last == .needWrites(lane, after: WriteID(rawValue: 1), limit: 64))
-    #expect(bench.give(.writes([Bench.write(2)], lane, isLast: true)).puts == ["w/2"])
+    #expect(
+      bench.give(.writes([Bench.write(2)], lane, after: WriteID(rawValue: 1), isLast: true)).puts
+        == ["w/2"])
   }
 
   @Test("requests: a set is a put, an update a merge, with relative paths")

@@ -50,6 +50,15 @@ import Testing
     #expect(tree.overwrite("list/b", 5, tag: 1).windows.isEmpty)
   }
 
+  @Test func `8: what fell out of a window is not shown again`() throws {
+    try listen(1, QueryTarget("list", try QuerySpec.default.limited(toFirst: 2)))
+    _ = tree.overwrite("list", ["a": 1, "c": 3], tag: 1)
+    _ = tree.merge("list", [NodeChange("b", 2)], tag: 1)
+    // The server may have changed the child since.
+    let result = tree.write(OverlayID(1), [NodeChange("list/a", .empty)], isUpdate: false)
+    #expect(told(result) == ["childRemoved a -", "value  -"])
+  }
+
   @Test func `10: a priority before all keys is hashed, so that listens resume`() throws {
     let node = try Node(json: #"{"-push":1,"0":2,".priority":"p"}"#)
     let hash = CompoundHash(of: node)

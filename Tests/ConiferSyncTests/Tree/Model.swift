@@ -20,6 +20,8 @@ struct Model {
   /// Listens whose end the server has not heard of.
   private var ended: [Listen] = []
   private var replicas: [ListenerID: Replica] = [:]
+  /// The keys of filtered queries that a store would hold.
+  private var tracked: [QueryTarget: Set<Key>] = [:]
   private var lastListener: UInt64 = 0
   private var lastWrite: UInt64 = 0
   private(set) var log: [String] = []
@@ -176,6 +178,11 @@ struct Model {
       if listens[i].isAnswered && listen.tag != nil { ended.append(listen) }
       listens.remove(at: i)
     }
+    for window in result.windows {
+      if window.replacesAll { tracked[window.target] = [] }
+      tracked[window.target, default: []].formUnion(window.added)
+      tracked[window.target, default: []].subtract(window.removed)
+    }
     for id in replicas.keys {
       guard let view = tree.places[id] else { throw Wrong("listener \(id.rawValue) is lost") }
       let events = result.events.filter { $0.listener == id }.map(\.event)
@@ -203,8 +210,12 @@ struct Model {
           continue
         }
         expected = target.spec.filtered(known(target))
-        guard view.window.node == target.spec.filtered(server[target.path]) else {
+        let window = target.spec.filtered(server[target.path])
+        guard view.window.node == window else {
           throw Wrong("the window of \(target) is \(view.window.node.debugDescription)")
+        }
+        guard tracked[target] == Set(window.children.map(\.key)) else {
+          throw Wrong("the tracked keys of \(target) are \(tracked[target] ?? [])")
         }
       }
       guard view.isComplete, view.shown.node == expected else {

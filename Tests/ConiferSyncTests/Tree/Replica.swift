@@ -20,6 +20,7 @@ struct Replica {
       guard last <= event.kind else { throw Wrong("\(event.kind) after \(last)") }
       last = event.kind
       guard let key = event.key else {
+        guard view.isComplete else { throw Wrong("a value of what is not all known") }
         value = event.node
         continue
       }

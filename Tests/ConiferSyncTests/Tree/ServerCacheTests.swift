@@ -88,6 +88,17 @@ private final class FixedCache: ServerCache {
     #expect(told(answer) == ["childRemoved c", "value "])
   }
 
+  @Test func `news of the window alone end the trust in what lies beyond it`() throws {
+    let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 2))
+    let all: Node = ["a": 1, "b": 2, "c": 3]
+    cache.stored[target] = CachedNode(all, isComplete: true, isFiltered: false)
+    _ = try listen(1, target)
+    let news = tree.merge("a", [NodeChange("a", .empty)], tag: 1)
+    #expect(told(news) == ["childRemoved a", "value "])
+    #expect(news.windows.map(\.added) == [["b"]])
+    #expect(told(tree.merge("a", [NodeChange("d", 4)], tag: 1)) == ["childAdded d", "value "])
+  }
+
   @Test func `writes loaded before a view opens are shown in it`() throws {
     cache.stored[QueryTarget("a")] = CachedNode(["b": 1], isComplete: true, isFiltered: false)
     tree.load(OverlayID(7), [NodeChange("a/c", 2)], isUpdate: false)

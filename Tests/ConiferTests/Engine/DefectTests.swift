@@ -159,6 +159,7 @@ import Testing
     await world.settle()
     device.transport.disconnect()
     device.transport.release()
+    await world.settle()
     await world.pass(2_000)
     #expect(device.lines.take() == ["a got 1"])
   }

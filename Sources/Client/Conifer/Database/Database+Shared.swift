@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 
 // The databases that an app reaches by the class, as on Apple.
 extension Database {
@@ -27,4 +28,14 @@ extension Database {
   /// - Parameter url: such as `https://other.example.com`. One that makes no sense is logged as an
   ///   error, and gives the common database.
   public static func database(url: String) -> Database { DatabaseDirectory.common.database(url) }
+
+  /// Has databases that are made from now on log what they do in detail, or not.
+  ///
+  /// - Parameter enabled: whether to.
+  public static func setLoggingEnabled(_ enabled: Bool) {
+    DatabaseDirectory.isVerbose.store(enabled, ordering: .relaxed)
+  }
+
+  /// The version of Conifer.
+  public static func sdkVersion() -> String { "unreleased" }
 }

@@ -30,7 +30,9 @@ public final class Database: Sendable {
     makeEngine: @escaping @Sendable (DatabaseConfiguration) -> any DatabaseEngine
   ) {
     self.makeEngine = makeEngine
-    let (sound, faults) = configuration.repaired()
+    let (repaired, faults) = configuration.repaired()
+    var sound = repaired
+    if DatabaseDirectory.isVerbose.load(ordering: .relaxed) { sound.logger.logLevel = .debug }
     state = Mutex(State(configuration: sound))
     for fault in faults { report(fault) }
   }

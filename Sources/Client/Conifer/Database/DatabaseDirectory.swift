@@ -10,6 +10,9 @@ final class DatabaseDirectory: Sendable {
   /// The one of the process.
   static let common = DatabaseDirectory()
 
+  /// Whether new databases log in detail.
+  static let isVerbose = Atomic(false)
+
   private let state = Mutex(State())
 
   init() {}

@@ -94,7 +94,8 @@ struct ValueReader {
     throw TreeError(
       .invalidValue,
       "\(Path(keys)): a value of type \(type(of: value)) is no JSON. Give a String, a number, a "
-        + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:).")
+        + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:)."
+    )
   }
 
   private func checkDepth() throws(TreeError) {

@@ -112,9 +112,10 @@ public enum ConnectionInput: Sendable {
   /// Told in the order of the numbers, after the commit, and before anything that the app issued
   /// later.
   case write(OutboundWrite)
-  /// Answers `needWrites`: the next writes of a lane that wait for an answer, by number; whether the
-  /// queue holds none behind them. Fewer than the limit may be given.
-  case writes([OutboundWrite], Lane, isLast: Bool)
+  /// Answers `needWrites`: the writes of a lane that wait for an answer, by number, as they are when
+  /// this is told; after which number, as it was asked; whether the queue holds none behind them.
+  /// Fewer than the limit may be given. The answer to an older question is ignored.
+  case writes([OutboundWrite], Lane, after: WriteID?, isLast: Bool)
   /// Answers `markSent`: the store holds that they were sent, or cannot hold it.
   case marked([OutboundWriteID])
   /// The app takes a write back or changes it; an answer that still comes is ignored.

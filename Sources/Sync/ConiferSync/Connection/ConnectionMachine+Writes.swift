@@ -30,8 +30,10 @@ extension ConnectionMachine {
   }
 
   /// Takes in the next writes.
-  mutating func add(_ page: [OutboundWrite], of lane: Lane, isLast: Bool) {
-    guard lane == self.lane, let session, session.isTaken else { return }
+  mutating func add(_ page: [OutboundWrite], of lane: Lane, after: WriteID?, isLast: Bool) {
+    guard lane == self.lane, queue.isAsking(after: after), let session, session.isTaken else {
+      return
+    }
     let unanswered = session.unanswered
     queue.add(page, isLast: isLast) { unanswered.contains($0) }
     self.session?.isFlowing = true

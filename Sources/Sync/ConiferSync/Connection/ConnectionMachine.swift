@@ -150,7 +150,8 @@ public struct ConnectionMachine: Sendable {
     case .listen(let listen): add(listen)
     case .unlisten(let listen): remove(listen)
     case .write(let write): add(write)
-    case .writes(let page, let lane, let isLast): add(page, of: lane, isLast: isLast)
+    case .writes(let page, let lane, let after, let isLast):
+      add(page, of: lane, after: after, isLast: isLast)
     case .marked(let ids): marked(ids)
     case .withdraw(let id): withdraw(id)
     case .finished(let id): queue.noteFinished(id)

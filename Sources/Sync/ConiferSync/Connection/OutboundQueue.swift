@@ -9,7 +9,7 @@ struct OutboundQueue: Sendable {
   /// Whether the store's queue holds nothing behind the cursor.
   private(set) var isExhausted = false
   /// Whether writes were asked for.
-  private(set) var isAsking = false
+  private var isAsking = false
   /// Whether a write was queued since then that may not be in the answer.
   private var missed = false
   /// Rejected writes that are to be tried again and may not be in that answer.
@@ -44,6 +44,9 @@ struct OutboundQueue: Sendable {
     return isExhausted || cursor >= number
   }
 
+  /// Whether the writes after a number are what was asked for.
+  func isAsking(after id: WriteID?) -> Bool { isAsking && cursor == id?.rawValue ?? 0 }
+
   /// Notes that writes are asked for; whether that makes sense now.
   mutating func ask(limit: Int) -> (after: WriteID?, count: Int)? {
     guard !isExhausted, !isAsking, buffer.count * 2 <= limit else { return nil }
@@ -58,9 +61,12 @@ struct OutboundQueue: Sendable {
     guard isAsking else { return }
     isAsking = false
     let end = cursor
+    let newer = Set(renewed.map(\.id))
     for write in page where write.id.id.rawValue > cursor {
       cursor = write.id.id.rawValue
-      if !answered.contains(write.id), !isUnanswered(write.id) { append(write) }
+      if !newer.contains(write.id), !answered.contains(write.id), !isUnanswered(write.id) {
+        append(write)
+      }
     }
     // A page without anything new ends the queue, whatever it says, so that asking ends.
     isExhausted = (isLast || cursor == end) && !missed

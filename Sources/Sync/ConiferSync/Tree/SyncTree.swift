@@ -64,7 +64,6 @@ public final class SyncTree {
       return CachedNode(node, isComplete: true, isFiltered: false)
     }
     var known = try cache?.cached(target.normalized) ?? .unknown
-    known.isFiltered = known.isFiltered && !target.spec.loadsAllData
     if known.isComplete { return known }
     known.isFiltered = !target.spec.loadsAllData
     for (key, child) in point(at: target.path)?.children ?? [:] {
