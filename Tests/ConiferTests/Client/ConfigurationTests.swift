@@ -128,23 +128,24 @@ struct NotingLogHandler: LogHandler {
 
   @Test func `callbacks of a concurrent queue still come one after the other`() async {
     var configuration = configuration()
-    configuration.callbackQueue = .queue(.global())
+    configuration.callbackQueue = .queue(DispatchQueue(label: "wide", attributes: .concurrent))
     let database = database(configuration)
-    let order = Gathered<Int>()
-    let running = Atomic(0)
+    let begun = Gathered<Int>()
+    let next = DispatchSemaphore(value: 0)
     await withCheckedContinuation { continuation in
-      for number in 0..<50 {
-        database.deliver {
-          if running.add(1, ordering: .relaxed).newValue > 1 { order.add(-1) }
-          // Long enough for another thread to begin the next one, if it were let.
-          usleep(1000)
-          order.add(number)
-          running.subtract(1, ordering: .relaxed)
-        }
+      database.deliver {
+        begun.add(1)
+        // The second one begins meanwhile, if it is let; it must wait for this one's end.
+        if next.wait(timeout: .now() + .milliseconds(500)) == .success { begun.add(-1) }
+        begun.add(2)
+      }
+      database.deliver {
+        begun.add(3)
+        next.signal()
       }
       database.deliver { continuation.resume() }
     }
-    #expect(order.all == Array(0..<50))
+    #expect(begun.all == [1, 2, 3])
   }
 
   actor Home {

@@ -118,4 +118,37 @@ import Testing
     #expect(device.transport.counts.overwrites == 1)
     #expect(device.lines.take().last == #"b value {"1":1}"#)
   }
+
+  @Test(arguments: Store.allCases)
+  func `A refused leaf is taken back though a deletion below it waits`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    device.listen("b", QueryTarget("b"), .init(.value))
+    await world.settle()
+    device.transport.refuse(next: 1)
+    device.set("b/2", "54")
+    device.set("b/2/x", "null")
+    device.set("b/1", "1")
+    await world.settle()
+    #expect(world.data("b") == json(#"{"1":1}"#))
+    #expect(device.lines.take().last == #"b value {"1":1}"#)
+  }
+
+  @Test func `A deletion that waits below a leaf counts for what the server puts there`() async throws {
+    let world = try World()
+    world.serverSets("b", "107")
+    let device = world.device(.memory)
+    device.listen("b", QueryTarget("b"), .init(.value))
+    await world.settle()
+    device.transport.hold(.toServer)
+    device.set("b/2/x", "null")
+    await world.settle()
+    world.serverSets("b/2/x", "121")
+    await world.settle()
+    #expect(device.lines.take() == ["b value 107", "b value null"])
+    device.transport.release()
+    await world.settle()
+    #expect(world.data("b").isEmpty)
+    #expect(device.lines.take() == [])
+  }
 }

@@ -13,7 +13,8 @@ import Testing
 /// Two clients and a server do what a seed says; at rest all agree.
 ///
 /// `CONIFER_PROGRAMS` says how many programs run on each backend, `CONIFER_SEED` names the first or,
-/// with `CONIFER_PROGRAMS=1`, the only one; `CONIFER_STORE` names one backend, `CONIFER_TRACE` shows all.
+/// with `CONIFER_PROGRAMS=1`, the only one; `CONIFER_STORE` names one backend, `CONIFER_TRACE` shows all,
+/// and with `CONIFER_RACE` the clients work at the same time, so that a seed gives no longer the same.
 @Suite struct RandomTests {
   private static var stores: [Store] {
     let name = ProcessInfo.processInfo.environment["CONIFER_STORE"]
@@ -28,6 +29,7 @@ import Testing
     let first = environment["CONIFER_SEED"].flatMap { UInt64($0) } ?? 1
     let count = environment["CONIFER_PROGRAMS"].flatMap { UInt64($0) } ?? 5
     for seed in first..<(first + count) {
+      if environment["CONIFER_TRACE"] != nil { print("seed \(seed)") }
       let faults = try await TwoClients(seed, store).run()
       #expect(faults == [], "seed \(seed) on \(store): CONIFER_SEED=\(seed) CONIFER_PROGRAMS=1")
       if !faults.isEmpty { return }
@@ -59,8 +61,8 @@ private final class TwoClients {
     for _ in 0..<80 {
       let device = devices[pick(2)]
       for _ in 0..<(pick(4) == 0 ? 3 : 1) { await step(device) }
-      // One client at a time, so that a seed always gives the same.
-      await device.idle()
+      // One client at a time, so that a seed always gives the same, unless races are looked for.
+      if !Self.isRacing { await device.idle() }
       if pick(2) == 0 { await deliver(pick(6)) }
     }
     await rest()
@@ -70,6 +72,8 @@ private final class TwoClients {
 
   /// With `CONIFER_TRACE` set, tells what is done and delivered.
   private static let isTracing = ProcessInfo.processInfo.environment["CONIFER_TRACE"] != nil
+
+  private static let isRacing = ProcessInfo.processInfo.environment["CONIFER_RACE"] != nil
 
   private func trace(_ words: String) {
     guard Self.isTracing else { return }
@@ -169,7 +173,7 @@ private final class TwoClients {
     for device in devices {
       device.transport.loseAnswers(next: 0)
       device.engine.goOnline()
-      await device.idle()
+      if !Self.isRacing { await device.idle() }
     }
     await world.settle()
     for _ in 0..<6 { await world.pass(31_000) }

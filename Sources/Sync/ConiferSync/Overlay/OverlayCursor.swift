@@ -81,6 +81,8 @@ struct OverlayCursor {
   ) -> Node {
     guard let key = keys.first else { return applied(to: server, isWhole: isWhole) }
     let base = cover ?? server
+    // What was a leaf and is one no longer has nothing in common with what it was.
+    if old.isLeaf && !base.isLeaf { return applied(to: server, isWhole: isWhole) }
     let isWhole = isWhole || cover != nil
     var result = old
     if !key.isPriority {

@@ -1,0 +1,89 @@
+import ConiferKeyValue
+import ConiferLMDB
+import ConiferLog
+import ConiferQuery
+import ConiferSQLite
+import ConiferTree
+import Testing
+
+@testable import Conifer
+@testable import ConiferStorage
+
+/// Records that a disk has changed.
+@Suite struct DamageTests {
+  @Test(arguments: Store.durable)
+  func `A damaged queued write is set aside, and the rest is sent in order`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    for number in 1...4 { device.set(Path("k\(number)"), "\(number)") }
+    await world.settle()
+    await device.engine.close()
+    // The second of the waiting writes.
+    try await damage(store, device.directory, Spaces.queue) { $0.first { Self.isWrite($0, 2) } }
+    await device.restart()
+    let sent = Sent(device)
+    device.listenToValue("k2", QueryTarget("k2"))
+    await world.settle()
+    #expect(sent.paths == ["k1", "k3", "k4"])
+    #expect(device.lines.take() == ["k2 value null"])
+    #expect(try await device.queued().isEmpty)
+    let backend = try #require(await device.engine.backend)
+    let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    #expect(incidents.map(\.kind) == [.writeSetAside])
+    #expect(await device.engine.incidentsSeen == 1)
+  }
+
+  @Test(arguments: Store.durable)
+  func `A damaged range of the cache is fetched again`(_ store: Store) async throws {
+    let world = try World()
+    world.serverSets("a", #"{"b":1,"c":2}"#)
+    let device = world.device(store)
+    device.listenToValue("a", QueryTarget("a"))
+    await world.settle()
+    await device.engine.close()
+    try await damage(store, device.directory, Spaces.runs) { $0.first }
+    await device.restart(isOnline: false)
+    device.listenToValue("a", QueryTarget("a"))
+    await world.settle()
+    #expect(device.lines.take() == [])
+    device.engine.goOnline()
+    await world.settle()
+    #expect(device.lines.take() == [#"a value {"b":1,"c":2}"#])
+  }
+
+  private static func isWrite(_ key: Bytes, _ number: UInt8) -> Bool {
+    // Tree, an empty identity with its end, the class of waiting writes, the number.
+    key.count >= 8 && key.last == number && key.contains(1) && !key.suffix(2).elementsEqual([255])
+  }
+
+  /// Changes the value of a record that a closure picks by its key.
+  private func damage(
+    _ store: Store, _ directory: String, _ space: Space, _ pick: ([Bytes]) -> Bytes?
+  ) async throws {
+    let backend = try store.configuration(at: directory).open()
+    switch backend {
+    case let backend as PackedBackend<LMDBStore>: try damage(backend.store, space, pick)
+    case let backend as PackedBackend<SQLiteStore>: try damage(backend.store, space, pick)
+    case let backend as PackedBackend<LogStore>: try damage(backend.store, space, pick)
+    default: Issue.record("no such store")
+    }
+    try await backend.close()
+  }
+
+  private func damage(
+    _ store: some OrderedStore, _ space: Space, _ pick: ([Bytes]) -> Bytes?
+  ) throws {
+    let view = try store.view()
+    let rows = try view.entries(space, prefix: [])
+    view.close()
+    let key = try #require(pick(rows.map(\.key)))
+    let row = try #require(rows.first { $0.key == key })
+    var value = row.value
+    value[value.count / 2] ^= 0x40
+    var batch = Batch()
+    batch.put(space, key, value)
+    _ = try store.apply(batch, .process)
+  }
+}
