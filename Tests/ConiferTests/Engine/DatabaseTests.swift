@@ -31,7 +31,9 @@ import Testing
     let found = try await room.getData()
     #expect(found.childSnapshot(forPath: "name").value as? String == "one")
     try await room.update(["name": "two", "topic/text": "x"])
-    #expect(server.data("rooms/r1", in: "app").text == #"{"members":2,"name":"two","topic":{"text":"x"}}"#)
+    #expect(
+      server.data("rooms/r1", in: "app").text == #"{"members":2,"name":"two","topic":{"text":"x"}}"#
+    )
     try await room.child("members").set(Conifer.ServerValue.increment(3))
     #expect(server.data("rooms/r1/members", in: "app").text == "5")
     try await room.remove()
