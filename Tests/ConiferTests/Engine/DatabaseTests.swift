@@ -84,4 +84,15 @@ import Testing
     await first.close()
     try? FileManager.default.removeItem(atPath: "\(scratch.path)/db")
   }
+
+  @Test func `A database that nobody holds ends with its engine`() async throws {
+    weak var engine: Engine?
+    do {
+      let database = open(.memory)
+      try await database.reference(withPath: "a").set(1)
+      engine = database.engine as? Engine
+    }
+    for _ in 0..<1000 where engine != nil { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(engine == nil)
+  }
 }
