@@ -3,6 +3,7 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import Testing
 
 /// A connection machine with clocks, whose timers fire as time passes.
 struct ConnectionBench {
@@ -97,10 +98,16 @@ struct ConnectionBench {
   mutating func pass(_ time: Milliseconds) -> [ConnectionAction] {
     let end = uptime + time
     var actions: [ConnectionAction] = []
+    var ticks = 0
     while let next = wakes.min(), next <= end {
       wakes.removeAll { $0 == next }
       uptime = max(uptime, next)
       actions += give(.tick)
+      ticks += 1
+      guard ticks < 10_000 else {
+        Issue.record("the machine asks to be woken again and again")
+        break
+      }
     }
     uptime = end
     return actions

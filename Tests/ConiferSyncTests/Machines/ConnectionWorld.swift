@@ -269,7 +269,10 @@ struct ConnectionWorld {
 
   mutating func pass(_ time: Milliseconds) {
     let end = uptime + time
+    var ticks = 0
     while let next = wakes.min(), next <= end {
+      ticks += 1
+      guard ticks < 10_000 else { return fail("it asks to be woken again and again") }
       wakes.removeAll { $0 == next }
       wall += max(0, next - uptime)
       uptime = max(uptime, next)
