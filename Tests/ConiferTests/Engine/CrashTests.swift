@@ -1,6 +1,8 @@
+import ConiferKeyValue
+import ConiferLog
 import ConiferQuery
-import ConiferStorage
 import ConiferServer
+import ConiferStorage
 import ConiferTree
 import ConiferWire
 import Foundation
@@ -50,5 +52,65 @@ import Testing
     #expect(numbers.count >= 20)
     #expect(numbers == Array(1...max(1, numbers.count)))
     #expect(try await device.queued().isEmpty)
+  }
+
+  @Test(arguments: Store.durable)
+  func `A process that is killed while its queue drains loses nothing, and keeps the order`(
+    _ store: Store
+  ) async throws {
+    let directory = FileManager.default.temporaryDirectory.path + "/drain-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    await #expect(processExitsWith: .signal(SIGKILL)) {
+      [store = store.rawValue as String, directory = directory as String] in
+      let drain = try await Drain(store, directory)
+      drain.engine.goOffline()
+      for number in 1...60 {
+        _ = drain.engine.write(
+          .update(
+            .root,
+            [
+              NodeChange(Path("list/k\(number)"), Node(.integer(Int64(number)))),
+              NodeChange("last", Node(.integer(Int64(number)))),
+            ]),
+          completion: { _ in
+            if number == 25 { kill(getpid(), SIGKILL) }
+          })
+      }
+      drain.engine.goOnline()
+      // Killed long before.
+      try await Task.sleep(for: .seconds(60))
+    }
+    let drain = try await Drain(store.rawValue, directory)
+    for number in 1...60 as ClosedRange<UInt64> {
+      let id = WriteReceipt.ID(identity: "", number: number)
+      #expect(try await drain.engine.outcome(of: id) == .acknowledged)
+    }
+    let data = drain.server.data(in: World.namespace)
+    #expect(data[Key("list")].childCount == 60)
+    #expect(data[Key("last")].leaf?.number == 60)
+    await drain.engine.close()
+    try await drain.authority.close()
+  }
+}
+
+/// A client and a server that each keep their data in a store.
+private struct Drain {
+  let server = Server()
+  let authority: any StorageBackend
+  let engine: Engine
+
+  init(_ store: String, _ directory: String) async throws {
+    var options = StorageOptions()
+    options.role = .authority
+    authority = try StorageConfiguration.log(at: directory + "/server", options: options).open()
+    try await server.open(World.namespace, in: authority, durability: .process)
+    var configuration = DatabaseConfiguration(
+      namespace: World.namespace,
+      storage: (Store(rawValue: store) ?? .log).configuration(at: directory + "/client"),
+      transport: server.transport())
+    configuration.logger.logLevel = .critical
+    engine = Engine(configuration)
   }
 }

@@ -31,7 +31,9 @@ import Testing
     let found = try await room.getData()
     #expect(found.childSnapshot(forPath: "name").value as? String == "one")
     try await room.update(["name": "two", "topic/text": "x"])
-    #expect(server.data("rooms/r1", in: "app").text == #"{"members":2,"name":"two","topic":{"text":"x"}}"#)
+    #expect(
+      server.data("rooms/r1", in: "app").text == #"{"members":2,"name":"two","topic":{"text":"x"}}"#
+    )
     try await room.child("members").set(Conifer.ServerValue.increment(3))
     #expect(server.data("rooms/r1/members", in: "app").text == "5")
     try await room.remove()
@@ -81,5 +83,16 @@ import Testing
     await second.close()
     await first.close()
     try? FileManager.default.removeItem(atPath: "\(scratch.path)/db")
+  }
+
+  @Test func `A database that nobody holds ends with its engine`() async throws {
+    weak var engine: Engine?
+    do {
+      let database = open(.memory)
+      try await database.reference(withPath: "a").set(1)
+      engine = database.engine as? Engine
+    }
+    for _ in 0..<1000 where engine != nil { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(engine == nil)
   }
 }

@@ -119,7 +119,9 @@ import Testing
     device.listen("all", QueryTarget("l"))
     await world.settle()
     #expect(
-      device.lines.take() == [#"two value {"b":2,"c":3}"#, "all added b 2", "all added c 3 after b"])
+      device.lines.take() == [
+        #"two value {"b":2,"c":3}"#, "all added b 2", "all added c 3 after b",
+      ])
     device.get("all", QueryTarget("l"))
     await world.settle()
     await world.pass(3_000)
@@ -186,7 +188,8 @@ import Testing
   }
 
   @Test(arguments: Store.durable)
-  func `9: a write below a leaf with a priority is read back as it is`(_ store: Store) async throws {
+  func `9: a write below a leaf with a priority is read back as it is`(_ store: Store) async throws
+  {
     let world = try World()
     world.serverSets("a", #"{".value":1,".priority":2}"#)
     let device = world.device(store)

@@ -184,7 +184,8 @@ final class Device {
       },
       completion: { error, isCommitted, node in
         lines.add(
-          "\(name) \(error.map { "\($0.code)" } ?? (isCommitted ? "committed" : "aborted")) \(node.text)")
+          "\(name) \(error.map { "\($0.code)" } ?? (isCommitted ? "committed" : "aborted")) \(node.text)"
+        )
       })
   }
 

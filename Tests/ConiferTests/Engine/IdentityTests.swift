@@ -85,7 +85,9 @@ import Testing
     #expect(writers.all == ["bob /v", "alice /v", "nobody /v"])
     #expect(device.engine.authState.current == .signedOut)
     #expect(
-      device.lines.take().filter { !$0.hasPrefix("v ") } == ["bob done", "alice done", "nobody done"])
+      device.lines.take().filter { !$0.hasPrefix("v ") } == [
+        "bob done", "alice done", "nobody done",
+      ])
   }
 
   @Test(arguments: Store.durable)

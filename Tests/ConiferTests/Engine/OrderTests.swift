@@ -59,7 +59,8 @@ import Testing
     engine.observe(id, QueryTarget("l"), .init(.childAdded)) { event in
       lines.add("added \(event.key ?? "?")")
       engine.stopObserving(id)
-    } cancel: { _ in }
+    } cancel: { _ in
+    }
     await world.settle()
     world.serverSets("l", #"{"a":1,"b":2,"c":3}"#)
     await world.settle()
@@ -120,7 +121,8 @@ import Testing
   }
 
   @Test(arguments: Store.allCases)
-  func `A refused leaf is taken back though a deletion below it waits`(_ store: Store) async throws {
+  func `A refused leaf is taken back though a deletion below it waits`(_ store: Store) async throws
+  {
     let world = try World()
     let device = world.device(store)
     device.listen("b", QueryTarget("b"), .init(.value))
@@ -134,7 +136,9 @@ import Testing
     #expect(device.lines.take().last == #"b value {"1":1}"#)
   }
 
-  @Test func `A deletion that waits below a leaf counts for what the server puts there`() async throws {
+  @Test func `A deletion that waits below a leaf counts for what the server puts there`()
+    async throws
+  {
     let world = try World()
     world.serverSets("b", "107")
     let device = world.device(.memory)

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferQuery
-import ConiferStorage
 import ConiferServer
+import ConiferStorage
 import ConiferTree
 import Foundation
 import Testing

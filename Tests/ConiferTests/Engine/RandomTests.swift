@@ -141,7 +141,9 @@ private final class TwoClients {
     case 18: watch(device)
     default:
       guard store != .memory else { return watch(device) }
-      for watcher in watchers where watcher.owner == ObjectIdentifier(device) { faults += watcher.close() }
+      for watcher in watchers where watcher.owner == ObjectIdentifier(device) {
+        faults += watcher.close()
+      }
       watchers.removeAll { $0.owner == ObjectIdentifier(device) }
       await device.restart(isOnline: pick(2) == 0)
     }
@@ -238,7 +240,8 @@ extension TwoClients {
     let unknown = told.count { $0.contains(" outcome-unknown ") }
     let count = Int(world.data("count").leaf?.number ?? 0)
     if count < committed || count > committed + unknown {
-      faults.append("\(committed) transactions are committed, \(unknown) unknown, and \(count) counted")
+      faults.append(
+        "\(committed) transactions are committed, \(unknown) unknown, and \(count) counted")
     }
     let sum = Int(world.data("own/increments").leaf?.number ?? 0)
     if sum < increments - refusals { faults.append("\(increments) increments give \(sum)") }

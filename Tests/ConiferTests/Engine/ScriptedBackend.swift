@@ -117,7 +117,9 @@ private final class CountingView: StorageView {
   }
   func trackedQueries(
     _ tree: TreeID, after: QueryID?, limit: Int
-  ) throws(StoreError) -> [StoredQuery] { try view.trackedQueries(tree, after: after, limit: limit) }
+  ) throws(StoreError) -> [StoredQuery] {
+    try view.trackedQueries(tree, after: after, limit: limit)
+  }
   func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
     try view.trackedKeys(tree, id)
   }

@@ -48,7 +48,7 @@ extension Engine {
     }
   }
 
-  /// Another user is signed in: views show that user's queue, and only the differences are told.
+  /// Another user is signed in: views show the server's data first, then that user's queue over it.
   func changeLane(_ lane: Lane) {
     guard let backend else { return }
     giveUpTransactions(.identityChanged)

@@ -1,6 +1,6 @@
 import ConiferQuery
-import ConiferSync
 import ConiferStorage
+import ConiferSync
 import ConiferTree
 
 extension Engine: EngineCalls {
@@ -25,7 +25,8 @@ extension Engine: EngineCalls {
     post(
       .transact(
         TransactionRequest(
-          path: path, raisesLocalEvents: raisesLocalEvents, update: update, completion: completion)))
+          path: path, raisesLocalEvents: raisesLocalEvents, update: update, completion: completion))
+    )
   }
 
   /// Begins to listen.

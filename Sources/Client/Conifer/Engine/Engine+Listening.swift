@@ -37,7 +37,9 @@ extension Engine {
       setup.logger.error(
         "a listener could not begin", metadata: ["target": "\(target)", "cause": "\(error)"])
       let error = DatabaseError(error, "The cache of \(target) could not be read")
-      if let registration = registrations.forget(id) { outbox.append { registration.cancel(error) } }
+      if let registration = registrations.forget(id) {
+        outbox.append { registration.cancel(error) }
+      }
       return
     }
     listeners[id] = target

@@ -50,7 +50,8 @@ extension Engine {
     if query.isBehind {
       edits = snapshot(of: target)
     } else if tag == nil {
-      edits = changes.count == 1 && changes[0].path.isRoot
+      edits =
+        changes.count == 1 && changes[0].path.isRoot
         ? [.overwrite(treeID, path, changes[0].node)] : [.merge(treeID, path, changes)]
     } else {
       let relative = path.relative(to: target.path) ?? .root

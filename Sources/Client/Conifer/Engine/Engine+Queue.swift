@@ -15,7 +15,9 @@ extension Engine {
     reportIncidents()
     // A queue that cannot be read now is asked for again with the next write or connection.
     let writes = found ?? []
-    tell(.writes(writes.map { OutboundWrite(lane, $0) }, lane, after: after, isLast: writes.count < limit))
+    tell(
+      .writes(
+        writes.map { OutboundWrite(lane, $0) }, lane, after: after, isLast: writes.count < limit))
   }
 
   /// Makes durable that writes are sent, then lets them leave.
@@ -104,7 +106,8 @@ extension Engine {
       edits.append(
         .saveQuery(
           TrackedQuery(
-            tree: treeID, path: change.path, isComplete: true, isKnownMissing: change.node.isEmpty)))
+            tree: treeID, path: change.path, isComplete: true, isKnownMissing: change.node.isEmpty))
+      )
     }
     return (edits, unknown)
   }

@@ -63,7 +63,8 @@ extension Engine: QueueCalls {
     of id: WriteReceipt.ID
   ) async throws(DatabaseError) -> WriteReceipt.Outcome {
     let receipt = WriteReceipt()
-    let known: WriteReceipt.Outcome? = try await reading { (engine, view, lane) throws(StoreError) in
+    let known: WriteReceipt.Outcome? = try await reading {
+      (engine, view, lane) throws(StoreError) in
       let lane = Lane(tree: lane.tree, identity: id.identity)
       let number = WriteID(rawValue: id.number)
       if let end = try view.finishedWrite(lane, number) { return .init(end.outcome, lane) }

@@ -51,6 +51,7 @@ final class EngineThread: SerialExecutor, TaskExecutor {
 extension EngineThread.Work {
   fileprivate func run() {
     job.runSynchronously(
-      isolatedTo: executor.asUnownedSerialExecutor(), taskExecutor: executor.asUnownedTaskExecutor())
+      isolatedTo: executor.asUnownedSerialExecutor(), taskExecutor: executor.asUnownedTaskExecutor()
+    )
   }
 }
