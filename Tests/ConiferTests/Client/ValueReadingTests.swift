@@ -38,7 +38,7 @@ import Testing
     #expect(try node(Node(7, priority: 3)) == Node(7, priority: 3))
     let increment = ConiferTree.ServerValue.increment(.integer(2))
     #expect(try node(increment) == Node(.serverValue(increment)))
-    #expect(throws: TreeError.self) { try node(Node(children: [(Key("a.b"), 1)])) }
+    #expect(throws: TreeError.self) { try node(Node(children: [(Key("a.b"), Node(.integer(1)))])) }
   }
 
   @Test func `numbers of Foundation tell booleans from zero and one`() throws {
