@@ -62,6 +62,8 @@ actor Engine {
   var disconnects = Disconnects()
   /// Writes that were sent, and are not answered.
   var inFlight: Set<OutboundWriteID> = []
+  /// How often the token provider is being asked.
+  var fetches = 0
   var incidentsSeen = 0
   var link = Link()
 
