@@ -22,6 +22,8 @@ actor Engine {
   nonisolated let isConnected = StateSource(false)
   /// What the server's time is ahead of the device's, in milliseconds.
   nonisolated let offset = Atomic<Int64>(0)
+  /// Whether the app went offline, maybe before the storage was open.
+  nonisolated let isAway = Atomic(false)
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   /// Whether storage is open, or why not.
