@@ -75,6 +75,9 @@ struct ConnectingTests {
       ])
     #expect(bench.connection > old)
     #expect(bench.give(.event(.closed("late"), old)).isEmpty)
+    bench.hello()
+    #expect(bench.give(.event(.closed("later"), old)).isEmpty)
+    #expect(bench.machine.isConnected)
   }
 
   @Test("connects only when no reason is left to be away")

@@ -159,6 +159,19 @@ struct OutboundWriteTests {
     #expect(bench.give(.writes(first, lane, after: nil, isLast: false)).puts.first == "w/1")
   }
 
+  @Test(
+    "a queue that cannot be read is asked for again with the next write, which does not overtake")
+  func unreadable() {
+    var bench = Bench(newest: 1)
+    bench.give(.open(.starting))
+    bench.hello()
+    #expect(bench.give(.writes([], lane, after: nil, isLast: false)).isEmpty)
+    #expect(bench.give(.tick).isEmpty)
+    #expect(bench.give(.write(Bench.write(2))) == [.needWrites(lane, after: nil, limit: 64)])
+    let both = [Bench.write(1), Bench.write(2)]
+    #expect(bench.give(.writes(both, lane, after: nil, isLast: true)).puts == ["w/1", "w/2"])
+  }
+
   @Test("a write that is queued while the queue is read is not lost")
   func missed() {
     var bench = Bench(newest: 1)

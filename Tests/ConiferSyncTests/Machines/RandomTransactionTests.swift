@@ -9,7 +9,7 @@ struct RandomTransactionTests {
 
   /// Every committed transaction added one to the counter at its path, and every other client's
   /// addition stays: at rest server and client hold exactly their sum.
-  @Test("count right", arguments: SeededChance.seeds(300))
+  @Test("count right", arguments: SeededChance.seeds(100))
   func counters(seed: UInt64) {
     var chance = SeededChance(seed: seed)
     var bench = TransactionBench()

@@ -114,7 +114,8 @@ public enum ConnectionInput: Sendable {
   case write(OutboundWrite)
   /// Answers `needWrites`: the writes of a lane that wait for an answer, by number, as they are when
   /// this is told; after which number, as it was asked; whether the queue holds none behind them.
-  /// Fewer than the limit may be given. The answer to an older question is ignored.
+  /// Fewer than the limit may be given; none and not the last when the queue cannot be
+  /// read, which is asked for again with the next write or connection. The answer to an older question is ignored.
   case writes([OutboundWrite], Lane, after: WriteID?, isLast: Bool)
   /// Answers `markSent`: the store holds that they were sent, or cannot hold it.
   case marked([OutboundWriteID])

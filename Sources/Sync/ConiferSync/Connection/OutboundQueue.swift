@@ -12,6 +12,8 @@ struct OutboundQueue: Sendable {
   private var isAsking = false
   /// Whether a write was queued since then that may not be in the answer.
   private var missed = false
+  /// Whether the store gave nothing though there may be more, so that asking waits for an occasion.
+  private var isStalled = false
   /// Rejected writes that are to be tried again and may not be in that answer.
   private var renewed: [OutboundWrite] = []
   /// Writes that are being marked.
@@ -27,6 +29,7 @@ struct OutboundQueue: Sendable {
     cursor = 0
     isExhausted = false
     isAsking = false
+    isStalled = false
     missed = false
     renewed = []
     marking = []
@@ -49,7 +52,7 @@ struct OutboundQueue: Sendable {
 
   /// Notes that writes are asked for; whether that makes sense now.
   mutating func ask(limit: Int) -> (after: WriteID?, count: Int)? {
-    guard !isExhausted, !isAsking, buffer.count * 2 <= limit else { return nil }
+    guard !isExhausted, !isAsking, !isStalled, buffer.count * 2 <= limit else { return nil }
     isAsking = true
     missed = false
     return (cursor == 0 ? nil : WriteID(rawValue: cursor), limit - buffer.count)
@@ -68,8 +71,8 @@ struct OutboundQueue: Sendable {
         append(write)
       }
     }
-    // A page without anything new ends the queue, whatever it says, so that asking ends.
-    isExhausted = (isLast || cursor == end) && !missed
+    isExhausted = isLast && !missed
+    isStalled = !isLast && !missed && cursor == end
     missed = false
     for write in renewed where write.id.id.rawValue <= cursor { insert(write) }
     renewed = []
@@ -80,6 +83,7 @@ struct OutboundQueue: Sendable {
   mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
     answered.remove(write.id)
     finished.remove(write.id)
+    isStalled = false
     let number = write.id.id.rawValue
     if number <= cursor {
       insert(write)
@@ -145,6 +149,7 @@ struct OutboundQueue: Sendable {
     finished = []
     isExhausted = true
     isAsking = false
+    isStalled = false
     missed = false
   }
 }
