@@ -100,7 +100,7 @@ final class Device {
           .ask { engine in
             continuation.resume(
               returning: engine.hardening.isRunning || engine.transactions.machine.running != nil
-                || engine.link.machine?.auth.fetchingSince != nil)
+                || engine.fetches > 0)
           })
       }
       await withCheckedContinuation { continuation in queue.async { continuation.resume() } }

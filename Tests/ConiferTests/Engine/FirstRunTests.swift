@@ -81,6 +81,25 @@ import Testing
   }
 
   @Test(arguments: Store.allCases)
+  func `A refused write is replaced by another one, or given up`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    await world.settle()
+    device.transport.refuse(next: 2)
+    let (one, two) = (device.set("a", "1"), device.set("b", "1"))
+    await world.settle()
+    let ids = (try #require(try await one.id), try #require(try await two.id))
+    let edited = try await device.engine.edit(ids.0, to: .set("a", json("2")))
+    try await device.engine.discard(ids.1)
+    await world.settle()
+    #expect(try await edited.outcome == .acknowledged)
+    #expect(world.data == json(#"{"a":2}"#))
+    #expect(try await device.engine.outcome(of: ids.0) == .discarded)
+    #expect(try await device.queued().isEmpty)
+    await #expect(throws: DatabaseError.self) { try await device.engine.retry(ids.1) }
+  }
+
+  @Test(arguments: Store.allCases)
   func `A transaction runs again when the server's data is another`(_ store: Store) async throws {
     let world = try World()
     let (one, two) = (world.device(store), world.device(store))

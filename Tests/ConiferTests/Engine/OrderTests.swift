@@ -1,10 +1,11 @@
 import ConiferQuery
-import ConiferServer
 import ConiferTree
 import ConiferWire
+import Synchronization
 import Testing
 
 @testable import Conifer
+@testable import ConiferServer
 @testable import ConiferSync
 
 /// In which order things are told and sent.
@@ -154,5 +155,16 @@ import Testing
     await world.settle()
     #expect(world.data("b").isEmpty)
     #expect(device.lines.take() == [])
+  }
+
+  @Test(arguments: Store.allCases)
+  func `An app that goes offline at once never connects`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    await world.settle()
+    #expect(device.transport.state.withLock { $0.lastConnection } == 0)
+    device.engine.goOnline()
+    await world.settle()
+    #expect(device.transport.state.withLock { $0.lastConnection } == 1)
   }
 }

@@ -113,9 +113,12 @@ private final class TwoClients {
 
   private func step(_ device: Device) async {
     number += 1
-    let kind = pick(23)
+    let kind = pick(25)
     trace("\(number): step \(kind) of device \(device === devices[0] ? 0 : 1)")
     switch kind {
+    case 23:
+      device.set(Path("\(["a", "b"][pick(2)])/\(["1", "k"][pick(2)])/.priority"), "\(pick(4))")
+    case 24: device.set(place, #"{".value":\#(pick(5)),".priority":"p\#(pick(3))"}"#)
     case 0...4: device.set(place, "\(number)")
     case 5: device.set(place, "null")
     case 6: device.set(place, #"{"x":\#(number),"y":{"z":\#(pick(3))}}"#)
@@ -153,7 +156,11 @@ private final class TwoClients {
     let room = Path(["a", "b", "own"][pick(3)])
     var spec = QuerySpec.default
     do throws(TreeError) {
-      switch pick(4) {
+      switch pick(8) {
+      case 4: spec = try spec.ordered(byChild: "x").starting(at: 3).limited(toFirst: 2)
+      case 5: spec = try spec.ordered(by: .key).ending(at: .string("3"))
+      case 6: spec = try spec.ordered(by: .value)
+      case 7: spec = try spec.starting(at: 1).limited(toLast: 2)
       case 0: spec = try spec.limited(toLast: 1 + pick(3))
       case 1: spec = try spec.ordered(by: .value).limited(toFirst: 1 + pick(3))
       default: break

@@ -11,7 +11,8 @@ extension Engine {
 
   /// Asks the app for a token, off the engine's thread.
   func fetchToken(force: Bool) {
-    guard let provider = setup.tokenProvider else { return post(.tell(.token(.signedOut))) }
+    guard let provider = setup.tokenProvider else { return tell(.token(.signedOut)) }
+    fetches += 1
     Task.detached { [weak self] in
       let answer: TokenAnswer
       do {
@@ -19,7 +20,11 @@ extension Engine {
       } catch {
         answer = .failed("\(error)")
       }
-      self?.post(.tell(.token(answer)))
+      self?.post(
+        .ask { engine in
+          engine.fetches -= 1
+          engine.tell(.token(answer))
+        })
     }
   }
 

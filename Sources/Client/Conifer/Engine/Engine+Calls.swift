@@ -2,6 +2,7 @@ import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
+import Synchronization
 
 extension Engine: EngineCalls {
   /// Queues a write.
@@ -84,10 +85,16 @@ extension Engine: EngineCalls {
   }
 
   /// Connects, and stays connected.
-  nonisolated func goOnline() { post(.tell(.open(.offline))) }
+  nonisolated func goOnline() {
+    isAway.store(false, ordering: .relaxed)
+    post(.tell(.open(.offline)))
+  }
 
   /// Disconnects, until `goOnline`.
-  nonisolated func goOffline() { post(.tell(.close(.offline))) }
+  nonisolated func goOffline() {
+    isAway.store(true, ordering: .relaxed)
+    post(.tell(.close(.offline)))
+  }
 
   /// Discards all waiting writes, transactions and onDisconnects.
   nonisolated func purge() { post(.purge) }

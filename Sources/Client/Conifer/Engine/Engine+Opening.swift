@@ -4,6 +4,7 @@ import ConiferSync
 import ConiferTree
 import ConiferWire
 import Logging
+import Synchronization
 
 extension Engine {
   /// Opens the storage, shows nothing of it yet, and lets the connection begin.
@@ -54,6 +55,7 @@ extension Engine {
     if kept != nil, !setup.keepsLastToken { keep(nil) }
     reportIncidents()
     listenToPins()
+    if isAway.load(ordering: .relaxed) { tell(.close(.offline)) }
     if setup.transport != nil { tell(.open(.starting)) }
   }
 

@@ -22,6 +22,8 @@ actor Engine {
   nonisolated let isConnected = StateSource(false)
   /// What the server's time is ahead of the device's, in milliseconds.
   nonisolated let offset = Atomic<Int64>(0)
+  /// Whether the app went offline, maybe before the storage was open.
+  nonisolated let isAway = Atomic(false)
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
   /// Whether storage is open, or why not.
@@ -62,6 +64,8 @@ actor Engine {
   var disconnects = Disconnects()
   /// Writes that were sent, and are not answered.
   var inFlight: Set<OutboundWriteID> = []
+  /// How often the token provider is being asked.
+  var fetches = 0
   var incidentsSeen = 0
   var link = Link()
 

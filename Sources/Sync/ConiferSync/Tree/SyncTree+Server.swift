@@ -43,7 +43,7 @@ extension SyncTree {
     guard let view = view(of: target) else { return SyncResult() }
     if view.loadsAllData {
       // News too for filtered views at the path and all views below.
-      return overwrite(target.path, view.server.node)
+      return overwrite(target.path, view.window.node)
     }
     var result = SyncResult()
     view.confirm()

@@ -22,7 +22,7 @@ extension View {
     }
     if changes.isEmpty { return paths }
     if !loadsAllData && isTagged && !server.isFiltered {
-      server = window
+      server = window(of: server)
       paths.append(.root)
     }
     let isWhole = server.isComplete && !server.isFiltered
@@ -58,6 +58,7 @@ extension View {
   private func forgetAdopted() {
     adoptsAll = false
     adopted = []
+    known = .empty
   }
 
   /// Drops what is out of the query's range and limit.
@@ -89,6 +90,7 @@ extension View {
       guard let key = change.path.first else {
         var node = change.node
         if !adoptsAll {
+          known = server.node
           for child in server.node.children { node = node.setting(child.key, to: child.node) }
         }
         server = CachedNode(node, isComplete: true, isFiltered: false)

@@ -21,6 +21,8 @@ final class View {
   /// Children, or all, that are acknowledged writes rather than news from the server.
   var adopted: Set<Key> = []
   var adoptsAll = false
+  /// What was known of the server's data before all was adopted.
+  var known = Node.empty
   /// The server's children that the owner was told of; nil when it was told of none.
   var reported: Node?
   /// The data with the writes, before and after the filter.
@@ -43,11 +45,27 @@ final class View {
   /// The listen that brings the view its data.
   var listen: Listen { Listen(target.normalized, tag: tag) }
 
-  /// What the server sends for the view's listen, as far as it is known.
-  var window: CachedNode {
-    if loadsAllData || server.isFiltered { return server }
+  /// What the server sends for the view's listen, as far as it has said so.
+  var window: CachedNode { window(of: confirmed) }
+
+  /// The part of some data that the server sends for the view's listen.
+  func window(of data: CachedNode) -> CachedNode {
+    if loadsAllData || data.isFiltered { return data }
     return CachedNode(
-      target.spec.filtered(server.node), isComplete: server.isComplete, isFiltered: true)
+      target.spec.filtered(data.node), isComplete: data.isComplete, isFiltered: true)
+  }
+
+  /// The server's data without the acknowledged writes that are taken for it: another client may
+  /// have replaced them before the server saw the listen.
+  private var confirmed: CachedNode {
+    guard adoptsAll || !adopted.isEmpty else { return server }
+    var data = server
+    if adoptsAll {
+      data.node = known
+      data.isComplete = false
+    }
+    for key in adopted { data.node = data.node.setting(key, to: .empty) }
+    return data
   }
 
   /// The whole server data at a path below, if this view knows it.

@@ -1,0 +1,27 @@
+import ConiferQuery
+import ConiferTree
+import Testing
+
+@testable import ConiferSync
+
+/// What an acknowledged write is taken for until the server has answered a listen.
+@Suite struct AdoptionTests {
+  private final class Known: ServerCache {
+    func cached(_ target: QueryTarget) -> CachedNode {
+      CachedNode(json(#"{"w2":2}"#), isComplete: false, isFiltered: true)
+    }
+  }
+
+  @Test func `The answer that nothing is new is about what was hashed, not about a guess`() throws {
+    let tree = SyncTree(cache: Known())
+    let first = try QuerySpec.default.ordered(by: .value).limited(toFirst: 1)
+    let target = QueryTarget("own", first)
+    _ = try tree.listen(ListenerID(rawValue: 1), to: target, kinds: .all)
+    _ = tree.write(OverlayID(1), [NodeChange("own/n", json("1"))], isUpdate: false)
+    let hashed = tree.serverData(of: target)?.node
+    _ = tree.acknowledge(OverlayID(1))
+    #expect(tree.serverData(of: target)?.node == hashed)
+    let result = tree.complete(target)
+    #expect(result.events.last?.event.node.text == #"{"w2":2}"#)
+  }
+}
