@@ -54,9 +54,9 @@ import Testing
     while let line = try child.line() { lines.append(line) }
     #expect(try child.wait() == .exited(0))
     let figures = try Node(json: lines.joined())[Key("figures")]
-    let durable = figures["writes on the medium before the kill"].leaf?.number ?? 0
-    let waiting = figures["writes in the queue after the kill"].leaf?.number ?? 0
-    let counted = figures["writes that the server counted once"].leaf?.number ?? 0
+    let durable = figures[Key("writes on the medium before the kill")].leaf?.number ?? 0
+    let waiting = figures[Key("writes in the queue after the kill")].leaf?.number ?? 0
+    let counted = figures[Key("writes that the server counted once")].leaf?.number ?? 0
     #expect(durable >= 40 && waiting >= durable && counted == waiting)
   }
 
