@@ -24,7 +24,8 @@ import Testing
     let tool = try #require(Repository.tool)
     let child = try ChildProcess(
       [
-        "demo", "store", "--store", sandbox.url(backend), "--rooms", "4", "--messages", "20", "--commits",
+        "demo", "store", "--store", sandbox.url(backend), "--rooms", "4", "--messages", "20",
+        "--commits",
         "40", "--json", "--data", Repository.root + "/Examples/Data/dinosaurs.json",
       ], of: tool)
     var lines: [String] = []

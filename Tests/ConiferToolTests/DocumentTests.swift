@@ -26,10 +26,10 @@ import Testing
     #expect(best == 80)
   }
 
-  @Test("The README's sample is the one that runs")
+  @Test("The README's sample of the storage is the one that runs")
   func sameSample() throws {
     let readme = try lines("README.md")
-    let fence = try #require(readme.firstIndex(of: "```swift"))
+    let fence = try #require(readme.lastIndex(of: "```swift"))
     let sample = readme[(fence + 1)...].prefix { $0 != "```" }.filter { !$0.isEmpty }
     let source = try lines("Tests/ConiferToolTests/DocumentTests.swift")
     let begin = try #require(source.firstIndex(of: "    // README begins"))

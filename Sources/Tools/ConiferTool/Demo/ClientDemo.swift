@@ -25,7 +25,7 @@ struct ClientDemo {
     try say("2. a client in another process listens, goes offline, writes, and is killed")
     let durable = try killWriter()
     var figures = [
-      DemoFigure("writes on the medium before the kill", durable),
+      DemoFigure("writes on the medium before the kill", durable)
     ]
     figures += try await stores.withServer { server in try await goOn(server, durable) }
     try DemoFigure.show(figures, store: stores.client, json, console)
