@@ -17,8 +17,9 @@ extension BackendCheck {
       try twin.same("after tidying")
       let tidied = try twin.usage(nil)
       try requireEqual(tidied.leaves, loaded.leaves, "usage.leaves after tidying")
+      // Runs that are split elsewhere may pack a little worse.
       try require(
-        tidied.total <= loaded.total,
+        tidied.total <= loaded.total + loaded.total / 200,
         "\(loaded.total) bytes of records became \(tidied.total) by tidying")
       try twin.requireSums()
       // Another round over an unchanged store finds nothing to write.
