@@ -21,6 +21,9 @@ struct TransactionBench {
   private(set) var puts: [TransactionPut] = []
   private(set) var outcomes: [TransactionID: TransactionMachine.Outcome] = [:]
   private(set) var listens: Set<TransactionID> = []
+  private var depth = 0
+  /// How deep inputs were given while another one's actions were done.
+  private(set) var deepest = 0
   /// What views showed after each action that changes them.
   private(set) var shown: [Node] = []
 
@@ -48,6 +51,9 @@ struct TransactionBench {
   }
 
   mutating func give(_ input: TransactionMachine.Input) {
+    depth += 1
+    defer { depth -= 1 }
+    deepest = max(deepest, depth)
     var machine = self.machine
     let actions = machine.handle(input) { state($0, $1) }
     self.machine = machine

@@ -119,7 +119,10 @@ extension TransactionMachine {
   mutating func giveUp(_ status: Response.Status) {
     puts = [:]
     for transaction in transactions.values.sorted(by: { $0.order < $1.order }) {
-      fail(transaction.id, Response(status))
+      var ending = status
+      // Whether the server took it under the old user nobody can tell any more.
+      if case .sent = transaction.phase, status == .identityChanged { ending = .disconnect }
+      fail(transaction.id, Response(ending))
     }
   }
 }
