@@ -78,6 +78,19 @@ struct ListenTests {
       ])
   }
 
+  @Test("an acknowledgement before the news of its data is marked when the connection breaks")
+  func earlyAtDisconnect() {
+    for (path, isEarly) in [(Path("w"), true), ("w/1/x", true), ("v", false)] {
+      var bench = Bench(newest: 1)
+      bench.give(.listen(Bench.listen(path)))
+      bench.give(.open(.starting))
+      bench.hello()
+      bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
+      bench.answer(2)
+      #expect(bench.lose().contains(.writeAnswered(Bench.id(1), .ok, isEarly: isEarly)), "\(path)")
+    }
+  }
+
   @Test("a held acknowledgement is handed on when the connection breaks")
   func heldAtDisconnect() {
     var bench = Bench(newest: 2)

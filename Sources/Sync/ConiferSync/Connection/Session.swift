@@ -1,3 +1,4 @@
+import ConiferTree
 import ConiferWire
 
 /// What holds as long as one connection stands.
@@ -34,7 +35,8 @@ struct Session: Sendable {
 /// An answer that waits until fresh data covers what it uncovers.
 struct HeldAnswer: Sendable {
   enum About: Sendable {
-    case write(OutboundWriteID)
+    /// With the places that it changed.
+    case write(OutboundWriteID, [Path])
     case put(OperationID)
   }
 
@@ -42,4 +44,6 @@ struct HeldAnswer: Sendable {
   let response: Response
   /// Listens up to this request must be answered first.
   let after: UInt64
+  /// Whether it is handed on without them.
+  var isEarly = false
 }
