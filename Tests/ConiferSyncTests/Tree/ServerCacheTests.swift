@@ -67,6 +67,18 @@ private final class FixedCache: ServerCache {
     #expect(tree.serverData(of: target)?.node == ["a": 2, "b": 1])
   }
 
+  @Test func `ranges change the data of the view whose hash was sent`() throws {
+    cache.stored[QueryTarget("a")] = CachedNode(
+      ["x": 1, "y": 1], isComplete: false, isFiltered: true)
+    _ = try listen(1, QueryTarget("a", QuerySpec.default.ordered(by: .value)))
+    _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)], isUpdate: false)
+    _ = tree.acknowledge(OverlayID(1), isEarly: true)
+    _ = try listen(2, QueryTarget("a"))
+    #expect(tree.serverData(of: QueryTarget("a"))?.node == ["x": 1, "y": 1])
+    _ = tree.mergeRanges("a", [RangeMerge(start: "x", end: "y", node: ["y": 5])])
+    #expect(tree.serverData(of: QueryTarget("a"))?.node == ["x": 1, "y": 5])
+  }
+
   @Test func `children known from another query are shown without a value`() throws {
     let four: Node = ["a": 1, "b": 2, "c": 3, "d": 4]
     for count in [2, 6] {
