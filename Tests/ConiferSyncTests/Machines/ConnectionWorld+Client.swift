@@ -62,7 +62,7 @@ extension ConnectionWorld {
     case .getAnswered(let id, _), .getTimedOut(let id), .onDisconnectAnswered(let id, _):
       log.append("done \(id.rawValue)")
       if operations.removeValue(forKey: id) == nil { fail("operation \(id.rawValue) ended twice") }
-    case .putAnswered(let id, _), .putReturned(let id):
+    case .putAnswered(let id, _, _), .putReturned(let id):
       if puts.remove(id) == nil { fail("put \(id.rawValue) ended twice") }
     case .connected, .offset, .writable, .shutDown, .noted, .authState, .keepToken,
       .listenAnswered, .listenRevoked, .pushed, .writeSent:

@@ -87,7 +87,12 @@ struct ListenTests {
       bench.hello()
       bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
       bench.answer(2)
-      #expect(bench.lose().contains(.writeAnswered(Bench.id(1), .ok, isEarly: isEarly)), "\(path)")
+      let (put, place) = (OperationID(rawValue: 1), bench.machine.nextPlace())
+      bench.give(.put(TransactionPut(put, place: place, "w", Node(1), hash: "h")))
+      bench.answer(3)
+      let lost = bench.lose()
+      #expect(lost.contains(.writeAnswered(Bench.id(1), .ok, isEarly: isEarly)), "\(path)")
+      #expect(lost.contains(.putAnswered(put, .ok, isEarly: isEarly)), "\(path)")
     }
   }
 

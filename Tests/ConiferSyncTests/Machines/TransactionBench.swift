@@ -21,6 +21,8 @@ struct TransactionBench {
   private(set) var puts: [TransactionPut] = []
   private(set) var outcomes: [TransactionID: TransactionMachine.Outcome] = [:]
   private(set) var listens: Set<TransactionID> = []
+  /// What was acknowledged before its news.
+  private(set) var early: Set<OverlayID> = []
   private var depth = 0
   /// How deep inputs were given while another one's actions were done.
   private(set) var deepest = 0
@@ -71,7 +73,8 @@ struct TransactionBench {
     case .revert(let id):
       overlays[id] = nil
       shown.append(view)
-    case .acknowledge(let id):
+    case .acknowledge(let id, let isEarly):
+      if isEarly { early.insert(id) }
       if let write = overlays.removeValue(forKey: id) {
         known = known.setting(write.path, to: write.node)
       }

@@ -84,7 +84,7 @@ extension Engine {
     case .writeOutcomeUnknown(let id): outcomeUnknown(id)
     case .getAnswered(let id, let response): getAnswered(id, response)
     case .getTimedOut(let id): getTimedOut(id)
-    case .putAnswered(let id, let response): putAnswered(id, response)
+    case .putAnswered(let id, let response, let isEarly): putAnswered(id, response, isEarly)
     case .putReturned(let id): putReturned(id)
     case .onDisconnectAnswered(let id, let response): onDisconnectAnswered(id, response)
     }

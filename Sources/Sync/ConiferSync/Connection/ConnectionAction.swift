@@ -70,8 +70,9 @@ public enum ConnectionAction: Hashable, Sendable {
   /// A get could not be sent for 3 seconds: the cache is to be asked.
   case getTimedOut(OperationID)
   /// The server answered a transaction's put, or it has a local status: `disconnect` when it was
-  /// sent and the connection broke, `identityChanged`, `writeCanceled`.
-  case putAnswered(OperationID, Response)
+  /// sent and the connection broke, `identityChanged`, `writeCanceled`. Early as of
+  /// `writeAnswered`.
+  case putAnswered(OperationID, Response, isEarly: Bool = false)
   /// The connection broke before the put was sent: it may be issued again.
   case putReturned(OperationID)
   /// The server answered an onDisconnect, or it has a local status, as puts have.

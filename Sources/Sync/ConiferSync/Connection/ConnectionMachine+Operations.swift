@@ -39,7 +39,7 @@ extension ConnectionMachine {
     if response.status != .ok, isDueToToken(response) { return giveBack(operation) }
     switch operation.kind {
     case .get(let id, _): actions.append(.getAnswered(id, response))
-    case .put(let put): hold(.put(put.id), response)
+    case .put(let put): hold(.put(put.id, put.path), response)
     case .onDisconnect(let id, let request):
       if response.status == .ok { onDisconnect.note(request) }
       actions.append(.onDisconnectAnswered(id, response))

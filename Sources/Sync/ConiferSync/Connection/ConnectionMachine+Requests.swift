@@ -59,12 +59,17 @@ extension ConnectionMachine {
     releaseHeld()
   }
 
-  /// Marks the held answers of writes about whose data listens of a broken connection were to tell.
+  /// Marks the held answers about whose data listens of a broken connection were to tell.
   mutating func markEarly(_ session: Session) {
     guard !held.isEmpty else { return }
     let listens = session.unanswered.listenTargets
     held.changeAll { answer in
-      guard case .write(_, let paths) = answer.about, answer.response.status == .ok else { return }
+      guard answer.response.status == .ok else { return }
+      let paths: [Path]
+      switch answer.about {
+      case .write(_, let all): paths = all
+      case .put(_, let path): paths = [path]
+      }
       let after = answer.after
       answer.isEarly = listens.contains { number, target in
         number <= after
@@ -81,7 +86,8 @@ extension ConnectionMachine {
       switch first.about {
       case .write(let id, _):
         actions.append(.writeAnswered(id, first.response, isEarly: first.isEarly))
-      case .put(let id): actions.append(.putAnswered(id, first.response))
+      case .put(let id, _):
+        actions.append(.putAnswered(id, first.response, isEarly: first.isEarly))
       }
     }
   }

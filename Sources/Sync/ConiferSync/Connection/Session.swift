@@ -35,9 +35,9 @@ struct Session: Sendable {
 /// An answer that waits until fresh data covers what it uncovers.
 struct HeldAnswer: Sendable {
   enum About: Sendable {
-    /// With the places that it changed.
+    /// With the places that it changed, as in a put.
     case write(OutboundWriteID, [Path])
-    case put(OperationID)
+    case put(OperationID, Path)
   }
 
   let about: About
