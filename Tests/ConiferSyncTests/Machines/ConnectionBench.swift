@@ -131,6 +131,16 @@ struct ConnectionBench {
 }
 
 extension [ConnectionAction] {
+  /// Whether the token provider is asked by force, each time that it is asked.
+  var fetches: [Bool] {
+    compactMap { if case .fetchToken(let isForced, _) = $0 { isForced } else { nil } }
+  }
+
+  /// The numbers under which the token provider is asked.
+  var fetchNumbers: [UInt64] {
+    compactMap { if case .fetchToken(_, let number) = $0 { number } else { nil } }
+  }
+
   /// The numbers and requests that are sent.
   var requests: [(number: UInt64, request: Request)] {
     compactMap {

@@ -37,7 +37,8 @@ extension ConnectionWorld {
       flyingListens.insert(number)
       toServer.append(
         .request(number, .listen(listen.target, tag: listen.tag, hash: "", compound: nil)))
-    case .fetchToken(let isForced): chores.append(.token(isForced: isForced))
+    case .fetchToken(let isForced, let number):
+      chores.append(.token(isForced: isForced, number: number))
     case .wake(let time): wakes.append(time)
     case .laneChanged(let lane):
       // What waits has its place behind all of the new lane's writes.
@@ -52,7 +53,7 @@ extension ConnectionWorld {
       let read = chance.one(in: 2) ? page(lane, after: after, limit: limit) : nil
       chores.append(.page(lane, read, after: after, limit: limit))
     case .markSent(let ids): chores.append(.mark(ids))
-    case .writeAnswered(let id, let response): writeAnswered(id, response)
+    case .writeAnswered(let id, let response, _): writeAnswered(id, response)
     case .writeOutcomeUnknown(let id):
       log.append("unknown \(id)")
       if !flying.values.contains(id), denied[id] == nil { fail("write \(id) was not under way") }
@@ -61,7 +62,7 @@ extension ConnectionWorld {
     case .getAnswered(let id, _), .getTimedOut(let id), .onDisconnectAnswered(let id, _):
       log.append("done \(id.rawValue)")
       if operations.removeValue(forKey: id) == nil { fail("operation \(id.rawValue) ended twice") }
-    case .putAnswered(let id, _), .putReturned(let id):
+    case .putAnswered(let id, _, _), .putReturned(let id):
       if puts.remove(id) == nil { fail("put \(id.rawValue) ended twice") }
     case .connected, .offset, .writable, .shutDown, .noted, .authState, .keepToken,
       .listenAnswered, .listenRevoked, .pushed, .writeSent:

@@ -27,7 +27,7 @@ struct ConnectionWorld {
     case page(Lane, [OutboundWrite]?, after: WriteID?, limit: Int)
     case mark([OutboundWriteID])
     case finish(OutboundWriteID, Response)
-    case token(isForced: Bool)
+    case token(isForced: Bool, number: UInt64)
   }
 
   var chance: SeededChance
@@ -250,12 +250,12 @@ struct ConnectionWorld {
       }
       answered[id] = nil
       give(.finished(id))
-    case .token(let isForced):
+    case .token(let isForced, let number):
       if isForced { tokenNumber = max(tokenNumber + 1, validFrom) }
       if !isCalm, chance.one(in: 5) {
-        give(.token(.failed("away")))
+        give(.token(.failed("away"), fetch: number))
       } else {
-        give(.token(user.isEmpty ? .signedOut : .token(token())))
+        give(.token(user.isEmpty ? .signedOut : .token(token()), fetch: number))
       }
     }
   }

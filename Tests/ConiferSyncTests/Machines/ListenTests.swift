@@ -78,6 +78,24 @@ struct ListenTests {
       ])
   }
 
+  @Test("an acknowledgement before the news of its data is marked when the connection breaks")
+  func earlyAtDisconnect() {
+    for (path, isEarly) in [(Path("w"), true), ("w/1/x", true), ("v", false)] {
+      var bench = Bench(newest: 1)
+      bench.give(.listen(Bench.listen(path)))
+      bench.give(.open(.starting))
+      bench.hello()
+      bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
+      bench.answer(2)
+      let (put, place) = (OperationID(rawValue: 1), bench.machine.nextPlace())
+      bench.give(.put(TransactionPut(put, place: place, "w", Node(1), hash: "h")))
+      bench.answer(3)
+      let lost = bench.lose()
+      #expect(lost.contains(.writeAnswered(Bench.id(1), .ok, isEarly: isEarly)), "\(path)")
+      #expect(lost.contains(.putAnswered(put, .ok, isEarly: isEarly)), "\(path)")
+    }
+  }
+
   @Test("a held acknowledgement is handed on when the connection breaks")
   func heldAtDisconnect() {
     var bench = Bench(newest: 2)

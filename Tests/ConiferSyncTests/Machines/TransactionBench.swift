@@ -21,6 +21,11 @@ struct TransactionBench {
   private(set) var puts: [TransactionPut] = []
   private(set) var outcomes: [TransactionID: TransactionMachine.Outcome] = [:]
   private(set) var listens: Set<TransactionID> = []
+  /// What was acknowledged before its news.
+  private(set) var early: Set<OverlayID> = []
+  private var depth = 0
+  /// How deep inputs were given while another one's actions were done.
+  private(set) var deepest = 0
   /// What views showed after each action that changes them.
   private(set) var shown: [Node] = []
 
@@ -48,6 +53,9 @@ struct TransactionBench {
   }
 
   mutating func give(_ input: TransactionMachine.Input) {
+    depth += 1
+    defer { depth -= 1 }
+    deepest = max(deepest, depth)
     var machine = self.machine
     let actions = machine.handle(input) { state($0, $1) }
     self.machine = machine
@@ -65,7 +73,8 @@ struct TransactionBench {
     case .revert(let id):
       overlays[id] = nil
       shown.append(view)
-    case .acknowledge(let id):
+    case .acknowledge(let id, let isEarly):
+      if isEarly { early.insert(id) }
       if let write = overlays.removeValue(forKey: id) {
         known = known.setting(write.path, to: write.node)
       }

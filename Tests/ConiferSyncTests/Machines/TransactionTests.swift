@@ -255,6 +255,44 @@ struct TransactionTests {
     #expect(put.node == raw)
   }
 
+  @Test("all that were tried too often end together")
+  func exhaustedTogether() throws {
+    var bench = make()
+    let ids = (1...40).map { bench.start($0, "a") }
+    for attempt in 1...25 {
+      bench.runAll()
+      let put = try bench.put()
+      bench.known = Node(.integer(Int64(attempt * 1_000)))
+      bench.give(.putAnswered(put.id, Response(.dataStale)))
+    }
+    bench.runAll()
+    #expect(ids.allSatisfy { bench.outcomes[$0]?.error?.status == .maxRetries })
+    #expect(bench.machine.isEmpty && bench.deepest < 10)
+  }
+
+  @Test("an answer before the news of it acknowledges early", arguments: [true, false])
+  func early(isEarly: Bool) throws {
+    var bench = make()
+    bench.start(1, "a")
+    bench.runAll()
+    let put = try bench.put()
+    bench.give(.putAnswered(put.id, .ok, isEarly: isEarly))
+    #expect(bench.early.isEmpty != isEarly)
+  }
+
+  @Test("when the user changes, the outcome of what was sent is unknown")
+  func identityChanged() throws {
+    var bench = make()
+    let ids = [bench.start(1, "a"), bench.start(2, "b")]
+    bench.run(TransactionBench.increment)
+    let put = try bench.put()
+    bench.give(.giveUp(.identityChanged))
+    #expect(bench.outcomes[ids[0]]?.error?.status == .disconnect)
+    #expect(bench.outcomes[ids[1]]?.error?.status == .identityChanged)
+    bench.give(.putAnswered(put.id, .ok))
+    #expect(bench.view.isEmpty)
+  }
+
   @Test("giving up ends all, and late answers and results are ignored")
   func givenUp() throws {
     var bench = make()

@@ -10,8 +10,8 @@ extension Engine {
   static let tokenName = "conifer.token"
 
   /// Asks the app for a token, off the engine's thread.
-  func fetchToken(force: Bool) {
-    guard let provider = setup.tokenProvider else { return tell(.token(.signedOut)) }
+  func fetchToken(force: Bool, _ number: UInt64) {
+    guard let provider = setup.tokenProvider else { return tell(.token(.signedOut, fetch: number)) }
     fetches += 1
     Task.detached { [weak self] in
       let answer: TokenAnswer
@@ -23,7 +23,7 @@ extension Engine {
       self?.post(
         .ask { engine in
           engine.fetches -= 1
-          engine.tell(.token(answer))
+          engine.tell(.token(answer, fetch: number))
         })
     }
   }

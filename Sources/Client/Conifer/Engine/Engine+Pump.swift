@@ -50,7 +50,7 @@ extension Engine {
     case .tell(let input): tell(input)
     case .purge: await discardAll()
     case .tick: tell(.tick)
-    case .refreshToken: fetchToken(force: false)
+    case .refreshToken: tell(.refreshToken)
     case .ask(let question): question(self)
     case .close(let done):
       await shut()

@@ -39,7 +39,7 @@ extension Engine {
   }
 
   /// The server answered a write: one commit ends it and brings the cache up to date.
-  func answered(_ id: OutboundWriteID, _ response: Response) {
+  func answered(_ id: OutboundWriteID, _ response: Response, _ isEarly: Bool) {
     inFlight.remove(id)
     let name = WriteReceipt.ID(identity: id.lane.identity, number: id.id.rawValue)
     let overlay = OverlayID(id.id.rawValue)
@@ -59,8 +59,8 @@ extension Engine {
         dataChanged(place.paths)
       }
     } else {
-      let result = isLaid ? tree.acknowledge(overlay) : SyncResult()
-      let cached = cachedByAnswer(place.changes)
+      let result = isLaid ? tree.acknowledge(overlay, isEarly: isEarly) : SyncResult()
+      let cached = cachedByAnswer(place.changes, isEarly)
       let edits = [StorageEdit.finish(id.lane, id.id, .acknowledged)] + cached.edits
       add(edits) { [self] stored in
         raise(result)
@@ -86,12 +86,16 @@ extension Engine {
 
   /// Edits that put an acknowledged write into the cache where no open view does it, and the places
   /// of which only the server knows what they hold now.
-  private func cachedByAnswer(_ changes: [NodeChange]) -> (edits: [StorageEdit], unknown: [Path]) {
+  private func cachedByAnswer(
+    _ changes: [NodeChange], _ isEarly: Bool
+  ) -> (edits: [StorageEdit], unknown: [Path]) {
     var edits: [StorageEdit] = []
     var unknown: [Path] = []
-    for change in changes where !isListened(change.path.owner) {
+    for change in changes {
+      let isListened = isListened(change.path.owner)
+      if isListened, !isEarly { continue }
       if change.node.hasServerValues {
-        unknown.append(change.path.owner)
+        if !isListened { unknown.append(change.path.owner) }
         continue
       }
       edits.append(.overwrite(treeID, change.path, change.node))

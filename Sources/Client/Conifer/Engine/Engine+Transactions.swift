@@ -39,7 +39,9 @@ extension Engine {
 
   func writable(_ isWritable: Bool) { handle(.writable(isWritable)) }
 
-  func putAnswered(_ id: OperationID, _ response: Response) { handle(.putAnswered(id, response)) }
+  func putAnswered(_ id: OperationID, _ response: Response, _ isEarly: Bool) {
+    handle(.putAnswered(id, response, isEarly: isEarly))
+  }
 
   func putReturned(_ id: OperationID) { handle(.putReturned(id)) }
 
@@ -84,7 +86,8 @@ extension Engine {
     case .write(let overlay, let path, let node, let isVisible):
       raise(tree.write(overlay, [NodeChange(path, node)], isUpdate: false, isVisible: isVisible))
     case .revert(let overlay): raise(tree.revert(overlay))
-    case .acknowledge(let overlay): raise(tree.acknowledge(overlay))
+    case .acknowledge(let overlay, let isEarly):
+      raise(tree.acknowledge(overlay, isEarly: isEarly))
     case .put(let put): tell(.put(put))
     case .complete(let id, let outcome):
       guard let request = transactions.requests.removeValue(forKey: id) else { return }

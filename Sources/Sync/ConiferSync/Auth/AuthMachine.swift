@@ -14,6 +14,8 @@ struct AuthMachine: Sendable {
   private(set) var expiry: Milliseconds?
   /// The uptime at which the provider is asked next, while connected.
   private(set) var fetchAt: Milliseconds?
+  /// The number of what the provider was asked or told last; older answers are out of date.
+  private(set) var newestFetch: UInt64 = 0
   /// Since when the provider is being asked.
   private(set) var fetchingSince: Milliseconds?
   /// Whether the last token is of no use.
@@ -22,6 +24,8 @@ struct AuthMachine: Sendable {
   private(set) var refusals = 0
   /// How often the provider failed in a row.
   private(set) var failures = 0
+  /// The uptime at which the server took the token; nil when it has not, or no longer does.
+  private var takenAt: Milliseconds?
   /// Why writes wait.
   private(set) var trouble: AuthState?
 
@@ -35,11 +39,23 @@ struct AuthMachine: Sendable {
   var isSlowed: Bool { refusals >= 3 }
 
   /// Begins to ask the provider, unless it is being asked; whether that is new.
-  mutating func beginFetch(at now: Milliseconds) -> Bool {
+  ///
+  /// - Parameter isAnew: whether to ask even so, since an answer under way may be out of date.
+  mutating func beginFetch(at now: Milliseconds, isAnew: Bool = false) -> Bool {
     fetchAt = nil
-    guard fetchingSince == nil else { return false }
+    guard isAnew || fetchingSince == nil else { return false }
     fetchingSince = now
+    newestFetch += 1
     return true
+  }
+
+  /// Whether an answer is the newest there is; one that came unasked makes all earlier ones old.
+  mutating func isCurrent(_ fetch: UInt64?) -> Bool {
+    guard let fetch else {
+      newestFetch += 1
+      return true
+    }
+    return fetch >= newestFetch
   }
 
   /// Takes the provider's token, or that there is none.
@@ -91,10 +107,20 @@ struct AuthMachine: Sendable {
     }
   }
 
-  /// Notes that the server took the token.
-  mutating func noteTaken() {
-    refusals = 0
+  /// Notes that the server took the token. That alone does not end a row of refusals: it may take
+  /// each one only to revoke it.
+  mutating func noteTaken(at now: Milliseconds) {
+    takenAt = now
     trouble = nil
+  }
+
+  /// Notes that the server answered a request as that of the token's owner.
+  mutating func noteTrusted() { refusals = 0 }
+
+  /// Ends a row of refusals if the last token was taken for long enough.
+  mutating func noteSteady(at now: Milliseconds) {
+    if let takenAt, now.subtracting(takenAt) >= limits.steadyTime { refusals = 0 }
+    takenAt = nil
   }
 
   /// Notes that the server did not take the token, or no longer does.
@@ -103,6 +129,7 @@ struct AuthMachine: Sendable {
   mutating func noteRefusal(
     _ status: Response.Status, _ reason: String, at now: Milliseconds, delay: Milliseconds
   ) {
+    noteSteady(at: now)
     refusals += 1
     mustForce = true
     expiry = nil

@@ -13,8 +13,9 @@ public enum ConnectionAction: Hashable, Sendable {
   case send(ClientMessage)
   /// Send a listen as the request with this number, with the hash of the data that there is now.
   case sendListen(UInt64, Listen)
-  /// Ask the app's token provider; forced when the last token was refused or is about to expire.
-  case fetchToken(force: Bool)
+  /// Ask the app's token provider, and answer with the number; forced when the last token was refused
+  /// or is about to expire.
+  case fetchToken(force: Bool, number: UInt64)
   /// Call `handle(.tick)` at this uptime; replaces no earlier wish.
   case wake(at: Milliseconds)
   /// The connection stands, or no longer does (`.info/connected`).
@@ -56,8 +57,9 @@ public enum ConnectionAction: Hashable, Sendable {
   case markSent([OutboundWriteID])
   /// A write left; comes after `markSent` also for those that were marked.
   case writeSent(OutboundWriteID)
-  /// The server answered a write. Answered with `finished` when the store holds it.
-  case writeAnswered(OutboundWriteID, Response)
+  /// The server answered a write. Answered with `finished` when the store holds it. Early: the
+  /// connection broke before news of the data that it changed.
+  case writeAnswered(OutboundWriteID, Response, isEarly: Bool = false)
   /// A write was sent, and the connection broke or the user changed before its answer.
   case writeOutcomeUnknown(OutboundWriteID)
 
@@ -68,8 +70,9 @@ public enum ConnectionAction: Hashable, Sendable {
   /// A get could not be sent for 3 seconds: the cache is to be asked.
   case getTimedOut(OperationID)
   /// The server answered a transaction's put, or it has a local status: `disconnect` when it was
-  /// sent and the connection broke, `identityChanged`, `writeCanceled`.
-  case putAnswered(OperationID, Response)
+  /// sent and the connection broke, `identityChanged`, `writeCanceled`. Early as of
+  /// `writeAnswered`.
+  case putAnswered(OperationID, Response, isEarly: Bool = false)
   /// The connection broke before the put was sent: it may be issued again.
   case putReturned(OperationID)
   /// The server answered an onDisconnect, or it has a local status, as puts have.

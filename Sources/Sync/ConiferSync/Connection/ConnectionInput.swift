@@ -93,8 +93,11 @@ public enum ConnectionInput: Sendable {
   case networkReturned
   /// Something happened on a connection; events of earlier ones are ignored.
   case event(TransportEvent, ConnectionNumber)
-  /// The app's token provider answered, or told something unasked, such as another user.
-  case token(TokenAnswer)
+  /// The app's token provider answered what it was asked by a number, or told something unasked (nil),
+  /// such as another user. An answer is ignored when something newer was asked or told.
+  case token(TokenAnswer, fetch: UInt64? = nil)
+  /// Who is signed in may have changed: the token provider is to be asked anew.
+  case refreshToken
   /// A moment came that a `wake` named; harmless at any time.
   case tick
 

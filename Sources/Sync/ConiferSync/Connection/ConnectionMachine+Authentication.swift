@@ -5,12 +5,19 @@ extension ConnectionMachine {
   /// Asks the token provider, unless it is being asked.
   mutating func fetchToken() {
     let isForced = auth.mustForce || session != nil
-    if auth.beginFetch(at: now.uptime) { actions.append(.fetchToken(force: isForced)) }
+    guard auth.beginFetch(at: now.uptime) else { return }
+    actions.append(.fetchToken(force: isForced, number: auth.newestFetch))
+  }
+
+  /// Asks the token provider anew: what it is about to answer may be of the user before.
+  mutating func refreshToken() {
+    guard auth.usesTokens, auth.beginFetch(at: now.uptime, isAnew: true) else { return }
+    actions.append(.fetchToken(force: auth.mustForce, number: auth.newestFetch))
   }
 
   /// Takes in what the token provider said, asked or unasked.
-  mutating func take(_ answer: TokenAnswer) {
-    guard auth.usesTokens else { return }
+  mutating func take(_ answer: TokenAnswer, _ fetch: UInt64?) {
+    guard auth.usesTokens, auth.isCurrent(fetch) else { return }
     switch answer {
     case .token(let token):
       let isSame = token == auth.token
@@ -21,8 +28,7 @@ extension ConnectionMachine {
     case .signedOut:
       let wasNobody = auth.token == nil
       auth.take(nil, at: now, offset: offset)
-      follow("")
-      actions.append(.keepToken(nil))
+      if !follow("") { actions.append(.keepToken(nil)) }
       guard let session else { return proceed() }
       if !(wasNobody && session.isTaken) { authenticate(nil) }
     case .failed(let reason): tokenFailed(reason)
@@ -68,7 +74,7 @@ extension ConnectionMachine {
     guard response.status == .ok || token == nil else {
       return refuse(response.status, response.reason ?? response.status.rawValue)
     }
-    auth.noteTaken()
+    auth.noteTaken(at: now.uptime)
     if let token { actions.append(.keepToken(token)) }
     if session?.isTaken == false { establish() }
   }
@@ -121,7 +127,10 @@ extension ConnectionMachine {
     guard auth.token != nil else { return false }
     switch response.status {
     case .expiredToken, .invalidToken:
-      if session?.isTaken == true {
+      if session?.authRequest != nil {
+        // A newer token is being shown: its answer decides.
+        pause()
+      } else if session?.isTaken == true {
         refuse(response.status, response.reason ?? response.status.rawValue)
       }
       return true
@@ -131,21 +140,28 @@ extension ConnectionMachine {
   }
 
   /// Changes to the lane of an identity: what was issued under another one is not sent as this one's.
-  private mutating func follow(_ identity: String) {
+  ///
+  /// - Returns: whether it is another one.
+  @discardableResult
+  private mutating func follow(_ identity: String) -> Bool {
     let next = Lane(tree: lane.tree, identity: identity)
-    guard next != lane else { return }
-    releaseHeld(all: true)
+    guard next != lane else { return false }
+    // First, so that no transaction that a held answer lets go is issued as the new user's.
     if session?.isTaken == true {
       session?.isTaken = false
       stopFlowing()
     }
+    releaseHeld(all: true)
     lane = next
     isLaneOpen = false
     newest = 0
     step = 0
     queue.restart()
     giveUpOperations(with: .identityChanged)
+    // The next start must not show the old user's token.
+    actions.append(.keepToken(nil))
     actions.append(.laneChanged(next))
+    return true
   }
 
   /// Takes in the newest number of the lane, behind which all that waits has its place.

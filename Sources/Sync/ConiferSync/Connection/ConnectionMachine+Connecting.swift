@@ -78,7 +78,9 @@ extension ConnectionMachine {
     case .reset(let host):
       end()
       self.host = host
-      backoff.reset()
+      // Servers may send the client to one another for ever.
+      if !wasReset { backoff.reset() }
+      wasReset = true
       retry()
     case .shutdown(let reason):
       close(.shutdown)
@@ -126,12 +128,17 @@ extension ConnectionMachine {
 
   private mutating func settle(_ ended: Session) {
     var ended = ended
+    markEarly(ended)
     session = nil
     onDisconnect = DisconnectTree()
     actions.append(.connected(false))
     if ended.isTaken { stopFlowing() }
     releaseHeld(all: true)
-    if now.uptime.subtracting(ended.opened) >= limits.steadyTime { backoff.reset() }
+    auth.noteSteady(at: now.uptime)
+    if now.uptime.subtracting(ended.opened) >= limits.steadyTime {
+      backoff.reset()
+      wasReset = false
+    }
     for sent in ended.unanswered.removeAll() {
       switch sent {
       case .write(let write): actions.append(.writeOutcomeUnknown(write.id))

@@ -26,10 +26,11 @@ extension ConnectionMachine {
   }
 
   private mutating func ask(_ listen: Listen) {
-    guard let session else { return }
-    let number = session.lastRequest + 1
+    // Not the session itself: with two owners all its requests would be copied.
+    guard let connection = session?.number, let last = session?.lastRequest else { return }
+    let number = last + 1
     note(number, .listen(listen))
-    listens[listen]?.asked = (connection: session.number, request: number)
+    listens[listen]?.asked = (connection: connection, request: number)
     actions.append(.sendListen(number, listen))
   }
 

@@ -3,6 +3,11 @@ import ConiferWire
 extension ConnectionMachine {
   /// Takes in something that the app issued.
   mutating func issue(_ kind: Operation.Kind, at place: OverlayID) {
+    if case .put(let put) = kind, session?.isTaken != true {
+      // It names a hash of the moment, and may be another user's when the next token is taken.
+      actions.append(.putReturned(put.id))
+      return
+    }
     enqueue(Operation(kind: kind, place: place, lane: lane, issued: now.uptime))
     flush()
   }
@@ -34,7 +39,7 @@ extension ConnectionMachine {
     if response.status != .ok, isDueToToken(response) { return giveBack(operation) }
     switch operation.kind {
     case .get(let id, _): actions.append(.getAnswered(id, response))
-    case .put(let put): hold(.put(put.id), response)
+    case .put(let put): hold(.put(put.id, put.path), response)
     case .onDisconnect(let id, let request):
       if response.status == .ok { onDisconnect.note(request) }
       actions.append(.onDisconnectAnswered(id, response))
@@ -44,6 +49,7 @@ extension ConnectionMachine {
   /// An operation was refused for want of a token: it waits again.
   private mutating func giveBack(_ operation: Operation) {
     switch operation.kind {
+    case .onDisconnect where operation.lane != lane: giveUp(operation, with: .identityChanged)
     case .get, .onDisconnect: enqueue(operation)
     case .put(let put): actions.append(.putReturned(put.id))
     }

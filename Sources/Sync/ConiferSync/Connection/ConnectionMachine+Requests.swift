@@ -1,3 +1,4 @@
+import ConiferQuery
 import ConiferTree
 import ConiferWire
 
@@ -27,6 +28,10 @@ extension ConnectionMachine {
     case .write(let write): answered(write, response)
     case .operation(let operation): answered(operation, response)
     }
+    if case .authenticate = sent {
+    } else if session?.isTaken == true, session?.authRequest == nil {
+      auth.noteTrusted()
+    }
     flush()
   }
 
@@ -54,14 +59,35 @@ extension ConnectionMachine {
     releaseHeld()
   }
 
+  /// Marks the held answers about whose data listens of a broken connection were to tell.
+  mutating func markEarly(_ session: Session) {
+    guard !held.isEmpty else { return }
+    let listens = session.unanswered.listenTargets
+    held.changeAll { answer in
+      guard answer.response.status == .ok else { return }
+      let paths: [Path]
+      switch answer.about {
+      case .write(_, let all): paths = all
+      case .put(_, let path): paths = [path]
+      }
+      let after = answer.after
+      answer.isEarly = listens.contains { number, target in
+        number <= after
+          && paths.contains { $0.contains(target.path) || target.path.contains($0) }
+      }
+    }
+  }
+
   /// Hands answers on whose time has come, in the order in which they came.
   mutating func releaseHeld(all: Bool = false) {
     while let first = held.first {
       if !all, let listen = session?.unanswered.oldestListen, listen <= first.after { return }
       held.removeFirst()
       switch first.about {
-      case .write(let id): actions.append(.writeAnswered(id, first.response))
-      case .put(let id): actions.append(.putAnswered(id, first.response))
+      case .write(let id, _):
+        actions.append(.writeAnswered(id, first.response, isEarly: first.isEarly))
+      case .put(let id, _):
+        actions.append(.putAnswered(id, first.response, isEarly: first.isEarly))
       }
     }
   }

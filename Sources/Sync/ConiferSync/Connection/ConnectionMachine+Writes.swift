@@ -1,4 +1,5 @@
 import ConiferStorage
+import ConiferTree
 import ConiferWire
 
 extension ConnectionMachine {
@@ -48,18 +49,18 @@ extension ConnectionMachine {
   mutating func withdraw(_ id: OutboundWriteID) {
     queue.withdraw(id)
     _ = session?.unanswered.removeAll { $0.write?.id == id }
-    held.removeAll { if case .write(id) = $0.about { true } else { false } }
+    held.removeAll { if case .write(id, _) = $0.about { true } else { false } }
     flush()
   }
 
   mutating func answered(_ write: OutboundWrite, _ response: Response) {
     if response.status != .ok, isDueToToken(response) {
       // It is sent again as soon as a token is taken, unless it is another user's by then.
-      if write.id.lane != lane { actions.append(.writeOutcomeUnknown(write.id)) }
+      actions.append(.writeOutcomeUnknown(write.id))
       return
     }
     queue.noteAnswered(write.id)
-    hold(.write(write.id), response)
+    hold(.write(write.id, write.content.changes.map(\.path)), response)
   }
 
   /// Reports the writes of other lanes as of unknown outcome: they are not sent on this lane's
@@ -71,8 +72,10 @@ extension ConnectionMachine {
   }
 
   /// Sends what may go: the queue's writes and what was issued beside them, in order.
+  ///
+  /// While a newer token is shown nothing does: what the old one is refused for would be overtaken.
   mutating func flush() {
-    while session?.isTaken == true, session?.isFlowing == true {
+    while session?.isTaken == true, session?.isFlowing == true, session?.authRequest == nil {
       if let next = operations.first, queue.isPast(next.place.number) {
         guard hasRoom(next.size) else { break }
         operations.removeFirst()
@@ -113,5 +116,8 @@ extension ConnectionMachine {
     }
     for case .operation(let operation) in puts ?? [] { giveUp(operation, with: .writeCanceled) }
     giveUpOperations(with: .writeCanceled)
+    // Gets are left, and nothing that they could overtake.
+    if session?.isTaken == true { session?.isFlowing = true }
+    flush()
   }
 }

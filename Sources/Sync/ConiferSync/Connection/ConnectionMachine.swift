@@ -44,6 +44,8 @@ public struct ConnectionMachine: Sendable {
   var phase = Phase.idle
   var session: Session?
   var lastConnection: UInt64 = 0
+  /// Whether the server sent the client to another host since a connection stood for long.
+  var wasReset = false
   /// The host that the server named.
   var host: String?
   var lastSession: String?
@@ -145,7 +147,8 @@ public struct ConnectionMachine: Sendable {
     case .close(let reason): close(reason)
     case .networkReturned: hurry()
     case .event(let event, let number): receive(event, number)
-    case .token(let answer): take(answer)
+    case .token(let answer, let fetch): take(answer, fetch)
+    case .refreshToken: refreshToken()
     case .tick: tick()
     case .listen(let listen): add(listen)
     case .unlisten(let listen): remove(listen)

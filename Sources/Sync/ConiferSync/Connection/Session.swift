@@ -1,3 +1,4 @@
+import ConiferTree
 import ConiferWire
 
 /// What holds as long as one connection stands.
@@ -34,12 +35,15 @@ struct Session: Sendable {
 /// An answer that waits until fresh data covers what it uncovers.
 struct HeldAnswer: Sendable {
   enum About: Sendable {
-    case write(OutboundWriteID)
-    case put(OperationID)
+    /// With the places that it changed, as in a put.
+    case write(OutboundWriteID, [Path])
+    case put(OperationID, Path)
   }
 
   let about: About
   let response: Response
   /// Listens up to this request must be answered first.
   let after: UInt64
+  /// Whether it is handed on without them.
+  var isEarly = false
 }

@@ -1,3 +1,5 @@
+import ConiferQuery
+
 /// What was sent on a connection.
 enum Sent: Sendable {
   case write(OutboundWrite)
@@ -37,6 +39,8 @@ struct Unanswered: Sendable {
   private var times = Fifo<(number: UInt64, time: Milliseconds)>()
   /// The numbers of listens likewise.
   private var listens = Fifo<UInt64>()
+  /// The writes.
+  private var writes: Set<OutboundWriteID> = []
   /// How many writes and puts there are.
   private(set) var windowCount = 0
   /// How many bytes they have.
@@ -51,6 +55,7 @@ struct Unanswered: Sendable {
 
   mutating func add(_ number: UInt64, _ sent: Sent, at time: Milliseconds) {
     requests[number] = sent
+    if let write = sent.write { writes.insert(write.id) }
     times.append((number: number, time: time))
     if case .listen = sent { listens.append(number) }
     count(sent, 1)
@@ -58,6 +63,7 @@ struct Unanswered: Sendable {
 
   mutating func remove(_ number: UInt64) -> Sent? {
     guard let sent = requests.removeValue(forKey: number) else { return nil }
+    if let write = sent.write { writes.remove(write.id) }
     count(sent, -1)
     while let first = times.first, requests[first.number] == nil { times.removeFirst() }
     while let first = listens.first, requests[first] == nil { listens.removeFirst() }
@@ -71,8 +77,13 @@ struct Unanswered: Sendable {
   }
 
   /// Whether a write was sent and not answered.
-  func contains(_ id: OutboundWriteID) -> Bool {
-    requests.values.contains { $0.write?.id == id }
+  func contains(_ id: OutboundWriteID) -> Bool { writes.contains(id) }
+
+  /// The listens with their numbers.
+  var listenTargets: [(number: UInt64, target: QueryTarget)] {
+    listens.all.compactMap { number in
+      if case .listen(let listen)? = requests[number] { (number, listen.target) } else { nil }
+    }
   }
 
   private mutating func count(_ sent: Sent, _ step: Int) {

@@ -119,14 +119,11 @@ extension TransactionMachine {
 
   /// Runs the next function whose input is another one than before.
   mutating func runNext(_ state: State) {
-    while running == nil, let (_, id) = runs.first {
+    if running == nil { failExhausted() }
+    while !mustProceed, running == nil, let (_, id) = runs.first {
       guard let transaction = transactions[id] else {
         runs.removeFirst()
         continue
-      }
-      if transaction.attempts >= TransactionMachine.maxAttempts {
-        let reason = "The data changed at each of \(TransactionMachine.maxAttempts) attempts."
-        return fail(id, Response(.maxRetries, reason: reason))
       }
       runs.removeFirst()
       let input = input(of: transaction, state)
@@ -138,6 +135,18 @@ extension TransactionMachine {
       transactions[id]?.phase = .running(input)
       running = id
       actions.append(.run(id, transaction.path, input))
+    }
+  }
+  /// Ends all that were sent too often, at once: after each end the owner proceeds.
+  private mutating func failExhausted() {
+    let reason = "The data changed at each of \(TransactionMachine.maxAttempts) attempts."
+    // An end may let others run again that were sent too often as well.
+    while true {
+      let exhausted = runs.all.map(\.id).filter { id in
+        transactions[id].map { $0.attempts >= TransactionMachine.maxAttempts } ?? false
+      }
+      if exhausted.isEmpty { return }
+      for id in exhausted { fail(id, Response(.maxRetries, reason: reason)) }
     }
   }
 }

@@ -47,10 +47,10 @@ extension TransactionMachine {
     actions.append(.put(TransactionPut(id, place: place, root, node, hash: hash)))
   }
 
-  mutating func answered(_ id: OperationID, _ response: Response) {
+  mutating func answered(_ id: OperationID, _ response: Response, _ isEarly: Bool) {
     guard let put = puts.removeValue(forKey: id) else { return }
     switch response.status {
-    case .ok: commit(put)
+    case .ok: commit(put, isEarly)
     case .dataStale:
       for id in put.ids {
         guard let transaction = transactions[id] else { continue }
@@ -70,10 +70,11 @@ extension TransactionMachine {
     ready.insert(put.path)
   }
 
-  private mutating func commit(_ put: SentPut) {
+  private mutating func commit(_ put: SentPut, _ isEarly: Bool) {
     let done = put.ids.compactMap { remove($0) }
     for transaction in done {
-      if let overlay = transaction.overlay { actions.append(.acknowledge(overlay)) }
+      guard let overlay = transaction.overlay else { continue }
+      actions.append(.acknowledge(overlay, isEarly: isEarly))
     }
     for transaction in done {
       let outcome = Outcome(isCommitted: true, node: transaction.resolved)
@@ -119,7 +120,10 @@ extension TransactionMachine {
   mutating func giveUp(_ status: Response.Status) {
     puts = [:]
     for transaction in transactions.values.sorted(by: { $0.order < $1.order }) {
-      fail(transaction.id, Response(status))
+      var ending = status
+      // Whether the server took it under the old user nobody can tell any more.
+      if case .sent = transaction.phase, status == .identityChanged { ending = .disconnect }
+      fail(transaction.id, Response(ending))
     }
   }
 }

@@ -51,7 +51,9 @@ public struct TransactionMachine: Sendable {
     /// - serverTime: the server's time in milliseconds since 1970.
     case ran(TransactionID, Decision, overlay: OverlayID, serverTime: Int64)
     /// The server answered a put, or it has a local status.
-    case putAnswered(OperationID, Response)
+    ///
+    /// - isEarly: whether the connection broke before the news of it.
+    case putAnswered(OperationID, Response, isEarly: Bool = false)
     /// A put was not sent.
     case putReturned(OperationID)
     /// Puts can be sent from now on, or no longer.
@@ -78,8 +80,8 @@ public struct TransactionMachine: Sendable {
     case write(OverlayID, Path, Node, isVisible: Bool)
     /// Take a write away from the views.
     case revert(OverlayID)
-    /// The server has a write.
-    case acknowledge(OverlayID)
+    /// The server has a write; early as of `putAnswered`.
+    case acknowledge(OverlayID, isEarly: Bool = false)
     /// Send an attempt.
     case put(TransactionPut)
     /// Tell the app how it ended.
@@ -154,7 +156,7 @@ public struct TransactionMachine: Sendable {
     case .start(let id, let path, let isVisible, let place): start(id, path, isVisible, place)
     case .ran(let id, let decision, let overlay, let serverTime):
       ran(id, decision, overlay, serverTime, state)
-    case .putAnswered(let put, let response): answered(put, response)
+    case .putAnswered(let put, let response, let isEarly): answered(put, response, isEarly)
     case .putReturned(let put): returned(put)
     case .writable(let isWritable):
       self.isWritable = isWritable

@@ -31,7 +31,7 @@ extension SyncTree {
   ///   - ranges: the ranges, which replace what the view's server data has there, in order.
   ///   - tag: as of `overwrite`.
   public func mergeRanges(_ path: Path, _ ranges: [RangeMerge], tag: Int? = nil) -> SyncResult {
-    let view = tag.map { tags[$0] } ?? point(at: path)?.wholeView
+    let view = tag.map { tags[$0] } ?? view(of: QueryTarget(path))
     guard let view, view.target.path == path else { return SyncResult() }
     let node = ranges.reduce(view.window.node) { $1.applied(to: $0) }
     return overwrite(path, node, tag: tag)

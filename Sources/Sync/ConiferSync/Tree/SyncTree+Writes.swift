@@ -28,10 +28,18 @@ extension SyncTree {
   }
 
   /// Takes a write away that the server has; its news came before. An unknown one is ignored.
-  public func acknowledge(_ id: OverlayID) -> SyncResult {
+  ///
+  /// - Parameters:
+  ///   - id: its place among all.
+  ///   - isEarly: whether its news did not come, as the connection broke: then the write is taken for
+  ///     the server's data, until the listens are answered on the next connection.
+  public func acknowledge(_ id: OverlayID, isEarly: Bool = false) -> SyncResult {
     var result = SyncResult()
     guard let write = overlay.remove(id), write.isVisible else { return result }
-    root.visit(write.changes) { view, changes in view.adopt(changes) }
+    root.visit(write.changes) { view, changes in
+      let dropped = view.adopt(changes, isEarly: isEarly)
+      if !dropped.isEmpty { refresh(view, dropped, into: &result) }
+    }
     reveal(write, into: &result)
     return result
   }

@@ -83,15 +83,23 @@ extension View {
   /// Takes an acknowledged write for the server's data where nothing is known of that, so that it
   /// does not vanish until the server's answer to the listen comes.
   ///
-  /// - Parameter changes: the write, relative to the view.
-  func adopt(_ changes: [NodeChange]) {
-    if server.isComplete && !adoptsAll { return }
+  /// - Parameters:
+  ///   - changes: the write, relative to the view.
+  ///   - isEarly: whether what is known is older than the write.
+  /// - Returns: children that a filtered view no longer holds.
+  func adopt(_ changes: [NodeChange], isEarly: Bool) -> [Path] {
+    if server.isComplete && !adoptsAll {
+      if isEarly { return replaceParts(changes) }
+      return []
+    }
     for change in changes {
       guard let key = change.path.first else {
         var node = change.node
         if !adoptsAll {
           known = server.node
-          for child in server.node.children { node = node.setting(child.key, to: child.node) }
+          if !isEarly {
+            for child in server.node.children { node = node.setting(child.key, to: child.node) }
+          }
         }
         server = CachedNode(node, isComplete: true, isFiltered: false)
         adoptsAll = true
@@ -102,8 +110,27 @@ extension View {
       } else if change.path.count == 1 && !key.isPriority && server.node[key].isEmpty {
         server.node = server.node.setting(key, to: change.node)
         adopted.insert(key)
+      } else if isEarly && !key.isPriority && !server.node[key].isEmpty {
+        server.node = server.node.setting(change.path, to: change.node)
       }
     }
+    return []
+  }
+
+  /// Puts a write into server data that is complete, and older than it.
+  private func replaceParts(_ changes: [NodeChange]) -> [Path] {
+    let isFiltered = server.isFiltered
+    for change in changes {
+      if let key = change.path.first {
+        if isFiltered && key.isPriority { continue }
+        // Part of a child is no news of a child that is not known.
+        if isFiltered && change.path.count > 1 && server.node[key].isEmpty { continue }
+        server.node = server.node.setting(change.path, to: change.node)
+      } else {
+        server.node = isFiltered ? target.spec.filtered(change.node) : change.node
+      }
+    }
+    return isFiltered ? trim(changes.map(\.path)) : []
   }
 
   /// What the owner is to store of a filtered listen's keys, now that the server's data changed.

@@ -1,0 +1,106 @@
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Testing
+
+@Suite("Connection machine: another user signs in")
+struct IdentityChangeTests {
+  private typealias Bench = ConnectionBench
+  private let ada = ConnectionBench.token("ada")
+  private let bob = ConnectionBench.token("bob")
+  private let lane = ConnectionBench.lane("ada")
+
+  private func put(_ number: UInt64, _ bench: inout ConnectionBench) -> TransactionPut {
+    let place = bench.machine.nextPlace()
+    return TransactionPut(
+      OperationID(rawValue: number), place: place, Path("t/\(number)"), Node(1), hash: "h")
+  }
+
+  @Test("a transaction that an answer to the old user's lets go is not sent as the new one's")
+  func heldPut() throws {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    bench.give(.listen(Bench.listen("a")))
+    let first = put(1, &bench)
+    bench.give(.put(first))
+    #expect(bench.answer(3).isEmpty)
+    let changed = bench.give(.token(.token(bob)))
+    let stopped = try #require(changed.firstIndex(of: .writable(false)))
+    let answered = try #require(changed.firstIndex(of: .putAnswered(first.id, .ok)))
+    #expect(stopped < answered)
+    let second = put(2, &bench)
+    #expect(bench.give(.put(second)) == [.putReturned(second.id)])
+    bench.give(.laneOpened(newest: nil))
+    bench.answer(changed.lastNumber)
+    #expect(bench.give(.writes([], Bench.lane("bob"), after: nil, isLast: true)).puts.isEmpty)
+  }
+
+  @Test(
+    "an onDisconnect of the old user that was refused for want of a token is given up",
+    arguments: [Response.Status.expiredToken, .invalidToken])
+  func refusedOnDisconnect(status: Response.Status) {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    let id = OperationID(rawValue: 1)
+    bench.give(.onDisconnect(id, .cancel("a")))
+    let changed = bench.give(.token(.token(bob)))
+    bench.give(.laneOpened(newest: nil))
+    #expect(
+      bench.answer(2, Response(status)) == [
+        .onDisconnectAnswered(id, Response(.identityChanged))
+      ])
+    bench.answer(changed.lastNumber)
+    #expect(bench.give(.writes([], Bench.lane("bob"), after: nil, isLast: true)).requests.isEmpty)
+  }
+
+  @Test("a token that comes late does not bring back a user who has signed out")
+  func overtaken() throws {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    let slow = try #require(bench.give(.refreshToken).fetchNumbers.first)
+    let quick = try #require(bench.give(.refreshToken).fetchNumbers.first)
+    #expect(bench.give(.token(.signedOut, fetch: quick)).contains(.laneChanged(Bench.nobody)))
+    bench.give(.laneOpened(newest: nil))
+    #expect(bench.give(.token(.token(ada), fetch: slow)).isEmpty)
+    #expect(bench.machine.lane == Bench.nobody)
+    // What is told unasked is newer than what was asked before, too.
+    let asked = try #require(bench.give(.refreshToken).fetchNumbers.first)
+    bench.give(.token(.token(bob)))
+    #expect(bench.give(.token(.signedOut, fetch: asked)).isEmpty)
+    #expect(bench.machine.lane == Bench.lane("bob"))
+  }
+
+  @Test("an answer that is late, but the newest, counts")
+  func late() throws {
+    var bench = Bench(lane: lane, usesTokens: true)
+    let asked = try #require(bench.give(.open(.starting)).fetchNumbers.first)
+    bench.pass(30_000)
+    #expect(bench.give(.token(.token(ada), fetch: asked)).connects.count == 1)
+  }
+
+  @Test("the old user's token is not kept, also offline")
+  func forgotten() throws {
+    var bench = Bench(lane: lane, usesTokens: true, token: ada)
+    let changed = bench.give(.token(.token(bob)))
+    let forgotten = try #require(changed.firstIndex(of: .keepToken(nil)))
+    let moved = try #require(changed.firstIndex(of: .laneChanged(Bench.lane("bob"))))
+    #expect(forgotten < moved)
+    #expect(!changed.contains(.keepToken(bob)))
+    #expect(bench.give(.token(.signedOut)).filter { $0 == .keepToken(nil) }.count == 1)
+  }
+
+  @Test("what is refused while a newer token is shown asks for no other token")
+  func shownMeanwhile() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    bench.give(.write(Bench.write(1, in: lane)))
+    let shown = bench.give(.token(.token(Bench.token("ada", "new"))))
+    let refused = bench.answer(2, Response(.expiredToken))
+    #expect(refused.fetches.isEmpty && refused.contains(.writable(false)))
+    #expect(bench.give(.write(Bench.write(2, in: lane))).isEmpty)
+    #expect(bench.answer(shown.lastNumber).contains(.writable(true)))
+    let page = [Bench.write(1, in: lane), Bench.write(2, in: lane)]
+    #expect(bench.give(.writes(page, lane, after: nil, isLast: true)).puts == ["w/1", "w/2"])
+  }
+}
