@@ -121,7 +121,8 @@ let package = Package(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
+        "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption", "Conifer",
+        "ConiferServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),

@@ -24,7 +24,7 @@ import Testing
     let tool = try #require(Repository.tool)
     let child = try ChildProcess(
       [
-        "demo", "--store", sandbox.url(backend), "--rooms", "4", "--messages", "20", "--commits",
+        "demo", "store", "--store", sandbox.url(backend), "--rooms", "4", "--messages", "20", "--commits",
         "40", "--json", "--data", Repository.root + "/Examples/Data/dinosaurs.json",
       ], of: tool)
     var lines: [String] = []
@@ -36,6 +36,28 @@ import Testing
     let acknowledged = figures[Key("commits acknowledged before the kill")].leaf?.number ?? 0
     let found = figures[Key("commits found afterwards")].leaf?.number ?? 0
     #expect(acknowledged >= 40 && found >= acknowledged)
+  }
+
+  @Test(
+    "The client demo is killed offline, and the server has each of its writes once",
+    .enabled(if: Repository.tool != nil, "The built tool is not beside the tests."),
+    arguments: persistentBackends)
+  func client(backend: String) async throws {
+    let sandbox = try Sandbox()
+    let tool = try #require(Repository.tool)
+    let child = try ChildProcess(
+      [
+        "demo", "--store", sandbox.url(backend), "--writes", "40", "--json", "--data",
+        Repository.root + "/Examples/Data/dinosaurs.json",
+      ], of: tool)
+    var lines: [String] = []
+    while let line = try child.line() { lines.append(line) }
+    #expect(try child.wait() == .exited(0))
+    let figures = try Node(json: lines.joined())[Key("figures")]
+    let durable = figures["writes on the medium before the kill"].leaf?.number ?? 0
+    let waiting = figures["writes in the queue after the kill"].leaf?.number ?? 0
+    let counted = figures["writes that the server counted once"].leaf?.number ?? 0
+    #expect(durable >= 40 && waiting >= durable && counted == waiting)
   }
 
   @Test("A proof fails when something acknowledged is missing", arguments: backends)

@@ -21,6 +21,6 @@ struct ConiferCommand: ParsableCommand {
       TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,
       SalvageCommand.self, RotateCommand.self, EraseCommand.self, VerifyWorkerCommand.self,
       SalvageWorkerCommand.self,
-      DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
+      DemoCommand.self, ClientDemoWriterCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ])
 }

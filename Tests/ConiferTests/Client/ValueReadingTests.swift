@@ -30,6 +30,17 @@ import Testing
     #expect(try node(UInt64.max).leaf == .double(18_446_744_073_709_551_616))
   }
 
+  @Test func `values of the tree's own types are taken as they are`() throws {
+    let tree: Node = ["name": "Attic", "at": Node(.serverValue(.timestamp))]
+    #expect(try node(tree) == tree)
+    #expect(try node(["room": tree, "old": Node.empty]) == ["room": tree])
+    #expect(try node(Leaf.integer(7)) == 7)
+    #expect(try node(Node(7, priority: 3)) == Node(7, priority: 3))
+    let increment = ConiferTree.ServerValue.increment(.integer(2))
+    #expect(try node(increment) == Node(.serverValue(increment)))
+    #expect(throws: TreeError.self) { try node(Node(children: [(Key("a.b"), Node(.integer(1)))])) }
+  }
+
   @Test func `numbers of Foundation tell booleans from zero and one`() throws {
     #expect(try node(NSNumber(value: true)).leaf.map { "\($0)" } == "bool(true)")
     #expect(try node(NSNumber(value: false)).leaf.map { "\($0)" } == "bool(false)")

@@ -7,22 +7,26 @@ package enum Operation: Sendable {
   case blocking(@Sendable () throws -> UInt64)
   /// It suspends until it is done.
   case awaiting(@Sendable () async throws -> UInt64)
+  /// It suspends, or holds its thread where it is told to.
+  case committing(
+    blocking: @Sendable () throws -> UInt64, awaiting: @Sendable () async throws -> UInt64)
 
   /// Does it; gives the number of a queued write, else 0.
   @discardableResult
   package func run() async throws -> UInt64 {
     switch self {
     case .blocking(let body): try body()
-    case .awaiting(let body): try await body()
+    case .awaiting(let body), .committing(_, let body): try await body()
     }
   }
 
   /// Does it on a thread that waits meanwhile; not for threads that run tasks.
   @discardableResult
   package func runBlocking() throws -> UInt64 {
-    guard case .awaiting(let body) = self else {
-      guard case .blocking(let body) = self else { return 0 }
-      return try body()
+    let body: @Sendable () async throws -> UInt64
+    switch self {
+    case .blocking(let body), .committing(let body, _): return try body()
+    case .awaiting(let awaiting): body = awaiting
     }
     let done = DispatchSemaphore(value: 0)
     let result = Mutex<Result<UInt64, any Error>?>(nil)

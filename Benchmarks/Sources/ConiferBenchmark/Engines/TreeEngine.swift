@@ -19,7 +19,10 @@ package final class TreeEngine: Engine {
   }
 
   private func committing(_ edits: [StorageEdit]) -> Operation {
-    .awaiting { [backend] in
+    .committing { [backend] in
+      let receipt = try backend.commitAndWait(edits, backend.traits.durability)
+      return receipt.writes.last?.rawValue ?? 0
+    } awaiting: { [backend] in
       let receipt = try await backend.commit(edits)
       return receipt.writes.last?.rawValue ?? 0
     }

@@ -90,12 +90,33 @@ struct ValueReader {
       throw TreeError(
         .invalidKey, "\(Path(keys)): a dictionary has a key that is no String. Use strings.")
     }
+    if let node = Self.tree(value) { return try append(node) }
     if let event = Self.bridged(value) { return try builder.append(event) }
     throw TreeError(
       .invalidValue,
       "\(Path(keys)): a value of type \(type(of: value)) is no JSON. Give a String, a number, a "
         + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:)."
     )
+  }
+
+  /// What a value of the layer below means; apps that import it may give its types too.
+  private static func tree(_ value: Any) -> Node? {
+    switch value {
+    case let node as Node: node
+    case let leaf as Leaf: Node(leaf)
+    case let placeholder as ConiferTree.ServerValue: Node(.serverValue(placeholder))
+    default: nil
+    }
+  }
+
+  private mutating func append(_ node: Node) throws(TreeError) {
+    var reader = JSONReader(bytes: node.json(.export))
+    do throws(JSONError) {
+      while try builder.advance(&reader) {}
+    } catch {
+      throw error.cause as? TreeError
+        ?? TreeError(.invalidValue, "\(Path(keys)): \(error.message)")
+    }
   }
 
   private func checkDepth() throws(TreeError) {

@@ -9,6 +9,7 @@ public struct Key: Sendable {
   /// others must be compared in full.
   ///
   /// An integer's value, made unsigned; for others the highest bit and 63 bits of the text.
+  @usableFromInline
   let place: UInt64
 
   private static let textBit: UInt64 = 1 << 63
@@ -21,6 +22,20 @@ public struct Key: Sendable {
     native.makeContiguousUTF8()
     self.string = native
     self.place = native.lendUTF8 { Key.parse($0).map(Key.place) ?? Key.place($0) }
+  }
+
+  /// The key of UTF-8 bytes, which are lent.
+  ///
+  /// - Parameter utf8: the key's text; what is no UTF-8 is replaced, as `String(decoding:as:)` does.
+  package init(utf8: UnsafeRawBufferPointer) {
+    self.string = String(decoding: utf8, as: UTF8.self)
+    self.place = utf8.withMemoryRebound(to: UInt8.self) {
+      // Most keys begin with no digit and no sign, so that one look tells that they are no integers.
+      guard let first = $0.first, first &- 0x30 < 10 || first == UInt8(ascii: "-") else {
+        return Key.place($0)
+      }
+      return Key.parse($0).map(Key.place) ?? Key.place($0)
+    }
   }
 
   /// The key of an array element.
@@ -101,7 +116,10 @@ extension Key: Hashable, Comparable {
   public func hash(into hasher: inout Hasher) { string.hashUnits(into: &hasher) }
 
   /// Orders keys as the Realtime Database does.
-  public static func < (a: Key, b: Key) -> Bool { compare(a, b) < 0 }
+  @inlinable
+  public static func < (a: Key, b: Key) -> Bool {
+    a.place == b.place ? compare(a, b) < 0 : a.place < b.place
+  }
 
   /// Orders two keys: negative, zero or positive.
   ///

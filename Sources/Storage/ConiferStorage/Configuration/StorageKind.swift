@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// A kind of backend that can be named in URLs: `lmdb:///path?budget=10MB&compression=zstd:3`.
+/// A kind of backend that can be named in URLs: `lmdb:///path?budget=10MB&compression=zstd:5`.
 public struct StorageKind: Sendable {
   /// An option that a URL may name.
   public struct Option: Hashable, Sendable {

@@ -4,13 +4,14 @@ public import ConiferKeyValue
 public enum Compression: Hashable, Sendable, CustomStringConvertible {
   /// Not at all.
   case none
-  /// With zstd at a level from 1 to 19; 3 is a good one.
+  /// With zstd at a level from 1 to 19, at which housekeeping packs; commits, which an app waits for,
+  /// pack at level 1.
   case zstd(level: Int)
 
-  /// What the package was built for: zstd level 3, or nothing without the trait `Zstd`.
-  public static var standard: Compression { Codec.hasZstd ? .zstd(level: 3) : .none }
+  /// What the package was built for: zstd level 5, or nothing without the trait `Zstd`.
+  public static var standard: Compression { Codec.hasZstd ? .zstd(level: 5) : .none }
 
-  /// The spelling in URLs: `none`, `zstd:3`.
+  /// The spelling in URLs: `none`, `zstd:5`.
   public var description: String {
     switch self {
     case .none: "none"

@@ -10,7 +10,7 @@ public struct StorageRegistry: Sendable {
 
   /// The configuration that a URL describes; opens nothing.
   ///
-  /// - Parameter url: for example `lmdb:///path?budget=10MB&compression=zstd:3&durability=power`.
+  /// - Parameter url: for example `lmdb:///path?budget=10MB&compression=zstd:5&durability=power`.
   /// - Parameter defaults: the options that hold where the URL names none.
   /// - Throws: `invalid` for an unknown backend or option (the message names those there are) and
   ///   for a value that makes no sense; `unsupported` for a compression that was not built in.

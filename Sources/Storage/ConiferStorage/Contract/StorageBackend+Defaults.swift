@@ -3,6 +3,24 @@ public import ConiferTree
 
 /// What a backend does that keeps no budget by itself, or cannot check itself.
 extension StorageBackend {
+  /// Waits for a task that commits.
+  ///
+  /// - Throws: as `commit`.
+  public func commitAndWait(
+    _ edits: [StorageEdit], _ durability: Durability
+  ) throws(StoreError) -> CommitReceipt {
+    let answer = Monitor<Result<CommitReceipt, StoreError>?>(nil)
+    Task.detached {
+      do throws(StoreError) {
+        let receipt = try await self.commit(edits, durability)
+        answer.change { $0 = .success(receipt) }
+      } catch {
+        answer.change { $0 = .failure(error) }
+      }
+    }
+    return try answer.wait { $0 }.get()
+  }
+
   /// Does nothing: recency is of use to a backend that evicts.
   @discardableResult
   public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool { true }

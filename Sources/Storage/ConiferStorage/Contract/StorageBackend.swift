@@ -37,6 +37,13 @@ public protocol StorageBackend: AnyObject, Sendable {
   func commit(_ edits: [StorageEdit], _ durability: Durability) async throws(StoreError)
     -> CommitReceipt
 
+  /// Applies edits as `commit` does, and holds the calling thread until that is done; for threads that
+  /// run no tasks.
+  ///
+  /// - Throws: as `commit`.
+  func commitAndWait(_ edits: [StorageEdit], _ durability: Durability) throws(StoreError)
+    -> CommitReceipt
+
   /// Makes every commit up to this one survive power loss, as far as the backend can.
   ///
   /// - Throws: `io`, `poisoned`, `closed`, `suspended`.

@@ -1,3 +1,4 @@
+import Conifer
 import ConiferKeyValue
 import ConiferTree
 
@@ -50,6 +51,8 @@ extension Failure {
       let status: ToolStatus = error.code == .invalidQuery ? .usage : .badData
       self.init(error.code.rawValue, status, error.message)
     case let error as JSONError: self.init(json: error)
+    case let error as DatabaseError:
+      self.init(error.code.rawValue, .internal, error.message)
     default: return nil
     }
   }

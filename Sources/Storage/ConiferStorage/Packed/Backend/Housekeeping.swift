@@ -23,6 +23,7 @@ struct Housekeeping {
   ) throws(StoreError) -> (Housekeeping, isDone: Bool, RunShape) {
     let keys = try keys(tx)
     var shape = shape
+    shape.effort = .thorough
     var named = named
     var index = 0
     while index < keys.count {
@@ -30,13 +31,14 @@ struct Housekeeping {
       var end = index
       while end < keys.count, StoreKey.tree(keys[end]) == tree { end += 1 }
       let editor = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
-      let packing = try Packing(tx, tree, codec)
+      let packing = try Packing(tx, tree, codec, shape.effort)
       let done = try RunRefresher(editor, packing).refresh(keys[index..<end], &named)
       try tidy(keys[index..<end], leaving: done, editor)
       try editor.flush()
       shape = editor.shape
       index = end
     }
+    shape.effort = .quick
     var (result, isDone) = next(keys)
     result.named = isDone ? NamedDictionaries() : named
     // Only a pass that saw every run as it is now knows what none of them names.

@@ -101,6 +101,22 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     return try result.get()
   }
 
+  /// Applies edits, and holds the calling thread meanwhile.
+  ///
+  /// - Throws: as the contract says.
+  public func commitAndWait(
+    _ edits: [StorageEdit], _ durability: Durability
+  ) throws(StoreError) -> CommitReceipt {
+    try requireOwnProcess()
+    let answer = Monitor<Result<CommitReceipt, StoreError>?>(nil)
+    submit(
+      .commit(
+        PackedEngine.Pending(edits: edits, durability: durability) { result in
+          answer.change { $0 = result }
+        }))
+    return try answer.wait { $0 }.get()
+  }
+
   /// Queues work; a commit or task that comes after `close` is answered with `closed`.
   private func submit(_ work: PackedEngine.Work) {
     guard !thread.submit(work) else { return }

@@ -10,6 +10,14 @@ struct LentReader {
 
   var remaining: Int { bytes.count - at }
 
+  /// The next byte, which stays.
+  @inline(__always)
+  var next: UInt8? { at < bytes.count ? bytes[at] : nil }
+
+  /// Steps over the byte that is next.
+  @inline(__always)
+  mutating func skip() { at += 1 }
+
   @inline(__always)
   mutating func byte() -> UInt8? {
     guard at < bytes.count else { return nil }

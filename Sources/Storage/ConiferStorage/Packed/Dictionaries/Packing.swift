@@ -1,20 +1,27 @@
 import ConiferKeyValue
 
-/// How new bodies of one tree are packed: the codec, and the tree's newest dictionary.
+/// How new bodies of one tree are packed: the codec, the tree's newest dictionary, and how hard.
 struct Packing {
   let codec: Codec
   let dictionary: TreeDictionary?
+  let effort: Codec.Effort
 
-  init(_ codec: Codec, _ dictionary: TreeDictionary? = nil) {
+  init(
+    _ codec: Codec, _ dictionary: TreeDictionary? = nil, _ effort: Codec.Effort = .quick
+  ) {
     self.codec = codec
+    self.effort = effort
     self.dictionary = dictionary
   }
 
   /// As the newest commit of a tree says.
   ///
   /// A dictionary that cannot be read is not used: whoever reads what names it meets the damage.
-  init(_ tx: Transaction, _ tree: TreeID, _ codec: Codec) throws(StoreError) {
+  init(
+    _ tx: Transaction, _ tree: TreeID, _ codec: Codec, _ effort: Codec.Effort
+  ) throws(StoreError) {
     self.codec = codec
+    self.effort = effort
     let number = try tx.usage(tree).newestDictionary
     guard number != 0, codec.compression != .none else {
       dictionary = nil
@@ -31,7 +38,7 @@ struct Packing {
 
   /// The smaller of a body and its packed form, and the number of the dictionary that it needs.
   func pack(_ body: Bytes) -> (method: Codec.Method, dictionary: UInt32, body: Bytes) {
-    let (method, packed) = codec.pack(body, dictionary)
+    let (method, packed) = codec.pack(body, dictionary, effort)
     return (method, method == .zstdDictionary ? dictionary?.number ?? 0 : 0, packed)
   }
 }

@@ -16,7 +16,8 @@ final class TreeDictionary: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer
   #if Zstd
     private struct Tables {
-      var compression: OpaquePointer?
+      /// By level: a codec packs at two at most.
+      var compression: [Int: OpaquePointer] = [:]
       var decompression: OpaquePointer?
     }
 
@@ -33,7 +34,7 @@ final class TreeDictionary: @unchecked Sendable {
   deinit {
     #if Zstd
       tables.withLock {
-        ZSTD_freeCDict($0.compression)
+        for table in $0.compression.values { ZSTD_freeCDict(table) }
         ZSTD_freeDDict($0.decompression)
       }
     #endif
@@ -45,15 +46,12 @@ final class TreeDictionary: @unchecked Sendable {
 
   #if Zstd
     /// What zstd compresses with, for as long as the dictionary is held; nil without memory.
-    ///
-    /// - Parameter level: the same in every call, since a codec has one.
     func compression(_ level: Int) -> OpaquePointer? {
       tables.withLock { tables in
-        if tables.compression == nil {
-          tables.compression = ZSTD_createCDict_byReference(
-            bytes.baseAddress, bytes.count, Int32(level))
-        }
-        return tables.compression
+        if let table = tables.compression[level] { return table }
+        let table = ZSTD_createCDict_byReference(bytes.baseAddress, bytes.count, Int32(level))
+        tables.compression[level] = table
+        return table
       }
     }
 

@@ -132,6 +132,9 @@ extension PackedEngine {
       }
       isDone = true
       eviction.swept = swept
+      let view = try store.view()
+      defer { view.close() }
+      run.settle(try BudgetMeter(view, store.size()).cache(view))
       return run
     }
   }

@@ -144,12 +144,13 @@ struct IndexRow: Hashable {
 
   /// The segments that the record of a row lists.
   static func segments(_ key: Bytes, _ value: Bytes) throws(StoreError) -> [Bytes] {
-    let damage = Damage.error(Spaces.indexes, key)
-    guard let payload = Record.open(Spaces.indexes, key, value) else { throw damage }
+    guard let payload = Record.open(Spaces.indexes, key, value) else {
+      throw Damage.error(Spaces.indexes, key)
+    }
     var reader = ByteReader(payload)
     var segments: [Bytes] = []
     while !reader.isAtEnd {
-      guard let segment = reader.sized() else { throw damage }
+      guard let segment = reader.sized() else { throw Damage.error(Spaces.indexes, key) }
       segments.append(segment)
     }
     return segments

@@ -73,16 +73,25 @@ struct QueryReader {
     _ items: [IndexWalk.Item], _ plan: IndexPlan, _ node: Bytes, _ spec: QuerySpec
   ) throws(StoreError) -> [Node.Child] {
     var reader = ChildReader(tree)
-    var children: [Node.Child] = []
+    var children: [(row: Bytes, value: Node, child: Node.Child)] = []
     for item in items.sorted(by: { bytesPrecede($0.segment, $1.segment) }) {
       let child = try reader.child(node + item.segment)
       let key = item.segment.withUnsafeBytes { PathKey.key($0, 0..<$0.count, tree.order) }
-      guard let key, !child.isEmpty,
-        plan.value(IndexValue.Content(spec.index.value(of: key, child))) == item.values
-      else { throw Damage.error(Spaces.indexes, item.row) }
-      if spec.contains(key, child) { children.append((key, child)) }
+      guard let key, !child.isEmpty else { throw Damage.error(Spaces.indexes, item.row) }
+      let value = spec.index.value(of: key, child)
+      guard plan.value(IndexValue.Content(value)) == item.values else {
+        throw Damage.error(Spaces.indexes, item.row)
+      }
+      if spec.contains(key, child) { children.append((item.values, value, (key, child))) }
     }
-    return children.sorted { spec.index.compare($0, $1) < 0 }
+    // They came by key, which decides among equal values.
+    let order = children.indices.sorted { a, b in
+      // Rows tell values apart unless these were cut.
+      var order = compareBytes(children[a].row, children[b].row)
+      if order == 0 { order = Node.compareValues(children[a].value, children[b].value) }
+      return order == 0 ? a < b : order < 0
+    }
+    return order.map { children[$0].child }
   }
 
   private func answer(_ plan: QueryExplanation.Plan, _ children: [Node.Child]) -> QueryAnswer {

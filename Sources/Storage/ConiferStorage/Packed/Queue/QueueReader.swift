@@ -81,11 +81,12 @@ struct QueueReader {
   }
 
   func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
-    let damage = Damage.error(Spaces.queue, key)
+    // Made when needed: putting its words together takes longer than reading the write.
+    func damage() -> StoreError { Damage.error(Spaces.queue, key) }
     let id = WriteID(rawValue: IndexKey.number(key))
     guard let payload = Record.open(Spaces.queue, key, value),
       let (state, attempts, body) = try WriteRecord.read(payload, codec)
-    else { throw damage }
+    else { throw damage() }
     switch body {
     case .inline(let content):
       let write = QueuedWrite(id: id, content: content, state: state, attempts: attempts)
@@ -94,11 +95,11 @@ struct QueueReader {
       var bytes = Bytes()
       var size = key.count + value.count
       for (key, value) in try view.entries(Spaces.queueParts, prefix: numbered(id)) {
-        guard let part = try partBody(key, value) else { throw damage }
+        guard let part = try partBody(key, value) else { throw damage() }
         size += key.count + value.count
         bytes += part
       }
-      guard bytes.count == count, let content = WriteRecord.content(bytes) else { throw damage }
+      guard bytes.count == count, let content = WriteRecord.content(bytes) else { throw damage() }
       let write = QueuedWrite(id: id, content: content, state: state, attempts: attempts)
       return Found(kind: kind, write: write, size: size, hasParts: true)
     }
@@ -172,22 +173,22 @@ struct QueueReader {
   func finished(_ id: WriteID) throws(StoreError) -> FinishedWrite? {
     let key = numbered(id)
     guard let value = try view.value(Spaces.finished, key) else { return nil }
-    let damage = Damage.error(Spaces.finished, key)
-    guard let payload = Record.open(Spaces.finished, key, value) else { throw damage }
+    func damage() -> StoreError { Damage.error(Spaces.finished, key) }
+    guard let payload = Record.open(Spaces.finished, key, value) else { throw damage() }
     var reader = ByteReader(payload)
     let outcome: WriteOutcome
     switch reader.byte() {
     case 1: outcome = .acknowledged
     case 2: outcome = .discarded
     case 3:
-      guard let by = reader.varint() else { throw damage }
+      guard let by = reader.varint() else { throw damage() }
       outcome = .superseded(by: WriteID(rawValue: by))
     case .some:
       throw StoreError(
         .unsupported, "A write ended in a way this version does not know: use a newer Conifer.")
-    case nil: throw damage
+    case nil: throw damage()
     }
-    guard let path = NodeCodec.path(&reader) else { throw damage }
+    guard let path = NodeCodec.path(&reader) else { throw damage() }
     return FinishedWrite(id: id, outcome: outcome, path: path)
   }
 

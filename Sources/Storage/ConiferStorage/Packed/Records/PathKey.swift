@@ -131,7 +131,7 @@ enum PathKey {
     let end = range.upperBound - 1
     guard at <= end else { return nil }
     let slice = UnsafeRawBufferPointer(rebasing: bytes[at..<end])
-    if isPlain(slice) { return Key(String(decoding: slice, as: UTF8.self)) }
+    if isPlain(slice) { return Key(utf8: slice) }
     var utf8 = Bytes()
     while at < end {
       let byte = bytes[at]

@@ -16,6 +16,8 @@ struct RunCursor {
   fileprivate var textLengths: LentReader
   fileprivate var texts: LentReader
 
+  /// How many bytes the current key shares with the one before.
+  private(set) var shared = 0
   /// The path key of the current entry, until the next step.
   private(set) var key: UnsafeRawBufferPointer
   /// Whether the body turned out not to be one.
@@ -58,6 +60,7 @@ struct RunCursor {
       return false
     }
     UnsafeMutableRawBufferPointer(rebasing: keyBytes[shared...]).copyMemory(from: suffix)
+    self.shared = shared
     key = UnsafeRawBufferPointer(rebasing: keyBytes[..<(shared + added)])
     return true
   }
@@ -79,8 +82,19 @@ struct RunCursor {
     return shared == key.count || key[shared] < first
   }
 
+  /// The current entry's value when it is a leaf without a priority, as most are; nil when it is
+  /// something else, to be read by `leaf`, or damaged.
+  @inline(__always)
+  mutating func plainLeaf() -> Leaf? {
+    guard let tag = tags.next, tag < LeafCodec.Tag.external else { return nil }
+    tags.skip()
+    guard let leaf = leaf(tag) else { return damaged() }
+    return leaf
+  }
+
   /// The current entry's value as a leaf, or nil when it is damaged.
   mutating func leaf() -> LeafCodec.Decoded? {
+    guard !isDamaged else { return nil }
     guard let tag = tags.byte() else { return damaged() }
     let plain = tag & ~LeafCodec.Tag.priorityFlag
     var decoded: LeafCodec.Decoded

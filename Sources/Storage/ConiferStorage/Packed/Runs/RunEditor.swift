@@ -271,7 +271,7 @@ final class RunEditor {
   private func writeDelta(_ run: LoadedRun, _ number: UInt64) throws(StoreError) {
     let leaves = run.entries.count - run.countedLeaves
     let (payload, rawCount) = DeltaRecord.payload(
-      run.changes.list, leaves: leaves, try Packing(tx, tree, codec))
+      run.changes.list, leaves: leaves, try Packing(tx, tree, codec, shape.effort))
     var sequence: UInt32 = 0
     if let last = run.deltas.last?.key {
       sequence = last.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } + 1
@@ -288,7 +288,7 @@ final class RunEditor {
 
   /// Stores what came behind a full run as runs of its own; false when no key is left for them.
   private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
-    let packing = try Packing(tx, tree, codec)
+    let packing = try Packing(tx, tree, codec, shape.effort)
     let pieces = shape.pack(run.entries, run.untouched..<run.entries.count, packing)
     guard let keys = try storeKeys(run, pieces) else { return false }
     for (piece, key) in zip(pieces, keys.dropFirst()) {
@@ -300,7 +300,7 @@ final class RunEditor {
   private func rewrite(_ first: LoadedRun) throws(StoreError) {
     var run = first
     run.untouched = 0
-    let packing = try Packing(tx, tree, codec)
+    let packing = try Packing(tx, tree, codec, shape.effort)
     var pieces = shape.pack(run.entries, 0..<run.entries.count, packing)
     var keys = try storeKeys(run, pieces)
     while keys == nil, let next = try reader.run(after: run.storeKey) {

@@ -12,11 +12,19 @@ struct RunShape: Sendable {
 
   /// The largest stored value that the store keeps without waste.
   let bestStored: Int
-  private var ratio = 2.0
+  /// How hard runs are packed; what is learnt of one effort says nothing of the other.
+  var effort = Codec.Effort.quick
+  private var quickRatio = 2.0
+  private var thoroughRatio = 2.0
 
   init(_ traits: StoreTraits, _ compression: Compression) {
     bestStored = min(max(traits.bestValueSize, 1024), 64 << 10)
-    if compression == .none { ratio = 1 }
+    if compression == .none { (quickRatio, thoroughRatio) = (1, 1) }
+  }
+
+  private var ratio: Double {
+    get { effort == .quick ? quickRatio : thoroughRatio }
+    set { if effort == .quick { quickRatio = newValue } else { thoroughRatio = newValue } }
   }
 
   /// How many bytes of body a run should hold before compression.

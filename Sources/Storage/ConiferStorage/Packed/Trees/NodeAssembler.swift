@@ -42,14 +42,19 @@ struct NodeAssembler {
   }
 
   /// Adds a leaf, or the priority of an interior node; false when the key is no path.
+  ///
+  /// - Parameter shared: how many bytes at least the key shares with the one that was added before.
   mutating func add(
-    _ key: UnsafeRawBufferPointer, _ leaf: consuming Leaf, _ priority: Priority?
+    _ key: UnsafeRawBufferPointer, sharing shared: Int = 0, _ leaf: consuming Leaf,
+    _ priority: Priority?
   ) -> Bool {
     if key.count == base {
       root = Node(leaf, priority: priority)
       return true
     }
-    guard open(key) else { return false }
+    if shared < path.count {
+      guard open(key) else { return false }
+    }
     var at = path.count
     while at < key.count {
       if key[at] == PathKey.priorityMark, at + 1 == key.count {
@@ -108,7 +113,8 @@ struct NodeAssembler {
   /// Adds a child to the innermost open node; false when the keys do not ascend.
   private mutating func append(_ key: consuming Key, _ node: consuming Node) -> Bool {
     let last = frames.count - 1
-    if order == .realtimeDatabase, let before = frames[last].children.last, !(before.key < key) {
+    let count = frames[last].children.count
+    if order == .realtimeDatabase, count > 0, !(frames[last].children[count - 1].key < key) {
       return false
     }
     frames[last].children.append((key, node))

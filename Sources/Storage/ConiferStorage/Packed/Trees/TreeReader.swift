@@ -17,8 +17,8 @@ struct TreeReader {
     let key = PathKey.encode(path, order)
     if slice == .all {
       var assembler = NodeAssembler(at: key, order)
-      try scan(key, key + [PathKey.endMark]) { entry, leaf, priority in
-        assembler.add(entry, leaf, priority) ? .more : .damaged
+      try scan(key, key + [PathKey.endMark]) { entry, shared, leaf, priority in
+        assembler.add(entry, sharing: shared, leaf, priority) ? .more : .damaged
       }
       return try finish(&assembler, key)
     }
@@ -30,7 +30,7 @@ struct TreeReader {
     var assembler = NodeAssembler(at: key, order)
     var isLeaf = false
     var hasChild = false
-    try scan(key, key + [PathKey.endMark]) { entry, leaf, priority in
+    try scan(key, key + [PathKey.endMark]) { entry, _, leaf, priority in
       isLeaf = entry.count == key.count
       let isPriority = entry.count == key.count + 1 && entry.last == PathKey.priorityMark
       hasChild = !isLeaf && !isPriority
@@ -77,14 +77,14 @@ struct TreeReader {
     if fromEnd, limit < .max { low = try lastChildren(limit, key, low, high) }
     var child = Bytes()
     var count = 0
-    try scan(low, high) { entry, leaf, priority in
+    try scan(low, high) { entry, shared, leaf, priority in
       if count == 0 || !entry.starts(with: child) {
         guard let end = PathKey.segmentEnd(entry, key.count) else { return .damaged }
         count += 1
         if count > limit { return .enough }
         child = Bytes(entry[..<end])
       }
-      return assembler.add(entry, leaf, priority) ? .more : .damaged
+      return assembler.add(entry, sharing: shared, leaf, priority) ? .more : .damaged
     }
   }
 
@@ -92,7 +92,7 @@ struct TreeReader {
   /// builds no node.
   func hasChildPriorities(_ key: Bytes) throws(StoreError) -> Bool {
     var isFound = false
-    try scan(key + [PathKey.firstChildMark], key + [PathKey.endMark]) { entry, _, priority in
+    try scan(key + [PathKey.firstChildMark], key + [PathKey.endMark]) { entry, _, _, priority in
       guard let end = PathKey.segmentEnd(entry, key.count) else { return .damaged }
       let isLeaf = entry.count == end
       let isPriority = entry.count == end + 1 && entry[end] == PathKey.priorityMark
@@ -184,8 +184,9 @@ struct TreeReader {
     case damaged
   }
 
-  /// Is lent a path key, and given its leaf.
-  private typealias Visit = (UnsafeRawBufferPointer, consuming Leaf, Priority?) -> Answer
+  /// Is lent a path key, and given how many bytes it is known to share with the one before, and its
+  /// leaf.
+  private typealias Visit = (UnsafeRawBufferPointer, Int, consuming Leaf, Priority?) -> Answer
 
   /// Visits the entries in `low ..< high` in order.
   private func scan(_ low: Bytes, _ high: Bytes, _ visit: Visit) throws(StoreError) {
@@ -232,7 +233,7 @@ struct TreeReader {
     do throws(StoreError) {
       guard let decoded else { throw Damage.error(Spaces.runs, run.storeKey) }
       let (leaf, priority) = try whole(decoded, run)
-      switch visit(key, leaf, priority) {
+      switch visit(key, 0, leaf, priority) {
       case .more: return false
       case .enough: return true
       case .damaged: throw Damage.error(Spaces.runs, run.storeKey)
@@ -253,16 +254,30 @@ struct TreeReader {
         high.withUnsafeBytes { high in
           var isInside = false
           while cursor.next() {
-            if !isInside, compareBytes(cursor.key, low) < 0 {
-              cursor.skip()
+            var shared = cursor.shared
+            if !isInside {
+              if compareBytes(cursor.key, low) < 0 {
+                cursor.skip()
+                continue
+              }
+              isInside = true
+              shared = 0
+            }
+            // What shares more with the key before than the end of the range has is before it too.
+            if shared < high.count, compareBytes(cursor.key, high) >= 0 { return true }
+            guard let leaf = cursor.plainLeaf() else {
+              // A damaged value ends the cursor, which tells of it.
+              guard let decoded = cursor.leaf() else { return true }
+              if step(run, cursor.key, decoded, visit, &failure) { return true }
               continue
             }
-            isInside = true
-            // A damaged value ends the cursor, which tells of it.
-            guard compareBytes(cursor.key, high) < 0, let decoded = cursor.leaf() else {
+            switch visit(cursor.key, shared, leaf, nil) {
+            case .more: continue
+            case .enough: return true
+            case .damaged:
+              failure = Damage.error(Spaces.runs, run.storeKey)
               return true
             }
-            if step(run, cursor.key, decoded, visit, &failure) { return true }
           }
           return false
         }

@@ -1,6 +1,7 @@
 internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
+internal import Dispatch
 
 extension BackendCheck {
   /// Commits, whole or not at all, from many tasks.
@@ -102,6 +103,51 @@ extension BackendCheck {
       let totals = try twin.totals(twin.lane)
       try requireEqual(totals.pending, 16 * 12, "the number of waiting writes")
       try requireEqual(totals.newest, WriteID(rawValue: 16 * 12), "the newest write")
+    },
+    BackendCheck(
+      .store, "commits of threads that wait are applied, and refused ones told", .halfBatch
+    ) {
+      bench in
+      let twin = try await bench.twin()
+      let (backend, tree) = (twin.backend, twin.tree)
+      let durability = backend.traits.durability
+      let failures = await withTaskGroup(of: Int.self) { group in
+        for thread in 0..<4 {
+          group.addTask {
+            await onThread {
+              let lane = Lane(tree: tree, identity: "\(thread)")
+              var failures = 0
+              for round in 0..<12 {
+                do throws(StoreError) {
+                  let receipt = try backend.commitAndWait(
+                    [
+                      .overwrite(tree, Path("thread\(thread)"), Node(.integer(Int64(round)))),
+                      .enqueue(lane, .set(Path("thread\(thread)"), 1)),
+                    ], durability)
+                  if receipt.writes != [WriteID(rawValue: UInt64(round + 1))] { failures += 1 }
+                } catch {
+                  failures += 1
+                }
+              }
+              do throws(StoreError) {
+                _ = try backend.commitAndWait(
+                  [.finish(lane, WriteID(rawValue: 999), .acknowledged)], durability)
+                failures += 1
+              } catch {
+                if error.code != .invalid { failures += 1 }
+              }
+              return failures
+            }
+          }
+        }
+        return await group.reduce(0, +)
+      }
+      try requireEqual(failures, 0, "the number of wrong answers")
+      for thread in 0..<4 {
+        try requireEqual(try twin.read(Path("thread\(thread)")), 11, "what thread \(thread) wrote")
+        let totals = try twin.totals(Lane(tree: tree, identity: "\(thread)"))
+        try requireEqual(totals.pending, 12, "the number of waiting writes of thread \(thread)")
+      }
     },
     BackendCheck(.store, "every durability up to the strongest is taken, none above") { bench in
       let twin = try await bench.twin()
@@ -281,4 +327,11 @@ extension BackendCheck {
       try requireEqual(trees, [], "the list of trees")
     }
   ]
+}
+
+/// Does something on a thread that runs no tasks.
+private func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
+  await withCheckedContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(returning: body()) }
+  }
 }

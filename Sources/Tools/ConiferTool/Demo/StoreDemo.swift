@@ -3,21 +3,14 @@ import ConiferQuery
 import ConiferStorage
 import ConiferTree
 
-/// The demo's steps, and the table that it ends with.
-struct Demo {
+/// The store demo's steps, and the table that it ends with.
+struct StoreDemo {
   let facts: Node
   let chat: ChatGenerator
   let commits: Int
   let options: StoreOptions
   let url: String
   let console: Console
-
-  /// A line of the table.
-  struct Figure {
-    let name: String
-    let words: String
-    let value: Report
-  }
 
   /// Runs every step.
   ///
@@ -26,7 +19,7 @@ struct Demo {
     guard try options.configuration(console).location != nil else {
       throw Failure.usage("\(url) keeps nothing when its process dies: choose another backend.")
     }
-    var figures: [Figure] = []
+    var figures: [DemoFigure] = []
     try say("store: \(url)")
     try await options.editing(console) { store in
       try say("1. facts and a chat of \(Figures.count(chat.total)) messages go into the store")
@@ -46,7 +39,7 @@ struct Demo {
     figures += try await tidy()
     try say("8. two rooms are explained, and the cache is evicted to half of its size")
     figures += try await evict()
-    try show(figures)
+    try DemoFigure.show(figures, store: url, options.json, console)
   }
 
   func say(_ line: String) throws {
@@ -55,7 +48,7 @@ struct Demo {
 
   // MARK: Steps
 
-  private func load(_ store: TreeStore) async throws -> [Figure] {
+  private func load(_ store: TreeStore) async throws -> [DemoFigure] {
     let lane = Lane(tree: store.tree, identity: DemoWriterCommand.identity)
     try await store.commit([.overwrite(store.tree, .root, .empty), .purge(lane)], .process)
     let start = ContinuousClock.now
@@ -80,13 +73,13 @@ struct Demo {
     let ratio = Double(usage.rawCache) / Double(max(usage.cache, 1))
     let each = Double(size.live) / Double(max(usage.leaves, 1))
     return [
-      Figure(
+      DemoFigure(
         name: "leaves stored", words: Figures.count(usage.leaves), value: .integer(usage.leaves)),
-      Figure(
+      DemoFigure(
         name: "leaves a second", words: Figures.count(Int(rate)), value: .number(rate)),
-      Figure(
+      DemoFigure(
         name: "compression", words: "\(Figures.fixed(ratio, 2)) to 1", value: .number(ratio)),
-      Figure(
+      DemoFigure(
         name: "bytes on disk a leaf", words: Figures.fixed(each, 1), value: .number(each)),
     ]
   }
@@ -100,7 +93,7 @@ struct Demo {
     return [.overwrite(store.tree, path, node), .saveQuery(query)]
   }
 
-  private func pinAndQueue(_ store: TreeStore) async throws -> [Figure] {
+  private func pinAndQueue(_ store: TreeStore) async throws -> [DemoFigure] {
     let pinned = place(chat.rooms / 2)
     let lane = Lane(tree: store.tree, identity: DemoWriterCommand.identity)
     let time = Platform.now()
@@ -115,17 +108,17 @@ struct Demo {
     return []
   }
 
-  private func reopen() async throws -> [Figure] {
+  private func reopen() async throws -> [DemoFigure] {
     let start = ContinuousClock.now
     return try await options.reading(console) { store in
       let opened = start.duration(to: .now)
       let room = try store.backend.inspect { try $0.node(store.tree, place(chat.rooms / 2)) }
       let total = start.duration(to: .now)
       return [
-        Figure(
+        DemoFigure(
           name: "time to open", words: Figures.time(opened),
           value: .number(Figures.seconds(opened))),
-        Figure(
+        DemoFigure(
           name: "time to open and read one room",
           words: "\(Figures.time(total)), \(Figures.count(room.childCount)) messages",
           value: .number(Figures.seconds(total))),
@@ -150,7 +143,7 @@ struct Demo {
     return acknowledged
   }
 
-  private func prove(_ acknowledged: Acknowledged) async throws -> [Figure] {
+  private func prove(_ acknowledged: Acknowledged) async throws -> [DemoFigure] {
     let start = ContinuousClock.now
     return try await options.reading(console) { store in
       let opened = start.duration(to: .now)
@@ -158,38 +151,25 @@ struct Demo {
         try Proof(view, store.tree, acknowledged, pinned: place(chat.rooms / 2))
       }
       return [
-        Figure(
+        DemoFigure(
           name: "time to open after the kill", words: Figures.time(opened),
           value: .number(Figures.seconds(opened))),
-        Figure(
+        DemoFigure(
           name: "commits acknowledged before the kill",
           words: Figures.count(acknowledged.commits), value: .integer(acknowledged.commits)),
-        Figure(
+        DemoFigure(
           name: "commits found afterwards", words: Figures.count(proof.found),
           value: .integer(proof.found)),
-        Figure(name: "acknowledged and missing", words: "none", value: .integer(0)),
+        DemoFigure(name: "acknowledged and missing", words: "none", value: .integer(0)),
       ]
     }
-  }
-
-  private func show(_ figures: [Figure]) throws {
-    guard options.json else {
-      var table = Table(["what", "figure"])
-      for figure in figures { table.add(figure.name, figure.words) }
-      try console.print("")
-      for line in table.lines { try console.print(line) }
-      return try console.print("\nlook at it: conifer stats --store \(url)")
-    }
-    let members = figures.map { ($0.name, $0.value) }
-    try console.print(
-      Report.object([("store", .string(url)), ("figures", .object(members))]).compact)
   }
 
   func place(_ room: Int) -> Path { Path([Key("chat"), chat.key(room)]) }
 }
 
-extension Demo {
-  fileprivate func query(_ store: TreeStore) throws -> [Figure] {
+extension StoreDemo {
+  fileprivate func query(_ store: TreeStore) throws -> [DemoFigure] {
     let spec = try QuerySpec.default.ordered(byChild: "height").limited(toLast: 3)
     let start = ContinuousClock.now
     let tallest = try store.backend.inspect {
@@ -210,7 +190,7 @@ extension Demo {
       try say("   \(words.joined(separator: ": "))")
     }
     return [
-      Figure(
+      DemoFigure(
         name: "time of a query by height", words: Figures.time(time),
         value: .number(Figures.seconds(time)))
     ]

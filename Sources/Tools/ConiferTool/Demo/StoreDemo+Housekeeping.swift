@@ -2,9 +2,9 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 
-extension Demo {
+extension StoreDemo {
   /// Does the housekeeping of an idle moment.
-  func tidy() async throws -> [Figure] {
+  func tidy() async throws -> [DemoFigure] {
     try await options.reading(console) { store in
       while try await store.backend.tidy(.milliseconds(100)) {}
       let usage = try store.backend.inspect { try $0.usage(store.tree) }
@@ -12,13 +12,13 @@ extension Demo {
       let size = try store.backend.size()
       let each = Double(size.live) / Double(max(usage.leaves, 1))
       return [
-        Figure(
+        DemoFigure(
           name: "compression after tidying", words: "\(Figures.fixed(ratio, 2)) to 1",
           value: .number(ratio)),
-        Figure(
+        DemoFigure(
           name: "dictionaries", words: Figures.bytes(usage.dictionaries),
           value: .integer(usage.dictionaries)),
-        Figure(
+        DemoFigure(
           name: "bytes on disk a leaf after tidying", words: Figures.fixed(each, 1),
           value: .number(each)),
       ]
@@ -28,7 +28,7 @@ extension Demo {
   /// Explains two rooms, brings the cache down to half, and looks for the pinned room.
   ///
   /// - Throws: `Failure` with the status `disproved` when the pinned room is not what it was.
-  func evict() async throws -> [Figure] {
+  func evict() async throws -> [DemoFigure] {
     let pinned = place(chat.rooms / 2)
     return try await options.reading(console) { store in
       let before = try store.backend.inspect { try $0.node(store.tree, pinned) }
@@ -46,16 +46,16 @@ extension Demo {
         throw Failure("missing", .disproved, "The pinned room \(pinned) did not survive.")
       }
       return [
-        Figure(
+        DemoFigure(
           name: "cache before eviction", words: Figures.bytes(report.before),
           value: .integer(report.before)),
-        Figure(
+        DemoFigure(
           name: "cache after eviction to half", words: Figures.bytes(report.after),
           value: .integer(report.after)),
-        Figure(
+        DemoFigure(
           name: "rooms that went, least recently used first",
           words: Figures.count(report.queries.count), value: .integer(report.queries.count)),
-        Figure(
+        DemoFigure(
           name: "time of the eviction", words: Figures.time(time),
           value: .number(Figures.seconds(time))),
       ]

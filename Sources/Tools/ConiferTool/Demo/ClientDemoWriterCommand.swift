@@ -1,0 +1,39 @@
+import ArgumentParser
+import Conifer
+import ConiferServer
+
+/// The process that the client demo kills: it listens, goes offline, and writes without end.
+///
+/// Its lines: `facts` and how many children the listener saw; then, for each write that is on the
+/// medium, its number.
+struct ClientDemoWriterCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo-client", abstract: "The process that the client demo kills.",
+    shouldDisplay: false)
+
+  /// An end all the same, should nobody kill it.
+  private static let most = 1_000_000
+
+  @Option var store: String
+
+  func run(_ console: Console) async throws {
+    let stores = try DemoStores(store)
+    try await stores.withServer { server in
+      let database = try stores.openClient(server.transport())
+      let root = database.reference()
+      for try await facts in root.child("facts").snapshots {
+        try console.print("facts \(facts.childrenCount)")
+        break
+      }
+      // What was listened to is cached; what is written from here on waits.
+      database.goOffline()
+      for number in 1...Self.most {
+        let receipt = root.updateChildValues([
+          "writes/\(number)": "made offline", "count": ServerValue.increment(1),
+        ])
+        _ = try await receipt.durable
+        try console.print("\(number)")
+      }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/// A line of the table that a demo ends with.
+struct DemoFigure {
+  let name: String
+  let words: String
+  let value: Report
+
+  init(name: String, words: String, value: Report) {
+    self.name = name
+    self.words = words
+    self.value = value
+  }
+
+  init(_ name: String, _ count: Int) {
+    self.init(name: name, words: Figures.count(count), value: .integer(count))
+  }
+
+  init(_ name: String, _ time: Duration) {
+    self.init(name: name, words: Figures.time(time), value: .number(Figures.seconds(time)))
+  }
+
+  /// Prints the table, and how to look at the store; or JSON.
+  static func show(
+    _ figures: [DemoFigure], store: String, _ json: Bool, _ console: Console
+  ) throws {
+    guard json else {
+      var table = Table(["what", "figure"])
+      for figure in figures { table.add(figure.name, figure.words) }
+      try console.print("")
+      for line in table.lines { try console.print(line) }
+      return try console.print("\nlook at it: conifer stats --store \(store)")
+    }
+    let members = figures.map { ($0.name, $0.value) }
+    try console.print(
+      Report.object([("store", .string(store)), ("figures", .object(members))]).compact)
+  }
+}

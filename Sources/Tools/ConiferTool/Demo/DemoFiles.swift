@@ -1,0 +1,33 @@
+import ConiferStorage
+import ConiferTree
+
+/// Where the demos' stores go, and the data that they begin with.
+enum DemoFiles {
+  /// The URL of a store in a fresh temporary directory, of the default kind.
+  static func temporaryStore() throws -> String {
+    let kind = StoreOptions.registry.kinds.first?.name ?? ""
+    // A path with a % or a ? would mean something else in a URL.
+    let directory = try Platform.temporaryDirectory(prefix: "conifer-demo")
+    let escaped = directory.utf8.reduce(into: "") { text, byte in
+      let plain = byte < 0x80 && byte != UInt8(ascii: "%") && byte != UInt8(ascii: "?")
+      let hex = String(byte, radix: 16)
+      text += plain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + hex
+    }
+    return "\(kind)://\(escaped)/store"
+  }
+
+  /// The facts: a named file, or the repository's, from where the user or the program stands.
+  static func facts(_ named: String?) throws -> Node {
+    let home = "Examples/Data/dinosaurs.json"
+    guard let path = named ?? ([home] + ChildProcess.neighbours(home)).first(where: Platform.exists)
+    else {
+      throw Failure.missing(
+        "no-input", "\(home) is not here: run the demo in the repository, or name it with --data.")
+    }
+    var bytes: [UInt8] = []
+    let descriptor = try Platform.openForReading(path)
+    defer { Platform.closeFile(descriptor) }
+    while try Platform.read(descriptor, atMost: 1 << 16, into: &bytes) {}
+    return try Node(json: bytes)
+  }
+}

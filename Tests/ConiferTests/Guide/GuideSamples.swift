@@ -1,0 +1,221 @@
+import Conifer
+import ConiferSQLite
+import ConiferServer
+import ConiferStorage
+import Foundation
+
+/// The code of Docs/Guide.md and the README: `Scripts/excerpts` fails when a page shows other code, and
+/// the tests beside it run most of it.
+enum GuideSamples {
+  struct Message: Codable, Equatable {
+    var text: String
+    var author: String
+    @ServerTimestamp var sent: Date?
+  }
+
+  /// The app's sign-in, as the guide takes it.
+  struct Session: Sendable {
+    var user: String?
+    var token: String
+    var end: Date
+
+    static func current(refreshing: Bool) async throws -> Session {
+      Session(user: "ada", token: refreshing ? "t2" : "t1", end: .distantFuture)
+    }
+  }
+
+  struct SignIn: TokenProvider {
+    func token(forcingRefresh: Bool) async throws -> AuthToken? {
+      let session = try await Session.current(refreshing: forcingRefresh)
+      guard let user = session.user else { return nil }
+      let expiry = Int64(session.end.timeIntervalSince1970 * 1000)
+      return AuthToken(session.token, identity: user, expiry: expiry)
+    }
+  }
+
+  // MARK: The README
+
+  static func readme(_ directory: String, _ transport: InProcessTransport) async throws {
+    let database = Database(
+      DatabaseConfiguration(
+        namespace: "my-app", storage: .sqlite(at: directory), transport: transport))
+    let room = database.reference(withPath: "rooms/r1")
+    room.observe(.value) { snapshot in
+      print(snapshot.childSnapshot(forPath: "name").value as? String ?? "no name")
+    }
+    let receipt = room.child("name").setValue("Attic")
+    print("queued, \(try await receipt.durable)")
+    try await receipt.acknowledged()
+    await database.close()
+  }
+
+  // MARK: Setting up
+
+  static func open(_ directory: String, _ transport: InProcessTransport) -> Database {
+    var configuration = DatabaseConfiguration(
+      namespace: "my-app", storage: .sqlite(at: directory), transport: transport)
+    configuration.options.budget = 50 << 20
+    configuration.tokenProvider = SignIn()
+    let database = Database(configuration)
+    return database
+  }
+
+  static func shared(_ configuration: DatabaseConfiguration) -> DatabaseReference {
+    Database.configure(configuration)
+    Database.database().isPersistenceEnabled = true
+    let root = Database.database().reference()
+    return root
+  }
+
+  static func inMemory(_ transport: InProcessTransport) -> Database {
+    let database = Database(DatabaseConfiguration(namespace: "my-app", transport: transport))
+    return database
+  }
+
+  static func callbacks(
+    _ configuration: inout DatabaseConfiguration, _ model: some Actor, _ queue: DispatchQueue
+  ) {
+    configuration.callbackQueue = .main
+    configuration.callbackQueue = .queue(queue)
+    configuration.callbackQueue = .actor(model)
+  }
+
+  // MARK: Reading
+
+  static func listen(_ database: Database, _ show: @escaping (String) -> Void) {
+    let room = database.reference(withPath: "rooms/r1")
+    let handle = room.observe(.value) { snapshot in
+      show(snapshot.childSnapshot(forPath: "name").value as? String ?? "no name")
+    } withCancel: { error in
+      show(error.localizedDescription)
+    }
+    room.removeObserver(withHandle: handle)
+  }
+
+  static func sequences(_ database: Database, _ show: ([Message]) -> Bool) async throws {
+    let chat = database.reference(withPath: "chats/c1")
+    for try await messages in chat.queryLimited(toLast: 50).values(as: [Message].self) {
+      if !show(messages ?? []) { break }
+    }
+  }
+
+  static func batches(_ database: Database, _ count: Int) async throws -> [String] {
+    let chat = database.reference(withPath: "chats/c1")
+    var texts: [String] = []
+    for try await events in chat.childEventBatches() {
+      for event in events where event.type == .childAdded {
+        texts.append(try event.snapshot.data(as: Message.self).text)
+      }
+      if texts.count >= count { break }
+    }
+    return texts
+  }
+
+  static func once(_ database: Database) async throws -> String? {
+    let room = database.reference(withPath: "rooms/r1")
+    let snapshot = try await room.child("name").getData()
+    let name = snapshot.value as? String
+    return name
+  }
+
+  static func query(_ database: Database) -> DatabaseQuery {
+    let tallest = database.reference(withPath: "dinosaurs")
+      .queryOrdered(byChild: "height").queryStarting(atValue: 2).queryLimited(toLast: 10)
+    return tallest
+  }
+
+  // MARK: Writing
+
+  static func write(_ database: Database, _ show: @escaping (String) -> Void) async throws {
+    let room = database.reference(withPath: "rooms/r1")
+    room.setValue(["name": "Kitchen", "seats": 4])
+    room.child("name").setValue("Attic") { error, reference in
+      show(error?.localizedDescription ?? "\(reference.path) is saved")
+    }
+    try await room.child("seats").set(5)
+  }
+
+  static func fanOut(_ database: Database, _ post: [String: Any]) async throws {
+    guard let key = database.reference(withPath: "posts").childByAutoId().key else { return }
+    try await database.reference().update([
+      "posts/\(key)": post, "users/ada/posts/\(key)": post, "users/ada/draft": nil,
+    ])
+  }
+
+  static func serverValues(_ database: Database) async throws {
+    let post = database.reference(withPath: "posts/p1")
+    try await post.update([
+      "edited": ServerValue.timestamp(), "stars": ServerValue.increment(1),
+    ])
+  }
+
+  static func transaction(_ database: Database) async throws -> Int? {
+    let stars = database.reference(withPath: "posts/p1/stars")
+    let (committed, snapshot) = try await stars.transact { data in
+      data.value = (data.value as? Int ?? 0) + 1
+      return .success(withValue: data)
+    }
+    return committed ? snapshot.value as? Int : nil
+  }
+
+  static func presence(_ database: Database) {
+    let online = database.reference(withPath: "users/ada/online")
+    database.reference(withPath: ".info/connected").observe(.value) { snapshot in
+      guard snapshot.value as? Bool == true else { return }
+      online.onDisconnectSetValue(false)
+      online.setValue(true)
+    }
+  }
+
+  static func coding(_ database: Database) async throws -> [Message] {
+    let chat = database.reference(withPath: "chats/c1")
+    try await chat.childByAutoId().set(from: Message(text: "Hello", author: "ada"))
+    let messages = try await chat.getData().data(as: [Message].self)
+    return messages
+  }
+
+  // MARK: Following writes
+
+  static func follow(_ database: Database) async throws -> String? {
+    let room = database.reference(withPath: "rooms/r1")
+    let receipt = room.child("name").setValue("Attic")
+    let id = try await receipt.id
+    let durability = try await receipt.durable
+    print("\(id?.description ?? "") survives \(durability)")
+    return id?.description
+  }
+
+  static func outcome(
+    _ database: Database, _ saved: String, _ show: (String) -> Void
+  ) async throws {
+    guard let id = WriteReceipt.ID(saved) else { return }
+    switch try await database.outcome(of: id) {
+    case .acknowledged, .superseded: show("saved")
+    case .rejected(let error): show("refused: \(error.message)")
+    case .discarded, .failed: show("given up")
+    }
+  }
+
+  static func clean(_ database: Database, _ shorten: (Any?) -> Any?) async throws {
+    for write in try await database.rejectedWrites() {
+      guard case .rejected(let error) = write.state else { continue }
+      switch error.code {
+      case .permissionDenied: try await database.discard(write.id)
+      case .tooLarge: _ = try await database.edit(write.id, to: shorten(write.value))
+      default: try await database.retry(write.id)
+      }
+    }
+  }
+
+  static func errors(_ room: DatabaseReference, _ show: (String) -> Void) async {
+    do throws(DatabaseError) {
+      try await room.child("name").set("Attic")
+    } catch {
+      switch error.code {
+      case .permissionDenied: show("You may not rename this room.")
+      case .storageFull: show("The disk is full: nothing was saved.")
+      default: show(error.localizedDescription)
+      }
+    }
+  }
+}
