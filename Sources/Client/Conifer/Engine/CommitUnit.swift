@@ -39,6 +39,8 @@ extension Engine {
     guard !units.isEmpty else { return }
     let group = units
     units = []
+    standsAlone = false
+    newRecords = []
     await commit(group)
   }
 
@@ -89,7 +91,11 @@ extension Engine {
           .success(CommitUnit.Numbers(commit: receipt.commit, writes: [], queries: [])))
       } catch {
         // What the store finds senseless now was done, or is void.
-        if error.code != .invalid { owed.append(debt) }
+        guard error.code == .invalid else {
+          owed.append(debt)
+          continue
+        }
+        debt.done(.failure(error))
       }
     }
   }

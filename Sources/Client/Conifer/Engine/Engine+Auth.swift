@@ -24,6 +24,7 @@ extension Engine {
         .ask { engine in
           engine.fetches -= 1
           engine.tell(.token(answer))
+          engine.isUserUnknown = false
         })
     }
   }
@@ -46,10 +47,15 @@ extension Engine {
     switch state {
     case .signedOut: authState.set(.signedOut)
     case .pending: authState.set(.known(identity: identity))
-    case .authenticated: authState.set(.signedIn(identity: identity))
+    case .authenticated:
+      authState.set(.signedIn(identity: identity))
+      listenToRefusedPins()
     case .expired(let words): authState.set(expired(.expiredToken, words))
     case .refused(let words): authState.set(expired(.invalidToken, words))
-    case .unavailable(let words): authState.set(expired(.unavailable, words))
+    case .unavailable(let words):
+      // The provider does not answer: better nobody's write than none.
+      isUserUnknown = false
+      authState.set(expired(.unavailable, words))
     }
   }
 
@@ -71,6 +77,7 @@ extension Engine {
       raise(tree.write(entry.id, entry.changes, isUpdate: entry.isUpdate))
     }
     tell(.laneOpened(newest: found?.1))
+    listenToRefusedPins()
   }
 }
 
