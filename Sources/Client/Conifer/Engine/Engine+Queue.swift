@@ -63,12 +63,12 @@ extension Engine {
       let result = isLaid ? tree.acknowledge(overlay) : SyncResult()
       let cached = cachedByAnswer(place.changes)
       let ended = StorageEdit.finish(id.lane, id.id, .acknowledged)
-      add([ended] + cached.records + cached.edits) { [self] stored in
+      add([ended] + cached.edits + cached.records) { [self] stored in
         raise(result)
         end(name, .acknowledged, nil)
         switch stored {
         case .success(let numbers):
-          touch(numbers.queries.prefix(cached.records.count), in: id.lane.tree)
+          touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
           tell(.finished(id))
         case .failure:
           // What the cache holds may be newer when this is paid: the value is asked for instead.
