@@ -70,7 +70,8 @@ extension Engine {
     let (now, paths) = (serverTime, Set(views.paths))
     let found = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now)
-      return (try overlay.entries(touching: Array(paths)), try view.totals(lane).newest)
+      let entries = try overlay.entries(touching: Array(paths)).filter { !isEnded($0.id, lane) }
+      return (entries, try view.totals(lane).newest)
     }
     for entry in found?.0 ?? [] {
       laid.insert(entry.id)

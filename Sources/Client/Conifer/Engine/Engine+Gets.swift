@@ -82,7 +82,7 @@ extension Engine {
     let now = serverTime
     let entries = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now)
-      return try overlay.entries(touching: target.path)
+      return try overlay.entries(touching: target.path).filter { !isEnded($0.id, lane) }
     }
     for entry in entries ?? [] { single.load(entry.id, entry.changes, isUpdate: entry.isUpdate) }
     do throws(StoreError) {

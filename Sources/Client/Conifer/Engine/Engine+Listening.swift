@@ -47,6 +47,11 @@ extension Engine {
     apply(result)
   }
 
+  /// Whether a write of the queue has ended, so that views are to show it no longer.
+  func isEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
+    endedUnstored.contains(OutboundWriteID(lane, WriteID(rawValue: id.number)))
+  }
+
   /// Lays what waits in the queue over a path, before a view opens there.
   private func loadQueue(touching path: Path) {
     guard !views.covers(path) else { return }
@@ -55,7 +60,7 @@ extension Engine {
       let waiting = try view.pendingWrites(lane, touching: path)
       guard waiting.contains(where: { !known.contains(OverlayID($0.rawValue)) }) else { return [] }
       var overlay = QueueOverlay(view, lane, now: now)
-      return try overlay.entries(touching: path)
+      return try overlay.entries(touching: path).filter { !isEnded($0.id, lane) }
     }
     for entry in entries ?? [] where laid.insert(entry.id).inserted {
       tree.load(entry.id, entry.changes, isUpdate: entry.isUpdate)

@@ -55,7 +55,7 @@ extension Engine {
         end(name, .rejected(error), error)
         switch stored {
         case .success: tell(.finished(id))
-        case .failure: owe(edits) { self.tell(.finished(id)) }
+        case .failure: owe(edits, of: id)
         }
         dataChanged(place.paths)
       }
@@ -73,7 +73,7 @@ extension Engine {
         case .failure:
           // What the cache holds may be newer when this is paid: the value is asked for instead.
           let paths = place.paths.filter { !isListened($0) }
-          owe([ended] + paths.flatMap { incomplete(around: $0) }) { self.tell(.finished(id)) }
+          owe([ended] + paths.flatMap { incomplete(around: $0) }, of: id)
           for path in paths where !cached.unknown.contains(path) { refresh(path) }
         }
         for path in cached.unknown { refresh(path) }

@@ -49,6 +49,8 @@ actor Engine {
   var newRecords: [TrackedQuery] = []
   /// Edits that must be committed, and could not be.
   var owed: [CommitUnit] = []
+  /// Writes that ended, and that the store still takes for waiting, as it could not be told.
+  var endedUnstored: Set<OutboundWriteID> = []
   var waitingWrites: [WaitingWrite] = []
   /// Whether the token provider has not yet said who writes.
   var isUserUnknown = false
