@@ -87,6 +87,7 @@ final class Device {
   /// Closes the database and opens it again, as a new process does.
   func restart(isOnline: Bool = true) async {
     await engine.close()
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     _ = lines.take()
     start(isOnline: isOnline)
   }

@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferStorage
+import ConiferSync
 
 /// Edits that belong together, and what follows when they are stored or cannot be.
 struct CommitUnit {
@@ -39,6 +40,8 @@ extension Engine {
     guard !units.isEmpty else { return }
     let group = units
     units = []
+    standsAlone = false
+    newRecords = []
     await commit(group)
   }
 
@@ -73,9 +76,14 @@ extension Engine {
     return try await backend.commit(edits, min(.process, backend.traits.store.strongest))
   }
 
-  /// Keeps edits for later that could not be committed but must be, such as the end of a write.
-  func owe(_ edits: [StorageEdit], then paid: @escaping () -> Void) {
-    owed.append(CommitUnit(edits: edits) { _ in paid() })
+  /// Keeps for later the end of a write that could not be committed but must be.
+  func owe(_ edits: [StorageEdit], of write: OutboundWriteID) {
+    endedUnstored.insert(write)
+    owed.append(
+      CommitUnit(edits: edits) { [self] _ in
+        endedUnstored.remove(write)
+        tell(.finished(write))
+      })
   }
 
   private func payOwed() async {
@@ -89,7 +97,11 @@ extension Engine {
           .success(CommitUnit.Numbers(commit: receipt.commit, writes: [], queries: [])))
       } catch {
         // What the store finds senseless now was done, or is void.
-        if error.code != .invalid { owed.append(debt) }
+        guard error.code == .invalid else {
+          owed.append(debt)
+          continue
+        }
+        debt.done(.failure(error))
       }
     }
   }

@@ -24,6 +24,7 @@ extension Engine {
         .ask { engine in
           engine.fetches -= 1
           engine.tell(.token(answer, fetch: number))
+          engine.isUserUnknown = false
         })
     }
   }
@@ -46,10 +47,15 @@ extension Engine {
     switch state {
     case .signedOut: authState.set(.signedOut)
     case .pending: authState.set(.known(identity: identity))
-    case .authenticated: authState.set(.signedIn(identity: identity))
+    case .authenticated:
+      authState.set(.signedIn(identity: identity))
+      listenToRefusedPins()
     case .expired(let words): authState.set(expired(.expiredToken, words))
     case .refused(let words): authState.set(expired(.invalidToken, words))
-    case .unavailable(let words): authState.set(expired(.unavailable, words))
+    case .unavailable(let words):
+      // The provider does not answer: better nobody's write than none.
+      isUserUnknown = false
+      authState.set(expired(.unavailable, words))
     }
   }
 
@@ -64,13 +70,15 @@ extension Engine {
     let (now, paths) = (serverTime, Set(views.paths))
     let found = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now)
-      return (try overlay.entries(touching: Array(paths)), try view.totals(lane).newest)
+      let entries = try overlay.entries(touching: Array(paths)).filter { !isEnded($0.id, lane) }
+      return (entries, try view.totals(lane).newest)
     }
     for entry in found?.0 ?? [] {
       laid.insert(entry.id)
       raise(tree.write(entry.id, entry.changes, isUpdate: entry.isUpdate))
     }
     tell(.laneOpened(newest: found?.1))
+    listenToRefusedPins()
   }
 }
 

@@ -19,6 +19,12 @@ struct Disconnects {
   mutating func remove(_ id: OperationID) -> (path: Path, completion: Completion?)? {
     waiting.removeValue(forKey: id)
   }
+
+  /// Takes all who wait, in order.
+  mutating func removeAll() -> [Completion] {
+    defer { waiting = [:] }
+    return waiting.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap(\.value.completion)
+  }
 }
 
 extension Engine {

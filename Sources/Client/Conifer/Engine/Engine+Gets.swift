@@ -82,7 +82,7 @@ extension Engine {
     let now = serverTime
     let entries = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now)
-      return try overlay.entries(touching: target.path)
+      return try overlay.entries(touching: target.path).filter { !isEnded($0.id, lane) }
     }
     for entry in entries ?? [] { single.load(entry.id, entry.changes, isUpdate: entry.isUpdate) }
     do throws(StoreError) {
@@ -97,6 +97,8 @@ extension Engine {
   /// query alone.
   private func store(_ node: Node, of target: QueryTarget) {
     guard let lane, active[target] == nil, !tree.isListened(target.path) else { return }
+    // News that follow are newer, and must find this in the store.
+    standsAlone = true
     let (path, parameters) = (target.path, target.spec.identifier)
     let stored = read { (view, lane) throws(StoreError) in
       try view.trackedQuery(lane.tree, path, parameters)
@@ -106,7 +108,9 @@ extension Engine {
     guard !target.spec.isDefault else {
       query.isComplete = true
       query.isKnownMissing = node.isEmpty
-      let edits = [.overwrite(lane.tree, path, node), .saveQuery(query)] + outdated(below: path)
+      let edits =
+        [.overwrite(lane.tree, path, node), .saveQuery(query)] + outdated(below: path)
+        + outdated(above: path)
       add(edits) { [self] result in
         if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
       }
@@ -129,8 +133,10 @@ extension Engine {
     var edits = node.children.map {
       StorageEdit.overwrite(query.tree, query.path.appending($0.key), $0.node)
     }
+    edits += outdated(above: query.path)
     edits.append(.saveQuery(query))
     edits.append(.setTrackedKeys(query.tree, stored.id, node.children.map(\.key)))
+    standsAlone = true
     add(edits) { [self] result in
       if case .success = result { touch([stored.id], in: query.tree) }
     }
@@ -148,9 +154,15 @@ extension DatabaseError {
       self.init(.writeCanceled, "\(what): another user was signed in before it was sent.")
     case .overriddenBySet:
       self.init(.overridden, "\(what): another write at the place ended it.")
+    case .databaseClosed: self.init(.closed, "\(what): the database was closed before it was done.")
     case .maxRetries:
       self.init(.tooManyRetries, "\(what): the data changed each time it was tried.")
     default: self.init(response, what)
     }
   }
+}
+
+extension Response.Status {
+  /// The app closed the database.
+  static let databaseClosed = Response.Status(rawValue: "closed")
 }

@@ -12,16 +12,15 @@ extension Engine {
     // Ended before it began.
     guard registrations[id] != nil else { return }
     if target.path.first == .info {
-      raise(info.listen(id, target, registration.kinds))
-      return
+      if case .closed = phase {} else { return raise(info.listen(id, target, registration.kinds)) }
     }
-    if case .failed = phase {
+    switch phase {
+    case .failed, .closed:
       registrations.forget(id)
       let error = phaseError
       outbox.append { registration.cancel(error) }
-      return
+    case .opening, .open: listen(id, target, registration.kinds)
     }
-    listen(id, target, registration.kinds)
   }
 
   /// Opens a view, or adds a listener to one, with what waits in the queue over it.
@@ -48,6 +47,11 @@ extension Engine {
     apply(result)
   }
 
+  /// Whether a write of the queue has ended, so that views are to show it no longer.
+  func isEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
+    endedUnstored.contains(OutboundWriteID(lane, WriteID(rawValue: id.number)))
+  }
+
   /// Lays what waits in the queue over a path, before a view opens there.
   private func loadQueue(touching path: Path) {
     guard !views.covers(path) else { return }
@@ -56,7 +60,7 @@ extension Engine {
       let waiting = try view.pendingWrites(lane, touching: path)
       guard waiting.contains(where: { !known.contains(OverlayID($0.rawValue)) }) else { return [] }
       var overlay = QueueOverlay(view, lane, now: now)
-      return try overlay.entries(touching: path)
+      return try overlay.entries(touching: path).filter { !isEnded($0.id, lane) }
     }
     for entry in entries ?? [] where laid.insert(entry.id).inserted {
       tree.load(entry.id, entry.changes, isUpdate: entry.isUpdate)
@@ -132,12 +136,18 @@ extension Engine {
   private func end(_ listen: Listen) {
     if let tag = listen.tag { tags[tag] = nil }
     // A listen that began anew in the same step has another tag.
-    let isCurrent = active[listen.target]?.listen == listen
-    let query = isCurrent ? active.removeValue(forKey: listen.target) : nil
-    if let stored = query?.stored, let backend {
-      backend.setActive(false, stored.id, in: stored.query.tree)
+    if active[listen.target]?.listen == listen,
+      let query = active.removeValue(forKey: listen.target)
+    {
+      forget(query)
     }
     tell(.unlisten(listen))
+  }
+
+  private func forget(_ query: ActiveQuery) {
+    if let tag = query.listen.tag { tags[tag] = nil }
+    guard let stored = query.stored, let backend else { return }
+    backend.setActive(false, stored.id, in: stored.query.tree)
   }
 
   /// Finds or makes the record of a listen's query, and marks it active.
@@ -170,10 +180,12 @@ extension Engine {
   /// The server no longer allows a listen: its listeners end with an error.
   func cancel(_ target: QueryTarget, _ error: DatabaseError) {
     let (ended, result) = tree.cancel(target)
+    // The server knows it no longer: what is stored of it may be evicted, and gets may renew it.
+    if let query = active.removeValue(forKey: target.normalized) { forget(query) }
     for id in ended {
       if let target = listeners.removeValue(forKey: id) { views.remove(target.path) }
       silent.remove(id)
-      if let pin = pins.first(where: { $0.value == id }) { pins[pin.key] = nil }
+      if let pin = pins.first(where: { $0.value == id })?.key { pinRefused(pin, error) }
       guard let registration = registrations.forget(id) else { continue }
       outbox.append { registration.cancel(error) }
     }

@@ -55,7 +55,13 @@ extension Engine {
     if kept != nil, !setup.keepsLastToken { keep(nil) }
     reportIncidents()
     listenToPins()
-    if isAway.load(ordering: .relaxed) { tell(.close(.offline)) }
+    // A write of an app that just starts is that of who is signed in, not nobody's.
+    isUserUnknown = usesTokens && token == nil && setup.transport != nil
+    if isAway.load(ordering: .relaxed) {
+      tell(.close(.offline))
+      // Without a connection nothing else asks.
+      if isUserUnknown { fetchToken(force: false) }
+    }
     if setup.transport != nil { tell(.open(.starting)) }
   }
 
@@ -79,7 +85,8 @@ extension Engine {
     // What is under way is of unknown outcome from now on.
     tell(.close(.suspended))
     await settle()
-    giveUpTransactions(.writeCanceled)
+    isUserUnknown = false
+    giveUpTransactions(.databaseClosed)
     link.machine = nil
     link.connection = nil
     let closing = backend
@@ -87,9 +94,20 @@ extension Engine {
     isConnected.set(false)
     authState.finish()
     isConnected.finish()
-    for registration in registrations.sorted { registrations.end(registration.id) }
     let error = phaseError
+    for registration in registrations.sorted {
+      registrations.forget(registration.id)
+      outbox.append { registration.cancel(error) }
+    }
     for get in gets.removeAll() { outbox.append { get.completion(.failure(error)) } }
+    for completion in disconnects.removeAll() { outbox.append { completion(error) } }
+    for (_, waiting) in follows.sorted(by: { $0.key.number < $1.key.number }) {
+      for follow in waiting {
+        follow.receipt.close(error)
+        if let completion = follow.completion { outbox.append { completion(error) } }
+      }
+    }
+    follows = [:]
     guard let closing else { return }
     do throws(StoreError) {
       try await closing.close()
@@ -105,11 +123,13 @@ extension Engine {
     let now = moment
     let actions = link.machine?.handle(.purge, at: now) ?? []
     // Answers that were held back are answers all the same.
-    for action in actions where action.isWriteAnswer { act(action) }
+    for action in actions where action.isHeldAnswer { act(action) }
     await commitUnits()
     add([.purge(lane)]) { [self] result in
+      defer { link.add(actions.filter { !$0.isHeldAnswer }) }
       if case .failure(let error) = result {
-        return report(DatabaseError(error, "Nothing was purged"))
+        report(DatabaseError(error, "No write was purged"))
+        return sendQueueAnew(lane)
       }
       let reverted = tree.revertAll()
       laid = []
@@ -119,13 +139,38 @@ extension Engine {
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
       let ended = follows.keys.filter { $0.identity == lane.identity }
       for id in ended.sorted(by: { $0.number < $1.number }) { end(id, .discarded, error) }
-      link.add(actions.filter { !$0.isWriteAnswer })
+    }
+  }
+
+  /// Lets the connection know again what is in the queue, which it takes for empty.
+  private func sendQueueAnew(_ lane: Lane) {
+    var last: WriteID?
+    while true {
+      let after = last
+      let page = read { (view, _) throws(StoreError) in
+        try view.writes(lane, after: after, limit: 64)
+      }
+      guard let page, let end = page.last else { return }
+      for write in page { tell(.write(OutboundWrite(lane, write))) }
+      last = end.id
     }
   }
 }
 
 extension ConnectionAction {
-  fileprivate var isWriteAnswer: Bool {
-    if case .writeAnswered = self { true } else { false }
+  /// Whether it is the server's answer to something that changes data.
+  fileprivate var isHeldAnswer: Bool {
+    switch self {
+    case .writeAnswered: true
+    case .putAnswered(_, let response): !response.isLocal
+    default: false
+    }
+  }
+}
+
+extension Response {
+  /// Whether no server gave it.
+  fileprivate var isLocal: Bool {
+    [.disconnect, .writeCanceled, .identityChanged].contains(status)
   }
 }

@@ -8,7 +8,12 @@ import Logging
 extension Engine {
   /// Pins a target, durably, and listens to it without events; or ends that.
   func pin(_ isPinned: Bool, _ target: QueryTarget) {
-    guard let lane else { return }
+    guard let lane else {
+      setup.logger.error(
+        "a place is not \(isPinned ? "pinned" : "unpinned")",
+        metadata: ["target": "\(target)", "cause": "\(phaseError.message)"])
+      return
+    }
     let target = target.normalized
     let pin = Pin(tree: lane.tree, path: target.path, parameters: target.spec.identifier)
     if isPinned {
@@ -17,6 +22,7 @@ extension Engine {
       listenToPin(target)
     } else {
       add([.unpin(pin)]) { [self] in note($0, "unpinned", target) }
+      refusedPins.remove(target)
       if let id = pins.removeValue(forKey: target) { stop(id) }
     }
   }
@@ -37,7 +43,23 @@ extension Engine {
     }
   }
 
+  /// The server does not let this user listen to a pin: another one may, or this one later.
+  func pinRefused(_ target: QueryTarget, _ error: DatabaseError) {
+    pins[target] = nil
+    refusedPins.insert(target)
+    setup.logger.warning(
+      "a pinned place is not downloaded",
+      metadata: ["target": "\(target)", "cause": "\(error.message)"])
+  }
+
+  /// Somebody is signed in: listens to the pins that were refused before.
+  func listenToRefusedPins() {
+    let refused = refusedPins
+    for target in refused { listenToPin(target) }
+  }
+
   private func listenToPin(_ target: QueryTarget) {
+    refusedPins.remove(target)
     let id = silentID()
     pins[target] = id
     listen(id, target, [], isSilent: true)

@@ -13,15 +13,30 @@ extension Engine {
   /// Does the steps there are, until there are none.
   private func pump() async {
     while let steps = inbox.take() {
-      for step in steps { await perform(step) }
+      for step in steps {
+        await perform(step)
+        await performDeferred()
+      }
       await settle()
     }
+  }
+
+  /// Does what waited to know who writes, once that is known.
+  private func performDeferred() async {
+    guard !isUserUnknown, !deferred.isEmpty else { return }
+    let steps = deferred
+    deferred = []
+    for step in steps { await perform(step) }
   }
 
   /// Does one step.
   ///
   /// Writes that follow one another share a commit, and so do answers and news of the server.
   private func perform(_ step: Step) async {
+    if isUserUnknown, step.needsUser {
+      deferred.append(step)
+      return
+    }
     switch step {
     case .write(let write, let follow):
       if !units.isEmpty || link.hasActions { await settle() }
@@ -32,7 +47,7 @@ extension Engine {
       if !waitingWrites.isEmpty { await settle() }
       tell(.event(event, number))
       runActions()
-      if units.count >= Self.largestGroup || link.hasActions { await settle() }
+      if units.count >= Self.largestGroup || standsAlone || link.hasActions { await settle() }
       return
     default: await settle()
     }
@@ -54,6 +69,8 @@ extension Engine {
     case .ask(let question): question(self)
     case .close(let done):
       await shut()
+      await performDeferred()
+      await settle()
       done()
     }
     await settle()

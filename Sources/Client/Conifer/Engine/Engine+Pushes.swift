@@ -114,13 +114,48 @@ extension Engine {
   /// Edits that end the completeness of what filtered queries hold at and below a path where all data
   /// was replaced: what they hold is older.
   func outdated(below path: Path) -> [StorageEdit] {
-    let found = read { (view, lane) throws(StoreError) in
-      try view.trackedQueries(lane.tree, at: path) + view.trackedQueries(lane.tree, below: path)
+    incomplete { (view, tree) throws(StoreError) in
+      let found = try view.trackedQueries(tree, at: path) + view.trackedQueries(tree, below: path)
+      return found.filter { !$0.query.isDefault }
     }
+  }
+
+  /// Edits that end the completeness of filtered queries above a path where something changed: it may
+  /// have come in to what they hold, or gone.
+  func outdated(above path: Path) -> [StorageEdit] {
+    incomplete { (view, tree) throws(StoreError) in
+      var found: [StoredQuery] = []
+      for prefix in path.prefixes.dropLast() { found += try view.trackedQueries(tree, at: prefix) }
+      return found.filter { !$0.query.isDefault }
+    }
+  }
+
+  /// Edits that end the completeness of all that holds a place, or some of it, of which it is not
+  /// known what it holds now.
+  func incomplete(around path: Path) -> [StorageEdit] {
+    let stored = incomplete { (view, tree) throws(StoreError) in
+      var found = try view.trackedQueries(tree, below: path)
+      for prefix in path.prefixes { found += try view.trackedQueries(tree, at: prefix) }
+      return found
+    }
+    let new = newRecords.filter { $0.path.contains(path) || path.contains($0.path) }
+    return stored
+      + new.map { record in
+        var record = record
+        record.isComplete = false
+        return .saveQuery(record)
+      }
+  }
+
+  /// Edits that end the completeness of stored queries that no listen keeps up to date.
+  private func incomplete(
+    _ find: (any StorageView, TreeID) throws(StoreError) -> [StoredQuery]
+  ) -> [StorageEdit] {
+    let found = read { (view, lane) throws(StoreError) in try find(view, lane.tree) }
     let listened = Set(active.values.compactMap { $0.stored?.id })
     return (found ?? []).compactMap { stored in
       var query = stored.query
-      guard !query.isDefault, query.isComplete, !listened.contains(stored.id) else { return nil }
+      guard query.isComplete, !listened.contains(stored.id) else { return nil }
       query.isComplete = false
       return .saveQuery(query)
     }

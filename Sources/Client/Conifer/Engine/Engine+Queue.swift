@@ -17,7 +17,8 @@ extension Engine {
     let writes = found ?? []
     tell(
       .writes(
-        writes.map { OutboundWrite(lane, $0) }, lane, after: after, isLast: writes.count < limit))
+        writes.map { OutboundWrite(lane, $0) }, lane, after: after,
+        isLast: found != nil && writes.count < limit))
   }
 
   /// Makes durable that writes are sent, then lets them leave.
@@ -54,22 +55,26 @@ extension Engine {
         end(name, .rejected(error), error)
         switch stored {
         case .success: tell(.finished(id))
-        case .failure: owe(edits) { self.tell(.finished(id)) }
+        case .failure: owe(edits, of: id)
         }
         dataChanged(place.paths)
       }
     } else {
       let result = isLaid ? tree.acknowledge(overlay, isEarly: isEarly) : SyncResult()
       let cached = cachedByAnswer(place.changes, isEarly)
-      let edits = [StorageEdit.finish(id.lane, id.id, .acknowledged)] + cached.edits
-      add(edits) { [self] stored in
+      let ended = StorageEdit.finish(id.lane, id.id, .acknowledged)
+      add([ended] + cached.edits + cached.records) { [self] stored in
         raise(result)
         end(name, .acknowledged, nil)
         switch stored {
         case .success(let numbers):
-          touch(numbers.queries, in: id.lane.tree)
+          touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
           tell(.finished(id))
-        case .failure: owe(edits) { self.tell(.finished(id)) }
+        case .failure:
+          // What the cache holds may be newer when this is paid: the value is asked for instead.
+          let paths = place.paths.filter { !isListened($0) }
+          owe([ended] + paths.flatMap { incomplete(around: $0) }, of: id)
+          for path in paths where !cached.unknown.contains(path) { refresh(path) }
         }
         for path in cached.unknown { refresh(path) }
         dataChanged(place.paths)
@@ -84,36 +89,49 @@ extension Engine {
 
   // MARK: What an answer tells of the server's data
 
-  /// Edits that put an acknowledged write into the cache where no open view does it, and the places
-  /// of which only the server knows what they hold now.
-  private func cachedByAnswer(
-    _ changes: [NodeChange], _ isEarly: Bool
-  ) -> (edits: [StorageEdit], unknown: [Path]) {
+  /// What an acknowledged write makes of the cache.
+  private struct Cached {
+    /// New records of what is known completely by it.
+    var records: [StorageEdit] = []
     var edits: [StorageEdit] = []
+    /// Places of which only the server knows what they hold now.
     var unknown: [Path] = []
+  }
+
+  /// What puts an acknowledged write into the cache where no open view does it.
+  ///
+  /// - Parameter isEarly: whether the connection broke before news could come, so that open views do
+  ///   not do it either.
+  private func cachedByAnswer(_ changes: [NodeChange], _ isEarly: Bool) -> Cached {
+    var cached = Cached()
     for change in changes {
-      let isListened = isListened(change.path.owner)
+      let owner = change.path.owner
+      // Whether it belongs to what a query above held, only the server knows.
+      cached.edits += outdated(above: owner)
+      let isListened = isListened(owner)
       if isListened, !isEarly { continue }
       if change.node.hasServerValues {
-        if !isListened { unknown.append(change.path.owner) }
+        // The answer to the listen will tell.
+        if isListened { continue }
+        cached.edits += incomplete(around: owner)
+        cached.unknown.append(owner)
         continue
       }
-      edits.append(.overwrite(treeID, change.path, change.node))
-      edits += outdated(below: change.path.owner)
+      cached.edits.append(.overwrite(treeID, change.path, change.node))
+      cached.edits += outdated(below: owner)
       // What open views below have is newer, as answers may be held back.
       if views.isOpen(below: change.path) {
         for target in active.keys where change.path.contains(target.path) {
-          edits += snapshot(of: target)
+          cached.edits += snapshot(of: target)
         }
       }
       if change.path.last?.isPriority == true || isCached(change.path) { continue }
-      edits.append(
-        .saveQuery(
-          TrackedQuery(
-            tree: treeID, path: change.path, isComplete: true, isKnownMissing: change.node.isEmpty))
-      )
+      let record = TrackedQuery(
+        tree: treeID, path: change.path, isComplete: true, isKnownMissing: change.node.isEmpty)
+      newRecords.append(record)
+      cached.records.append(.saveQuery(record))
     }
-    return (edits, unknown)
+    return cached
   }
 
   /// Whether the server tells of a place by itself: a complete view is open there or above, or a

@@ -92,6 +92,7 @@ extension Engine: QueueCalls {
           write.state = .queued
           engine.lay(write, lane)
           engine.tell(.write(OutboundWrite(lane, write)))
+          engine.dataChanged(write.content.changes.map(\.path.owner))
         }
         reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not queued again") })
       }
@@ -143,6 +144,7 @@ extension Engine: QueueCalls {
             engine.raise(engine.tree.revert(OverlayID(write.id.rawValue)))
           }
           engine.end(id, .discarded, error)
+          engine.dataChanged(write.content.changes.map(\.path.owner))
         }
         reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not discarded") })
       }

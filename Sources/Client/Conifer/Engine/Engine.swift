@@ -43,9 +43,19 @@ actor Engine {
 
   /// Edits that wait for the next commit.
   var units: [CommitUnit] = []
+  /// Whether nothing may join them, as what follows must see them stored.
+  var standsAlone = false
+  /// Records of complete data among them, which a read does not find yet.
+  var newRecords: [TrackedQuery] = []
   /// Edits that must be committed, and could not be.
   var owed: [CommitUnit] = []
+  /// Writes that ended, and that the store still takes for waiting, as it could not be told.
+  var endedUnstored: Set<OutboundWriteID> = []
   var waitingWrites: [WaitingWrite] = []
+  /// Whether the token provider has not yet said who writes.
+  var isUserUnknown = false
+  /// What waits for that, in order.
+  var deferred: [Step] = []
   var hardening = Hardening()
   /// What the app is to be told after this step.
   var outbox: [@Sendable () -> Void] = []
@@ -59,6 +69,8 @@ actor Engine {
   var follows: [WriteReceipt.ID: [Follow]] = [:]
   /// The silent listeners of what is pinned.
   var pins: [QueryTarget: ListenerID] = [:]
+  /// What is pinned, and the server did not let this user listen to.
+  var refusedPins: Set<QueryTarget> = []
   var gets = Gets()
   var transactions = Transactions()
   var disconnects = Disconnects()

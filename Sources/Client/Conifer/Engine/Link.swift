@@ -46,7 +46,7 @@ extension Engine {
     while link.hasActions {
       let actions = link.take()
       for (index, action) in actions.enumerated() {
-        if !action.joinsCommit, !units.isEmpty || !waitingWrites.isEmpty {
+        if standsAlone || !action.joinsCommit, !units.isEmpty || !waitingWrites.isEmpty {
           link.giveBack(actions[index...])
           return
         }

@@ -29,6 +29,16 @@ enum Step: Sendable {
   case close(@Sendable () -> Void)
 }
 
+extension Step {
+  /// Whether it is about the queue of the user who made it.
+  var needsUser: Bool {
+    switch self {
+    case .write, .transact, .purge: true
+    default: false
+    }
+  }
+}
+
 /// A read of the server's data.
 struct GetRequest: Sendable {
   let target: QueryTarget

@@ -55,7 +55,8 @@ public final class WriteReceipt: Sendable {
 
   /// How the write ended; offline that takes until there is a connection.
   ///
-  /// - Throws: `cancelled`, when the waiting task is.
+  /// - Throws: `cancelled`, when the waiting task is; `closed`, when the database was closed before:
+  ///   the write stays in the queue.
   public var outcome: Outcome {
     get async throws(DatabaseError) { try await ended.value() }
   }
@@ -99,6 +100,12 @@ extension WriteReceipt {
 
   /// The write has ended.
   func settle(_ outcome: Outcome) { ended.settle(.success(outcome)) }
+
+  /// The database was closed before the write ended; it stays in the queue.
+  func close(_ error: DatabaseError) {
+    hardened.settle(.failure(error))
+    ended.settle(.failure(error))
+  }
 
   /// The write was never queued.
   func fail(_ error: DatabaseError) {

@@ -66,13 +66,17 @@ final class DictionaryTrainer: Sendable {
     let current = try dictionary(row.newestDictionary, tree)
     let candidate = TreeDictionary(number: row.nextDictionary, ratio: 0, content)
     let raw = samples.heldOut.reduce(0) { $0 + $1.count }
-    let before = samples.heldOut.reduce(0) { $0 + codec.pack($1, current).1.count }
-    let after = samples.heldOut.reduce(0) { $0 + codec.pack($1, candidate).1.count }
+    func packed(_ dictionary: TreeDictionary?, _ effort: Codec.Effort) -> Int {
+      samples.heldOut.reduce(0) { $0 + codec.pack($1, dictionary, effort).1.count }
+    }
+    // Runs are stored as commits packed them, and housekeeping would pack them anew.
+    let (before, after) = (packed(current, .quick), packed(candidate, .thorough))
     // What all runs would take before and after, as far as the held-out ones tell.
     let scale = Double(row.raw.runs) / Double(max(raw, 1))
     let gain = Double(before - after) * scale - Double(content.count)
     let isWorthIt = after > 0 && gain >= Self.leastGain * Double(before) * scale
-    let ratio = Double(raw) / Double(max(after, 1))
+    // What later commits are measured by.
+    let ratio = Double(raw) / Double(max(packed(candidate, .quick), 1))
     return Training(
       tree: tree, after: row.nextDictionary,
       record: isWorthIt ? DictionaryRecord(ratio: ratio, content: content) : nil)

@@ -1,0 +1,127 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferServer
+import ConiferStorage
+import ConiferTree
+import Testing
+
+@testable import Conifer
+@testable import ConiferSync
+
+/// What the cache makes of the device's own acknowledged writes where nobody listens.
+@Suite struct AcknowledgementTests {
+  /// Delivers messages until the device was told something, and no more: not the answer to the read
+  /// that follows an acknowledgement.
+  private func deliver(_ world: World, _ device: Device, until line: String) async {
+    repeat { await device.idle() } while !device.lines.all.contains(line) && world.pump.step()
+  }
+
+  @Test(arguments: Store.durable)
+  func `An increment that only the server can reckon ends what is known completely there`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store)
+    await world.settle()
+    device.set("n/a", "1", "one")
+    await world.settle()
+    device.set("n/a", #"{".sv":{"increment":5}}"#, "two")
+    await deliver(world, device, until: "two done")
+    #expect(device.lines.take() == ["one done", "two done"])
+    #expect(world.data("n/a") == json("6"))
+    await device.restart(isOnline: false)
+    device.listenToValue("n", QueryTarget("n/a"))
+    await world.settle()
+    #expect(device.lines.take() == [])
+  }
+
+  @Test(arguments: Store.durable)
+  func `A set and an increment that are answered together leave nothing old behind`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store)
+    await world.settle()
+    device.engine.goOffline()
+    device.set("n", #"{"a":1}"#, "one")
+    device.set("n/a", #"{".sv":{"increment":5}}"#, "two")
+    device.engine.goOnline()
+    await deliver(world, device, until: "two done")
+    #expect(device.lines.take() == ["one done", "two done"])
+    await device.restart(isOnline: false)
+    device.listenToValue("n", QueryTarget("n/a"))
+    await world.settle()
+    #expect(device.lines.take() == [])
+  }
+
+  @Test(arguments: Store.allCases)
+  func `A child that was written unobserved is not missing from a query that was complete`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    world.serverSets("rooms", #"{"a":1,"b":2}"#)
+    let device = world.device(store)
+    let two = QueryTarget("rooms", try QuerySpec.default.limited(toLast: 2))
+    let id = device.listen("two", two, .init(.value))
+    await world.settle()
+    device.engine.stopObserving(id)
+    await world.settle()
+    device.set("rooms/zzz", "3", "w")
+    await world.settle()
+    _ = device.lines.take()
+    device.engine.goOffline()
+    device.listen("two", two)
+    await world.settle()
+    let told = device.lines.take()
+    #expect(told.contains { $0.contains("added zzz 3") })
+    #expect(!told.contains { $0.contains("value") })
+  }
+
+  @Test(arguments: Store.durable)
+  func `An acknowledgement that is stored late puts no older data back`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(store) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    await world.settle()
+    device.set("a", "1", "one")
+    await device.idle()
+    script.fail(StoreError(.full, "The disk is full: make room."))
+    await world.settle()
+    #expect(device.lines.take() == ["one done"])
+    world.serverSets("a", "2")
+    device.listenToValue("a", QueryTarget("a"))
+    await world.settle()
+    #expect(device.lines.take().last == "a value 2")
+    script.fail(nil)
+    device.set("b", "3", "two")
+    await world.settle()
+    await device.restart(isOnline: false)
+    device.listenToValue("a", QueryTarget("a"))
+    await world.settle()
+    #expect(device.lines.take() == [])
+  }
+
+  @Test(arguments: [Store.memory])
+  func `A transaction over a write that the app discards runs again`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store)
+    device.listenToValue("n", QueryTarget("n"))
+    await world.settle()
+    device.engine.goOffline()
+    let write = device.set("n", "10")
+    device.add(1, at: "n", "t")
+    await world.settle()
+    try await device.engine.discard(#require(try await write.id))
+    await world.settle()
+    device.engine.goOnline()
+    await world.settle()
+    #expect(world.data("n") == json("1"))
+    #expect(device.lines.take().contains("t committed 1"))
+  }
+}
