@@ -60,7 +60,7 @@ extension Engine {
     if isAway.load(ordering: .relaxed) {
       tell(.close(.offline))
       // Without a connection nothing else asks.
-      if isUserUnknown { fetchToken(force: false) }
+      if isUserUnknown { tell(.refreshToken) }
     }
     if setup.transport != nil { tell(.open(.starting)) }
   }
@@ -162,7 +162,7 @@ extension ConnectionAction {
   fileprivate var isHeldAnswer: Bool {
     switch self {
     case .writeAnswered: true
-    case .putAnswered(_, let response): !response.isLocal
+    case .putAnswered(_, let response, _): !response.isLocal
     default: false
     }
   }
