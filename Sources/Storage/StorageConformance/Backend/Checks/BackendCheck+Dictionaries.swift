@@ -17,9 +17,8 @@ extension BackendCheck {
       try twin.same("after tidying")
       let tidied = try twin.usage(nil)
       try requireEqual(tidied.leaves, loaded.leaves, "usage.leaves after tidying")
-      // Runs that are split elsewhere may pack a little worse.
       try require(
-        tidied.total <= loaded.total + loaded.total / 200,
+        tidied.total <= loaded.total,
         "\(loaded.total) bytes of records became \(tidied.total) by tidying")
       try twin.requireSums()
       // Another round over an unchanged store finds nothing to write.
