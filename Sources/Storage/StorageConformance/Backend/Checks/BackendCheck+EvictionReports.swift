@@ -125,7 +125,12 @@ extension BackendCheck {
         _ = try twin.backend.space()
       }
       try requireEqual(try twin.usage(nil), usage, "the usage after reading and listening")
-      try requireEqual(try twin.backend.size(), size, "the size after reading and listening")
+      let after = try twin.backend.size()
+      try requireEqual(after.live, size.live, "the live bytes after reading and listening")
+      // Threads of the engine's own may remove files that nothing needs any more.
+      if !bench.factory.declared.worksInBackground {
+        try requireEqual(after, size, "the size after reading and listening")
+      }
       for (index, id) in ids.enumerated() {
         let found = try twin.backend.read { (view) throws(StoreError) in
           try view.trackedQuery(twin.tree, id)?.lastUse
