@@ -128,7 +128,7 @@ extension BackendCheck {
       let after = try twin.backend.size()
       try requireEqual(after.live, size.live, "the live bytes after reading and listening")
       // Threads of the engine's own may remove files that nothing needs any more.
-      if !bench.factory.declared.worksInBackground {
+      if !bench.factory.worksInBackground {
         try requireEqual(after, size, "the size after reading and listening")
       }
       for (index, id) in ids.enumerated() {
