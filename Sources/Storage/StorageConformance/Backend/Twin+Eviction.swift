@@ -17,12 +17,11 @@ extension Twin {
     let report = try await backend.evict(to: target, dryRun: false)
     try require(!report.isDryRun, "the report of an eviction says that it was a dry run")
     try requireEqual(report.target, target, "the target in the report")
-    // Pages are given back whole, and what a store adds of its own stays, so that what a record takes
-    // changes along the way; in a store of few pages or kilobytes by so much that only the order can
-    // be foretold.
+    // Pages are given back whole, so that what a record takes changes along the way; in a store of
+    // few pages by so much that only the order can be foretold.
     let (gone, told) = (report.queries.map(\.name), dry.queries.map(\.name))
     let shared = min(gone.count, told.count)
-    let isSmall = report.before < max(16 << 10, 40 * bench.factory.declared.writeQuantum)
+    let isSmall = report.before < 40 * bench.factory.declared.writeQuantum
     try require(
       gone.prefix(shared) == told.prefix(shared)
         && (abs(gone.count - told.count) <= 1 + shared / 10 || isSmall),

@@ -35,8 +35,6 @@ struct EvictionRun: Sendable {
   }
 
   private var phase: Phase
-  /// Where a run that reached its target stood, in case the store then takes more than was counted.
-  private var reached: Phase?
   /// Whether there were too many inactive queries when the run began.
   private var hasTooMany = false
   /// Whether it ended because nothing was left that may go.
@@ -79,7 +77,7 @@ struct EvictionRun: Sendable {
     while !isDone {
       switch phase {
       case .sweeping(let trees, let sweep):
-        if try isMet(tx, meter, activity) { return reach() }
+        if try isMet(tx, meter, activity) { return phase = .done }
         if try isSmall(tx, meter) {
           // Data need not go because there are many queries.
           phase = .forgetting(try Self.candidates(tx, activity))
@@ -87,7 +85,7 @@ struct EvictionRun: Sendable {
           try goOn(tx, packing, meter, activity, trees, sweep, &swept, isOver)
         }
       case .forgetting(let candidates):
-        if try isMet(tx, meter, activity) { return reach() }
+        if try isMet(tx, meter, activity) { return phase = .done }
         try forget(tx, activity, candidates, &swept)
       case .clearing(let tree, let key, let sweep, let before, let rest):
         try clear(tx, packing, meter, tree, key, sweep, before, rest, &swept, isOver)
@@ -95,20 +93,6 @@ struct EvictionRun: Sendable {
       }
       if isOver() { return }
     }
-  }
-
-  private mutating func reach() {
-    reached = phase
-    phase = .done
-  }
-
-  /// Takes note of what the cache takes once a slice is stored: what a store adds to few records is
-  /// more for each than it was for many. A run that is above its target then goes on.
-  mutating func settle(_ cache: Int) {
-    report.after = cache
-    guard let target = report.target, cache > target, let reached else { return }
-    phase = reached
-    self.reached = nil
   }
 
   /// Whether the cache is small enough, and the inactive queries few enough.

@@ -132,9 +132,6 @@ extension PackedEngine {
       }
       isDone = true
       eviction.swept = swept
-      let view = try store.view()
-      defer { view.close() }
-      run.settle(try BudgetMeter(view, store.size()).cache(view))
       return run
     }
   }
