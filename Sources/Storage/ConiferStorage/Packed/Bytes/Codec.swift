@@ -28,8 +28,7 @@ final class Codec: Sendable {
 
   /// How hard a body is packed.
   enum Effort: Sendable {
-    /// For a writer who waits: at zstd's level 1, which takes half of the time of level 3 for 7 %
-    /// more bytes on a chat.
+    /// For a writer who waits: at zstd's level 1. Docs/Decisions/0015 says why.
     case quick
     /// For housekeeping, which nobody waits for: at the level that was asked for.
     case thorough
