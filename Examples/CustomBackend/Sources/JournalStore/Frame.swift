@@ -7,6 +7,8 @@ import ConiferKeyValue
 /// stored value, is none.
 struct Frame {
   static let headerSize = 28
+  /// An edit's kind and space (1 byte each) and the lengths of its two parts (4 each).
+  static let editSize = 10
   private static let magic: Bytes = [0xC0, 0x4E, 0x1F, 0xE2]
 
   let edits: [Batch.Edit]
@@ -48,19 +50,20 @@ struct Frame {
     var edits: [Batch.Edit] = []
     var at = payload.startIndex
     while at < payload.endIndex {
-      guard at + 10 <= payload.endIndex, let first = Self.number(file, at + 2, 4),
-        let second = Self.number(file, at + 6, 4), at + 10 + first + second <= payload.endIndex
+      let body = at + Self.editSize
+      guard body <= payload.endIndex, let first = Self.number(file, at + 2, 4),
+        let second = Self.number(file, at + 6, 4), body + first + second <= payload.endIndex
       else { return nil }
       let space = Space(id: file[at + 1], shape: .rows)
-      let key = Bytes(file[(at + 10)..<(at + 10 + first)])
-      let rest = Bytes(file[(at + 10 + first)..<(at + 10 + first + second)])
+      let key = Bytes(file[body..<(body + first)])
+      let rest = Bytes(file[(body + first)..<(body + first + second)])
       switch file[at] {
       case 1: edits.append(.put(space, key: key, value: rest))
       case 2: edits.append(.delete(space, key: key))
       case 3: edits.append(.clear(space, from: key, to: rest))
       default: return nil
       }
-      at += 10 + first + second
+      at = body + first + second
     }
     self.edits = edits
     self.synced = synced

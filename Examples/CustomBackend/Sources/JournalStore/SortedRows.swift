@@ -6,7 +6,8 @@ struct SortedRows: Sendable {
   struct Row: Sendable {
     let key: Bytes
     var value: Bytes
-    var size: Int { 16 + key.count + value.count }
+    /// What the row takes in a frame, which has the space apart from the key.
+    var size: Int { Frame.editSize + key.count - 1 + value.count }
   }
 
   private static let most = 256

@@ -130,6 +130,23 @@ struct CrashTests {
     #expect(try commits() == 0)
   }
 
+  @Test("Rows count as the same before and after the file is written anew")
+  func live() throws {
+    _ = try crashed()
+    for n in 0..<3 as Range<UInt8> {
+      let store = try JournalStore(at: directory.path)
+      var batch = Batch()
+      batch.put(Self.space, [n, n], [1, 2, 3])
+      batch.delete(Self.space, [n])
+      _ = try store.apply(batch, .process)
+      let live = try store.size().live
+      try store.close()
+      let folded = try JournalStore(at: directory.path)
+      #expect(try folded.size().live == live)
+      try folded.close()
+    }
+  }
+
   @Test("A reserve that a full disk cut short is completed")
   func reserve() throws {
     try JournalStore(at: directory.path).close()
