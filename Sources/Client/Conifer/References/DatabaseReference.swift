@@ -8,6 +8,8 @@ import Foundation
 /// names return at once, never throw and never trap: what is wrong is told to the completion block
 /// and the receipt.
 public final class DatabaseReference: DatabaseQuery, @unchecked Sendable {
+  // Unchecked, as its superclass is; it has no members of its own.
+
   /// A completion block as the Apple SDK has it: the error, if there was one, and the place.
   public typealias CompletionBlock = ((any Error)?, DatabaseReference) -> Void
 
