@@ -11,18 +11,30 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// What the scripts ask for: tests of libraries that are optimized take a fraction of the time. All
+/// traps and assertions stay, and the tests themselves are compiled quickly.
+let optimized: [SwiftSetting] =
+  Context.environment["CONIFER_OPTIMIZED"] == nil
+  ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
+
 /// A library target in a room of the house; see Docs/Architecture.md for who may import whom.
 func target(
   _ name: String, in room: String, _ dependencies: [Target.Dependency] = []
 ) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "\(room)/\(name)", swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "\(room)/\(name)",
+    swiftSettings: settings + optimized)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(
     name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests",
     swiftSettings: settings)
+}
+
+/// A product of a package that only the trait Network asks for.
+func network(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: ["Network"]))
 }
 
 let package = Package(
@@ -42,20 +54,30 @@ let package = Package(
     .library(name: "ConiferWire", targets: ["ConiferWire"]),
     .library(name: "ConiferSync", targets: ["ConiferSync"]),
     .library(name: "Conifer", targets: ["Conifer"]),
+    .library(name: "ConiferWebSocket", targets: ["ConiferWebSocket"]),
     .library(name: "ConiferServer", targets: ["ConiferServer"]),
+    .library(name: "ConiferServerHTTP", targets: ["ConiferServerHTTP"]),
+    .library(name: "ClientConformance", targets: ["ClientConformance"]),
     .executable(name: "conifer", targets: ["ConiferTool"]),
   ],
   traits: [
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
+    .trait(
+      name: "Network", description: "WebSockets and the local server, with SwiftNIO and JWTKit."),
     .trait(name: "Encryption", description: "Encrypt stores with swift-crypto."),
     .trait(name: "RocksDB", description: "The backend on RocksDB; needs librocksdb."),
-    .default(enabledTraits: ["Zstd"]),
+    .default(enabledTraits: ["Zstd", "Network"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    // Not even cloned without the trait Encryption.
+    // Not even cloned without the traits Encryption and Network, whose jwt-kit needs it.
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    // Not even cloned without the trait Network.
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     target("ConiferTree", in: "Sources/Model"),
@@ -117,18 +139,41 @@ let package = Package(
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    target(
+      "ConiferWebSocket", in: "Sources/Sync",
+      [
+        "Conifer", "ConiferWire", network("NIOCore", "swift-nio"),
+        network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
+        network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
+      ]),
+    target(
+      "ConiferServerHTTP", in: "Sources/Server",
+      [
+        "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferQuery",
+        "ConiferTree", .product(name: "Logging", package: "swift-log"),
+        network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
+        network("NIOHTTP1", "swift-nio"), network("NIOWebSocket", "swift-nio"),
+        network("JWTKit", "jwt-kit"), network("ServiceLifecycle", "swift-service-lifecycle"),
+      ]),
+    target(
+      "ClientConformance", in: "Sources/Client",
+      ["Conifer", "ConiferServer", "ConiferStorage", "ConiferTree", "ConiferWire"]),
     .executableTarget(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
         "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption", "Conifer",
-        "ConiferServer",
+        "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        network("ServiceLifecycle", "swift-service-lifecycle"),
+        network("UnixSignals", "swift-service-lifecycle"),
+        network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
       ],
-      path: "Sources/Tools/ConiferTool", swiftSettings: settings),
+      path: "Sources/Tools/ConiferTool", swiftSettings: settings + optimized),
     target("TestSupport", in: "Tests", ["ConiferKeyValue"]),
-    tests("ConiferTree", ["ConiferTree"]),
-    tests("ConiferQuery", ["ConiferQuery", "ConiferTree"]),
+    tests("ConiferTree", ["ConiferTree", "TestSupport"]),
+    tests("ConiferQuery", ["ConiferQuery", "ConiferTree", "TestSupport"]),
     tests("ConiferKeyValue", ["ConiferKeyValue"]),
     tests(
       "ConiferStorage",
@@ -163,24 +208,25 @@ let package = Package(
         "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "TestSupport",
       ]),
-    tests("ConiferWire", ["ConiferWire", "ConiferTree", "ConiferQuery"]),
+    tests("ConiferWire", ["ConiferWire", "ConiferTree", "ConiferQuery", "TestSupport"]),
     tests(
       "ConiferSync",
       [
         "ConiferSync", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
-        "ConiferQuery",
+        "ConiferQuery", "TestSupport",
       ]
     ),
     tests(
       "ConiferServer",
       [
         "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
-        "ConiferQuery",
+        "ConiferQuery", "TestSupport",
       ]),
     tests(
       "Conifer",
       [
-        "Conifer", "ConiferServer", "ConiferSync", "ConiferWire", "ConiferStorage",
+        "Conifer", "ClientConformance", "ConiferServer", "ConiferSync", "ConiferWire",
+        "ConiferStorage",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
         "ConiferLog", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
@@ -193,11 +239,28 @@ let package = Package(
       path: "Tests/ConiferGuideSwift5Tests",
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
     tests(
+      "ConiferWebSocket",
+      [
+        "ConiferWebSocket", "ConiferServerHTTP", "Conifer", "ConiferServer", "ConiferWire",
+        "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB",
+        "ConiferSQLite", "ConiferLog", "TestSupport", network("NIOCore", "swift-nio"),
+        network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
+        network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    tests(
+      "ConiferServerHTTP",
+      [
+        "ConiferServerHTTP", "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue",
+        "ConiferTree", "ConiferQuery", "ConiferLMDB", "TestSupport",
+        network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
+        network("JWTKit", "jwt-kit"), .product(name: "Logging", package: "swift-log"),
+      ]),
+    tests(
       "ConiferTool",
       [
         "ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue", "ConiferLMDB",
-        "ConiferLog",
-        "ConiferEncryption",
+        "ConiferLog", "ConiferEncryption", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -19,17 +19,20 @@ let package = Package(
     .trait(name: "RocksDB", description: "RocksDB takes part; needs librocksdb."),
     .trait(name: "GRDB", description: "GRDB takes part."),
     .trait(name: "Encryption", description: "Backends take part encrypted too."),
+    .trait(name: "Network", description: "Measures clients and the local server over sockets."),
   ],
   dependencies: [
     .package(
       name: "Conifer", path: "..",
       traits: [
-        .defaults, .trait(name: "RocksDB", condition: .when(traits: ["RocksDB"])),
+        "Zstd", .trait(name: "RocksDB", condition: .when(traits: ["RocksDB"])),
         .trait(name: "Encryption", condition: .when(traits: ["Encryption"])),
+        .trait(name: "Network", condition: .when(traits: ["Network"])),
       ]),
     // A backend from outside takes part like any other.
     .package(name: "CustomBackend", path: "../Examples/CustomBackend"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -47,10 +50,19 @@ let package = Package(
       name: "ConiferBenchmark",
       dependencies: [
         "CCounter", "CPeers",
+        .product(name: "Conifer", package: "Conifer"),
+        .product(name: "ConiferWire", package: "Conifer"),
         .product(name: "ConiferTree", package: "Conifer"),
         .product(name: "ConiferQuery", package: "Conifer"),
         .product(name: "ConiferKeyValue", package: "Conifer"),
         .product(name: "ConiferStorage", package: "Conifer"),
+        .product(
+          name: "ConiferServer", package: "Conifer", condition: .when(traits: ["Network"])),
+        .product(
+          name: "ConiferServerHTTP", package: "Conifer", condition: .when(traits: ["Network"])),
+        .product(
+          name: "ConiferWebSocket", package: "Conifer", condition: .when(traits: ["Network"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Network"])),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Mustache", package: "swift-mustache"),
       ],

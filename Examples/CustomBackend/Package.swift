@@ -32,6 +32,7 @@ let package = Package(
         .product(name: "ConiferKeyValue", package: "Conifer"),
         .product(name: "ConiferStorage", package: "Conifer"),
         .product(name: "StorageConformance", package: "Conifer"),
+        .product(name: "ClientConformance", package: "Conifer"),
       ]),
   ],
   swiftLanguageModes: [.v6]

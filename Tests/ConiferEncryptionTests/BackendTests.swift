@@ -151,6 +151,18 @@
       }
     }
 
+    @Test("What was read and kept before a tree was erased is read no more")
+    func kept() async throws {
+      let filled = try await Self.filled()
+      let (backend, tree) = (try Self.open(filled.base), filled.trees[0])
+      for _ in 1...4 { #expect(try Self.node(backend, tree) == Self.room("one")) }
+      let leaf: Path = "room/m1"
+      #expect(try !backend.node(tree, leaf).isEmpty)
+      try await backend.withStore { store throws(StoreError) in try store.erase(.tree(tree)) }
+      #expect(code { () throws(StoreError) in _ = try backend.node(tree, leaf) } == .wrongKey)
+      #expect(code { () throws(StoreError) in _ = try Self.node(backend, tree) } == .wrongKey)
+    }
+
     @Test("A tree whose own key is not given is as an erased one, and there again with the key")
     func lockedTree() async throws {
       let probe = try await Self.filled()

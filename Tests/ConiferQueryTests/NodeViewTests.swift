@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct `Views of a changing node` {
@@ -22,7 +23,7 @@ import Testing
   }
 
   /// A child among few values, so that ties and moves are frequent.
-  private static func child(_ random: inout Generator) -> Node {
+  private static func child(_ random: inout Seeded) -> Node {
     let value = Int64.random(in: 0..<6, using: &random)
     switch Int.random(in: 0..<6, using: &random) {
     case 0: return .empty
@@ -34,7 +35,7 @@ import Testing
 
   @Test(arguments: try specs())
   func `a view that follows shows what a new one would`(_ spec: QuerySpec) throws {
-    var random = Generator(state: 7)
+    var random = Seeded(7)
     var source = Node.empty
     var view = NodeView(spec)
     for step in 0..<600 {

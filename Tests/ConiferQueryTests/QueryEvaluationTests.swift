@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct `Evaluating queries` {
@@ -123,7 +124,7 @@ import Testing
 
   @Test func `random queries agree with filtering and sorting everything`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Generator(state: seed)
+    var random = Seeded(seed)
     for _ in 0..<3000 {
       let node = RandomQueries.node(using: &random)
       let spec = try RandomQueries.spec(using: &random)
@@ -156,34 +157,22 @@ import Testing
   }
 }
 
-/// SplitMix64: the same numbers from the same seed on every system.
-struct Generator: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
-
 /// Random nodes and queries from few values, so that ties and hits are common.
 enum RandomQueries {
   static let keys: [Key] = ["a", "b", "c", "0", "1", "01", "10", "é", "e\u{301}", "z"]
   static let values: [Leaf?] = [nil, true, false, 0, 1, 1.0, 2.5, "", "a", "é"]
 
-  static func pick<T>(_ all: [T], _ random: inout Generator) -> T {
+  static func pick<T>(_ all: [T], _ random: inout Seeded) -> T {
     all[Int.random(in: 0..<all.count, using: &random)]
   }
 
-  static func leaf(using random: inout Generator) -> Node {
+  static func leaf(using random: inout Seeded) -> Node {
     pick(values, &random).map { leaf in
       Node(leaf, priority: pick(values, &random).flatMap { Priority($0) })
     } ?? .empty
   }
 
-  static func node(using random: inout Generator) -> Node {
+  static func node(using random: inout Seeded) -> Node {
     var children: [(Key, Node)] = []
     let plain = Bool.random(using: &random)
     for key in keys where Bool.random(using: &random) {
@@ -199,7 +188,7 @@ enum RandomQueries {
     return Node(children: children, priority: Priority(1))
   }
 
-  static func spec(using random: inout Generator) throws -> QuerySpec {
+  static func spec(using random: inout Seeded) throws -> QuerySpec {
     let index = pick([QueryIndex.priority, .key, .value, .child("x"), .child("y/z")], &random)
     var spec = try QuerySpec.default.ordered(by: index)
     func bound() -> (Leaf?, Key?) {

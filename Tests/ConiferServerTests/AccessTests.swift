@@ -76,6 +76,18 @@ import Testing
     #expect(peer.put("ada/x", 9) == .ok)
   }
 
+  @Test func `An administrator may be taken for somebody else, and nobody else may`() {
+    let peer = Peer(server)
+    peer.ask(.authenticate(Credential("t-admin", override: .claims(["uid": "ada"]))))
+    #expect(peer.put("ada/x", 3) == .ok)
+    #expect(peer.put("bob/x", 3) == denied)
+    peer.ask(.authenticate(Credential("t-admin", override: .nobody)))
+    #expect(peer.put("ada/x", 4) == denied)
+    peer.ask(.authenticate(Credential("t-ada", override: .claims(["uid": "bob"]))))
+    #expect(peer.put("bob/x", 4) == denied)
+    #expect(peer.put("ada/x", 4) == .ok)
+  }
+
   @Test func `Listens that another token may not have end`() {
     let peer = Peer(server)
     peer.ask(.authenticate(Credential("t-ada")))
@@ -93,6 +105,18 @@ import Testing
         .push(.listenRevoked("ada", spec)),
         .push(.overwrite("public/x", 6, tag: nil)),
       ])
+  }
+
+  @Test func `A listen ends under the query that it was asked with`() {
+    let peer = Peer(server)
+    peer.ask(.authenticate(Credential("t-ada")))
+    // It loads all data, as the default one does, and is kept like that.
+    peer.listen("ada", .byValue)
+    peer.session.receive(.request(100, .unauthenticate))
+    let inbox = peer.messages()
+    #expect(inbox == [.response(100, .ok), .push(.listenRevoked("ada", .byValue))])
+    let text = inbox.last.map { String(decoding: $0.encoded(), as: UTF8.self) }
+    #expect(text == #"{"t":"d","d":{"a":"c","b":{"p":"ada","q":[{"i":".value"}]}}}"#)
   }
 
   @Test func `A refused token makes the session nobody's`() {

@@ -1,5 +1,6 @@
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 @testable import ConiferServer
@@ -26,12 +27,9 @@ import Testing
     #expect(data == ["a": ["x": 5, "y": 2, "z": ["w": 6]], "last": 1234])
     #expect(
       other.news() == [
-        .merge(
-          .root,
-          [
-            NodeChange("a/x", 5), NodeChange("a/z/w", 6), NodeChange("last", 1234),
-            NodeChange("online", .empty),
-          ], tag: nil)
+        .overwrite("online", .empty, tag: nil),
+        .merge("a", [NodeChange("x", 5), NodeChange("z/w", 6)], tag: nil),
+        .overwrite("last", 1234, tag: nil),
       ])
     // It happens once.
     server.set("last", .empty, in: "ns")
@@ -116,18 +114,99 @@ import Testing
   @Test func `Later operations go over earlier ones`() {
     var writes = DisconnectWrites()
     #expect(writes.isEmpty)
-    writes.remember(NodeChange("a/b", 1))
-    writes.remember(NodeChange("a", ["c": 2]))
-    writes.remember(NodeChange("a/d/e", 3))
-    writes.remember(NodeChange("b", 4))
-    writes.remember(NodeChange("a/c", .empty))
-    #expect(writes.changes == [NodeChange("a", ["d": ["e": 3]]), NodeChange("b", 4)])
+    writes.remember("a/b", 1)
+    writes.remember("a", ["c": 2])
+    writes.remember("a/d/e", 3)
+    writes.remember("b", 4)
+    writes.remember("a/c", .empty)
+    #expect(
+      writes.told == ["/a = a", "/a/d/e = a/d/e", "/b = b", "/a/c = a/c"])
+    #expect(
+      writes.changes(atMost: 3) == [
+        NodeChange("a", ["c": 2]), NodeChange("a/c", .empty), NodeChange("a/d/e", 3),
+      ])
     // A leaf has nothing below it to forget.
     writes.forget("b/x")
+    #expect(writes.told == ["/a = a", "/a/d/e = a/d/e", "/b = b", "/a/c = a/c"])
+    // The part that something came over is not brought back.
     writes.forget("a/x")
-    #expect(writes.changes == [NodeChange("a/d", ["e": 3]), NodeChange("b", 4)])
+    #expect(writes.told == ["/a/d/e = a/d/e", "/b = b", "/a/c = a/c"])
     writes.forget("a/d/e")
     writes.forget(.root)
     #expect(writes.isEmpty)
+    #expect(writes.bytes == 0)
+  }
+
+  @Test func `Forgetting below a node keeps its other children and its priority`() {
+    var writes = DisconnectWrites()
+    let children: [(Key, Node)] = [("b", 1), ("c", 2)]
+    writes.remember("a", Node(children: children, priority: Priority(5)))
+    writes.forget("a/b")
+    #expect(writes.told == ["/a * a/c a/.priority"])
+    #expect(
+      writes.changes(atMost: 9) == [NodeChange("a/c", 2), NodeChange("a/.priority", 5)])
+    writes.forget("a")
+    #expect(writes.isEmpty)
+    #expect(writes.bytes == 0)
+  }
+
+  @Test func `What is left of an update stays one write, behind earlier ones`() {
+    var writes = DisconnectWrites()
+    writes.remember("b", 0)
+    let changes = [NodeChange("a/x", 1), NodeChange("a/y", 2), NodeChange("a/z", 3)]
+    writes.remember(changes, base: "a", isMerge: true)
+    writes.remember("a/y", 4)
+    writes.forget("a/z")
+    #expect(writes.told == ["/b = b", "/a * a/x", "/a/y = a/y"])
+  }
+
+  @Test(arguments: Programs.seeds)
+  func `The bytes are those of what is left`(seed: UInt64) {
+    var random = Seeded(seed)
+    var writes = DisconnectWrites()
+    for _ in 0..<200 {
+      let path = Programs.path(&random, longest: 3)
+      if random.one(in: 4) {
+        writes.forget(path)
+      } else {
+        writes.remember(path, Programs.node(2, &random))
+      }
+      // Taken as new ones, what is left takes as much.
+      var copy = DisconnectWrites()
+      for unit in writes.units {
+        for change in unit.changes { copy.remember([change], base: .root, isMerge: true) }
+      }
+      #expect(copy.bytes == writes.bytes, "seed \(seed)")
+      let all = [NodeChange(.root, .empty)]
+      #expect(writes.growth(by: all) + writes.bytes == 128, "seed \(seed)")
+    }
+  }
+
+  @Test func `A session's operations are bounded in bytes`() {
+    let server = Server(ServerConfiguration(limits: ServerLimits(disconnect: 1000)))
+    let peer = Peer(server)
+    let text = Node(.string(String(repeating: "a", count: 500)))
+    #expect(peer.ask(.onDisconnectPut("a", text)) == .ok)
+    #expect(peer.ask(.onDisconnectPut("b", text))?.status == .tooBig)
+    // What is replaced or taken back counts no longer.
+    for _ in 0..<5 { #expect(peer.ask(.onDisconnectPut("a", text)) == .ok) }
+    peer.ask(.onDisconnectCancel("a"))
+    #expect(peer.ask(.onDisconnectPut("b", text)) == .ok)
+    peer.session.end()
+    #expect(server.data(in: "ns") == ["b": text])
+  }
+}
+
+extension DisconnectWrites {
+  fileprivate mutating func remember(_ path: Path, _ node: Node) {
+    remember([NodeChange(path, node)], base: path, isMerge: false)
+  }
+
+  /// Each write's base, `*` for a merge, and its paths.
+  fileprivate var told: [String] {
+    units.map { unit in
+      let paths = unit.changes.map { $0.path.keys.map(\.string).joined(separator: "/") }
+      return "\(unit.base) \(unit.isMerge ? "*" : "=") " + paths.joined(separator: " ")
+    }
   }
 }

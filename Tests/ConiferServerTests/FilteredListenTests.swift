@@ -1,6 +1,7 @@
 import ConiferQuery
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 @testable import ConiferServer
@@ -112,7 +113,7 @@ import Testing
 
   @Test(arguments: Programs.seeds)
   func `A window that is kept up equals the query's result`(seed: UInt64) {
-    var random = Random(seed)
+    var random = Seeded(seed)
     let keys: [Key] = ["1", "2", "10", "-a", "b", "c", "d", "e"]
     for _ in 0..<20 {
       var node = Node.empty

@@ -34,11 +34,15 @@ import Testing
     let peer = Peer(server)
     #expect(peer.listen("a", known: ["x": 1, "y": 2.5]) == .ok)
     #expect(peer.pushes.isEmpty)
-    #expect(peer.listen("nothing") == .ok)
-    #expect(peer.pushes.isEmpty)
     // It listens all the same.
-    peer.put("nothing", 1)
-    #expect(peer.pushes == [.overwrite("nothing", 1, tag: nil)])
+    peer.put("a/x", 2)
+    #expect(peer.pushes == [.overwrite("a/x", 2, tag: nil)])
+  }
+
+  @Test func `A client that has nothing is told of nothing`() {
+    let peer = Peer(server)
+    #expect(peer.listen("nothing") == .ok)
+    #expect(peer.pushes == [.overwrite("nothing", .empty, tag: nil)])
   }
 
   @Test func `Other data than the client's is sent whole without a compound hash`() {
@@ -185,7 +189,13 @@ import Testing
     #expect(peer.listen("rooms/r/people", byName, tag: 1) == .ok)
     server.setIndexes([], in: "ns")
     #expect(peer.listen("rooms/r/people", byName, tag: 1) == warning)
-    #expect(peer.ask(.get(QueryTarget("rooms/r/people", byName))) == warning)
+    let refused = peer.ask(.get(QueryTarget("rooms/r/people", byName)))
+    #expect(refused?.status == .failure)
+    #expect(
+      refused?.reason
+        == "Index not defined, add \".indexOn\": \"name\", for path \"/rooms/r/people\", to the rules"
+    )
+    #expect(peer.ask(.get(QueryTarget("rooms/r/people", unlimited))) == .ok)
     #expect(peer.listen("rooms/r/people", byKey, tag: 2) == .ok)
     #expect(peer.listen("rooms/r/people", unlimited) == .ok)
     server.setIndexes(

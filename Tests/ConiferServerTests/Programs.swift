@@ -1,6 +1,7 @@
 import ConiferQuery
 import ConiferTree
 import Foundation
+import TestSupport
 
 /// What random programs are made of.
 enum Programs {
@@ -14,11 +15,11 @@ enum Programs {
 
   static let keys: [Key] = ["1", "2", "10", "-a", "b", "c"]
 
-  static func path(_ random: inout Random, longest: Int = 3) -> Path {
+  static func path(_ random: inout Seeded, longest: Int = 3) -> Path {
     Path((0..<random.below(longest + 1)).map { _ in random.pick(keys) })
   }
 
-  static func leaf(_ random: inout Random) -> Node {
+  static func leaf(_ random: inout Seeded) -> Node {
     let leaf: Leaf =
       switch random.below(5) {
       case 0: .bool(Bool.random(using: &random))
@@ -29,7 +30,7 @@ enum Programs {
     return Node(leaf, priority: priority(&random))
   }
 
-  static func priority(_ random: inout Random) -> Priority? {
+  static func priority(_ random: inout Seeded) -> Priority? {
     switch random.below(8) {
     case 0: Priority(Int64(random.below(3)))
     case 1: Priority(random.pick(["p", "q"]))
@@ -37,7 +38,7 @@ enum Programs {
     }
   }
 
-  static func node(_ depth: Int, _ random: inout Random) -> Node {
+  static func node(_ depth: Int, _ random: inout Seeded) -> Node {
     if depth == 0 || random.one(in: 3) { return leaf(&random) }
     return Node(
       children: (0..<random.below(5)).map { _ in (random.pick(keys), node(depth - 1, &random)) },
@@ -45,7 +46,7 @@ enum Programs {
   }
 
   /// A child that queries of every index tell apart.
-  static func child(_ random: inout Random) -> Node {
+  static func child(_ random: inout Seeded) -> Node {
     if random.one(in: 3) { return leaf(&random) }
     var node: Node = ["b": leaf(&random).settingPriority(nil)]
     if random.one(in: 2) { node = node.setting("c" as Key, to: leaf(&random)) }
@@ -53,7 +54,7 @@ enum Programs {
   }
 
   /// A query by any index with any range and limit that is valid.
-  static func spec(_ random: inout Random) -> QuerySpec {
+  static func spec(_ random: inout Seeded) -> QuerySpec {
     while true {
       let index = random.pick([QueryIndex.priority, .key, .value, .child("b")])
       let (hasStart, hasEnd, hasLimit) = (
@@ -87,7 +88,7 @@ enum Programs {
     }
   }
 
-  private static func bound(_ index: QueryIndex, _ random: inout Random) -> (Leaf?, Key?) {
+  private static func bound(_ index: QueryIndex, _ random: inout Seeded) -> (Leaf?, Key?) {
     if index == .key { return (.string(random.pick(keys).string), nil) }
     let value: Leaf? = random.one(in: 6) ? nil : leaf(&random).leaf
     return (value, random.one(in: 3) ? random.pick(keys) : nil)

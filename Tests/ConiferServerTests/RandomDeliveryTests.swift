@@ -2,6 +2,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 /// Clients that lose their connections at random, and resume by hashes.
@@ -87,7 +88,7 @@ import Testing
   func `After cuts at any message all replicas agree, and no answered write is missing`(
     seed: UInt64
   ) throws {
-    var random = Random(seed)
+    var random = Seeded(seed)
     let server = Server()
     let pump = DeliveryPump(seed: seed)
     let clients = (0..<2).map { _ in Client(server.transport(.manual(pump))) }

@@ -2,13 +2,14 @@ import ConiferQuery
 import ConiferServer
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 /// Random writes of several sessions, against a plain model, and against what listeners hold.
 @Suite struct RandomProgramTests {
   @Test(arguments: Programs.seeds)
   func `The tree is the model's, and replicas are what queries give`(seed: UInt64) throws {
-    var random = Random(seed)
+    var random = Seeded(seed)
     let clock = ServerClock(stoppedAt: 1000)
     let server = Server(ServerConfiguration(clock: clock))
     var model = PlainTree()

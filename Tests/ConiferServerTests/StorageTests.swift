@@ -4,6 +4,7 @@ import ConiferServer
 import ConiferStorage
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 /// A server whose data a store keeps.
@@ -82,6 +83,56 @@ import Testing
     #expect(other.news().isEmpty)
   }
 
+  @Test func `A database has a tree from its first write on`() async throws {
+    let backend = try authority(MemoryStore())
+    func trees() throws(StoreError) -> [String] {
+      try backend.read { (view) throws(StoreError) in try view.trees().map(\.name) }
+    }
+    let server = Server()
+    try await server.open("ns", in: backend)
+    let peer = Peer(server)
+    peer.listen("a")
+    peer.ask(.get(QueryTarget(.root)))
+    peer.put("a", .empty)
+    await server.settle("ns")
+    #expect(try trees() == [])
+    peer.put("a", 1)
+    peer.put("b", 2)
+    await server.settle("ns")
+    #expect(try trees() == ["ns"])
+    let other = Server()
+    try await other.open("ns", in: backend)
+    #expect(other.data(in: "ns") == ["a": 1, "b": 2])
+    await #expect(throws: StoreError.self) { try await server.open("", in: backend) }
+    let long = String(repeating: "a", count: 257)
+    await #expect(throws: StoreError.self) { try await server.open(long, in: backend) }
+    try await backend.close()
+  }
+
+  @Test func `What happens at a disconnect is one commit`() async throws {
+    let backend = try authority(MemoryStore())
+    let server = Server()
+    try await server.open("ns", in: backend)
+    let (peer, other) = (Peer(server), Peer(server))
+    other.listen("a")
+    peer.ask(.onDisconnectPut("a", ["x": 1, "y": 2]))
+    peer.ask(.onDisconnectPut("a/x", 3))
+    peer.ask(.onDisconnectPut("b", Node(.serverValue(.increment(1)))))
+    let again = Peer(server, lastSession: peer.session.name)
+    again.session.receive(.request(1, .get(QueryTarget(.root))))
+    await server.settle("ns")
+    let expected: Node = ["a": ["x": 3, "y": 2], "b": 1]
+    #expect(again.messages().last == .response(1, Response(.ok, node: expected)))
+    #expect(
+      other.news() == [
+        .overwrite("a", ["x": 1, "y": 2], tag: nil), .overwrite("a/x", 3, tag: nil),
+      ])
+    let stored = Server()
+    try await stored.open("ns", in: backend)
+    #expect(stored.data(in: "ns") == expected)
+    try await backend.close()
+  }
+
   @Test func `Only an authority is served, and a database once`() async throws {
     let cache = try MemoryBackend.open(
       MemoryStore(), name: "memory", options: StorageOptions(durability: .relaxed))
@@ -96,7 +147,7 @@ import Testing
 
   @Test(arguments: Programs.seeds)
   func `What a store keeps of random writes is what the server holds`(seed: UInt64) async throws {
-    var random = Random(seed)
+    var random = Seeded(seed)
     let backend = try authority(MemoryStore())
     let server = Server()
     try await server.open("ns", in: backend)

@@ -5,27 +5,6 @@ import ConiferWire
 import Synchronization
 import Testing
 
-/// Numbers that a seed repeats exactly (SplitMix64).
-struct Random: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
-
-  mutating func pick<T>(_ values: [T]) -> T { values[below(values.count)] }
-
-  mutating func one(in cases: Int) -> Bool { below(cases) == 0 }
-}
-
 /// What a receiver was handed.
 final class Inbox: Sendable {
   private let events = Mutex<[TransportEvent]>([])

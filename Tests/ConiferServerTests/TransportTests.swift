@@ -119,7 +119,7 @@ import Testing
     let client = client()
     client.send(1, .listen(QueryTarget("a"), tag: nil, hash: "", compound: nil))
     pump.run()
-    #expect(client.told() == [hello, "1 ok"])
+    #expect(client.told() == [hello, "overwrite /a, 4 bytes", "1 ok"])
     client.transport.loseAnswer()
     client.send(2, .put("a", 1, hash: nil))
     client.send(3, .put("a", 2, hash: nil))

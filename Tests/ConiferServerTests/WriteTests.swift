@@ -133,6 +133,17 @@ import Testing
     #expect(peer.news().isEmpty)
   }
 
+  @Test func `A ping is answered, and so is a numbered request that is not known`() {
+    peer.session.receive(.ping)
+    peer.session.receive(.unknown(nil, action: "zz"))
+    peer.session.receive(.unknown(7, action: "zz"))
+    let messages = peer.messages()
+    #expect(messages.count == 2)
+    #expect(messages.first == .pong)
+    guard case .response(7, let response)? = messages.last else { return #expect(Bool(false)) }
+    #expect(response.status == .failure)
+  }
+
   @Test func `A session that ended is not answered, and writes nothing`() {
     peer.session.end()
     peer.session.end()

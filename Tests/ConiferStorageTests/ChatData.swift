@@ -1,25 +1,22 @@
 import ConiferKeyValue
 import ConiferTree
+import TestSupport
 
 @testable import ConiferStorage
 
 /// Generated chats that are large enough for a dictionary; the same for the same seed.
 struct ChatData {
-  private var state: UInt64
+  private var random: Seeded
   private var words: [String] = []
 
   /// A chat in a vocabulary of its own.
   init(seed: UInt64, words count: Int = 120) {
-    state = seed
+    random = Seeded(seed)
     for _ in 0..<count { words.append(word(3 + below(8))) }
   }
 
   private mutating func below(_ bound: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((z ^ (z >> 31)) % UInt64(bound))
+    Int(random.next() % UInt64(bound))
   }
 
   private mutating func word(_ length: Int) -> String {

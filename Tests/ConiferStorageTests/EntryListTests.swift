@@ -51,7 +51,7 @@ import Testing
     // Only a part goes into the body, so that offsets count.
     let low = Int.random(in: 0...entries.count, using: &random)
     let range = low..<Int.random(in: low...entries.count, using: &random)
-    let body = RunBody.encode(Self.list(entries), range)
+    let (body, _) = RunBody.encode(Self.list(entries), range)
     let read = body.withUnsafeBytes { lent in
       withUnsafeTemporaryAllocation(byteCount: body.count, alignment: 1) { keyBytes in
         RunCursor(lent, count: range.count, keyBytes: keyBytes).flatMap { cursor in

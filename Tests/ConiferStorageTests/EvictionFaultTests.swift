@@ -54,7 +54,7 @@ import Testing
   ) throws -> Bool {
     let view = try engine.store.view()
     defer { view.close() }
-    return try PackedView(view, codec: engine.codec, longestKey: engine.longestKey)
+    return try PackedView(LateView(view), codec: engine.codec, longestKey: engine.longestKey)
       .node(tree, path, .all).isEmpty
   }
 
@@ -101,6 +101,24 @@ import Testing
     }
     #expect(try backend.space().cache <= 1 << 20)
     #expect(try Self.queries(store, tree).count == count)
+  }
+
+  @Test func `A full disk only delays an eviction`() throws {
+    let store = ProbeStore()
+    let filler = PackedEngine(store, StorageOptions(budget: nil, compression: .none), Activity(after: 0))
+    let tree = try filler.tree("main", .realtimeDatabase, .process)
+    _ = filler.group([Self.rooms(tree, 0..<80)])
+    let engine = PackedEngine(store, Self.options, Activity(after: 80))
+    let full = try Self.cache(store)
+    try #require(full > 1 << 20)
+    store.mostEdits.withLock { $0 = 4 }
+    #expect(engine.group([[.overwrite(tree, "x", 1)]]).first?.code == nil)
+    Self.settle(engine)
+    #expect(try Self.cache(store) >= full)
+    store.mostEdits.withLock { $0 = .max }
+    #expect(engine.group([[.overwrite(tree, "x", 2)]]).first?.code == nil)
+    Self.settle(engine)
+    #expect(try Self.cache(store) <= 1 << 20)
   }
 
   @Test func `What an eviction is still to reach counts as uncovered for all others`() throws {

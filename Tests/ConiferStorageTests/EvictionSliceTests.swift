@@ -159,4 +159,60 @@ import Testing
     let left = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
     #expect(left == ["rooms": ["r1": Self.room(1, leaves: 8000)]])
   }
+
+  @Test func `However far a cache is over its budget, a commit waits for one slice`() async throws {
+    let store = ProbeStore()
+    _ = try await Self.filled(store, leaves: 6000)
+    let budget = StorageOptions.smallestBudget
+    let engine = PackedEngine(
+      store, StorageOptions(budget: budget, compression: .none), Activity(after: 0))
+    let batches = { store.applied.withLock { $0.count } }
+    var slices = 0
+    repeat {
+      let before = batches()
+      engine.keepBudget()
+      // The last one may find nothing left to do.
+      #expect(batches() <= before + 1)
+      slices += 1
+    } while engine.isEvicting && slices < 1000
+    #expect(slices > 20)
+    let run = try PackedBackend(store, name: "probe", options: Self.options)
+    #expect(try run.space().cache <= budget)
+  }
+
+  /// An eviction to half of the cache, with its dry run, in a store whose size changes with each batch.
+  private static func halve(
+    _ extra: @escaping @Sendable (Int) -> (own: Int, shared: Int)
+  ) async throws -> (told: EvictionReport, done: EvictionReport, left: Int) {
+    let store = ProbeStore()
+    _ = try await Self.filled(store, leaves: 2000)
+    let before = store.applied.withLock { $0.count }
+    store.extra.withLock { $0 = { extra($0 - before) } }
+    let backend = try PackedBackend(store, name: "probe", options: Self.options)
+    let target = try backend.space().cache / 2
+    let told = try await backend.evict(to: target, dryRun: true)
+    let done = try await backend.evict(to: target, dryRun: false)
+    #expect(store.applied.withLock { $0.count } > before + 3, "it was one slice")
+    #expect(told.queries.count > 2)
+    return (told, done, try backend.space().cache)
+  }
+
+  @Test func `However slices fall, an eviction takes what its dry run says`() async throws {
+    for extra in [
+      { _ in (0, 0) }, { (10_000 + 5000 * $0, 0) }, { (0, max(0, 2_000_000 - 500_000 * $0)) },
+    ] as [@Sendable (Int) -> (own: Int, shared: Int)] {
+      let (told, done, left) = try await Self.halve(extra)
+      #expect(done.queries.map(\.path) == told.queries.map(\.path))
+      #expect(done.after == left && done.isMet)
+    }
+    let own = try await Self.halve { (5_000_000 * ($0 + 1), 0) }
+    #expect(abs(own.told.after - own.done.after) < 1000, "the store's own counts as the cache's")
+  }
+
+  @Test func `An eviction goes on while what is stored takes more than asked`() async throws {
+    let (told, done, left) = try await Self.halve { (0, 40_000 * $0) }
+    #expect(done.queries.map(\.path).starts(with: told.queries.map(\.path)))
+    #expect(done.queries.count > told.queries.count)
+    #expect(done.after == left && done.isMet)
+  }
 }

@@ -150,6 +150,32 @@ import Testing
     #expect(left.last?.query.path == "q1199")
   }
 
+  @Test func `A query that was just saved is not taken for the least recently used one`()
+    async throws
+  {
+    let (backend, tree, _) = try await Self.filled(0, budget: StorageOptions.smallestBudget)
+    for number in 0..<60 {
+      let room = Path("rooms/r\(number)")
+      // As the client does: the query is saved, and said to be active when its number is known. An
+      // eviction may come between them.
+      let saved = try await backend.commit([
+        .overwrite(tree, room, Self.room(number)),
+        .saveQuery(TrackedQuery(tree: tree, path: room, isComplete: true)),
+      ]).queries
+      let id = try #require(saved.first)
+      for step in 0..<20 as Range<Int64> {
+        try await backend.commit([.overwrite(tree, "x", Node(.integer(step)))])
+      }
+      let query = try backend.read { (view) throws(StoreError) in try view.trackedQuery(tree, id) }
+      #expect(query != nil, "room \(number)")
+      #expect(backend.setActive(true, id, in: tree) && backend.setActive(false, id, in: tree))
+    }
+    let left = try backend.read { (view) throws(StoreError) in
+      try view.trackedQueries(tree, below: "rooms").count
+    }
+    #expect(left < 60)
+  }
+
   @Test func `A query that was removed is active no more`() async throws {
     let (backend, tree, ids) = try await Self.filled(3)
     let other = try await backend.tree(named: "other")

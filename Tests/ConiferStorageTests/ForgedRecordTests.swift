@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
@@ -7,28 +8,17 @@ import Testing
 /// Records whose checksum is right and whose payload is nonsense: reading and writing over them may
 /// fail with an error, and never traps.
 @Suite struct ForgedRecordTests {
-  private struct SplitMix {
-    var state: UInt64
-    mutating func next(below bound: Int) -> Int {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return Int((z ^ (z >> 31)) % UInt64(bound))
-    }
-  }
-
-  private static func forge(_ payload: Bytes, _ random: inout SplitMix) -> Bytes {
+  private static func forge(_ payload: Bytes, _ random: inout Seeded) -> Bytes {
     var forged = payload
-    switch random.next(below: 4) {
-    case 0: forged = Bytes(forged.prefix(random.next(below: payload.count + 1)))
-    case 1: forged.insert(UInt8(random.next(below: 256)), at: random.next(below: payload.count + 1))
+    switch random.below(4) {
+    case 0: forged = Bytes(forged.prefix(random.below(payload.count + 1)))
+    case 1: forged.insert(UInt8(random.below(256)), at: random.below(payload.count + 1))
     default:
-      for _ in 0...random.next(below: 3) where !forged.isEmpty {
-        let values = [0, 1, 0x7F, 0x80, 0xFF, random.next(below: 256)]
+      for _ in 0...random.below(3) where !forged.isEmpty {
+        let values = [0, 1, 0x7F, 0x80, 0xFF, random.below(256)]
         // Heads are short: most changes hit the first bytes.
-        let reach = random.next(below: 2) == 0 ? min(16, forged.count) : forged.count
-        forged[random.next(below: reach)] = UInt8(values[random.next(below: values.count)])
+        let reach = random.below(2) == 0 ? min(16, forged.count) : forged.count
+        forged[random.below(reach)] = UInt8(values[random.below(values.count)])
       }
     }
     return forged
@@ -36,7 +26,7 @@ import Testing
 
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `Nonsense under a right checksum is an error at worst`(seed: UInt64) async throws {
-    var random = SplitMix(state: seed)
+    var random = Seeded(seed)
     let original = try await DamageTests.filled()
     let tree = TreeID(rawValue: 1)
     let lane = Lane(tree: tree, identity: "ann")

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferTree
 import TestSupport
 import Testing
 
@@ -53,6 +54,30 @@ struct OwnerLockTests {
       unlink(path)
     }
   #endif
+
+  @Test("The child of a fork may not read what its parent opened, and the parent goes on")
+  func forkedReader() async throws {
+    await #expect(processExitsWith: .success) {
+      let backend = try MemoryBackend(
+        MemoryStore(), name: "memory", options: StorageOptions(budget: nil))
+      let tree = try await backend.tree(named: "main")
+      let symbol = try #require(dlsym(nil, "fork"))
+      let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
+      let child = fork()
+      if child == 0 {
+        do {
+          _ = try backend.node(tree, "a")
+        } catch {
+          _exit((error as? StoreError)?.code == .invalid ? 0 : 2)
+        }
+        _exit(1)
+      }
+      var status: Int32 = 0
+      waitpid(child, &status, 0)
+      #expect(status == 0)
+      #expect(try backend.node(tree, "a").isEmpty)
+    }
+  }
 
   @Test("The child of a fork does not let go of its parent's lock")
   func forked() async throws {

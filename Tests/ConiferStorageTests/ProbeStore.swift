@@ -11,8 +11,12 @@ final class ProbeStore: OrderedStore {
   let mostEdits = Mutex(Int.max)
   /// A batch after so many is refused as `io`.
   let mostBatches = Mutex(Int.max)
+  /// What comes on top of the records after so many batches: the store's own bytes, and others.
+  let extra = Mutex<@Sendable (Int) -> (own: Int, shared: Int)>({ _ in (0, 0) })
   /// The edits and the durability of every batch that was applied.
   let applied = Mutex<[(edits: Int, durability: Durability)]>([])
+  /// How often the keys of each space were walked.
+  let walks = Mutex<[UInt8: Int]>([:])
 
   init(_ base: MemoryStore = MemoryStore(), longestKey: Int = 510, bestValueSize: Int = 4080) {
     self.base = base
@@ -37,8 +41,15 @@ final class ProbeStore: OrderedStore {
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
-  func view() throws(StoreError) -> any OrderedView { try base.view() }
-  func size() throws(StoreError) -> StoreSize { try base.size() }
+  func view() throws(StoreError) -> any OrderedView { ProbeView(try base.view(), self) }
+  func size() throws(StoreError) -> StoreSize {
+    var size = try base.size()
+    let count = applied.withLock { $0.count }
+    let extra = extra.withLock { $0(count) }
+    size.own = extra.own
+    size.live += extra.own + extra.shared
+    return size
+  }
   func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
   func suspend() throws(StoreError) { try base.suspend() }
   func resume() throws(StoreError) { try base.resume() }
@@ -84,4 +95,32 @@ extension Result where Failure == StoreError {
   var code: StoreError.Code? {
     if case .failure(let error) = self { error.code } else { nil }
   }
+}
+
+/// A view that tells its store of walks.
+private final class ProbeView: OrderedView {
+  private let base: any OrderedView
+  private let store: ProbeStore
+
+  init(_ base: any OrderedView, _ store: ProbeStore) {
+    self.base = base
+    self.store = store
+  }
+
+  func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
+    try base.get(space, key, read)
+  }
+  func walk(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
+  ) throws(StoreError) {
+    store.walks.withLock { $0[space.id, default: 0] += 1 }
+    try base.walk(space, origin, visit)
+  }
+  func walkKeys(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
+  ) throws(StoreError) {
+    store.walks.withLock { $0[space.id, default: 0] += 1 }
+    try base.walkKeys(space, origin, visit)
+  }
+  func close() { base.close() }
 }

@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferTree
+import Synchronization
 import Testing
 
 @testable import ConiferStorage
@@ -33,6 +34,24 @@ import Testing
     }
     #expect(error?.code == .newerFormat)
     #expect(try store.view().value(Spaces.queue, key) == newer)
+  }
+
+  /// In a log the traces of what was forgotten are walked over each time.
+  @Test func `The oldest ends of writes are sought once a commit`() async throws {
+    let store = ProbeStore()
+    let backend = try PackedBackend(store, name: "probe", options: StorageOptions())
+    let lane = Lane(tree: try await backend.tree(named: "main"))
+    for start in stride(from: 1, to: 1400, by: 100) {
+      try await backend.commit((0..<100).map { _ in .enqueue(lane, .set("a", 1)) })
+      let before = store.walks.withLock { $0[Spaces.finished.id] ?? 0 }
+      try await backend.commit(
+        (start..<start + 100).map {
+          .finish(lane, WriteID(rawValue: UInt64($0)), .acknowledged)
+        })
+      let walks = store.walks.withLock { $0[Spaces.finished.id] ?? 0 } - before
+      #expect(walks == (start > 1000 ? 1 : 0))
+    }
+    #expect(try store.base.keys(Spaces.finished).count == 1000)
   }
 
   @Test func `A lane remembers a thousand finished writes and every number`() async throws {

@@ -66,7 +66,7 @@ import Testing
       #expect(try read(backend, tree, place) == expected, "step \(step)")
       #expect(try read(backend, tree, place.appending(key)) == leaf, "step \(step)")
     }
-    let view = PackedView(old, codec: backend.engine.codec, longestKey: .max)
+    let view = PackedView(LateView(old), codec: backend.engine.codec, longestKey: .max)
     #expect(try view.node(tree, place, .all) == Self.room(3))
     #expect(try read(backend, tree, place) == expected)
     try await backend.commit([.overwrite(tree, place, .empty)])
@@ -98,13 +98,16 @@ import Testing
     #expect(backend.engine.codec.runs.usage.runs == 0)
   }
 
-  @Test func `A damaged record of a kept run is met by the next reading`() async throws {
+  @Test func `A damaged record of a kept run is met when the store is asked for it`() async throws {
     let (backend, tree) = try await Self.backend(rooms: 1)
     for _ in 1...3 { _ = try read(backend, tree, Self.path(0)) }
     let view = try backend.store.view()
     let key = try #require(try view.keys(Spaces.runs, prefix: []).last)
     view.close()
     try backend.store.damage(Spaces.runs, key)
+    // Until data changes, what was read is still true, and the store is not asked.
+    #expect(try read(backend, tree, Self.path(0)) == Self.room(0))
+    try await backend.commit([.overwrite(tree, "elsewhere", Node(.integer(1)))])
     _ = try read(backend, tree, Self.path(0))
     let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
     #expect(!incidents.isEmpty)
@@ -115,5 +118,25 @@ import Testing
     let options = try registry.configuration("memory://?decoded-cache=2MB").options
     #expect(options.decodedCache == 2 << 20)
     #expect(throws: StoreError.self) { try registry.configuration("memory://?decoded-cache=lots") }
+  }
+
+  @Test(arguments: [0, 1, 2, 160, 5000])
+  func `A table of keys finds each entry and no other`(count: Int) throws {
+    func key(_ number: Int) -> Bytes { Bytes("rooms\u{0}r\(number)\u{0}".utf8) }
+    var entries = EntryList()
+    for number in 0..<count { entries.append(key(2 * number), .integer(1), nil) }
+    let table = try #require(KeyTable(entries))
+    entries.lend { entries in
+      for number in 0..<(2 * count + 2) {
+        let found = key(number).withUnsafeBytes { table.find($0, in: entries) }
+        #expect(found == (number % 2 == 0 && number < 2 * count ? number / 2 : nil))
+      }
+    }
+  }
+
+  @Test func `A list that is too long for a table has none`() {
+    var entries = EntryList()
+    for number in 0..<Int(UInt16.max) { entries.append([UInt8(number >> 8), 1], .integer(1), nil) }
+    #expect(KeyTable(entries) == nil)
   }
 }

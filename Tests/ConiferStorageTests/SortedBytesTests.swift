@@ -2,7 +2,7 @@ import ConiferKeyValue
 import TestSupport
 import Testing
 
-@testable import ConiferStorage
+@_spi(Stores) @testable import ConiferStorage
 
 @Suite("Sorted bytes")
 struct SortedBytesTests {

@@ -122,8 +122,9 @@ struct Breach: Sendable, CustomTestStringConvertible {
     if newKey != key { try tx.delete(Spaces.runs, key) }
     try tx.put(
       Spaces.runs, newKey,
-      value: RunHead.seal(
-        storeKey: newKey, fullSeparator: [], number: number ?? head.number, packed))
+      value: RunHead(
+        storeKey: newKey, fullSeparator: [], number: number ?? head.number, packed
+      ).value)
   }
 
   static func key(_ path: Path) -> Bytes { PathKey.encode(path, .realtimeDatabase) }

@@ -39,27 +39,29 @@ import Testing
     #expect(acknowledged >= 40 && found >= acknowledged)
   }
 
-  @Test(
-    "The client demo is killed offline, and the server has each of its writes once",
-    .enabled(if: Repository.tool != nil, "The built tool is not beside the tests."),
-    arguments: persistentBackends)
-  func client(backend: String) async throws {
-    let sandbox = try Sandbox()
-    let tool = try #require(Repository.tool)
-    let child = try ChildProcess(
-      [
-        "demo", "--store", sandbox.url(backend), "--writes", "40", "--json", "--data",
-        Repository.root + "/Examples/Data/dinosaurs.json",
-      ], of: tool)
-    var lines: [String] = []
-    while let line = try child.line() { lines.append(line) }
-    #expect(try child.wait() == .exited(0))
-    let figures = try Node(json: lines.joined())[Key("figures")]
-    let durable = figures[Key("writes on the medium before the kill")].leaf?.number ?? 0
-    let waiting = figures[Key("writes in the queue after the kill")].leaf?.number ?? 0
-    let counted = figures[Key("writes that the server counted once")].leaf?.number ?? 0
-    #expect(durable >= 40 && waiting >= durable && counted == waiting)
-  }
+  #if Network
+    @Test(
+      "The client demo is killed offline, and the server has each of its writes once",
+      .enabled(if: Repository.tool != nil, "The built tool is not beside the tests."),
+      arguments: persistentBackends)
+    func client(backend: String) async throws {
+      let sandbox = try Sandbox()
+      let tool = try #require(Repository.tool)
+      let child = try ChildProcess(
+        [
+          "demo", "--store", sandbox.url(backend), "--writes", "40", "--json", "--data",
+          Repository.root + "/Examples/Data/dinosaurs.json",
+        ], of: tool)
+      var lines: [String] = []
+      while let line = try child.line() { lines.append(line) }
+      #expect(try child.wait() == .exited(0))
+      let figures = try Node(json: lines.joined())[Key("figures")]
+      let durable = figures[Key("writes on the medium before the kill")].leaf?.number ?? 0
+      let waiting = figures[Key("writes in the queue after the kill")].leaf?.number ?? 0
+      let counted = figures[Key("writes that the server counted once")].leaf?.number ?? 0
+      #expect(durable >= 40 && waiting >= durable && counted == waiting)
+    }
+  #endif
 
   @Test("A proof fails when something acknowledged is missing", arguments: backends)
   func disproof(backend: String) async throws {

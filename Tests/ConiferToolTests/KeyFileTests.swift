@@ -83,7 +83,7 @@ struct KeyFileTests {
       let key = try Self.keyFile(sandbox, "key", Self.bytes)
       let output = await sandbox.run(
         "set", "/a", "5", "--store", "memory://", "--key-file", key)
-      #expect(output.status == .usage && output.notes.contains("--traits Zstd,Encryption"))
+      #expect(output.status == .usage && output.notes.contains("--traits Zstd,Network,Encryption"))
     }
   #endif
 }

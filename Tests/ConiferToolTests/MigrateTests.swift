@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferLog
 import ConiferStorage
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferTool
@@ -61,14 +62,15 @@ struct MigrateTests {
     try await sandbox.fill(from, rooms: 80)
     let digest = try await sandbox.digest(from)
     let tool = try #require(Repository.tool)
-    var dice = Dice(state: UInt64(pair[0].utf8.count * 31 + pair[1].utf8.count))
-    print("seed \(dice.state)")
+    let seed = UInt64(pair[0].utf8.count * 31 + pair[1].utf8.count)
+    var dice = Seeded(seed)
+    print("seed \(seed)")
     var kills = 0
     var wait = 30
     while kills < 8 {
       let child = try ChildProcess(["migrate", from, to], of: tool)
       // Blocking: a task that waits may be late by seconds, when the migration is over.
-      usleep(UInt32(10 + dice.next(below: wait)) * 1000)
+      usleep(UInt32(10 + dice.below(wait)) * 1000)
       child.kill()
       let end = try child.wait()
       if end == .exited(0) { break }

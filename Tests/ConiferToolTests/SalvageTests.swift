@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferTool
@@ -98,29 +99,29 @@ struct SalvageTests {
     try await sandbox.fill(url, rooms: 12)
     let original = try await original(url)
     let files = try sandbox.files("from")
-    var dice = Dice(state: UInt64(backend.utf8.count))
+    var dice = Seeded(UInt64(backend.utf8.count))
     print("seed \(backend.utf8.count)")
     var saved = 0
     for round in 0..<10 {
       let name = files.keys.sorted().filter {
         !(files[$0] ?? []).isEmpty && !$0.hasSuffix("reserve")
       }
-      let victim = name[dice.next(below: name.count)]
+      let victim = name[dice.below(name.count)]
       var bytes = files[victim] ?? []
       let place: String
       if round % 4 == 3 {
-        bytes = Array(bytes.prefix(bytes.count / 4 + dice.next(below: bytes.count * 3 / 4)))
+        bytes = Array(bytes.prefix(bytes.count / 4 + dice.below(max(1, bytes.count * 3 / 4))))
         place = "round \(round): \(victim) cut to \(bytes.count)"
       } else if round % 4 == 2 {
         // A page of zeros, not the first ones.
-        let page = 2 + dice.next(below: max(1, bytes.count / 4096 - 2))
+        let page = 2 + dice.below(max(1, bytes.count / 4096 - 2))
         for at in (page * 4096)..<max(page * 4096, min(bytes.count, (page + 1) * 4096)) {
           bytes[at] = 0
         }
         place = "round \(round): page \(page) of \(victim) zeroed"
       } else {
-        let at = dice.next(below: bytes.count)
-        bytes[at] ^= UInt8(1 << dice.next(below: 8))
+        let at = dice.below(bytes.count)
+        bytes[at] ^= UInt8(1 << dice.below(8))
         place = "round \(round): \(victim) flipped at \(at)"
       }
       for (name, content) in files { _ = try sandbox.file("from/\(name)", content) }

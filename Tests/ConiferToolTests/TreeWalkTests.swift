@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferTool
@@ -12,13 +13,13 @@ import Testing
 
   /// A tree with a wide node, a large leaf, deep nodes and priorities, of some megabytes.
   private static func tree() -> Node {
-    var dice = Dice(state: 5)
+    var dice = Seeded(5)
     func text(_ count: Int) -> Node {
       // Hard to compress, so that stored sizes are like the real ones.
       Node(
         .string(
           String(
-            (0..<count).map { _ in Character(UnicodeScalar(UInt8(33 + dice.next(below: 90)))) })))
+            (0..<count).map { _ in Character(UnicodeScalar(UInt8(33 + dice.below(90)))) })))
     }
     let wide = Node(
       children: (0..<3000).map { (Key("k\($0)"), text(700)) }, priority: Priority(3))

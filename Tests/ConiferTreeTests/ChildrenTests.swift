@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ConiferTree
@@ -68,7 +69,7 @@ import Testing
 
   @Test(arguments: 0..<24 as Range<UInt64>)
   func `Random programs of writes do what a dictionary does`(seed: UInt64) {
-    var random = Random(seed)
+    var random = Seeded(seed)
     let names = ["a", "b", "c", "1", "02", "10", "-x", "é", "e\u{301}x"]
     var (node, model) = (Node.empty, Model())
     for step in 0..<300 {
@@ -97,7 +98,7 @@ import Testing
 
   @Test(arguments: 0..<4 as Range<UInt64>)
   func `Many children stay sorted, counted and balanced`(seed: UInt64) {
-    var random = Random(seed)
+    var random = Seeded(seed)
     var node = Node.empty
     var model: [Int: Node] = [:]
     let range = 0..<3000
@@ -150,7 +151,7 @@ import Testing
 
   @Test(arguments: [0, 1, 20, 1_000, 5_000])
   func `The changes between two versions are found`(count: Int) {
-    var random = Random(UInt64(count))
+    var random = Seeded(UInt64(count))
     let old = Node(children: (0..<count).map { (Key($0 * 2), Node(.integer(Int64($0)))) })
     for amount in [0, 1, 3, 50, 3_000] {
       var new = old

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ConiferTree
@@ -75,7 +76,7 @@ import Testing
 
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func `Merges turn any data into any other`(seed: UInt64) {
-    var random = Random(seed)
+    var random = Seeded(seed)
     for _ in 0..<50 {
       let client = node(3, &random)
       let server = Bool.random(using: &random) ? changed(client, &random) : node(3, &random)
@@ -89,7 +90,7 @@ import Testing
   }
 
   @Test func `Ranges that no client would choose are answered all the same`() throws {
-    var random = Random(7)
+    var random = Seeded(7)
     for _ in 0..<200 {
       let server = node(3, &random)
       let paths = Set((0..<3).map { _ in path(&random) }).sorted()
@@ -101,14 +102,14 @@ import Testing
 
   private static let keys: [Key] = ["1", "02", "10", "-a", "-b", "a", "b", "z"]
 
-  private func path(_ random: inout Random) -> Path {
+  private func path(_ random: inout Seeded) -> Path {
     Path(
       (0..<Int.random(in: 0...3, using: &random)).map { _ in
         Self.keys.randomElement(using: &random) ?? "a"
       })
   }
 
-  private func node(_ depth: Int, _ random: inout Random) -> Node {
+  private func node(_ depth: Int, _ random: inout Seeded) -> Node {
     let priority: Priority? = Int.random(in: 0..<4, using: &random) == 0 ? 5 : nil
     if depth == 0 || Int.random(in: 0..<5, using: &random) == 0 {
       return Node(.integer(.random(in: 0..<3, using: &random)), priority: priority)
@@ -120,7 +121,7 @@ import Testing
       }, priority: priority)
   }
 
-  private func changed(_ node: Node, _ random: inout Random) -> Node {
+  private func changed(_ node: Node, _ random: inout Seeded) -> Node {
     var result = node
     for _ in 0..<Int.random(in: 1...3, using: &random) {
       let value = Bool.random(using: &random) ? self.node(1, &random) : .empty

@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct KeyTests {
@@ -43,7 +44,7 @@ import Testing
 
   @Test(arguments: 0..<20 as Range<UInt64>)
   func `Other keys are ordered by UTF-16 code units`(seed: UInt64) {
-    var random = Random(seed)
+    var random = Seeded(seed)
     let alphabet: [Unicode.Scalar] = [
       "a", "b", "é", "\u{7FF}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}",
       "\u{800}",

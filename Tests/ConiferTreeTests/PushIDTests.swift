@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct PushIDTests {
@@ -9,7 +10,7 @@ import Testing
   }
 
   @Test func `Keys sort by time and within a millisecond by order`() {
-    var random = Random(1)
+    var random = Seeded(1)
     var generator = PushIDGenerator()
     var keys: [Key] = []
     for time in [0, 1, 1, 1, 63, 64, 1_700_000_000_000, 1_700_000_000_001] as [Int64] {
@@ -40,8 +41,22 @@ import Testing
     #expect(generator.next(at: 5, using: &high) == "-------5------------")
   }
 
+  @Test func `A clock that is set back a little leaves keys in order`() {
+    var random = Seeded(3)
+    var generator = PushIDGenerator()
+    let keys = [90_000, 80_000, 30_000, 89_999, 90_000, 90_001, 90_000].map { time in
+      generator.next(at: time, using: &random)
+    }
+    #expect(keys == keys.sorted())
+    #expect(generator.next(at: 30_000, using: &random) < keys[0])
+    for time in [.max, .min, .max, 0, .min] as [Int64] {
+      _ = generator.next(at: time, using: &random)
+    }
+    #expect(generator.next(at: 5, using: &random).string.hasPrefix("-------4"))
+  }
+
   @Test func `A new millisecond has a new random part`() {
-    var random = Random(2)
+    var random = Seeded(2)
     var generator = PushIDGenerator()
     let (a, b) = (generator.next(at: 1, using: &random), generator.next(at: 2, using: &random))
     #expect(a.string.suffix(12) != b.string.suffix(12))

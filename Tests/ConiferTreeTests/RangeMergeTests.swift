@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct RangeMergeTests {
@@ -81,7 +82,7 @@ import Testing
 
   @Test(arguments: 0..<60 as Range<UInt64>)
   func `The ranges a server finds different make the client's data the server's`(seed: UInt64) {
-    var random = Random(seed)
+    var random = Seeded(seed)
     for _ in 0..<20 {
       let client = randomNode(3, &random)
       var server = client
@@ -103,13 +104,13 @@ import Testing
     }
   }
 
-  private func randomKey(_ random: inout Random) -> Key {
+  private func randomKey(_ random: inout Seeded) -> Key {
     (["1", "02", "10", "-a", "a", "b", "c"] as [Key]).randomElement(using: &random) ?? "a"
   }
 
   /// Data in which leaves, but not interior nodes, have priorities: alone in a range, those of
   /// interior nodes have no form on the wire.
-  private func randomNode(_ depth: Int, _ random: inout Random) -> Node {
+  private func randomNode(_ depth: Int, _ random: inout Seeded) -> Node {
     if depth == 0 || Int.random(in: 0..<4, using: &random) == 0 {
       let leaf = Leaf.integer(.random(in: 0..<9, using: &random))
       return Node(leaf, priority: Bool.random(using: &random) ? 5 : nil)

@@ -62,8 +62,19 @@ import Testing
       #expect(failure?.message.contains("none of the program's") == true)
     }
 
+    @Test func `A sample is as large as it is asked for`() async throws {
+      let check = try check("fails with EIO")
+      for count in [1, 5] {
+        let result = await Variable.$values.withValue(["CONIFER_FAULTS": "sample \(count)"]) {
+          await check.result(Tested.log(.none))
+        }
+        #expect(result.outcome == .passed && result.counts["injected faults"] == count)
+      }
+    }
+
     @Test(arguments: [
       ("fails with EIO", "CONIFER_FAULTS", "some"), ("fails with EIO", "CONIFER_FAULTS", "-1"),
+      ("failed sync", "CONIFER_FAULTS", "sample"), ("failed sync", "CONIFER_FAULTS", "sample 0"),
       ("fails with EIO", "CONIFER_SEED", "-1"), ("random programs leave", "CONIFER_SEED", "one"),
       ("random programs leave", "CONIFER_PROGRAMS", "0"), (programs, "CONIFER_CRASHES", "many"),
       ("a stream of data", "CONIFER_STREAM", "fully"),

@@ -5,7 +5,17 @@ struct Bench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conifer-bench",
     abstract: "Compares storage backends at equal durability.",
-    subcommands: [Run.self, Compare.self, Report.self, BarsOf.self, Counts.self, Work.self])
+    subcommands: subcommands)
+
+  private static var subcommands: [any ParsableCommand.Type] {
+    var all: [any ParsableCommand.Type] = [
+      Run.self, Compare.self, Report.self, BarsOf.self, Counts.self, ClientCost.self, Work.self,
+    ]
+    #if Network
+      all.append(NetworkCost.self)
+    #endif
+    return all
+  }
 
   /// The file that runs write and that others read unless told.
   static let usualFile = "conifer-bench.json"

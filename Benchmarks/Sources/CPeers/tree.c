@@ -1,4 +1,4 @@
-// What an app makes of rows: values with memory of their own, in vectors by key.
+// What an app makes rows of: values with memory of their own, in vectors by key.
 #include "tree.h"
 
 #include <stdlib.h>
@@ -90,43 +90,7 @@ bool peer_tree_add(
     at = stop ? stop + 1 : end;
   }
   parse(&here->leaf, bytes, count);
-  tree->leaves++;
   return true;
-}
-
-int64_t peer_tree_leaves(const peer_tree *tree) { return tree->leaves; }
-
-size_t peer_tree_last(
-  const peer_tree *tree, const char *name, size_t most, int64_t *numbers, size_t *children
-) {
-  size_t found = 0;
-  for (size_t i = 0; i < tree->root.count; i++) {
-    const peer_value *child = &tree->root.children[i];
-    for (size_t j = 0; j < child->count; j++) {
-      if (strcmp(child->children[j].key, name) != 0) continue;
-      int64_t number = child->children[j].leaf.integer;
-      if (found == most && number < numbers[0]) continue;
-      // Kept ascending; equal numbers by key, which is the order in which they come.
-      size_t place = found;
-      while (place > 0 && numbers[place - 1] > number) place--;
-      if (found == most) {
-        place--;
-        memmove(numbers, numbers + 1, place * sizeof *numbers);
-        memmove(children, children + 1, place * sizeof *children);
-      } else {
-        memmove(numbers + place + 1, numbers + place, (found - place) * sizeof *numbers);
-        memmove(children + place + 1, children + place, (found - place) * sizeof *children);
-        found++;
-      }
-      numbers[place] = number;
-      children[place] = i;
-    }
-  }
-  return found;
-}
-
-const char *peer_tree_key(const peer_tree *tree, size_t child) {
-  return child < tree->root.count ? tree->root.children[child].key : "";
 }
 
 static void free_value(peer_value *v) {
@@ -140,17 +104,6 @@ void peer_tree_free(peer_tree *tree) {
   free_value(&tree->root);
   free(tree);
 }
-
-bool peer_leaf_take(
-  void *context, const uint8_t *key, size_t key_count, const uint8_t *bytes, size_t count
-) {
-  (void)key;
-  (void)key_count;
-  parse(context, bytes, count);
-  return true;
-}
-
-void peer_leaf_free(peer_leaf *leaf) { free(leaf->text); }
 
 static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count, bool is_key) {
   for (size_t i = 0; i < count; i++) {

@@ -144,10 +144,7 @@ extension LMDBStore {
 
   /// Whether a batch deletes and puts little, as evicting and draining the queue do.
   private static func givesBack(_ batch: Batch, _ need: Int) -> Bool {
-    need < 1 << 20
-      && batch.edits.contains { edit in
-        if case .put = edit { false } else { true }
-      }
+    need < 1 << 20 && batch.removes
   }
 
   /// Runs one write transaction; zero or LMDB's code, after which nothing has changed.

@@ -1,5 +1,5 @@
 import ConiferKeyValue
-import ConiferStorage
+@_spi(Stores) import ConiferStorage
 import Synchronization
 
 extension Engine {

@@ -1,5 +1,5 @@
 import ConiferKeyValue
-import ConiferStorage
+@_spi(Stores) import ConiferStorage
 import Synchronization
 
 /// What views and `size` see of a store, changed when a commit has become what it was asked to be.
@@ -53,11 +53,12 @@ extension Published.State {
     snapshot.version += 1
     if slot != .gone, !snapshot.gaps.isEmpty { snapshot.gaps.put(key) }
     var owes = !snapshot.tables.isEmpty
-    if owes, snapshot.tail[key] == nil { owing.append(key) }
     if let old = snapshot.tail[key] {
       if case .value(let pointer) = old.slot { count(pointer, key, -1) }
       weigh(key, old.slot, -1)
       owes = old.owes
+    } else if owes {
+      owing.append(key)
     }
     if case .value(let pointer) = slot { count(pointer, key, 1) }
     if case .gone = slot, snapshot.tables.isEmpty {

@@ -13,7 +13,7 @@
     public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
       try writer.withLock { writer throws(StoreError) in
         let need = try measure(batch)
-        let givesBack = need < 1 << 20 && batch.edits.contains(where: \.givesBack)
+        let givesBack = need < 1 << 20 && batch.removes
         var engine = try writable(&writer, usesReserve: givesBack)
         guard durability <= traits.strongest else {
           throw StoreError(
@@ -192,10 +192,5 @@
         "The volume of \(path) has \(room) bytes left, of which \(reserve) are kept for deleting and "
           + "folding. Free disk space, or lower RocksDBOptions.reserve; reading goes on meanwhile.")
     }
-  }
-
-  extension Batch.Edit {
-    /// Whether it removes rows.
-    fileprivate var givesBack: Bool { if case .put = self { false } else { true } }
   }
 #endif

@@ -30,7 +30,13 @@ package enum SQLiteSalvage {
       if table.contains("INDEXED BY"), try isWhole(connection, "blobs NOT INDEXED") { continue }
       for order in orders {
         do throws(StoreError) {
-          try walk(connection, "SELECT key, value FROM \(table) ORDER BY \(order)", row)
+          try walk(connection, "SELECT key, value FROM \(table) ORDER BY \(order)") {
+            (found) throws(StoreError) in
+            guard let key = found.column(0), !key.isEmpty, let value = found.column(1) else {
+              return
+            }
+            try row(Bytes(key), Bytes(value))
+          }
           // From one end to the other nothing is missing.
           break
         } catch {
@@ -51,7 +57,9 @@ package enum SQLiteSalvage {
     _ connection: Connection, _ table: String
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      try walk(connection, "SELECT key, value FROM \(table)") { (_, _) throws(StoreError) in }
+      // Nothing is copied: where a copy is not used, the optimizer of Swift 6.3 lets go of its memory
+      // before it is filled.
+      try walk(connection, "SELECT key, value FROM \(table)") { (_) throws(StoreError) in }
       return true
     } catch {
       guard [.damaged, .foreign].contains(error.code) else { throw error }
@@ -61,15 +69,12 @@ package enum SQLiteSalvage {
 
   private static func walk(
     _ connection: Connection, _ sql: String,
-    _ row: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void
+    _ visit: (Statement) throws(StoreError) -> Void
   ) throws(StoreError) {
     let statement = try Statement(connection, sql)
     while true {
       switch statement.step() {
-      case SQLITE_ROW:
-        if let key = statement.column(0), !key.isEmpty, let value = statement.column(1) {
-          try row(Bytes(key), Bytes(value))
-        }
+      case SQLITE_ROW: try visit(statement)
       case SQLITE_DONE: return
       case let code: throw connection.failure(code, sql)
       }

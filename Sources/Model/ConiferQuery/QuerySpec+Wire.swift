@@ -14,13 +14,19 @@ extension QuerySpec {
   /// The wire form as compact JSON with sorted keys; `{}` for the default query.
   public var json: [UInt8] {
     var writer = JSONWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  /// Writes the wire form as one JSON object with sorted keys.
+  /// - Parameter writer: Where the object goes.
+  public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (name, leaf) in members {
       writer.key(name)
       if let leaf { writer.leaf(leaf) } else { writer.null() }
     }
     writer.endObject()
-    return writer.bytes
   }
 
   /// The wire form as a node, which has no child for a bound's value that is `null`; empty for the

@@ -12,7 +12,7 @@ import Synchronization
 ///   lost the answer, has it applied again, as with the Realtime Database.
 /// - All members may be called from any thread, but not from within a receiver or an answer.
 public final class Server: Sendable {
-  private let configuration: ServerConfiguration
+  let configuration: ServerConfiguration
   private let hosts = Mutex<[String: NamespaceHost]>([:])
 
   /// The time that the server goes by.
@@ -31,10 +31,11 @@ public final class Server: Sendable {
   /// after `settle()`.
   ///
   /// - Parameters:
-  ///   - namespace: the database's name, and the name of its tree in the store.
+  ///   - namespace: the database's name, and the name of its tree in the store, which the first write
+  ///     makes; 1 to 256 UTF-8 bytes.
   ///   - backend: a store that is an authority.
   ///   - durability: of each commit; nil for the backend's own.
-  /// - Throws: `invalid` (the store is a cache; the database is served already), and what loading
+  /// - Throws: `invalid` (the name; the store is a cache; the database is served already), and what loading
   ///   throws.
   public func open(
     _ namespace: String, in backend: any StorageBackend, durability: Durability? = nil
@@ -43,10 +44,23 @@ public final class Server: Sendable {
       throw StoreError(
         .invalid, "The store is a cache, which may drop data: open it as an authority.")
     }
-    let tree = try await backend.tree(named: namespace)
-    let root = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
+    guard (1...256).contains(namespace.utf8.count) else {
+      throw StoreError(
+        .invalid, "A database's name has 1 to 256 UTF-8 bytes, not \(namespace.utf8.count).")
+    }
+    let isThere = try backend.read { (view) throws(StoreError) in
+      try view.trees().contains { $0.name == namespace }
+    }
+    var tree: TreeID?
+    var root = Node.empty
+    if isThere {
+      let found = try await backend.tree(named: namespace)
+      root = try backend.read { (view) throws(StoreError) in try view.node(found, .root) }
+      tree = found
+    }
     let store = NamespaceHost.Store(
-      backend: backend, tree: tree, durability: durability ?? backend.traits.durability)
+      backend: backend, name: namespace, tree: tree,
+      durability: durability ?? backend.traits.durability)
     let host = NamespaceHost(configuration, root: root, store: store)
     let isNew = hosts.withLock { hosts in
       if hosts[namespace] != nil { return false }
@@ -60,8 +74,36 @@ public final class Server: Sendable {
   }
 
   /// Sets the rules of a database; listens that they do not allow end.
+  ///
+  /// With `SecurityRules` come the indexes that they declare, beside those of `setIndexes`.
   public func setRules(_ rules: any AccessRules, in namespace: String) {
     host(namespace).handle(.setRules(rules))
+  }
+
+  /// Sets the rules of a database from a rules file, as `SecurityRules` reads it.
+  ///
+  /// - Parameters:
+  ///   - json: the file in UTF-8.
+  ///   - namespace: the database's name.
+  /// - Throws: what is wrong with the file, and where; the rules stay as they were.
+  public func setRules(json: [UInt8], in namespace: String) throws(RulesError) {
+    setRules(try SecurityRules(json: json), in: namespace)
+  }
+
+  /// The rules file of a database.
+  ///
+  /// - Parameters:
+  ///   - namespace: the database's name.
+  ///   - strict: whether comments are left out and strings have no raw control characters, so that
+  ///     every reader of JSON takes it.
+  /// - Returns: the file as it was given; for `OpenRules` one that allows everything, and for other
+  ///   rules that are no file one without rules.
+  public func rulesSource(in namespace: String, strict: Bool = false) -> [UInt8] {
+    switch host(namespace).rules {
+    case let rules as SecurityRules: strict ? rules.strictSource : rules.source
+    case is OpenRules: Array(#"{"rules":{".read":true,".write":true}}"#.utf8)
+    default: Array(#"{"rules":{}}"#.utf8)
+    }
   }
 
   /// Declares the indexes of a database, so that filtered listens and gets without one are answered
@@ -136,6 +178,14 @@ public final class Server: Sendable {
 
   /// Returns when no write of a database waits for its commit.
   public func settle(_ namespace: String) async { await host(namespace).settle() }
+
+  /// The names of the databases that are served, in order.
+  var hostNames: [String] {
+    hosts.withLock { Array($0.keys) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// A database that is served already.
+  func hostIfServed(_ namespace: String) -> NamespaceHost? { hosts.withLock { $0[namespace] } }
 
   func host(_ namespace: String) -> NamespaceHost {
     hosts.withLock { hosts in

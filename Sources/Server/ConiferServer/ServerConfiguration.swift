@@ -38,14 +38,20 @@ public struct ServerLimits: Hashable, Sendable {
   public var write: Int
   /// The most listens of one session.
   public var listens: Int
+  /// The most bytes that a session may have written when it ends, about: 32 MiB.
+  public var disconnect: Int
 
   /// The sizes that a server takes.
   ///
   /// - Parameters:
   ///   - write: the most bytes of one write.
   ///   - listens: the most listens of one session.
-  public init(write: Int = 16 * 1024 * 1024, listens: Int = 100_000) {
+  ///   - disconnect: the most bytes that a session may have written when it ends.
+  public init(
+    write: Int = 16 * 1024 * 1024, listens: Int = 100_000, disconnect: Int = 32 * 1024 * 1024
+  ) {
     self.write = write
     self.listens = listens
+    self.disconnect = disconnect
   }
 }

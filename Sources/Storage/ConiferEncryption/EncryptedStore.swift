@@ -36,6 +36,7 @@
     @discardableResult
     public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
       var sealed = Batch()
+      sealed.frees = batch.frees
       for edit in batch.edits {
         switch edit {
         case .put(let space, let key, let value):
@@ -88,10 +89,15 @@
       }
     }
 
-    /// What the files take, the layer's own records included.
+    /// What the files take; the layer's records are the store's own.
     ///
     /// - Throws: as the store below.
-    public func size() throws(StoreError) -> StoreSize { try base.size() }
+    public func size() throws(StoreError) -> StoreSize {
+      var size = try base.size()
+      let bytes = try ring.change { (state) throws(StoreError) in state.storedBytes }
+      size.own = min(size.own + bytes, size.live)
+      return size
+    }
 
     /// Encrypts a few records anew when keys were rotated, and lets the store below do its own.
     ///

@@ -75,6 +75,18 @@
       return records
     }
 
+    /// About what the layer's records take in the store: both copies, with their keys.
+    var storedBytes: Int {
+      var keys = [LayerRecord.headerKey]
+      for number in sessions.keys where !unstored.sessions.contains(number) {
+        keys.append(LayerRecord.sessionKey(number))
+      }
+      for scope in scopes.values { keys += scope.map(\.recordKey) }
+      return keys.reduce(0) { bytes, key in
+        bytes + 2 * LayerRecord.size(key, payload(of: key) ?? []) + LayerRecord.copies.count
+      }
+    }
+
     private func payload(of key: Bytes) -> Bytes? {
       if key == LayerRecord.headerKey { return header.payload(master) }
       if let number = LayerRecord.session(key) { return sessions[number] ?? nil }

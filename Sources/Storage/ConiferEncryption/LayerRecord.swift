@@ -36,6 +36,9 @@
 
     static func seal(_ key: Bytes, _ payload: Bytes) -> Bytes { payload + digest(key, payload) }
 
+    /// What a record takes with its key.
+    static func size(_ key: Bytes, _ payload: Bytes) -> Int { key.count + payload.count + 8 }
+
     /// The payload of a stored record, or nil when the bytes are not what was stored.
     static func open(_ key: Bytes, _ value: Bytes) -> Bytes? {
       guard value.count >= 8 else { return nil }

@@ -14,6 +14,9 @@ public struct Batch: Sendable {
 
   /// The edits, in order.
   public private(set) var edits: [Edit] = []
+  /// Whether it is a step towards taking less space, as eviction makes them: a store that sets space
+  /// aside for a full disk gives it to such a batch too, though it may remove nothing itself.
+  public var frees = false
 
   /// An empty batch.
   public init() {}

@@ -34,14 +34,17 @@ public struct StoreTraits: Sendable, Equatable {
 public struct StoreSize: Sendable, Equatable {
   /// Bytes of pages or segments that hold live data.
   public var live: Int
+  /// The part of `live` that no record takes and that stays when all of them go, such as wrapped keys.
+  public var own: Int
   /// Bytes inside the files that later commits may use again.
   public var free: Int
   /// Bytes of all files together.
   public var file: Int
 
   /// The size of a store.
-  public init(live: Int, free: Int, file: Int) {
+  public init(live: Int, own: Int = 0, free: Int, file: Int) {
     self.live = live
+    self.own = own
     self.free = free
     self.file = file
   }

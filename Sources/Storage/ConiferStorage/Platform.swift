@@ -2,6 +2,7 @@
 // directories, and who this process is.
 
 public import ConiferKeyValue
+internal import Synchronization
 
 #if canImport(Darwin)
   internal import Darwin
@@ -15,6 +16,18 @@ public import ConiferKeyValue
 package enum Platform {
   /// The number of this process; another one in the child of a fork.
   package static var processID: Int32 { getpid() }
+
+  /// What the child of a fork has another one of than its parent; reading it calls no system.
+  package static var generation: Int {
+    countsForks ? forks.load(ordering: .relaxed) : Int(getpid())
+  }
+
+  private static let forks = Atomic(0)
+  private static let countsForks = {
+    // Made before any fork, as a child may not wait for locks.
+    _ = forks.load(ordering: .relaxed)
+    return pthread_atfork(nil, nil) { Platform.forks.add(1, ordering: .relaxed) } == 0
+  }()
 
   /// The store error for an error number of the operating system.
   ///

@@ -1,12 +1,31 @@
+public import ConiferTree
+
 /// A token by which a server knows a client.
 ///
 /// Its description never shows the token.
 public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+  /// Whom an administrator wants to be taken for.
+  public enum Override: Hashable, Sendable {
+    /// Somebody who shows no token.
+    case nobody
+    /// The bearer of a token with these claims, `uid` among them.
+    case claims(Node)
+  }
+
   /// The token's text: a JSON Web Token, or another one that the server takes.
   public let token: String
+  /// Whom its bearer wants to be taken for, which only an administrator may; nil for themselves.
+  public let override: Override?
 
   /// A token.
-  public init(_ token: String) { self.token = token }
+  ///
+  /// - Parameters:
+  ///   - token: its text.
+  ///   - override: whom an administrator wants to be taken for.
+  public init(_ token: String, override: Override? = nil) {
+    self.token = token
+    self.override = override
+  }
 
   /// Hides the token.
   public var description: String { "Credential(hidden)" }

@@ -7,6 +7,10 @@ extension ClientMessage: CustomStringConvertible {
     switch self {
     case .request(let number, let request): "\(number) \(request)"
     case .keepAlive: "keep-alive"
+    case .ping: "ping"
+    case .unknown(let number, let action):
+      (number.map { "\($0) " } ?? "") + "unknown request \(action)"
+    case .invalid(let number, _): "\(number) invalid request"
     }
   }
 }
@@ -21,6 +25,8 @@ extension ServerMessage: CustomStringConvertible {
     case .reset(let host): "reset to \(host)"
     case .shutdown(let reason): "shutdown: \(reason)"
     case .error(let words): "error: \(words)"
+    case .pong: "pong"
+    case .unknown(let words): "unknown message \(words)"
     }
   }
 }
@@ -46,7 +52,7 @@ extension Push: CustomStringConvertible {
       "merge \(path)\(Request.suffix(tag)), \(changes.count) changes"
     case .rangeMerge(let path, let ranges, let tag):
       "range merge \(path)\(Request.suffix(tag)), \(ranges.count) ranges"
-    case .listenRevoked(let path, let spec): "listen revoked \(path) \(spec?.identifier ?? "all")"
+    case .listenRevoked(let path, let spec): "listen revoked \(path) \(spec.identifier)"
     case .authRevoked(let status, let reason): "auth revoked, \(status): \(reason)"
     case .appCheckRevoked(let status, let reason): "app check revoked, \(status): \(reason)"
     case .debug(let words): "debug: \(words)"

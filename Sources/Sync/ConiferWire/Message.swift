@@ -1,9 +1,16 @@
 /// What a client sends.
 public enum ClientMessage: Hashable, Sendable {
-  /// A request with its number, from 1 in each connection.
+  /// A request with its number; numbers ascend in each connection.
   case request(UInt64, Request)
   /// Nothing; keeps the connection open.
   case keepAlive
+  /// Asks for a `pong`, to see that the server is there.
+  case ping
+  /// Something that this version does not know, with its number if it has one; ignored.
+  case unknown(UInt64?, action: String)
+  /// A request whose body makes no sense, or has data that breaks a rule of trees, and why, in words
+  /// that may quote the data; answered `failure`.
+  case invalid(UInt64, reason: String)
 }
 
 /// What a server sends.
@@ -20,6 +27,10 @@ public enum ServerMessage: Hashable, Sendable {
   case shutdown(String)
   /// The server could not make sense of something.
   case error(String)
+  /// The answer to a `ping`.
+  case pong
+  /// Something that this version does not know; ignored.
+  case unknown(String)
 }
 
 /// What a server says of itself when a connection opens.

@@ -9,8 +9,8 @@ public enum Push: Hashable, Sendable {
   case merge(Path, [NodeChange], tag: Int?)
   /// Ranges of a node were replaced (`rm`), in answer to a listen with a compound hash.
   case rangeMerge(Path, [RangeMerge], tag: Int?)
-  /// A listen ended, as the rules no longer allow it (`c`); nil means all listens at the path.
-  case listenRevoked(Path, QuerySpec?)
+  /// A listen ended, as the rules no longer allow it (`c`); its query is written as it was asked.
+  case listenRevoked(Path, QuerySpec)
   /// The token is no longer taken (`ac`).
   case authRevoked(Response.Status, reason: String)
   /// The app's token is no longer taken (`apc`).

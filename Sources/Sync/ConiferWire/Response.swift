@@ -38,7 +38,8 @@ public struct Response: Hashable, Sendable {
   public var node: Node
   /// Why it was not done, in the server's words; nil when it says nothing.
   public var reason: String?
-  /// What the server warns of, such as `no_index`.
+  /// What the server warns of, such as `no_index`; of meaning for listens alone, as the data of a
+  /// `get` may look the same.
   public var warnings: [String]
 
   /// An answer.

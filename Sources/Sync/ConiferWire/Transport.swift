@@ -15,8 +15,20 @@ public protocol Transport: Sendable {
     _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
   ) -> any TransportConnection
 
+  /// The way of the same kind to another host; nil when there is none, as by default.
+  ///
+  /// - Parameters:
+  ///   - host: the host, with its port if it is not the usual one.
+  ///   - isSecure: whether what is sent there is to be encrypted.
+  func leading(to host: String, isSecure: Bool) -> (any Transport)?
+
   /// Where it leads, for people and logs; holds no secret.
   var description: String { get }
+}
+
+extension Transport {
+  /// Nil: there is no other host.
+  public func leading(to host: String, isSecure: Bool) -> (any Transport)? { nil }
 }
 
 /// Where to connect.

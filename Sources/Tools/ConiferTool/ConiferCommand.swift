@@ -21,6 +21,15 @@ struct ConiferCommand: ParsableCommand {
       TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,
       SalvageCommand.self, RotateCommand.self, EraseCommand.self, VerifyWorkerCommand.self,
       SalvageWorkerCommand.self,
-      DemoCommand.self, ClientDemoWriterCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
-    ])
+      DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
+    ] + sockets)
+
+  /// What needs sockets.
+  #if Network
+    private static let sockets: [any ParsableCommand.Type] = [
+      ServeCommand.self, InspectCommand.self, ClientDemoWriterCommand.self, DemoRelayCommand.self,
+    ]
+  #else
+    private static let sockets: [any ParsableCommand.Type] = []
+  #endif
 }

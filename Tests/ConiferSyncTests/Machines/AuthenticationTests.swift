@@ -1,3 +1,4 @@
+import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
@@ -91,8 +92,8 @@ struct AuthenticationTests {
     #expect(pushed.last == .authState(.expired("old")))
     // Refused for want of a token: not an answer.
     #expect(
-      bench.answer(3, Response(.permissionDenied)) == [.writeOutcomeUnknown(writes[0].id)])
-    #expect(bench.receive(.push(.listenRevoked("a", nil))).isEmpty)
+      bench.answer(3, Response(.permissionDenied)) == [.writeReturned(writes[0].id)])
+    #expect(bench.receive(.push(.listenRevoked("a", .default))).isEmpty)
     #expect(bench.answer(4, .ok) == [.writeAnswered(writes[1].id, .ok)])
     #expect(bench.give(.write(writes[2])).isEmpty)
     // Data still comes.

@@ -3,6 +3,7 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import TestSupport
 
 extension ConnectionWorld {
   /// Tells the machine something, and does what it asks for.
@@ -54,7 +55,7 @@ extension ConnectionWorld {
       chores.append(.page(lane, read, after: after, limit: limit))
     case .markSent(let ids): chores.append(.mark(ids))
     case .writeAnswered(let id, let response, _): writeAnswered(id, response)
-    case .writeOutcomeUnknown(let id):
+    case .writeOutcomeUnknown(let id), .writeReturned(let id):
       log.append("unknown \(id)")
       if !flying.values.contains(id), denied[id] == nil { fail("write \(id) was not under way") }
       flying = flying.filter { $0.value != id }

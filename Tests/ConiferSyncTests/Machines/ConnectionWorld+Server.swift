@@ -2,6 +2,7 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import TestSupport
 
 extension ConnectionWorld {
   /// The server handles the next message.

@@ -3,6 +3,7 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import TestSupport
 
 /// A client's machine with its store, a token provider and a server, in which everything waits for
 /// its turn: messages both ways, answers of the store and of the provider. What is under way when a
@@ -30,7 +31,7 @@ struct ConnectionWorld {
     case token(isForced: Bool, number: UInt64)
   }
 
-  var chance: SeededChance
+  var chance: Seeded
   var machine: ConnectionMachine
   var uptime: Milliseconds = 1_000
   var wall: Milliseconds = 1_000_000
@@ -88,7 +89,7 @@ struct ConnectionWorld {
   static let window = 4
 
   init(seed: UInt64) {
-    chance = SeededChance(seed: seed)
+    chance = Seeded(seed)
     var limits = ConnectionLimits()
     limits.window = ConnectionWorld.window
     machine = ConnectionMachine(

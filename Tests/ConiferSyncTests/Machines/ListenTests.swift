@@ -42,7 +42,7 @@ struct ListenTests {
     #expect(bench.answer(4) == [.listenAnswered(b, .ok)])
   }
 
-  @Test("a revocation names one query, or all at a path")
+  @Test("a revocation names one query")
   func revoked() throws {
     var bench = Bench()
     bench.connect()
@@ -54,11 +54,14 @@ struct ListenTests {
     #expect(
       bench.receive(.push(.listenRevoked("a", first.target.spec))) == [.listenRevoked(first)])
     #expect(
-      bench.receive(.push(.listenRevoked("a", nil)))
-        == [.listenRevoked(second), .listenRevoked(Bench.listen("a"))])
+      bench.receive(.push(.listenRevoked("a", .default))) == [.listenRevoked(Bench.listen("a"))])
+    // A query that loads all data is the default one's listen.
+    bench.give(.listen(Bench.listen("a")))
+    let all = try QuerySpec.default.ordered(by: .value)
+    #expect(bench.receive(.push(.listenRevoked("a", all))) == [.listenRevoked(Bench.listen("a"))])
     bench.lose()
     bench.pass(1_000)
-    #expect(bench.hello().listens.map(\.listen) == [Bench.listen("a/b")])
+    #expect(bench.hello().listens.map(\.listen) == [second, Bench.listen("a/b")])
   }
 
   @Test("an acknowledgement waits for the listens that were sent before it came")

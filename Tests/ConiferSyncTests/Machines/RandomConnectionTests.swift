@@ -1,11 +1,12 @@
 import ConiferStorage
 import ConiferSync
+import TestSupport
 import Testing
 
 @Suite("Connection machine: random programs")
 struct RandomConnectionTests {
   /// CONIFER_SEED repeats one program, CONIFER_PROGRAMS sets how many run.
-  @Test("keep every promise, and settle when the trouble ends", arguments: SeededChance.seeds(100))
+  @Test("keep every promise, and settle when the trouble ends", arguments: Seeded.seeds(100))
   func programs(seed: UInt64) {
     var world = ConnectionWorld(seed: seed)
     world.give(.open(.starting))

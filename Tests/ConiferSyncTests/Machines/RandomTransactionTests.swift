@@ -1,6 +1,7 @@
 import ConiferSync
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 @Suite("Transaction machine: random programs")
@@ -9,9 +10,9 @@ struct RandomTransactionTests {
 
   /// Every committed transaction added one to the counter at its path, and every other client's
   /// addition stays: at rest server and client hold exactly their sum.
-  @Test("count right", arguments: SeededChance.seeds(100))
+  @Test("count right", arguments: Seeded.seeds(100))
   func counters(seed: UInt64) {
-    var chance = SeededChance(seed: seed)
+    var chance = Seeded(seed)
     var bench = TransactionBench()
     var server = Node.empty
     var news: [(Path, Node)] = []

@@ -35,8 +35,8 @@ struct TransactionBench {
   /// What views show at a path.
   subscript(_ path: Path) -> Node { view[path] }
 
-  func state(_ path: Path, _ excluded: Set<OverlayID>) -> Node {
-    layered { !excluded.contains($0.key) }[path]
+  func state(_ path: Path, _ filter: OverlayFilter) -> Node {
+    layered { filter.counts($0.key, isVisible: $0.value.isVisible) }[path]
   }
 
   private func layered(_ isWanted: ((key: OverlayID, value: Write)) -> Bool) -> Node {

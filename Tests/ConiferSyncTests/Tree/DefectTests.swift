@@ -86,17 +86,17 @@ import Testing
     #expect(hidden.events.isEmpty)
     _ = tree.write(OverlayID(2), [NodeChange("a/m", 3)], isUpdate: false)
     #expect(tree.value(at: "a") == ["n": 2, "m": 3])
-    #expect(tree.value(at: "a", includingHidden: true) == ["n": 50, "m": 3])
+    #expect(tree.value(at: "a", OverlayFilter(includesHidden: true)) == ["n": 50, "m": 3])
     #expect(
-      tree.value(at: "a", excluding: [OverlayID(1, 1)], includingHidden: true)
+      tree.value(at: "a", OverlayFilter(includesHidden: true) { $0 == OverlayID(1, 1) })
         == ["n": 2, "m": 3])
     _ = tree.overwrite("a/n", 2)
     #expect(tree.acknowledge(OverlayID(1)).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 2, "m": 3])
     #expect(tree.revert(OverlayID(2)).events.map(\.event.kind) == [.childRemoved, .value])
-    #expect(tree.value(at: "a/n", includingHidden: true) == 50)
+    #expect(tree.value(at: "a/n", OverlayFilter(includesHidden: true)) == 50)
     #expect(tree.revert(OverlayID(1, 1)).events.isEmpty)
-    #expect(tree.value(at: "a/n", includingHidden: true) == 2)
+    #expect(tree.value(at: "a/n", OverlayFilter(includesHidden: true)) == 2)
   }
 
   @Test func `12: a limit is refilled past several children that are gone`() throws {

@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferTree
+import TestSupport
 
 @testable import ConiferSync
 

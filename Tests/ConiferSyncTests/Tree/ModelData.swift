@@ -1,17 +1,18 @@
 import ConiferQuery
 import ConiferTree
+import TestSupport
 
 /// Random data, paths and queries over few keys, so that they meet often.
 ///
 /// Children named `p…` are leaves with priorities and are written whole: what remains of the
 /// priority of a map that was empty for a moment depends on a history that no overlay keeps.
 struct ModelData {
-  var random: Random
+  var random: Seeded
 
   private let keys: [Key] = ["a", "b", "c", "d"]
   private let prioritised: [Key] = ["p1", "p2", "p3"]
 
-  init(_ seed: UInt64) { random = Random(seed) }
+  init(_ seed: UInt64) { random = Seeded(seed) }
 
   mutating func leaf() -> Leaf {
     switch random.below(8) {

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 @Suite struct `Sync tree against a model` {
-  @Test(arguments: Random.seeds(60))
+  @Test(arguments: Seeded.seeds(60))
   func `a random program shows what the whole tree and the writes make`(_ seed: UInt64) throws {
     var model = Model(seed: seed)
     do {

@@ -35,16 +35,18 @@ import Testing
     #expect(tree.resolve(increment, at: "a/.priority", now: 0) == 7)
     _ = tree.write(OverlayID(1), [NodeChange("a/.priority", 9)], isUpdate: false)
     #expect(tree.value(at: "a/.priority") == 9)
-    #expect(tree.best(at: "b/.priority").isEmpty)
+    #expect(tree.value(at: "b/.priority") == nil)
   }
 
   @Test func `a value is known from a write alone`() throws {
-    #expect(tree.value(at: "a") == nil && tree.best(at: "a").isEmpty)
+    #expect(tree.value(at: "a") == nil)
     _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)], isUpdate: false)
     #expect(tree.value(at: "a") == nil)
     #expect(tree.value(at: "a/b") == 1)
     #expect(tree.value(at: "a/b/c")?.isEmpty == true)
-    #expect(tree.value(at: "a/b", excluding: [OverlayID(1)]) == nil)
+    #expect(tree.value(at: "a/b", OverlayFilter { $0 == OverlayID(1) }) == nil)
+    #expect(tree.value(at: "a/b", OverlayFilter(end: OverlayID(1))) == nil)
+    #expect(tree.value(at: "a/b", OverlayFilter(end: OverlayID(1, 1))) == 1)
     #expect(!tree.isListened("a/b"))
     try listen("a")
     #expect(tree.isListened("a/b") && tree.isListened("a") && !tree.isListened(.root))

@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferLMDB
 import ConiferStorage
+import ConiferWire
 import Dispatch
 import Foundation
 import Logging
@@ -211,5 +212,47 @@ extension `Configuration`.Home {
     #expect(other.configuration.namespace == "two")
     #expect(directory.database("https://two.example.com") === other)
     #expect(directory.database("nonsense") === main)
+  }
+
+  @Test func `one of another host has a way of its own, or none`() throws {
+    var configuration = try DatabaseConfiguration(url: "https://one.example.com")
+    configuration.transport = NamedTransport(name: "one", others: true)
+    _ = directory.configure(configuration)
+    func way(_ url: String, _ directory: DatabaseDirectory) -> String? {
+      directory.database(url).configuration.transport?.description
+    }
+    #expect(way("https://one.example.com/?ns=two", directory) == "one")
+    #expect(way("https://two.example.com", directory) == "wss two.example.com")
+    #expect(way("http://localhost:9000/?ns=two", directory) == "ws localhost:9000")
+    configuration.transport = NamedTransport(name: "one", others: false)
+    let alone = DatabaseDirectory()
+    _ = alone.configure(configuration)
+    #expect(way("https://one.example.com/?ns=two", alone) == "one")
+    #expect(way("https://two.example.com", alone) == nil)
+  }
+}
+
+/// A transport that leads nowhere, under a name.
+private struct NamedTransport: Transport {
+  let name: String
+  let others: Bool
+
+  var description: String { name }
+
+  func connect(
+    _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+  ) -> any TransportConnection { Connection(receive) }
+
+  func leading(to host: String, isSecure: Bool) -> (any Transport)? {
+    others ? NamedTransport(name: "\(isSecure ? "wss" : "ws") \(host)", others: true) : nil
+  }
+
+  private final class Connection: TransportConnection {
+    init(_ receive: @escaping @Sendable (TransportEvent) -> Void) {
+      DispatchQueue.global().async { receive(.closed("Nobody is there.")) }
+    }
+
+    func send(_ message: ClientMessage) {}
+    func close() {}
   }
 }

@@ -35,6 +35,68 @@ import Testing
     #expect(device.lines.take() == [])
   }
 
+  @Test(arguments: Store.allCases)
+  func `What holds an increment is complete again when the server has told its value`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    world.serverSets("room", #"{"a":1,"n":2,"m":3}"#)
+    let device = world.device(store)
+    let id = device.listen("room", QueryTarget("room"), .init(.value))
+    await world.settle()
+    device.engine.stopObserving(id)
+    await world.settle()
+    _ = device.lines.take()
+    device.set("room/n", #"{".sv":{"increment":5}}"#, "n")
+    device.set("room/m", #"{".sv":{"increment":1}}"#, "m")
+    await deliver(world, device, until: "m done")
+    // One of them is not known yet.
+    device.engine.goOffline()
+    device.listen("early", QueryTarget("room"), .init(.value), isOnce: true)
+    await device.idle()
+    #expect(device.lines.take() == ["n done", "m done"])
+    device.engine.goOnline()
+    await world.settle()
+    _ = device.lines.take()
+    device.set("room/n", #"{".sv":{"increment":1}}"#)
+    await world.settle()
+    device.engine.goOffline()
+    device.listen("room", QueryTarget("room"), .init(.value), isOnce: true)
+    await device.idle()
+    #expect(device.lines.take() == [#"room value {"a":1,"m":4,"n":8}"#])
+  }
+
+  @Test(arguments: Store.durable)
+  func `A long queue that drains leaves its end in the cache, and what the app listened to`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    world.serverSets("room", #"{"a":1}"#)
+    let device = world.device(store)
+    let id = device.listen("room", QueryTarget("room"), .init(.value))
+    await world.settle()
+    device.engine.stopObserving(id)
+    device.engine.goOffline()
+    device.set("room/b", "2")
+    for number in 0..<250 { device.set(Path("w/k\(number)"), "\(number)") }
+    await device.idle()
+    device.engine.goOnline()
+    await world.settle()
+    #expect(world.data("w").childCount == 250)
+    let backend = try #require(await device.engine.backend)
+    let lane = try #require(await device.engine.lane)
+    let queries = try backend.read { (view) throws(StoreError) in
+      try view.trackedQueries(lane.tree, after: nil, limit: 1000)
+    }
+    #expect(queries.count < 110)
+    await device.restart(isOnline: false)
+    device.listenToValue("room", QueryTarget("room"))
+    device.listenToValue("first", QueryTarget("w/k0"))
+    device.listenToValue("last", QueryTarget("w/k249"))
+    await world.settle()
+    #expect(device.lines.take() == [#"room value {"a":1,"b":2}"#, "last value 249"])
+  }
+
   @Test(arguments: Store.durable)
   func `A set and an increment that are answered together leave nothing old behind`(
     _ store: Store

@@ -2,6 +2,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferStorage
 import ConiferTree
+import Foundation
 import TestSupport
 import Testing
 
@@ -15,16 +16,8 @@ import Testing
     _ store: Store
   ) async throws {
     let world = try World()
-    var random = Seeded(state: 1)
     let rooms = 24
-    for room in 0..<rooms {
-      // Texts that do not compress.
-      let messages = (0..<200).map { number in
-        let words = (0..<40).map { _ in String(random.next(), radix: 36) }
-        return (Key("m\(number)"), Node(.string(words.joined())))
-      }
-      world.server.set(Path("rooms/r\(room)"), Node(children: messages), in: World.namespace)
-    }
+    fill(world.server, rooms)
     let device = world.device(store) { $0.options.budget = StorageOptions.smallestBudget }
     device.engine.setPinned(true, QueryTarget("rooms/r0"))
     device.listen("one", QueryTarget("rooms/r1"), .init(.childRemoved))
@@ -45,5 +38,66 @@ import Testing
     }
     #expect(
       device.lines.take().map { String($0.prefix { $0 != " " }) } == ["r0", "r1", "r\(rooms - 1)"])
+  }
+
+  @Test(arguments: Store.durable)
+  func
+    `A database keeps its budget by itself, and evicts neither its queue nor what is kept synced`(
+      _ store: Store
+    ) async throws
+  {
+    let scratch = try Scratch()
+    let directory = scratch.path + "/client"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let (server, rooms) = (Server(), 16)
+    fill(server, rooms)
+    var configuration = DatabaseConfiguration(
+      namespace: World.namespace, storage: store.configuration(at: directory),
+      transport: server.transport())
+    configuration.options.budget = StorageOptions.smallestBudget
+    let database = Database(configuration)
+    try await database.reference(withPath: "mine").set("kept")
+    database.reference(withPath: "rooms/r0").keepSynced(true)
+    for room in 0..<rooms { #expect(await count(database, room) == 200) }
+    let backend = try #require(await (database.engine as? Engine)?.backend)
+    // It evicts between commits, in slices.
+    for _ in 0..<500 {
+      if try backend.space().cache <= StorageOptions.smallestBudget { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    #expect(try backend.space().cache <= StorageOptions.smallestBudget)
+    database.goOffline()
+    for number in 0..<100 { database.reference(withPath: "w/k\(number)").setValue(number) }
+    #expect(try await database.pendingWriteTotals().pending == 100)
+    await database.close()
+    configuration.transport = nil
+    let again = Database(configuration)
+    #expect(try await again.pendingWriteTotals().pending == 100)
+    #expect(await count(again, 0) == 200)
+    // What went is unknown now, not empty.
+    await #expect(throws: DatabaseError.self) {
+      try await again.reference(withPath: "rooms/r1").getData()
+    }
+    await again.close()
+  }
+
+  private func count(_ database: Database, _ room: Int) async -> Int {
+    await withCheckedContinuation { continuation in
+      database.reference(withPath: "rooms/r\(room)").observeSingleEvent(of: .value) {
+        continuation.resume(returning: Int($0.childrenCount))
+      }
+    }
+  }
+
+  /// Rooms of texts that do not compress, of some 60 KB each.
+  private func fill(_ server: Server, _ rooms: Int) {
+    var random = Seeded(state: 1)
+    for room in 0..<rooms {
+      let messages = (0..<200).map { number in
+        let words = (0..<40).map { _ in String(random.next(), radix: 36) }
+        return (Key("m\(number)"), Node(.string(words.joined())))
+      }
+      server.set(Path("rooms/r\(room)"), Node(children: messages), in: World.namespace)
+    }
   }
 }

@@ -54,16 +54,16 @@ import Testing
     #expect(try await device.queued().isEmpty)
   }
 
-  @Test(arguments: Store.durable)
+  @Test(arguments: Store.durable, [1, 25, 58])
   func `A process that is killed while its queue drains loses nothing, and keeps the order`(
-    _ store: Store
+    _ store: Store, _ end: Int
   ) async throws {
     let directory = FileManager.default.temporaryDirectory.path + "/drain-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
     await #expect(processExitsWith: .signal(SIGKILL)) {
-      [store = store.rawValue as String, directory = directory as String] in
+      [store = store.rawValue as String, directory = directory as String, end = end as Int] in
       let drain = try await Drain(store, directory)
       drain.engine.goOffline()
       for number in 1...60 {
@@ -75,7 +75,7 @@ import Testing
               NodeChange("last", Node(.integer(Int64(number)))),
             ]),
           completion: { _ in
-            if number == 25 { kill(getpid(), SIGKILL) }
+            if number == end { kill(getpid(), SIGKILL) }
           })
       }
       drain.engine.goOnline()

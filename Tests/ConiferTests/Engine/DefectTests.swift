@@ -203,6 +203,72 @@ import Testing
     #expect(device.lines.take() == [#"a value {".priority":2,"b":3}"#])
   }
 
+  @Test(arguments: Store.durable)
+  func `14: of complete data a limit reads the children of its window alone`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    world.server.set(
+      "list", Node(children: (0..<400).map { (Key("k\($0 + 1000)"), Node(.integer(Int64($0)))) }),
+      in: World.namespace)
+    let device = world.device(store) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    device.listenToValue("all", QueryTarget("list"))
+    await world.settle()
+    await device.restart(isOnline: false)
+    await device.idle()
+    script.reset()
+    let limits = try [
+      QuerySpec.default.limited(toLast: 3),
+      QuerySpec.default.ordered(by: .value).limited(toFirst: 3),
+      QuerySpec.default.ordered(by: .key).starting(at: .string("k1200")).limited(toFirst: 3),
+    ]
+    for (number, limit) in limits.enumerated() {
+      device.listenToValue("\(number)", QueryTarget("list", limit))
+    }
+    await device.idle()
+    #expect(
+      device.lines.take() == [
+        #"0 value {"k1397":397,"k1398":398,"k1399":399}"#,
+        #"1 value {"k1000":0,"k1001":1,"k1002":2}"#,
+        #"2 value {"k1200":200,"k1201":201,"k1202":202}"#,
+      ])
+    #expect(script.counts.nodesRead == 9)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `16: the hash of data that did not change is not reckoned again`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let text = Node(.string(String(repeating: "text", count: 10)))
+    world.server.set(
+      "list", Node(children: (0..<100).map { (Key("k\($0)"), text) }), in: World.namespace)
+    let device = world.device(store)
+    device.listenToValue("all", QueryTarget("list"))
+    await world.settle()
+    func hash() async -> ListenHash? {
+      await device.engine.active[QueryTarget("list")]?.hash
+    }
+    func reconnected() async -> ListenHash? {
+      device.transport.disconnect()
+      await world.settle()
+      await world.pass(60_000)
+      return await hash()
+    }
+    let first = try #require(await reconnected())
+    #expect(first.plain == NodeHash.hash(world.data("list")))
+    #expect(await reconnected() === first)
+    world.serverSets("list/k1", "1")
+    await world.settle()
+    #expect(await hash() == nil)
+    let second = try #require(await reconnected())
+    #expect(second.plain == NodeHash.hash(world.data("list")))
+    #expect(second !== first)
+  }
+
   @Test(arguments: Store.allCases)
   func `19: a listen begun while a token is shown is sent once`(_ store: Store) async throws {
     struct Alice: TokenProvider {

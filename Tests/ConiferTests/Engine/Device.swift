@@ -22,6 +22,9 @@ final class Device {
   private(set) var lines = Lines()
   private let server: Server
   private let pump: DeliveryPump
+  /// What its store becomes when a process is killed; nil when none is.
+  private let mortal: Mortal?
+  private let everlasting = Life()
   private var lastListener: UInt64 = 0
 
   /// What the client was told, in order.
@@ -50,10 +53,11 @@ final class Device {
 
   init(
     _ world: World, _ store: Store, _ directory: String, number: UInt64, isOnline: Bool,
-    _ change: (inout DatabaseConfiguration) -> Void
+    mortal: Mortal?, _ change: (inout DatabaseConfiguration) -> Void
   ) {
     self.store = store
     self.directory = directory
+    self.mortal = mortal
     server = world.server
     pump = world.pump
     queue = DispatchQueue(label: "device \(number)")
@@ -70,32 +74,67 @@ final class Device {
         return state
       }
     }
+    if let mortal {
+      configuration.storage = mortal.storage
+      configuration.options = mortal.storage.options
+      configuration.callbackQueue = mortal.callbacks(queue)
+    }
     change(&configuration)
     self.configuration = configuration
     engine = Engine(configuration)
     if !isOnline { engine.goOffline() }
+    dieWithTransport()
+  }
+
+  /// The process that runs.
+  var life: Life { mortal?.life ?? everlasting }
+
+  /// Has what is under way lost when the process is killed; the server does not notice.
+  private func dieWithTransport() {
+    let transport = transport
+    mortal?.life.atEnd {
+      transport.isReachable = false
+      transport.disconnect(serverNotices: false)
+    }
   }
 
   /// Opens the database, with a transport of its own.
   private func start(isOnline: Bool) {
     transport = server.transport(.manual(pump))
     configuration.transport = transport
+    if let mortal { configuration.callbackQueue = mortal.callbacks(queue) }
     engine = Engine(configuration)
     if !isOnline { engine.goOffline() }
+    dieWithTransport()
+  }
+
+  /// Opens the database again after its process was killed.
+  func rise(isOnline: Bool) async {
+    // The dead one can do nothing any more; closing ends its threads.
+    await withCheckedContinuation { continuation in
+      engine.post(.ask { _ in continuation.resume() })
+    }
+    do { try mortal?.die() } catch { lines.add("the files were not kept: \(error)") }
+    await engine.close()
+    mortal?.rise()
+    _ = lines.take()
+    start(isOnline: isOnline)
   }
 
   /// Closes the database and opens it again, as a new process does.
   func restart(isOnline: Bool = true) async {
     await engine.close()
-    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    if mortal == nil {
+      await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
     _ = lines.take()
     start(isOnline: isOnline)
   }
 
   /// Returns when the engine has done all it was asked for, and the app has been told.
   func idle() async {
-    var quiet = 0
-    while quiet < 2 {
+    var quiet = mortal == nil ? 0 : 1
+    while quiet < 2, !life.isOver {
       let isBusy = await withCheckedContinuation { continuation in
         engine.post(
           .ask { engine in
@@ -104,8 +143,23 @@ final class Device {
                 || engine.fetches > 0)
           })
       }
-      await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+      if mortal == nil {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+      }
       quiet = isBusy ? 0 : quiet + 1
+    }
+  }
+
+  /// Has the app make several calls before the engine takes up any of them.
+  func atOnce(_ calls: @escaping () -> Void) async {
+    // Called before this returns, and by nobody else meanwhile.
+    nonisolated(unsafe) let calls = calls
+    await withCheckedContinuation { continuation in
+      engine.post(
+        .ask { _ in
+          calls()
+          continuation.resume()
+        })
     }
   }
 

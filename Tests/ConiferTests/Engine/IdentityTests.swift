@@ -48,6 +48,41 @@ import Testing
       Dictionary(uniqueKeysWithValues: users.map { ("token of \($0)", VerifiedToken(uid: $0)) }))
   }
 
+  /// A sign-in that never answers.
+  private final class Silence: TokenProvider {
+    private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+    func token(forcingRefresh: Bool) async throws -> AuthToken? {
+      await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
+      return nil
+    }
+
+    func end() { for continuation in waiting.withLock({ $0 }) { continuation.resume() } }
+  }
+
+  @Test(arguments: [true, false])
+  func `Writes do not wait for ever for a token provider that never answers`(
+    isOnline: Bool
+  ) async throws {
+    let world = try World()
+    let silence = Silence()
+    defer { silence.end() }
+    let device = world.device(.memory, isOnline: isOnline) { $0.tokenProvider = silence }
+    device.set("a", "1")
+    #expect(try await device.engine.writeTotals().pending == 0)
+    device.clock.advance(by: 29_000)
+    #expect(try await device.engine.writeTotals().pending == 0)
+    device.clock.advance(by: 1_000)
+    // The write is a step of its own behind the clock's.
+    _ = try await device.engine.writeTotals()
+    #expect(try await device.engine.writeTotals().pending == 1)
+    guard case .expired(_, let error) = device.engine.authState.current else {
+      Issue.record("the app is not told: \(device.engine.authState.current)")
+      return
+    }
+    #expect(error.code == .unavailable)
+  }
+
   @Test(arguments: Store.allCases)
   func `One user's writes are neither shown nor sent as another's`(_ store: Store) async throws {
     let writers = Writers()

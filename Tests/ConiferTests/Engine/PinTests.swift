@@ -80,6 +80,37 @@ import Testing
     #expect(device.transport.counts.listens == 0)
   }
 
+  @Test(arguments: Store.durable)
+  func `Pinned data is not read at opening, but when there is a connection`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    world.serverSets("p", #"{"a":1}"#)
+    let script = ScriptedBackend.Script()
+    let device = world.device(store) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    device.engine.setPinned(true, QueryTarget("p"))
+    await world.settle()
+    await device.engine.close()
+    script.reset()
+    await device.restart(isOnline: false)
+    // An app that pins at each start asks for no more.
+    device.engine.setPinned(true, QueryTarget("p"))
+    device.set("x", "1")
+    await world.settle()
+    #expect(script.counts.cacheReads == 0)
+    world.serverSets("p/b", "2")
+    device.engine.goOnline()
+    await world.settle()
+    #expect(script.counts.cacheReads > 0)
+    #expect(device.transport.counts.listens == 1)
+    await device.restart(isOnline: false)
+    device.listen("p", QueryTarget("p"), .init(.value))
+    await world.settle()
+    #expect(device.lines.take() == [#"p value {"a":1,"b":2}"#])
+  }
+
   @Test(arguments: Store.allCases)
   func `Different queries at one path are pinned apart, and the root can be`(
     _ store: Store

@@ -3,6 +3,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferStorage
 import ConiferTree
+import ConiferWire
 import Foundation
 import Testing
 
@@ -65,6 +66,40 @@ import Testing
     #expect(script.counts.largestWindow <= 64)
     // Each is read to be sent, and to be ended.
     #expect(script.counts.writesRead <= 2 * (length + 1 - left) + 3 * 64)
+  }
+
+  @Test func `A queue drains in order, and costs each write the same however long it is`()
+    async throws
+  {
+    let short = try await drain(200)
+    let long = try await drain(800)
+    #expect(long.reads <= 4 * short.reads + 64)
+    #expect(long.edits <= 4 * short.edits + 64)
+    #expect(long.largest <= 64 && short.largest <= 64)
+  }
+
+  /// Queues writes offline and sends them; what that read and changed in the store.
+  private func drain(_ length: Int) async throws -> (reads: Int, edits: Int, largest: Int) {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(.log, isOnline: false) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    for number in 0..<length { device.set(Path("room\(number % 7)/k\(number)"), "\(number)") }
+    await device.restart(isOnline: false)
+    await device.idle()
+    script.reset()
+    let sent = Sent(device)
+    device.engine.goOnline()
+    await world.settle()
+    let numbers = sent.all.compactMap { request -> Int? in
+      guard case .put(_, let node, _) = request else { return nil }
+      return node.leaf?.number.map { Int($0) }
+    }
+    #expect(numbers == Array(0..<length))
+    #expect(try await device.engine.writeTotals().pending == 0)
+    let counts = script.counts
+    return (counts.writesRead, counts.commits.joined().count, counts.largestWindow)
   }
 
   @Test(arguments: Store.allCases)

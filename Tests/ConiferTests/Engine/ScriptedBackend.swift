@@ -11,11 +11,15 @@ final class ScriptedBackend: StorageBackend {
     struct State {
       var queueReads = 0
       var cacheReads = 0
+      /// How many nodes and children they gave.
+      var nodesRead = 0
       var writesRead = 0
       var largestWindow = 0
       /// The edits of each commit, in words.
       var commits: [[String]] = []
       var failure: StoreError?
+      /// The edit, by its name, without which commits do not fail; nil for any.
+      var failing: String?
     }
 
     private let state = Mutex(State())
@@ -25,7 +29,11 @@ final class ScriptedBackend: StorageBackend {
       state.withLock { body(&$0) }
     }
     /// Has commits fail, or no longer.
-    func fail(_ error: StoreError?) { state.withLock { $0.failure = error } }
+    ///
+    /// - Parameter edit: the name of an edit; only commits that hold it fail.
+    func fail(_ error: StoreError?, at edit: String? = nil) {
+      state.withLock { ($0.failure, $0.failing) = (error, edit) }
+    }
     func reset() { state.withLock { $0 = State() } }
   }
 
@@ -55,8 +63,9 @@ final class ScriptedBackend: StorageBackend {
   func commit(
     _ edits: [StorageEdit], _ durability: Durability
   ) async throws(StoreError) -> CommitReceipt {
-    if let failure = script.counts.failure { throw failure }
     let words = edits.map { String("\($0)".prefix { $0 != "(" }) }
+    let (failure, failing) = (script.counts.failure, script.counts.failing)
+    if let failure, failing.map({ words.contains($0) }) ?? true { throw failure }
     script.change { $0.commits.append(words) }
     return try await inner.commit(edits, durability)
   }
@@ -90,8 +99,12 @@ private final class CountingView: StorageView {
 
   func trees() throws(StoreError) -> [TreeInfo] { try view.trees() }
   func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
-    script.change { $0.cacheReads += 1 }
-    return try view.node(tree, path, slice)
+    let node = try view.node(tree, path, slice)
+    script.change {
+      $0.cacheReads += 1
+      $0.nodesRead += max(1, node.childCount)
+    }
+    return node
   }
   func childKeys(
     _ tree: TreeID, _ path: Path, after: Key?, limit: Int
@@ -100,8 +113,12 @@ private final class CountingView: StorageView {
     return try view.childKeys(tree, path, after: after, limit: limit)
   }
   func query(_ tree: TreeID, _ path: Path, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer {
-    script.change { $0.cacheReads += 1 }
-    return try view.query(tree, path, spec)
+    let answer = try view.query(tree, path, spec)
+    script.change {
+      $0.cacheReads += 1
+      $0.nodesRead += answer.children.count
+    }
+    return answer
   }
   func trackedQuery(
     _ tree: TreeID, _ path: Path, _ parameters: String

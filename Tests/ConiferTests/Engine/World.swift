@@ -94,12 +94,13 @@ final class World {
 
   /// A new client; online unless it is to begin offline.
   func device(
-    _ store: Store, isOnline: Bool = true,
+    _ store: Store, isOnline: Bool = true, canDie: Bool = false,
     _ change: (inout DatabaseConfiguration) -> Void = { _ in }
   ) -> Device {
+    let directory = "\(scratch.path)/device\(devices.count)"
     let device = Device(
-      self, store, "\(scratch.path)/device\(devices.count)", number: UInt64(devices.count),
-      isOnline: isOnline, change)
+      self, store, directory, number: UInt64(devices.count), isOnline: isOnline,
+      mortal: canDie ? Mortal(store, at: directory) : nil, change)
     devices.append(device)
     return device
   }

@@ -190,7 +190,8 @@ enum GuideSamples {
   ) async throws {
     guard let id = WriteReceipt.ID(saved) else { return }
     switch try await database.outcome(of: id) {
-    case .acknowledged, .superseded: show("saved")
+    case .acknowledged: show("saved")
+    case .superseded(let later): show("replaced by \(later)")
     case .rejected(let error): show("refused: \(error.message)")
     case .discarded, .failed: show("given up")
     }

@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct `JSON reader` {
@@ -41,7 +42,7 @@ import Testing
 
   @Test func `short decimals agree with the standard library`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed)
+    var random = Seeded(seed)
     for _ in 0..<20_000 {
       let digits = String(random.next() >> UInt64.random(in: 0...60, using: &random))
       let text: String
@@ -175,7 +176,7 @@ import Testing
 
   @Test func `random documents read alike in random chunks`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed)
+    var random = Seeded(seed)
     for _ in 0..<200 {
       var events: [JSONEvent] = []
       JSONDocuments.append(to: &events, depth: 4, using: &random)
@@ -200,7 +201,7 @@ enum JSONDocuments {
   ]
 
   static func append(
-    to events: inout [JSONEvent], depth: Int, using random: inout Random
+    to events: inout [JSONEvent], depth: Int, using random: inout Seeded
   ) {
     switch Int.random(in: 0...(depth > 0 ? 8 : 5), using: &random) {
     case 0: events.append(.null)
@@ -230,7 +231,7 @@ enum JSONDocuments {
     }
   }
 
-  static func text(using random: inout Random) -> String {
+  static func text(using random: inout Seeded) -> String {
     (0..<Int.random(in: 0...4, using: &random)).map { _ in
       words[Int.random(in: 0..<words.count, using: &random)]
     }.joined()

@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct `JSON writer` {
@@ -23,7 +24,7 @@ import Testing
 
   @Test func `random doubles come back bit by bit`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed)
+    var random = Seeded(seed)
     for _ in 0..<20_000 {
       let value = Double(bitPattern: random.next())
       guard value.isFinite else { continue }

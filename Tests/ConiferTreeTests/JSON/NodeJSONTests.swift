@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 import Testing
 
 @Suite struct `Nodes as JSON` {
@@ -115,7 +116,7 @@ import Testing
 
   @Test func `draining gives the same tree as building it whole`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Random(seed)
+    var random = Seeded(seed)
     var drained = 0
     for _ in 0..<400 {
       let text = JSONTrees.text(depth: 4, using: &random)
@@ -177,7 +178,7 @@ import Testing
 enum JSONTrees {
   static let keys = ["a", "b", "c", "0", "1", "7", "é", "10"]
 
-  static func text(depth: Int, using random: inout Random) -> String {
+  static func text(depth: Int, using random: inout Seeded) -> String {
     let leaf = ["1", "\"s\"", "true", "2.5", "null", "{\".sv\":\"timestamp\"}"]
     let priority = ["1", "\"p\"", "null", "{\".sv\":\"timestamp\"}"]
     func pick(_ from: [String]) -> String { from[Int.random(in: 0..<from.count, using: &random)] }

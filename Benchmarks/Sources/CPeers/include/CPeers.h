@@ -49,7 +49,7 @@ int64_t peer_live_bytes(peer *p);
 const char *peer_error(peer *p);
 void peer_close(peer *p);
 
-// What is made of rows.
+// What rows are made of.
 
 /// A tree of values, each with memory of its own, as an app holds it.
 typedef struct peer_tree peer_tree;
@@ -58,12 +58,6 @@ peer_tree *peer_tree_make(size_t prefix_count);
 /// Adds a row; a `peer_visit`.
 bool peer_tree_add(
   void *tree, const uint8_t *key, size_t key_count, const uint8_t *value, size_t value_count);
-int64_t peer_tree_leaves(const peer_tree *tree);
-/// The children of the root with the greatest integer under a name, ascending: their indices.
-size_t peer_tree_last(
-  const peer_tree *tree, const char *name, size_t most, int64_t *numbers, size_t *children);
-/// The key of a child of the root.
-const char *peer_tree_key(const peer_tree *tree, size_t child);
 void peer_tree_free(peer_tree *tree);
 
 /// Edits in the making.
@@ -78,19 +72,6 @@ void peer_batch_add(
 void peer_batch_add_tree(
   peer_batch *batch, const peer_tree *tree, const uint8_t *prefix, size_t prefix_count);
 void peer_batch_free(peer_batch *batch);
-
-/// A leaf that was read: 1 text, 2 integer, 3 double, 4 boolean; 0 for none.
-typedef struct {
-  int32_t kind;
-  int64_t integer;
-  double number;
-  char *text;
-  size_t count;
-} peer_leaf;
-/// Takes a leaf over; a `peer_visit`.
-bool peer_leaf_take(
-  void *leaf, const uint8_t *key, size_t key_count, const uint8_t *value, size_t value_count);
-void peer_leaf_free(peer_leaf *leaf);
 
 /// A sum over rows that does not depend on their order.
 uint64_t peer_row_hash(

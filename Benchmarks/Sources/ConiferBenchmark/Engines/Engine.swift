@@ -19,8 +19,8 @@ package protocol Engine: AnyObject, Sendable {
   /// Evicts the least recently used rooms that are not pinned, until half of the bytes are gone.
   func evictingHalf() throws -> Operation
 
-  /// Reads a subtree into a tree of values; gives the number of its leaves.
-  func leaves(_ path: String) throws -> Int
+  /// Reads a subtree into a node.
+  func node(_ path: String) throws -> Node
   /// Reads one leaf.
   func leaf(_ path: String) throws -> Leaf?
   /// The keys of the children of a node with the greatest values of a child of theirs, ascending, with
@@ -36,6 +36,22 @@ package protocol Engine: AnyObject, Sendable {
   /// Gives space back to the system, as the engine does it.
   func reclaim() async throws
   func close() async throws
+}
+
+extension Engine {
+  /// Reads a subtree into a node; gives the number of its leaves.
+  package func leaves(_ path: String) throws -> Int { try node(path).leafCount }
+}
+
+extension Node {
+  /// Looks at every leaf: the bytes of all text, and 1 for any other value.
+  package var looked: Int {
+    switch leaf {
+    case .string(let text): text.utf8.count
+    case .some: 1
+    case nil: children.reduce(0) { $0 + $1.node.looked }
+    }
+  }
 }
 
 /// What a store holds, comparable between engines.

@@ -38,48 +38,28 @@ extension RowEngine {
     return copies.rows
   }
 
-  package func leaves(_ path: String) throws -> Int {
-    try tree(path) { Int(peer_tree_leaves($0)) }
-  }
-
-  private func tree<R>(_ path: String, _ body: (OpaquePointer) throws -> R) throws -> R {
+  package func node(_ path: String) throws -> Node {
     let below = RowKey.below(RowKey.data, path)
-    guard let tree = peer_tree_make(below.from.count) else { throw RowError("no memory") }
-    defer { peer_tree_free(tree) }
+    let nodes = RowNodes(skipping: below.from.count)
     try store.scan(
-      below.from, below.to, backwards: false, peer_tree_add, UnsafeMutableRawPointer(tree))
-    return try body(tree)
+      below.from, below.to, backwards: false, RowNodes.visit,
+      Unmanaged.passUnretained(nodes).toOpaque())
+    return nodes.finish()
   }
 
   package func leaf(_ path: String) throws -> Leaf? {
-    var leaf = peer_leaf()
-    defer { peer_leaf_free(&leaf) }
-    guard try store.get(RowKey.of(RowKey.data, path), peer_leaf_take, &leaf) else { return nil }
-    switch leaf.kind {
-    case 1:
-      return leaf.text.map { text in
-        .string(
-          String(
-            decoding: UnsafeRawBufferPointer(start: text, count: leaf.count), as: UTF8.self))
-      }
-    case 2: return .integer(leaf.integer)
-    case 3: return .double(leaf.number)
-    case 4: return .bool(leaf.integer != 0)
-    default: return nil
+    let row = RowLeaf()
+    let key = RowKey.of(RowKey.data, path)
+    guard try store.get(key, RowLeaf.visit, Unmanaged.passUnretained(row).toOpaque()) else {
+      return nil
     }
+    return row.leaf
   }
 
   package func last(
     _ count: Int, by child: String, of path: String, indexed: Bool
   ) throws -> [String] {
-    guard indexed else {
-      return try tree(path) { tree in
-        var numbers = [Int64](repeating: 0, count: count)
-        var places = [Int](repeating: 0, count: count)
-        let found = peer_tree_last(tree, child, count, &numbers, &places)
-        return places.prefix(found).map { String(cString: peer_tree_key(tree, $0)) }
-      }
-    }
+    guard indexed else { return Self.last(count, by: Key(child), of: try node(path)) }
     let index = indexKeys(path)
     return try rows(index.from, index.to, last: count).reversed().map { row in
       let key = String(decoding: row.key.dropFirst(index.from.count + 8), as: UTF8.self)
@@ -87,6 +67,20 @@ extension RowEngine {
       guard try leaves("\(path)/\(key)") > 0 else { throw RowError("the index names no child") }
       return key
     }
+  }
+
+  /// The keys of the children with the greatest numbers, in one pass.
+  private static func last(_ count: Int, by child: Key, of node: Node) -> [String] {
+    var found: [(number: Int64, key: Key)] = []
+    for (key, value) in node.children {
+      guard case .integer(let number) = value[child].leaf else { continue }
+      if found.count == count, number < found[0].number { continue }
+      // Equal numbers by key, which is the order in which they come.
+      let place = (found.lastIndex { $0.number <= number } ?? -1) + 1
+      found.insert((number, key), at: place)
+      if found.count > count { found.removeFirst() }
+    }
+    return found.map(\.key.string)
   }
 
   private func indexKeys(_ path: String) -> (from: [UInt8], to: [UInt8]) {

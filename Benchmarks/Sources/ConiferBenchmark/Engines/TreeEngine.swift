@@ -73,12 +73,10 @@ package final class TreeEngine: Engine {
 
   // MARK: Reads
 
-  package func leaves(_ path: String) throws -> Int { try node(path).leafCount }
-
   package func leaf(_ path: String) throws -> Leaf? { try node(path).leaf }
 
-  private func node(_ path: String) throws(StoreError) -> Node {
-    try backend.read { (view) throws(StoreError) in try view.node(tree, Path(path)) }
+  package func node(_ path: String) throws -> Node {
+    try backend.node(tree, Path(path))
   }
 
   package func liveBytes() throws -> Int? { try backend.size().live }

@@ -42,6 +42,8 @@ public struct Bars: Sendable {
       title: "W2 by await, 16 writers, of one", id: "enqueue.writers",
       measure: .multiple(of: "enqueue"), best: 7, every: 4),
     Bar(title: "W3 whole room", id: "room", measure: .rate, best: 2.5, every: 1.5),
+    Bar(
+      title: "W3 whole room, looked at", id: "room.looked", measure: .rate, best: 2.5, every: 1.5),
     Bar(title: "W4 one leaf", id: "leaf", measure: .rate, best: 1, every: 0.3),
     Bar(title: "W4 a miss, µs", id: "leaf.miss", measure: .call, best: 60, every: 120),
     Bar(title: "W5 with index", id: "window.index", measure: .time, best: 1, every: 4),

@@ -25,7 +25,7 @@ public struct Plan: Sendable, Codable {
   /// One-leaf updates of each.
   public var updates = 500
   /// How long server updates come, in seconds, and how many a second.
-  public var streamSeconds = 10.0, streamRate = 1000
+  public var streamSeconds = 5.0, streamRate = 1000
   /// How long snapshots are taken while commits go on, in seconds.
   public var snapshotSeconds = 3.0
 

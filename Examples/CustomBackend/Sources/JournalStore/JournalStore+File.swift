@@ -119,7 +119,7 @@ extension JournalStore {
     }
   }
 
-  /// Writes a frame; one that deletes may use the disk's last reserve, so that a full one is emptied.
+  /// Writes a frame; one that makes room may use the disk's last reserve, so that a full one is emptied.
   func write(
     _ frame: Bytes, of batch: Batch, _ opened: inout Opened
   ) throws(StoreError) {
@@ -127,7 +127,8 @@ extension JournalStore {
       try opened.file.write(frame, at: opened.end)
     } catch {
       let deletes = batch.edits.contains { if case .put = $0 { false } else { true } }
-      guard error.code == .full, deletes, frame.count < Self.reserveSize else { throw error }
+      let makesRoom = deletes || batch.frees
+      guard error.code == .full, makesRoom, frame.count < Self.reserveSize else { throw error }
       File.remove(path + "/reserve")
       try opened.file.write(frame, at: opened.end)
     }

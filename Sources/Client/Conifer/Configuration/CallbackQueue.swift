@@ -6,7 +6,8 @@ public import Dispatch
 public struct CallbackQueue: Sendable {
   /// The queue that the app named, or the one that an actor's work begins on.
   let queue: DispatchQueue
-  private let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// Runs work behind all that it was given before.
+  let run: @Sendable (@escaping @Sendable () -> Void) -> Void
 
   /// A dispatch queue; a concurrent one is used one piece at a time.
   ///

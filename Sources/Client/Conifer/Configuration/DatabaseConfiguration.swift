@@ -36,6 +36,17 @@ public struct DatabaseConfiguration: Sendable {
   public var tokenProvider: (any TokenProvider)?
   /// Whether the last token is kept in the store, so that an app that starts offline knows its user.
   public var keepsLastToken = true
+  /// What becomes of an increment whose outcome is unknown.
+  public var unknownOutcome = UnknownOutcome.sendAgain
+  /// Whether a write that was never sent is dropped from the queue when the next one is a set that
+  /// replaces all of it: of a counter that is set a thousand times offline, the last value is sent.
+  ///
+  /// Off, every write is sent, as by the Realtime Database's SDKs. On, other clients and the server's
+  /// rules do not see the values between, and a value that was replaced does not come back when the
+  /// server refuses the one that replaced it. A write to another place, a transaction, a read or an
+  /// onDisconnect operation in between keeps both; so does a set that deletes or increments. A write
+  /// of a run before may have been sent by it, and stays.
+  public var dropsSupersededWrites = false
   /// Where the app's own code runs.
   public var callbackQueue = CallbackQueue.standard
   /// Where the database reports what nobody else is told; tokens and data are never in it.

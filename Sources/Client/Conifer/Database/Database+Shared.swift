@@ -22,6 +22,9 @@ extension Database {
 
   /// The app's database with a URL: the common one, or another that is made as that was, in memory.
   ///
+  /// One of another host has a connection of its own there, of the same kind; where the transport knows
+  /// no other hosts, it stays offline, and an error is logged.
+  ///
   /// For another database that keeps its data, make one with `Database(configuration)` and a directory
   /// of its own.
   ///

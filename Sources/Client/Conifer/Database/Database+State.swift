@@ -22,14 +22,12 @@ extension Database {
 }
 
 extension Database {
-  // One for the process, so that keys of the same millisecond keep their order whatever makes them.
-  private static let pushIDs = Mutex(PushIDGenerator())
-
-  /// A key that sorts after those made before.
+  /// A key that sorts after those that the database made before.
   func pushKey() -> Key {
-    let time = engine.serverTime
+    let engine = engine
     var random = RandomSource(next64: configuration.random)
-    return Self.pushIDs.withLock { $0.next(at: time, using: &random) }
+    // The clock is read inside the lock: another thread's later time would begin a new millisecond.
+    return pushIDs.withLock { $0.next(at: engine.serverTime, using: &random) }
   }
 }
 

@@ -16,6 +16,8 @@ public final class Database: Sendable {
 
   private let state: Mutex<State>
   private let makeEngine: @Sendable (DatabaseConfiguration) -> any DatabaseEngine
+  /// Of its own: another database's server may have another time.
+  let pushIDs = Mutex(PushIDGenerator())
 
   /// A database; it opens its store and connects when it is first used.
   ///
@@ -54,7 +56,7 @@ public final class Database: Sendable {
   var durability: Durability { configuration.options.durability }
 
   /// Changes a setting, or logs that it is too late or makes no sense.
-  func configure(_ name: String, _ change: (inout DatabaseConfiguration) -> Void) {
+  package func configure(_ name: String, _ change: (inout DatabaseConfiguration) -> Void) {
     let fault: DatabaseError? = state.withLock { state in
       var changed = state.configuration
       change(&changed)

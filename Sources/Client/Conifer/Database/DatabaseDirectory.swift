@@ -1,3 +1,4 @@
+import ConiferWire
 import Synchronization
 
 /// The databases that an app reaches by the class: one that it configures, and others by URL.
@@ -63,13 +64,27 @@ final class DatabaseDirectory: Sendable {
     configuration.isSecure = place.isSecure
     configuration.storage = nil
     configuration.isPersistenceEnabled = false
-    return state.withLock { state in
-      let name = "\(place.host) \(place.namespace)"
-      if let other = state.others[name] { return other }
+    if !isMain {
+      // The main one's way leads to the main one's host.
+      configuration.transport = configuration.transport?.leading(
+        to: place.host, isSecure: place.isSecure)
+    }
+    let name = "\(place.host) \(place.namespace)"
+    let (other, isNew) = state.withLock { state in
+      if let other = state.others[name] { return (other, false) }
       let other = Database(configuration)
       state.others[name] = other
-      return other
+      return (other, true)
     }
+    if isNew, configuration.transport == nil, main.configuration.transport != nil {
+      other.report(
+        DatabaseError(
+          .invalidConfiguration,
+          "The transport of the common database does not lead to \(place.host): the database of "
+            + "that host stays offline.",
+          remedy: "Make it with Database(configuration) and a transport of its own."))
+    }
+    return other
   }
 
   private static func asOnApple(_ configuration: DatabaseConfiguration) -> DatabaseConfiguration {

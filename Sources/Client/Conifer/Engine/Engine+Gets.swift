@@ -51,6 +51,7 @@ extension Engine {
     guard let request = gets.remove(id) else { return }
     let target = request.target
     if let error = DatabaseError(local: response, "Reading \(target) failed") {
+      reckoning.forget(target.path)
       outbox.append { request.completion(.failure(error)) }
       return
     }
@@ -61,6 +62,7 @@ extension Engine {
   /// There is no connection: what is known completely is the answer.
   func getTimedOut(_ id: OperationID) {
     guard let request = gets.remove(id) else { return }
+    reckoning.forget(request.target.path)
     let result: Result<Node, DatabaseError>
     if let node = known(request.target) {
       result = .success(node)
@@ -96,7 +98,9 @@ extension Engine {
   /// Puts what the server answered into the cache; a filtered query's answer is complete for that
   /// query alone.
   private func store(_ node: Node, of target: QueryTarget) {
-    guard let lane, active[target] == nil, !tree.isListened(target.path) else { return }
+    guard let lane, active[target] == nil, !tree.isListened(target.path) else {
+      return reckoning.forget(target.path)
+    }
     // News that follow are newer, and must find this in the store.
     standsAlone = true
     let (path, parameters) = (target.path, target.spec.identifier)
@@ -110,7 +114,7 @@ extension Engine {
       query.isKnownMissing = node.isEmpty
       let edits =
         [.overwrite(lane.tree, path, node), .saveQuery(query)] + outdated(below: path)
-        + outdated(above: path)
+        + outdated(above: path) + found(path)
       add(edits) { [self] result in
         if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
       }

@@ -56,13 +56,15 @@ extension Engine {
   private func loadQueue(touching path: Path) {
     guard !views.covers(path) else { return }
     let (now, known) = (serverTime, laid)
-    let entries = read { (view, lane) throws(StoreError) -> [QueueOverlay.Entry] in
+    let entries = read { (view, lane) throws(StoreError) -> [QueueOverlay.Entry]? in
       let waiting = try view.pendingWrites(lane, touching: path)
-      guard waiting.contains(where: { !known.contains(OverlayID($0.rawValue)) }) else { return [] }
+      guard waiting.contains(where: { !known.contains(OverlayID($0.rawValue)) }) else { return nil }
       var overlay = QueueOverlay(view, lane, now: now)
       return try overlay.entries(touching: path).filter { !isEnded($0.id, lane) }
     }
-    for entry in entries ?? [] where laid.insert(entry.id).inserted {
+    // Nothing was read that could be damaged.
+    if let entries, entries == nil { return }
+    for entry in (entries ?? []) ?? [] where laid.insert(entry.id).inserted {
       tree.load(entry.id, entry.changes, isUpdate: entry.isUpdate)
     }
     reportIncidents()
@@ -162,6 +164,11 @@ extension Engine {
       return
     }
     let query = TrackedQuery(tree: lane.tree, path: path, parameters: parameters)
+    guard !query.isDefault else {
+      active[listen.target]?.record = query
+      return
+    }
+    // The keys of a filtered query are stored under its number.
     add([.saveQuery(query)]) { [self] result in
       guard active[listen.target]?.listen == listen else { return }
       switch result {

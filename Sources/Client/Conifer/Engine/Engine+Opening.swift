@@ -54,7 +54,6 @@ extension Engine {
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { keep(nil) }
     reportIncidents()
-    listenToPins()
     // A write of an app that just starts is that of who is signed in, not nobody's.
     isUserUnknown = usesTokens && token == nil && setup.transport != nil
     if isAway.load(ordering: .relaxed) {

@@ -17,25 +17,42 @@ extension Engine {
     let target = target.normalized
     let pin = Pin(tree: lane.tree, path: target.path, parameters: target.spec.identifier)
     if isPinned {
-      guard pins[target] == nil else { return }
+      guard pins[target] == nil, !waitingPins.contains(target) else { return }
       add([.pin(pin)]) { [self] in note($0, "pinned", target) }
-      listenToPin(target)
+      if arePinsRead {
+        listenToPin(target)
+      } else {
+        waitingPins.insert(target)
+      }
     } else {
       add([.unpin(pin)]) { [self] in note($0, "unpinned", target) }
       refusedPins.remove(target)
+      waitingPins.remove(target)
       if let id = pins.removeValue(forKey: target) { stop(id) }
     }
   }
 
-  /// Listens to what was pinned before the database was opened.
+  /// Listens to what was pinned until there was a first connection: each pin in a step of its own, as
+  /// it is read to tell the server what the client has.
   func listenToPins() {
+    guard !arePinsRead else { return }
+    arePinsRead = true
+    defer {
+      for target in waitingPins {
+        post(
+          .ask { engine in
+            guard engine.waitingPins.remove(target) != nil else { return }
+            engine.listenToPin(target)
+          })
+      }
+    }
     let stored = read { (view, lane) throws(StoreError) in try view.pins(lane.tree) }
     for pin in stored ?? [] {
       do throws(TreeError) {
         let spec =
           pin.parameters == TrackedQuery.defaultParameters
           ? QuerySpec.default : try QuerySpec(json: Array(pin.parameters.utf8))
-        listenToPin(QueryTarget(pin.path, spec))
+        waitingPins.insert(QueryTarget(pin.path, spec))
       } catch {
         setup.logger.error(
           "a pin makes no sense", metadata: ["path": "\(pin.path)", "cause": "\(error)"])

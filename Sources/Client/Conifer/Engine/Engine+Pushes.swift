@@ -45,6 +45,8 @@ extension Engine {
     }
     let paths = changes.map { path.appending($0.path).owner }
     guard let target, let query = active[target] else { return raiseStored(result, paths) }
+    // Kept longer, it would keep old data in memory.
+    active[target]?.hash = nil
     let isWhole = isWhole || (path == target.path && changes.first?.path.isRoot == true)
     var edits: [StorageEdit]
     if query.isBehind {
@@ -67,9 +69,9 @@ extension Engine {
   func completed(_ target: QueryTarget) {
     guard let query = active[target] else { return }
     let result = tree.complete(target)
-    if query.stored?.query.isComplete != true || query.isBehind {
+    if !query.isComplete || query.isBehind {
       store(snapshot(of: target), of: target, isWhole: true)
-    } else {
+    } else if !query.isWhole {
       store([], of: target, isWhole: true)
     }
     raiseStored(result, [target.path])
@@ -91,6 +93,10 @@ extension Engine {
 
   /// Commits server data of an active listen.
   private func store(_ edits: [StorageEdit], of target: QueryTarget, isWhole: Bool) {
+    if isWhole { active[target]?.isWhole = true }
+    if let active = active[target], active.stored == nil, let record = active.record {
+      return store(edits, of: active.listen, record, isWhole: isWhole)
+    }
     guard let stored = active[target]?.stored else { return }
     var edits = edits
     var query = stored.query
@@ -108,6 +114,39 @@ extension Engine {
         "server data is not cached", metadata: ["target": "\(target)", "cause": "\(error)"])
       active[target]?.isBehind = true
       active[target]?.stored = stored
+    }
+  }
+
+  /// Commits the first data of a listen, and the record of its query with it.
+  private func store(
+    _ edits: [StorageEdit], of listen: Listen, _ record: TrackedQuery, isWhole: Bool
+  ) {
+    var query = record
+    query.isComplete = query.isComplete || isWhole
+    var edits = edits
+    if isWhole { edits += outdated(below: listen.target.path) }
+    edits.append(.saveQuery(query))
+    active[listen.target]?.record = query
+    active[listen.target]?.isBehind = false
+    add(edits) { [self] result in
+      guard active[listen.target]?.listen == listen else { return }
+      switch result {
+      case .success(let numbers):
+        // Of the queries that were saved, its own is the last.
+        guard let id = numbers.queries.last, backend?.setActive(true, id, in: query.tree) == true
+        else {
+          // It is being evicted: all of it is stored with the next change.
+          active[listen.target]?.isBehind = true
+          return
+        }
+        active[listen.target]?.stored = StoredQuery(id: id, query: query)
+      case .failure(let error):
+        setup.logger.error(
+          "server data is not cached",
+          metadata: ["target": "\(listen.target)", "cause": "\(error)"])
+        active[listen.target]?.isBehind = true
+        active[listen.target]?.record?.isComplete = false
+      }
     }
   }
 
@@ -130,6 +169,38 @@ extension Engine {
     }
   }
 
+  /// Edits that end the completeness of what holds a place until the server has told what it holds
+  /// now.
+  func lost(around path: Path) -> [StorageEdit] {
+    let edits = incomplete(around: path)
+    let above = edits.compactMap { edit -> StoredQuery? in
+      guard case .saveQuery(var query) = edit, query.isDefault, query.path.contains(path),
+        let stored = read({ (view, lane) throws(StoreError) in
+          try view.trackedQuery(lane.tree, query.path, query.parameters)
+        }), let stored
+      else { return nil }
+      query.isComplete = true
+      return StoredQuery(id: stored.id, query: query)
+    }
+    reckoning.wait(for: path, above)
+    return edits
+  }
+
+  /// Edits that make complete again what lacked nothing but a place that is known now.
+  func found(_ path: Path) -> [StorageEdit] {
+    // What was damaged meanwhile is incomplete for another reason.
+    reportIncidents()
+    return reckoning.settle(path).compactMap { whole in
+      let stored = read { (view, lane) throws(StoreError) in
+        try view.trackedQuery(lane.tree, whole.query.path, whole.query.parameters)
+      }
+      // It may be evicted by now.
+      guard let stored, var query = stored?.query, stored?.id == whole.id else { return nil }
+      query.isComplete = true
+      return .saveQuery(query)
+    }
+  }
+
   /// Edits that end the completeness of all that holds a place, or some of it, of which it is not
   /// known what it holds now.
   func incomplete(around path: Path) -> [StorageEdit] {
@@ -138,7 +209,7 @@ extension Engine {
       for prefix in path.prefixes { found += try view.trackedQueries(tree, at: prefix) }
       return found
     }
-    let new = newRecords.filter { $0.path.contains(path) || path.contains($0.path) }
+    let new = newRecords.filter { $0.path.touches(path) }
     return stored
       + new.map { record in
         var record = record
@@ -163,10 +234,9 @@ extension Engine {
 
   /// Edits that store all that a view has of the server's data.
   func snapshot(of target: QueryTarget) -> [StorageEdit] {
-    guard let data = tree.serverData(of: target), let stored = active[target]?.stored else {
-      return []
-    }
+    guard let data = tree.serverData(of: target) else { return [] }
     guard !target.spec.isDefault else { return [.overwrite(treeID, target.path, data.node)] }
+    guard let stored = active[target]?.stored else { return [] }
     var edits = data.node.children.map {
       StorageEdit.overwrite(treeID, target.path.appending($0.key), $0.node)
     }

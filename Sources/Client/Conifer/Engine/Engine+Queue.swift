@@ -14,15 +14,36 @@ extension Engine {
     }
     reportIncidents()
     // A queue that cannot be read now is asked for again with the next write or connection.
-    let writes = found ?? []
+    var writes = found ?? []
+    if setup.unknownOutcome == .leaveToApp {
+      let doubtful = writes.filter { isDoubtful($0, lane) }
+      for write in doubtful { leaveToApp(OutboundWriteID(lane, write.id)) }
+      if !doubtful.isEmpty {
+        // Asked for again when the store no longer takes them for waiting.
+        return link.add([.needWrites(lane, after: after, limit: limit)])
+      }
+      writes.removeAll { endedUnstored.contains(OutboundWriteID(lane, $0.id)) }
+    }
     tell(
       .writes(
         writes.map { OutboundWrite(lane, $0) }, lane, after: after,
-        isLast: found != nil && writes.count < limit))
+        isLast: found.map { $0.count < limit } ?? false))
+  }
+
+  /// Whether a write may have been done already, and must not be done twice.
+  private func isDoubtful(_ write: QueuedWrite, _ lane: Lane) -> Bool {
+    let id = OutboundWriteID(lane, write.id)
+    switch write.state {
+    case .sent, .outcomeUnknown: break
+    case .queued, .rejected: return false
+    }
+    return QueueRules.doubles(write.content) && !marked.contains(id) && !inFlight.contains(id)
+      && !endedUnstored.contains(id)
   }
 
   /// Makes durable that writes are sent, then lets them leave.
   func markSent(_ ids: [OutboundWriteID]) {
+    marked.formUnion(ids)
     add(ids.map { .setState($0.lane, $0.id, .sent) }) { [self] result in
       guard case .success(let numbers) = result else {
         // They leave all the same: that they might count twice is the smaller evil.
@@ -36,7 +57,23 @@ extension Engine {
   /// The connection broke after a write was sent.
   func outcomeUnknown(_ id: OutboundWriteID) {
     inFlight.remove(id)
+    if setup.unknownOutcome == .leaveToApp, OverlayPlace(self, id).doubles {
+      return leaveToApp(id)
+    }
     add([.setState(id.lane, id.id, .outcomeUnknown)]) { _ in }
+  }
+
+  /// The server did not look at a write for want of a token.
+  func returned(_ id: OutboundWriteID) {
+    inFlight.remove(id)
+    add([.setState(id.lane, id.id, .queued)]) { _ in }
+  }
+
+  /// Nobody knows whether a write was done, and doing it again might double it: the app decides.
+  private func leaveToApp(_ id: OutboundWriteID) {
+    let place = OverlayPlace(self, id)
+    let reason = RejectionReason(Response(.disconnect))
+    reject(id, place, reason, reason.error(place.path))
   }
 
   /// The server answered a write: one commit ends it and brings the cache up to date.
@@ -44,24 +81,13 @@ extension Engine {
     inFlight.remove(id)
     let name = WriteReceipt.ID(identity: id.lane.identity, number: id.id.rawValue)
     let overlay = OverlayID(id.id.rawValue)
-    let isLaid = id.lane == lane && laid.remove(overlay) != nil
     let place = OverlayPlace(self, id)
     if let error = DatabaseError(response, "The write to \(place.path) failed") {
-      let result = isLaid ? tree.revert(overlay) : SyncResult()
-      let reason = RejectionReason(response).text
-      let edits = [StorageEdit.setState(id.lane, id.id, .rejected(reason: reason))]
-      add(edits) { [self] stored in
-        raise(result)
-        end(name, .rejected(error), error)
-        switch stored {
-        case .success: tell(.finished(id))
-        case .failure: owe(edits, of: id)
-        }
-        dataChanged(place.paths)
-      }
+      reject(id, place, RejectionReason(response), error)
     } else {
+      let isLaid = id.lane == lane && laid.remove(overlay) != nil
       let result = isLaid ? tree.acknowledge(overlay, isEarly: isEarly) : SyncResult()
-      let cached = cachedByAnswer(place.changes, isEarly)
+      let cached = cachedByAnswer(place.changes, isEarly, in: id.lane)
       let ended = StorageEdit.finish(id.lane, id.id, .acknowledged)
       add([ended] + cached.edits + cached.records) { [self] stored in
         raise(result)
@@ -73,12 +99,34 @@ extension Engine {
         case .failure:
           // What the cache holds may be newer when this is paid: the value is asked for instead.
           let paths = place.paths.filter { !isListened($0) }
+          for path in paths { reckoning.forget(path) }
           owe([ended] + paths.flatMap { incomplete(around: $0) }, of: id)
           for path in paths where !cached.unknown.contains(path) { refresh(path) }
         }
         for path in cached.unknown { refresh(path) }
         dataChanged(place.paths)
       }
+    }
+  }
+
+  /// A write is not done: it is taken back from the views, and waits for the app with the reason.
+  private func reject(
+    _ id: OutboundWriteID, _ place: OverlayPlace, _ reason: RejectionReason, _ error: DatabaseError
+  ) {
+    let overlay = OverlayID(id.id.rawValue)
+    let isLaid = id.lane == lane && laid.remove(overlay) != nil
+    let result = isLaid ? tree.revert(overlay) : SyncResult()
+    let edits = [StorageEdit.setState(id.lane, id.id, .rejected(reason: reason.text))]
+    add(edits) { [self] stored in
+      raise(result)
+      end(
+        WriteReceipt.ID(identity: id.lane.identity, number: id.id.rawValue), .rejected(error), error
+      )
+      switch stored {
+      case .success: tell(.finished(id))
+      case .failure: owe(edits, of: id)
+      }
+      dataChanged(place.paths)
     }
   }
 
@@ -102,8 +150,9 @@ extension Engine {
   ///
   /// - Parameter isEarly: whether the connection broke before news could come, so that open views do
   ///   not do it either.
-  private func cachedByAnswer(_ changes: [NodeChange], _ isEarly: Bool) -> Cached {
+  private func cachedByAnswer(_ changes: [NodeChange], _ isEarly: Bool, in lane: Lane) -> Cached {
     var cached = Cached()
+    let isLong = isLong(lane)
     for change in changes {
       let owner = change.path.owner
       // Whether it belongs to what a query above held, only the server knows.
@@ -113,10 +162,11 @@ extension Engine {
       if change.node.hasServerValues {
         // The answer to the listen will tell.
         if isListened { continue }
-        cached.edits += incomplete(around: owner)
+        cached.edits += lost(around: owner)
         cached.unknown.append(owner)
         continue
       }
+      if isLong, !isListened, isForeign(owner) { continue }
       cached.edits.append(.overwrite(treeID, change.path, change.node))
       cached.edits += outdated(below: owner)
       // What open views below have is newer, as answers may be held back.
@@ -132,6 +182,27 @@ extension Engine {
       cached.records.append(.saveQuery(record))
     }
     return cached
+  }
+
+  /// Whether so much of a queue waits that what is answered now would soon be evicted again, and what
+  /// the app listened to with it: a backend keeps 1,000 queries that nobody listens to.
+  private func isLong(_ lane: Lane) -> Bool {
+    let pending = read { (view, _) throws(StoreError) in try view.totals(lane).pending }
+    return pending ?? 0 > 100
+  }
+
+  /// Whether the cache holds nothing of a place, and nothing that covers it.
+  private func isForeign(_ path: Path) -> Bool {
+    if views.isOpen(below: path) || newRecords.contains(where: { $0.path.touches(path) }) {
+      return false
+    }
+    return read { (view, lane) throws(StoreError) in
+      if try view.isComplete(lane.tree, path) { return false }
+      let found =
+        try view.trackedQueries(lane.tree, at: path)
+        + view.trackedQueries(lane.tree, below: path)
+      return found.isEmpty
+    } ?? false
   }
 
   /// Whether the server tells of a place by itself: a complete view is open there or above, or a
@@ -165,6 +236,7 @@ extension Engine {
     for incident in incidents.dropFirst(incidentsSeen) {
       setup.logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }
+    if incidents.count > incidentsSeen { reckoning = Reckoning() }
     incidentsSeen = max(incidentsSeen, incidents.count)
   }
 }
@@ -173,6 +245,7 @@ extension Engine {
 private struct OverlayPlace {
   var path = Path.root
   var changes: [NodeChange] = []
+  var doubles = false
   var paths: [Path] { changes.map(\.path.owner) }
 }
 
@@ -182,6 +255,7 @@ extension OverlayPlace {
     guard let write, let content = write?.content else { return }
     path = content.path
     changes = content.changes
+    doubles = QueueRules.doubles(content)
   }
 }
 
@@ -206,6 +280,11 @@ struct RejectionReason {
   var text: String { reason.map { "\(status.rawValue) \($0)" } ?? status.rawValue }
 
   func error(_ path: Path) -> DatabaseError {
-    DatabaseError(status, reason: reason, "The write to \(path) failed")
+    guard status != .disconnect else {
+      return DatabaseError(
+        .outcomeUnknown, "The write to \(path) was sent, and its answer never came.",
+        remedy: "Read the place, then retry the write or discard it.")
+    }
+    return DatabaseError(status, reason: reason, "The write to \(path) failed")
   }
 }

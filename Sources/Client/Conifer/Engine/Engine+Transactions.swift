@@ -8,7 +8,8 @@ import ConiferWire
 struct Transactions {
   var machine = TransactionMachine()
   var requests: [TransactionID: TransactionRequest] = [:]
-  var listeners: [TransactionID: ListenerID] = [:]
+  /// The silent listeners of their paths; one serves all at a path, however many they are.
+  var listeners: [Path: (id: ListenerID, count: Int)] = [:]
   var last: UInt64 = 0
 }
 
@@ -63,20 +64,16 @@ extension Engine {
 
   private func handle(_ input: TransactionMachine.Input) {
     let tree = tree
-    let actions = transactions.machine.handle(input) { path, excluded in
-      tree.best(at: path, excluding: excluded, includingHidden: true)
+    let actions = transactions.machine.handle(input) { path, filter in
+      tree.value(at: path, filter) ?? .empty
     }
     for action in actions { act(action) }
   }
 
   private func act(_ action: TransactionMachine.Action) {
     switch action {
-    case .listen(let id, let path):
-      let listener = silentID()
-      transactions.listeners[id] = listener
-      listen(listener, QueryTarget(path), [], isSilent: true)
-    case .unlisten(let id, _):
-      if let listener = transactions.listeners.removeValue(forKey: id) { stop(listener) }
+    case .listen(_, let path): listenForTransaction(path)
+    case .unlisten(_, let path): unlistenForTransaction(path)
     case .run(let id, _, let node):
       guard let update = transactions.requests[id]?.update else { return }
       outbox.append { [weak self] in
@@ -97,5 +94,26 @@ extension Engine {
       outbox.append { request.completion(error, outcome.isCommitted, outcome.node) }
     case .proceed: handle(.proceed)
     }
+  }
+
+  private func listenForTransaction(_ path: Path) {
+    let known = transactions.listeners[path]
+    let count = (known?.count ?? 0) + 1
+    // The server may have ended the one there was.
+    if let known, listeners[known.id] != nil {
+      transactions.listeners[path] = (known.id, count)
+      return
+    }
+    let id = silentID()
+    transactions.listeners[path] = (id, count)
+    listen(id, QueryTarget(path), [], isSilent: true)
+  }
+
+  private func unlistenForTransaction(_ path: Path) {
+    guard let listener = transactions.listeners[path] else { return }
+    transactions.listeners[path]?.count -= 1
+    guard listener.count == 1 else { return }
+    transactions.listeners[path] = nil
+    stop(listener.id)
   }
 }

@@ -52,6 +52,7 @@ extension Engine {
       receipt.settle(durable: .success(min(.process, backend?.traits.store.strongest ?? .process)))
     }
     lay(write, lane)
+    if setup.dropsSupersededWrites { supersede(by: write, lane) }
     overwritten(write.content)
     tell(.write(OutboundWrite(lane, write)))
   }

@@ -69,13 +69,20 @@ actor Engine {
   var follows: [WriteReceipt.ID: [Follow]] = [:]
   /// The silent listeners of what is pinned.
   var pins: [QueryTarget: ListenerID] = [:]
+  /// What was pinned, and is listened to as soon as there is a connection.
+  var waitingPins: Set<QueryTarget> = []
+  /// Whether the pins of earlier runs were read.
+  var arePinsRead = false
   /// What is pinned, and the server did not let this user listen to.
   var refusedPins: Set<QueryTarget> = []
   var gets = Gets()
+  var reckoning = Reckoning()
   var transactions = Transactions()
   var disconnects = Disconnects()
   /// Writes that were sent, and are not answered.
   var inFlight: Set<OutboundWriteID> = []
+  /// Writes that the store takes for sent, and that have not left yet.
+  var marked: Set<OutboundWriteID> = []
   /// How often the token provider is being asked.
   var fetches = 0
   var incidentsSeen = 0
@@ -104,8 +111,17 @@ extension Engine {
     let listen: Listen
     /// What is stored of it; nil when it is not stored yet, or could not be.
     var stored: StoredQuery?
+    /// What is to be stored of it with its first data, so that a listen costs no commit of its own.
+    var record: TrackedQuery?
+    /// Whether all its data was stored since it began.
+    var isWhole = false
     /// Whether storage lacks some of what the view shows, as a commit failed.
     var isBehind = false
+    /// The hash of its data when the server was last asked, so that it is not reckoned again.
+    var hash: ListenHash?
+
+    /// Whether all its data is stored, or about to be.
+    var isComplete: Bool { (stored?.query ?? record)?.isComplete == true }
   }
 
   /// Who waits for the end of a write.

@@ -79,9 +79,12 @@ extension Engine {
     case .pushed(let push): pushed(push)
     case .needWrites(let lane, let after, let limit): giveWrites(lane, after, limit)
     case .markSent(let ids): markSent(ids)
-    case .writeSent(let id): inFlight.insert(id)
+    case .writeSent(let id):
+      inFlight.insert(id)
+      marked.remove(id)
     case .writeAnswered(let id, let response, let isEarly): answered(id, response, isEarly)
     case .writeOutcomeUnknown(let id): outcomeUnknown(id)
+    case .writeReturned(let id): returned(id)
     case .getAnswered(let id, let response): getAnswered(id, response)
     case .getTimedOut(let id): getTimedOut(id)
     case .putAnswered(let id, let response, let isEarly): putAnswered(id, response, isEarly)
@@ -114,6 +117,7 @@ extension Engine {
   private func connected(_ isConnected: Bool) {
     self.isConnected.set(isConnected)
     raise(info.set(.connected, Node(.bool(isConnected))))
+    if isConnected { listenToPins() }
   }
 
   private func setOffset(_ milliseconds: Int64) {
@@ -123,16 +127,16 @@ extension Engine {
 
   // MARK: Listens
 
-  /// The most bytes of data for which a plain hash does.
-  private static let smallData = 1024
-
   private func send(_ listen: Listen, as number: UInt64) {
     let data = tree.serverData(of: listen.target)?.node ?? .empty
-    let compound = data.estimatedSize > Self.smallData ? CompoundHash(of: data) : nil
+    let known = active[listen.target]?.hash.flatMap { $0.node.isIdentical(to: data) ? $0 : nil }
+    let hash = known ?? ListenHash(data)
+    // Of little data it is reckoned as fast as it is kept.
+    active[listen.target]?.hash = hash.compound == nil ? nil : hash
     link.connection?.send(
       .request(
         number,
-        .listen(listen.target, tag: listen.tag, hash: NodeHash.hash(data), compound: compound)))
+        .listen(listen.target, tag: listen.tag, hash: hash.plain, compound: hash.compound)))
   }
 
   private func answered(_ listen: Listen, _ response: Response) {

@@ -27,7 +27,8 @@ public final class WriteReceipt: Sendable {
     case rejected(DatabaseError)
     /// The app gave it up.
     case discarded
-    /// A later write replaced it before it was sent.
+    /// A later write replaced it before it was sent, as ``DatabaseConfiguration/dropsSupersededWrites``
+    /// has it; that one's end tells whether the server has what it wrote.
     case superseded(by: ID)
     /// It was never queued, for this reason.
     case failed(DatabaseError)
@@ -36,6 +37,8 @@ public final class WriteReceipt: Sendable {
   private let queued = Promise<ID?>()
   private let hardened = Promise<Durability>()
   private let ended = Promise<Outcome>()
+  /// How the write ended that was sent in the end, itself or what replaced it.
+  private let settled = Promise<Outcome>()
 
   init() {}
 
@@ -61,11 +64,11 @@ public final class WriteReceipt: Sendable {
     get async throws(DatabaseError) { try await ended.value() }
   }
 
-  /// Waits until the server has applied the write.
+  /// Waits until the server has applied the write, or the one that superseded it.
   ///
   /// - Throws: why it was not.
   public func acknowledged() async throws(DatabaseError) {
-    switch try await outcome {
+    switch try await settled.value() {
     case .acknowledged, .superseded: return
     case .rejected(let error), .failed(let error): throw error
     case .discarded:
@@ -88,7 +91,7 @@ extension WriteReceipt {
     let receipt = WriteReceipt()
     receipt.queued.settle(.success(nil))
     receipt.hardened.settle(.success(durability))
-    receipt.ended.settle(.success(.acknowledged))
+    receipt.settle(.acknowledged)
     return receipt
   }
 
@@ -98,20 +101,28 @@ extension WriteReceipt {
   /// The write is as durable as asked.
   func settle(durable result: Result<Durability, DatabaseError>) { hardened.settle(result) }
 
-  /// The write has ended.
-  func settle(_ outcome: Outcome) { ended.settle(.success(outcome)) }
+  /// Whether it is known how the write itself ended.
+  var isEnded: Bool { ended.result != nil }
+
+  /// The write has ended, or what superseded it has.
+  func settle(_ outcome: Outcome) {
+    ended.settle(.success(outcome))
+    if case .superseded = outcome { return }
+    settled.settle(.success(outcome))
+  }
 
   /// The database was closed before the write ended; it stays in the queue.
   func close(_ error: DatabaseError) {
     hardened.settle(.failure(error))
     ended.settle(.failure(error))
+    settled.settle(.failure(error))
   }
 
   /// The write was never queued.
   func fail(_ error: DatabaseError) {
     queued.settle(.failure(error))
     hardened.settle(.failure(error))
-    ended.settle(.success(.failed(error)))
+    settle(.failed(error))
   }
 }
 

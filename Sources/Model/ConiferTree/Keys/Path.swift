@@ -14,11 +14,21 @@ public struct Path: Hashable, Sendable {
   ///
   /// - Parameter string: keys separated by `/`, with or without slashes around them.
   public init(_ string: String) {
-    var keys: [Key] = []
-    for part in string.utf8.split(separator: UInt8(ascii: "/")) {
-      keys.append(Key(String(Substring(part))))
+    keys = string.lendUTF8 { text in
+      var keys: [Key] = []
+      keys.reserveCapacity(4)
+      var start = 0
+      while start < text.count {
+        let rest = UnsafeBufferPointer(rebasing: text[start...])
+        let length = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.count
+        if length > 0 {
+          keys.append(
+            Key(utf8: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(rest)[..<length])))
+        }
+        start += length + 1
+      }
+      return keys
     }
-    self.keys = keys
   }
 
   /// The path of no keys.

@@ -1,12 +1,16 @@
 /// A maker of keys that sort by the time they were made.
 ///
 /// Twenty characters: eight for the time, twelve random; within one millisecond the random part
-/// counts up, as the Realtime Database's push ids do. Keep one for each process, behind a lock.
+/// counts up, as the Realtime Database's push ids do, and so it does while a clock that was set back by
+/// up to a minute comes forward again. Keep one for each clock, behind a lock in which the clock is read.
 public struct PushIDGenerator: Sendable {
   private static let alphabet = [UInt8](
     "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)
 
-  /// The time the last key was asked for.
+  /// By how many milliseconds a clock may be set back.
+  private static let patience: Int64 = 60_000
+
+  /// The latest time that a key was asked for since the clock was last set.
   private var last: Int64?
   /// The time in the last key.
   private var stamp: Int64 = 0
@@ -23,7 +27,7 @@ public struct PushIDGenerator: Sendable {
   public mutating func next(
     at milliseconds: Int64, using random: inout some RandomNumberGenerator
   ) -> Key {
-    if milliseconds == last {
+    if let last, milliseconds <= last, milliseconds >= last &- Self.patience {
       advance()
     } else {
       last = milliseconds
@@ -56,6 +60,6 @@ public struct PushIDGenerator: Sendable {
       }
       digits[i] = 0
     }
-    stamp += 1
+    stamp &+= 1
   }
 }

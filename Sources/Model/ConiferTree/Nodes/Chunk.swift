@@ -11,19 +11,34 @@ final class Chunk: Sendable {
   /// The most entries of one part.
   static let capacity = 32
 
-  let body: Body
+  /// What was known from the beginning; nil for leaves that wait in a `LeafKeeper`.
+  private let known: Body?
+  private let late: LateBody?
   let totals: Totals
   /// The smallest key of each smaller part; none when the children are here.
   let firstKeys: ContiguousArray<Key>
 
+  /// The children or smaller parts.
+  var body: Body { known ?? late?.body ?? .entries([]) }
+
+  /// A part whose children are made when they are first looked at.
+  init(_ late: LateBody, totals: Totals) {
+    known = nil
+    self.late = late
+    self.totals = totals
+    firstKeys = []
+  }
+
   init(entries: ContiguousArray<Node.Child>, totals: Totals? = nil) {
-    body = .entries(entries)
+    known = .entries(entries)
+    late = nil
     self.totals = totals ?? Totals(entries)
     firstKeys = []
   }
 
   init(chunks: ContiguousArray<Chunk>) {
-    body = .chunks(chunks)
+    known = .chunks(chunks)
+    late = nil
     totals = chunks.reduce(into: Totals()) { $0.add($1.totals) }
     firstKeys = ContiguousArray(chunks.map(\.firstKey))
   }
@@ -32,7 +47,8 @@ final class Chunk: Sendable {
   init(_ old: Chunk, _ chunks: ContiguousArray<Chunk>, replacing i: Int, with part: Chunk) {
     var copy = chunks
     copy[i] = part
-    body = .chunks(copy)
+    known = .chunks(copy)
+    late = nil
     totals =
       old.totals.replacing(chunks[i].totals, with: part.totals)
       ?? copy.reduce(into: Totals()) { $0.add($1.totals) }

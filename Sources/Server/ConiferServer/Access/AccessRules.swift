@@ -5,6 +5,8 @@ public import ConiferTree
 ///
 /// The server asks for each listen, get and write, and again for the listens of a session when its
 /// token changed. The bearer of an administrator's token is not asked about.
+///
+/// It is `decideRead` and `decideWrite` that it asks, which by default say what the others do.
 public protocol AccessRules: Sendable {
   /// Whether a target may be read.
   func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool
@@ -15,6 +17,31 @@ public protocol AccessRules: Sendable {
   ///   - after: the whole data as the write would leave it, server values resolved.
   ///   - context: who writes, and the data before.
   func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool
+  /// Whether a target may be read, and why not.
+  func decideRead(_ target: QueryTarget, _ context: AccessContext) -> AccessDecision
+  /// Whether nodes may be replaced by one write, and why not; as `allowsWrite` of each.
+  func decideWrite(_ paths: [Path], after: Node, _ context: AccessContext) -> AccessDecision
+}
+
+extension AccessRules {
+  /// What `allowsRead` says.
+  public func decideRead(_ target: QueryTarget, _ context: AccessContext) -> AccessDecision {
+    AccessDecision(allowsRead(target, context))
+  }
+
+  /// What `allowsWrite` says.
+  public func decideWrite(
+    _ paths: [Path], after: Node, _ context: AccessContext
+  ) -> AccessDecision {
+    AccessDecision(paths.allSatisfy { allowsWrite($0, after: after, context) })
+  }
+
+  /// Whether one node may be replaced, and why not.
+  public func decideWrite(
+    _ path: Path, after: Node, _ context: AccessContext
+  ) -> AccessDecision {
+    decideWrite([path], after: after, context)
+  }
 }
 
 /// Who asks, when, and over which data.

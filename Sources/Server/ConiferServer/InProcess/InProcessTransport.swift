@@ -91,6 +91,9 @@ public final class InProcessTransport: Transport {
     return connection
   }
 
+  /// The transport itself: its server is at every host.
+  public func leading(to host: String, isSecure: Bool) -> (any Transport)? { self }
+
   /// The connections that are not closed yet, oldest first.
   var connections: [InProcessConnection] { state.withLock { $0.connections } }
 

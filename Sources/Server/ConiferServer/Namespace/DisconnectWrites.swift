@@ -1,70 +1,155 @@
 import ConiferTree
 
-/// What is to be written when a session ends: nodes by their paths, none above another. Later
-/// operations go over earlier ones, as the Realtime Database's clients mirror it.
+/// What is to be written when a session ends, in the order in which it was asked for: what one
+/// request asked for is one write, as far as nothing came over it and nothing took it back since.
 struct DisconnectWrites: Sendable {
-  /// A place: a node to write there, or places below.
-  private struct Place: Sendable {
-    var node: Node?
-    var below: [Key: Place] = [:]
+  /// What is left of one request.
+  struct Unit: Sendable {
+    /// The path that the client named.
+    let base: Path
+    /// In path order, priorities behind their nodes' children.
+    var changes: [NodeChange]
+    /// Whether it was an update, or is no longer what was asked for.
+    var isMerge: Bool
+  }
 
-    var isVoid: Bool { node == nil && below.isEmpty }
+  /// A node to write. There may be others below it, of later requests alone.
+  private struct Entry: Sendable {
+    let unit: UInt64
+    /// How many keys of the path are those that the client named.
+    let depth: Int
+    var isMerge: Bool
+    var node: Node
+    var bytes: Int
+  }
+
+  private struct Place: Sendable {
+    var entry: Entry?
+    var below: [Key: Place] = [:]
+    /// What is here and below.
+    var bytes = 0
+
+    var isVoid: Bool { entry == nil && below.isEmpty }
   }
 
   private var top = Place()
+  private var lastUnit: UInt64 = 0
 
-  /// Remembers to replace a node.
-  mutating func remember(_ change: NodeChange) {
-    Self.remember(change.node, change.path.keys[...], &top)
+  /// About the memory that it takes.
+  var bytes: Int { top.bytes }
+
+  var isEmpty: Bool { top.isVoid }
+
+  /// By how many bytes it would grow at most.
+  func growth(by changes: [NodeChange]) -> Int {
+    changes.reduce(0) { sum, change in
+      var place: Place? = top
+      for key in change.path.keys { place = place?.below[key] }
+      return sum + Self.cost(change.node, change.path.count) - (place?.bytes ?? 0)
+    }
+  }
+
+  /// Remembers to replace nodes by one write; what was to be written there and below is forgotten.
+  ///
+  /// - Parameter base: the path that the client named, at or above all changes.
+  mutating func remember(_ changes: [NodeChange], base: Path, isMerge: Bool) {
+    lastUnit += 1
+    for change in changes {
+      let entry = Entry(
+        unit: lastUnit, depth: base.count, isMerge: isMerge, node: change.node,
+        bytes: Self.cost(change.node, change.path.count))
+      Self.remember(entry, change.path.keys[...], &top)
+    }
   }
 
   /// Forgets what was to happen at a path and below it. A node that was to be written above it is
   /// written child by child, but for the one towards the path.
-  mutating func forget(_ path: Path) { _ = Self.forget(path.keys[...], &top) }
+  mutating func forget(_ path: Path) { Self.forget(path.keys[...], path.count, &top) }
 
-  /// What is to be written, in path order.
-  var changes: [NodeChange] {
+  /// What is to be written, a write for each request, in their order.
+  var units: [Unit] {
+    var units: [UInt64: Unit] = [:]
+    Self.visit(top, .root) { path, entry in
+      let change = NodeChange(path, entry.node)
+      if units[entry.unit] == nil {
+        let base = Path(Array(path.keys.prefix(entry.depth)))
+        units[entry.unit] = Unit(base: base, changes: [change], isMerge: entry.isMerge)
+      } else {
+        units[entry.unit]?.changes.append(change)
+        units[entry.unit]?.isMerge = true
+      }
+      return true
+    }
+    return units.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  /// The first places that are to be written, in path order.
+  func changes(atMost count: Int) -> [NodeChange] {
     var changes: [NodeChange] = []
-    Self.collect(top, .root, &changes)
+    Self.visit(top, .root) { path, entry in
+      if changes.count < count { changes.append(NodeChange(path, entry.node)) }
+      return changes.count < count
+    }
     return changes
   }
 
-  var isEmpty: Bool { top.isVoid }
+  /// A place takes its part of the path and the table that it is in.
+  private static func cost(_ node: Node, _ depth: Int) -> Int {
+    128 + 32 * depth + (node.isEmpty ? 0 : node.estimatedSize)
+  }
 
-  private static func remember(_ node: Node, _ keys: ArraySlice<Key>, _ place: inout Place) {
+  private static func remember(_ entry: Entry, _ keys: ArraySlice<Key>, _ place: inout Place) {
     guard let key = keys.first else {
-      place = Place(node: node)
+      place = Place(entry: entry, bytes: entry.bytes)
       return
     }
-    if let whole = place.node {
-      place.node = whole.setting(Path(Array(keys)), to: node)
-    } else {
-      remember(node, keys.dropFirst(), &place.below[key, default: Place()])
-    }
+    let before = place.below[key]?.bytes ?? 0
+    remember(entry, keys.dropFirst(), &place.below[key, default: Place()])
+    place.bytes += (place.below[key]?.bytes ?? 0) - before
   }
 
-  /// Returns whether nothing is left at the place.
-  private static func forget(_ keys: ArraySlice<Key>, _ place: inout Place) -> Bool {
+  private static func forget(_ keys: ArraySlice<Key>, _ depth: Int, _ place: inout Place) {
     guard let key = keys.first else {
       place = Place()
-      return true
+      return
     }
-    if let whole = place.node {
-      // The path leads nowhere below a leaf, so that the leaf stays.
-      if whole.isLeaf { return false }
-      place = Place()
-      for child in whole.children { place.below[child.key] = Place(node: child.node) }
+    // The path leads nowhere below a leaf, so that the leaf stays.
+    if let whole = place.entry, !whole.node.isLeaf {
+      place.entry = nil
+      place.bytes -= whole.bytes
+      var parts = whole.node.children.map { ($0.key, $0.node) }
+      if let priority = whole.node.priority { parts.append((.priority, Node(priority.leaf))) }
+      // What a later request writes at the same place goes over the part.
+      for (key, node) in parts where place.below[key]?.entry == nil {
+        var part = whole
+        part.isMerge = true
+        part.node = node
+        part.bytes = cost(node, depth - keys.count + 1)
+        place.below[key, default: Place()].entry = part
+        place.below[key]?.bytes += part.bytes
+        place.bytes += part.bytes
+      }
     }
-    guard var child = place.below[key] else { return place.isVoid }
-    place.below[key] = nil
-    if !forget(keys.dropFirst(), &child) { place.below[key] = child }
-    return place.isVoid
+    // Taken out while it changes, so that it is not copied.
+    guard var child = place.below.removeValue(forKey: key) else { return }
+    place.bytes -= child.bytes
+    forget(keys.dropFirst(), depth, &child)
+    if child.isVoid { return }
+    place.bytes += child.bytes
+    place.below[key] = child
   }
 
-  private static func collect(_ place: Place, _ path: Path, _ changes: inout [NodeChange]) {
-    if let node = place.node { return changes.append(NodeChange(path, node)) }
-    for (key, child) in place.below.sorted(by: { $0.key < $1.key }) {
-      collect(child, path.appending(key), &changes)
+  /// - Parameter take: returns whether to go on.
+  @discardableResult
+  private static func visit(
+    _ place: Place, _ path: Path, _ take: (Path, Entry) -> Bool
+  ) -> Bool {
+    if let entry = place.entry, !take(path, entry) { return false }
+    for (key, child) in place.below.sorted(by: { $0.key < $1.key }) where !key.isPriority {
+      if !visit(child, path.appending(key), take) { return false }
     }
+    // Last, as only a node that is there has a priority.
+    guard let priority = place.below[.priority] else { return true }
+    return visit(priority, path.appending(.priority), take)
   }
 }

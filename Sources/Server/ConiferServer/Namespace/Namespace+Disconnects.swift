@@ -24,30 +24,60 @@ extension Namespace {
     }
     let write = PendingWrite(
       base: base, changes: changes, isMerge: isMerge, hash: nil, origin: .disconnect(id))
-    if case .failure(let refusal) = stage(write, now: now) { return refusal.response }
-    for change in changes { sessions[id]?.disconnect.remember(change) }
+    if case .failure(let refusal) = stage(write, now: now) {
+      if let decision = refusal.decision { log(decision, "A write at a disconnect") }
+      return refusal.response
+    }
+    let size = sessions[id].map { $0.disconnect.bytes + $0.disconnect.growth(by: changes) }
+    if let size, size > limits.disconnect {
+      return Response(
+        .tooBig,
+        reason: "What is to happen at the session's end has more than \(limits.disconnect) bytes. "
+          + "Cancel some of it.")
+    }
+    sessions[id]?.disconnect.remember(changes, base: base, isMerge: isMerge)
     return .ok
   }
 
-  /// Writes what was to be written when a session ends: at once, but for what is refused by now.
+  /// Writes what was to be written when a session ends: request by request, and of what is refused by
+  /// now the parts that are not.
   mutating func runDisconnect(of id: SessionID, now: Int64) {
     guard let writes = sessions[id]?.disconnect, !writes.isEmpty else { return }
     sessions[id]?.disconnect = DisconnectWrites()
-    var allowed: [NodeChange] = []
-    for change in writes.changes {
-      let alone = PendingWrite(
-        base: change.path, changes: [change], isMerge: false, hash: nil, origin: .disconnect(id))
-      switch stage(alone, now: now) {
-      case .success: allowed.append(change)
+    let before = root
+    var staged: [StagedWrite] = []
+    var refused: [Response.Status: Int] = [:]
+    /// Returns whether it is allowed; each sees the earlier ones.
+    func stage(_ write: PendingWrite, isLast: Bool) -> Bool {
+      switch self.stage(write, now: now) {
+      case .success(let new):
+        staged.append(new)
+        root = new.root
+        return true
       case .failure(let refusal):
-        outputs.append(.log("At a disconnect \(change.path) was not written: \(refusal.response)"))
+        guard isLast else { return false }
+        refused[refusal.response.status, default: 0] += 1
+        outputs.append(
+          .note("At a disconnect \(write.base) was not written: \(refusal.response)"))
+        if let decision = refusal.decision { log(decision, "A write at a disconnect") }
+        return false
       }
     }
-    guard let first = allowed.first else { return }
-    write(
-      PendingWrite(
-        base: allowed.count == 1 ? first.path : .root, changes: allowed,
-        isMerge: allowed.count > 1, hash: nil, origin: .disconnect(id)),
-      now: now)
+    for unit in writes.units {
+      let whole = PendingWrite(
+        base: unit.base, changes: unit.changes, isMerge: unit.isMerge, hash: nil,
+        origin: .disconnect(id))
+      if stage(whole, isLast: unit.changes.count == 1) || unit.changes.count == 1 { continue }
+      for change in unit.changes {
+        let part = PendingWrite(
+          base: change.path, changes: [change], isMerge: false, hash: nil, origin: .disconnect(id))
+        _ = stage(part, isLast: true)
+      }
+    }
+    root = before
+    for (status, count) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      outputs.append(.log("At a disconnect \(count) nodes were not written: \(status)"))
+    }
+    apply(staged)
   }
 }

@@ -9,14 +9,14 @@ extension Namespace {
     _ target: QueryTarget, tag: Int?, hash: String, compound: CompoundHash?, of id: SessionID,
     now: Int64
   ) -> Response {
-    if let refusal = refusal(toRead: target, of: id, now: now) { return refusal }
+    if let refusal = refusal(toRead: target, context(of: id, now: now)) { return refusal }
     let key = ListenKey(target: target.normalized, tag: tag)
     if sessions[id]?.listens[key] == nil, (sessions[id]?.listens.count ?? 0) >= limits.listens {
       return Response(
         .failure, reason: "The session has \(limits.listens) listens. End some of them.")
     }
     unlisten(target, tag: tag, of: id)
-    var listen = Listen(session: id, key: key)
+    var listen = Listen(session: id, key: key, asked: target)
     let data: Node
     if key.target.spec.loadsAllData {
       data = root[target.path]
@@ -30,7 +30,8 @@ extension Namespace {
     listens[listenID] = listen
     places.insert(listenID, at: target.path)
     sessions[id]?.listens[key] = listenID
-    if hash != NodeHash.hash(data) {
+    // A client that has nothing is told also of nothing, as it may wait for it.
+    if hash.isEmpty || hash != NodeHash.hash(data) {
       let merges = compound.map { $0.paths.isEmpty ? [] : $0.merges(to: data) } ?? []
       send(
         id,
@@ -52,33 +53,70 @@ extension Namespace {
     places.remove(id, at: listen.path)
   }
 
-  func get(_ target: QueryTarget, of id: SessionID, now: Int64) -> Response {
-    if let refusal = refusal(toRead: target, of: id, now: now) { return refusal }
-    return Response(
-      .ok, node: target.spec.filtered(root[target.path]),
-      warnings: isUnindexed(target) ? ["no_index"] : [])
+  mutating func get(_ target: QueryTarget, of id: SessionID, now: Int64) -> Response {
+    var response = admit(target, context(of: id, now: now))
+    guard response.status == .ok else { return response }
+    // A get has no place for a warning, and the Realtime Database refuses it.
+    guard response.warnings.isEmpty else {
+      return Response(.failure, reason: target.missingIndex)
+    }
+    response.node = target.spec.filtered(root[target.path])
+    return response
   }
 
-  private func refusal(toRead target: QueryTarget, of id: SessionID, now: Int64) -> Response? {
+  /// Whether a read is allowed, without what it finds.
+  ///
+  /// - Parameter isStrict: whether an order alone needs an index too.
+  mutating func admit(
+    _ target: QueryTarget, _ context: AccessContext, isStrict: Bool = false
+  ) -> Response {
+    if let refusal = refusal(toRead: target, context) { return refusal }
+    return Response(.ok, warnings: isUnindexed(target, isStrict: isStrict) ? ["no_index"] : [])
+  }
+
+  private mutating func refusal(
+    toRead target: QueryTarget, _ context: AccessContext
+  ) -> Response? {
     // Data has at most 32 levels, and there may be a priority at the lowest.
     if target.path.count > Path.deepest + 1 {
       return Response(.failure, reason: "The path has more than \(Path.deepest) keys.")
     }
-    let context = context(of: id, now: now)
-    if context.auth?.isAdmin == true || rules.allowsRead(target, context) { return nil }
+    if context.auth?.isAdmin == true { return nil }
+    let decision = rules.decideRead(target, context)
+    if decision.isAllowed { return nil }
+    log(decision, "A read")
     return Refusal.denied.response
+  }
+
+  /// Tells the log why the rules refuse something.
+  mutating func log(_ decision: AccessDecision, _ what: String) {
+    guard let reason = decision.reason else { return }
+    outputs.append(
+      decision.isExhausted
+        ? .log("\(what) was refused: \(reason)") : .note("\(what) was refused: \(reason)"))
   }
 
   /// Whether indexes are declared and none serves a query. Keys and priorities need none, as the
   /// Realtime Database keeps theirs.
-  private func isUnindexed(_ target: QueryTarget) -> Bool {
-    guard let indexes, !target.spec.loadsAllData else { return false }
+  private func isUnindexed(_ target: QueryTarget, isStrict: Bool = false) -> Bool {
+    let file = rules as? SecurityRules
+    guard indexes != nil || file != nil, isStrict || !target.spec.loadsAllData else {
+      return false
+    }
     switch target.spec.index {
     case .key, .priority: return false
     case .value, .child:
-      return !indexes.contains {
+      if file?.declares(target.spec.index, at: target.path) == true { return false }
+      return indexes?.contains {
         $0.covers(target.path) && $0.components == [.init(target.spec.index)]
-      }
+      } != true
     }
+  }
+}
+
+extension QueryTarget {
+  /// What the Realtime Database says of a query that no index serves.
+  package var missingIndex: String {
+    "Index not defined, add \".indexOn\": \"\(spec.index)\", for path \"\(path)\", to the rules"
   }
 }

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferQuery
 import ConiferTree
 import ConiferWire
 
@@ -11,6 +12,8 @@ extension Namespace {
     case disconnect(SessionID)
     /// The server itself, which no rules bind.
     case call(UInt64)
+    /// Somebody without a session.
+    case caller(UInt64, VerifiedToken?)
   }
 
   /// A write as it came; paths from the root.
@@ -23,6 +26,8 @@ extension Namespace {
     /// What the node at the base must have; nil for no condition.
     let hash: String?
     let origin: Origin
+    /// The most bytes; nil for those that sessions may write.
+    var limit: Int?
   }
 
   /// A write that was allowed and only has to be stored.
@@ -37,38 +42,53 @@ extension Namespace {
   /// Checks a write and applies it, now or when it is committed.
   mutating func write(_ write: PendingWrite, now: Int64) {
     switch stage(write, now: now) {
-    case .failure(let refusal): answer(write.origin, refusal.response)
-    case .success(let staged):
-      guard isStored, !staged.root.isIdentical(to: root) else { return finish(staged, nil) }
-      inFlight = staged
-      outputs.append(.commit(staged.changes))
+    case .failure(let refusal):
+      if let decision = refusal.decision { log(decision, "A write") }
+      answer(write.origin, refusal.response)
+    case .success(let staged): apply([staged])
     }
+  }
+
+  /// Applies writes, each of which was staged over the one before, now or when they are committed.
+  mutating func apply(_ staged: [StagedWrite]) {
+    guard let last = staged.last else { return }
+    guard isStored, !last.root.isIdentical(to: root) else { return finish(staged, nil) }
+    inFlight = staged
+    outputs.append(.commit(staged.flatMap(\.changes)))
+  }
+
+  /// Applies writes one after the other, or tells who wanted them that they were not stored.
+  mutating func finish(_ staged: [StagedWrite], _ failure: StoreError?) {
+    guard let failure else {
+      for write in staged { finish(write) }
+      return
+    }
+    outputs.append(.log("A commit failed: \(failure)"))
+    // The store's words name files; they are for the log alone.
+    let words = "The server cannot store data now (\(failure.code))."
+    for write in staged { answer(write.write.origin, Response(.unavailable, reason: words)) }
   }
 
   /// Applies a write, tells its listeners, and then whoever wrote.
-  mutating func finish(_ staged: StagedWrite, _ failure: StoreError?) {
-    if let failure {
-      outputs.append(.log("A commit failed: \(failure)"))
-      // The store's words name files; they are for the log alone.
-      return answer(
-        staged.write.origin,
-        Response(.unavailable, reason: "The server cannot store data now (\(failure.code))."))
-    }
+  private mutating func finish(_ staged: StagedWrite) {
     let old = root
     root = staged.root
-    if !root.isIdentical(to: old) { publish(staged, since: old) }
-    answer(staged.write.origin, .ok)
+    if !root.isIdentical(to: old) {
+      traffic.changes += 1
+      publish(staged, since: old)
+    }
+    answer(staged.write.origin, .ok, staged.changes)
   }
 
-  private mutating func answer(_ origin: Origin, _ response: Response) {
+  private mutating func answer(
+    _ origin: Origin, _ response: Response, _ written: [NodeChange] = []
+  ) {
     switch origin {
     case .request(let id, let number):
       if sessions[id] != nil { send(id, .response(number, response)) }
     case .call(let number): outputs.append(.answer(number, response))
-    case .disconnect:
-      if response.status != .ok {
-        outputs.append(.log("What was to happen at a disconnect did not: \(response)"))
-      }
+    case .caller(let number, _): outputs.append(.performed(number, response, written))
+    case .disconnect: break
     }
   }
 
@@ -76,6 +96,8 @@ extension Namespace {
 
   struct Refusal: Error {
     let response: Response
+    /// What the rules said, when it is they that refuse.
+    var decision: AccessDecision?
 
     init(_ status: Response.Status, _ reason: String) {
       response = Response(status, reason: reason)
@@ -86,6 +108,7 @@ extension Namespace {
     }
 
     static let denied = Refusal(.permissionDenied, "Permission denied")
+    static let stale = Refusal(.dataStale, "Transaction hash does not match")
   }
 
   func stage(_ write: PendingWrite, now: Int64) -> Result<StagedWrite, Refusal> {
@@ -94,14 +117,20 @@ extension Namespace {
       let changes = try resolved(write.changes, now: now)
       let after = changes.reduce(root) { $0.setting($1.path, to: $1.node) }
       try checkPriorities(changes, after: after)
+      // Transactions end at other refusals, and begin anew when they are told that they are late.
+      let isStale = write.hash.map { $0 != NodeHash.hash(root[write.base]) } ?? false
       if let context = contextForRules(of: write, now: now) {
-        for change in changes where !rules.allowsWrite(change.path, after: after, context) {
-          throw Refusal.denied
+        let decision = rules.decideWrite(changes.map(\.path), after: after, context)
+        if !decision.isAllowed {
+          if isStale, rules.decideRead(QueryTarget(write.base), context).isAllowed {
+            throw Refusal.stale
+          }
+          var refusal = Refusal.denied
+          refusal.decision = decision
+          throw refusal
         }
       }
-      if let hash = write.hash, hash != NodeHash.hash(root[write.base]) {
-        throw Refusal(.dataStale, "Transaction hash does not match")
-      }
+      if isStale { throw Refusal.stale }
       return .success(StagedWrite(write: write, changes: changes, root: after))
     } catch {
       return .failure(error)
@@ -112,6 +141,8 @@ extension Namespace {
   private func contextForRules(of write: PendingWrite, now: Int64) -> AccessContext? {
     switch write.origin {
     case .call: return nil
+    case .caller(_, let token):
+      return token?.isAdmin == true ? nil : AccessContext(auth: token, root: root, now: now)
     case .request(let id, _), .disconnect(let id):
       let context = context(of: id, now: now)
       return context.auth?.isAdmin == true ? nil : context
@@ -133,10 +164,11 @@ extension Namespace {
         size += change.node.estimatedSize
       }
       if write.isMerge { try Path.validate(merging: write.changes.map(\.path)) }
-      guard size <= limits.write else {
+      let limit = write.limit ?? limits.write
+      guard size <= limit else {
         throw TreeError(
           .leafTooLarge,
-          "The write has about \(size) bytes; the limit is \(limits.write). Write it in parts.")
+          "The write has about \(size) bytes; the limit is \(limit). Write it in parts.")
       }
     } catch {
       throw Refusal(error)

@@ -12,7 +12,7 @@ struct Namespace: Sendable {
   /// The data.
   var root: Node
   var rules: any AccessRules
-  /// The declared indexes; nil when declaring them is not asked for.
+  /// The indexes that are declared beside the rules; nil when declaring them is not asked for.
   var indexes: [IndexDefinition]?
   let authenticator: any Authenticator
   let limits: ServerLimits
@@ -25,9 +25,11 @@ struct Namespace: Sendable {
   var listens: [ListenID: Listen] = [:]
   var places = ListenTrie()
   var lastListen: UInt64 = 0
+  /// What passed so far.
+  var traffic = TrafficCounts()
 
-  /// The write that is being committed.
-  var inFlight: StagedWrite?
+  /// The writes that are being committed together.
+  var inFlight: [StagedWrite]?
   private var waiting = FIFO<Input>()
   var outputs: [Output] = []
 
@@ -54,7 +56,10 @@ struct Namespace: Sendable {
     } else if case .connect(let id, let name, let host, let last?) = input {
       // The old connection is gone, though nobody may have told: what was to happen then happens
       // before the client goes on.
-      if let old = names[last] { waiting.append(.end(old)) }
+      if let old = names[last] {
+        outputs.append(.close(old, "The client has connected again."))
+        waiting.append(.end(old))
+      }
       waiting.append(.connect(id, name: name, host: host, lastSession: nil))
     } else {
       waiting.append(input)
@@ -70,14 +75,23 @@ struct Namespace: Sendable {
   private mutating func perform(_ input: Input, now: Int64) {
     switch input {
     case .connect(let id, let name, let host, _):
-      sessions[id] = Session(name: name)
+      sessions[id] = Session(name: name, since: now)
       names[name] = id
       send(id, .hello(Hello(timestamp: now, host: host, session: name)))
     case .message(let id, .request(let number, let request)):
       guard sessions[id] != nil else { return }
+      traffic.count(request)
       expire([id], now: now)
       perform(request, number, of: id, now: now)
     case .message(_, .keepAlive): break
+    case .message(let id, .ping): if sessions[id] != nil { send(id, .pong) }
+    case .message(let id, .unknown(let number, let action)):
+      guard sessions[id] != nil else { return }
+      outputs.append(.note("A client sends what this version does not know: \(action)"))
+      guard let number else { return }
+      send(id, .response(number, Response(.failure, reason: "The request is not understood.")))
+    case .message(let id, .invalid(let number, let reason)):
+      if sessions[id] != nil { send(id, .response(number, Response(.failure, reason: reason))) }
     case .end(let id): end(id, now: now)
     case .evict(let reason):
       // One by one, as each end may have a commit of its own.
@@ -86,21 +100,30 @@ struct Namespace: Sendable {
         waiting.append(.end(id))
       }
     case .expireTokens(let ids):
-      for id in ids ?? sessions.keys.sorted() where sessions[id]?.auth != nil {
-        revokeToken(of: id, now: now)
+      for id in ids ?? sessions.keys.sorted() {
+        sessions[id]?.lapsed = nil
+        if sessions[id]?.auth != nil { revokeToken(of: id, now: now) }
       }
     case .call(let number, let changes):
+      traffic.count(.merge(.root, changes))
       write(
         PendingWrite(
           base: changes.count == 1 ? changes[0].path : .root, changes: changes,
           isMerge: changes.count != 1, hash: nil, origin: .call(number)),
         now: now)
+    case .perform(let number, let request, let token, let limit):
+      traffic.count(request)
+      perform(request, number, as: token, limit: limit, now: now)
+    case .adopt(let id, let token): adopt(token, of: id, now: now)
     case .setRules(let new):
       rules = new
       for id in sessions.keys.sorted() { recheckListens(of: id, now: now) }
     case .setIndexes(let new): indexes = new
     case .committed: break
-    case .tick: expire(sessions.keys.sorted(), now: now)
+    case .tick:
+      expire(sessions.filter { $0.value.isLate(now) }.keys.sorted(), now: now)
+      let next = sessions.values.compactMap { $0.auth?.expires }.min()
+      if let next { outputs.append(.wake(next)) }
     }
   }
 
@@ -114,7 +137,9 @@ struct Namespace: Sendable {
     case .unlisten(let target, let tag):
       unlisten(target, tag: tag, of: id)
       send(id, .response(number, .ok))
-    case .get(let target): send(id, .response(number, get(target, of: id, now: now)))
+    case .get(let target):
+      let answer = get(target, of: id, now: now)
+      send(id, .response(number, answer))
     case .put(let path, let node, let hash):
       write(
         PendingWrite(
@@ -134,7 +159,7 @@ struct Namespace: Sendable {
       send(id, .response(number, answer))
       recheckListens(of: id, now: now)
     case .unauthenticate:
-      sessions[id]?.auth = nil
+      sessions[id]?.become(nil)
       send(id, .response(number, .ok))
       recheckListens(of: id, now: now)
     case .appCheck, .stats: send(id, .response(number, .ok))
@@ -142,6 +167,7 @@ struct Namespace: Sendable {
   }
 
   mutating func send(_ id: SessionID, _ message: ServerMessage) {
+    traffic.count(message)
     outputs.append(.send(id, message))
   }
 

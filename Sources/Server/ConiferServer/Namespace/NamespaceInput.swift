@@ -26,6 +26,11 @@ extension Namespace {
     case expireTokens([SessionID]?)
     /// The server itself writes; paths from the root. The number comes back with the answer.
     case call(UInt64, [NodeChange])
+    /// Somebody without a session asks for something; the number comes back with the answer. With a
+    /// limit a write may be as large.
+    case perform(UInt64, Request, VerifiedToken?, limit: Int?)
+    /// A session is a token's bearer's, who was checked already.
+    case adopt(SessionID, VerifiedToken?)
     /// Other rules hold.
     case setRules(any AccessRules)
     /// Other indexes are declared; nil when declaring them is not asked for.
@@ -46,9 +51,13 @@ extension Namespace {
     case commit([NodeChange])
     /// Answer a call.
     case answer(UInt64, Response)
+    /// Answer who asked without a session; with what was written.
+    case performed(UInt64, Response, [NodeChange])
     /// Say `tick` at this time by the server's clock.
     case wake(Int64)
     /// Tell the log.
     case log(String)
+    /// Tell the log what somebody brings about as often as they like.
+    case note(String)
   }
 }

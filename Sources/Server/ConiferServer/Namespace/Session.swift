@@ -7,14 +7,30 @@ extension Namespace {
   struct Session: Sendable {
     /// What the client may give as its last session.
     let name: String
+    /// When it began, in milliseconds since 1970.
+    let since: Int64
     /// What its token says.
     var auth: VerifiedToken?
+    /// What it said until its time was over, while there is no other.
+    var lapsed: VerifiedToken?
     /// Its listens.
     var listens: [ListenKey: ListenID] = [:]
     /// What is to happen when it ends.
     var disconnect = DisconnectWrites()
 
-    init(name: String) { self.name = name }
+    init(name: String, since: Int64) {
+      self.name = name
+      self.since = since
+    }
+
+    /// Makes it somebody's.
+    mutating func become(_ token: VerifiedToken?) {
+      auth = token
+      lapsed = nil
+    }
+
+    /// Whether its token's time is over.
+    func isLate(_ now: Int64) -> Bool { auth?.expires.map { $0 <= now } ?? false }
   }
 
   /// What a session names a listen by.
@@ -34,6 +50,8 @@ extension Namespace {
   struct Listen: Sendable {
     let session: SessionID
     let key: ListenKey
+    /// The target as the client asked for it, which the rules see.
+    let asked: QueryTarget
     /// What a filtered listen was sent; nil for one that loads all data.
     var window: QueryWindow?
 
@@ -45,6 +63,8 @@ extension Namespace {
     guard let session = sessions[id] else { return }
     for listen in session.listens.values { forget(listen) }
     names[session.name] = nil
+    // Who was cut off could not renew a token, and is still the one to say that they left.
+    if session.auth == nil { sessions[id]?.auth = session.lapsed }
     runDisconnect(of: id, now: now)
     sessions[id] = nil
   }
@@ -53,7 +73,8 @@ extension Namespace {
 
   mutating func expire(_ ids: [SessionID], now: Int64) {
     for id in ids {
-      guard let expires = sessions[id]?.auth?.expires, expires <= now else { continue }
+      guard let session = sessions[id], session.isLate(now) else { continue }
+      sessions[id]?.lapsed = session.auth
       revokeToken(of: id, now: now)
     }
   }
@@ -69,11 +90,15 @@ extension Namespace {
     guard let session = sessions[id] else { return }
     let context = context(of: id, now: now)
     if context.auth?.isAdmin == true { return }
-    for (key, listen) in session.listens.sorted(by: { $0.value < $1.value })
-    where !rules.allowsRead(key.target, context) {
+    for (key, listen) in session.listens.sorted(by: { $0.value < $1.value }) {
+      let asked = listens[listen]?.asked ?? key.target
+      let decision = rules.decideRead(asked, context)
+      if decision.isAllowed { continue }
+      log(decision, "A listen")
       sessions[id]?.listens[key] = nil
       forget(listen)
-      send(id, .push(.listenRevoked(key.target.path, key.target.spec)))
+      // Clients find a listen by the query that they sent.
+      send(id, .push(.listenRevoked(asked.path, asked.spec)))
     }
   }
 }

@@ -15,15 +15,23 @@ final class NamespaceHost: Sendable {
     var machine: Namespace
     var receivers: [SessionID: Receiver] = [:]
     var answers: [UInt64: @Sendable (Response) -> Void] = [:]
+    var performers: [UInt64: @Sendable (ServerAnswer) -> Void] = [:]
     var lastSession: UInt64 = 0
     var lastCall: UInt64 = 0
     var waiters: [CheckedContinuation<Void, Never>] = []
+    /// The tree that keeps the data; nil before there is one.
+    var tree: TreeID?
+    /// When the next tick is due.
+    var due: Int64?
+    var timer: Timer?
   }
 
   /// Where writes are kept.
   struct Store: Sendable {
     let backend: any StorageBackend
-    let tree: TreeID
+    /// The name of the tree, which is made by the first write.
+    let name: String
+    let tree: TreeID?
     let durability: Durability
   }
 
@@ -38,17 +46,31 @@ final class NamespaceHost: Sendable {
       State(
         machine: Namespace(
           root: root, isStored: store != nil, rules: configuration.rules,
-          authenticator: configuration.authenticator, limits: configuration.limits)))
+          authenticator: configuration.authenticator, limits: configuration.limits),
+        tree: store?.tree))
   }
 
   /// The data as it is.
   var root: Node { state.withLock { $0.machine.root } }
+
+  /// The rules as they are.
+  var rules: any AccessRules { state.withLock { $0.machine.rules } }
 
   /// The names of the live sessions, oldest first.
   var sessions: [String] {
     state.withLock { state in
       state.machine.sessions.sorted { $0.key < $1.key }.map(\.value.name)
     }
+  }
+
+  /// The data as it is, and how often it changed so far.
+  var moment: (root: Node, changes: Int) {
+    state.withLock { ($0.machine.root, $0.machine.traffic.changes) }
+  }
+
+  func report(_ name: String, _ limits: InspectionLimits) -> NamespaceReport {
+    let now = configuration.clock.now
+    return state.withLock { $0.machine.report(name, limits, now: now) }
   }
 
   func connect(host: String?, lastSession: String?, _ receive: @escaping Receiver) -> ServerSession
@@ -84,6 +106,32 @@ final class NamespaceHost: Sendable {
     }
   }
 
+  /// Does what somebody without a session asks for; reads at once, writes when they are stored.
+  func perform(_ request: Request, as token: VerifiedToken?, limit: Int?) async -> ServerAnswer {
+    await withCheckedContinuation { continuation in
+      state.withLock { state in
+        state.lastCall += 1
+        state.performers[state.lastCall] = { continuation.resume(returning: $0) }
+        run(.perform(state.lastCall, request, token, limit: limit), &state)
+      }
+    }
+  }
+
+  /// Reads in somebody's name, without waiting for writes that are being stored.
+  func read(_ target: QueryTarget, as token: VerifiedToken?) -> Response {
+    let now = configuration.clock.now
+    var (response, root) = state.withLock { state in
+      state.machine.traffic.count(.get(target))
+      let admission = state.machine.admit(target, as: token, now: now)
+      carryOut(state.machine.takeOutputs(), &state)
+      return admission
+    }
+    // Nobody waits for a long search.
+    if response.status == .ok { response.node = target.spec.filtered(root[target.path]) }
+    state.withLock { [response] in $0.machine.traffic.count(.response(0, response)) }
+    return response
+  }
+
   /// Returns when no write waits for a commit.
   func settle() async {
     await withCheckedContinuation { continuation in
@@ -98,26 +146,38 @@ final class NamespaceHost: Sendable {
   /// Does what the machine says; receivers only put messages into a line, so that they may be called
   /// here, and everybody is told in one order.
   private func run(_ input: Namespace.Input, _ state: inout State) {
-    for output in state.machine.handle(input, now: configuration.clock.now) {
-      switch output {
-      case .send(let id, let message): state.receivers[id]?(.message(message))
-      case .close(let id, let reason): state.receivers.removeValue(forKey: id)?(.closed(reason))
-      case .answer(let number, let response): state.answers.removeValue(forKey: number)?(response)
-      case .commit(let changes): commit(changes)
-      case .wake(let time): wake(at: time)
-      case .log(let words): configuration.logger.warning("\(words)")
-      }
-    }
+    carryOut(state.machine.handle(input, now: configuration.clock.now), &state)
     guard state.machine.isSettled else { return }
     for waiter in state.waiters { waiter.resume() }
     state.waiters = []
   }
 
-  private func commit(_ changes: [NodeChange]) {
+  private func carryOut(_ outputs: [Namespace.Output], _ state: inout State) {
+    for output in outputs {
+      switch output {
+      case .send(let id, let message): state.receivers[id]?(.message(message))
+      case .close(let id, let reason): state.receivers.removeValue(forKey: id)?(.closed(reason))
+      case .answer(let number, let response): state.answers.removeValue(forKey: number)?(response)
+      case .performed(let number, let response, let written):
+        let answer = ServerAnswer(response, written: written)
+        state.performers.removeValue(forKey: number)?(answer)
+      case .commit(let changes): commit(changes, state.tree)
+      case .wake(let time): wake(at: time, &state)
+      case .log(let words): configuration.logger.warning("\(words)")
+      case .note(let words): configuration.logger.debug("\(words)")
+      }
+    }
+  }
+
+  private func commit(_ changes: [NodeChange], _ known: TreeID?) {
     guard let store else { return }
-    let edits = changes.map { StorageEdit.overwrite(store.tree, $0.path, $0.node) }
     Task {
       do throws(StoreError) {
+        var tree = known
+        if tree == nil { tree = try await store.backend.tree(named: store.name) }
+        guard let tree else { return }
+        state.withLock { $0.tree = tree }
+        let edits = changes.map { StorageEdit.overwrite(tree, $0.path, $0.node) }
         _ = try await store.backend.commit(edits, store.durability)
         handle(.committed(nil))
       } catch {
@@ -126,16 +186,30 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  private func wake(at time: Int64) {
+  // MARK: Time
+
+  /// Sees to it that there is a tick at a time, or before; the earliest alone has a timer.
+  private func wake(at time: Int64, _ state: inout State) {
     // A clock that stands still is moved by hand, and so is what happens then.
     if configuration.clock.isStopped { return }
+    if let due = state.due, due <= time { return }
+    state.due = time
+    let timer = state.timer ?? Timer { [weak self] in self?.ring() }
+    state.timer = timer
+    schedule(timer, time)
+  }
+
+  private func schedule(_ timer: Timer, _ time: Int64) {
     // At most a day at once; what is still to come then is asked for again.
-    let delay = min(max(0, time &- configuration.clock.now), 86_400_000)
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(delay) + 1)) {
-      [weak self] in
-      guard let self else { return }
-      if configuration.clock.now < time { wake(at: time) }
-      handle(.tick)
+    timer.schedule(after: min(max(0, time &- configuration.clock.now), 86_400_000))
+  }
+
+  private func ring() {
+    state.withLock { state in
+      guard let due = state.due, let timer = state.timer else { return }
+      if configuration.clock.now < due { return schedule(timer, due) }
+      state.due = nil
+      run(.tick, &state)
     }
   }
 }

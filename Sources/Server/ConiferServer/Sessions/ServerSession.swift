@@ -19,6 +19,10 @@ public final class ServerSession: Sendable {
   /// it waits for a commit. Does nothing once the session has ended.
   public func receive(_ message: ClientMessage) { host.handle(.message(id, message)) }
 
+  /// Makes the session a token's bearer's, who was checked already; nil for nobody's. The client is
+  /// told nothing, but when the token's time is over.
+  public func adopt(_ token: VerifiedToken?) { host.handle(.adopt(id, token)) }
+
   /// Ends the validity of the client's token, which is told so.
   public func expireToken() { host.handle(.expireTokens([id])) }
 

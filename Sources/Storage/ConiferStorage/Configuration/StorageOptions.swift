@@ -44,6 +44,8 @@ public struct StorageOptions: Hashable, Sendable {
   public var decodedCache: Int
   /// What encrypts all values at rest, such as `StoreEncryption`, or nil.
   public var encryption: (any StoreLayer)?
+  /// About how long a slice of an eviction holds the commits that come meanwhile; tests make it short.
+  package var evictionSlice = Duration.milliseconds(3)
 
   /// The options that every backend takes.
   ///

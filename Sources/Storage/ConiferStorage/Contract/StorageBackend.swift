@@ -49,10 +49,20 @@ public protocol StorageBackend: AnyObject, Sendable {
   /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
   func harden(_ upTo: CommitID) async throws(StoreError)
 
-  /// Reads one moment; the closure runs on the caller's thread and should last milliseconds.
+  /// Reads one moment; the closure runs on the caller's thread and should last milliseconds. It may be
+  /// called again, when a damaged record was set aside or a commit came in between: it gives its result
+  /// back and changes nothing outside.
   ///
   /// - Throws: what the closure throws, and `io`, `closed`, `suspended`.
   func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R
+
+  /// Reads the cached node at a path in a moment of its own; empty when there is none.
+  ///
+  /// It gives what a view gives, and is cheaper where one node is all that is asked for.
+  ///
+  /// - Throws: `invalid` (an unknown tree), `damaged` (an authority's data, or damage that could not
+  ///   be set aside), `io`, `closed`, `suspended`.
+  func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node
 
   /// What the files take, known without a scan.
   ///
@@ -137,6 +147,13 @@ extension StorageBackend {
   ///
   /// - Throws: as `verify(_:)`.
   public func verify() throws(StoreError) -> VerificationReport { try verify { _ in } }
+
+  /// Reads the node in a view.
+  ///
+  /// - Throws: as the requirement.
+  public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
+    try read { (view) throws(StoreError) in try view.node(tree, path, .all) }
+  }
 
   /// The tree with a name in the Realtime Database's key order; made if there is none.
   ///

@@ -11,7 +11,7 @@ package import ConiferKeyValue
 /// Bytes set aside in a file of their own, which a store gives to a full disk so that it can still
 /// be opened, drained and evicted from.
 ///
-/// Commits that only add leave them to those that remove something.
+/// Commits that only add leave them to those that remove something or are a step towards that.
 package struct SpaceReserve: Sendable {
   package let path: String
   /// How many bytes; 0 for none.
@@ -65,10 +65,11 @@ package struct SpaceReserve: Sendable {
 }
 
 extension Batch {
-  /// Whether it may make room.
+  /// Whether it may make room, or is a step towards it.
   package var removes: Bool {
-    edits.contains { edit in
-      if case .put = edit { false } else { true }
-    }
+    frees
+      || edits.contains { edit in
+        if case .put = edit { false } else { true }
+      }
   }
 }

@@ -1,4 +1,4 @@
-package import ConiferKeyValue
+public import ConiferKeyValue
 
 extension SortedBytes {
   @inlinable
@@ -8,7 +8,7 @@ extension SortedBytes {
       chunks[place.chunk][place.index].value = value
     } else {
       insert(Entry(key: key, value: value), at: place)
-      count += 1
+      size += 1
     }
   }
 
@@ -46,25 +46,25 @@ extension SortedBytes {
     let place = lowerBound(key)
     guard place.found else { return }
     chunks[place.chunk].remove(at: place.index)
-    count -= 1
+    size -= 1
     settle(place.chunk)
   }
 
   /// Removes every key in `from ..< to`; nothing when `to <= from`.
   @inlinable
-  package mutating func removeAll(from: Bytes, to: Bytes) {
+  public mutating func removeAll(from: Bytes, to: Bytes) {
     guard !isEmpty, compareBytes(from, to) < 0 else { return }
     let low = lowerBound(from)
     let high = lowerBound(to)
     if low.chunk == high.chunk {
       guard low.index < high.index else { return }
       chunks[low.chunk].removeSubrange(low.index..<high.index)
-      count -= high.index - low.index
+      size -= high.index - low.index
       settle(low.chunk)
       return
     }
-    for chunk in chunks[(low.chunk + 1)..<high.chunk] { count -= chunk.count }
-    count -= chunks[low.chunk].count - low.index + high.index
+    for chunk in chunks[(low.chunk + 1)..<high.chunk] { size -= chunk.count }
+    size -= chunks[low.chunk].count - low.index + high.index
     chunks[high.chunk].removeSubrange(..<high.index)
     chunks[low.chunk].removeSubrange(low.index...)
     chunks.removeSubrange((low.chunk + 1)..<high.chunk)

@@ -1,4 +1,4 @@
-package import ConiferKeyValue
+public import ConiferKeyValue
 
 #if canImport(Darwin)
   import Darwin
@@ -13,23 +13,33 @@ package import ConiferKeyValue
 /// Two levels: a directory of chunks of at most 256 sorted entries, each copied on write. So a copy
 /// of the map costs nothing, and the first change after a copy copies the directory and one chunk.
 /// Keys that arrive in ascending order are appended and fill their chunks.
-package struct SortedBytes<Value> {
+///
+/// Public to stores of this package alone: what is only visible in the package is not specialised in
+/// other modules, and then each look at an entry asks the runtime for its type.
+@_spi(Stores)
+public struct SortedBytes<Value> {
   /// A key with its value.
-  package struct Entry {
+  public struct Entry {
     /// The key.
-    package let key: Bytes
+    public let key: Bytes
     /// The value.
-    package var value: Value
+    public var value: Value
 
     @usableFromInline
     init(key: Bytes, value: Value) {
       self.key = key
       self.value = value
     }
+
+    /// Orders the key and another: negative, zero or positive.
+    @inlinable
+    func compareKey(_ other: UnsafeRawBufferPointer) -> Int {
+      key.withUnsafeBytes { compareBytes($0, other) }
+    }
   }
 
   /// A place in the map; any change of the map makes it void.
-  package struct Position: Equatable, Sendable {
+  public struct Position: Equatable, Sendable {
     @usableFromInline let chunk: Int
     @usableFromInline let index: Int
 
@@ -44,17 +54,18 @@ package struct SortedBytes<Value> {
 
   /// Never holds an empty chunk.
   @usableFromInline var chunks: [[Entry]] = []
+  @usableFromInline var size = 0
   /// How many entries there are.
-  @usableFromInline package internal(set) var count = 0
+  @inlinable public var count: Int { size }
 
   /// An empty map.
-  @inlinable package init() {}
+  @inlinable public init() {}
 
   /// Whether there are no entries.
-  @inlinable package var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { size == 0 }
 
   /// The value of a key; setting nil removes the key.
-  @inlinable package subscript(key: Bytes) -> Value? {
+  @inlinable public subscript(key: Bytes) -> Value? {
     get {
       let place = lowerBound(key)
       guard place.found else { return nil }
@@ -66,7 +77,7 @@ package struct SortedBytes<Value> {
   }
 
   /// Calls a closure with every key and value, ascending.
-  @inlinable package func forEach<E: Error>(_ body: (Bytes, Value) throws(E) -> Void) throws(E) {
+  @inlinable public func forEach<E: Error>(_ body: (Bytes, Value) throws(E) -> Void) throws(E) {
     for chunk in chunks {
       for entry in chunk { try body(entry.key, entry.value) }
     }
@@ -101,34 +112,40 @@ extension SortedBytes {
       let chunk = chunks.count - 1
       return Place(chunk: chunk, index: chunks[chunk].count, found: false)
     }
-    // The last chunk whose first key is at or before the key.
-    var low = 0
-    var high = chunks.count
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if compareBytes(chunks[middle][0].key, key) <= 0 { low = middle } else { high = middle }
+    return key.withUnsafeBytes { key in
+      // The last chunk whose first key is at or before the key.
+      var low = 0
+      var high = chunks.count
+      while high - low > 1 {
+        let middle = (low + high) / 2
+        if chunks[middle][0].compareKey(key) <= 0 { low = middle } else { high = middle }
+      }
+      let chunk = low
+      return chunks[chunk].withUnsafeBufferPointer { entries in
+        low = 0
+        high = entries.count
+        while low < high {
+          let middle = (low + high) / 2
+          let order = entries[middle].compareKey(key)
+          if order == 0 { return Place(chunk: chunk, index: middle, found: true) }
+          if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return Place(chunk: chunk, index: low, found: false)
+      }
     }
-    let chunk = low
-    low = 0
-    high = chunks[chunk].count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = compareBytes(chunks[chunk][middle].key, key)
-      if order == 0 { return Place(chunk: chunk, index: middle, found: true) }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return Place(chunk: chunk, index: low, found: false)
   }
 }
 
 /// Orders byte strings as unsigned bytes: negative, zero or positive.
 @inline(__always)
+@usableFromInline
 package func compareBytes(_ a: Bytes, _ b: Bytes) -> Int {
   a.withUnsafeBytes { left in b.withUnsafeBytes { compareBytes(left, $0) } }
 }
 
 /// Orders lent bytes as unsigned bytes: negative, zero or positive.
 @inline(__always)
+@usableFromInline
 func compareBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
   if let left = a.baseAddress, let right = b.baseAddress {
     let order = memcmp(left, right, min(a.count, b.count))

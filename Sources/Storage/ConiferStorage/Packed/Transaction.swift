@@ -21,12 +21,15 @@ final class Transaction: OrderedView, @unchecked Sendable {
 
   let base: any OrderedView
   var state = State()
+  /// Whether it is a step towards taking less space.
+  var frees = false
 
   init(_ base: any OrderedView) { self.base = base }
 
   /// Edits for the store, each key once.
   func batch() -> Batch {
     var batch = Batch()
+    batch.frees = frees
     for space in Spaces.all {
       state.overlays[space.id]?.forEach { key, value in
         if let value { batch.put(space, key, value) } else { batch.delete(space, key) }
@@ -77,34 +80,37 @@ final class Transaction: OrderedView, @unchecked Sendable {
 
   private func count(_ space: Space, _ key: Bytes, bytes: Int) throws(StoreError) {
     guard space != Spaces.usage else { return }
-    let tree = StoreKey.tree(key)
-    var row = try usage(tree)
-    row.bytes[space.id, default: 0] += bytes
-    state.usage[tree] = row
+    try changeUsage(StoreKey.tree(key)) { $0.bytes[space.id, default: 0] += bytes }
+  }
+
+  /// Changes what is counted for a tree where it lies: a copy of a row takes longer than the change.
+  func changeUsage<R>(
+    _ tree: TreeID, _ body: (inout UsageRow) -> R
+  ) throws(StoreError) -> R {
+    if state.usage[tree] == nil { state.usage[tree] = try UsageRow.read(self, tree) }
+    return body(&state.usage[tree, default: UsageRow()])
   }
 
   /// Adds to the counted leaves and uncompressed bytes of a tree.
   func countTree(_ tree: TreeID, leaves: Int, raw: RawBytes) throws(StoreError) {
     guard leaves != 0 || raw != RawBytes() else { return }
-    var row = try usage(tree)
-    row.leaves += leaves
-    row.raw = row.raw + raw
-    state.usage[tree] = row
+    try changeUsage(tree) { row in
+      row.leaves += leaves
+      row.raw = row.raw + raw
+    }
   }
 
   /// Adds to the counted queries of a tree.
   func countQueries(_ tree: TreeID, _ change: Int) throws(StoreError) {
-    var row = try usage(tree)
-    row.queries += change
-    state.usage[tree] = row
+    try changeUsage(tree) { $0.queries += change }
   }
 
   /// A number for a new run of a tree.
   func nextRunNumber(_ tree: TreeID) throws(StoreError) -> UInt64 {
-    var row = try usage(tree)
-    defer { state.usage[tree] = row }
-    row.nextRun += 1
-    return row.nextRun - 1
+    try changeUsage(tree) { row in
+      row.nextRun += 1
+      return row.nextRun - 1
+    }
   }
 
   /// Replaces what was counted for a tree, after a recount.

@@ -30,6 +30,13 @@ final class BackendBench: Sendable {
     try await Twin(self, try open(change))
   }
 
+  /// Requires that a size is what it was before; of an engine with threads of its own, which may write and
+  /// remove files at any time, only that it holds as much live data.
+  func requireSize(_ found: StoreSize, _ expected: StoreSize, _ what: String) throws {
+    try requireEqual(found.live, expected.live, "the live bytes of \(what)")
+    if !factory.worksInBackground { try requireEqual(found, expected, what) }
+  }
+
   /// Closes what is open and removes the directory.
   func finish() async {
     for backend in opened.withLock({ $0 }) { try? await backend.close() }

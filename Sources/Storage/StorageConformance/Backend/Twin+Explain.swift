@@ -86,7 +86,7 @@ extension Twin {
     try requireEqual(Set(tracked.keys), Set(may), "the tracked queries that keep \(path)")
     for (id, before) in tracked {
       let name = StorageModel.QueryName(tree: tree, query: id)
-      guard used.isEmpty, let use = candidates[name] else {
+      guard used.isEmpty, saved.isEmpty, let use = candidates[name] else {
         try require(before < candidates.count, "\(before) queries go before one of \(path)")
         continue
       }

@@ -15,6 +15,8 @@ final class Twin {
   var active: Set<StorageModel.QueryName> = []
   /// The queries that ever were: their stored uses are the backend's affair.
   var used: Set<StorageModel.QueryName> = []
+  /// The queries that were saved without a use since the backend was opened: it may count them as just used.
+  private(set) var saved: Set<StorageModel.QueryName> = []
 
   var tree: TreeID { trees[0] }
   var other: TreeID { trees[1] }
@@ -46,6 +48,11 @@ final class Twin {
       receipt.writes == expected.writes && receipt.queries == expected.queries,
       "the receipt names \(receipt.writes) and \(receipt.queries), "
         + "not \(expected.writes) and \(expected.queries)")
+    var queries = receipt.queries.makeIterator()
+    for case .saveQuery(let query) in edits {
+      guard let id = queries.next(), query.lastUse == 0 else { continue }
+      saved.insert(StorageModel.QueryName(tree: query.tree, query: id))
+    }
     return receipt
   }
 
@@ -100,10 +107,16 @@ final class Twin {
     }
   }
 
-  /// A snapshot of the first tree.
+  /// A snapshot of the first tree; a whole node must be the same when it is read alone.
   func read(_ path: Path, _ slice: NodeSlice = .all) throws -> Node {
     let tree = tree
-    return try backend.read { (view) throws(StoreError) in try view.node(tree, path, slice) }
+    let found = try backend.read { (view) throws(StoreError) in try view.node(tree, path, slice) }
+    guard case .all = slice else { return found }
+    if let difference = try backend.node(tree, path).difference(from: found) {
+      throw ConformanceFailure(
+        .staleView, "the node at \(path), read alone, is another one: \(difference)")
+    }
+    return found
   }
 
   /// Closes the backend and opens it again; does nothing when it would forget everything.
@@ -112,5 +125,6 @@ final class Twin {
     try await backend.close()
     backend = try bench.open(change)
     active = []
+    saved = []
   }
 }

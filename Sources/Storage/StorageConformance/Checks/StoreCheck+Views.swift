@@ -148,9 +148,15 @@ extension StoreCheck {
           try overwrite(90..<120)
           let before = try store.size()
           try overwrite(120..<420)
-          let after = try store.size()
+          let most = before.file + before.file / 2 + (1 << 18)
+          var after = try store.size()
+          // Threads of the engine's own remove files later.
+          for _ in 0..<200 where factory.worksInBackground && after.file > most {
+            try await Task.sleep(for: .milliseconds(10))
+            after = try store.size()
+          }
           try require(
-            after.file <= before.file + before.file / 2 + (1 << 18),
+            after.file <= most,
             "300 overwrites of the same 64 KB let the files grow from \(before.file) to "
               + "\(after.file) bytes")
         }

@@ -15,11 +15,14 @@ struct FaultLoop {
       switch Variable.text("CONIFER_FAULTS") {
       case "all": self = .all
       case let text?:
-        guard let number = Int(text), number >= 0 else {
+        let isSample = text.hasPrefix("sample ")
+        guard let number = Int(isSample ? text.dropFirst("sample ".count) : text[...]),
+          number >= (isSample ? 1 : 0)
+        else {
           throw Variable.refusal(
-            "CONIFER_FAULTS", text, "\"all\" or an operation's number, from 0 on")
+            "CONIFER_FAULTS", text, "\"all\", \"sample\" and how many, or an operation's number")
         }
-        self = .one(number)
+        self = isSample ? .sample(try Variable.seed() ?? 1, number) : .one(number)
       case nil: self = .sample(try Variable.seed() ?? 1, count)
       }
     }

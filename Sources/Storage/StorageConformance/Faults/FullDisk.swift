@@ -9,22 +9,29 @@ final class FullDisk {
     case afterDraining
     /// At once, and another program has taken what closing gave back.
     case beforeDraining
+
+    /// A slow machine evicts in many more commits: so once in the smallest slices that there are.
+    func change(_ options: inout StorageOptions) {
+      if case .beforeDraining = self { options.evictionSlice = .zero }
+    }
   }
 
   private let bench: BackendBench
   private let session: IOSession
   private var twin: Twin
   private var waiting: [WriteID] = []
+  private let opening: Opening
 
-  init(_ bench: BackendBench) async throws {
+  init(_ bench: BackendBench, _ opening: Opening) async throws {
     self.bench = bench
+    self.opening = opening
     session = try IOSession.fail(bench.directory, at: nil, with: .shortWrite)
-    twin = try await bench.twin()
+    twin = try await bench.twin { opening.change(&$0) }
   }
 
   deinit { session.end() }
 
-  func run(_ opening: Opening) async throws {
+  func run() async throws {
     try await twin.makeRooms(6)
     try await enqueue(10)
     session.setFull(true)
@@ -62,7 +69,9 @@ final class FullDisk {
   }
 
   private func reopen() async throws {
-    try await succeed("opening") { try await self.twin.reopen() }
+    try await succeed("opening") {
+      try await self.twin.reopen { self.opening.change(&$0) }
+    }
   }
 
   private static let large = FaultProgram.text(40_000)

@@ -62,6 +62,8 @@ public enum ConnectionAction: Hashable, Sendable {
   case writeAnswered(OutboundWriteID, Response, isEarly: Bool = false)
   /// A write was sent, and the connection broke or the user changed before its answer.
   case writeOutcomeUnknown(OutboundWriteID)
+  /// The server refused a write for want of a token, so that it was not done: it is sent again.
+  case writeReturned(OutboundWriteID)
 
   // MARK: Operations
 

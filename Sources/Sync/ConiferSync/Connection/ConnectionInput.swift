@@ -124,7 +124,9 @@ public enum ConnectionInput: Sendable {
   case marked([OutboundWriteID])
   /// The app takes a write back or changes it; an answer that still comes is ignored.
   case withdraw(OutboundWriteID)
-  /// The store holds how an answered write ended.
+  /// A write that `lastUnsent` names is not to be sent: a later one, which is told next, replaced it.
+  case superseded(OutboundWriteID)
+  /// The store holds how an answered or superseded write ended.
   case finished(OutboundWriteID)
   /// Answers `laneChanged`: the newest number of the new lane. No write is asked for before.
   case laneOpened(newest: WriteID?)

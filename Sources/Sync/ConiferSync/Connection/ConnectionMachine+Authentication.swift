@@ -46,9 +46,15 @@ extension ConnectionMachine {
     }
   }
 
-  mutating func tokenFailed(_ reason: String) {
+  /// Takes in that the token provider failed; silently: that it did not answer in time.
+  mutating func tokenFailed(_ reason: String, silently isSilent: Bool = false) {
     var isBlocking = false
-    if case .fetching = phase { isBlocking = !auth.canUseLast(at: now, offset: offset) }
+    switch phase {
+    case .fetching: isBlocking = !auth.canUseLast(at: now, offset: offset)
+    // Asked without a connection, to know whose the first writes are, which wait for it.
+    case .idle: isBlocking = isSilent && auth.token == nil
+    case .waiting, .connecting, .connected: break
+    }
     let delay = max(limits.firstDelay, backoff.delay(auth.failures))
     auth.noteFailure(reason, retry: now.uptime.adding(delay), isBlocking: isBlocking)
     actions.append(.noted("The token provider failed: \(reason)"))
@@ -167,6 +173,7 @@ extension ConnectionMachine {
   /// Takes in the newest number of the lane, behind which all that waits has its place.
   mutating func laneOpened(_ id: WriteID?) {
     newest = id?.rawValue ?? 0
+    perhapsSent = newest
     step = 0
     var places: [OverlayID] = []
     for _ in operations.all { places.append(nextPlace()) }

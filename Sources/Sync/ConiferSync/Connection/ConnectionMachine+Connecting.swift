@@ -86,6 +86,9 @@ extension ConnectionMachine {
       close(.shutdown)
       actions.append(.shutDown(reason))
     case .error(let text): actions.append(.noted("The server reports an error: \(text)"))
+    case .pong: break
+    case .unknown(let words):
+      actions.append(.noted("The server sends what this version does not know: \(words)"))
     }
   }
 
@@ -130,7 +133,6 @@ extension ConnectionMachine {
     var ended = ended
     markEarly(ended)
     session = nil
-    onDisconnect = DisconnectTree()
     actions.append(.connected(false))
     if ended.isTaken { stopFlowing() }
     releaseHeld(all: true)

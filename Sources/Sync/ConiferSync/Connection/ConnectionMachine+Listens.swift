@@ -51,10 +51,9 @@ extension ConnectionMachine {
   }
 
   /// Ends what the server no longer allows; while no token is taken it is asked again later.
-  mutating func revoke(_ path: Path, _ spec: QuerySpec?) {
-    let revoked = listens.filter { listen, _ in
-      listen.target.path == path && (spec.map { $0.normalized == listen.target.spec } ?? true)
-    }
+  mutating func revoke(_ path: Path, _ spec: QuerySpec) {
+    let target = QueryTarget(path, spec.normalized)
+    let revoked = listens.filter { $0.key.target == target }
     let isDoubted = auth.token != nil && session?.isDoubted == true
     for (listen, _) in revoked.sorted(by: { $0.value.order < $1.value.order }) {
       if isDoubted {

@@ -40,9 +40,7 @@ extension ConnectionMachine {
     switch operation.kind {
     case .get(let id, _): actions.append(.getAnswered(id, response))
     case .put(let put): hold(.put(put.id, put.path), response)
-    case .onDisconnect(let id, let request):
-      if response.status == .ok { onDisconnect.note(request) }
-      actions.append(.onDisconnectAnswered(id, response))
+    case .onDisconnect(let id, _): actions.append(.onDisconnectAnswered(id, response))
     }
   }
 

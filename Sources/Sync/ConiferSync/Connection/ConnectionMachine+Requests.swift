@@ -21,7 +21,6 @@ extension ConnectionMachine {
 
   mutating func receive(_ response: Response, to number: UInt64) {
     guard let sent = session?.unanswered.remove(number) else { return }
-    for warning in response.warnings { actions.append(.noted("The server warns: \(warning)")) }
     switch sent {
     case .authenticate(let token): authAnswered(number, token, response)
     case .listen(let listen): listenAnswered(number, listen, response)

@@ -5,7 +5,7 @@ extension ConnectionMachine {
   mutating func tick() {
     let time = now.uptime
     if let since = auth.fetchingSince, since.adding(limits.tokenTime) <= time {
-      tokenFailed("It did not answer in time.")
+      tokenFailed("It did not answer in time.", silently: true)
     }
     switch phase {
     case .idle, .fetching: break

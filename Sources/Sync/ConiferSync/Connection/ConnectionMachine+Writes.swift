@@ -56,7 +56,7 @@ extension ConnectionMachine {
   mutating func answered(_ write: OutboundWrite, _ response: Response) {
     if response.status != .ok, isDueToToken(response) {
       // It is sent again as soon as a token is taken, unless it is another user's by then.
-      actions.append(.writeOutcomeUnknown(write.id))
+      actions.append(.writeReturned(write.id))
       return
     }
     queue.noteAnswered(write.id)
@@ -88,6 +88,7 @@ extension ConnectionMachine {
           break
         }
         queue.removeFirst()
+        perhapsSent = max(perhapsSent, write.id.id.rawValue)
         send(write.request, .write(write))
         actions.append(.writeSent(write.id))
       } else {

@@ -57,6 +57,8 @@ public struct ConnectionMachine: Sendable {
   /// The newest number of the lane, and how much was issued since.
   var newest: UInt64
   var step: UInt64 = 0
+  /// Up to which number writes may have been sent, by this run or one before.
+  var perhapsSent: UInt64
 
   var listens: [Listen: ListenEntry] = [:]
   var lastListen: UInt64 = 0
@@ -74,8 +76,6 @@ public struct ConnectionMachine: Sendable {
 
   /// The server's time minus the device's, in milliseconds; 0 before the first hello.
   public internal(set) var offset: Int64 = 0
-  /// What the server does when this connection ends, as far as it has confirmed it.
-  public internal(set) var onDisconnect = DisconnectTree()
 
   /// A machine that waits for `.open(.starting)`.
   ///
@@ -95,6 +95,7 @@ public struct ConnectionMachine: Sendable {
     self.limits = limits
     self.lane = lane
     self.newest = newest?.rawValue ?? 0
+    perhapsSent = self.newest
     backoff = Backoff(limits, seed: seed)
     let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
     auth = AuthMachine(limits, usesTokens: usesTokens, token: own)
@@ -119,6 +120,15 @@ public struct ConnectionMachine: Sendable {
   public mutating func nextPlace() -> OverlayID {
     step += 1
     return OverlayID(newest, step)
+  }
+
+  /// The lane's newest write, unless it may have been sent, is about to be marked as sent, or something
+  /// was issued after it. What a run before queued may have been sent by it: the store does not tell.
+  public var lastUnsent: OutboundWriteID? {
+    guard isLaneOpen, step == 0, newest > perhapsSent else { return nil }
+    let id = OutboundWriteID(lane, WriteID(rawValue: newest))
+    let isTaken = session?.unanswered.contains(id) == true || queue.isTaken(id)
+    return isTaken ? nil : id
   }
 
   /// Takes in what happened.
@@ -157,6 +167,7 @@ public struct ConnectionMachine: Sendable {
       add(page, of: lane, after: after, isLast: isLast)
     case .marked(let ids): marked(ids)
     case .withdraw(let id): withdraw(id)
+    case .superseded(let id): queue.supersede(id)
     case .finished(let id): queue.noteFinished(id)
     case .laneOpened(let newest): laneOpened(newest)
     case .get(let id, let target): issue(.get(id, target), at: nextPlace())

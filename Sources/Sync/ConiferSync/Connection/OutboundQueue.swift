@@ -18,7 +18,7 @@ struct OutboundQueue: Sendable {
   private var renewed: [OutboundWrite] = []
   /// Writes that are being marked.
   private var marking: Set<OutboundWriteID> = []
-  /// Answered writes that the store may still show as waiting.
+  /// Answered and superseded writes that the store may still show as waiting.
   private var answered: Set<OutboundWriteID> = []
   /// Those of them that it no longer shows, but what was asked for may.
   private var finished: Set<OutboundWriteID> = []
@@ -112,6 +112,15 @@ struct OutboundQueue: Sendable {
     buffer.removeAll { $0.id == id }
     renewed.removeAll { $0.id == id }
     answered.remove(id)
+  }
+
+  /// Whether a write was answered, or is being marked.
+  func isTaken(_ id: OutboundWriteID) -> Bool { answered.contains(id) || marking.contains(id) }
+
+  /// Takes a write out for good, though the store may still show it as waiting.
+  mutating func supersede(_ id: OutboundWriteID) {
+    withdraw(id)
+    noteAnswered(id)
   }
 
   /// Notes that a write was answered, so that it is not taken in again.

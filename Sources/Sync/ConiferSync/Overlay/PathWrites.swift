@@ -45,7 +45,7 @@ struct PathWrites {
 
   /// The newest write that counts.
   func newest(_ filter: OverlayFilter, _ visits: OverlayVisits) -> Entry? {
-    for entry in entries.reversed() {
+    for entry in candidates(filter) {
       visits.count += 1
       if !entry.isGone && filter.counts(entry) { return entry }
     }
@@ -56,13 +56,19 @@ struct PathWrites {
   func holdsData(
     newerThan floor: OverlayID?, _ filter: OverlayFilter, _ visits: OverlayVisits
   ) -> Bool {
-    for entry in entries.reversed() {
+    for entry in candidates(filter) {
       visits.count += 1
       if let floor, entry.id <= floor { return false }
       if !entry.isGone && !entry.node.isEmpty && filter.counts(entry) { return true }
     }
     return false
   }
+
+  /// The writes that may count, the newest first.
+  private func candidates(_ filter: OverlayFilter) -> ReversedCollection<Slice> {
+    entries[..<(filter.end.map { place(of: $0) } ?? entries.count)].reversed()
+  }
+  private typealias Slice = ArraySlice<Entry>
 
   /// The place of a write, or where it would be.
   private func place(of id: OverlayID) -> Int {
@@ -73,16 +79,6 @@ struct PathWrites {
       if entries[middle].id < id { low = middle + 1 } else { high = middle }
     }
     return low
-  }
-}
-
-/// Which pending writes count.
-struct OverlayFilter {
-  var excluded: Set<OverlayID> = []
-  var includesHidden = false
-
-  func counts(_ entry: PathWrites.Entry) -> Bool {
-    (entry.isVisible || includesHidden) && !excluded.contains(entry.id)
   }
 }
 

@@ -7,9 +7,7 @@ extension TransactionMachine {
   ) {
     guard transactions[id] == nil else { return }
     lastOrder += 1
-    transactions[id] = Transaction(
-      id: id, order: lastOrder, path: path, isVisible: isVisible, place: place)
-    tree.insert(id, at: path)
+    join(Transaction(id: id, order: lastOrder, path: path, isVisible: isVisible, place: place))
     wait(id)
     actions.append(.listen(id, path))
     // Listening may load what the function is to see.
@@ -18,44 +16,22 @@ extension TransactionMachine {
 
   /// Lets a transaction's function run, in its turn.
   private mutating func wait(_ id: TransactionID) {
-    guard let order = transactions[id]?.order else { return }
-    transactions[id]?.phase = .waiting
-    runs.insert((order: order, id: id)) { $0.order > order }
+    guard let transaction = transactions[id] else { return }
+    set(.waiting, id)
+    runs.insert((order: transaction.order, id: id))
+    if transaction.attempts >= Self.maxAttempts { exhausted.append(id) }
   }
 
   /// Lets all that builds on the data at a path run again, in order.
-  mutating func rerun(_ path: Path) {
-    for id in tree.within(tree.root(of: path)) {
-      if case .ready = transactions[id]?.phase { wait(id) }
-    }
-  }
-
-  /// The node over which a function runs: with what earlier transactions wrote, and with what is
-  /// under way, but without what is to run again later.
-  private func input(of transaction: Transaction, _ state: State) -> Node {
-    var excluded: Set<OverlayID> = []
-    for id in tree.within(tree.root(of: transaction.path)) {
-      guard let other = transactions[id], let overlay = other.overlay else { continue }
-      if case .sent = other.phase { continue }
-      if other.order >= transaction.order { excluded.insert(overlay) }
-    }
-    return state(transaction.path, excluded)
-  }
-
-  /// Whether no earlier transaction is to run before one.
-  private func isInTurn(_ transaction: Transaction) -> Bool {
-    tree.within(tree.root(of: transaction.path)).allSatisfy { id in
-      guard let other = transactions[id], case .waiting = other.phase else { return true }
-      return other.order >= transaction.order
-    }
-  }
-
-  /// Whether a transaction's write lies over all that earlier ones wrote.
-  private func isOnTop(_ transaction: Transaction) -> Bool {
-    guard let overlay = transaction.overlay else { return false }
-    return tree.within(tree.root(of: transaction.path)).allSatisfy { id in
-      guard let other = transactions[id], other.order < transaction.order else { return true }
-      return other.overlay.map { $0 < overlay } ?? true
+  ///
+  /// - Parameter order: that of the transaction alone on whose write it was built.
+  mutating func rerun(_ path: Path, after order: UInt64? = nil) {
+    let root = tree.root(of: path)
+    var roots = [root]
+    if families[root] == nil { roots = tree.roots(below: root) }
+    for root in roots where families[root]?.ready ?? 0 > 0 {
+      for member in families[root]?.members(after: order) ?? []
+      where transactions[member.id]?.isReady == true { wait(member.id) }
     }
   }
 
@@ -69,18 +45,20 @@ extension TransactionMachine {
       return
     }
     // What changed meanwhile, or what an earlier one is to write anew, it has to see.
-    guard isInTurn(transaction), input(of: transaction, state) == seen else { return wait(id) }
+    guard isInTurn(transaction), state(transaction.path, sight(of: transaction)) == seen else {
+      return wait(id)
+    }
     switch decision {
     case .abort: finish(id, Outcome(isCommitted: false, node: seen))
     case .invalid(let response):
       finish(id, Outcome(error: response, isCommitted: false, node: seen))
     case .write(let output):
       let resolved = output.resolvingServerValues(over: seen, now: serverTime)
-      transactions[id]?.phase = .ready
       transactions[id]?.input = seen
       transactions[id]?.output = output
       transactions[id]?.resolved = resolved
-      transactions[id]?.overlay = overlay
+      set(overlay, of: transaction)
+      set(.ready, id)
       ready.insert(transaction.path)
       let isVisible = transaction.isVisible
       actions.append(.write(overlay, transaction.path, resolved, isVisible: isVisible))
@@ -97,7 +75,7 @@ extension TransactionMachine {
     actions.append(.complete(id, outcome))
     actions.append(.unlisten(id, transaction.path))
     mustProceed = true
-    rerun(transaction.path)
+    rerun(transaction.path, after: transaction.order)
     ready.insert(transaction.path)
   }
 
@@ -109,44 +87,32 @@ extension TransactionMachine {
     finish(id, Outcome(error: response, isCommitted: false, node: node))
   }
 
-  /// Forgets a transaction.
-  mutating func remove(_ id: TransactionID) -> Transaction? {
-    guard let transaction = transactions.removeValue(forKey: id) else { return nil }
-    tree.remove(id, at: transaction.path)
-    if case .waiting = transaction.phase { runs.removeAll { $0.id == id } }
-    return transaction
-  }
-
   /// Runs the next function whose input is another one than before.
   mutating func runNext(_ state: State) {
     if running == nil { failExhausted() }
-    while !mustProceed, running == nil, let (_, id) = runs.first {
-      guard let transaction = transactions[id] else {
-        runs.removeFirst()
-        continue
-      }
+    while !mustProceed, running == nil, let (_, id) = nextRun() {
       runs.removeFirst()
-      let input = input(of: transaction, state)
+      guard let transaction = transactions[id] else { continue }
+      let input = state(transaction.path, sight(of: transaction))
       if transaction.output != nil, input == transaction.input, isOnTop(transaction) {
-        transactions[id]?.phase = .ready
+        set(.ready, id)
         ready.insert(transaction.path)
         continue
       }
-      transactions[id]?.phase = .running(input)
+      set(.running(input), id)
       running = id
       actions.append(.run(id, transaction.path, input))
     }
   }
+
   /// Ends all that were sent too often, at once: after each end the owner proceeds.
   private mutating func failExhausted() {
     let reason = "The data changed at each of \(TransactionMachine.maxAttempts) attempts."
     // An end may let others run again that were sent too often as well.
-    while true {
-      let exhausted = runs.all.map(\.id).filter { id in
-        transactions[id].map { $0.attempts >= TransactionMachine.maxAttempts } ?? false
-      }
-      if exhausted.isEmpty { return }
-      for id in exhausted { fail(id, Response(.maxRetries, reason: reason)) }
+    while !exhausted.isEmpty {
+      let ids = exhausted.filter { transactions[$0]?.isWaiting == true }
+      exhausted = []
+      for id in ids { fail(id, Response(.maxRetries, reason: reason)) }
     }
   }
 }

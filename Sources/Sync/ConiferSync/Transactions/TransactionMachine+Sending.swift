@@ -12,34 +12,29 @@ extension TransactionMachine {
       roots.formUnion(tree.roots(below: root))
     }
     ready = []
-    let groups = roots.map { root in (root, members(root)) }
-    for (root, group) in groups.sorted(by: { $0.1.first?.order ?? 0 < $1.1.first?.order ?? 0 }) {
-      send(group, at: root, state)
-    }
+    let groups = roots.filter { families[$0]?.isReady == true }
+    let ordered = groups.sorted { families[$0]?.first ?? 0 < families[$1]?.first ?? 0 }
+    for root in ordered { send(at: root, state) }
   }
 
-  /// The transactions at and below a path, in the order in which they were begun.
-  private func members(_ root: Path) -> [Transaction] {
-    tree.within(root).compactMap { transactions[$0] }.sorted { $0.order < $1.order }
-  }
-
-  /// Sends transactions as one put, if all are ready.
-  private mutating func send(_ group: [Transaction], at root: Path, _ state: State) {
+  /// Sends the transactions of a family as one put.
+  private mutating func send(at root: Path, _ state: State) {
+    let group = families[root]?.members(after: nil).compactMap { transactions[$0.id] } ?? []
     var outputs: [(path: Path, node: Node)] = []
     for transaction in group {
-      guard case .ready = transaction.phase, let output = transaction.output,
-        let path = transaction.path.relative(to: root)
+      guard let output = transaction.output, let path = transaction.path.relative(to: root)
       else { return }
       outputs.append((path: path, node: output))
     }
     guard let place = group.first?.place else { return }
-    let latest = state(root, Set(group.compactMap(\.overlay)))
+    let unsent = unsent
+    let latest = state(root, OverlayFilter(includesHidden: true) { unsent[$0] != nil })
     var node = latest
     for output in outputs { node = node.setting(output.path, to: output.node) }
     lastPut += 1
     let id = OperationID(rawValue: lastPut)
     for transaction in group {
-      transactions[transaction.id]?.phase = .sent
+      set(.sent, transaction.id)
       transactions[transaction.id]?.attempts += 1
     }
     puts[id] = SentPut(path: root, ids: group.map(\.id))
@@ -57,7 +52,7 @@ extension TransactionMachine {
         if let ending = transaction.ending {
           fail(id, Response(ending))
         } else {
-          transactions[id]?.phase = .ready
+          set(.ready, id)
         }
       }
       rerun(put.path)
@@ -93,7 +88,7 @@ extension TransactionMachine {
       if let ending = transactions[id]?.ending {
         fail(id, Response(ending))
       } else {
-        transactions[id]?.phase = .ready
+        set(.ready, id)
       }
     }
     ready.insert(put.path)

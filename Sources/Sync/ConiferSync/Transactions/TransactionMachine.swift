@@ -107,18 +107,24 @@ public struct TransactionMachine: Sendable {
     }
   }
 
-  /// The node that views would show at a path without some writes, hidden writes included; empty
-  /// where nothing is known.
-  public typealias State = (_ path: Path, _ excluding: Set<OverlayID>) -> Node
+  /// The node that views would show at a path with the writes that count; empty where nothing is known.
+  public typealias State = (_ path: Path, _ filter: OverlayFilter) -> Node
 
   var transactions: [TransactionID: Transaction] = [:]
   var tree = TransactionTree()
+  /// Those at, above and below one another, by the path nearest the root.
+  var families: [Path: TransactionFamily] = [:]
+  var formerLooks = 0
+  /// The writes over the views of transactions that are not sent, with their orders.
+  var unsent: [OverlayID: UInt64] = [:]
   var lastOrder: UInt64 = 0
   var lastPut: UInt64 = 0
   var puts: [OperationID: SentPut] = [:]
   var isWritable = false
-  /// Transactions whose function is to run, by order.
-  var runs = Fifo<(order: UInt64, id: TransactionID)>()
+  /// Transactions whose function is to run; those that ended or need not are among them.
+  var runs = TransactionLine()
+  /// Those of them that were sent too often.
+  var exhausted: [TransactionID] = []
   /// The transaction whose function runs, even if it has ended meanwhile.
   var running: TransactionID?
   /// Where something may be ready to be sent.
@@ -200,6 +206,9 @@ struct Transaction: Sendable {
   var overlay: OverlayID?
   /// Why it ends when the server does not take the put that is under way.
   var ending: Response.Status?
+
+  var isWaiting: Bool { if case .waiting = phase { true } else { false } }
+  var isReady: Bool { if case .ready = phase { true } else { false } }
 }
 
 /// A put that is under way.

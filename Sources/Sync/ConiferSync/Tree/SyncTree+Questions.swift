@@ -6,30 +6,14 @@ extension SyncTree {
   ///
   /// - Parameters:
   ///   - path: where.
-  ///   - excluding: writes that do not count.
-  ///   - includingHidden: whether hidden writes count.
-  public func value(
-    at path: Path, excluding: Set<OverlayID> = [], includingHidden: Bool = false
-  ) -> Node? {
+  ///   - filter: which writes count.
+  public func value(at path: Path, _ filter: OverlayFilter = OverlayFilter()) -> Node? {
     if let parent = path.parent, path.last?.isPriority == true {
-      return value(at: parent, excluding: excluding, includingHidden: includingHidden)?[.priority]
+      return value(at: parent, filter)?[.priority]
     }
-    let filter = OverlayFilter(excluded: excluding, includesHidden: includingHidden)
     let cursor = overlay.cursor(at: path, filter)
     if cursor.cover != nil { return cursor.applied(to: .empty) }
     return serverData(at: path).map { cursor.applied(to: $0) }
-  }
-
-  /// As `value`, but empty where something is unknown.
-  ///
-  /// - Parameters:
-  ///   - path: where.
-  ///   - excluding: writes that do not count.
-  ///   - includingHidden: whether hidden writes count.
-  public func best(
-    at path: Path, excluding: Set<OverlayID> = [], includingHidden: Bool = false
-  ) -> Node {
-    value(at: path, excluding: excluding, includingHidden: includingHidden) ?? .empty
   }
 
   /// What a target shows, or nil where some of it is unknown: as its open view shows it, or as the
@@ -55,7 +39,7 @@ extension SyncTree {
   ///   - now: the server's time in milliseconds since 1970.
   public func resolve(_ node: Node, at path: Path, now: Int64) -> Node {
     guard node.hasServerValues else { return node }
-    if let existing = value(at: path, includingHidden: true) {
+    if let existing = value(at: path, OverlayFilter(includesHidden: true)) {
       return node.resolvingServerValues(over: existing, now: now)
     }
     guard node.childCount > 0 else { return node.resolvingServerValues(over: .empty, now: now) }

@@ -79,6 +79,9 @@ final class ChildProcess {
   /// Kills it at once, wherever it is.
   func kill() { _ = signal(Self.killSignal) }
 
+  /// Asks it to end.
+  func terminate() { _ = signal(SIGTERM) }
+
   private func signal(_ number: Int32) -> Int32 {
     #if canImport(Darwin)
       Darwin.kill(process, number)

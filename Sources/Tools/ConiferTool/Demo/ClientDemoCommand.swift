@@ -1,36 +1,40 @@
-import ArgumentParser
-import ConiferStorage
+#if Network
+  import ArgumentParser
+  import ConiferStorage
 
-/// Shows an app's client that writes offline, is killed, and goes on.
-struct ClientDemoCommand: ToolCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "client",
-    abstract: "Listen, go offline, write, be killed, restart offline, reconnect, agree.",
-    discussion: """
-      A client and a server run in one process; each keeps its data in a store of its own. Without \
-      --store they are made with the default backend in a fresh temporary directory, and left there \
-      to be looked at; the server's is beside the client's, with "-server" behind its name.
-      """)
+  /// Shows an app's client that writes offline, is killed, and goes on.
+  struct ClientDemoCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "client",
+      abstract: "Listen, lose the network, write, be killed, restart offline, reconnect, agree.",
+      discussion: """
+        Client, server and the network between them are processes of their own; client and server keep \
+        their data in a store each. Without --store they are made with the default backend in a fresh \
+        temporary directory, and left there to be looked at; the server's is beside the client's, with \
+        "-server" behind its name. CONIFER_STORE means nothing to it.
+        """)
 
-  @Option(
-    help: "What the server has at first: a tree of facts.", completion: .file(extensions: ["json"]))
-  var data: String?
-  @Option(help: "How many offline writes to await before the kill.")
-  var writes = 200
-  @Option(help: "The client's store; a fresh temporary one by default.")
-  var store: String?
-  @Flag(help: "Print JSON, for programs.")
-  var json = false
+    @Option(
+      help: "What the server has at first: a tree of facts.",
+      completion: .file(extensions: ["json"]))
+    var data: String?
+    @Option(help: "How many offline writes to await before the kill.")
+    var writes = 200
+    @Option(help: "The client's store; a fresh temporary one by default.")
+    var store: String?
+    @Flag(help: "Print JSON, for programs.")
+    var json = false
 
-  func validate() throws {
-    guard writes > 0 else { throw ValidationError("--writes is a number from 1.") }
+    func validate() throws {
+      guard writes > 0 else { throw ValidationError("--writes is a number from 1.") }
+    }
+
+    func run(_ console: Console) async throws {
+      let url = try store ?? DemoFiles.temporaryStore()
+      let demo = ClientDemo(
+        facts: try DemoFiles.facts(data), writes: writes, stores: try DemoStores(url), json: json,
+        console: console)
+      try await demo.run()
+    }
   }
-
-  func run(_ console: Console) async throws {
-    let url = try store ?? console.environment("CONIFER_STORE") ?? DemoFiles.temporaryStore()
-    let demo = ClientDemo(
-      facts: try DemoFiles.facts(data), writes: writes, stores: try DemoStores(url), json: json,
-      console: console)
-    try await demo.run()
-  }
-}
+#endif

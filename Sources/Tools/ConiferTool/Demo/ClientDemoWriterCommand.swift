@@ -1,32 +1,33 @@
-import ArgumentParser
-import Conifer
-import ConiferServer
+#if Network
+  import ArgumentParser
+  import Conifer
 
-/// The process that the client demo kills: it listens, goes offline, and writes without end.
-///
-/// Its lines: `facts` and how many children the listener saw; then, for each write that is on the
-/// medium, its number.
-struct ClientDemoWriterCommand: ToolCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "demo-client", abstract: "The process that the client demo kills.",
-    shouldDisplay: false)
+  /// The process that the client demo kills: it listens, and when the network is cut it writes without end.
+  ///
+  /// Its lines: `facts` and how many children the listener saw; then, for each write that is on the
+  /// medium, its number.
+  struct ClientDemoWriterCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "demo-client", abstract: "The process that the client demo kills.",
+      shouldDisplay: false)
 
-  /// An end all the same, should nobody kill it.
-  private static let most = 1_000_000
+    /// An end all the same, should nobody kill it.
+    private static let most = 1_000_000
 
-  @Option var store: String
+    @Option var store: String
+    @Option var server: String
 
-  func run(_ console: Console) async throws {
-    let stores = try DemoStores(store)
-    try await stores.withServer { server in
-      let database = try stores.openClient(server.transport())
+    func run(_ console: Console) async throws {
+      let database = try DemoStores(store).openClient(server)
       let root = database.reference()
       for try await facts in root.child("facts").snapshots {
         try console.print("facts \(facts.childrenCount)")
         break
       }
-      // What was listened to is cached; what is written from here on waits.
-      database.goOffline()
+      // What was listened to is cached; what is written once the network is cut waits.
+      for try await connected in database.reference(withPath: ".info/connected").snapshots {
+        if connected.value as? Bool == false { break }
+      }
       for number in 1...Self.most {
         let receipt = root.updateChildValues([
           "writes/\(number)": "made offline", "count": ServerValue.increment(1),
@@ -36,4 +37,4 @@ struct ClientDemoWriterCommand: ToolCommand {
       }
     }
   }
-}
+#endif

@@ -10,7 +10,8 @@ struct StoreDemoCommand: ToolCommand {
     abstract: "Store a tree, query, pin, queue, be killed, reopen, and find all of it.",
     discussion: """
       Without --store the demo uses the default backend in a fresh temporary directory, and leaves \
-      it there to be looked at. It works in a tree of its own, "demo".
+      it there to be looked at. It works in a tree of its own, "demo", and evicts half of the cache. \
+      CONIFER_STORE means nothing to it.
       """)
 
   @Option(help: "A tree of facts to begin with.", completion: .file(extensions: ["json"]))
@@ -33,8 +34,8 @@ struct StoreDemoCommand: ToolCommand {
   }
 
   func run(_ console: Console) async throws {
-    let named = store ?? console.environment("CONIFER_STORE")
-    let url = try named ?? DemoFiles.temporaryStore()
+    // Not CONIFER_STORE: the demo evicts, and must not do so in a store of somebody's own by chance.
+    let url = try store ?? DemoFiles.temporaryStore()
     var options = StoreOptions()
     options.store = url
     options.tree = "demo"

@@ -26,7 +26,7 @@ enum KeyFile {
       throw Failure(
         "unsupported", .usage,
         "This conifer was built without encryption: build it with swift build --product conifer "
-          + "--traits Zstd,Encryption.")
+          + "--traits Zstd,Network,Encryption.")
     #endif
   }
 

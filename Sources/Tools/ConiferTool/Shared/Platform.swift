@@ -23,6 +23,25 @@ enum Platform {
     #endif
   }
 
+  /// Lets the process have as many files open as it may ask for: every connection of a server is one.
+  static func raiseOpenFileLimit() {
+    #if canImport(Glibc)
+      let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let kind = RLIMIT_NOFILE
+    #endif
+    var limit = rlimit()
+    guard getrlimit(kind, &limit) == 0 else { return }
+    #if canImport(Darwin)
+      // More than this is refused, whatever the limit says.
+      limit.rlim_cur = min(limit.rlim_max, rlim_t(OPEN_MAX))
+    #else
+      limit.rlim_cur = limit.rlim_max
+    #endif
+    // A refusal leaves the server with what it has.
+    _ = setrlimit(kind, &limit)
+  }
+
   /// The process that started this one, or whoever took its place.
   static var parent: Int32 { getppid() }
 

@@ -19,7 +19,11 @@ struct CommitApplier {
   private(set) var releases = 0
   private(set) var wiped: Set<TreeID> = []
   private(set) var removed: Set<Activity.Name> = []
+  /// Queries that were saved without a use of their own.
+  private(set) var saved: [Activity.Name] = []
   private var written: [(tree: TreeID, path: Path)] = []
+  /// Lanes in which writes ended.
+  private var finished: Set<Lane> = []
 
   init(
     _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape, keepsIndexes: Bool
@@ -33,6 +37,7 @@ struct CommitApplier {
 
   mutating func apply(_ edits: [StorageEdit]) throws(StoreError) {
     for edit in edits { try apply(edit) }
+    for lane in finished { try queue(lane).forgetOldest() }
     for editor in editors.values.sorted(by: { $0.tree < $1.tree }) {
       try editor.flush()
       shape = editor.shape
@@ -66,7 +71,9 @@ struct CommitApplier {
       let editor = try editor(tree)
       try editor.prune(forest, pinned: try Pins.all(tx, tree).map(\.path))
     case .saveQuery(let query):
-      queries.append(try QueryEditor(tx, try info(query.tree)).save(query))
+      let id = try QueryEditor(tx, try info(query.tree)).save(query)
+      queries.append(id)
+      if query.lastUse == 0 { saved.append(Activity.Name(tree: query.tree, query: id)) }
     case .removeQuery(let tree, let id):
       removed.insert(Activity.Name(tree: tree, query: id))
       uncovered.insert(tree)
@@ -98,6 +105,7 @@ struct CommitApplier {
       try queue(lane).setState(id, state)
     case .finish(let lane, let id, let outcome):
       try queue(lane).finish(id, outcome)
+      finished.insert(lane)
     case .purge(let lane):
       try queue(lane).purge()
     case .restoreQuery(let stored):
@@ -120,6 +128,7 @@ struct CommitApplier {
       try Trees.wipe(tx, tree)
       editors[tree] = nil
       infos[tree] = nil
+      finished = finished.filter { $0.tree != tree }
     }
   }
 

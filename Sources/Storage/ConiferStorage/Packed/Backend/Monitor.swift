@@ -40,6 +40,13 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     return body(&value)
   }
 
+  /// Changes the value in a way that nobody waits for.
+  package func lend<R>(_ body: (inout Value) -> R) -> R {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return body(&value)
+  }
+
   /// Waits until a closure, called after each change, gives something.
   package func wait<R>(_ body: (inout Value) -> R?) -> R {
     pthread_mutex_lock(mutex)

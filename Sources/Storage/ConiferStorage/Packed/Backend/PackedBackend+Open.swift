@@ -30,13 +30,19 @@ extension PackedBackend {
   /// Runs something on the store between two commits, on the store's thread: rotating its keys,
   /// erasing one of them.
   ///
-  /// - Parameter body: must not change records; the backend knows nothing of it.
+  /// What was read before is asked of the store again then.
+  ///
+  /// - Parameter body: must not change records.
   /// - Throws: what the closure throws.
   public func withStore<R: Sendable>(
     _ body: @escaping @Sendable (Store) throws(StoreError) -> R
   ) async throws(StoreError) -> R {
     let store = store
-    return try await run { (_) throws(StoreError) in try body(store) }
+    return try await run { (engine) throws(StoreError) in
+      engine.moments.begin()
+      defer { engine.moments.end(changesData: true) }
+      return try body(store)
+    }
   }
 }
 

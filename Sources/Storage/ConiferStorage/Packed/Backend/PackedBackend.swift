@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+public import ConiferTree
 
 /// A backend on any ordered store: trees in compressed runs, tracked queries, pins and an outbound
 /// queue, changed together in one batch.
@@ -12,8 +13,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   let engine: PackedEngine
   private let trainer: DictionaryTrainer
   private let thread: StoreThread<PackedEngine.Work>
-  /// The process that opened the store.
-  private let process = Platform.processID
+  /// The process that opened the store, told from its children.
+  private let generation = Platform.generation
 
   /// A backend on an open store, which it owns from now on.
   ///
@@ -44,7 +45,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
     self.store = store
     let isKnown = try Self.isKnown(store)
-    let engine = PackedEngine(store, options, Activity(after: try Self.clock(store)))
+    let engine = PackedEngine(store, options, Activity(after: try Recency.clock(of: store)))
     self.engine = engine
     self.trainer = DictionaryTrainer(store, engine.codec)
     self.traits = BackendTraits(
@@ -64,12 +65,6 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     let view = try store.view()
     defer { view.close() }
     return try Trees.check(view)
-  }
-
-  private static func clock(_ store: Store) throws(StoreError) -> UInt64 {
-    let view = try store.view()
-    defer { view.close() }
-    return try Recency.clock(view)
   }
 
   // MARK: Commits
@@ -113,13 +108,15 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       .commit(
         PackedEngine.Pending(edits: edits, durability: durability) { result in
           answer.change { $0 = result }
-        }))
+        }), here: true)
     return try answer.wait { $0 }.get()
   }
 
   /// Queues work; a commit or task that comes after `close` is answered with `closed`.
-  private func submit(_ work: PackedEngine.Work) {
-    guard !thread.submit(work) else { return }
+  ///
+  /// - Parameter here: whether it may be done at once on the calling thread.
+  private func submit(_ work: PackedEngine.Work, here: Bool = false) {
+    guard !(here ? thread.perform(work) : thread.submit(work)) else { return }
     switch work {
     case .commit(let pending): pending.reply(.failure(Self.closed))
     // The store is closed by now, and says so itself.
@@ -130,7 +127,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// Refuses the child of a fork, which has the open files but neither the store's thread nor its
   /// lock: whatever it did could meet what the parent does.
   private func requireOwnProcess() throws(StoreError) {
-    guard Platform.processID == process else {
+    guard Platform.generation == generation else {
       throw StoreError(
         .invalid,
         "This process was forked from the one that opened the store: open stores after a fork, or "
@@ -169,14 +166,41 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   // MARK: Reads
 
+  /// Reads the node at a path in a moment of its own; a leaf that was read before and has not changed
+  /// since is given without a view of the store.
+  ///
+  /// - Throws: as the contract says.
+  public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
+    try requireOwnProcess()
+    if let moment = engine.moments.current, let leaf = engine.codec.leaf(tree, path, at: moment) {
+      return leaf
+    }
+    return try read { (view) throws(StoreError) in try view.node(tree, path, .all) }
+  }
+
   /// Reads one moment.
   ///
-  /// When a damaged record of a cache is met, it is set aside and the closure is called again.
+  /// When a damaged record of a cache is met, it is set aside and the closure is called again; also,
+  /// once at most, when a commit comes between two of its reads before the store was asked.
   ///
   /// - Throws: what the closure throws, and as the contract says.
   public func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
-    try reading { (view) throws(StoreError) in
-      try body(PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
+    try requireOwnProcess()
+    return try repairing { () throws(StoreError) in
+      var isLate = true
+      while true {
+        let view = LateView(store, engine.moments)
+        defer { view.close() }
+        do throws(StoreError) {
+          if !isLate || view.moment == nil { try view.open() }
+          let result = try body(
+            PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
+          if !view.isTorn { return result }
+        } catch {
+          if !view.isTorn { throw error }
+        }
+        isLate = false
+      }
     }
   }
 
@@ -278,6 +302,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     try await run { (engine) throws(StoreError) in
       // Recency is not worth an error.
       try? engine.storeRecency()
+      engine.moments.stop()
       try engine.store.suspend()
     }
   }
@@ -288,7 +313,9 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   public func resume() async throws(StoreError) {
     try await run { (engine) throws(StoreError) in
       try engine.store.resume()
+      try engine.forgetStore()
       try engine.settle(engine.store.findings)
+      engine.moments.resume()
     }
   }
 
@@ -300,6 +327,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     try await run { (engine) throws(StoreError) in
       try? engine.storeRecency()
       engine.eviction.run = nil
+      engine.moments.stop()
       try engine.store.close()
     }
   }

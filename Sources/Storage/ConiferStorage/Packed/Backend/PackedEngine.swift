@@ -18,11 +18,14 @@ final class PackedEngine: @unchecked Sendable {
   }
 
   let store: any OrderedStore
+  let moments = Moments()
   let codec: Codec
   let longestKey: Int
   let role: StoreRole
   /// What the cache may take, in physical bytes.
   let budget: Int?
+  /// About how long a slice of an eviction holds the commits that come meanwhile.
+  let sliceTime: Duration
   let activity: Activity
   /// Whether trees may have indexes.
   let keepsIndexes: Bool
@@ -31,8 +34,8 @@ final class PackedEngine: @unchecked Sendable {
   var hasIndexWork: Bool?
   private(set) var shape: RunShape
   private var lastCommit = CommitID(rawValue: 0)
-  /// What all commits so far survive. What was found at opening counts for nothing: the process that
-  /// wrote it may have died before its sync.
+  /// What all commits so far survive. What was found at opening, or when the store was taken again, counts
+  /// for nothing: the process that wrote it may have died before its sync.
   private var weakest = Durability.relaxed
   private var housekeeping = Housekeeping()
   /// The newest commit when the current pass of housekeeping began.
@@ -43,6 +46,7 @@ final class PackedEngine: @unchecked Sendable {
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     role = options.role
     budget = options.budget
+    sliceTime = options.evictionSlice
     keepsIndexes = options.encryption == nil
     self.activity = activity
     self.store = store
@@ -166,7 +170,10 @@ final class PackedEngine: @unchecked Sendable {
     if tx.state.isChanged {
       uses = try Recency.store(
         tx, activity.due, distance: Activity.quantum, limit: Activity.ride)
-      activity.advance(to: try Recency.clock(tx))
+      // The counter lies there.
+      if tx.state.overlays[Spaces.system.id] != nil {
+        activity.advance(to: try Recency.clock(tx))
+      }
     }
     let commit = try finish(tx, durability)
     activity.stored(uses)
@@ -181,7 +188,7 @@ final class PackedEngine: @unchecked Sendable {
     guard tx.state.isChanged else {
       tx.close()
       if durability > weakest {
-        lastCommit = try store.apply(Batch(), durability)
+        try apply(Batch(), durability, changesData: false)
         weakest = durability
       }
       return lastCommit
@@ -189,11 +196,23 @@ final class PackedEngine: @unchecked Sendable {
     try tx.writeUsage()
     let batch = tx.batch()
     tx.close()
-    lastCommit = try store.apply(batch, durability)
+    let changesData = Spaces.data.contains { tx.state.overlays[$0.id] != nil }
+    try apply(batch, durability, changesData: changesData)
     weakest = durability
     count(tx.state.usage)
     noteIndexes(tx.state)
     return lastCommit
+  }
+
+  /// Changes the store, between two moments of readers.
+  ///
+  /// - Parameter changesData: whether data or the list of trees may be others then.
+  private func apply(
+    _ batch: Batch, _ durability: Durability, changesData: Bool = true
+  ) throws(StoreError) {
+    moments.begin()
+    defer { moments.end(changesData: changesData) }
+    lastCommit = try store.apply(batch, durability)
   }
 
   /// Runs a change of its own, outside of the contract's edits.
@@ -222,6 +241,15 @@ final class PackedEngine: @unchecked Sendable {
   }
 
   // MARK: Housekeeping and repair
+
+  /// Forgets what was known of the store, which another process may have had since.
+  func forgetStore() throws(StoreError) {
+    weakest = .relaxed
+    tidied = nil
+    hasIndexWork = nil
+    eviction = EvictionState()
+    activity.advance(to: try Recency.clock(of: store))
+  }
 
   /// Whether nothing was committed since a whole pass found nothing to do.
   var isTidy: Bool { tidied == lastCommit }
@@ -308,7 +336,7 @@ final class PackedEngine: @unchecked Sendable {
       guard error.code == .damaged, error.place == place else { throw error }
       var batch = Batch()
       batch.put(space, place.key, error.found ?? [])
-      lastCommit = try store.apply(batch, min(.power, store.traits.strongest))
+      try apply(batch, min(.power, store.traits.strongest))
     }
   }
 
@@ -343,10 +371,12 @@ final class PackedEngine: @unchecked Sendable {
       }
       // What is left must agree again before anybody reads it, also when the process dies between.
       let durability = min(.power, store.traits.strongest)
-      lastCommit = try store.apply(
+      try apply(
         try noted { (view) throws(StoreError) in
           try Settlement.begin(view, findings.map(\.words))
         }, durability)
+      moments.begin()
+      defer { moments.end(changesData: true) }
       try store.acknowledgeFindings()
     }
     guard try noted(Settlement.isUnderWay) else { return }

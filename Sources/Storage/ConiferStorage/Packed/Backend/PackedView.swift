@@ -4,11 +4,11 @@ import ConiferTree
 
 /// The contract's view over a frozen view of an ordered store.
 final class PackedView: StorageView {
-  private let view: any OrderedView
+  private let view: LateView
   private let codec: Codec
   private let longestKey: Int
 
-  init(_ view: any OrderedView, codec: Codec, longestKey: Int) {
+  init(_ view: LateView, codec: Codec, longestKey: Int) {
     self.view = view
     self.codec = codec
     self.longestKey = longestKey
@@ -21,7 +21,7 @@ final class PackedView: StorageView {
   }
 
   private func runs(_ tree: TreeID) -> RunReader {
-    RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+    RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey, late: view)
   }
 
   private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {

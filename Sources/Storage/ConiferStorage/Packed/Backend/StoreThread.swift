@@ -16,6 +16,10 @@ package final class StoreThread<Work: Sendable>: Sendable {
   private struct Queue {
     var works: [Work] = []
     var isEnding = false
+    /// Whether work is being done, on the thread or on one that waits for it.
+    var isBusy = false
+    /// Whether there is more to do without work.
+    var hasMore = false
   }
 
   private let queue = Monitor(Queue())
@@ -56,6 +60,27 @@ package final class StoreThread<Work: Sendable>: Sendable {
     }
   }
 
+  /// Does work at once on the calling thread when nothing else is being done, which saves two changes
+  /// of threads; else queues it. False when the thread has ended.
+  package func perform(_ work: Work) -> Bool {
+    let isMine = queue.lend { queue -> Bool? in
+      guard !queue.isEnding else { return nil }
+      guard !queue.isBusy, queue.works.isEmpty else { return false }
+      queue.isBusy = true
+      return true
+    }
+    guard let isMine else { return false }
+    guard isMine else { return submit(work) }
+    let hasMore = drain([work])
+    let isAwaited = queue.lend { queue in
+      queue.isBusy = false
+      queue.hasMore = hasMore
+      return hasMore || queue.isEnding || !queue.works.isEmpty
+    }
+    if isAwaited { queue.change { _ in } }
+    return true
+  }
+
   /// Ends the thread after the work that was queued so far.
   package func end() {
     queue.change { $0.isEnding = true }
@@ -69,17 +94,21 @@ private protocol Runnable: AnyObject {
 
 extension StoreThread: Runnable {
   fileprivate func run() {
-    var hasMore = false
     while true {
       let (works, isEnding) = queue.wait { queue in
-        guard !queue.works.isEmpty || queue.isEnding || hasMore else {
+        guard !queue.isBusy, !queue.works.isEmpty || queue.isEnding || queue.hasMore else {
           return nil as (works: [Work], isEnding: Bool)?
         }
+        queue.isBusy = true
         defer { queue.works = [] }
         return (queue.works, queue.isEnding)
       }
       if works.isEmpty, isEnding { return }
-      hasMore = drain(works)
+      let hasMore = drain(works)
+      queue.lend { queue in
+        queue.isBusy = false
+        queue.hasMore = hasMore
+      }
     }
   }
 }

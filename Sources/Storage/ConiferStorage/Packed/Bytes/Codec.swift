@@ -55,6 +55,8 @@ final class Codec: Sendable {
   let dictionaries = DictionaryCache()
   /// What was read of trees.
   let trees = TreeCache()
+  /// The indexes that were read.
+  let indexes = IndexCache()
   /// Runs that were decoded.
   let runs: RunCache
   #if Zstd

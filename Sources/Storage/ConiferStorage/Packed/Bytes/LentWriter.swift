@@ -8,6 +8,9 @@ struct LentWriter {
 
   init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
 
+  /// What was written.
+  var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
+
   @inline(__always)
   mutating func byte(_ value: UInt8) {
     guard count < bytes.count else { return isOverfull = true }

@@ -8,15 +8,21 @@ enum Record {
   static let overhead = 4
 
   /// The value that stores a payload under a key.
-  static func seal(_ space: Space, _ key: Bytes, _ payload: Bytes) -> Bytes {
-    var value = Bytes()
-    value.reserveCapacity(payload.count + overhead)
-    let sum = payload.withUnsafeBytes { checksum(space, key, $0) }
-    for shift in [0, 8, 16, 24] as [UInt32] {
-      value.append(UInt8(truncatingIfNeeded: sum >> shift))
+  ///
+  /// - Parameter rest: how the payload goes on, when it comes in two parts.
+  static func seal(
+    _ space: Space, _ key: Bytes, _ payload: Bytes, _ rest: Bytes = []
+  ) -> Bytes {
+    let size = overhead + payload.count + rest.count
+    return Bytes(unsafeUninitializedCapacity: size) { buffer, count in
+      let bytes = UnsafeMutableRawBufferPointer(buffer)
+      var writer = LentWriter(UnsafeMutableRawBufferPointer(rebasing: bytes[overhead...]))
+      payload.withUnsafeBytes { writer.append($0) }
+      rest.withUnsafeBytes { writer.append($0) }
+      bytes.storeBytes(
+        of: checksum(space, key, writer.written).littleEndian, as: UInt32.self)
+      count = size
     }
-    value.append(contentsOf: payload)
-    return value
   }
 
   /// The payload of a stored value, or nil when the bytes are not what was stored.
@@ -26,11 +32,14 @@ enum Record {
 
   /// Whether a stored value is what was stored under this key.
   static func isIntact(_ space: Space, _ key: Bytes, _ value: Bytes) -> Bool {
+    value.withUnsafeBytes { isIntact(space, key, $0) }
+  }
+
+  /// The same of a lent value.
+  static func isIntact(_ space: Space, _ key: Bytes, _ value: UnsafeRawBufferPointer) -> Bool {
     guard value.count >= overhead else { return false }
-    return value.withUnsafeBytes { bytes in
-      let stored = UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
-      return stored == checksum(space, key, UnsafeRawBufferPointer(rebasing: bytes[overhead...]))
-    }
+    let stored = UInt32(littleEndian: value.loadUnaligned(as: UInt32.self))
+    return stored == checksum(space, key, UnsafeRawBufferPointer(rebasing: value[overhead...]))
   }
 
   private static func checksum(

@@ -43,6 +43,9 @@ enum Spaces {
     system, runs, deltas, parts, queries, queryIndex, queryKeys, pins, queue, queueParts,
     queueIndex, finished, metadata, usage, incidents, indexes, dictionaries,
   ]
+
+  /// What nodes and the list of trees are read from.
+  static let data = [system, runs, deltas, parts, dictionaries]
 }
 
 /// Beginnings and ends of keys.

@@ -47,8 +47,9 @@ struct DictionaryRecord {
   ///
   /// - Throws: `damaged`, also when it is missing; `unsupported` for a kind of a later version.
   init(key: Bytes, value: Bytes?) throws(StoreError) {
-    let damage = Damage.error(Spaces.dictionaries, key)
-    guard let value, let kind = Self.kind(key, value) else { throw damage }
+    // Put together where it is thrown: its words take longer than the record.
+    func damage() -> StoreError { Damage.error(Spaces.dictionaries, key) }
+    guard let value, let kind = Self.kind(key, value) else { throw damage() }
     guard kind == Self.bodies else {
       throw StoreError(
         .unsupported,
@@ -58,7 +59,7 @@ struct DictionaryRecord {
     var reader = ByteReader(value, from: Record.overhead + 1)
     guard let ratio = reader.varint(), let content = reader.take(reader.remaining),
       !content.isEmpty
-    else { throw damage }
+    else { throw damage() }
     self.ratio = Double(ratio) / 1000
     self.content = content
   }

@@ -32,10 +32,10 @@ extension Transaction {
     _ tree: TreeID, _ run: RunHead.Packed, _ packing: Packing
   ) throws(StoreError) {
     try countTree(tree, leaves: run.range.count, raw: RawBytes(runs: run.rawCount))
-    var row = try usage(tree)
-    // Who may not use the dictionary tells nothing about it.
-    guard row.newestDictionary == (packing.dictionary?.number ?? 0) else { return }
-    row.recent.add(raw: run.rawCount, packed: run.body.count)
-    state.usage[tree] = row
+    try changeUsage(tree) { row in
+      // Who may not use the dictionary tells nothing about it.
+      guard row.newestDictionary == (packing.dictionary?.number ?? 0) else { return }
+      row.recent.add(raw: run.rawCount, packed: run.body.count)
+    }
   }
 }

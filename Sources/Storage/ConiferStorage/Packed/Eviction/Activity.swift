@@ -11,6 +11,8 @@ final class Activity: Sendable {
   static let quantum: UInt64 = 16
   /// The most uses that ride along with one commit.
   static let ride = 32
+  /// How many saved queries are remembered until they are used.
+  static let mostSaved = 256
 
   /// A tracked query of a store.
   struct Name: Hashable {
@@ -25,6 +27,9 @@ final class Activity: Sendable {
     var uses: [Name: UInt64] = [:]
     /// Those that lie close behind the stored ones, and are not looked at before the next use.
     var close: Set<Name> = []
+    /// Queries that were saved without a use of their own, and when: whoever saved one will say that
+    /// it is active, and an eviction may come first.
+    var saved: [Name: UInt64] = [:]
     /// How often a query ceased to be active.
     var releases = 0
     /// Queries that a commit under way forgets.
@@ -48,7 +53,20 @@ final class Activity: Sendable {
       state.clock += 1
       state.uses[name] = state.clock
       state.close.remove(name)
+      state.saved[name] = nil
       return true
+    }
+  }
+
+  /// Notes queries that a commit saved: they were used last for now. Nothing of it is stored.
+  func save(_ names: [Name]) {
+    guard !names.isEmpty else { return }
+    state.withLock { state in
+      for name in names {
+        // Older ones had their time.
+        if state.saved.count == Self.mostSaved { state.saved = [:] }
+        state.saved[name] = state.clock + 1
+      }
     }
   }
 
@@ -67,6 +85,7 @@ final class Activity: Sendable {
       state.active = state.active.filter { !isGone($0) }
       state.uses = state.uses.filter { !isGone($0.key) }
       state.close = state.close.filter { !isGone($0) }
+      state.saved = state.saved.filter { !isGone($0.key) }
     }
   }
 
@@ -78,6 +97,7 @@ final class Activity: Sendable {
       for name in state.leaving {
         state.uses[name] = nil
         state.close.remove(name)
+        state.saved[name] = nil
       }
     }
   }
@@ -108,6 +128,11 @@ final class Activity: Sendable {
 
   /// The uses that are not stored.
   var uses: [Name: UInt64] { state.withLock { $0.uses } }
+
+  /// When a query was used last, as far as that is not stored.
+  func lastUse(_ name: Name) -> UInt64 {
+    state.withLock { max($0.uses[name] ?? 0, $0.saved[name] ?? 0) }
+  }
 
   /// Those of them that may lie a quantum behind the stored ones.
   var due: [Name: UInt64] {

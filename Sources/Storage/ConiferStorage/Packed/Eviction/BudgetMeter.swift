@@ -1,6 +1,7 @@
 import ConiferKeyValue
 
-/// Turns counted bytes of records into physical ones: the store's live bytes, shared out by records.
+/// Turns counted bytes of records into physical ones: the store's live bytes but for what it takes
+/// of its own, shared out by records.
 struct BudgetMeter {
   /// Physical bytes for one byte of a record; never under 1.
   let factor: Double
@@ -8,7 +9,7 @@ struct BudgetMeter {
   /// - Parameter size: of the store in the state that the view shows.
   init(_ view: any OrderedView, _ size: StoreSize) throws(StoreError) {
     let records = try Self.sum(view).total
-    factor = records > 0 ? max(1, Double(size.live) / Double(records)) : 1
+    factor = records > 0 ? max(1, Double(size.live - size.own) / Double(records)) : 1
   }
 
   func physical(_ bytes: Int) -> Int {

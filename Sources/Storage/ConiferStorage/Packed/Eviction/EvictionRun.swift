@@ -35,11 +35,16 @@ struct EvictionRun: Sendable {
   }
 
   private var phase: Phase
+  /// Where a run that reached its target stood, in case the store then takes more than was counted.
+  private var reached: Phase?
   /// Whether there were too many inactive queries when the run began.
   private var hasTooMany = false
   /// Whether it ended because nothing was left that may go.
   private(set) var isStuck = false
   private(set) var report: EvictionReport
+  /// What records count as, from the first slice on: what remains weighs more or less with every slice
+  /// that is stored, and what goes must not depend on where slices end.
+  private var meter: BudgetMeter?
 
   /// - Parameters:
   ///   - target: what to come down to, or nil when only the number of queries is too large.
@@ -63,12 +68,15 @@ struct EvictionRun: Sendable {
   /// before it began would never come to an end otherwise.
   ///
   /// - Parameters:
+  ///   - measured: what records take before this slice; the first one's holds for all.
   ///   - swept: is told of sweeps and of forgotten queries.
   ///   - isOver: whether the slice is; asked after each step and each stride.
   mutating func slice(
-    _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
+    _ tx: Transaction, _ packing: EvictionPacking, _ measured: BudgetMeter, _ activity: Activity,
     _ swept: inout SweptTrees, isOver: () -> Bool
   ) throws(StoreError) {
+    let meter = meter ?? measured
+    self.meter = meter
     if report.before < 0 {
       report.before = try meter.cache(tx)
       hasTooMany = try Self.inactive(tx, activity) > Self.mostInactive
@@ -77,7 +85,7 @@ struct EvictionRun: Sendable {
     while !isDone {
       switch phase {
       case .sweeping(let trees, let sweep):
-        if try isMet(tx, meter, activity) { return phase = .done }
+        if try isMet(tx, meter, activity) { return reach() }
         if try isSmall(tx, meter) {
           // Data need not go because there are many queries.
           phase = .forgetting(try Self.candidates(tx, activity))
@@ -85,7 +93,7 @@ struct EvictionRun: Sendable {
           try goOn(tx, packing, meter, activity, trees, sweep, &swept, isOver)
         }
       case .forgetting(let candidates):
-        if try isMet(tx, meter, activity) { return phase = .done }
+        if try isMet(tx, meter, activity) { return reach() }
         try forget(tx, activity, candidates, &swept)
       case .clearing(let tree, let key, let sweep, let before, let rest):
         try clear(tx, packing, meter, tree, key, sweep, before, rest, &swept, isOver)
@@ -93,6 +101,21 @@ struct EvictionRun: Sendable {
       }
       if isOver() { return }
     }
+  }
+
+  private mutating func reach() {
+    reached = phase
+    phase = .done
+  }
+
+  /// Takes note of what the cache takes once all is stored. A run that is above its target goes on, by
+  /// the new measure.
+  mutating func settle(_ measured: BudgetMeter, _ cache: Int) {
+    report.after = cache
+    guard let target = report.target, cache > target, let reached else { return }
+    phase = reached
+    meter = measured
+    self.reached = nil
   }
 
   /// Whether the cache is small enough, and the inactive queries few enough.
@@ -152,7 +175,7 @@ struct EvictionRun: Sendable {
     _ view: any OrderedView, _ activity: Activity, unpinned: Bool = false
   ) throws(StoreError) -> [Candidate] {
     var candidates: [Candidate] = []
-    let (active, uses) = (activity.active, activity.uses)
+    let active = activity.active
     for info in try Trees.readable(view) {
       let queries = Queries(view: view, tree: info.id, order: info.order)
       let pins = unpinned ? try Pins.all(view, info.id).map(\.path) : []
@@ -162,7 +185,7 @@ struct EvictionRun: Sendable {
         guard !active.contains(name), !pins.contains(where: { $0.contains(path) }) else {
           continue
         }
-        let lastUse = max(stored.query.lastUse, uses[name] ?? 0)
+        let lastUse = max(stored.query.lastUse, activity.lastUse(name))
         candidates.append(Candidate(name: name, lastUse: lastUse))
       }
     }
@@ -188,7 +211,7 @@ struct EvictionRun: Sendable {
     }
     let editor = QueryEditor(tx, info)
     guard let query = try editor.queries.query(next.name.query) else { return }
-    let lastUse = max(query.lastUse, activity.uses[next.name] ?? 0)
+    let lastUse = max(query.lastUse, activity.lastUse(next.name))
     guard lastUse == next.lastUse else { return }
     let key = PathKey.encode(query.path, info.order)
     // A pin keeps its data complete, so it keeps the record that says so.

@@ -3,8 +3,6 @@ import ConiferTree
 
 /// Keeps the cache under its budget, in slices between commits.
 extension PackedEngine {
-  /// About how long a slice holds the commits that come meanwhile.
-  private static let sliceTime = Duration.milliseconds(3)
   /// How many records a slice changes before it ends, by one stride more: the time that the store
   /// takes to apply them comes on top.
   private static let sliceEdits = 64
@@ -34,6 +32,8 @@ extension PackedEngine {
     var run: EvictionRun?
     /// Set when a run ended above its target.
     var stuck: Stuck?
+    /// What the cache took when the last commit's eviction ended.
+    var reached = Int.max
     /// How much was let go of: pins and queries, and a little for keys of queries.
     var releases = 0
   }
@@ -48,14 +48,16 @@ extension PackedEngine {
       if eviction.run == nil {
         try retryingAfterRepair { (_) throws(StoreError) in try beginRun(budget) }
       }
-      // One slice goes between commits, more while the cache runs away from its budget.
+      // One slice goes between commits, and what these brought beyond the slack; what was over the
+      // budget before holds up none of them.
       var before = Int.max
       while eviction.run != nil {
         try evictSlice()
         let used = try used()
-        guard used > budget + Self.slack, used < before else { return }
+        guard used > max(budget + Self.slack, eviction.reached), used < before else { break }
         before = used
       }
+      eviction.reached = try used()
     } catch {
       // A later commit tries again; one that the store refuses says so itself.
       giveUp(error)
@@ -71,8 +73,8 @@ extension PackedEngine {
   /// Ends the run without having reached its target.
   private func giveUp(_ error: StoreError) {
     eviction.run = nil
-    // A store that is let go of takes no commit either: the next one that it takes goes on.
-    guard error.code != .suspended else { return }
+    // What stands in the way may be gone soon: the next commit that the store takes goes on.
+    guard ![.suspended, .busy, .full].contains(error.code) else { return }
     eviction.stuck = (try? used()).flatMap { try? stuck(at: $0) }
   }
 
@@ -117,8 +119,8 @@ extension PackedEngine {
   ///
   /// - Throws: `invalid` of an authority.
   func evictSlice(_ run: EvictionRun) throws(StoreError) -> EvictionRun {
-    try retryingAfterRepair { (_) throws(StoreError) in
-      let end = ContinuousClock.now + Self.sliceTime
+    var next = try retryingAfterRepair { (_) throws(StoreError) in
+      let end = ContinuousClock.now + sliceTime
       var run = run
       var swept = eviction.swept
       let size = try store.size()
@@ -126,6 +128,7 @@ extension PackedEngine {
       defer { activity.settle(isDone: isDone) }
       // Losing an eviction in a crash loses nothing.
       try change(.relaxed) { (tx) throws(StoreError) in
+        tx.frees = true
         try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
           tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
         }
@@ -134,6 +137,14 @@ extension PackedEngine {
       eviction.swept = swept
       return run
     }
+    guard next.isDone else { return next }
+    try retryingAfterRepair { (_) throws(StoreError) in
+      let view = try store.view()
+      defer { view.close() }
+      let meter = try BudgetMeter(view, store.size())
+      next.settle(meter, try meter.cache(view))
+    }
+    return next
   }
 
   var packing: EvictionPacking {
@@ -179,6 +190,7 @@ extension PackedEngine {
   func note(_ applier: CommitApplier) {
     eviction.swept.uncover(applier.uncovered.union(applier.wiped))
     eviction.releases += applier.releases
+    activity.save(applier.saved)
     if !applier.removed.isEmpty || !applier.wiped.isEmpty {
       activity.remove { applier.removed.contains($0) || applier.wiped.contains($0.tree) }
     }

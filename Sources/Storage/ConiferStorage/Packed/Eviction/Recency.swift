@@ -17,6 +17,13 @@ enum Recency {
     return clock
   }
 
+  /// The counter of a store.
+  static func clock(of store: any OrderedStore) throws(StoreError) -> UInt64 {
+    let view = try store.view()
+    defer { view.close() }
+    return try clock(view)
+  }
+
   /// Stores the counter when a commit stores a later use.
   static func setClock(_ tx: Transaction, _ use: UInt64) throws(StoreError) {
     guard use < end, try use > clock(tx) else { return }

@@ -3,7 +3,7 @@ import ConiferQuery
 import ConiferTree
 
 /// An index of one tree with its paths as bytes, ready to be matched with entries.
-struct IndexPlan {
+final class IndexPlan: Sendable {
   /// Nodes whose path keys are longer are not indexed: what the store's keys hold besides is needed
   /// for values and child keys.
   static let longestNode = 160
@@ -143,15 +143,23 @@ struct IndexRow: Hashable {
   let segment: Bytes?
 
   /// The segments that the record of a row lists.
+  ///
+  /// - Throws: `damaged`.
   static func segments(_ key: Bytes, _ value: Bytes) throws(StoreError) -> [Bytes] {
-    guard let payload = Record.open(Spaces.indexes, key, value) else {
+    guard let segments = value.withUnsafeBytes({ segments(key, $0) }) else {
       throw Damage.error(Spaces.indexes, key)
     }
-    var reader = ByteReader(payload)
+    return segments
+  }
+
+  /// The segments that a lent record lists, or nil when it is damaged.
+  static func segments(_ key: Bytes, _ value: UnsafeRawBufferPointer) -> [Bytes]? {
+    guard Record.isIntact(Spaces.indexes, key, value) else { return nil }
+    var reader = LentReader(UnsafeRawBufferPointer(rebasing: value[Record.overhead...]))
     var segments: [Bytes] = []
-    while !reader.isAtEnd {
-      guard let segment = reader.sized() else { throw Damage.error(Spaces.indexes, key) }
-      segments.append(segment)
+    while reader.remaining > 0 {
+      guard let segment = reader.size().flatMap({ reader.take($0) }) else { return nil }
+      segments.append(Bytes(segment))
     }
     return segments
   }

@@ -102,10 +102,11 @@ struct IndexSet: Equatable, Sendable {
 
   /// The set that a record holds.
   static func read(_ key: Bytes, _ value: Bytes) throws(StoreError) -> IndexSet {
-    let damage = Damage.error(Spaces.indexes, key)
-    guard let payload = Record.open(Spaces.indexes, key, value) else { throw damage }
+    // Put together where it is thrown: its words take longer than the record.
+    func damage() -> StoreError { Damage.error(Spaces.indexes, key) }
+    guard let payload = Record.open(Spaces.indexes, key, value) else { throw damage() }
     var reader = ByteReader(payload)
-    guard let version = reader.byte() else { throw damage }
+    guard let version = reader.byte() else { throw damage() }
     guard version == Self.version else {
       throw StoreError(
         .newerFormat,
@@ -114,26 +115,26 @@ struct IndexSet: Equatable, Sendable {
     }
     func number() -> UInt32? { reader.varint().flatMap { UInt32(exactly: $0) } }
     var set = IndexSet()
-    guard let next = number(), let count = reader.size() else { throw damage }
+    guard let next = number(), let count = reader.size() else { throw damage() }
     set.next = next
     for _ in 0..<count {
       guard let number = number(), let state = reader.byte(), state <= 1,
         let position = reader.sized(), let definition = definition(&reader)
-      else { throw damage }
+      else { throw damage() }
       set.indexes.append(
         StoredIndex(
           number: number, definition: definition, position: state == 1 ? nil : position))
     }
-    guard let left = reader.size() else { throw damage }
+    guard let left = reader.size() else { throw damage() }
     for _ in 0..<left {
-      guard let number = number() else { throw damage }
+      guard let number = number() else { throw damage() }
       set.dropped.append(number)
     }
     // Whose rows are whose must be beyond doubt.
     let numbers = set.indexes.map(\.number) + set.dropped
     guard reader.isAtEnd, set.indexes.count <= IndexDefinition.mostInTree,
       Set(numbers).count == numbers.count, numbers.allSatisfy({ $0 > 0 && $0 < set.next })
-    else { throw damage }
+    else { throw damage() }
     return set
   }
 

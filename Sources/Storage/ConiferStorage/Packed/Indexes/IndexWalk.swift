@@ -6,16 +6,25 @@ import ConiferTree
 struct IndexWalk {
   /// A child that a row names.
   struct Item {
-    /// The key of the row, for reports.
+    /// The key of the row.
     let row: Bytes
-    /// The values that the row has of the child.
-    let values: Bytes
-    /// The child's segment.
-    let segment: Bytes
+    /// Where the values that the row has of the child stand in it.
+    let values: Range<Int>
+    /// The child's path key.
+    let child: Bytes
+    /// Whether the row holds all that decides about the order: neither a value nor the child's segment
+    /// is cut.
+    let isWhole: Bool
+
+    /// Lends the values.
+    func withValues<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+      row.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[values])) }
+    }
   }
 
   private let view: any OrderedView
   private let plan: IndexPlan
+  private let node: Bytes
   /// What the node's rows begin with.
   private let prefix: Bytes
   private let fromEnd: Bool
@@ -30,6 +39,7 @@ struct IndexWalk {
   ) {
     self.view = view
     self.plan = plan
+    self.node = node
     fromEnd = spec.limit?.side == .last
     let prefix = plan.prefix + node
     func edge(_ bound: QuerySpec.Bound) -> (value: Bytes, row: Bytes) {
@@ -65,53 +75,61 @@ struct IndexWalk {
   }
 
   /// The next children, at least so many while there are; equal values that are cut come together.
+  ///
+  /// - Throws: `damaged`, naming a row.
   mutating func next(_ count: Int) throws(StoreError) -> [Item] {
-    var rows: [(key: Bytes, value: Bytes)] = []
+    var items: [Item] = []
+    var found = 0
+    var last: Bytes?
+    var damaged: Bytes?
     var isOver = false
     // The values of the last row when they were cut, with all before them.
     var group: Bytes?
-    let (prefix, plan, low, high) = (prefix, plan, low, high)
+    let (prefix, plan, node, low, high) = (prefix, plan, node, low, high)
     guard bytesPrecede(low, high) else { return [] }
     let fromEnd = fromEnd
     try view.walk(Spaces.indexes, fromEnd ? .atOrBefore(high) : .atOrAfter(low)) { key, value in
-      let key = Bytes(key)
-      if fromEnd, key == high { return .next }
-      guard fromEnd ? compareBytes(low, key) <= 0 : bytesPrecede(key, high) else {
+      if fromEnd, key.equals(high) { return .next }
+      guard fromEnd ? key.compare(low) >= 0 : key.compare(high) < 0 else {
         isOver = true
         return .stop
       }
-      if rows.count >= count {
+      if found >= count {
         guard let values = group, key.starts(with: values) else { return .stop }
       }
-      group = nil
-      if let (end, isCut) = plan.valuesEnd(key, prefix.count), isCut { group = Bytes(key[..<end]) }
-      rows.append((key, Bytes(value)))
+      let key = Bytes(key)
+      last = key
+      found += 1
+      guard let (end, isCut) = plan.valuesEnd(key, prefix.count),
+        let listed = value.withUnsafeBytes({ IndexRow.segments(key, $0) })
+      else {
+        damaged = key
+        return .stop
+      }
+      group = isCut ? Bytes(key[..<end]) : nil
+      let values = prefix.count..<end
+      if listed.isEmpty {
+        items.append(
+          Item(row: key, values: values, child: node + key[end...], isWhole: !isCut))
+      }
+      for segment in listed {
+        items.append(Item(row: key, values: values, child: node + segment, isWhole: false))
+      }
       return .next
     }
-    entries += rows.count
-    guard let last = rows.last else {
+    if let damaged { throw Damage.error(Spaces.indexes, damaged) }
+    entries += found
+    guard let last else {
       self.low = high
       return []
     }
-    if isOver || rows.count < count {
+    if isOver || found < count {
       self.low = high
     } else if fromEnd {
-      self.high = last.key
+      self.high = last
     } else {
-      self.low = last.key + [0]
+      self.low = last + [0]
     }
-    var items: [Item] = []
-    for (key, value) in rows { items += try self.items(key, value) }
     return items
-  }
-
-  private func items(_ key: Bytes, _ value: Bytes) throws(StoreError) -> [Item] {
-    let listed = try IndexRow.segments(key, value)
-    guard let (end, _) = plan.valuesEnd(key, prefix.count) else {
-      throw Damage.error(Spaces.indexes, key)
-    }
-    let values = Bytes(key[prefix.count..<end])
-    let segments = listed.isEmpty ? [Bytes(key[end...])] : listed
-    return segments.map { Item(row: key, values: values, segment: $0) }
   }
 }

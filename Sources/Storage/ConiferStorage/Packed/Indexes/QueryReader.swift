@@ -17,19 +17,19 @@ struct QueryReader {
     guard isOrdered, !spec.loadsAllData else { return try whole(path, spec) }
     let node = PathKey.encode(path, tree.order)
     if spec.index == .key { return try window(node, spec) }
-    let declared = try IndexSet.read(tree.runs.view, tree.runs.tree).indexes.first {
-      $0.definition.serves(spec.index) && $0.definition.covers(path)
+    let plan = try tree.runs.codec.indexes.plans(tree.runs.view, tree.runs.tree).first {
+      $0.stored.definition.serves(spec.index) && $0.stored.definition.covers(path)
     }
-    if let declared, declared.holds(node), node.count <= IndexPlan.longestNode {
-      return try walk(IndexPlan(declared, tree.runs.tree), node, spec)
+    if let plan, plan.stored.holds(node), node.count <= IndexPlan.longestNode {
+      return try walk(plan, node, spec)
     }
     if spec.index == .priority, try !tree.hasChildPriorities(node) {
       return try window(node, spec)
     }
     var answer = try whole(path, spec)
     if node.count <= IndexPlan.longestNode {
-      answer.explanation.building = declared?.definition
-      if declared == nil { answer.explanation.hint = try? IndexDefinition(path, by: spec.index) }
+      answer.explanation.building = plan?.stored.definition
+      if plan == nil { answer.explanation.hint = try? IndexDefinition(path, by: spec.index) }
     }
     return answer
   }
@@ -73,25 +73,45 @@ struct QueryReader {
     _ items: [IndexWalk.Item], _ plan: IndexPlan, _ node: Bytes, _ spec: QuerySpec
   ) throws(StoreError) -> [Node.Child] {
     var reader = ChildReader(tree)
-    var children: [(row: Bytes, value: Node, child: Node.Child)] = []
-    for item in items.sorted(by: { bytesPrecede($0.segment, $1.segment) }) {
-      let child = try reader.child(node + item.segment)
-      let key = item.segment.withUnsafeBytes { PathKey.key($0, 0..<$0.count, tree.order) }
+    var found: [Found?] = Array(repeating: nil, count: items.count)
+    // By key, so that no run is read twice.
+    for index in items.indices.sorted(by: { compareBytes(items[$0].child, items[$1].child) < 0 }) {
+      let item = items[index]
+      let child = try reader.child(item.child)
+      let key = item.child.withUnsafeBytes { PathKey.key($0, node.count..<$0.count, tree.order) }
       guard let key, !child.isEmpty else { throw Damage.error(Spaces.indexes, item.row) }
       let value = spec.index.value(of: key, child)
-      guard plan.value(IndexValue.Content(value)) == item.values else {
-        throw Damage.error(Spaces.indexes, item.row)
-      }
-      if spec.contains(key, child) { children.append((item.values, value, (key, child))) }
+      let stored = plan.value(IndexValue.Content(value))
+      guard stored.withUnsafeBytes({ stored in item.withValues { compareBytes(stored, $0) } }) == 0
+      else { throw Damage.error(Spaces.indexes, item.row) }
+      if spec.contains(key, child) { found[index] = Found(value: value, child: (key, child)) }
     }
-    // They came by key, which decides among equal values.
-    let order = children.indices.sorted { a, b in
+    let rows = spec.limit?.side == .last ? Array(items.indices.reversed()) : Array(items.indices)
+    guard items.allSatisfy(\.isWhole) else {
+      return sorted(rows.filter { found[$0] != nil }, items, found)
+    }
+    // Rows are in the order of values, then of keys.
+    return rows.compactMap { found[$0]?.child }
+  }
+
+  private struct Found {
+    let value: Node
+    let child: Node.Child
+  }
+
+  /// Children of rows that do not hold all that decides about their order.
+  private func sorted(
+    _ rows: [Int], _ items: [IndexWalk.Item], _ found: [Found?]
+  ) -> [Node.Child] {
+    let order = rows.sorted { a, b in
       // Rows tell values apart unless these were cut.
-      var order = compareBytes(children[a].row, children[b].row)
-      if order == 0 { order = Node.compareValues(children[a].value, children[b].value) }
-      return order == 0 ? a < b : order < 0
+      var order = items[a].withValues { a in items[b].withValues { compareBytes(a, $0) } }
+      if order == 0, let x = found[a], let y = found[b] {
+        order = Node.compareValues(x.value, y.value)
+      }
+      return order == 0 ? compareBytes(items[a].child, items[b].child) < 0 : order < 0
     }
-    return order.map { children[$0].child }
+    return order.compactMap { found[$0]?.child }
   }
 
   private func answer(_ plan: QueryExplanation.Plan, _ children: [Node.Child]) -> QueryAnswer {

@@ -41,12 +41,13 @@ struct Queries {
   }
 
   private func query(_ key: Bytes, _ value: Bytes) throws(StoreError) -> TrackedQuery {
-    let damage = Damage.error(Spaces.queries, key)
-    guard let payload = Record.open(Spaces.queries, key, value) else { throw damage }
+    // Put together where it is thrown: its words take longer than the record.
+    func damage() -> StoreError { Damage.error(Spaces.queries, key) }
+    guard let payload = Record.open(Spaces.queries, key, value) else { throw damage() }
     var reader = ByteReader(payload)
     guard let path = NodeCodec.path(&reader), let parameters = reader.text(),
       let flags = reader.byte(), let lastUse = reader.varint(), let token = reader.sized()
-    else { throw damage }
+    else { throw damage() }
     return TrackedQuery(
       tree: tree, path: path, parameters: parameters, isComplete: flags & 1 != 0,
       lastUse: lastUse, isKnownMissing: flags & 2 != 0, resumeToken: token)

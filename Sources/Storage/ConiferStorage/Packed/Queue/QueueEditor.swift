@@ -107,12 +107,21 @@ struct QueueEditor {
     try self.write(totals)
   }
 
-  /// Takes a write out of the queue and remembers how it ended.
+  /// Takes a write out of the queue and remembers how it ended; `forgetOldest()` is due then.
   func finish(_ id: WriteID, _ outcome: WriteOutcome) throws(StoreError) {
     let old = try known(id)
     var totals = try reader.totals()
     try remove(old, &totals)
     try remember(id, old.write.content.path, outcome, &totals)
+    try write(totals)
+  }
+
+  /// Forgets the ends of writes beyond those that a lane remembers.
+  ///
+  /// Once a commit, as the oldest is found behind the traces of those that were forgotten before.
+  func forgetOldest() throws(StoreError) {
+    var totals = try reader.totals()
+    guard totals.finished > Self.finishedLimit else { return }
     try forgetOldest(&totals)
     try write(totals)
   }
@@ -201,7 +210,8 @@ struct QueueEditor {
     let content = WriteRecord.content(write.content)
     var head = WriteRecord.head(write)
     if content.count <= WriteRecord.inlineLimit {
-      let (method, packed) = reader.codec.pack(content)
+      let (method, packed) =
+        content.count < WriteRecord.smallestPacked ? (.raw, content) : reader.codec.pack(content)
       head.byte(0)
       head.byte(method.rawValue)
       head.varint(content.count)

@@ -11,6 +11,9 @@ enum WriteRecord {
   /// which are slow with large rows keep small ones.
   static let inlineLimit = 4 << 10
   static let partSize = 256 << 10
+  /// Content below this is kept as it is: whoever queues it waits, and a text of a few words shrinks by
+  /// a tenth of the record.
+  static let smallestPacked = 512
 
   enum Body {
     case inline(WriteContent)

@@ -98,6 +98,18 @@ enum LeafCodec {
     return Priority(leaf)
   }
 
+  /// The size, by the estimate of `Node.estimatedSize`, of a leaf without priority that is no server
+  /// value; nil for any other value.
+  static func plainSize(_ value: UnsafeRawBufferPointer) -> Int? {
+    var reader = LentReader(value)
+    switch reader.byte() {
+    case Tag.false, Tag.true: return 4
+    case Tag.integer, Tag.double: return 8
+    case Tag.string: return reader.size().map { $0 + 2 }
+    default: return nil
+    }
+  }
+
   /// The bytes of a value that is stored elsewhere, with the priority of the leaf they stand for.
   static func encodeExternal(number: UInt64, count: Int, _ priority: Priority?) -> Bytes {
     var writer = ByteWriter()

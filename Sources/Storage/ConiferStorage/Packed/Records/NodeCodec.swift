@@ -18,7 +18,7 @@ enum NodeCodec {
       writer.byte(node.priority == nil ? interior : interiorWithPriority)
       if let priority = node.priority { LeafCodec.append(priority.leaf, nil, to: &writer) }
       writer.varint(node.childCount)
-      for (key, child) in node.children {
+      node.forEachChild { key, child in
         writer.sized(key.string)
         append(child, to: &writer)
       }

@@ -24,6 +24,7 @@ enum PathKey {
   /// The bytes of a path.
   static func encode(_ path: Path, _ order: KeyOrder) -> Bytes {
     var bytes = Bytes()
+    bytes.reserveCapacity(path.keys.reduce(8) { $0 + $1.utf8Count + 2 })
     for key in path.keys { append(key, order, to: &bytes) }
     return bytes
   }

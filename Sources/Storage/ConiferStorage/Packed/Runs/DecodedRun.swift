@@ -1,4 +1,6 @@
 import ConiferKeyValue
+import ConiferTree
+import Synchronization
 
 /// A run unpacked: its entries with its deltas laid over them, and what its records count.
 ///
@@ -17,6 +19,8 @@ final class DecodedRun: Sendable {
   /// Oldest first.
   let deltas: [Delta]
   let entries: EntryList
+  /// Made when a leaf is first looked for.
+  private let table = AtomicLazyReference<KeyTable>()
 
   init(_ head: RunHead, _ deltas: [Delta], _ entries: EntryList) {
     self.head = head
@@ -34,8 +38,22 @@ final class DecodedRun: Sendable {
 
   /// About what it takes in memory.
   var size: Int {
-    deltas.reduce(256 + head.value.count + head.storeKey.count + entries.size) {
-      $0 + 128 + $1.key.count + $1.value.count
+    let own = head.value.count + head.storeKey.count + entries.size + KeyTable.size(entries.count)
+    return deltas.reduce(256 + own) { $0 + 128 + $1.key.count + $1.value.count }
+  }
+
+  /// The leaf that is under exactly a key, or nil when there is none or it is stored elsewhere.
+  func leaf(at key: Bytes) -> (Leaf, Priority?)? {
+    guard let table = table.load() ?? KeyTable(entries).map({ table.storeIfNil($0) }) else {
+      return nil
+    }
+    return key.withUnsafeBytes { key in
+      entries.lend { entries in
+        guard let index = table.find(key, in: entries),
+          case .leaf(let leaf, let priority) = entries.leaf(index)
+        else { return nil }
+        return (leaf, priority)
+      }
     }
   }
 
@@ -43,6 +61,13 @@ final class DecodedRun: Sendable {
   var kept: RunHead {
     var head = head
     head.decoded = self
+    return head
+  }
+
+  /// The head, with the run at hand as it is now.
+  var current: RunHead {
+    var head = kept
+    head.isCurrent = true
     return head
   }
 

@@ -19,23 +19,25 @@ struct DeltaRecord {
     ///
     /// - Throws: `damaged`, `unsupported`.
     init(key: Bytes, value: Bytes) throws(StoreError) {
-      let damage = Damage.error(Spaces.deltas, key)
+      // Put together where it is thrown: most records are sound, and its words take longer than
+      // they.
+      func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
       var reader = ByteReader(value, from: Record.overhead)
       guard Record.isIntact(Spaces.deltas, key, value), let number = reader.byte() else {
-        throw damage
+        throw damage()
       }
       method = try Codec.method(number)
       if method == .zstdDictionary {
         guard let number = reader.varint(), let dictionary = UInt32(exactly: number),
           dictionary != 0
-        else { throw damage }
+        else { throw damage() }
         self.dictionary = dictionary
       } else {
         dictionary = 0
       }
       guard let rawCount = reader.size(),
         let leaves = reader.zigzag().flatMap({ Int32(exactly: $0) })
-      else { throw damage }
+      else { throw damage() }
       self.rawCount = rawCount
       self.leaves = Int(leaves)
       bodyStart = reader.at
@@ -84,7 +86,6 @@ struct DeltaRecord {
   ///
   /// - Throws: `damaged`, also for its dictionary; `unsupported`.
   init(key: Bytes, value: Bytes, _ source: DictionarySource) throws(StoreError) {
-    // Put together where it is thrown: most records are sound, and its words take longer than they.
     func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
     head = try Head(key: key, value: value)
     let packed = Bytes(value[head.bodyStart...])

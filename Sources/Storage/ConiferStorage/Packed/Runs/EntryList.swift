@@ -6,7 +6,7 @@ import ConiferTree
 /// The leaves of a room are a handful of allocations, and move from run to run as memory.
 struct EntryList: Sendable {
   /// Where an entry ends in the two buffers.
-  private struct End: Sendable {
+  fileprivate struct End: Sendable {
     var key = 0
     var value = 0
   }
@@ -59,14 +59,35 @@ struct EntryList: Sendable {
 
   func valueRange(_ index: Int) -> Range<Int> { ends[index].value..<ends[index + 1].value }
 
-  /// About what an entry adds to a run's body, behind the entry before.
-  func weight(_ index: Int) -> Int {
-    let shared = index == 0 ? 0 : withKeys(index - 1, index) { RunBody.commonPrefix($0, $1) }
-    return valueRange(index).count + keyRange(index).count - shared + 3
+  /// How many bytes some entries have.
+  func size(_ range: Range<Int>) -> Int {
+    let (first, last) = (ends[range.lowerBound], ends[range.upperBound])
+    return last.key - first.key + last.value - first.value
   }
 
   /// About what some entries add to a run's body.
-  func weight(_ range: Range<Int>) -> Int { range.reduce(0) { $0 + weight($1) } }
+  func weight(_ range: Range<Int>) -> Int { weights(range).last ?? 0 }
+
+  /// About what some entries add to a run's body, summed up: before the first of them, behind it, and
+  /// so on to behind the last.
+  func weights(_ range: Range<Int>) -> [Int] {
+    lend { entries in
+      [Int](unsafeUninitializedCapacity: range.count + 1) { sums, count in
+        var sum = 0
+        sums[0] = 0
+        var previous =
+          range.isEmpty || range.lowerBound == 0
+          ? UnsafeRawBufferPointer(start: nil, count: 0) : entries.key(range.lowerBound - 1)
+        for (place, index) in range.enumerated() {
+          let key = entries.key(index)
+          sum += entries.value(index).count + key.count - RunBody.commonPrefix(previous, key) + 3
+          sums[place + 1] = sum
+          previous = key
+        }
+        count = range.count + 1
+      }
+    }
+  }
 
   /// Whether an entry's value is a reference to parts of its own.
   func isExternal(_ index: Int) -> Bool {
@@ -76,6 +97,13 @@ struct EntryList: Sendable {
   }
 
   // MARK: Building
+
+  /// Makes room for entries, so that the list need not grow by and by.
+  mutating func reserve(_ count: Int, keys keyBytes: Int, values valueBytes: Int) {
+    ends.reserveCapacity(ends.count + count)
+    keys.reserveCapacity(keys.count + keyBytes)
+    values.reserve(valueBytes)
+  }
 
   /// Appends a leaf, as a reference to parts when it is large.
   mutating func append(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) {
@@ -155,6 +183,68 @@ extension EntryList: RandomAccessCollection {
   /// Lends the key of an entry.
   func withKey<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[keyRange(index)])) }
+  }
+
+  /// The bytes of all entries, lent for as long as a closure runs.
+  struct Lent: ~Copyable {
+    fileprivate let keys: UnsafeRawBufferPointer
+    fileprivate let values: UnsafeRawBufferPointer
+    fileprivate let ends: UnsafeBufferPointer<End>
+
+    var count: Int { ends.count - 1 }
+
+    @inline(__always)
+    func key(_ index: Int) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(rebasing: keys[ends[index].key..<ends[index + 1].key])
+    }
+
+    @inline(__always)
+    func value(_ index: Int) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(rebasing: values[ends[index].value..<ends[index + 1].value])
+    }
+
+    /// The index of the first entry at or after a key.
+    func lowerBound(_ key: UnsafeRawBufferPointer) -> Int {
+      var (low, high) = (0, count)
+      while low < high {
+        let middle = (low + high) / 2
+        if compareBytes(self.key(middle), key) < 0 { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+
+    /// Whether an entry's key begins with some bytes.
+    func hasPrefix(_ index: Int, _ prefix: UnsafeRawBufferPointer) -> Bool {
+      let key = key(index)
+      return key.count >= prefix.count
+        && compareBytes(UnsafeRawBufferPointer(rebasing: key[..<prefix.count]), prefix) == 0
+    }
+
+    /// How many bytes some keys take.
+    func keySize(_ range: Range<Int>) -> Int {
+      ends[range.upperBound].key - ends[range.lowerBound].key
+    }
+
+    /// How many bytes some values take.
+    func valueSize(_ range: Range<Int>) -> Int {
+      ends[range.upperBound].value - ends[range.lowerBound].value
+    }
+
+    /// The leaf of an entry, or nil when its value is damaged.
+    func leaf(_ index: Int) -> LeafCodec.Decoded? {
+      var reader = LentReader(value(index))
+      guard let leaf = LeafCodec.decode(&reader), reader.remaining == 0 else { return nil }
+      return leaf
+    }
+  }
+
+  /// Lends all entries.
+  func lend<R>(_ body: (borrowing Lent) -> R) -> R {
+    keys.withUnsafeBytes { keys in
+      values.bytes.withUnsafeBytes { values in
+        ends.withUnsafeBufferPointer { body(Lent(keys: keys, values: values, ends: $0)) }
+      }
+    }
   }
 
   /// Lends the keys of some entries, in order, with their leaves (nil for a damaged value), until a

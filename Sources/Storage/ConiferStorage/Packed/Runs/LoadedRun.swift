@@ -57,4 +57,15 @@ struct RunChanges {
       list.append(.delete(entries.key(old)))
     }
   }
+
+  /// Records entries that come where none were.
+  mutating func note(_ others: EntryList, _ new: Range<Int>, limit: Int) {
+    weight += others.size(new) + 4 * new.count
+    guard !isTooMuch else { return }
+    if weight > limit {
+      giveUp()
+    } else {
+      list += new.map { .put(others[$0]) }
+    }
+  }
 }

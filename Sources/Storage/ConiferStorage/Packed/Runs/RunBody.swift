@@ -7,23 +7,26 @@ import ConiferKeyValue
 /// its value as a second tag. Columns but the last are led by their lengths.
 enum RunBody {
   /// The body of consecutive entries.
-  static func encode(_ entries: EntryList, _ range: Range<Int>) -> Bytes {
-    var columns = Columns()
-    entries.withKeys { keys in
-      entries.values.bytes.withUnsafeBytes { values in
+  ///
+  /// - Returns: the body, and whether some entry's value is stored in parts of its own.
+  static func encode(_ entries: EntryList, _ range: Range<Int>) -> (Bytes, hasExternals: Bool) {
+    entries.lend { entries in
+      let size = Columns.Size(entries, range)
+      return withUnsafeTemporaryAllocation(byteCount: size.total, alignment: 1) { memory in
+        var columns = Columns(memory, size)
         var previous = UnsafeRawBufferPointer(start: nil, count: 0)
         for index in range {
-          let key = UnsafeRawBufferPointer(rebasing: keys[entries.keyRange(index)])
+          let key = entries.key(index)
           let shared = commonPrefix(previous, key)
           columns.lengths.varint(shared)
           columns.lengths.varint(key.count - shared)
           columns.suffixes.append(UnsafeRawBufferPointer(rebasing: key[shared...]))
-          columns.append(UnsafeRawBufferPointer(rebasing: values[entries.valueRange(index)]))
+          columns.append(entries.value(index))
           previous = key
         }
+        return (columns.joined(), columns.hasExternals)
       }
     }
-    return columns.joined()
   }
 
   /// How many leading bytes all keys share.
@@ -50,15 +53,42 @@ enum RunBody {
     return n
   }
 
+  /// The columns in the making, in lent memory where each has room for whatever may come.
   private struct Columns {
-    var lengths = ByteWriter()
-    var suffixes = ByteWriter()
-    var tags = ByteWriter()
-    var numbers = ByteWriter()
-    var textLengths = ByteWriter()
-    var text = ByteWriter()
+    struct Size {
+      let lengths, suffixes, values: Int
+
+      init(_ entries: borrowing EntryList.Lent, _ range: Range<Int>) {
+        // Two lengths of at most five bytes an entry.
+        lengths = range.count * 10
+        suffixes = entries.keySize(range)
+        values = entries.valueSize(range)
+      }
+
+      /// Each of the last four columns takes a part of the values.
+      var total: Int { lengths + suffixes + 4 * values }
+    }
+
+    var lengths, suffixes, tags, numbers, textLengths, text: LentWriter
+    var hasExternals = false
+
+    init(_ memory: UnsafeMutableRawBufferPointer, _ size: Size) {
+      var start = 0
+      func column(_ count: Int) -> LentWriter {
+        defer { start += count }
+        return LentWriter(
+          UnsafeMutableRawBufferPointer(rebasing: memory[start..<(start + count)]))
+      }
+      lengths = column(size.lengths)
+      suffixes = column(size.suffixes)
+      tags = column(size.values)
+      numbers = column(size.values)
+      textLengths = column(size.values)
+      text = column(size.values)
+    }
 
     /// Takes a value apart; its bytes come from `LeafCodec`.
+    @inline(__always)
     mutating func append(_ value: UnsafeRawBufferPointer) {
       var reader = LentReader(value)
       while let tag = reader.byte() {
@@ -75,6 +105,7 @@ enum RunBody {
           guard let bytes = reader.takeVarints(1) else { return }
           numbers.append(bytes)
         case LeafCodec.Tag.external:
+          hasExternals = true
           guard let bytes = reader.takeVarints(2) else { return }
           numbers.append(bytes)
         default: break
@@ -83,15 +114,14 @@ enum RunBody {
     }
 
     func joined() -> Bytes {
-      var body = ByteWriter()
-      body.reserve(
-        20 + lengths.count + suffixes.count + tags.count + numbers.count + textLengths.count
-          + text.count)
-      for column in [lengths, suffixes, tags, numbers, textLengths] { body.varint(column.count) }
-      for column in [lengths, suffixes, tags, numbers, textLengths, text] {
-        body.append(column.bytes)
+      let columns = [lengths, suffixes, tags, numbers, textLengths, text]
+      let capacity = columns.reduce(25) { $0 + $1.count }
+      return Bytes(unsafeUninitializedCapacity: capacity) { buffer, count in
+        var body = LentWriter(UnsafeMutableRawBufferPointer(buffer))
+        for column in columns.dropLast() { body.varint(column.count) }
+        for column in columns { body.append(column.written) }
+        count = body.count
       }
-      return body.bytes
     }
   }
 }

@@ -76,6 +76,16 @@ struct RunCursor {
     return size
   }
 
+  /// Steps to the first entry at or after a key; compares the entry's key with it, nil at the end.
+  mutating func find(_ sought: UnsafeRawBufferPointer) -> Int? {
+    while next() {
+      let order = compareBytes(key, sought)
+      if order >= 0 { return order }
+      skip()
+    }
+    return nil
+  }
+
   /// Whether the next key comes after the current one; the first differing byte tells.
   private func ascends(_ shared: Int, _ suffix: UnsafeRawBufferPointer) -> Bool {
     guard let first = suffix.first else { return index == 1 }

@@ -138,10 +138,19 @@ final class RunEditor {
     let range = run.entries.lowerBound(low)..<run.entries.lowerBound(high)
     var isChanged = false
     var changes = run.changes
-    try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
-      isChanged = true
-      try moveParts(run.entries, old, new, index)
-      changes.note(run.entries, old, new, index, limit: run.storedSize / 4)
+    if range.isEmpty {
+      // Nothing is there to compare with, as in a load.
+      isChanged = !part.isEmpty
+      for index in part where new.isExternal(index) {
+        try moveParts(run.entries, nil, new, index)
+      }
+      changes.note(new, part, limit: run.storedSize / 4)
+    } else {
+      try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
+        isChanged = true
+        try moveParts(run.entries, old, new, index)
+        changes.note(run.entries, old, new, index, limit: run.storedSize / 4)
+      }
     }
     guard isChanged else { return false }
     loaded[storeKey] = nil  // so that the list below is changed in place
@@ -170,7 +179,7 @@ final class RunEditor {
 
   func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
     if let run = loaded[storeKey] { return run }
-    let stored = try reader.decoded(try reader.run(at: storeKey))
+    let stored = try reader.decoded(codec.runs.withNewest(try reader.run(at: storeKey), tree))
     let head = stored.head
     let run = LoadedRun(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
@@ -292,7 +301,7 @@ final class RunEditor {
     let pieces = shape.pack(run.entries, run.untouched..<run.entries.count, packing)
     guard let keys = try storeKeys(run, pieces) else { return false }
     for (piece, key) in zip(pieces, keys.dropFirst()) {
-      try store(piece, key, number: try tx.nextRunNumber(tree), packing)
+      try store(run.entries, piece, key, number: try tx.nextRunNumber(tree), packing)
     }
     return true
   }
@@ -319,17 +328,22 @@ final class RunEditor {
     for (index, (piece, key)) in zip(pieces, keys).enumerated() {
       let number =
         if index == 0, let number = run.number { number } else { try tx.nextRunNumber(tree) }
-      try store(piece, key, number: number, packing)
+      try store(run.entries, piece, key, number: number, packing)
     }
   }
 
   private func store(
-    _ piece: RunHead.Packed, _ key: RunKey, number: UInt64, _ packing: Packing
+    _ entries: EntryList, _ piece: RunHead.Packed, _ key: RunKey, number: UInt64,
+    _ packing: Packing
   ) throws(StoreError) {
-    let value = RunHead.seal(
+    let head = RunHead(
       storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
-    try tx.put(Spaces.runs, key.storeKey, value: value)
+    try tx.put(Spaces.runs, key.storeKey, value: head.value)
     try tx.countRun(tree, piece, packing)
+    // A load goes on behind what it wrote last.
+    if piece.range.upperBound == entries.count {
+      codec.runs.note(newest: head, entries, piece.range, tree)
+    }
   }
 
   /// The key of a run in the store, and its separator when the key is a cut one.

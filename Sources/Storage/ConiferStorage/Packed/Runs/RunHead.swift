@@ -27,6 +27,8 @@ struct RunHead: Sendable {
   let bodyStart: Int
   /// The run, when it is at hand decoded as it was some time with this very record.
   var decoded: DecodedRun?
+  /// Whether that is how it is now, deltas included.
+  var isCurrent = false
 
   /// The number in a lent record, unchecked: of a damaged one it is any number, or nil.
   static func number(_ value: RawSpan) -> UInt64? {
@@ -144,19 +146,19 @@ struct RunHead: Sendable {
     var storedSize: Int { body.count + 24 }
 
     init(_ entries: EntryList, _ range: Range<Int>, _ packing: Packing) {
-      let raw = RunBody.encode(entries, range)
+      let (raw, hasExternals) = RunBody.encode(entries, range)
       self.range = range
       rawCount = raw.count
       (method, dictionary, body) = packing.pack(raw)
-      flags = range.contains { entries.isExternal($0) } ? RunHead.hasExternals : 0
+      flags = hasExternals ? RunHead.hasExternals : 0
       shared = RunBody.shared(entries, range)
     }
   }
 
-  /// The sealed value of a run.
-  static func seal(
-    storeKey: Bytes, fullSeparator: Bytes, number: UInt64, _ packed: Packed
-  ) -> Bytes {
+  /// The head of a run that is to be stored, with its sealed value.
+  ///
+  /// - Parameter fullSeparator: its separator when the key is a cut one, else empty.
+  init(storeKey: Bytes, fullSeparator: Bytes, number: UInt64, _ packed: Packed) {
     var writer = ByteWriter()
     writer.byte(packed.method.rawValue)
     writer.byte(packed.flags)
@@ -166,7 +168,17 @@ struct RunHead: Sendable {
     writer.varint(number)
     writer.varint(packed.shared)
     writer.sized(fullSeparator)
-    writer.append(packed.body)
-    return Record.seal(Spaces.runs, storeKey, writer.bytes)
+    bodyStart = Record.overhead + writer.count
+    value = Record.seal(Spaces.runs, storeKey, writer.bytes, packed.body)
+    self.storeKey = storeKey
+    isCut = !fullSeparator.isEmpty
+    separator = isCut ? fullSeparator : Bytes(storeKey.dropFirst(4))
+    self.number = number
+    count = packed.range.count
+    rawCount = packed.rawCount
+    flags = packed.flags
+    shared = packed.shared
+    method = packed.method
+    dictionary = packed.dictionary
   }
 }

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferTree
 
 /// Finds and reads the runs of one tree in a view, merged with their deltas.
 struct RunReader {
@@ -7,6 +8,8 @@ struct RunReader {
   let codec: Codec
   /// How long the store's keys may be, without the space byte.
   let longestKey: Int
+  /// The view, when it may know of a moment.
+  var late: LateView?
 
   /// Separators from this length on are cut, and told apart by an ordinal of eight bytes.
   var cutLength: Int { longestKey == .max ? .max : longestKey - 4 - 8 }
@@ -64,6 +67,7 @@ struct RunReader {
 
   /// The run that a path key belongs to, or nil when all runs begin behind it.
   func run(covering key: Bytes) throws(StoreError) -> RunHead? {
+    if let run = current(covering: key) { return run.current }
     var probe = StoreKey.prefix(tree)
     if key.count >= cutLength {
       probe += key.prefix(cutLength) + Bytes(repeating: 0xFF, count: 8)
@@ -87,7 +91,21 @@ struct RunReader {
 
   /// The run after a key of the store, or the tree's first.
   func run(after storeKey: Bytes?) throws(StoreError) -> RunHead? {
-    try head(.atOrAfter(storeKey.map { $0 + [0] } ?? StoreKey.prefix(tree)))
+    guard let storeKey else { return try head(.atOrAfter(StoreKey.prefix(tree))) }
+    if let late, let moment = late.moment {
+      switch codec.runs.next(tree, storeKey, moment) {
+      case .unknown: break
+      case .none:
+        late.use()
+        return nil
+      case .run(let run):
+        late.use()
+        return run.current
+      }
+    }
+    let next = try head(.atOrAfter(storeKey + [0]))
+    if let moment = late?.moment { codec.runs.note(next, after: storeKey, tree, moment) }
+    return next
   }
 
   /// The run before a key of the store, or the tree's last.
@@ -135,10 +153,18 @@ struct RunReader {
     try decoded(head, keeps: isKept(head))
   }
 
+  /// The first run that may hold a path key or a later one, decoded with its deltas.
+  func decoded(coveringOrAfter key: Bytes) throws(StoreError) -> DecodedRun? {
+    if let run = current(covering: key) { return run }
+    guard let head = try run(coveringOrAfter: key) else { return nil }
+    return try decoded(head)
+  }
+
   /// A run decoded with its deltas.
   ///
   /// - Parameter keeps: whether to keep it for others.
   private func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
+    if head.isCurrent, let run = head.decoded { return run }
     let prefix = DeltaRecord.prefix(tree, head.number)
     let known = head.decoded
     // The stored deltas are often those that are known, or those and a new one.
@@ -156,7 +182,7 @@ struct RunReader {
       return .next
     }
     if let known, isKnown, count == known.deltas.count {
-      return rest.isEmpty ? known : keep(try known.laying(rest, source), keeps)
+      return rest.isEmpty ? confirmed(known) : keep(try known.laying(rest, source), keeps)
     }
     if known != nil { rest = try view.entries(Spaces.deltas, prefix: prefix) }
     var head = head
@@ -165,8 +191,35 @@ struct RunReader {
   }
 
   private func keep(_ run: DecodedRun, _ keeps: Bool) -> DecodedRun {
-    if keeps { codec.runs.add(tree, run) }
+    guard keeps else { return run }
+    codec.runs.add(tree, run)
+    return confirmed(run)
+  }
+
+  /// Notes that a run was seen as it is stored at the moment of the view.
+  private func confirmed(_ run: DecodedRun) -> DecodedRun {
+    if let moment = late?.moment { codec.runs.confirm(tree, run, moment) }
     return run
+  }
+
+  // MARK: The moment
+
+  /// The run that a path key belongs to, if it is known how it is at the view's moment.
+  private func current(covering key: Bytes) -> DecodedRun? {
+    guard let late, let moment = late.moment, key.count < cutLength,
+      let run = codec.runs.covering(tree, key, moment)
+    else { return nil }
+    late.use()
+    return run
+  }
+
+  /// The leaf with a path key, if its run is known as it is at the view's moment.
+  func currentLeaf(_ key: Bytes) -> Node? {
+    guard let late, let moment = late.moment, let leaf = codec.leaf(tree, key, at: moment) else {
+      return nil
+    }
+    late.use()
+    return leaf
   }
 
   /// The leaf of an entry's value, put together when it is stored in parts.

@@ -31,7 +31,17 @@ struct RunShape: Sendable {
   var rawTarget: Int { rawTarget(atMost: Self.largestRaw) }
 
   private func rawTarget(atMost largest: Int) -> Int {
-    min(largest, max(2048, Int(Double(bestStored) * 0.92 * ratio)))
+    min(largest, max(2048, Int(Double(bestStored) * 0.94 * ratio)))
+  }
+
+  /// How much of what is left the next run takes, before compression.
+  ///
+  /// Where the store's pages decide, runs are filled: what does not fill the last one is taken in by
+  /// the next commit that goes on there, or lies among small values. Else runs are of one size.
+  private func share(of left: Int, atMost largest: Int) -> Int {
+    let target = rawTarget(atMost: largest)
+    if left <= target { return left }
+    return target < largest ? target : left / ((left + target - 1) / target)
   }
 
   /// Learns from a run that was packed.
@@ -42,67 +52,82 @@ struct RunShape: Sendable {
   }
 
   /// Whether a stored run holds so much that rewriting it together with what comes behind it would
-  /// gain little.
+  /// gain little: where runs are filled three quarters, else half of what splitting evenly leaves.
   func isFull(stored: Int, raw: Int) -> Bool {
-    stored * 4 >= bestStored * 3 || raw * 4 >= rawTarget * 3
+    if stored * 4 >= bestStored * 3 { return true }
+    return rawTarget < Self.largestRaw ? raw * 4 >= rawTarget * 3 : raw * 2 >= rawTarget
   }
 
-  /// Packs entries into runs that the store keeps without waste: evenly, with no tiny tail, large
-  /// leaves alone.
+  /// Packs entries into runs that the store keeps without waste, large leaves alone.
   mutating func pack(
     _ entries: EntryList, _ range: Range<Int>, _ packing: Packing
   ) -> [RunHead.Packed] {
     var runs: [RunHead.Packed] = []
     var start = range.lowerBound
     for index in range where entries.valueRange(index).count > Self.loneLeaf {
-      runs += evenly(entries, start..<index, packing)
+      runs += self.runs(entries, start..<index, packing)
       runs.append(RunHead.Packed(entries, index..<(index + 1), packing))
       start = index + 1
     }
-    return runs + evenly(entries, start..<range.upperBound, packing)
+    return runs + self.runs(entries, start..<range.upperBound, packing)
   }
 
-  private mutating func evenly(
+  private mutating func runs(
     _ entries: EntryList, _ range: Range<Int>, _ packing: Packing
   ) -> [RunHead.Packed] {
     var runs: [RunHead.Packed] = []
     var start = range.lowerBound
-    var left = entries.weight(range)
+    let weights = Weights(entries, range)
     while start < range.upperBound {
-      let rawTarget = rawTarget(
-        atMost: packing.dictionary == nil ? Self.largestRaw : Self.largestRawWithDictionary)
-      let count = max(1, (left + rawTarget - 1) / rawTarget)
-      var share = left / count
-      var (end, weight) = Self.take(entries, start..<range.upperBound, share)
+      let largest =
+        packing.dictionary == nil ? Self.largestRaw : Self.largestRawWithDictionary
+      let fills = rawTarget(atMost: largest) < largest
+      let left = weights.left(from: start)
+      var share = self.share(of: left, atMost: largest)
+      var end = weights.end(from: start, share)
       var packed = RunHead.Packed(entries, start..<end, packing)
       // What came out larger than the store likes gives entries to the next run.
       var attempts = 0
       while packed.storedSize > bestStored, packed.range.count > 1, attempts < 4 {
         let isLast = end == range.upperBound
         let fit = Double(share) * 0.96 * Double(bestStored) / Double(packed.storedSize)
-        share = isLast ? min(left / 2, Int(fit)) : Int(fit)
-        (end, weight) = Self.take(entries, start..<range.upperBound, share)
+        share = isLast && !fills ? min(left / 2, Int(fit)) : Int(fit)
+        end = weights.end(from: start, share)
         packed = RunHead.Packed(entries, start..<end, packing)
         attempts += 1
       }
       learn(packed)
       runs.append(packed)
-      left -= weight
       start = end
     }
     return runs
   }
+}
 
-  /// Where a piece of about a weight ends, and what it weighs; it holds one entry at least.
-  private static func take(
-    _ entries: EntryList, _ range: Range<Int>, _ share: Int
-  ) -> (end: Int, weight: Int) {
-    var weight = 0
-    for index in range {
-      let next = entries.weight(index)
-      if index > range.lowerBound, weight + next / 2 > share { return (index, weight) }
-      weight += next
+/// What entries weigh together, from any of them on.
+private struct Weights {
+  private let range: Range<Int>
+  private let sums: [Int]
+
+  init(_ entries: EntryList, _ range: Range<Int>) {
+    self.range = range
+    sums = entries.weights(range)
+  }
+
+  /// What the entries from one on weigh.
+  func left(from start: Int) -> Int { sums[range.count] - sums[start - range.lowerBound] }
+
+  /// Where a piece of about a weight ends; it holds one entry at least.
+  func end(from start: Int, _ share: Int) -> Int {
+    let first = start - range.lowerBound
+    // An entry of which more than a half is too much is the next piece's.
+    let most = 2 * (sums[first] + share) + 1
+    var low = first + 1
+    var high = range.count
+    while low < high {
+      let middle = (low + high) / 2
+      if sums[middle] + sums[middle + 1] > most { high = middle } else { low = middle + 1 }
     }
-    return (range.upperBound, weight)
+    return range.lowerBound + low
   }
 }

@@ -15,13 +15,23 @@ struct NodeAssembler {
   private struct Name {
     let segment: Bytes
     let key: Key
+    /// How long the key is in UTF-8.
+    let size: Int
+    /// Whether it comes behind the name before.
+    var ascends = true
+
+    init(_ segment: UnsafeRawBufferPointer, _ key: Key) {
+      self.segment = Bytes(segment)
+      self.key = key
+      size = key.utf8Count
+    }
   }
 
   /// How many names are remembered.
   private static let mostNames = 16
 
   private let order: KeyOrder
-  private let base: Int
+  private var base: Int
   private var frames: [Frame]
   /// The path key of the innermost open node.
   private var path: Bytes
@@ -29,6 +39,9 @@ struct NodeAssembler {
   private var lastWidth = 0
   /// The names of leaves by their position in the last node: its neighbour's will be the same.
   private var names: [Name] = []
+  /// The entries of the run at hand, and what makes their leaves by the names as they are now.
+  private var entries: EntryList?
+  private var keeper: RunLeaves?
   private var root: Node?
 
   /// An assembler of the node at a path.
@@ -39,6 +52,18 @@ struct NodeAssembler {
     self.base = path.count
     self.frames = [Frame(key: Key(""), end: path.count)]
     self.path = path
+  }
+
+  /// Begins another node, with the names of the last one still at hand.
+  ///
+  /// - Parameter path: the path key of the node; all entries begin with it.
+  mutating func restart(at path: Bytes) {
+    base = path.count
+    frames.removeAll(keepingCapacity: true)
+    frames.append(Frame(key: Key(""), end: path.count))
+    frames[0].children.reserveCapacity(lastWidth)
+    self.path = path
+    root = nil
   }
 
   /// Adds a leaf, or the priority of an interior node; false when the key is no path.
@@ -89,18 +114,85 @@ struct NodeAssembler {
   /// The key of a leaf's segment, or nil when that is none.
   private mutating func name(_ segment: UnsafeRawBufferPointer) -> Key? {
     let position = frames[frames.count - 1].children.count
-    if position < names.count,
-      names[position].segment.withUnsafeBytes({ compareBytes($0, segment) == 0 })
-    {
-      return names[position].key
-    }
+    if isKnown(segment, position) { return names[position].key }
     guard let key = PathKey.key(segment, 0..<segment.count, order) else { return nil }
-    if position < names.count {
-      names[position] = Name(segment: Bytes(segment), key: key)
-    } else if position == names.count, position < Self.mostNames {
-      names.append(Name(segment: Bytes(segment), key: key))
-    }
+    remember(segment, key, position)
     return key
+  }
+
+  private func isKnown(_ segment: UnsafeRawBufferPointer, _ position: Int) -> Bool {
+    position < names.count
+      && names[position].segment.withUnsafeBytes { compareBytes($0, segment) == 0 }
+  }
+
+  /// Remembers the name of the leaf at a position of the last node.
+  private mutating func remember(_ segment: UnsafeRawBufferPointer, _ key: Key, _ position: Int) {
+    guard position <= names.count, position < Self.mostNames else { return }
+    let name = Name(segment, key)
+    keeper = nil
+    if position < names.count { names[position] = name } else { names.append(name) }
+    for index in position...(position + 1) where index > 0 && index < names.count {
+      names[index].ascends = names[index - 1].key < names[index].key
+    }
+  }
+
+  /// Says whose entries `addLate` will be lent.
+  mutating func begin(_ run: EntryList) {
+    entries = run
+    keeper = nil
+  }
+
+  /// Adds the node that begins with an entry, if it is one of leaves that can wait to be made.
+  ///
+  /// - Parameters:
+  ///   - entries: of the run at hand, lent.
+  ///   - end: behind the last entry that may belong to the node; the next one, if there is one in the
+  ///     run, does not.
+  /// - Returns: how many entries it took, 0 when they must be added one by one, nil when the key is
+  ///   no path.
+  mutating func addLate(
+    _ entries: borrowing EntryList.Lent, from first: Int, to end: Int
+  ) -> Int? {
+    let key = entries.key(first)
+    guard key.count > base, open(key) else { return key.count > base ? nil : 0 }
+    let start = path.count
+    guard let stop = PathKey.segmentEnd(key, start), stop < key.count else { return 0 }
+    let parent = UnsafeRawBufferPointer(rebasing: key[..<stop])
+    var index = first
+    var sizes = 0
+    while index < end {
+      let key = entries.key(index)
+      guard key.count > stop,
+        compareBytes(UnsafeRawBufferPointer(rebasing: key[..<stop]), parent) == 0
+      else { break }
+      let segment = UnsafeRawBufferPointer(rebasing: key[stop...])
+      let position = index - first
+      if !isKnown(segment, position) {
+        guard position < Self.mostNames, PathKey.segmentEnd(segment, 0) == segment.count,
+          let name = PathKey.key(segment, 0..<segment.count, order)
+        else { return 0 }
+        remember(segment, name, position)
+      }
+      guard names[position].ascends, let size = LeafCodec.plainSize(entries.value(index)) else {
+        return 0
+      }
+      sizes += names[position].size + 4 + size
+      index += 1
+    }
+    // What ends with the run may go on in the next one.
+    guard index < entries.count, let name = PathKey.key(key, start..<stop, order) else { return 0 }
+    guard let keeper = keeper(index - first) else { return 0 }
+    let leaves = LateLeaves(keeper, first, index, count: index - first, size: sizes)
+    return append(name, leaves.node) ? index - first : nil
+  }
+
+  /// What makes leaves by the names as they are now; nil where no run is at hand, or not all names.
+  private mutating func keeper(_ count: Int) -> RunLeaves? {
+    if let keeper { return keeper }
+    guard let entries, count <= names.count else { return nil }
+    let fresh = RunLeaves(entries, names: ContiguousArray(names.map(\.key)))
+    keeper = fresh
+    return fresh
   }
 
   private mutating func close() -> Bool {
@@ -135,6 +227,7 @@ struct NodeAssembler {
     while frames.count > 1 {
       guard close() else { return nil }
     }
+    lastWidth = min(frames[0].children.count, 32)
     return frames[0].children.isEmpty ? .empty : node(frames[0])
   }
 }

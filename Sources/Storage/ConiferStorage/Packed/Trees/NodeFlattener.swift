@@ -10,6 +10,12 @@ struct NodeFlattener {
   static func entries(_ node: Node, at path: Bytes, _ order: KeyOrder) -> EntryList {
     var flattener = NodeFlattener(order: order)
     var key = path
+    let leaves = node.leafCount
+    if leaves > 1 {
+      // About as much as nodes of short keys take.
+      flattener.entries.reserve(
+        leaves, keys: leaves * (path.count + 32), values: min(node.estimatedSize, leaves << 10))
+    }
     flattener.append(node, &key)
     return flattener.entries
   }

@@ -2,7 +2,7 @@ import ConiferKeyValue
 
 /// Counts the runs that one query reads.
 final class ReadMeter {
-  private var seen: Set<Bytes> = []
+  private var seen: Set<UInt64> = []
   /// Bytes of the runs' bodies before compression.
   private(set) var bytes = 0
 
@@ -10,6 +10,6 @@ final class ReadMeter {
   var runs: Int { seen.count }
 
   func note(_ run: RunHead) {
-    if seen.insert(run.storeKey).inserted { bytes += run.rawCount }
+    if seen.insert(run.number).inserted { bytes += run.rawCount }
   }
 }

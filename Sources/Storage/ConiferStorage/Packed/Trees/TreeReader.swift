@@ -16,10 +16,9 @@ struct TreeReader {
     }
     let key = PathKey.encode(path, order)
     if slice == .all {
+      if let leaf = runs.currentLeaf(key) { return leaf }
       var assembler = NodeAssembler(at: key, order)
-      try scan(key, key + [PathKey.endMark]) { entry, shared, leaf, priority in
-        assembler.add(entry, sharing: shared, leaf, priority) ? .more : .damaged
-      }
+      try assemble(key, key + [PathKey.endMark], &assembler)
       return try finish(&assembler, key)
     }
     return try part(key, slice)
@@ -288,7 +287,7 @@ struct TreeReader {
   }
 
   /// A leaf with its priority, put together when it is stored in parts.
-  private func whole(
+  func whole(
     _ decoded: LeafCodec.Decoded, _ run: RunHead
   ) throws(StoreError) -> (Leaf, Priority?) {
     if case .leaf(let leaf, let priority) = decoded { return (leaf, priority) }

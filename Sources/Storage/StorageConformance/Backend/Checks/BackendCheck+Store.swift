@@ -218,7 +218,9 @@ extension BackendCheck {
       bench in
       let twin = try await bench.twin()
       let (backend, tree) = (twin.backend, twin.tree)
-      let last = try await backend.commit([.overwrite(tree, "a", 1)]).commit
+      let last = try await backend.commit([.overwrite(tree, "a/b", 1)]).commit
+      // What a backend keeps in memory is refused as well.
+      _ = try backend.node(tree, "a/b")
       try await backend.close()
       try await backend.close()
       try await expect(.closed, "a commit") { () throws(StoreError) in
@@ -226,6 +228,9 @@ extension BackendCheck {
       }
       try await expect(.closed, "a read") { () throws(StoreError) in
         try backend.read { (view) throws(StoreError) in try view.node(tree, "a") }
+      }
+      try await expect(.closed, "the read of one node") { () throws(StoreError) in
+        try backend.node(tree, "a/b")
       }
       try await expect(.closed, "making a tree") { () throws(StoreError) in
         try await backend.tree(named: "third")
@@ -247,6 +252,7 @@ extension BackendCheck {
       let twin = try await bench.twin()
       let (backend, tree) = (twin.backend, twin.tree)
       try await twin.set("a", ["b": 1])
+      _ = try backend.node(tree, "a/b")
       try await backend.suspend()
       if let locks = System.locks(under: bench.directory) {
         try requireEqual(locks, [], "the list of file locks while suspended")
@@ -256,6 +262,9 @@ extension BackendCheck {
       }
       try await expect(.suspended, "a read") { () throws(StoreError) in
         try backend.read { (view) throws(StoreError) in try view.node(tree, "a") }
+      }
+      try await expect(.suspended, "the read of one node") { () throws(StoreError) in
+        try backend.node(tree, "a/b")
       }
       try await backend.resume()
       try await backend.resume()

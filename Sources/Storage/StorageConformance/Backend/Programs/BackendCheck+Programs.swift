@@ -7,7 +7,7 @@ extension BackendCheck {
   /// Seeded random programs; `CONIFER_SEED` replays one seed, `CONIFER_PROGRAMS` sets how many run.
   static let programs: [BackendCheck] = [
     BackendCheck(.programs, "random programs leave what the model holds", .wrongData) { bench in
-      for seed in try seeds(3) {
+      for seed in try seeds(3, bench.factory) {
         try await run(TreeProgram(seed: seed, length: 60), of: seed, bench.factory)
         CheckRecord.current?.count("random programs")
       }
@@ -20,7 +20,7 @@ extension BackendCheck {
       .eviction, "random programs with evictions lose nothing that is covered", .falseComplete
     ) {
       bench in
-      for seed in try seeds(4) {
+      for seed in try seeds(4, bench.factory) {
         let program = TreeProgram(seed: seed &+ 2000, length: 60, evicting: true)
         try await run(program, of: seed, bench.factory)
         CheckRecord.current?.count("random programs")
@@ -30,7 +30,7 @@ extension BackendCheck {
       .eviction, "usage ends at nothing after random programs with evictions", .usageDrift
     ) {
       bench in
-      for seed in try seeds(3) {
+      for seed in try seeds(3, bench.factory) {
         let inner = try BackendBench(bench.factory)
         let twin = try await inner.twin()
         let empty = try twin.usage(nil)
@@ -65,7 +65,7 @@ extension BackendCheck {
         try IndexDefinition(.root, by: .value), try IndexDefinition("$x", by: .child("a")),
         try IndexDefinition("$x/$y", by: .priority), try IndexDefinition("a", by: .child("b/1")),
       ]
-      for seed in try seeds(6) {
+      for seed in try seeds(6, bench.factory) {
         let inner = try BackendBench(bench.factory)
         let twin = try await inner.twin()
         try await twin.commit(twin.trees.map { .setIndexes($0, definitions) })
@@ -103,10 +103,11 @@ extension BackendCheck {
     }
   }
 
-  /// The seeds of the programs that a run tries.
-  private static func seeds(_ standard: Int) throws -> [UInt64] {
+  /// The seeds of the programs that a run tries: a part of the standard number on a variant.
+  private static func seeds(_ standard: Int, _ factory: BackendFactory?) throws -> [UInt64] {
     if let seed = try Variable.seed() { return [seed] }
-    return Array(1...UInt64(try Variable.count("CONIFER_PROGRAMS") ?? standard))
+    let count = try Variable.count("CONIFER_PROGRAMS") ?? factory?.share(of: standard) ?? standard
+    return Array(1...UInt64(count))
   }
 
   /// Runs the same programs on several backends or option sets and compares what each holds then
@@ -116,7 +117,7 @@ extension BackendCheck {
   /// - Throws: ``ConformanceFailure`` with the first difference and the seed; `StoreError` when a
   ///   backend refuses a step.
   public static func agreement(of factories: [BackendFactory]) async throws {
-    for seed in try seeds(2) {
+    for seed in try seeds(2, nil) {
       var benches: [BackendBench] = []
       var twins: [Twin] = []
       var program = TreeProgram(seed: seed &+ 1000, length: 40)

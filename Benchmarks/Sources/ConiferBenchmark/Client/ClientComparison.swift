@@ -1,0 +1,225 @@
+import Conifer
+import ConiferKeyValue
+public import ConiferStorage
+import ConiferTree
+import Foundation
+
+/// What the client costs above its backend: the same rooms loaded and read with it and without it, in
+/// turns.
+public struct ClientComparison: Sendable {
+  /// What takes part.
+  public struct Backend: Sendable {
+    /// The name in tables.
+    public let name: String
+    let configuration: @Sendable (String, StorageOptions) -> StorageConfiguration
+
+    /// A backend with a name for tables.
+    public init(
+      _ name: String,
+      _ configuration: @escaping @Sendable (String, StorageOptions) -> StorageConfiguration
+    ) {
+      self.name = name
+      self.configuration = configuration
+    }
+  }
+
+  /// Milliseconds of a room on the backend and on the client, and their ratio: each the median of the
+  /// rounds.
+  public struct Figure: Sendable {
+    /// What is measured.
+    public let title: String
+    /// Milliseconds of a room without the client.
+    public let backend: Double
+    /// Milliseconds with it.
+    public let client: Double
+    /// How much longer it takes with the client; the median of the rounds' ratios.
+    public let ratio: Double
+
+    /// One line of a table.
+    public var line: String {
+      String(
+        format: "%@: backend %.3f ms, client %.3f ms, ratio %.2f", title, backend, client, ratio)
+    }
+  }
+
+  private static let namespace = "rooms"
+  private let backend: Backend
+  private let directory: String
+  private let rounds: Int
+  private let rooms: [(path: Path, node: Node)]
+
+  /// A comparison.
+  ///
+  /// - Parameters:
+  ///   - directory: where stores are made and removed.
+  ///   - rooms: how many rooms of 400 leaves there are.
+  ///   - rounds: how often each is measured.
+  public init(_ backend: Backend, in directory: String, rooms: Int, rounds: Int) {
+    self.backend = backend
+    self.directory = directory
+    self.rounds = rounds
+    let source = Rooms(count: rooms, seed: 1)
+    self.rooms = (0..<rooms).map { (Path(Rooms.path($0)), source.node($0)) }
+  }
+
+  /// Measures; gives wall-clock time and processor time of loading and of reading.
+  public func run() async throws -> [Figure] {
+    var load: [Pair] = []
+    var read: [Pair] = []
+    for round in 0...rounds {
+      let (own, with) = (path("backend"), path("client"))
+      defer {
+        for path in [own, with] { try? FileManager.default.removeItem(atPath: path) }
+      }
+      let loads = Pair(try await loadBackend(own), try await loadClient(with))
+      let reads = Pair(try await readBackend(with), try await readClient(with))
+      // The first round warms up.
+      guard round > 0 else { continue }
+      load.append(loads)
+      read.append(reads)
+    }
+    return figures("load", load) + figures("read", read)
+  }
+
+  // MARK: Rounds
+
+  private func loadBackend(_ directory: String) async throws -> Sample {
+    let store = try storage(directory).open()
+    let tree = try await store.tree(named: Self.namespace)
+    let watch = Watch()
+    try await inGroups { path, node in
+      let record = TrackedQuery(tree: tree, path: path, isComplete: true)
+      _ = try await store.commit([.overwrite(tree, path, node), .saveQuery(record)], .process)
+    }
+    let sample = watch.sample
+    try await store.close()
+    return sample
+  }
+
+  private func loadClient(_ directory: String) async throws -> Sample {
+    let nodes = Dictionary(uniqueKeysWithValues: rooms.map { ($0.path, $0.node) })
+    let database = Database(
+      DatabaseConfiguration(
+        namespace: Self.namespace, storage: storage(directory),
+        transport: CannedTransport(nodes)))
+    // Connected from here on.
+    _ = await value(of: rooms[0].path, database)
+    let watch = Watch()
+    try await inGroups { path, _ in _ = await value(of: path, database) }
+    let sample = watch.sample
+    await database.close()
+    return sample
+  }
+
+  private func readBackend(_ directory: String) async throws -> Sample {
+    let store = try storage(directory).open()
+    let tree = try await store.tree(named: Self.namespace)
+    let watch = Watch()
+    try await inGroups { path, node in
+      let found = try store.read { (view) throws(StoreError) in try view.node(tree, path) }
+      guard found.childCount == node.childCount else {
+        throw BenchmarkFailure.lost(backend.name, "what was given")
+      }
+    }
+    let sample = watch.sample
+    try await store.close()
+    return sample
+  }
+
+  private func readClient(_ directory: String) async throws -> Sample {
+    let database = Database(
+      DatabaseConfiguration(namespace: Self.namespace, storage: storage(directory)))
+    _ = try await database.pendingWriteTotals()
+    let watch = Watch()
+    try await inGroups { path, node in
+      let found = await value(of: path, database)
+      guard found.childCount == node.childCount else {
+        throw BenchmarkFailure.lost(backend.name, "what was given")
+      }
+    }
+    let sample = watch.sample
+    await database.close()
+    return sample
+  }
+
+  /// Does something with all rooms, ten at a time, as an app's screen asks for them.
+  private func inGroups(
+    _ body: @escaping @Sendable (Path, Node) async throws -> Void
+  ) async throws {
+    for start in stride(from: 0, to: rooms.count, by: 10) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for room in rooms[start..<min(start + 10, rooms.count)] {
+          group.addTask { try await body(room.path, room.node) }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  private func value(of path: Path, _ database: Database) async -> Node {
+    await withCheckedContinuation { continuation in
+      database.reference(withPath: path.description).observeSingleEvent(of: .value) {
+        continuation.resume(returning: $0.node)
+      }
+    }
+  }
+
+  private func storage(_ directory: String) -> StorageConfiguration {
+    var options = StorageOptions()
+    options.budget = nil
+    options.durability = .process
+    return backend.configuration(directory, options)
+  }
+
+  private func path(_ name: String) -> String {
+    "\(directory)/client-\(backend.name)-\(name)-\(UUID().uuidString)"
+  }
+
+  // MARK: Figures
+
+  private struct Pair {
+    let backend: Sample
+    let client: Sample
+
+    init(_ backend: Sample, _ client: Sample) {
+      self.backend = backend
+      self.client = client
+    }
+  }
+
+  private func figures(_ what: String, _ pairs: [Pair]) -> [Figure] {
+    [("wall", \Sample.wall), ("processor", \Sample.processor)].map { name, field in
+      let room = 1000 / Double(rooms.count)
+      return Figure(
+        title: "\(backend.name) \(what) \(name)",
+        backend: median(pairs.map { $0.backend[keyPath: field] * room }),
+        client: median(pairs.map { $0.client[keyPath: field] * room }),
+        ratio: median(
+          pairs.map { $0.client[keyPath: field] / max($0.backend[keyPath: field], 1e-9) }))
+    }
+  }
+}
+
+/// Seconds by the wall's clock and of this process on the processor.
+struct Sample {
+  var wall: Double
+  var processor: Double
+}
+
+/// Measures from its making on.
+struct Watch {
+  private let start = ContinuousClock.now
+  private let processor = SystemFigures.processorTime.own
+
+  var sample: Sample {
+    Sample(
+      wall: (ContinuousClock.now - start).seconds,
+      processor: SystemFigures.processorTime.own - processor)
+  }
+}
+
+/// The value in the middle.
+func median(_ values: [Double]) -> Double {
+  let sorted = values.sorted()
+  return sorted.isEmpty ? .nan : sorted[sorted.count / 2]
+}

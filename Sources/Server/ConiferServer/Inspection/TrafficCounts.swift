@@ -1,0 +1,47 @@
+import ConiferTree
+import ConiferWire
+
+/// What passed through a database since it is served: each number only grows, so that the difference
+/// of two looks is a rate.
+public struct TrafficCounts: Hashable, Sendable {
+  /// Requests of sessions and writes in the server's own name, also those that were refused.
+  public var requests = 0
+  /// Pushes of data to sessions.
+  public var pushes = 0
+  /// Bytes of data in requests, by the Realtime Database's estimate.
+  public var receivedBytes = 0
+  /// Bytes of data in pushes and answers, by the same estimate.
+  public var sentBytes = 0
+  /// Writes that changed data.
+  public var changes = 0
+
+  /// Nothing passed.
+  public init() {}
+
+  mutating func count(_ request: Request) {
+    requests += 1
+    switch request {
+    case .put(_, let node, _), .onDisconnectPut(_, let node): receivedBytes += node.estimatedSize
+    case .merge(_, let changes), .onDisconnectMerge(_, let changes):
+      for change in changes { receivedBytes += change.node.estimatedSize }
+    default: break
+    }
+  }
+
+  mutating func count(_ message: ServerMessage) {
+    switch message {
+    case .push(.overwrite(_, let node, _)):
+      pushes += 1
+      sentBytes += node.estimatedSize
+    case .push(.merge(_, let changes, _)):
+      pushes += 1
+      for change in changes { sentBytes += change.node.estimatedSize }
+    case .push(.rangeMerge(_, let ranges, _)):
+      pushes += 1
+      for range in ranges { sentBytes += range.node.estimatedSize }
+    case .response(_, let response):
+      if !response.node.isEmpty { sentBytes += response.node.estimatedSize }
+    default: break
+    }
+  }
+}

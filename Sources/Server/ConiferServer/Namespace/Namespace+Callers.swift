@@ -1,0 +1,58 @@
+import ConiferQuery
+import ConiferTree
+import ConiferWire
+
+extension Namespace {
+  /// Whether somebody without a session may read; a query needs an index where indexes are declared,
+  /// also when it asks for an order alone.
+  ///
+  /// - Returns: the answer without what is found, and all data to find it in.
+  mutating func admit(
+    _ target: QueryTarget, as token: VerifiedToken?, now: Int64
+  ) -> (response: Response, root: Node) {
+    let context = AccessContext(auth: token, root: root, now: now)
+    return (admit(target, context, isStrict: true), root)
+  }
+
+  /// What is to be done after a read beside the line.
+  mutating func takeOutputs() -> [Output] {
+    defer { outputs = [] }
+    return outputs
+  }
+
+  /// Does what somebody without a session asks for.
+  mutating func perform(
+    _ request: Request, _ number: UInt64, as token: VerifiedToken?, limit: Int?, now: Int64
+  ) {
+    let origin = Origin.caller(number, token)
+    switch request {
+    case .get(let target):
+      var (response, root) = admit(target, as: token, now: now)
+      if response.status == .ok { response.node = target.spec.filtered(root[target.path]) }
+      outputs.append(.performed(number, response, []))
+    case .put(let path, let node, let hash):
+      write(
+        PendingWrite(
+          base: path, changes: [NodeChange(path, node)], isMerge: false, hash: hash,
+          origin: origin, limit: limit),
+        now: now)
+    case .merge(let path, let changes):
+      write(
+        PendingWrite(
+          base: path, changes: changes.map { NodeChange(path.appending($0.path), $0.node) },
+          isMerge: true, hash: nil, origin: origin, limit: limit),
+        now: now)
+    default:
+      let answer = Response(.failure, reason: "The request needs a session. Connect first.")
+      outputs.append(.performed(number, answer, []))
+    }
+  }
+
+  /// Makes a session a checked token's bearer's.
+  mutating func adopt(_ token: VerifiedToken?, of id: SessionID, now: Int64) {
+    guard sessions[id] != nil else { return }
+    sessions[id]?.become(token)
+    if let expires = token?.expires { outputs.append(.wake(expires)) }
+    recheckListens(of: id, now: now)
+  }
+}

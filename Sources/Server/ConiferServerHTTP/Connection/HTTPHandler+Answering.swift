@@ -1,0 +1,216 @@
+#if Network
+  import ConiferServer
+  import NIOCore
+  import NIOHTTP1
+
+  extension HTTPHandler {
+    /// What is written at once; a client must have read it before more follows.
+    private static let slice = 256 * 1024
+
+    /// Has a request answered that is here whole.
+    func begin(_ incoming: Incoming) {
+      phase = .answering
+      let head = incoming.head
+      if !owner.origins.allows(OriginPolicy.Question(head.headers)) {
+        return refuse(403, "Pages of this origin may not ask; conifer serve --origin lets them.")
+      }
+      if head.method == .OPTIONS { return write(CrossOrigin.preflight(head.headers)) }
+      guard let method = Self.methods[head.method.rawValue] else {
+        return refuse(405, "The method is none of GET, PUT, PATCH, POST, DELETE, HEAD, OPTIONS.")
+      }
+      let request = HTTPRequest(
+        method: method, path: incoming.target.path,
+        query: incoming.target.parameters.map { ($0.name, $0.value) },
+        headers: head.headers.map { ($0.name.lowercased(), $0.value) },
+        body: Array(incoming.body.readableBytesView), namespace: incoming.namespace)
+      answer = Self.answer(request, of: owner, bound, isHead: head.method == .HEAD)
+    }
+
+    private static func answer(
+      _ request: HTTPRequest, of owner: HTTPServer, _ bound: NIOLoopBound<HTTPHandler>, isHead: Bool
+    ) -> Task<Void, Never> {
+      Task {
+        let response = await owner.answer(request)
+        await deliver(response, bound, isHead: isHead)
+      }
+    }
+
+    /// The methods that responders are asked with.
+    private static let methods = [
+      "GET": "GET", "HEAD": "GET", "PUT": "PUT", "PATCH": "PATCH", "POST": "POST",
+      "DELETE": "DELETE",
+    ]
+
+    /// Refuses a request that is not wanted further, and closes the connection.
+    func refuse(_ status: Int, _ words: String) {
+      keepsAlive = false
+      phase = .answering
+      write(.refusal(status, words))
+    }
+
+    /// Says that there is no room for an answer.
+    private func refuseAnswer() {
+      keepsAlive = false
+      write(.refusal(503, "The server has too much to do."))
+    }
+
+    // MARK: Delivery
+
+    /// Writes an answer as fast as the client reads it.
+    private static func deliver(
+      _ response: HTTPResponse, _ bound: NIOLoopBound<HTTPHandler>, isHead: Bool
+    ) async {
+      let loop = bound.eventLoop
+      switch response.body {
+      case .bytes(let bytes) where isHead || bytes.count <= slice:
+        loop.execute { bound.value.write(response, isHead: isHead) }
+      case .bytes(let bytes):
+        guard (try? await loop.submit { bound.value.account(bytes.count) }.get()) == true else {
+          return loop.execute { bound.value.refuseAnswer() }
+        }
+        loop.execute { bound.value.writeHead(response, length: bytes.count) }
+        var position = 0
+        while position < bytes.count, !Task.isCancelled {
+          let end = min(position + slice, bytes.count)
+          let part = bytes[position..<end]
+          position = end
+          // A connection that is gone cancels the task.
+          try? await loop.flatSubmit { bound.value.writeBody(part) }.get()
+        }
+        loop.execute { bound.value.writeEnd() }
+      case .stream(let stream):
+        loop.execute { bound.value.writeHead(response, length: nil, isHead: isHead) }
+        // An iteration that is cancelled at once lets go of the stream.
+        if isHead { withUnsafeCurrentTask { $0?.cancel() } }
+        for await chunk in stream where !chunk.isEmpty {
+          do {
+            try await loop.flatSubmit { bound.value.writeBody(chunk[...]) }.get()
+          } catch {
+            // Whoever writes the stream learns of it by the end of the iteration.
+            withUnsafeCurrentTask { $0?.cancel() }
+          }
+        }
+        loop.execute { bound.value.writeEnd() }
+      }
+    }
+
+    /// Writes a short answer at once.
+    func write(_ response: HTTPResponse, isHead: Bool = false) {
+      guard phase == .answering, channel.isActive else { return }
+      guard case .bytes(let bytes) = response.body else { return }
+      writeHead(response, length: bytes.count, isHead: isHead)
+      if !isHead, !bytes.isEmpty { send(.body(.byteBuffer(ByteBuffer(bytes: bytes)))) }
+      writeEnd()
+    }
+
+    /// - Parameter length: of the body; nil for a stream.
+    private func writeHead(_ response: HTTPResponse, length: Int?, isHead: Bool = false) {
+      guard phase == .answering, channel.isActive else { return }
+      let request = incoming?.head
+      incoming = nil
+      let status = HTTPResponseStatus(statusCode: response.status)
+      var headers = HTTPHeaders()
+      for (name, value) in response.headers where Self.isSafe(name, value) {
+        headers.add(name: name, value: value)
+      }
+      headers.add(name: "date", value: HTTPDate.text(owner.server.clock.now / 1000))
+      CrossOrigin.add(to: &headers, for: request?.headers, owner.origins)
+      if status.mayHaveResponseBody {
+        if let length {
+          headers.add(name: "content-length", value: String(length))
+        } else if !isHead {
+          isStreaming = true
+          // An event stream ends with its connection, as clients of the Realtime Database expect it;
+          // the end of other streams must be told from a broken connection.
+          let isEvents = response.headers.contains {
+            $0.name == "content-type" && $0.value.hasPrefix("text/event-stream")
+          }
+          if isEvents || request?.version != .http1_1 {
+            keepsAlive = false
+          } else {
+            headers.add(name: "transfer-encoding", value: "chunked")
+          }
+        }
+      }
+      if isQuiescing { keepsAlive = false }
+      if !keepsAlive {
+        headers.add(name: "connection", value: "close")
+      } else if request?.version == .http1_0 {
+        headers.add(name: "connection", value: "keep-alive")
+      }
+      progress = (.now(), 0)
+      send(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers)))
+      if length == nil { channel.flush() }
+      // A stream may begin long after the server said that it stops.
+      if isStreaming, isQuiescing { answer?.cancel() }
+    }
+
+    private func writeBody(_ bytes: ArraySlice<UInt8>) -> EventLoopFuture<Void> {
+      guard phase == .answering, channel.isActive else {
+        return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+      }
+      let promise = channel.eventLoop.makePromise(of: Void.self)
+      send(.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise)
+      channel.flush()
+      return promise.futureResult
+    }
+
+    /// Ends the answer, and goes on when the client has it.
+    private func writeEnd() {
+      guard phase == .answering, channel.isActive else { return }
+      let promise = channel.eventLoop.makePromise(of: Void.self)
+      let bound = bound
+      promise.futureResult.whenComplete { result in
+        switch result {
+        case .success: bound.value.goOn()
+        case .failure: bound.value.channel.close(promise: nil)
+        }
+      }
+      send(.end(nil), promise)
+      channel.flush()
+    }
+
+    private func send(_ part: HTTPServerResponsePart, _ promise: EventLoopPromise<Void>? = nil) {
+      channel.pipeline.syncOperations.write(NIOAny(part), promise: promise)
+    }
+
+    /// Whether a responder's header is one to send: not the connection's own, and in one line.
+    private static func isSafe(_ name: String, _ value: String) -> Bool {
+      switch name.lowercased() {
+      case "content-length", "transfer-encoding", "connection", "date": return false
+      default: break
+      }
+      return !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3A }
+        && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    // MARK: Time
+
+    /// Ends what takes too long.
+    func look() {
+      let now = NIODeadline.now()
+      let timeouts = owner.configuration.timeouts
+      switch phase {
+      case .idle:
+        if now - since > TimeAmount(timeouts.idle) { channel.close(promise: nil) }
+      case .receiving:
+        if now - since > TimeAmount(timeouts.idle) || now - began > TimeAmount(timeouts.request) {
+          refuse(408, "The request took too long to come.")
+        }
+      case .answering:
+        let waiting = channel.waitingBytes
+        if waiting == 0 || waiting != progress.waiting { progress = (now, waiting) }
+        if now - progress.at > TimeAmount(timeouts.write) { channel.close(promise: nil) }
+      case .lingering:
+        if now - since > TimeAmount(timeouts.close) { channel.close(promise: nil) }
+      }
+    }
+  }
+
+  extension Channel {
+    /// The bytes that were written and are still here, asked on the channel's own loop.
+    var waitingBytes: Int {
+      (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    }
+  }
+#endif

@@ -1,0 +1,237 @@
+#if Network
+  import NIOCore
+  import NIOHTTP1
+  import NIOWebSocket
+
+  /// One HTTP connection: takes requests in one after the other, has them answered, and answers in
+  /// their order.
+  ///
+  /// Nothing is read while an answer is under way, so that what a client sends ahead waits in its own
+  /// buffers but for the little that was read already.
+  final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    enum Phase {
+      /// Nothing of a request is here.
+      case idle
+      /// A request's head is here, and its body comes.
+      case receiving
+      /// A request is being answered.
+      case answering
+      /// All has been said. What still comes is thrown away until the client closes, as it might not
+      /// see the answer otherwise.
+      case lingering
+    }
+
+    /// A request that is here in part or whole.
+    struct Incoming {
+      let head: HTTPRequestHead
+      let target: RequestTarget
+      let namespace: String
+      var body = ByteBuffer()
+    }
+
+    let owner: HTTPServer
+    let channel: any Channel
+    var phase = Phase.idle
+    var incoming: Incoming?
+    /// The answer under way; it is cancelled when the client goes.
+    var answer: Task<Void, Never>?
+    /// Whether the answer under way is a stream, which may have no end of its own.
+    var isStreaming = false
+    /// Whether the connection stays open after the answer under way.
+    var keepsAlive = true
+    var isQuiescing = false
+    private var isInputClosed = false
+    private var waiting = CircularBuffer<HTTPServerRequestPart>()
+    private var wantsRead = false
+    private var accounted = 0
+
+    /// When the phase began, or its last part came.
+    var since = NIODeadline.now()
+    /// When the request under way began to come.
+    var began = NIODeadline.now()
+    /// When bytes last went out, and what waited then.
+    var progress = (at: NIODeadline.now(), waiting: 0)
+    private var clock: RepeatedTask?
+
+    init(_ owner: HTTPServer, on channel: any Channel) {
+      self.owner = owner
+      self.channel = channel
+    }
+
+    var limits: HTTPServerLimits { owner.configuration.limits }
+
+    /// The handler for closures that run on the channel's own loop.
+    var bound: NIOLoopBound<HTTPHandler> { NIOLoopBound(self, eventLoop: channel.eventLoop) }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+      let interval = TimeAmount(owner.configuration.timeouts.look)
+      let bound = bound
+      clock = channel.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+        bound.value.look()
+      }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+      clock?.cancel()
+      clock = nil
+      stopAnswer()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      stopAnswer()
+      context.fireChannelInactive()
+    }
+
+    private func stopAnswer() {
+      answer?.cancel()
+      answer = nil
+      incoming = nil
+      account(0)
+    }
+
+    // MARK: Reading
+
+    func read(context: ChannelHandlerContext) {
+      if phase == .answering { wantsRead = true } else { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let part = unwrapInboundIn(data)
+      switch phase {
+      case .answering: waiting.append(part)
+      case .lingering: break
+      case .idle, .receiving: take(part)
+      }
+    }
+
+    private func take(_ part: HTTPServerRequestPart) {
+      since = .now()
+      switch part {
+      case .head(let head): takeHead(head)
+      case .body(var bytes):
+        let count = (incoming?.body.readableBytes ?? 0) + bytes.readableBytes
+        if count > limits.body {
+          return refuse(413, "The body has more than \(limits.body) bytes.")
+        }
+        guard account(count) else { return refuse(503, "The server has too much to do.") }
+        incoming?.body.writeBuffer(&bytes)
+      case .end:
+        if let incoming { begin(incoming) }
+      }
+    }
+
+    private func takeHead(_ head: HTTPRequestHead) {
+      began = since
+      keepsAlive = head.isKeepAlive
+      phase = .receiving
+      guard let target = RequestTarget(head.uri) else {
+        return refuse(400, "The request's target is no path with a query.")
+      }
+      let host = head.headers.first(name: "host")
+      guard
+        let namespace = NamespaceName.name(
+          parameter: target.parameter("ns"), host: host, else: owner.configuration.namespace)
+      else { return refuse(400, "A database's name is 1 to 100 of a-z, A-Z, 0-9, - and _.") }
+      if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
+        length > limits.body
+      {
+        return refuse(413, "The body has more than \(limits.body) bytes.")
+      }
+      incoming = Incoming(head: head, target: target, namespace: namespace)
+      if let expected = head.headers.first(name: "expect") {
+        guard expected.lowercased() == "100-continue" else {
+          return refuse(417, "Only 100-continue may be expected.")
+        }
+        let go = HTTPResponseHead(version: .http1_1, status: .continue)
+        channel.pipeline.syncOperations.writeAndFlush(
+          NIOAny(HTTPServerResponsePart.head(go)), promise: nil)
+      }
+    }
+
+    /// Goes on after an answer: with what waits, or with reading.
+    func goOn() {
+      account(0)
+      answer = nil
+      isStreaming = false
+      guard keepsAlive, !isQuiescing else { return linger() }
+      phase = .idle
+      since = .now()
+      while phase != .answering, phase != .lingering, let part = waiting.popFirst() { take(part) }
+      switch phase {
+      case .idle, .receiving:
+        if isInputClosed { return channel.close(promise: nil) }
+        if wantsRead {
+          wantsRead = false
+          channel.read()
+        }
+      case .answering, .lingering: break
+      }
+    }
+
+    /// Says that all was said, and waits for the client to close.
+    func linger() {
+      phase = .lingering
+      since = .now()
+      waiting.removeAll()
+      incoming = nil
+      guard channel.isActive else { return }
+      if isInputClosed { return channel.close(promise: nil) }
+      channel.close(mode: .output, promise: nil)
+      if wantsRead {
+        wantsRead = false
+        channel.read()
+      }
+    }
+
+    /// Takes note of the bytes of a body that is held, of a request or of its answer.
+    @discardableResult
+    func account(_ count: Int) -> Bool {
+      defer { accounted = count }
+      return owner.connections.account(accounted, count)
+    }
+
+    // MARK: Events
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      switch event {
+      case ChannelEvent.inputClosed:
+        isInputClosed = true
+        switch phase {
+        case .idle, .receiving, .lingering: channel.close(promise: nil)
+        case .answering:
+          // A whole answer is still given; a stream's reader that says nothing more has gone.
+          if isStreaming { channel.close(promise: nil) }
+        }
+      case is ChannelShouldQuiesceEvent:
+        isQuiescing = true
+        switch phase {
+        case .idle: linger()
+        case .answering:
+          if isStreaming { answer?.cancel() }
+        case .receiving, .lingering: break
+        }
+      default: context.fireUserInboundEventTriggered(event)
+      }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      // What asked to become a WebSocket in vain is answered as any request.
+      if error is NIOWebSocketUpgradeError { return }
+      guard let error = error as? HTTPParserError else { return channel.close(promise: nil) }
+      switch phase {
+      case .idle, .receiving:
+        if case .headerOverflow = error {
+          refuse(431, "The headers have more than \(limits.head) bytes, or are too many.")
+        } else {
+          refuse(400, "This is no HTTP request.")
+        }
+      case .answering: keepsAlive = false
+      case .lingering: channel.close(promise: nil)
+      }
+    }
+  }
+#endif

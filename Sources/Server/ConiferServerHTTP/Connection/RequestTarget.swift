@@ -1,0 +1,69 @@
+/// A request's path and query, as its first line has them.
+struct RequestTarget: Hashable {
+  struct Parameter: Hashable {
+    let name: String
+    let value: String
+  }
+
+  /// The path as it was sent, from the first slash.
+  let path: String
+  /// The query's parameters, decoded, in their order.
+  let parameters: [Parameter]
+
+  /// Reads `/path?query` or `http://host/path?query`.
+  ///
+  /// - Returns: nil when it is neither, or what is percent-encoded is no UTF-8.
+  init?(_ text: String) {
+    var rest = text[...]
+    if !rest.hasPrefix("/") {
+      let lowercased = rest.prefix(8).lowercased()
+      guard lowercased.hasPrefix("http://") || lowercased.hasPrefix("https://") else { return nil }
+      rest = rest.dropFirst(lowercased == "https://" ? 8 : 7)
+      guard !rest.isEmpty, !rest.hasPrefix("/") else { return nil }
+      rest = rest.firstIndex(where: { $0 == "/" || $0 == "?" }).map { rest[$0...] } ?? "/"
+      if rest.hasPrefix("?") { rest = "/\(rest)"[...] }
+    }
+    rest = rest.prefix { $0 != "#" }
+    path = String(rest.prefix { $0 != "?" })
+    guard Self.decoded(path[...], plusIsSpace: false) != nil else { return nil }
+    var parameters: [Parameter] = []
+    for part in rest.dropFirst(path.count + 1).split(separator: "&") {
+      let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = Self.decoded(pieces[0], plusIsSpace: true),
+        let value = Self.decoded(pieces.count > 1 ? pieces[1] : "", plusIsSpace: true)
+      else { return nil }
+      parameters.append(Parameter(name: name, value: value))
+    }
+    self.parameters = parameters
+  }
+
+  /// The value of the first parameter with a name.
+  func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+  /// A text with its percent-encoding taken back; nil when it is not UTF-8 then.
+  private static func decoded(_ text: Substring, plusIsSpace: Bool) -> String? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    var iterator = text.utf8.makeIterator()
+    while let byte = iterator.next() {
+      switch byte {
+      case UInt8(ascii: "%"):
+        guard let high = iterator.next().flatMap(hex), let low = iterator.next().flatMap(hex)
+        else { return nil }
+        bytes.append(high << 4 | low)
+      case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
+      default: bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func hex(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,85 @@
+#if Network
+  import NIOCore
+  import Synchronization
+
+  /// The open connections, and the bytes that wait in all of them.
+  final class ConnectionTable: Sendable {
+    private struct State {
+      var channels: [ObjectIdentifier: any Channel] = [:]
+      var bytes = 0
+      var isStopping = false
+      var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let limits: HTTPServerLimits
+    private let state = Mutex(State())
+
+    init(_ limits: HTTPServerLimits) { self.limits = limits }
+
+    /// How many connections are open.
+    var count: Int { state.withLock { $0.channels.count } }
+
+    /// The bytes that wait in all connections.
+    var bytes: Int { state.withLock { $0.bytes } }
+
+    /// Whether the server takes no more connections.
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    /// Takes a connection in, if there is room, until it closes.
+    func admit(_ channel: any Channel) -> Bool {
+      let id = ObjectIdentifier(channel)
+      let isAdmitted = state.withLock { state in
+        if state.isStopping || state.channels.count >= limits.connections { return false }
+        state.channels[id] = channel
+        return true
+      }
+      if isAdmitted { channel.closeFuture.whenComplete { _ in self.remove(id) } }
+      return isAdmitted
+    }
+
+    private func remove(_ id: ObjectIdentifier) {
+      let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        state.channels[id] = nil
+        if !state.channels.isEmpty { return [] }
+        defer { state.waiters = [] }
+        return state.waiters
+      }
+      for waiter in waiters { waiter.resume() }
+    }
+
+    /// Takes no more connections, and returns those that there are.
+    func stop() -> [any Channel] {
+      state.withLock { state in
+        state.isStopping = true
+        return Array(state.channels.values)
+      }
+    }
+
+    /// Returns when no connection is open.
+    func drained() async {
+      await withCheckedContinuation { continuation in
+        let isEmpty = state.withLock { state in
+          if !state.channels.isEmpty { state.waiters.append(continuation) }
+          return state.channels.isEmpty
+        }
+        if isEmpty { continuation.resume() }
+      }
+    }
+
+    // MARK: Bytes
+
+    /// Takes note of what waits in a connection.
+    ///
+    /// - Parameters:
+    ///   - old: what waited when it was last asked.
+    ///   - new: what waits now.
+    /// - Returns: false when all connections together hold too much, and this one more than its part.
+    func account(_ old: Int, _ new: Int) -> Bool {
+      state.withLock { state in
+        state.bytes += new - old
+        if new <= old || state.bytes <= limits.total { return true }
+        return new <= limits.total / max(1, state.channels.count)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,36 @@
+#if Network
+  extension HTTPServer {
+    /// The answer to a request: the first responder's that has one.
+    func answer(_ request: HTTPRequest) async -> HTTPResponse {
+      if request.path == "/.ws" { return refuseWebSocket(request) }
+      do throws(NamespaceTable.Failure) {
+        try await namespaces.ready(request.namespace)
+      } catch {
+        switch error {
+        case .tooMany: return .refusal(503, "The server has too many databases.")
+        case .notReady: return .refusal(503, "The database cannot be served now.")
+        }
+      }
+      for responder in responders {
+        if let response = await responder.respond(to: request) { return response }
+      }
+      if request.path == "/.lp" {
+        return .refusal(501, "There is no long polling: use a WebSocket.")
+      }
+      return .refusal(404, "There is nothing here.")
+    }
+
+    /// Says why a request did not become a WebSocket.
+    private func refuseWebSocket(_ request: HTTPRequest) -> HTTPResponse {
+      if request.header("upgrade")?.lowercased() == "websocket",
+        request.parameter("v") ?? "5" == "5", request.header("sec-websocket-version") == "13"
+      {
+        return .refusal(503, "The database cannot be served now.")
+      }
+      var response = HTTPResponse.refusal(
+        426, "Here are WebSockets of the protocol's version 5 alone.")
+      response.headers += [("upgrade", "websocket"), ("sec-websocket-version", "13")]
+      return response
+    }
+  }
+#endif

@@ -1,0 +1,85 @@
+#if Network
+  import NIOCore
+  import NIOHTTP1
+  import NIOWebSocket
+
+  extension HTTPServer {
+    /// Sets a new connection up: HTTP, until it asks to become a WebSocket.
+    func configure(_ channel: any Channel) throws {
+      let pipeline = channel.pipeline.syncOperations
+      guard connections.admit(channel) else { return try pipeline.addHandler(RefusalHandler()) }
+      var limits = NIOHTTPDecoderLimitConfiguration()
+      limits.maxHeaderFieldSize = configuration.limits.head
+      limits.maxHeaderListSize = configuration.limits.head
+      limits.maxHeaderFieldCount = configuration.limits.headers
+      var framing = HTTPResponseEncoder.Configuration()
+      framing.automaticallySetFramingHeaders = false
+      let encoder = HTTPResponseEncoder(configuration: framing)
+      let decoder = ByteToMessageHandler(
+        HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+      let http = HTTPHandler(self, on: channel)
+      let upgrade = HTTPServerUpgradeHandler(
+        upgraders: [upgrader], httpEncoder: encoder, extraHTTPHandlers: [decoder, http],
+        upgradeCompletionHandler: { _ in })
+      try pipeline.addHandlers([encoder, decoder, upgrade, http])
+    }
+
+    private var upgrader: NIOWebSocketServerUpgrader {
+      NIOWebSocketServerUpgrader(
+        maxFrameSize: configuration.limits.frame, automaticErrorHandling: false,
+        shouldUpgrade: { channel, head in
+          guard let namespace = self.webSocketNamespace(head) else {
+            return channel.eventLoop.makeSucceededFuture(nil)
+          }
+          // One that cannot be served is refused in words by the HTTP side, which is asked next.
+          return channel.eventLoop.makeFutureWithTask {
+            do throws(NamespaceTable.Failure) {
+              try await self.namespaces.ready(namespace)
+              return HTTPHeaders()
+            } catch {
+              return nil
+            }
+          }
+        },
+        upgradePipelineHandler: { channel, head in
+          channel.eventLoop.makeCompletedFuture {
+            guard let namespace = self.webSocketNamespace(head) else { throw ChannelError.eof }
+            let target = RequestTarget(head.uri)
+            let handler = WebSocketHandler(
+              self, on: channel, namespace: namespace, host: head.headers.first(name: "host"),
+              lastSession: target?.parameter("ls"))
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(handler)
+            try pipeline.addHandler(FrameByteHandler(handler), position: .first)
+          }
+        })
+    }
+
+    /// The database of a request that may become a WebSocket; nil of one that may not.
+    private func webSocketNamespace(_ head: HTTPRequestHead) -> String? {
+      guard head.method == .GET, let target = RequestTarget(head.uri), target.path == "/.ws",
+        target.parameter("v") ?? "5" == "5",
+        origins.allows(OriginPolicy.Question(head.headers))
+      else { return nil }
+      return NamespaceName.name(
+        parameter: target.parameter("ns"), host: head.headers.first(name: "host"),
+        else: configuration.namespace)
+    }
+  }
+
+  /// Tells a connection too many that there is no room for it.
+  final class RefusalHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func channelActive(context: ChannelHandlerContext) {
+      let words =
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n"
+        + "content-length: 0\r\n\r\n"
+      let channel = context.channel
+      context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: words))).whenComplete { _ in
+        channel.close(promise: nil)
+      }
+    }
+  }
+#endif

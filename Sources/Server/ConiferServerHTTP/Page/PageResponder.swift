@@ -1,0 +1,128 @@
+import ConiferQuery
+public import ConiferServer
+import ConiferTree
+
+/// The page at `/` on which a developer looks at a server's databases and changes them, with its
+/// endpoints below `/.conifer/`.
+///
+/// The page writes by REST as the administrator, so that a responder for REST has to follow. Its own
+/// endpoints only read; they refuse other websites of the same browser.
+public struct PageResponder: HTTPResponder {
+  private let routes: PageRoutes
+
+  /// The page of a server.
+  ///
+  /// - Parameters:
+  ///   - server: what is looked at.
+  ///   - defaultNamespace: the database that is shown when none is asked for.
+  ///   - hostNames: names beside `localhost` and addresses under which the page may be served.
+  ///   - bearers: who the bearer of an `Authorization: Bearer` header is, as for REST; only an
+  ///     administrator sees the data, whatever the rules say.
+  public init(
+    _ server: Server, defaultNamespace: String = NamespaceName.default, hostNames: [String] = [],
+    bearers: RESTConfiguration.Bearers = .administrators
+  ) {
+    let rest = RESTResponder(server, RESTConfiguration(bearers: bearers))
+    routes = PageRoutes(
+      source: ServerPage(server: server, first: defaultNamespace),
+      guardian: PageGuard(names: hostNames),
+      isAdministrator: { request in
+        guard request.header("authorization") != nil else { return false }
+        do throws(RESTRefusal) {
+          return try rest.caller(of: request)?.isAdmin == true
+        } catch {
+          return false
+        }
+      })
+  }
+
+  /// Answers `/` and what is below `/.conifer/`.
+  public func respond(to request: HTTPRequest) async -> HTTPResponse? {
+    routes.respond(to: request)
+  }
+}
+
+/// A server's databases for the page.
+struct ServerPage: PageSource {
+  let server: Server
+  let first: String
+
+  func facts() -> PageFacts {
+    var spaces = server.namespaces
+    if !spaces.contains(first) { spaces.insert(first, at: 0) }
+    return PageFacts(
+      title: "Conifer server", isWritable: true, spaces: spaces, first: first,
+      spaceWord: "Namespace", tables: [("clients", "Clients")])
+  }
+
+  func pulse(of space: String) throws -> PagePulse {
+    let report = server.inspect(
+      try Self.checked(space), InspectionLimits(sessions: 0, listens: 0, pending: 0))
+    let traffic = report.traffic
+    return PagePulse(
+      now: report.now, version: traffic.changes, spaceCount: server.namespaces.count,
+      counts: [
+        ("sessions", report.sessionCount), ("listens", report.listenCount),
+        ("requests", traffic.requests), ("pushes", traffic.pushes),
+        ("received", traffic.receivedBytes), ("sent", traffic.sentBytes),
+        ("leaves", report.leafCount), ("bytes", report.estimatedSize),
+      ])
+  }
+
+  func windows(_ wanted: [PageWindow.Wanted], in space: String) throws -> [PageWindow] {
+    let root = server.moment(of: try Self.checked(space)).root
+    return wanted.map { PageWindow(root[$0.path], limit: $0.limit) }
+  }
+
+  func table(_ name: String, in space: String, limit: Int) throws -> PageTable? {
+    guard name == "clients" else { return nil }
+    let report = server.inspect(try Self.checked(space), InspectionLimits(sessions: limit))
+    var table = PageTable(
+      now: report.now, columns: ["session", "who", "since", "listens", "at its end"],
+      empty: "No client is connected.")
+    table.hasMore = report.sessionCount > report.sessions.count
+    table.rows = report.sessions.map { session in
+      let listens = session.listens.map { listen in
+        PageTable.Cell.place(
+          listen.target.path,
+          [listen.target.spec.words, listen.tag.map { "tag \($0)" } ?? ""]
+            .filter { !$0.isEmpty }.joined(separator: ", "))
+      }
+      let pending = session.pending.map { PageTable.Cell.place($0.path, $0.kind.words) }
+      return [
+        .number(Int(clamping: session.id)), .text(Self.who(session)), .time(session.since),
+        .list(listens, of: session.listenCount),
+        .list(pending, of: session.hasMorePending ? nil : pending.count),
+      ]
+    }
+    return table
+  }
+
+  func export(_ path: Path, in space: String, pretty: Bool) throws -> [UInt8] {
+    server.moment(of: try Self.checked(space)).root[path].json(.export, pretty: pretty)
+  }
+
+  private static func who(_ session: SessionReport) -> String {
+    if session.isAdmin { return "administrator" }
+    return session.uid ?? "nobody"
+  }
+
+  /// A name that a database may have.
+  private static func checked(_ name: String) throws(PageRefusal) -> String {
+    guard NamespaceName.isValid(name) else {
+      throw PageRefusal(
+        400, "A namespace has 1 to 100 letters, digits, hyphens and underscores.")
+    }
+    return name
+  }
+}
+
+extension PendingReport.Kind {
+  fileprivate var words: String {
+    switch self {
+    case .set: "set"
+    case .setByServer: "set by the server"
+    case .remove: "remove"
+    }
+  }
+}

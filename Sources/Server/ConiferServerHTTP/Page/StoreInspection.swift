@@ -1,0 +1,141 @@
+import ConiferKeyValue
+import ConiferServer
+public import ConiferStorage
+import ConiferTree
+
+/// The page at `/` on which a developer looks at a client's store: the cached tree, tracked queries,
+/// pins, the queue, dead letters and bytes. It changes nothing.
+public struct StoreInspection: HTTPResponder {
+  private let routes: PageRoutes
+
+  /// The page of a store.
+  ///
+  /// - Parameters:
+  ///   - backend: the store; opened as an authority it drops nothing, should it be damaged. It stays
+  ///     the caller's to close.
+  ///   - title: what the page calls it.
+  ///   - hostNames: names beside `localhost` and addresses under which the page may be served.
+  public init(_ backend: any StorageBackend, title: String, hostNames: [String] = []) {
+    // There is no administrator of a store: who may open its files may see them, and other websites
+    // are kept away.
+    routes = PageRoutes(
+      source: StorePage(backend: backend, title: title), guardian: PageGuard(names: hostNames),
+      isAdministrator: { _ in true })
+  }
+
+  /// Answers `/` and what is below `/.conifer/`.
+  public func respond(to request: HTTPRequest) async -> HTTPResponse? {
+    routes.respond(to: request)
+  }
+}
+
+/// A client's store for the page.
+struct StorePage: PageSource {
+  let backend: any StorageBackend
+  let title: String
+  private let clock = ServerClock()
+
+  init(backend: any StorageBackend, title: String) {
+    self.backend = backend
+    self.title = title
+  }
+
+  func facts() throws -> PageFacts {
+    let names = try backend.read { (view) throws(StoreError) in try view.trees() }.map(\.name)
+    return PageFacts(
+      title: title, isWritable: false, spaces: names, first: names.first ?? "", spaceWord: "Tree",
+      tables: StoreTable.allCases.map { ($0.rawValue, $0.title) })
+  }
+
+  // Nobody else writes to an open store, so that its data stays as it is.
+  func pulse(of space: String) throws -> PagePulse {
+    PagePulse(now: clock.now, version: 0, spaceCount: 0)
+  }
+
+  func windows(_ wanted: [PageWindow.Wanted], in space: String) throws -> [PageWindow] {
+    try reading(space) { (view, tree) throws(StoreError) in
+      var windows: [PageWindow] = []
+      for wanted in wanted {
+        let keys = try view.childKeys(tree, wanted.path, after: nil, limit: wanted.limit + 1)
+        var children: [PageItem] = []
+        for key in keys.prefix(wanted.limit) {
+          children.append(try Self.item(view, tree, wanted.path.appending(key), key))
+        }
+        var item = try Self.item(view, tree, wanted.path, nil)
+        let hasMore = keys.count > wanted.limit
+        if case .object = item.form, !hasMore {
+          item.form = .object(count: keys.count, leaves: nil, bytes: nil)
+        }
+        windows.append(PageWindow(item: item, children: children, hasMore: hasMore))
+      }
+      return windows
+    }
+  }
+
+  /// A node as a row; a node with children is not read, whatever is below it.
+  private static func item(
+    _ view: any StorageView, _ tree: TreeID, _ path: Path, _ key: Key?
+  ) throws(StoreError) -> PageItem {
+    guard try view.childKeys(tree, path, after: nil, limit: 1).isEmpty else {
+      let priority = try view.node(tree, path.appending(.priority)).leaf.flatMap { Priority($0) }
+      return PageItem(key, .object(count: nil, leaves: nil, bytes: nil), priority: priority)
+    }
+    return PageItem(key, try view.node(tree, path))
+  }
+
+  func table(_ name: String, in space: String, limit: Int) throws -> PageTable? {
+    guard let table = StoreTable(rawValue: name) else { return nil }
+    if table == .bytes { return try StoreTable.bytes(of: backend, space, now: clock.now) }
+    return try reading(space) { (view, tree) throws(StoreError) in
+      try table.rows(view, tree, limit: limit, now: clock.now)
+    }
+  }
+
+  /// The most bytes of text that are made in memory.
+  static let longestExport = 256 << 20
+
+  func export(_ path: Path, in space: String, pretty: Bool) throws -> [UInt8] {
+    let text = try reading(space) { (view, tree) throws(StoreError) -> [UInt8]? in
+      let item = try Self.item(view, tree, path, nil)
+      guard case .object = item.form else {
+        return try view.node(tree, path).json(.export, pretty: pretty)
+      }
+      var writer = JSONWriter(pretty: pretty)
+      writer.beginObject()
+      if let priority = try view.node(tree, path.appending(.priority)).leaf {
+        writer.key(".priority")
+        writer.leaf(priority)
+      }
+      var last: Key?
+      while true {
+        let keys = try view.childKeys(tree, path, after: last, limit: 200)
+        for key in keys {
+          writer.key(key.string)
+          try view.node(tree, path.appending(key)).write(to: &writer, .export)
+          if writer.bytes.count > Self.longestExport { return nil }
+        }
+        guard let end = keys.last else { break }
+        last = end
+      }
+      writer.endObject()
+      return writer.bytes
+    }
+    guard let text else {
+      throw PageRefusal(
+        413, "This is too much for the page; conifer export writes it in pieces. Or export less.")
+    }
+    return text
+  }
+
+  private func reading<R>(
+    _ space: String, _ body: (any StorageView, TreeID) throws(StoreError) -> R
+  ) throws -> R {
+    let result = try backend.read { (view) throws(StoreError) -> R? in
+      let tree = try view.trees().first { $0.name.utf8.elementsEqual(space.utf8) }
+      guard let tree else { return nil }
+      return try body(view, tree.id)
+    }
+    guard let result else { throw PageRefusal(404, "There is no such tree in the store.") }
+    return result
+  }
+}

@@ -1,0 +1,147 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferTree
+
+/// The tables of a client's store.
+enum StoreTable: String, CaseIterable {
+  case queries
+  case pins
+  case queue
+  case dead
+  case bytes
+
+  var title: String {
+    switch self {
+    case .queries: "Tracked queries"
+    case .pins: "Pins"
+    case .queue: "Queue"
+    case .dead: "Dead letters"
+    case .bytes: "Bytes"
+    }
+  }
+
+  /// The first rows; `bytes` is of the whole backend and has none here.
+  func rows(
+    _ view: any StorageView, _ tree: TreeID, limit: Int, now: Int64
+  ) throws(StoreError) -> PageTable {
+    switch self {
+    case .queries: try Self.queries(view, tree, limit, now)
+    case .pins: try Self.pins(view, tree, limit, now)
+    case .queue: try Self.queue(view, tree, limit, now)
+    case .dead: try Self.deadLetters(view, tree, limit, now)
+    case .bytes: PageTable(now: now, columns: [], empty: "")
+    }
+  }
+
+  private static func queries(
+    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+  ) throws(StoreError) -> PageTable {
+    var table = PageTable(
+      now: now, columns: ["path", "complete", "missing", "last use", "number"],
+      empty: "No query is tracked.")
+    let queries = try view.trackedQueries(tree, after: nil, limit: limit + 1)
+    table.hasMore = queries.count > limit
+    table.rows = queries.prefix(limit).map { stored in
+      let query = stored.query
+      return [
+        .place(query.path, words(query.parameters)), .text(query.isComplete ? "yes" : "no"),
+        .text(query.isKnownMissing ? "yes" : "no"), .number(Int(clamping: query.lastUse)),
+        .number(Int(clamping: stored.id.rawValue)),
+      ]
+    }
+    return table
+  }
+
+  private static func pins(
+    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+  ) throws(StoreError) -> PageTable {
+    var table = PageTable(now: now, columns: ["path"], empty: "Nothing is pinned.")
+    let pins = try view.pins(tree)
+    table.hasMore = pins.count > limit
+    table.rows = pins.prefix(limit).map { [.place($0.path, words($0.parameters))] }
+    return table
+  }
+
+  private static func queue(
+    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+  ) throws(StoreError) -> PageTable {
+    var table = PageTable(
+      now: now, columns: ["lane", "write", "state", "kind", "path", "changes", "age", "sent"],
+      empty: "No write waits.")
+    for lane in try view.lanes(tree) {
+      let left = limit - table.rows.count
+      let writes = try view.writes(lane, after: nil, limit: left + 1)
+      if writes.count > left { table.hasMore = true }
+      table.rows += writes.prefix(left).map { write in
+        [
+          .text(name(lane)), .number(Int(clamping: write.id.rawValue)), .text(write.state.words),
+          .text("\(write.content.kind)"), .place(write.content.path, ""),
+          .number(write.content.changes.count), age(write), .number(Int(write.attempts)),
+        ]
+      }
+    }
+    return table
+  }
+
+  /// Writes that no server will get as they are: refused ones, and damaged ones that were set aside.
+  private static func deadLetters(
+    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+  ) throws(StoreError) -> PageTable {
+    var table = PageTable(
+      now: now, columns: ["what", "lane", "write", "kind", "path", "reason", "age"],
+      empty: "No write was rejected or set aside.")
+    for lane in try view.lanes(tree) {
+      let left = limit - table.rows.count
+      let writes = try view.rejectedWrites(lane, after: nil, limit: left + 1)
+      if writes.count > left { table.hasMore = true }
+      table.rows += writes.prefix(left).map { write in
+        var reason = ""
+        if case .rejected(let words) = write.state { reason = words }
+        return [
+          .text("rejected"), .text(name(lane)), .number(Int(clamping: write.id.rawValue)),
+          .text("\(write.content.kind)"), .place(write.content.path, ""), .text(reason), age(write),
+        ]
+      }
+    }
+    let setAside = try view.incidents().filter { $0.tree == tree && $0.kind == .writeSetAside }
+    let left = limit - table.rows.count
+    if setAside.count > left { table.hasMore = true }
+    table.rows += setAside.prefix(left).map { incident in
+      [
+        .text("set aside"), .none, .none, .none, .none,
+        .text("damaged at \(incident.place), \(incident.bytes.count) bytes kept"), .none,
+      ]
+    }
+    return table
+  }
+
+  private static func name(_ lane: Lane) -> String {
+    lane.identity.isEmpty ? "nobody" : lane.identity
+  }
+
+  private static func age(_ write: QueuedWrite) -> PageTable.Cell {
+    write.content.time > 0 ? .time(write.content.time) : .none
+  }
+
+  /// A query's canonical parameters in words; as they are if they are none.
+  private static func words(_ parameters: String) -> String {
+    if parameters == TrackedQuery.defaultParameters { return "" }
+    do throws(TreeError) {
+      return try QuerySpec(json: Array(parameters.utf8)).words
+    } catch {
+      return parameters
+    }
+  }
+}
+
+extension WriteState {
+  fileprivate var words: String {
+    switch self {
+    case .queued: "queued"
+    case .sent: "sent"
+    case .outcomeUnknown: "outcome unknown"
+    case .rejected: "rejected"
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import ConiferServer
+import ConiferTree
+import ConiferWire
+import Synchronization
+
+/// The news of a session that wait for the reader of its event stream.
+///
+/// The server puts in, at once and under its lock; the reader takes all that is there, as fast as it
+/// writes. Whoever lets more wait than a limit is ended.
+final class EventQueue: Sendable {
+  /// What a reader gets.
+  enum Turn: Sendable {
+    case news([Push])
+    /// Nothing happened for a while.
+    case silence
+    case end
+  }
+
+  private struct State {
+    var news: [Push] = []
+    var bytes = 0
+    /// Whether nothing comes after the news that wait.
+    var isEnded = false
+    var session: ServerSession?
+    var answer: CheckedContinuation<Response, Never>?
+    var reader: CheckedContinuation<Turn, Never>?
+  }
+
+  private let limit: Int
+  private let state = Mutex(State())
+
+  /// - Parameter limit: the most bytes, by estimate, that may wait.
+  init(limit: Int) { self.limit = limit }
+
+  /// Takes what a session was told.
+  func receive(_ event: TransportEvent) {
+    state.withLock { state in
+      switch event {
+      case .message(.response(_, let response)): state.answer.take()?.resume(returning: response)
+      case .message(.push(let push)): add(push, &state)
+      case .closed: end(&state)
+      default: break
+      }
+    }
+  }
+
+  /// Asks a session for something.
+  ///
+  /// - Returns: what it is answered; `unavailable` when the session ends before.
+  func answer(of session: ServerSession, to request: Request) async -> Response {
+    await withCheckedContinuation { continuation in
+      let isEnded = state.withLock { state in
+        state.session = session
+        if !state.isEnded { state.answer = continuation }
+        return state.isEnded
+      }
+      if isEnded { return continuation.resume(returning: Response(.unavailable)) }
+      session.receive(.request(1, request))
+    }
+  }
+
+  /// What comes next, when it comes.
+  func next() async -> Turn {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let turn = state.withLock { state -> Turn? in
+          if !state.news.isEmpty { return take(&state) }
+          if state.isEnded { return .end }
+          state.reader = continuation
+          return nil
+        }
+        if let turn { continuation.resume(returning: turn) }
+      }
+    } onCancel: {
+      stop()
+    }
+  }
+
+  /// Tells a reader that waits that nothing happened.
+  func beat() { state.withLock { $0.reader.take()?.resume(returning: .silence) } }
+
+  /// Ends the session, and drops what nobody read.
+  func stop() {
+    let session = state.withLock { state in
+      state.news = []
+      end(&state)
+      return state.session.take()
+    }
+    session?.end()
+  }
+
+  private func add(_ push: Push, _ state: inout State) {
+    if state.isEnded { return }
+    let bytes = push.estimatedSize
+    if !state.news.isEmpty, state.bytes + bytes > limit {
+      state.news = []
+      end(&state)
+      // Not here: the server's lock is held.
+      if let session = state.session.take() { Task { session.end() } }
+      return
+    }
+    state.news.append(push)
+    state.bytes += bytes
+    switch push {
+    case .listenRevoked, .authRevoked: end(&state)
+    default: if let reader = state.reader.take() { reader.resume(returning: take(&state)) }
+    }
+  }
+
+  private func take(_ state: inout State) -> Turn {
+    defer {
+      state.news = []
+      state.bytes = 0
+    }
+    return .news(state.news)
+  }
+
+  private func end(_ state: inout State) {
+    state.isEnded = true
+    state.answer.take()?.resume(returning: Response(.unavailable))
+    guard let reader = state.reader.take() else { return }
+    reader.resume(returning: state.news.isEmpty ? .end : take(&state))
+  }
+}
+
+extension Push {
+  /// About the bytes that it takes.
+  fileprivate var estimatedSize: Int {
+    switch self {
+    case .overwrite(_, let node, _): 64 + node.estimatedSize
+    case .merge(_, let changes, _): changes.reduce(64) { $0 + 64 + $1.node.estimatedSize }
+    default: 64
+    }
+  }
+}

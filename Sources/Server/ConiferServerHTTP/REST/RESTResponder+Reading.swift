@@ -1,0 +1,85 @@
+import ConiferQuery
+import ConiferServer
+import ConiferTree
+import ConiferWire
+
+extension RESTResponder {
+  func read(_ call: Call) throws(RESTRefusal) -> HTTPResponse {
+    let (request, parameters) = (call.request, call.parameters)
+    let isQuery = RESTQuery.isIn(request)
+    let node = try find(call)
+    guard node.estimatedSize <= configuration.answer else {
+      throw RESTRefusal(
+        413, "Data requested exceeds the maximum size that can be accessed with a single request.")
+    }
+    var headers: [(name: String, value: String)] = []
+    let known = request.header("if-none-match")
+    // A part of the data has no tag: a write on its condition would not be compared with it.
+    if !isQuery, !parameters.isShallow, known != nil || wantsTag(request) {
+      let tag = EntityTag(node)
+      headers.append(("etag", tag.text))
+      if let known, EntityTag(header: known) == tag { return .empty(304, headers: headers) }
+    }
+    if parameters.print == .silent { return .empty(204, headers: headers) }
+    if let name = parameters.download {
+      headers.append(("content-disposition", "attachment; filename=\"\(name)\""))
+    }
+    // A query that finds nothing among children is answered with an object, as the service does.
+    let isBare =
+      isQuery && node.isEmpty && server.data(call.path, in: call.namespace).childCount > 0
+    let bytes = isBare ? Array("{}".utf8) : body(node, parameters)
+    guard let callback = parameters.callback else { return .json(bytes, headers: headers) }
+    return try script(callback, bytes, headers, request)
+  }
+
+  /// The data that a request asks for, if it may be read.
+  func find(_ call: Call) throws(RESTRefusal) -> Node {
+    let spec = try RESTQuery.parse(call.request)
+    if call.parameters.isShallow, RESTQuery.isIn(call.request) {
+      throw RESTRefusal(400, "Mixing 'shallow' and querying parameters is not supported")
+    }
+    let target = QueryTarget(call.path, spec)
+    let response = server.read(target, as: call.caller, in: call.namespace)
+    guard response.status == .ok else { throw RESTRefusal(response) }
+    if response.warnings.contains("no_index") { throw RESTRefusal(400, target.missingIndex) }
+    return response.node
+  }
+
+  func wantsTag(_ request: HTTPRequest) -> Bool {
+    request.header("x-firebase-etag")?.lowercased() == "true"
+  }
+
+  private func body(_ node: Node, _ parameters: RESTParameters) -> [UInt8] {
+    let pretty = parameters.print == .pretty
+    guard parameters.isShallow, node.childCount > 0 else {
+      return node.json(parameters.form, pretty: pretty)
+    }
+    var writer = JSONWriter(pretty: pretty)
+    writer.beginObject()
+    for child in node.children {
+      writer.key(child.key.string)
+      writer.bool(true)
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// JSON as a script that calls a function, which pages of other origins may load.
+  private func script(
+    _ callback: String, _ json: [UInt8], _ headers: [(name: String, value: String)],
+    _ request: HTTPRequest
+  ) throws(RESTRefusal) -> HTTPResponse {
+    // Every page may load scripts, so that origins that are kept out would get the data here.
+    if request.header("sec-fetch-site")?.lowercased() == "cross-site" {
+      throw RESTRefusal(403, "Pages of other sites may not load data as scripts.")
+    }
+    // The comment keeps the text from being taken for something else that it could begin.
+    let bytes = Array("/**/\(callback)(".utf8) + json + Array(");".utf8)
+    return HTTPResponse(
+      status: 200,
+      headers: [
+        ("content-type", "application/javascript; charset=utf-8"), ("cache-control", "no-cache"),
+        ("x-content-type-options", "nosniff"),
+      ] + headers, body: .bytes(bytes))
+  }
+}

@@ -1,0 +1,29 @@
+import ConiferServer
+import ConiferTree
+
+extension RESTResponder {
+  /// Reads or replaces the rules; there are no other settings.
+  func settings(_ request: HTTPRequest) throws(RESTRefusal) -> HTTPResponse {
+    let namespace = request.namespace
+    guard request.path == "/.settings/rules.json" else {
+      throw RESTRefusal(404, "There is no such setting; there is rules.json.")
+    }
+    // Whoever may read and write all data may set the rules too; else only an administrator.
+    guard try caller(of: request)?.isAdmin == true || server.isOpen(namespace) else {
+      throw RESTRefusal(401, "Permission denied")
+    }
+    switch try method(of: request) {
+    case "GET":
+      let isStrict = request.parameter("format") == "strict"
+      return .json(server.rulesSource(in: namespace, strict: isStrict))
+    case "PUT":
+      do throws(RulesError) {
+        try server.setRules(json: request.body, in: namespace)
+      } catch {
+        throw RESTRefusal(400, "\(error)")
+      }
+      return .json(Array(#"{"status":"ok"}"#.utf8))
+    default: throw RESTRefusal(405, "Rules can be read (GET) and replaced (PUT).")
+    }
+  }
+}

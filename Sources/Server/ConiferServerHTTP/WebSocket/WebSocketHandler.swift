@@ -1,0 +1,179 @@
+#if Network
+  import ConiferServer
+  import ConiferWire
+  import Logging
+  import NIOCore
+  import NIOWebSocket
+
+  /// One WebSocket: a session of the server's, whose messages come and go in text frames.
+  ///
+  /// The session ends with the socket, however that ends.
+  final class WebSocketHandler: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    enum Phase {
+      case open
+      /// We said that we close, and wait for the client to say so too.
+      case closing
+      case closed
+    }
+
+    /// Where the client connected to, and as whom.
+    struct Target {
+      let namespace: String
+      let host: String?
+      let lastSession: String?
+    }
+
+    let owner: HTTPServer
+    let channel: any Channel
+    private let target: Target
+    var phase = Phase.open
+    var session: ServerSession?
+    /// What the server says; it is there as long as the handler is.
+    var line: SessionLine?
+
+    // What comes.
+    var assembler: FrameAssembler
+    /// The bytes of a frame that is not whole, about.
+    var unframed = 0
+    /// The frames of a message that came in several (RFC 6455, section 5.4).
+    var fragments: [UInt8]?
+    /// Messages that are here and not handled.
+    var messages = CircularBuffer<[UInt8]>()
+    var wantsRead = false
+    var isHandling = false
+
+    // What goes.
+    /// All bytes that were written, gone or waiting.
+    var written = 0
+    /// The bytes that waited for the client when it was last looked.
+    var accounted = 0
+
+    // Time.
+    var heard = NIODeadline.now()
+    var isAsked = false
+    var closingSince = NIODeadline.now()
+    /// When bytes last went out, and how many had by then.
+    var progress = (at: NIODeadline.now(), gone: 0)
+    private var clock: RepeatedTask?
+
+    init(
+      _ owner: HTTPServer, on channel: any Channel, namespace: String, host: String?,
+      lastSession: String?
+    ) {
+      self.owner = owner
+      self.channel = channel
+      target = Target(namespace: namespace, host: host, lastSession: lastSession)
+      assembler = FrameAssembler(limit: owner.configuration.limits.message)
+    }
+
+    var limits: HTTPServerLimits { owner.configuration.limits }
+    var logger: Logger { owner.configuration.logger }
+
+    /// The handler for closures that run on the channel's own loop.
+    var bound: NIOLoopBound<WebSocketHandler> { NIOLoopBound(self, eventLoop: channel.eventLoop) }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+      let (bound, loop) = (bound, channel.eventLoop)
+      let interval = TimeAmount(owner.configuration.timeouts.look)
+      clock = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+        bound.value.look()
+      }
+      let line = SessionLine { loop.execute { bound.value.sendWaiting() } }
+      self.line = line
+      session = owner.server.connect(
+        to: target.namespace, host: target.host, lastSession: target.lastSession
+      ) { line.receive($0) }
+      // The server may have stopped while the request was on its way.
+      if owner.connections.isStopping { close(.goingAway, "The server stops.") }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+      clock?.cancel()
+      clock = nil
+      end()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      handleRest()
+      end()
+      context.fireChannelInactive()
+    }
+
+    /// Ends the session, and what is held for it.
+    func end() {
+      phase = .closed
+      endSession()
+      messages.removeAll()
+      fragments = nil
+      account(0)
+    }
+
+    func endSession() {
+      line?.close()
+      session.take()?.end()
+    }
+
+    // MARK: Closing
+
+    /// Says that we close, ends the session, and closes when the client has said so too.
+    func close(_ code: WebSocketErrorCode, _ reason: String) {
+      guard phase == .open else { return }
+      phase = .closing
+      closingSince = .now()
+      unframed = 0
+      endSession()
+      messages.removeAll()
+      var data = channel.allocator.buffer(capacity: 125)
+      data.write(webSocketErrorCode: code)
+      data.writeString(Self.short(reason))
+      send(WebSocketFrame(fin: true, opcode: .connectionClose, data: data))
+      channel.flush()
+      resumeReading()
+    }
+
+    /// Closes at once.
+    func abort() {
+      guard phase != .closed else { return }
+      end()
+      channel.close(promise: nil)
+    }
+
+    /// At most what a close frame has room for, cut between characters.
+    private static func short(_ reason: String) -> String {
+      var text = ""
+      for character in reason {
+        if text.utf8.count + character.utf8.count > 123 { break }
+        text.append(character)
+      }
+      return text
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      switch event {
+      // A client that will say nothing more has gone.
+      case ChannelEvent.inputClosed:
+        handleRest()
+        abort()
+      case is ChannelShouldQuiesceEvent:
+        sendWaiting()
+        close(.goingAway, "The server stops.")
+      default: context.fireUserInboundEventTriggered(event)
+      }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      switch error as? NIOWebSocketError {
+      case .invalidFrameLength:
+        // The decoder is stuck in the frame, and nothing more can come of it.
+        close(.messageTooLarge, "A frame has more than \(limits.frame) bytes.")
+      case .some: close(.protocolError, "A control frame is not as it must be.")
+      // After a close frame only the end of what the client sends is awaited.
+      case nil: if phase == .open { abort() }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,105 @@
+import ConiferTree
+
+/// Transactions at, above and below one another: they run in the order in which they were begun, and
+/// are sent together.
+struct TransactionFamily: Sendable {
+  struct Member: Sendable {
+    let order: UInt64
+    let id: TransactionID
+    /// Its write over the views.
+    var overlay: OverlayID?
+    /// It has ended, but is still in its place: leaving costs a search, and now and then a sweep.
+    var isGone = false
+  }
+
+  /// By order.
+  private var members: [Member] = []
+  private var gone = 0
+  /// How many have a result to be sent.
+  var ready = 0
+  /// The newest write of the first members, as far as they were looked at.
+  private var top: (count: Int, overlay: OverlayID?) = (0, nil)
+  /// How many members were looked at; tests of the cost read it.
+  private(set) var looks = 0
+
+  /// A family of members by order.
+  init(_ members: [Member] = []) { self.members = members }
+
+  /// How many there are.
+  var count: Int { members.count - gone }
+  /// Whether all have a result to be sent.
+  var isReady: Bool { ready == count }
+  /// Those that live, by order.
+  var all: [Member] { members.filter { !$0.isGone } }
+  /// Their first one's order.
+  var first: UInt64? { members.first { !$0.isGone }?.order }
+
+  /// Takes in a member that was begun after all others.
+  mutating func append(_ member: Member) { members.append(member) }
+
+  /// Drops a member.
+  mutating func remove(_ order: UInt64) {
+    let place = place(of: order)
+    guard place < members.count, members[place].order == order, !members[place].isGone else {
+      return
+    }
+    members[place].isGone = true
+    gone += 1
+    if place < top.count { top = (0, nil) }
+    if gone > members.count / 2 {
+      looks += members.count
+      members.removeAll(where: \.isGone)
+      gone = 0
+      top = (0, nil)
+    }
+  }
+
+  /// Notes a member's newest write over the views.
+  mutating func set(_ overlay: OverlayID, of order: UInt64) {
+    let place = place(of: order)
+    guard place < members.count, members[place].order == order else { return }
+    members[place].overlay = overlay
+    if place < top.count { top.overlay = max(top.overlay ?? overlay, overlay) }
+  }
+
+  /// Whether a write of a member lies over all that earlier ones wrote.
+  ///
+  /// Cheap when members are asked about in their order.
+  mutating func isOnTop(_ overlay: OverlayID, of order: UInt64) -> Bool {
+    let place = place(of: order)
+    if place < top.count { top = (0, nil) }
+    while top.count < place {
+      looks += 1
+      let member = members[top.count]
+      top.count += 1
+      guard !member.isGone, let other = member.overlay else { continue }
+      top.overlay = max(top.overlay ?? other, other)
+    }
+    return top.overlay.map { $0 < overlay } ?? true
+  }
+
+  /// The members that were begun after another one, or all.
+  mutating func members(after order: UInt64?) -> [Member] {
+    let rest = members[(order.map { place(of: $0 + 1) } ?? 0)...]
+    looks += rest.count
+    return rest.filter { !$0.isGone }
+  }
+
+  /// The members that were begun before another one.
+  mutating func members(before order: UInt64) -> [Member] {
+    let rest = members[..<place(of: order)]
+    looks += rest.count
+    return rest.filter { !$0.isGone }
+  }
+
+  /// The place of a member, or where it would be.
+  private func place(of order: UInt64) -> Int {
+    if let last = members.last, last.order < order { return members.count }
+    var (low, high) = (0, members.count)
+    while low < high {
+      let middle = (low + high) >> 1
+      if members[middle].order < order { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,104 @@
+#if Network
+  import ConiferWire
+  import NIOCore
+  import NIOWebSocket
+
+  /// Makes messages of the frames that a server sends, and answers those about the WebSocket itself.
+  final class FrameHandler: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+
+    private let connection: WebSocketConnection
+    private var assembler: FrameAssembler
+    /// The parts of a WebSocket message whose end has not come.
+    private var fragments: [UInt8] = []
+    private var isFragmented = false
+
+    init(_ connection: WebSocketConnection) {
+      self.connection = connection
+      assembler = FrameAssembler(limit: connection.options.messageLimit)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      if connection.isClosed { return }
+      let frame = unwrapInboundIn(data)
+      switch frame.opcode {
+      case .text:
+        if isFragmented { return fail(context, "The server mixes messages.") }
+        take(context, frame)
+      case .continuation:
+        guard isFragmented else { return fail(context, "The server goes on with no message.") }
+        take(context, frame)
+      case .binary: fail(context, "The server sends what is no text.", .unacceptableData)
+      case .ping:
+        let pong = WebSocketConnection.frame(.pong, frame.unmaskedData)
+        context.channel.writeAndFlush(pong, promise: nil)
+      case .connectionClose: closed(context, frame.unmaskedData)
+      // Others have no meaning for this client.
+      default: break
+      }
+    }
+
+    private func take(_ context: ChannelHandlerContext, _ frame: WebSocketFrame) {
+      let limit = connection.options.messageLimit
+      let part = frame.unmaskedData
+      guard part.readableBytes <= limit - fragments.count else {
+        let words = "A message of the server has more than \(limit) bytes."
+        return fail(context, words, .messageTooLarge)
+      }
+      fragments.append(contentsOf: part.readableBytesView)
+      isFragmented = !frame.fin
+      if isFragmented { return }
+      let text = fragments
+      fragments = []
+      do throws(WireError) {
+        guard let message = try assembler.add(text) else { return }
+        connection.take(try ServerMessage(decoding: message))
+      } catch {
+        let isLarge = error.code == .tooLarge
+        fail(
+          context, "The server sends what makes no sense: \(error.message)",
+          isLarge ? .messageTooLarge : .unacceptableData)
+      }
+    }
+
+    /// The server says goodbye.
+    private func closed(_ context: ChannelHandlerContext, _ data: ByteBuffer) {
+      var data = data
+      let code = data.readWebSocketErrorCode()
+      let reason = data.readString(length: data.readableBytes) ?? ""
+      let words = reason.isEmpty ? code.map { " (\($0))" } ?? "" : ": \(reason)"
+      connection.finish("The server closed the connection\(words)")
+      let channel = context.channel
+      let answer = WebSocketConnection.frame(.connectionClose, ByteBuffer())
+      channel.writeAndFlush(answer).assumeIsolated().whenComplete { _ in
+        channel.close(promise: nil)
+      }
+    }
+
+    /// Ends the connection over something that the server did.
+    private func fail(
+      _ context: ChannelHandlerContext, _ words: String, _ code: WebSocketErrorCode = .protocolError
+    ) {
+      guard !connection.isClosed else { return }
+      connection.finish(words)
+      WebSocketConnection.sayGoodbye(on: context.channel, code, connection.options.closeTime)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+      if context.channel.isWritable { connection.write() }
+      context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      switch error as? NIOWebSocketError {
+      case .invalidFrameLength?:
+        let limit = connection.options.messageLimit
+        fail(context, "A frame of the server has more than \(limit) bytes.", .messageTooLarge)
+      case .some: fail(context, "A frame of the server is not as it must be.")
+      case nil:
+        connection.finish("The connection failed: \(error)")
+        context.close(promise: nil)
+      }
+    }
+  }
+#endif

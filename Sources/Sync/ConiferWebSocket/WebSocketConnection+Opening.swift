@@ -1,0 +1,112 @@
+#if Network
+  import ConiferWire
+  import NIOCore
+  import NIOHTTP1
+  import NIOPosix
+  import NIOSSL
+  import NIOWebSocket
+
+  extension WebSocketConnection {
+    /// Begins to open the WebSocket.
+    ///
+    /// - Parameters:
+    ///   - address: where to.
+    ///   - path: the request's path with its query.
+    ///   - security: certificates, for an encrypted connection.
+    func open(_ address: WebSocketAddress, _ path: String, _ security: NIOSSLContext?) {
+      let time = TimeAmount(options.connectTime)
+      let attempt = ClientBootstrap(group: loop)
+        .connectTimeout(time)
+        .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try self.configure(channel, address, path, security)
+          }
+        }
+        .connect(host: address.host, port: address.port)
+      // A server that takes the connection and then says nothing.
+      let late = loop.scheduleTask(in: time) {
+        if self.isOpening { self.finish("The server did not open a WebSocket in time.") }
+      }
+      attempt.whenComplete { result in
+        switch result {
+        case .failure(let error):
+          late.cancel()
+          self.finish("\(address.authority) cannot be reached: \(error)")
+        case .success(let channel):
+          channel.closeFuture.whenComplete { _ in
+            late.cancel()
+            self.finish("The connection was lost.")
+          }
+          self.connected(channel)
+        }
+      }
+    }
+
+    private func configure(
+      _ channel: any Channel, _ address: WebSocketAddress, _ path: String,
+      _ security: NIOSSLContext?
+    ) throws {
+      let pipeline = channel.pipeline.syncOperations
+      if let security {
+        let name = address.isNumeric ? nil : address.host
+        try pipeline.addHandler(NIOSSLClientHandler(context: security, serverHostname: name))
+      }
+      let opening = OpeningHandler(self, address.authority, path)
+      let upgrader = NIOWebSocketClientUpgrader(
+        // Servers may send all of a message in one frame.
+        maxFrameSize: min(max(options.messageLimit, 1 << 20), Int(UInt32.max)),
+        automaticErrorHandling: false
+      ) { channel, _ in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(FrameHandler(self))
+          self.opened(channel)
+        }
+      }
+      let bound = NIOLoopBound(opening, eventLoop: channel.eventLoop)
+      // The server's first words may come with its answer.
+      try pipeline.addHTTPClientHandlers(
+        leftOverBytesStrategy: .forwardBytes,
+        withClientUpgrade: (
+          upgraders: [upgrader],
+          completionHandler: { $0.pipeline.syncOperations.removeHandler(bound.value, promise: nil) }
+        ))
+      try pipeline.addHandler(opening)
+    }
+  }
+
+  /// Asks for a WebSocket, and notices when the server has none to give.
+  final class OpeningHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let connection: WebSocketConnection
+    private let authority: String
+    private let path: String
+
+    init(_ connection: WebSocketConnection, _ authority: String, _ path: String) {
+      self.connection = connection
+      self.authority = authority
+      self.path = path
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+      let headers: HTTPHeaders = ["Host": authority, "User-Agent": connection.options.userAgent]
+      let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: headers)
+      context.write(wrapOutboundOut(.head(head)), promise: nil)
+      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+      context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      guard case .head(let head) = unwrapInboundIn(data) else { return }
+      connection.finish("The server opens no WebSocket: \(head.status)")
+      context.close(promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      connection.finish("\(authority) opens no WebSocket: \(error)")
+      context.close(promise: nil)
+    }
+  }
+#endif

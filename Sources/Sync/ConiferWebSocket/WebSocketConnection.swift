@@ -1,0 +1,181 @@
+#if Network
+  import ConiferWire
+  import NIOCore
+  import NIOWebSocket
+  import Synchronization
+
+  /// One WebSocket of a client.
+  ///
+  /// Everything but the line of waiting messages happens on one event loop, and so do the calls of the
+  /// receiver.
+  final class WebSocketConnection: TransportConnection {
+    private enum Phase {
+      case opening
+      case open(any Channel)
+      /// The receiver was told.
+      case closed
+    }
+
+    private struct State {
+      var phase = Phase.opening
+      /// The channel that is to become a WebSocket.
+      var attempt: (any Channel)?
+      /// Messages that wait to be written, in memory alone.
+      var waiting = CircularBuffer<ClientMessage>()
+      /// Whether the event loop is about to write.
+      var isAwaited = false
+      /// Whether no more messages are taken.
+      var isEnding = false
+    }
+
+    let loop: any EventLoop
+    let options: WebSocketOptions
+    private let receive: @Sendable (TransportEvent) -> Void
+    private let state = Mutex(State())
+
+    init(
+      on loop: any EventLoop, _ options: WebSocketOptions,
+      _ receive: @escaping @Sendable (TransportEvent) -> Void
+    ) {
+      self.loop = loop
+      self.options = options
+      self.receive = receive
+    }
+
+    // MARK: From any thread
+
+    /// Puts a message in line. The line is as long as its owner makes it: writing waits for the server
+    /// to read, and this does not.
+    func send(_ message: ClientMessage) {
+      let isNeeded = state.withLock { state in
+        if case .closed = state.phase { return false }
+        if state.isEnding { return false }
+        state.waiting.append(message)
+        guard case .open = state.phase, !state.isAwaited else { return false }
+        state.isAwaited = true
+        return true
+      }
+      if isNeeded { loop.execute { self.write() } }
+    }
+
+    /// Says goodbye; what was sent before still goes out, as far as the server reads it in time.
+    func close() {
+      let isFirst = state.withLock { state in
+        defer { state.isEnding = true }
+        return !state.isEnding
+      }
+      if isFirst { loop.execute { self.end() } }
+    }
+
+    /// Ends an attempt that cannot begin.
+    func refuse(_ words: String) { loop.execute { self.finish(words) } }
+
+    // MARK: On the event loop
+
+    /// Whether the receiver was told that it is over.
+    var isClosed: Bool {
+      state.withLock { state in
+        if case .closed = state.phase { true } else { false }
+      }
+    }
+
+    /// Whether the WebSocket is not open yet, and may become so.
+    var isOpening: Bool {
+      state.withLock { state in
+        if case .opening = state.phase { true } else { false }
+      }
+    }
+
+    /// The WebSocket is open.
+    func opened(_ channel: any Channel) {
+      let isWanted = state.withLock { state in
+        guard case .opening = state.phase else { return false }
+        state.phase = .open(channel)
+        state.attempt = nil
+        return true
+      }
+      if isWanted { write() } else { channel.close(promise: nil) }
+    }
+
+    func take(_ message: ServerMessage) {
+      if !isClosed { receive(.message(message)) }
+    }
+
+    /// Tells the receiver that it is over, once.
+    ///
+    /// - Parameter words: why, unless the client wanted it.
+    func finish(_ words: String) {
+      let told: (words: String, attempt: (any Channel)?)? = state.withLock { state in
+        if case .closed = state.phase { return nil }
+        state.phase = .closed
+        state.waiting.removeAll()
+        let told = state.isEnding ? "The client closed the connection." : words
+        return (told, state.attempt.take())
+      }
+      guard let told else { return }
+      told.attempt?.close(promise: nil)
+      receive(.closed(told.words))
+    }
+
+    /// There is a channel, which is to become a WebSocket.
+    func connected(_ channel: any Channel) {
+      let isWanted = state.withLock { state in
+        // The WebSocket may be open already.
+        if case .opening = state.phase { state.attempt = channel }
+        if case .closed = state.phase { return false }
+        return true
+      }
+      if !isWanted { channel.close(promise: nil) }
+    }
+
+    /// Writes what waits, for as long as the server reads.
+    func write() {
+      var channel: (any Channel)?
+      while let (message, to) = next() {
+        channel = to
+        for frame in Frames.split(message.encoded()) {
+          to.write(Self.frame(.text, ByteBuffer(bytes: frame)), promise: nil)
+        }
+      }
+      channel?.flush()
+    }
+
+    /// The next message, unless the server has to read first.
+    private func next() -> (ClientMessage, any Channel)? {
+      state.withLock { state in
+        guard case .open(let channel) = state.phase else { return nil }
+        guard state.isEnding || channel.isWritable, let first = state.waiting.popFirst() else {
+          state.isAwaited = false
+          return nil
+        }
+        return (first, channel)
+      }
+    }
+
+    private func end() {
+      let phase = state.withLock { $0.phase }
+      switch phase {
+      case .closed: break
+      case .opening: finish("")
+      case .open(let channel):
+        write()
+        Self.sayGoodbye(on: channel, .normalClosure, options.closeTime)
+      }
+    }
+
+    /// Sends a close frame, and closes when the server does not in time.
+    static func sayGoodbye(
+      on channel: any Channel, _ code: WebSocketErrorCode, _ time: Duration
+    ) {
+      var data = channel.allocator.buffer(capacity: 2)
+      data.write(webSocketErrorCode: code)
+      channel.writeAndFlush(frame(.connectionClose, data), promise: nil)
+      channel.eventLoop.scheduleTask(in: TimeAmount(time)) { channel.close(promise: nil) }
+    }
+
+    /// A whole frame, masked as those of clients must be.
+    static func frame(_ opcode: WebSocketOpcode, _ data: ByteBuffer) -> WebSocketFrame {
+      WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: data)
+    }
+  }
+#endif

@@ -1,0 +1,25 @@
+#if Network
+  /// Times, sizes and trust of a ``WebSocketTransport``.
+  public struct WebSocketOptions: Hashable, Sendable {
+    /// How long it may take until the WebSocket is open.
+    public var connectTime: Duration = .seconds(30)
+    /// How long the server may take to say goodbye, once the client has.
+    public var closeTime: Duration = .seconds(2)
+    /// The most bytes of a message from the server, in one frame or in many; up to 4 GiB.
+    public var messageLimit = 256 << 20
+    /// Certificates in PEM form that are trusted beside those of the system, such as that of a
+    /// server of one's own.
+    public var trustedCertificates: [UInt8] = []
+    /// What the client calls itself.
+    public var userAgent: String
+
+    /// The defaults.
+    public init() {
+      #if canImport(Darwin)
+        userAgent = "Conifer/5/unreleased/darwin/Swift"
+      #else
+        userAgent = "Conifer/5/unreleased/linux/Swift"
+      #endif
+    }
+  }
+#endif

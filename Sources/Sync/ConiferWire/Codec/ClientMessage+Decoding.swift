@@ -1,0 +1,80 @@
+import ConiferQuery
+import ConiferTree
+
+extension ClientMessage {
+  private static let actions: Set = [
+    "q", "n", "g", "p", "m", "o", "om", "oc", "auth", "gauth", "unauth", "appcheck", "unappeck",
+    "s",
+  ]
+
+  /// Reads the text of one message, as a client sends it.
+  ///
+  /// A request of a kind that is not known, or with a query that makes no sense, is `unknown`; one
+  /// with data that no tree can hold, or with a body that lacks something or has it of another type,
+  /// is `invalid`.
+  ///
+  /// - Parameter bytes: the whole text, in UTF-8.
+  /// - Throws: `malformed`; `tooLarge` when arrays and objects are nested too deeply.
+  public init(decoding bytes: [UInt8]) throws(WireError) {
+    if bytes == [UInt8(ascii: "0")] {
+      self = .keepAlive
+      return
+    }
+    switch try WireEnvelope(bytes, actions: Self.actions, hasAnswers: false).content {
+    case .control("p", _): self = .ping
+    case .control(let kind, _): self = .unknown(nil, action: "control \(kind.excerpt)")
+    case .unknown(let words): self = .unknown(nil, action: words)
+    case .error: self = .unknown(nil, action: "error")
+    case .data(let number, let action?, let body):
+      guard Self.actions.contains(action) else {
+        self = .unknown(number, action: action.excerpt)
+        return
+      }
+      guard let number else { throw WireError(.malformed, "A request has no number.") }
+      if let reason = body.invalid {
+        self = .invalid(number, reason: reason)
+        return
+      }
+      do throws(WireError) {
+        let request = try Request(action, body)
+        self = request.map { .request(number, $0) } ?? .unknown(number, action: action)
+      } catch {
+        self = .invalid(number, reason: error.message)
+      }
+    case .data: throw WireError(.malformed, "A request has no action.")
+    }
+  }
+}
+
+extension Request {
+  /// The request of an action with a body; nil when it makes no sense.
+  fileprivate init?(_ action: String, _ body: WireBody) throws(WireError) {
+    switch action {
+    case "q":
+      guard let target = try body.target() else { return nil }
+      self = .listen(target, tag: body.tag, hash: body.hash ?? "", compound: body.compound)
+    case "n":
+      guard let target = try body.target() else { return nil }
+      self = .unlisten(target, tag: body.tag)
+    case "g":
+      guard let target = try body.target() else { return nil }
+      self = .get(target)
+    case "p": self = .put(try body.requiredPath(), body.node ?? .empty, hash: body.hash)
+    case "m": self = .merge(try body.requiredPath(), body.changes)
+    case "o": self = .onDisconnectPut(try body.requiredPath(), body.node ?? .empty)
+    case "om": self = .onDisconnectMerge(try body.requiredPath(), body.changes)
+    case "oc": self = .onDisconnectCancel(try body.requiredPath())
+    case "auth", "gauth":
+      guard let token = body.credential else {
+        throw WireError(.malformed, "A request to authenticate has no token.")
+      }
+      let claims = body.claims.map { Credential.Override.claims($0) }
+      self = .authenticate(Credential(token, override: body.isNobody ? .nobody : claims))
+    case "unauth": self = .unauthenticate
+    case "appcheck": self = .appCheck(body.token)
+    case "unappeck": self = .appCheck(nil)
+    case "s": self = .stats(body.counters)
+    default: return nil
+    }
+  }
+}

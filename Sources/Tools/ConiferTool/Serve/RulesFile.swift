@@ -1,0 +1,76 @@
+#if Network
+  import ConiferServer
+  import ServiceLifecycle
+  import Synchronization
+
+  /// A file of security rules for all databases of a server; when it changes, so do the rules.
+  final class RulesFile: Service {
+    /// How often it is looked at; it is small, so that it is read each time.
+    private static let interval = Duration.milliseconds(500)
+
+    private struct State {
+      var rules: [UInt8]
+      /// What the file held when it was last looked at, good or not; nil when it could not be read.
+      var seen: [UInt8]?
+      var namespaces: [String] = []
+    }
+
+    private let path: String
+    private let server: Server
+    private let console: Console
+    private let state: Mutex<State>
+
+    /// Reads a file of rules.
+    ///
+    /// - Throws: `Failure` when it cannot be read, and with line and column when it holds no rules.
+    init(_ path: String, _ server: Server, _ console: Console) throws {
+      self.path = path
+      self.server = server
+      self.console = console
+      let rules = try Input.file(path)
+      do throws(RulesError) {
+        _ = try SecurityRules(json: rules)
+      } catch {
+        throw Failure("bad-rules", .badData, Self.words(path, error))
+      }
+      state = Mutex(State(rules: rules, seen: rules))
+    }
+
+    /// Sets the rules of a database, now and whenever they change.
+    func adopt(_ namespace: String) throws(RulesError) {
+      try state.withLock { (state) throws(RulesError) in
+        state.namespaces.append(namespace)
+        try server.setRules(json: state.rules, in: namespace)
+      }
+    }
+
+    /// Looks at the file until the server stops.
+    func run() async throws {
+      await cancelWhenGracefulShutdown {
+        while (try? await Task.sleep(for: Self.interval)) != nil { self.look() }
+      }
+    }
+
+    private func look() {
+      let bytes = try? Input.file(path)
+      let note = state.withLock { state -> String? in
+        if bytes == state.seen { return nil }
+        state.seen = bytes
+        guard let bytes else { return "\(path) cannot be read; the rules stay as they were." }
+        do throws(RulesError) {
+          _ = try SecurityRules(json: bytes)
+          state.rules = bytes
+          for namespace in state.namespaces { try server.setRules(json: bytes, in: namespace) }
+          return "The rules are those of \(path) as it is now."
+        } catch {
+          return "\(Self.words(path, error)) The rules stay as they were."
+        }
+      }
+      if let note { console.note("conifer: \(note)") }
+    }
+
+    private static func words(_ path: String, _ error: RulesError) -> String {
+      "\(path):\(error.line):\(error.column): \(error.message)"
+    }
+  }
+#endif

@@ -1,0 +1,122 @@
+#if Network
+  import ArgumentParser
+  import ConiferServer
+  import ConiferServerHTTP
+  import ConiferStorage
+  import Logging
+  import ServiceLifecycle
+  import UnixSignals
+
+  /// Serves databases to clients of the Realtime Database's protocol.
+  struct ServeCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "serve",
+      abstract: "Serve databases: WebSockets, REST, event streams and a page, at one port.",
+      discussion: """
+        Prints its address when it is ready, and serves until it is interrupted. Data is in memory \
+        unless --store names a store. Without keys for tokens it takes everybody at their word, as \
+        local emulators do: it is for this machine and for tests.
+        """)
+
+    @Option(help: "The port; 0 for any that is free.")
+    var port = 9000
+    @Option(help: "The address to listen at; 0.0.0.0 lets other machines in.")
+    var host = "localhost"
+    @Option(help: "The database of clients that name none.")
+    var namespace = NamespaceName.default
+    @Option(help: "The store's URL, for example lmdb:///var/data; its trees are the databases.")
+    var store: String?
+    @Option(help: "The file with the store's key, if it is encrypted.", completion: .file())
+    var keyFile: String?
+    @Option(
+      help: "Security rules for all databases; the file is watched.",
+      completion: .file(extensions: ["json"]))
+    var rules: String?
+    @Option(
+      help: """
+        An origin whose pages may ask, as browsers name it, or * for all; by default those of this \
+        machine.
+        """)
+    var origin: [String] = []
+    @Option(help: "Seconds of silence before an event stream says keep-alive.")
+    var keepAlive = 30
+    @Option(help: "The most open connections.")
+    var connections = HTTPServerLimits().connections
+    @OptionGroup var tokens: ServeTokenOptions
+
+    func validate() throws {
+      guard 0...65_535 ~= port else { throw ValidationError("--port is a number up to 65535.") }
+      guard NamespaceName.isValid(namespace) else {
+        throw ValidationError("--namespace is 1 to 100 of a-z, A-Z, 0-9, - and _.")
+      }
+      guard keepAlive > 0 else { throw ValidationError("--keep-alive is a number from 1.") }
+      guard connections > 0 else { throw ValidationError("--connections is a number from 1.") }
+    }
+
+    func run(_ console: Console) async throws {
+      guard let store else { return try await serve(nil, console) }
+      let address = try StoreAddress(
+        store, keyFile: KeyFile.path(keyFile, console), console)
+      // What is served is the only copy: nothing of it may be evicted or dropped.
+      try await StoreOptions.opened(address.configuration(role: .authority)) { backend in
+        try await serve(backend, console)
+      }
+    }
+
+    private func serve(_ backend: (any StorageBackend)?, _ console: Console) async throws {
+      let server = Server(
+        ServerConfiguration(authenticator: try await tokens.authenticator(), logger: logger))
+      let file = try rules.map { try RulesFile($0, server, console) }
+      var settings = HTTPServerConfiguration(
+        host: host, port: port, namespace: namespace,
+        origins: origin.isEmpty ? nil : Set(origin), logger: logger)
+      settings.limits.connections = connections
+      settings.prepare = { name in
+        if let backend { try await server.open(name, in: backend) }
+        try file?.adopt(name)
+      }
+      let http = HTTPServer(server, settings, responders: responders(server))
+      Platform.raiseOpenFileLimit()
+      let port: Int
+      do throws(HTTPServerError) {
+        try await http.prepare(namespace)
+        port = try await http.start()
+      } catch {
+        throw Failure("cannot-serve", .denied, error.message)
+      }
+      if !isLoopback, !tokens.hasKeys {
+        console.note("conifer: other machines may do everything here: give keys for tokens.")
+      }
+      let name = host.contains(":") ? "[\(host)]" : host
+      let found = Announcement(line: "http://\(name):\(port)/", console: console)
+      let services: [any Service] = (file.map { [$0] } ?? []) + [http, found]
+      let group = ServiceGroup(
+        services: services, gracefulShutdownSignals: [.sigint, .sigterm], logger: logger)
+      try await group.run()
+      for name in http.servedNamespaces { await server.settle(name) }
+    }
+
+    /// What answers requests: the first that has an answer gives it.
+    private func responders(_ server: Server) -> [any HTTPResponder] {
+      // Without keys any bearer is the administrator, as local emulators have it.
+      let bearers: RESTConfiguration.Bearers = tokens.hasKeys ? .verified : .administrators
+      return [
+        HealthResponder(),
+        PageResponder(
+          server, defaultNamespace: namespace, hostNames: [host], bearers: bearers),
+        RESTResponder(
+          server, RESTConfiguration(bearers: bearers, keepAlive: .seconds(keepAlive))),
+      ]
+    }
+
+    private var isLoopback: Bool {
+      host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+
+    private var logger: Logger {
+      var logger = Logger(label: "conifer.serve") { StreamLogHandler.standardError(label: $0) }
+      logger.logLevel = .warning
+      return logger
+    }
+  }
+#endif

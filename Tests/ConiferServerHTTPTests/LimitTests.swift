@@ -1,0 +1,154 @@
+#if Network
+  import ConiferServer
+  import ConiferServerHTTP
+  import ConiferTree
+  import Testing
+
+  /// What the server holds for its clients is bounded.
+  struct LimitTests {
+    @Test("A connection too many is refused in words, and one that ends makes room")
+    func connections() async throws {
+      try await serving {
+        $0.limits.connections = 2
+      } _: { serving in
+        let first = try await serving.client()
+        let second = try await serving.client()
+        let third = Reader(try serving.socket())
+        #expect(try await Reply.next(third)?.status == 503)
+        #expect(try await first.ask("s", #"{"c":{}}"#)["s" as Key] == "ok")
+        try await second.socket.reset()
+        try await eventually("There is no room.") {
+          try await serving.ask("GET /.health HTTP/1.1\r\nHost: h\r\n\r\n")?.status == 200
+        }
+      }
+    }
+
+    @Test("A session whose client does not read ends when too much waits; others do not notice")
+    func slowReader() async throws {
+      try await serving {
+        $0.limits.unread = 1024 * 1024
+      } _: { serving in
+        let slow = try await serving.client(receiveBuffer: 4096)
+        _ = try await slow.ask("q", #"{"p":"/","h":""}"#)
+        _ = try await slow.ask("o", #"{"p":"/slow","d":"gone"}"#)
+        let fast = try await serving.client()
+        _ = try await fast.ask("q", #"{"p":"/","h":""}"#)
+        let text = Node(.string(String(repeating: "x", count: 100_000)))
+        // What the system holds for both sides is filled before ours is.
+        try await eventually("The slow session goes on.") {
+          serving.server.set("text", .empty, in: "demo")
+          serving.server.set("text", text, in: "demo")
+          _ = try await fast.ask("s", #"{"c":{}}"#)
+          return serving.server.sessions(in: "demo") == [fast.session]
+        }
+        #expect(serving.server.data("slow", in: "demo") == "gone")
+        #expect(try await fast.ask("g", #"{"p":"/text","q":{}}"#)["d" as Key] == text)
+      }
+    }
+
+    @Test("A session whose client reads nothing at all ends after a time, however little waits")
+    func stuckReader() async throws {
+      try await serving { configuration in
+        configuration.timeouts.write = .milliseconds(200)
+      } _: { serving in
+        let slow = try await serving.client(receiveBuffer: 4096)
+        // Far more than the system takes, far less than the limit.
+        let text = Node(.string(String(repeating: "x", count: 9_000_000)))
+        serving.server.set("text", text, in: "demo")
+        try await slow.send("g", #"{"p":"/text","q":{}}"#)
+        try await eventually("The stuck session goes on.") {
+          serving.server.sessions(in: "demo").isEmpty
+        }
+      }
+    }
+
+    @Test("All slow readers together hold no more than they may")
+    func total() async throws {
+      try await serving {
+        $0.limits.total = 2 * 1024 * 1024
+      } _: { serving in
+        var slow: [WebSocketClient] = []
+        for _ in 0..<4 {
+          let client = try await serving.client(receiveBuffer: 4096)
+          _ = try await client.ask("q", #"{"p":"/","h":""}"#)
+          slow.append(client)
+        }
+        let text = Node(.string(String(repeating: "x", count: 100_000)))
+        let asking = try await serving.client()
+        try await eventually("The slow sessions go on.") {
+          serving.server.set("text", .empty, in: "demo")
+          serving.server.set("text", text, in: "demo")
+          _ = try await asking.ask("s", #"{"c":{}}"#)
+          return serving.server.sessions(in: "demo").count < 5
+        }
+        #expect(serving.server.sessions(in: "demo").last == asking.session)
+      }
+    }
+
+    @Test("Frames that never end hold no more than they may together")
+    func unfinished() async throws {
+      try await serving {
+        $0.limits.total = 2 * 1024 * 1024
+      } _: { serving in
+        var clients: [WebSocketClient] = []
+        for _ in 0..<4 { clients.append(try await serving.client()) }
+        // Each has its part of the 2 MiB, and one begins a frame of more.
+        let frame = WebSocketClient.frame([UInt8](repeating: 0x20, count: 4 * 1024 * 1024))
+        try? await clients[0].socket.send(Array(frame.prefix(3 * 1024 * 1024)))
+        try await eventually("The session goes on.") {
+          serving.server.sessions(in: "demo").count == 3
+        }
+        #expect(try await clients[1].ask("s", #"{"c":{}}"#)["s" as Key] == "ok")
+      }
+    }
+
+    @Test("Requests beyond those that wait for answers are read later, and none is lost")
+    func unanswered() async throws {
+      try await serving {
+        $0.limits.unanswered = 2
+      } _: { serving in
+        let client = try await serving.client()
+        var bytes: [UInt8] = []
+        for number in 1...500 {
+          bytes += WebSocketClient.frame(
+            Array(#"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"/n","d":\#(number)}}}"#.utf8))
+        }
+        try await client.socket.send(bytes)
+        for number in 1...500 {
+          #expect(try await client.message()?["d/r" as Path] == Node(.integer(Int64(number))))
+        }
+        #expect(serving.server.data("n", in: "demo") == 500)
+      }
+    }
+
+    @Test("Databases beyond the limit are refused, and those that are there go on")
+    func namespaces() async throws {
+      try await serving {
+        $0.limits.namespaces = 1
+      } _: { serving in
+        let client = try await serving.client()
+        let refused = try await serving.client("/.ws?v=5&ns=other")
+        #expect(refused.reply?.status == 503)
+        #expect(try await client.ask("s", #"{"c":{}}"#)["s" as Key] == "ok")
+      }
+    }
+
+    @Test("A database that cannot be made ready is refused, and tried again")
+    func prepare() async throws {
+      let box = Counter()
+      try await serving { configuration in
+        configuration.prepare = { _ in
+          if box.next() == 1 { throw Socket.Failure(words: "Not yet.") }
+        }
+      } _: { serving in
+        let refused = try await serving.client()
+        #expect(refused.reply?.status == 503)
+        for _ in 0..<2 {
+          let client = try await serving.client()
+          #expect(client.reply?.status == 101)
+        }
+        #expect(box.count == 2)
+      }
+    }
+  }
+#endif

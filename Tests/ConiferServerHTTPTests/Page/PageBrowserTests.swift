@@ -1,0 +1,329 @@
+#if Network
+  import ConiferKeyValue
+  import ConiferQuery
+  import ConiferServer
+  import ConiferServerHTTP
+  import ConiferStorage
+  import ConiferTree
+  import ConiferWire
+  import Testing
+
+  /// The page in a real browser, against a real server.
+  @Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .enabled(if: Browser.executable != nil, "no chromium is installed: apt install chromium"))
+  struct PageBrowserTests {
+    /// Serves, opens the page, and waits until it is connected.
+    private func withPage(
+      _ server: Server, _ responders: [any HTTPResponder], _ place: String = "",
+      _ body: (Browser) async throws -> Void
+    ) async throws {
+      let http = HTTPServer(server, HTTPServerConfiguration(port: 0), responders: responders)
+      let port = try await http.start()
+      let browser = try await Browser()
+      do {
+        try await browser.open("http://127.0.0.1:\(port)/\(place)")
+        try await browser.wait(
+          for: "document.querySelector('#state').textContent === 'connected' && S.rows.length > 0")
+        try await browser.json("$('tree').querySelector('[tabindex=\"0\"]').focus()")
+        try await body(browser)
+      } catch {
+        await browser.close()
+        await http.stop()
+        throw error
+      }
+      await browser.close()
+      await http.stop()
+    }
+
+    private func responders(_ server: Server) -> [any HTTPResponder] {
+      [PageResponder(server), RESTResponder(server)]
+    }
+
+    /// What the row of a path shows; empty when there is none.
+    private func row(_ browser: Browser, _ path: String) async throws -> String {
+      try await browser.json("(S.nodes.get('\(path)') || { textContent: '' }).textContent")
+    }
+
+    @Test func `The tree is live, and walked and changed by keys alone`() async throws {
+      let server = Server()
+      server.set(
+        "/rooms", ["r1": ["name": "Kitchen", "size": Node(.integer(.max))], "r2": "leaf"],
+        in: "default")
+      server.set("/ranked", Node("old", priority: 7), in: "default")
+      try await withPage(server, responders(server)) { browser in
+        // A letter leads to a key, arrows move, open and close.
+        try await browser.press("r")
+        #expect(try await browser.json("S.chosen") == #""/ranked""#)
+        try await browser.press("ArrowDown")
+        try await browser.press("ArrowRight")
+        try await browser.wait(for: "S.nodes.has('/rooms/r1')")
+        try await browser.press("ArrowRight")
+        try await browser.press("ArrowRight")
+        try await browser.wait(for: "S.nodes.has('/rooms/r1/name')")
+        #expect(try await browser.json("S.chosen") == #""/rooms/r1""#)
+        #expect(try await row(browser, "/rooms/r1/size") == #""size:9223372036854775807""#)
+        try await browser.press("ArrowRight")
+        #expect(try await browser.json("S.chosen") == #""/rooms/r1/name""#)
+        #expect(try await browser.holds("document.activeElement === S.nodes.get(S.chosen)"))
+
+        // What another client writes is there by itself.
+        server.set("/rooms/r1/name", "Attic", in: "default")
+        try await browser.wait(for: "S.nodes.get('/rooms/r1/name').textContent.includes('Attic')")
+
+        // Enter edits, Escape leaves, Enter saves.
+        for keys in [["Enter", "Escape"], ["Enter"]] {
+          for key in keys { try await browser.press(key) }
+        }
+        try await browser.wait(for: "document.activeElement.tagName === 'TEXTAREA'")
+        try await browser.type("Ca<b>fé \u{1F600}\"")
+        try await browser.press("Enter")
+        try await browser.wait(for: "!S.edit")
+        #expect(server.data("/rooms/r1/name", in: "default") == "Ca<b>fé \u{1F600}\"")
+        #expect(try await browser.holds("document.activeElement === S.nodes.get('/rooms/r1/name')"))
+
+        // A number keeps all its digits; what is none is not sent.
+        try await browser.press("ArrowDown")
+        try await browser.press("F2")
+        try await browser.wait(for: "document.activeElement.tagName === 'TEXTAREA'")
+        try await browser.type("12x")
+        try await browser.press("Enter")
+        try await browser.wait(for: "document.querySelector('.editor output').textContent !== ''")
+        try await browser.json("document.activeElement.select()")
+        try await browser.type("9223372036854775806")
+        try await browser.press("Enter")
+        try await browser.wait(for: "!S.edit")
+        #expect(
+          server.data("/rooms/r1/size", in: "default").leaf.map { "\($0)" }
+            == "\(Leaf.integer(.max - 1))")
+
+        // A replaced value keeps its priority.
+        try await browser.json("choose('/ranked')")
+        try await browser.press("Enter")
+        try await browser.wait(for: "document.activeElement.tagName === 'TEXTAREA'")
+        try await browser.type("new")
+        try await browser.press("Enter")
+        try await browser.wait(for: "!S.edit")
+        #expect(server.data("/ranked", in: "default") == Node("new", priority: 7))
+
+        // A child is added; one that is there is not replaced.
+        try await browser.json("choose('/rooms')")
+        try await browser.press("Insert")
+        try await browser.wait(for: "document.activeElement.tagName === 'INPUT'")
+        try await browser.type("r2")
+        try await browser.press("Enter")
+        try await browser.wait(for: "document.querySelector('.editor output').textContent !== ''")
+        #expect(server.data("/rooms/r2", in: "default") == "leaf")
+        try await browser.type("x")
+        try await browser.press("Enter")
+        try await browser.wait(for: "S.chosen === '/rooms/r2x'")
+        #expect(server.data("/rooms/r2x", in: "default") == "")
+
+        // What is deleted comes back with its priorities.
+        let before = server.data("/rooms", in: "default")
+        try await browser.json("choose('/rooms')")
+        try await browser.press("Delete")
+        try await browser.wait(for: "!S.nodes.has('/rooms')")
+        #expect(server.data("/rooms", in: "default").isEmpty)
+        try await browser.press("z", control: true)
+        try await browser.wait(for: "S.nodes.has('/rooms')")
+        #expect(server.data("/rooms", in: "default") == before)
+
+        // Everything at once is asked about first.
+        try await browser.wait(for: "S.rows.some((row) => row.id === S.chosen)")
+        try await browser.press("Home")
+        try await browser.wait(for: "S.chosen === '/'")
+        try await browser.press("Delete")
+        try await browser.wait(for: "$('dialog').open")
+        try await browser.press("Escape")
+        try await browser.wait(for: "!$('dialog').open")
+        #expect(!server.data(in: "default").isEmpty)
+      }
+    }
+
+    @Test func `Odd keys and values are text, run nothing, and are edited in their place`()
+      async throws
+    {
+      let server = Server()
+      let keys = [
+        "<img src=x onerror=hit=1>", "a b", " lead", "__proto__", "constructor", "100%",
+        "a+b&c=d?e",
+        "quote\"s'", "שלום", "\u{202E}abc", "\\u{61}", "&lt;", "😀", "a:b;c", "~", "'); hit=1; ('",
+      ]
+      server.set(
+        "/odd", Node(children: keys.map { (Key($0), "<img src=x onerror=hit=1><b>") }),
+        in: "default")
+      let deep = Path((0..<32).map { Key("level \($0)") })
+      server.set(deep, "deep", in: "default")
+      try await withPage(server, responders(server), "#path=/odd") { browser in
+        try await browser.wait(for: "S.rows.length === \(keys.count + 1)")
+        #expect(try await browser.holds("typeof hit === 'undefined'"))
+        #expect(
+          try await browser.holds(
+            "[...$('tree').querySelectorAll('*')].every((node) => /DIV|SPAN/.test(node.tagName))"))
+        for number in 1...keys.count {
+          try await browser.json("choose(S.rows[\(number)].id)")
+          try await browser.press("Enter")
+          try await browser.wait(for: "document.activeElement.tagName === 'TEXTAREA'")
+          try await browser.type("edited")
+          try await browser.press("Enter")
+          try await browser.wait(for: "!S.edit")
+        }
+        let data = server.data("/odd", in: "default")
+        #expect(data.childCount == keys.count)
+        for key in keys { #expect(data[Key(key)] == "edited", "\(key)") }
+
+        // As deep as data may be, and narrow.
+        try await browser.json("go('\(deep.parent ?? .root)')")
+        try await browser.wait(for: "S.nodes.has('\(deep)')")
+        try await browser.json(
+          """
+          (() => { let path = ''; for (let i = 0; i < 31; i++) { path += '/level ' + i; S.open.add(path); }
+            return go('/'); })()
+          """)
+        try await browser.resize(360, 700)
+        try await browser.wait(for: "S.nodes.has('\(deep)')")
+        try await browser.json("choose('\(deep)')")
+        #expect(try await browser.holds("document.documentElement.scrollWidth <= 360"))
+        #expect(
+          try await browser.holds(
+            """
+            (() => { const box = S.nodes.get(S.chosen).children[1].getBoundingClientRect();
+              return box.left >= 0 && box.left < 340 && box.top > 0 && box.bottom < 700; })()
+            """))
+      }
+    }
+
+    @Test func `A node of many children is shown in part, and more on demand`() async throws {
+      let server = Server()
+      server.set(
+        "/big", Node(children: (0..<1000).map { (Key("k\(1000 + $0)"), 1) }), in: "default")
+      try await withPage(server, responders(server), "#path=/big") { browser in
+        try await browser.wait(for: "S.rows.length === 202")
+        try await browser.press("End")
+        #expect(try await browser.holds("document.activeElement.textContent.includes('800 more')"))
+        try await browser.press("Enter")
+        try await browser.wait(for: "S.rows.length === 402 && S.chosen === '/big/k1200'")
+        #expect(try await browser.holds("document.activeElement === S.nodes.get('/big/k1200')"))
+      }
+    }
+
+    @Test func `Clients are shown with their listens while they come and go`() async throws {
+      let server = Server()
+      server.set("/a", 1, in: "default")
+      try await withPage(server, responders(server), "#view=clients") { browser in
+        try await browser.wait(for: "$('table').textContent.includes('No client')")
+        let session = server.connect(to: "default") { _ in }
+        session.receive(
+          .request(1, .listen(QueryTarget("/a"), tag: nil, hash: "", compound: nil)))
+        session.receive(.request(2, .onDisconnectPut("/gone", true)))
+        session.receive(.request(3, .authenticate(Credential("<i>ada</i>"))))
+        try await browser.wait(for: "$('table').textContent.includes('<i>ada</i>')")
+        #expect(try await browser.holds("$('table').querySelectorAll('i').length === 0"))
+        #expect(try await browser.holds("$('table').textContent.includes('/gone set')"))
+        #expect(try await browser.holds("$('facts').textContent.startsWith('1 client ')"))
+        try await browser.wait(for: "S.samples.length > 2 && !$('traffic').hidden")
+        session.end()
+        try await browser.wait(for: "$('table').textContent.includes('No client')")
+        // What it left is in the tree.
+        try await browser.json("$('tab-data').click()")
+        try await browser.wait(for: "S.nodes.has('/gone')")
+      }
+    }
+
+    /// Gives the texts whose contrast to what is behind them is below 4.5 to 1 (WCAG 2.2, AA).
+    private static let faint = """
+      (() => {
+        const rgb = (color) => color.match(/[\\d.]+/g).map(Number);
+        const light = ([r, g, b]) => { const f = (c) => { c /= 255;
+          return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+          return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
+        const back = (node) => { for (; node; node = node.parentElement) {
+          const color = rgb(getComputedStyle(node).backgroundColor);
+          if (color[3] !== 0) return color; } return [255, 255, 255]; };
+        return [...document.querySelectorAll('body *')].filter((node) =>
+          node.checkVisibility() && !node.disabled && !['SCRIPT', 'OPTION'].includes(node.tagName)
+          && [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim()))
+          .filter((node) => { const [a, b] = [light(rgb(getComputedStyle(node).color)),
+            light(back(node))]; return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5; })
+          .map((node) => node.tagName + '.' + node.className + ': ' + node.textContent.slice(0, 40));
+      })()
+      """
+
+    @Test func `Every text is readable in the light and in the dark`() async throws {
+      let server = Server()
+      server.set(
+        "/all", ["t": "x", "n": 1, "b": true, "o": ["p": 1], "r": Node("y", priority: 2)],
+        in: "default")
+      try await withPage(server, responders(server), "#path=/all") { browser in
+        try await browser.wait(for: "S.rows.length === 6")
+        try await browser.press("End")
+        try await browser.press("Enter")
+        try await browser.wait(for: "S.edit !== null")
+        try await browser.json("say('words', true)")
+        var backs: Set<String> = []
+        for scheme in ["light", "dark"] {
+          try await browser.prefer(scheme: scheme)
+          #expect(try await browser.json(Self.faint) == "[]", "\(scheme)")
+          backs.insert(try await browser.json("getComputedStyle(document.body).backgroundColor"))
+        }
+        #expect(backs.count == 2)
+      }
+    }
+
+    @Test func `Where tokens are checked the page asks for one`() async throws {
+      let tokens = TokenTable(["boss": VerifiedToken(uid: "", isAdmin: true)])
+      let server = Server(ServerConfiguration(authenticator: tokens))
+      server.set("/a", 1, in: "default")
+      let http = HTTPServer(
+        server, HTTPServerConfiguration(port: 0),
+        responders: [
+          PageResponder(server, bearers: .verified),
+          RESTResponder(server, RESTConfiguration(bearers: .verified)),
+        ])
+      let port = try await http.start()
+      let browser = try await Browser()
+      try await browser.open("http://127.0.0.1:\(port)/")
+      try await browser.wait(for: "$('dialog').open && document.activeElement === $('answer')")
+      #expect(try await browser.holds("S.rows.length === 0"))
+      try await browser.type("boss")
+      try await browser.press("Enter")
+      try await browser.wait(for: "S.nodes.has('/a')")
+      try await browser.json("choose('/a')")
+      try await browser.press("Delete")
+      try await browser.wait(for: "!S.nodes.has('/a')")
+      #expect(server.data(in: "default").isEmpty)
+      await browser.close()
+      await http.stop()
+    }
+
+    @Test func `A client's store is shown without what would change it`() async throws {
+      let backend = try StorageRegistry([.memory]).configuration(
+        "memory://", defaults: StorageOptions(budget: nil)
+      ).open()
+      let tree = try await backend.tree(named: "host/a b <1>")
+      try await backend.commit([
+        .overwrite(tree, "/rooms/r1", ["name": "Kitchen"]), .pin(Pin(tree: tree, path: "/rooms")),
+        .enqueue(Lane(tree: tree, identity: "ada"), .set("/rooms/r1/name", "Attic", time: 1)),
+      ])
+      let inspection = StoreInspection(backend, title: "memory://")
+      try await withPage(Server(), [inspection]) { browser in
+        try await browser.press("ArrowDown")
+        try await browser.press("ArrowRight")
+        try await browser.wait(for: "S.nodes.has('/rooms/r1')")
+        #expect(
+          try await browser.holds("!$('edit').checkVisibility() && $('export').checkVisibility()"))
+        for key in ["Insert", "Delete", "F2"] { try await browser.press(key) }
+        #expect(try await browser.holds("S.edit === null && S.nodes.has('/rooms')"))
+        try await browser.json("$('tab-queue').click()")
+        try await browser.wait(for: "$('table').textContent.includes('/rooms/r1/name')")
+        #expect(try await browser.holds("$('table').textContent.includes('ada')"))
+        try await browser.json("$('tab-pins').click()")
+        try await browser.wait(for: "$('table').textContent.includes('/rooms')")
+        try await browser.json("$('tab-bytes').click()")
+        try await browser.wait(for: "$('table').textContent.includes('cached data')")
+      }
+      try await backend.close()
+    }
+  }
+#endif

@@ -1,0 +1,92 @@
+import ConiferTree
+import ConiferWire
+import Testing
+
+@testable import ConiferServer
+
+/// What one request asks for at a disconnect is one write.
+@Suite struct DisconnectUnitTests {
+  private func server(_ rules: String, limits: ServerLimits = ServerLimits()) throws -> Server {
+    let server = Server(ServerConfiguration(limits: limits, clock: ServerClock(stoppedAt: 1000)))
+    try server.setRules(json: Array(#"{"rules":\#(rules)}"#.utf8), in: "ns")
+    return server
+  }
+
+  private func data(_ server: Server) -> Node { server.data(in: "ns") }
+
+  private let pair =
+    #"{".read":true,".write":true,"u":{".validate":"newData.hasChildren(['a','b'])"}}"#
+
+  @Test func `An update that was accepted whole is written whole`() throws {
+    let server = try server(pair)
+    let (peer, other) = (Peer(server), Peer(server))
+    other.listen("u")
+    let changes = [NodeChange("a", 1), NodeChange("b", 2)]
+    #expect(peer.ask(.onDisconnectMerge("u", changes)) == .ok)
+    peer.session.end()
+    #expect(data(server) == ["u": ["a": 1, "b": 2]])
+    #expect(other.news() == [.merge("u", changes, tag: nil)])
+  }
+
+  @Test func `What came over a part of an update is written behind the rest`() throws {
+    let server = try server(pair)
+    let peer = Peer(server)
+    peer.ask(.onDisconnectPut("u", ["a": 1, "b": 2]))
+    #expect(peer.put("u", ["a": 0, "b": 0]) == .ok)
+    #expect(peer.ask(.onDisconnectPut("u/a", 3)) == .ok)
+    #expect(peer.ask(.onDisconnectMerge("u", [NodeChange("b", 4), NodeChange("c", 5)])) == .ok)
+    #expect(peer.ask(.onDisconnectPut("u/b", 6)) == .ok)
+    peer.session.end()
+    #expect(data(server) == ["u": ["a": 3, "b": 6, "c": 5]])
+  }
+
+  @Test func `A refused update is tried in parts, and takes nothing else with it`() throws {
+    let server = try server(
+      #"{"open":{".write":true},"closed":{".write":"auth != null"},".read":true}"#)
+    let peer = Peer(server)
+    peer.ask(.authenticate(Credential("ada")))
+    let changes = [NodeChange("closed", 1), NodeChange("open/a", 2)]
+    #expect(peer.ask(.onDisconnectMerge(.root, changes)) == .ok)
+    #expect(peer.ask(.onDisconnectPut("open/b", 3)) == .ok)
+    peer.ask(.unauthenticate)
+    peer.session.end()
+    #expect(data(server) == ["open": ["a": 2, "b": 3]])
+  }
+
+  @Test func `Operations that exclude each other do not all go`() throws {
+    let server = try server(
+      #"""
+      {".read":true,".write":true,
+       "x":{".validate":"!newData.parent().hasChild('y')"},
+       "y":{".validate":"!newData.parent().hasChild('x')"}}
+      """#)
+    let peer = Peer(server)
+    for key in ["x", "y", "z"] { #expect(peer.ask(.onDisconnectPut(Path(key), 1)) == .ok) }
+    peer.session.end()
+    #expect(data(server) == ["x": 1, "z": 1])
+  }
+
+  @Test func `Together operations may be larger than a write`() throws {
+    let server = try server(
+      #"{".read":true,".write":true}"#, limits: ServerLimits(write: 1000))
+    let peer = Peer(server)
+    let text = Node(.string(String(repeating: "a", count: 700)))
+    for key in ["x", "y"] { #expect(peer.ask(.onDisconnectPut(Path(key), text)) == .ok) }
+    peer.session.end()
+    #expect(data(server) == ["x": text, "y": text])
+  }
+
+  @Test func `What is refused at a disconnect is told to the log without its path`() throws {
+    var machine = Namespace(rules: ClosureRules(write: { _, _, context in context.now == 0 }))
+    let id = SessionID(rawValue: 1)
+    _ = machine.handle(.connect(id, name: "s", host: "h", lastSession: nil), now: 0)
+    let request = Request.onDisconnectPut("users/ada-uid", 1)
+    _ = machine.handle(.message(id, .request(1, request)), now: 0)
+    let outputs = machine.handle(.end(id), now: 1)
+    let logs = outputs.compactMap { if case .log(let words) = $0 { words } else { nil } }
+    #expect(logs.count == 1)
+    #expect(logs.allSatisfy { !$0.contains("ada-uid") && $0.contains("permission_denied") })
+    let notes = outputs.compactMap { if case .note(let words) = $0 { words } else { nil } }
+    #expect(notes.contains { $0.contains("/users/ada-uid") })
+  }
+}

@@ -1,0 +1,155 @@
+#if Network
+  import Conifer
+  import ConiferServerHTTP
+  import ConiferTree
+  import Foundation
+  import TestSupport
+  import Testing
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// Servers and clients that are killed, with a network between them that goes wrong.
+  ///
+  /// `CONIFER_DEATHS` says how many seeds each store gets; one of all stores each otherwise.
+  @Suite(
+    .timeLimit(.minutes(5)), .serialized,
+    .enabled(if: ServerProcess.tool != nil, "The built tool is not beside the tests."))
+  struct DeathTests {
+    private static let cases: [(DurableStore, UInt64)] = DurableStore.allCases.enumerated()
+      .flatMap { index, store in
+        (0..<UInt64(size("CONIFER_DEATHS", 1))).map { (store, $0 * 10 + UInt64(index) + 1) }
+      }
+
+    @Test(arguments: cases)
+    func `Killed servers and clients lose no acknowledged write, and none counts twice`(
+      _ store: DurableStore, _ seed: UInt64
+    ) async throws {
+      let directory = FileManager.default.temporaryDirectory.path + "/deaths-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      let address = "\(store)://\(directory)/server"
+      let arguments = ["--store", address, "--namespace", Service.namespace]
+      var server = try ServerProcess(arguments)
+      defer { server.kill() }
+      let proxy = try await FaultyProxy(to: server.port, seed: seed, faults: 8)
+      let lives = ["ada", "bob"].map {
+        ClientLife(store: store, directory: directory, url: proxy.url, name: $0)
+      }
+      // Both clients are killed twice, and the server whenever it likes meanwhile.
+      let kills = OwnThread { [server] in
+        var (server, random) = (server, Seeded(seed))
+        for _ in 0..<4 {
+          usleep(UInt32.random(in: 300_000...1_200_000, using: &random))
+          guard server.kill() else { throw ServerProcess.Ended() }
+          server = try ServerProcess(arguments)
+          proxy.lead(to: server.port)
+        }
+        return server
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (index, life) in lives.enumerated() {
+          group.addTask {
+            for number in 1...2 {
+              let seed = seed &* 100 &+ UInt64(index * 10 + number)
+              await #expect(processExitsWith: .signal(SIGKILL)) {
+                [life = life as ClientLife, number = number as Int, seed = seed as UInt64] in
+                try await life.live(number, seed: seed)
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      server = try await kills.value
+      try await check(lives, server, proxy, seed)
+    }
+
+    @Test func `Others see that a client was killed`() async throws {
+      let service = try await Service()
+      let database = client(service.url)
+      let watch = Watch(database.reference(withPath: "users/ada/lastOnline"))
+      let counts = Lines()
+      database.reference(withPath: "users/ada/connections").observe(.value) {
+        counts.add("\($0.childrenCount)")
+      }
+      await watch.wait { $0.isEmpty }
+      await #expect(processExitsWith: .signal(SIGKILL)) { [url = service.url as String] in
+        let database = client(url)
+        let user = database.reference(withPath: "users/ada")
+        for try await snapshot in database.reference(withPath: ".info/connected").snapshots
+        where snapshot.value as? Bool == true {
+          let connection = user.child("connections").childByAutoId()
+          try await connection.removeOnDisconnect()
+          try await connection.set(true)
+          try await user.child("lastOnline").setOnDisconnect(Conifer.ServerValue.timestamp())
+          try await user.child("mistaken").setOnDisconnect(true)
+          try await user.child("mistaken").cancelOnDisconnect()
+          raise(SIGKILL)
+        }
+      }
+      await watch.wait { !$0.isEmpty }
+      while counts.all.count < 3, !Task.isCancelled {
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      #expect(counts.all == ["0", "1", "0"])
+      #expect(service.data("users/ada").childCount == 1)
+      #expect(service.data("users/ada/lastOnline").leaf?.number ?? 0 > 1_700_000_000_000)
+      await database.close()
+      await service.http.stop()
+    }
+
+    /// Lets the clients go on to their ends, and looks at what the server has.
+    private func check(
+      _ lives: [ClientLife], _ server: ServerProcess, _ proxy: FaultyProxy, _ seed: UInt64
+    ) async throws {
+      let databases = lives.map { $0.open() }
+      let watches = databases.map { Watch($0.reference()) }
+      for database in databases {
+        while try await database.pendingWriteTotals().pending > 0, !Task.isCancelled {
+          try await Task.sleep(for: .milliseconds(5))
+        }
+      }
+      let other = client("ws://127.0.0.1:\(server.port)")
+      let data = try await other.reference().getData().node
+      #expect(lives.contains { !$0.noted("acknowledged").isEmpty }, "\(seed)")
+      for (life, (database, watch)) in zip(lives, zip(databases, watches)) {
+        let rejected = try await database.rejectedWrites(limit: 10_000)
+        for write in rejected {
+          guard case .rejected(let error) = write.state else { continue }
+          #expect(error.code == .outcomeUnknown, "\(life.name) of \(seed)")
+        }
+        let unknown = Set(rejected.flatMap(\.changes).compactMap { $0.node.leaf?.number })
+        let plain = numbers(data[Path("plain/\(life.name)")])
+        let list = numbers(data[Path("list/\(life.name)")])
+        let found = plain.union(list)
+        let durable = life.noted("durable")
+        let acknowledged = life.noted("acknowledged")
+        #expect(acknowledged.isSubset(of: durable))
+        #expect(acknowledged.subtracting(found).isEmpty, "\(life.name) of \(seed)")
+        let missing = durable.subtracting(found).filter { !unknown.contains(Double($0)) }
+        #expect(missing.isEmpty, "\(life.name) of \(seed)")
+        #expect(
+          data[Path("count/\(life.name)")].leaf?.number ?? 0 == Double(list.count),
+          "\(life.name) of \(seed)")
+        await watch.wait { $0 == data }
+        #expect(watch.node == data, "\(life.name) of \(seed)")
+        print(
+          "deaths: \(life.store) \(seed) \(life.name): \(durable.count) durable,",
+          "\(acknowledged.count) acknowledged, \(found.count) found, \(rejected.count) unknown")
+      }
+      for database in databases + [other] { await database.close() }
+      #expect(proxy.counts.faults > 0)
+    }
+
+    private func numbers(_ node: Node) -> Set<Int> {
+      Set(node.children.compactMap { $0.node.leaf?.number.map { Int($0) } })
+    }
+  }
+#endif

@@ -1,0 +1,59 @@
+#if Network
+  import ConiferServer
+  import ConiferStorage
+  import ConiferTree
+  import ConiferWire
+  import Foundation
+  import Synchronization
+  import Testing
+
+  /// What a server keeps for the end of a session, and stores then.
+  @Suite(.timeLimit(.minutes(3))) struct DisconnectTests {
+    /// The statuses of a session's answers, in their order.
+    private final class Answers: Sendable {
+      private let statuses = Mutex<[Response.Status]>([])
+
+      func take(_ event: TransportEvent) {
+        guard case .message(.response(_, let response)) = event else { return }
+        statuses.withLock { $0.append(response.status) }
+      }
+
+      var all: [Response.Status] { statuses.withLock { $0 } }
+    }
+
+    @Test(arguments: DurableStore.allCases)
+    func `As much as may happen at a session's end is stored`(_ store: DurableStore) async throws {
+      let directory = FileManager.default.temporaryDirectory.path + "/ends-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      func open() async throws -> (any StorageBackend, Server) {
+        let options = StorageOptions(role: .authority)
+        let backend = try store.configuration(at: directory + "/store", options).open()
+        let server = Server()
+        try await server.open(Service.namespace, in: backend)
+        return (backend, server)
+      }
+      var (backend, server) = try await open()
+      let answers = Answers()
+      let session = server.connect(to: Service.namespace) { answers.take($0) }
+      // The longest strings that there are, and many values; 32 MiB may wait in all.
+      let long = Node(.string(String(repeating: "x", count: Leaf.longest)))
+      let small = Node(children: (0..<20_000).map { (Key("k\($0)"), Node(.integer(Int64($0)))) })
+      for (number, name) in ["a", "b", "c", "small", "d"].enumerated() {
+        let node = name == "small" ? small : long
+        session.receive(.request(UInt64(number), .onDisconnectPut(Path("left/\(name)"), node)))
+      }
+      #expect(answers.all == [.ok, .ok, .ok, .ok, .tooBig])
+      session.end()
+      await server.settle(Service.namespace)
+      // Hashes, as nobody reads megabytes of what differs.
+      let left = NodeHash.hash(["a": long, "b": long, "c": long, "small": small])
+      #expect(NodeHash.hash(server.data("left", in: Service.namespace)) == left)
+      try await backend.close()
+      (backend, server) = try await open()
+      #expect(NodeHash.hash(server.data("left", in: Service.namespace)) == left)
+      try await backend.close()
+    }
+  }
+#endif

@@ -1,0 +1,126 @@
+#if Network
+  import Conifer
+  import ConiferKeyValue
+  import ConiferLMDB
+  import ConiferLog
+  import ConiferSQLite
+  import ConiferStorage
+  import ConiferTree
+  import Foundation
+  import TestSupport
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// What outlives its process.
+  enum DurableStore: String, CaseIterable, Codable, Sendable {
+    case lmdb, sqlite, log
+
+    func configuration(
+      at directory: String, _ options: StorageOptions = StorageOptions()
+    ) -> StorageConfiguration {
+      switch self {
+      case .lmdb: .lmdb(at: directory, options: options)
+      case .sqlite: .sqlite(at: directory, options: options)
+      case .log: .log(at: directory, options: options)
+      }
+    }
+  }
+
+  /// A client that keeps its data in a directory, in one process after the other.
+  struct ClientLife: Codable, Sendable {
+    let store: DurableStore
+    let directory: String
+    let url: String
+    let name: String
+
+    private var notes: String { "\(directory)/\(name)-notes" }
+
+    /// Opens the database that the last process left, or a new one.
+    ///
+    /// Increments of which nobody knows whether they were done are left to the app, so that none counts
+    /// twice.
+    func open() -> Database {
+      let storage = store.configuration(at: "\(directory)/\(name)")
+      return client(url, speed: 40, storage: storage) { $0.unknownOutcome = .leaveToApp }
+    }
+
+    /// Writes until the process is killed, which happens at some moment, and notes which writes were
+    /// durable and which were acknowledged.
+    ///
+    /// - Parameters:
+    ///   - number: that of the life: later ones write with higher numbers.
+    ///   - seed: decides on the moment, and what is written.
+    func live(_ number: Int, seed: UInt64) async throws {
+      let database = open()
+      let root = database.reference()
+      root.observe(.value) { _ in }
+      let file = FileNotes(notes)
+      var random = Seeded(seed)
+      let moment = Int.random(in: 1...400, using: &random)
+      // Some are killed before they hear anything, and no second one is, however busy the machine is.
+      end(after: number > 1 ? 120_000 : random.chance(30) ? 300 : 20_000)
+      for write in 1...2_000 {
+        let number = number * 10_000 + write
+        let receipt =
+          if random.chance(50) {
+            root.child("plain/\(name)/n\(number)").setValue(number)
+          } else {
+            root.updateChildValues([
+              "list/\(name)/n\(number)": number,
+              "count/\(name)": Conifer.ServerValue.increment(1),
+            ])
+          }
+        Task {
+          _ = try await receipt.durable
+          file.add("durable \(number)")
+          guard case .acknowledged = try await receipt.outcome else { return }
+          file.add("acknowledged \(number)")
+          end(after: moment)
+        }
+        if random.chance(20) {
+          try await Task.sleep(for: .milliseconds(Int.random(in: 1...20, using: &random)))
+        }
+      }
+      // Killed long before.
+      try await Task.sleep(for: .seconds(120))
+    }
+
+    /// Kills the process, which may be dead before.
+    private func end(after milliseconds: Int) {
+      Task {
+        try await Task.sleep(for: .milliseconds(milliseconds))
+        raise(SIGKILL)
+      }
+    }
+
+    /// The numbers of the writes of which all lives noted something.
+    func noted(_ word: String) -> Set<Int> {
+      let text = (try? String(contentsOfFile: notes, encoding: .utf8)) ?? ""
+      let numbers = text.split(separator: "\n").compactMap { line -> Int? in
+        let words = line.split(separator: " ")
+        return words.count == 2 && words[0] == word ? Int(words[1]) : nil
+      }
+      return Set(numbers)
+    }
+  }
+
+  /// Lines at the end of a file, which are there when the process is killed after `add`.
+  private final class FileNotes: Sendable {
+    private let descriptor: Int32
+
+    init(_ path: String) {
+      descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o644)
+    }
+
+    func add(_ line: String) {
+      let bytes = Array("\(line)\n".utf8)
+      _ = write(descriptor, bytes, bytes.count)
+    }
+  }
+#endif

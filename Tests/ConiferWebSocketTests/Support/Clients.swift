@@ -1,0 +1,114 @@
+#if Network
+  import Conifer
+  import ConiferServer
+  import ConiferServerHTTP
+  import ConiferStorage
+  import ConiferTree
+  import ConiferWebSocket
+  import Dispatch
+  import Logging
+  import Synchronization
+
+  /// Time that passes faster than it does, so that clients wait less between attempts.
+  struct FastClock: EngineClock {
+    let factor: Int64
+    private let queue = DispatchQueue(label: "fast clock")
+
+    init(_ factor: Int64) { self.factor = factor }
+
+    var now: Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) * factor }
+    var wallTime: Int64 { 1_700_000_000_000 + now }
+
+    func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {
+      let wait = max(0, moment - now) / factor + 1
+      queue.asyncAfter(deadline: .now() + .milliseconds(Int(wait)), execute: body)
+    }
+  }
+
+  /// A database's newest value at a place, and waiting for one.
+  final class Watch: Sendable {
+    private let newest = Mutex<Node?>(nil)
+
+    init(_ query: DatabaseQuery) {
+      query.observe(.value) { [weak self] snapshot in
+        self?.newest.withLock { $0 = snapshot.node }
+      }
+    }
+
+    var node: Node? { newest.withLock { $0 } }
+
+    /// Returns when the value is as wanted, or the test's time is over.
+    func wait(_ test: (Node) -> Bool) async {
+      while !Task.isCancelled {
+        if let node, test(node) { return }
+        try? await Task.sleep(for: .milliseconds(2))
+      }
+    }
+  }
+
+  /// What closures of any thread gather, in the order of their calls.
+  final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+  }
+
+  /// A server with its sockets, on a port of the loopback.
+  struct Service {
+    static let namespace = "test"
+
+    let server: Server
+    let http: HTTPServer
+    let port: Int
+
+    init(_ configuration: ServerConfiguration = ServerConfiguration()) async throws {
+      try await self.init(Server(Self.quiet(configuration)))
+    }
+
+    /// A server that keeps its data.
+    init(in backend: any StorageBackend) async throws {
+      let server = Server(Self.quiet(ServerConfiguration()))
+      try await server.open(Self.namespace, in: backend)
+      try await self.init(server)
+    }
+
+    private init(_ server: Server) async throws {
+      self.server = server
+      var configuration = HTTPServerConfiguration(host: "127.0.0.1", port: 0)
+      configuration.logger.logLevel = .critical
+      configuration.timeouts.stop = .zero
+      http = HTTPServer(server, configuration)
+      port = try await http.start()
+    }
+
+    private static func quiet(_ configuration: ServerConfiguration) -> ServerConfiguration {
+      var configuration = configuration
+      configuration.logger.logLevel = .critical
+      return configuration
+    }
+
+    var url: String { "ws://127.0.0.1:\(port)" }
+
+    func data(_ path: Path = .root) -> Node { server.data(path, in: Self.namespace) }
+  }
+
+  /// A client, in memory unless it has storage.
+  func client(
+    _ url: String, speed: Int64 = 1, storage: StorageConfiguration? = nil,
+    _ change: (inout DatabaseConfiguration) -> Void = { _ in }
+  ) -> Database {
+    var configuration = DatabaseConfiguration(
+      namespace: Service.namespace, storage: storage, transport: .webSocket(url))
+    configuration.clock = FastClock(speed)
+    configuration.callbackQueue = .queue(DispatchQueue(label: "client"))
+    configuration.logger.logLevel = .critical
+    change(&configuration)
+    return Database(configuration)
+  }
+
+  /// The number that an environment variable gives, or a small one.
+  func size(_ name: String, _ usual: Int) -> Int {
+    ProcessEnvironment.value(name).flatMap { Int($0) } ?? usual
+  }
+#endif

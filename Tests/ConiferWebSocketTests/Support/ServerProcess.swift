@@ -1,0 +1,65 @@
+#if Network
+  import Foundation
+  import Testing
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// `conifer serve` in a process of its own, which may be killed.
+  struct ServerProcess {
+    /// The built tool, beside the test program.
+    static let tool: String? = {
+      var place = URL(fileURLWithPath: CommandLine.arguments[0])
+      #if os(Linux)
+        place = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+      #endif
+      while place.path != "/" {
+        place.deleteLastPathComponent()
+        let tool = place.appendingPathComponent("conifer").path
+        var isFolder: ObjCBool = false
+        let isThere = FileManager.default.fileExists(atPath: tool, isDirectory: &isFolder)
+        if isThere, !isFolder.boolValue { return tool }
+      }
+      return nil
+    }()
+
+    /// It ended by itself.
+    struct Ended: Error {}
+
+    private let process: Process
+    let port: Int
+
+    /// Starts a server and blocks until it listens.
+    init(_ arguments: [String]) throws {
+      let process = Process()
+      let output = Pipe()
+      process.executableURL = URL(fileURLWithPath: try #require(Self.tool))
+      process.arguments = ["serve", "--host", "127.0.0.1", "--port", "0"] + arguments
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = output
+      try process.run()
+      let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      let number = line.split(separator: ":").last?.prefix { $0.isNumber }
+      self.process = process
+      port = try #require(number.flatMap { Int($0) }, "The server said \"\(line)\".")
+    }
+
+    /// Ends it wherever it is.
+    ///
+    /// - Returns: whether it lived until then.
+    @discardableResult
+    func kill() -> Bool {
+      sendKill(process.processIdentifier)
+      process.waitUntilExit()
+      return process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
+    }
+  }
+
+  /// Outside of the type, where the name is the C library's.
+  private func sendKill(_ process: Int32) { kill(process, SIGKILL) }
+#endif
