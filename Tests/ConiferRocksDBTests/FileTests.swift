@@ -46,6 +46,36 @@
       try store.close()
     }
 
+    @Test("The end of the manifest that a crash tore is cut, and what had been synced is damage")
+    func tornManifest() throws {
+      // As a crash leaves it: no list of files, a log with data, and an edit of which only a part came.
+      let store = try RocksDBStore(at: scratch.store)
+      var batch = Batch()
+      for n in 0..<100 { batch.put(rows, key(n), Bytes(repeating: UInt8(n), count: 60)) }
+      _ = try store.apply(batch, .power)
+      let crashed = image()
+      try store.close()
+      put(back: crashed)
+      Files.remove(path(Inventory.name))
+      let manifest = try name("MANIFEST-")
+      let whole = Scratch.read(path(manifest))
+      let torn = whole + [1, 2, 3, 4, 90, 0, 1, 2, 18, 9, 0] + Bytes(repeating: 0, count: 86)
+      Scratch.write(torn, path(manifest))
+      let again = try RocksDBStore(at: scratch.store)
+      #expect(try contents(again.view(), rows).count == 100)
+      try again.close()
+
+      // What the logs no longer hold was synced in the files: an edit that lists them is no torn one.
+      Files.remove(path(Inventory.name))
+      let last = try name("MANIFEST-")
+      var bytes = Scratch.read(path(last))
+      for i in bytes.indices.suffix(30) { bytes[i] = 0 }
+      Scratch.write(bytes, path(last))
+      let before = image()
+      #expect(opened() == .damaged)
+      #expect(image() == before)
+    }
+
     /// The bytes of every file of the store, for comparing and putting back.
     func image() -> [String: Bytes] {
       var image: [String: Bytes] = [:]

@@ -17,7 +17,10 @@
       switch try Marker.inspect(path) {
       case .nothing: return try create(path, options)
       case .store:
-        if try !Inventory.check(path) { try WriteAheadLog.recover(path, upTo: sequence) }
+        if try !Inventory.check(path) {
+          try WriteAheadLog.recover(path, upTo: sequence)
+          try Manifest.recover(path)
+        }
         try Inventory.remove(path)
         do throws(StoreError) {
           return try Engine(path, options)

@@ -123,14 +123,21 @@
       return false
     }
 
+    /// Whether a whole record stands anywhere behind an offset.
+    static func hasRecord(_ bytes: Bytes, after end: Int) -> Bool {
+      (end + 1..<max(end + 1, bytes.count)).contains { record(bytes, at: $0) != nil }
+    }
+
     /// The record that begins at an offset: where it ends, and its first bytes; nil when it is not
     /// whole.
-    private static func record(_ bytes: Bytes, at start: Int) -> (end: Int, head: Bytes)? {
+    static func record(
+      _ bytes: Bytes, at start: Int, keeping size: Int = 14 + Note.size
+    ) -> (end: Int, head: Bytes)? {
       var at = start
       var head: Bytes = []
       var isBegun = false
       while let fragment = fragment(bytes, at: at) {
-        let wanted = 14 + Note.size - head.count
+        let wanted = size - head.count
         if wanted > 0 { head += bytes[fragment.payload].prefix(wanted) }
         at = fragment.payload.upperBound
         switch fragment.kind {

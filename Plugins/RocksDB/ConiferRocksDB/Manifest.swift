@@ -1,0 +1,122 @@
+#if RocksDB
+  internal import ConiferKeyValue
+  internal import ConiferStorage
+
+  /// RocksDB's list of its sorted files, read before RocksDB opens it after a crash.
+  ///
+  /// RocksDB refuses a list whose end a crash tore, although the record there was never synced. So such
+  /// an end is cut here, as those of logs are; unless the logs do not hold what the sorted files of the
+  /// whole records lack: then the record had been synced, and RocksDB refuses the damage.
+  ///
+  /// Format: a log whose records are edits (github.com/facebook/rocksdb/wiki/MANIFEST, and
+  /// `VersionEdit::EncodeTo` of version 7).
+  struct Manifest {
+    /// The sorted files, by their numbers.
+    private var files: Set<UInt64> = []
+    /// The newest sequence number that a sorted file is known to have held.
+    private var newest: UInt64 = 0
+
+    /// Cuts what a crash tore from the list that a store uses.
+    ///
+    /// - Throws: `denied`, `full`, `io`.
+    static func recover(_ directory: String) throws(StoreError) {
+      let all = try System.files(in: directory)
+      guard let current = all.first(where: { $0.name == "CURRENT" }) else { return }
+      let text = try System.read(directory + "/CURRENT", min(256, current.length))
+      let name = String(decoding: text.prefix { $0 != 10 }, as: UTF8.self)
+      guard let list = all.first(where: { $0.name == name }) else { return }
+      let bytes = try System.read(directory + "/" + name, list.length)
+      var manifest = Manifest()
+      var end = 0
+      while let record = WriteAheadLog.record(bytes, at: end, keeping: bytes.count) {
+        guard manifest.apply(record.head) else { return }
+        end = record.end
+      }
+      guard end > 0, end < bytes.count, !WriteAheadLog.hasRecord(bytes, after: end) else { return }
+      let sorted = all.map(\.name).filter { $0.hasSuffix(".sst") }
+      guard try manifest.isWhole(with: WriteAheadLog.logs(directory), sorted, directory) else {
+        return
+      }
+      try System.cut(directory + "/" + name, to: end)
+    }
+
+    /// Whether files and logs hold all that was ever synced: the oldest log begins where the files
+    /// end, and without a log there is no file beside those that are listed.
+    private func isWhole(
+      with logs: [(name: String, length: Int)], _ sorted: [String], _ directory: String
+    ) throws(StoreError) -> Bool {
+      for log in logs {
+        let head = try System.read(directory + "/" + log.name, log.length)
+        guard let first = WriteAheadLog.record(head, at: 0)?.head else { continue }
+        guard let note = WriteAheadLog.Note(first) else { return false }
+        return note.base <= newest
+      }
+      return sorted.allSatisfy { UInt64($0.dropLast(4)).map(files.contains) ?? false }
+    }
+
+    /// Takes an edit in; false when it holds what is not known here.
+    private mutating func apply(_ edit: Bytes) -> Bool {
+      var reader = Reader(bytes: edit)
+      while !reader.isAtEnd {
+        switch reader.number() {
+        case 1: reader.skipText()
+        case 2, 3, 4, 9, 10, 203: _ = reader.number()
+        case 5:
+          _ = reader.number()
+          reader.skipText()
+        case 6:
+          _ = reader.number()
+          files.remove(reader.number())
+        case 103:
+          _ = reader.number()
+          files.insert(reader.number())
+          _ = reader.number()
+          reader.skipText()
+          reader.skipText()
+          _ = reader.number()
+          newest = max(newest, reader.number())
+          while !reader.isBroken, reader.number() != 1 { reader.skipText() }
+        default: return false
+        }
+        if reader.isBroken { return false }
+      }
+      return true
+    }
+
+    /// Reads the numbers and texts of an edit; what is missing counts as zero, and breaks it.
+    private struct Reader {
+      let bytes: Bytes
+      private var at = 0
+      private(set) var isBroken = false
+
+      init(bytes: Bytes) { self.bytes = bytes }
+
+      var isAtEnd: Bool { at >= bytes.count }
+
+      /// Seven bits a byte, the lowest first.
+      mutating func number() -> UInt64 {
+        var number: UInt64 = 0
+        var shift: UInt64 = 0
+        while at < bytes.count, shift < 64 {
+          let byte = bytes[at]
+          at += 1
+          number |= UInt64(byte & 0x7F) << shift
+          if byte < 0x80 { return number }
+          shift += 7
+        }
+        isBroken = true
+        return 0
+      }
+
+      /// A length, and as many bytes.
+      mutating func skipText() {
+        let length = number()
+        guard length <= UInt64(bytes.count - at) else {
+          isBroken = true
+          return
+        }
+        at += Int(length)
+      }
+    }
+  }
+#endif
