@@ -12,10 +12,17 @@ let settings: [SwiftSetting] = [
 ]
 
 /// What the scripts ask for: tests of libraries that are optimized take a fraction of the time. All
-/// traps and assertions stay, and the tests themselves are compiled quickly.
+/// traps and assertions stay, and the tests themselves are compiled quickly. Whole modules are
+/// optimized at once, in two threads: file by file takes three times as long, and one thread leaves
+/// its objects in the working directory.
 let optimized: [SwiftSetting] =
   Context.environment["CONIFER_OPTIMIZED"] == nil
-  ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
+  ? []
+  : [
+    .unsafeFlags([
+      "-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug",
+    ])
+  ]
 
 /// A library target in a room of the house; see Docs/Architecture.md for who may import whom.
 func target(
