@@ -28,8 +28,9 @@ struct ValueTests {
     func name(_ parameter: String?, _ host: String?) -> String? {
       NamespaceName.name(parameter: parameter, host: host, else: "default")
     }
-    #expect(name("a-B_9", "x.y.z") == "a-B_9")
-    #expect(name(nil, "x.y.z:80") == "x")
+    #expect(name("a-B_9", "x.y.z") == "a-b_9")
+    #expect(name(nil, "X.y.z:80") == "x")
+    #expect(NamespaceName.name(parameter: "myapp", host: nil, else: "MyApp") == "MyApp")
     #expect(name("", "x.y.z") == "x")
     #expect(name(nil, nil) == "default")
     for host in ["localhost:9000", "a.b", "127.0.0.1:80", "[::1]:80", "[a.b.c]"] {

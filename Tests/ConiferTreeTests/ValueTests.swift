@@ -62,6 +62,8 @@ import Testing
     #expect(!isInteger(add(1, 2.0)) && add(1, 2.0) == 3)
     #expect(add(nil, 2) == 2 && add("x", 2) == 2 && add(true, 2) == 2)
     #expect(isInteger(add(nil, 2)))
+    #expect(add(.double(1.7e308), .double(1.7e308)) == .double(.greatestFiniteMagnitude))
+    #expect(add(.double(-1.7e308), .double(-1.7e308)) == .double(-.greatestFiniteMagnitude))
   }
 
   @Test func `Server values are resolved wherever they are`() {

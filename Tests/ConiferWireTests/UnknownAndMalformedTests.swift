@@ -55,9 +55,23 @@ import Testing
     #expect(throws: WireError.self) { try ClientMessage(decoding: [0x7B, 0x22, 0xFF, 0x22]) }
   }
 
+  @Test func `Half a surrogate pair is read as the character that stands for none`() throws {
+    let escaped = #"\ud83d x\ude00\ud83d\ud83d\ude00\ud83d\n\ud83dA\ud83d"#
+    let read = Node(.string("\u{FFFD} x\u{FFFD}\u{FFFD}😀\u{FFFD}\n\u{FFFD}A\u{FFFD}"))
+    let put = #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/a","d":""# + escaped + #""}}}"#
+    #expect(
+      try ClientMessage(decoding: Array(put.utf8)) == .request(1, .put("a", read, hash: nil)))
+    let push = #"{"t":"d","d":{"a":"d","b":{"p":"a","d":""# + escaped + #""}}}"#
+    #expect(
+      try ServerMessage(decoding: Array(push.utf8)) == .push(.overwrite("a", read, tag: nil)))
+  }
+
   @Test func `A request whose body makes no sense keeps its number`() throws {
     for text in [
       #"{"t":"d","d":{"r":1,"a":"p","b":{"d":1}}}"#,
+      #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/a"}}}"#,
+      #"{"t":"d","d":{"r":1,"a":"m","b":{"p":"/a"}}}"#,
+      #"{"t":"d","d":{"r":1,"a":"o","b":{"p":"/a"}}}"#,
       #"{"t":"d","d":{"r":1,"a":"p"}}"#,
       #"{"t":"d","d":{"r":1,"a":"p","b":null}}"#,
       #"{"t":"d","d":{"r":1,"a":"p","b":5}}"#,

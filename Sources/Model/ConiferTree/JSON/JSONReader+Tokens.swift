@@ -104,31 +104,52 @@ extension JSONReader {
   /// Reads what follows a backslash and appends the bytes that it stands for.
   private mutating func readEscape() throws(JSONError) {
     let start = base + position - 1
-    guard let byte = try takeByte() else { throw unterminated() }
-    switch byte {
-    case JSONBytes.quote, JSONBytes.backslash, UInt8(ascii: "/"): scratch.append(byte)
+    var kind = try takeEscaped()
+    while kind == UInt8(ascii: "u") {
+      var value = UInt32(try readHex(start))
+      while value & 0xFC00 == 0xD800 {
+        guard let byte = try takeByte() else { throw unterminated() }
+        guard byte == JSONBytes.backslash else {
+          position -= 1
+          return try appendScalar(value, start)
+        }
+        kind = try takeEscaped()
+        guard kind == UInt8(ascii: "u") else { break }
+        let low = UInt32(try readHex(start))
+        if low & 0xFC00 == 0xDC00 {
+          return try appendScalar(0x10000 + (value - 0xD800) << 10 + (low - 0xDC00), start)
+        }
+        try appendScalar(value, start)
+        value = low
+      }
+      try appendScalar(value, start)
+      // Another escape follows half a pair.
+      if kind == UInt8(ascii: "u") { return }
+    }
+    switch kind {
+    case JSONBytes.quote, JSONBytes.backslash, UInt8(ascii: "/"): scratch.append(kind)
     case UInt8(ascii: "b"): scratch.append(0x08)
     case UInt8(ascii: "f"): scratch.append(0x0C)
     case UInt8(ascii: "n"): scratch.append(0x0A)
     case UInt8(ascii: "r"): scratch.append(0x0D)
     case UInt8(ascii: "t"): scratch.append(0x09)
-    case UInt8(ascii: "u"):
-      var value = UInt32(try readHex(start))
-      if value & 0xFC00 == 0xD800 {
-        guard try takeByte() == JSONBytes.backslash, try takeByte() == UInt8(ascii: "u") else {
-          throw loneSurrogate(start)
-        }
-        let low = UInt32(try readHex(start))
-        guard low & 0xFC00 == 0xDC00 else { throw loneSurrogate(start) }
-        value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
-      }
-      guard let scalar = UnicodeScalar(value) else { throw loneSurrogate(start) }
-      if let encoded = UTF8.encode(scalar) { scratch.append(contentsOf: encoded) }
     default:
       throw error(
         .invalidEscape, at: start,
         "after a backslash only \" \\ / b f n r t and u with four hex digits may stand")
     }
+  }
+
+  private mutating func takeEscaped() throws(JSONError) -> UInt8 {
+    guard let byte = try takeByte() else { throw unterminated() }
+    return byte
+  }
+
+  /// Appends a character, or what stands for half a surrogate pair.
+  private mutating func appendScalar(_ value: UInt32, _ start: Int) throws(JSONError) {
+    guard let scalar = UnicodeScalar(value) ?? (limits.replacesLoneSurrogates ? "\u{FFFD}" : nil)
+    else { throw loneSurrogate(start) }
+    if let encoded = UTF8.encode(scalar) { scratch.append(contentsOf: encoded) }
   }
 
   private mutating func readHex(_ start: Int) throws(JSONError) -> UInt16 {

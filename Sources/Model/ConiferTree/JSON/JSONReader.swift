@@ -18,18 +18,24 @@ public struct JSONReader {
     public var stringBytes: Int
     /// The longest number, in bytes.
     public var numberBytes: Int
+    /// Whether the escape of half a surrogate pair, which no tree can hold, is read as U+FFFD instead
+    /// of being refused.
+    public var replacesLoneSurrogates: Bool
 
     /// Sets limits; the defaults let everything through that a tree can hold.
     /// - Parameters:
     ///   - depth: How many arrays and objects may be open at once.
     ///   - stringBytes: The longest string, in UTF-8 bytes without its escapes.
     ///   - numberBytes: The longest number, in bytes.
+    ///   - replacesLoneSurrogates: Whether half a surrogate pair is read as U+FFFD.
     public init(
-      depth: Int = 1000, stringBytes: Int = 64 << 20, numberBytes: Int = 64 << 10
+      depth: Int = 1000, stringBytes: Int = 64 << 20, numberBytes: Int = 64 << 10,
+      replacesLoneSurrogates: Bool = false
     ) {
       self.depth = depth
       self.stringBytes = stringBytes
       self.numberBytes = numberBytes
+      self.replacesLoneSurrogates = replacesLoneSurrogates
     }
   }
 

@@ -9,7 +9,8 @@ public enum ServerValue: Hashable, Sendable {
 
   /// The guess a client makes until the server answers.
   ///
-  /// Two 64-bit integers stay one unless the sum overflows; otherwise the sum is a double. A base
+  /// Two 64-bit integers stay one unless the sum overflows; otherwise the sum is a double, at most the
+  /// largest finite one. A base
   /// that is no number counts as nothing, so the result is the increment itself.
   ///
   /// - Parameters:
@@ -26,7 +27,9 @@ public enum ServerValue: Hashable, Sendable {
         let (sum, overflow) = a.addingReportingOverflow(b)
         if !overflow { return .integer(sum) }
       }
-      return .double(old + change)
+      // What no JSON can hold ends at the largest number.
+      let largest = Double.greatestFiniteMagnitude
+      return .double(max(-largest, min(largest, old + change)))
     }
   }
 

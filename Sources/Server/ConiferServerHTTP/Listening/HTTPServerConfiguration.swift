@@ -47,13 +47,13 @@
     /// Open connections; one more is answered 503.
     public var connections = 10_000
     /// Databases; a request for one more is answered 503.
-    public var namespaces = 1000
+    public var namespaces = 10_000
     /// A request line with its headers, and how many of these.
     public var head = 64 * 1024
     /// The number of headers.
     public var headers = 100
     /// A request's body; a larger one is answered 413.
-    public var body = 32 * 1024 * 1024
+    public var body = 256 * 1024 * 1024
     /// A WebSocket frame.
     public var frame = 32 * 1024 * 1024
     /// A message of a WebSocket, which may come in several frames.

@@ -1,6 +1,7 @@
 /// Which database a request is for, by its query and its host.
 ///
 /// A name is 1 to 100 letters, digits, `-` and `_` of ASCII, so that no path can be made of it.
+/// Requests may write it with capital letters, which count as small ones.
 public enum NamespaceName {
   /// The database of requests that name none.
   public static let `default` = "default"
@@ -12,10 +13,13 @@ public enum NamespaceName {
   ///   - host: the `Host` header; of three labels or more the first one counts, as in
   ///     `my-app.firebaseio.com`.
   ///   - other: the database of requests that name none.
-  /// - Returns: nil when what is named is no database's name.
+  /// - Returns: the name in small letters, or `other` when it is that in letters of any size; nil when
+  ///   what is named is no database's name.
   public static func name(parameter: String?, host: String?, else other: String) -> String? {
     let name = parameter.flatMap { $0.isEmpty ? nil : $0 } ?? host.flatMap(label) ?? other
-    return isValid(name) ? name : nil
+    guard isValid(name) else { return nil }
+    let small = name.lowercased()
+    return small == other.lowercased() ? other : small
   }
 
   /// Whether a text may be a database's name.

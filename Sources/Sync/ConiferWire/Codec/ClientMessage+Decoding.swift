@@ -59,10 +59,10 @@ extension Request {
     case "g":
       guard let target = try body.target() else { return nil }
       self = .get(target)
-    case "p": self = .put(try body.requiredPath(), body.node ?? .empty, hash: body.hash)
-    case "m": self = .merge(try body.requiredPath(), body.changes)
-    case "o": self = .onDisconnectPut(try body.requiredPath(), body.node ?? .empty)
-    case "om": self = .onDisconnectMerge(try body.requiredPath(), body.changes)
+    case "p": self = .put(try body.requiredPath(), try body.requiredNode(), hash: body.hash)
+    case "m": self = .merge(try body.requiredPath(), try body.requiredChanges())
+    case "o": self = .onDisconnectPut(try body.requiredPath(), try body.requiredNode())
+    case "om": self = .onDisconnectMerge(try body.requiredPath(), try body.requiredChanges())
     case "oc": self = .onDisconnectCancel(try body.requiredPath())
     case "auth", "gauth":
       guard let token = body.credential else {

@@ -88,7 +88,7 @@ extension Push {
   fileprivate init?(_ action: String, _ body: WireBody) throws(WireError) {
     switch action {
     case "d": self = .overwrite(try body.requiredPath(), body.node ?? .empty, tag: body.tag)
-    case "m": self = .merge(try body.requiredPath(), body.changes, tag: body.tag)
+    case "m": self = .merge(try body.requiredPath(), body.changes ?? [], tag: body.tag)
     case "rm": self = .rangeMerge(try body.requiredPath(), body.ranges, tag: body.tag)
     case "c":
       let path = try body.requiredPath()

@@ -6,7 +6,7 @@ struct WireBody {
   var path: Path?
   /// What `d` is; how it is read depends on the action.
   var node: Node?
-  var changes: [NodeChange] = []
+  var changes: [NodeChange]?
   var ranges: [RangeMerge] = []
   var hash: String?
   var query: Result<QuerySpec, TreeError>?
@@ -71,6 +71,18 @@ struct WireBody {
   func requiredPath() throws(WireError) -> Path {
     if let path { return path }
     throw WireError(.malformed, "A message has no path.")
+  }
+
+  /// What is to be written; null deletes, and nothing is a mistake.
+  func requiredNode() throws(WireError) -> Node {
+    if let node { return node }
+    throw WireError(.malformed, "A write has no data.")
+  }
+
+  /// The nodes that are to be written.
+  func requiredChanges() throws(WireError) -> [NodeChange] {
+    if let changes { return changes }
+    throw WireError(.malformed, "A write has no data.")
   }
 
   /// What it asks for; nil when the query makes no sense.

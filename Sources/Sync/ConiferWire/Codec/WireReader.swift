@@ -17,7 +17,8 @@ struct WireReader {
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    reader = JSONReader(bytes: bytes, limits: JSONReader.Limits(depth: Self.depth))
+    reader = JSONReader(
+      bytes: bytes, limits: JSONReader.Limits(depth: Self.depth, replacesLoneSurrogates: true))
   }
 
   private mutating func next() throws(WireError) -> JSONEvent {
