@@ -105,7 +105,8 @@ import Testing
 
   @Test func `A full disk only delays an eviction`() throws {
     let store = ProbeStore()
-    let filler = PackedEngine(store, StorageOptions(budget: nil, compression: .none), Activity(after: 0))
+    let filler = PackedEngine(
+      store, StorageOptions(budget: nil, compression: .none), Activity(after: 0))
     let tree = try filler.tree("main", .realtimeDatabase, .process)
     _ = filler.group([Self.rooms(tree, 0..<80)])
     let engine = PackedEngine(store, Self.options, Activity(after: 80))

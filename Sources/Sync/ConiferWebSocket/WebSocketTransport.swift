@@ -80,6 +80,11 @@
       WebSocketTransport("\(isSecure ? "wss" : "ws")://\(host)", options: options)
     }
 
+    /// Tells when the system has a new address or route, or a way to the network again.
+    public func watchNetwork(_ returned: @escaping @Sendable () -> Void) -> (any NetworkWatch)? {
+      SystemNetworkWatch(returned)
+    }
+
     /// The URL.
     public var description: String { url }
   }

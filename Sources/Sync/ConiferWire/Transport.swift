@@ -22,6 +22,12 @@ public protocol Transport: Sendable {
   ///   - isSecure: whether what is sent there is to be encrypted.
   func leading(to host: String, isSecure: Bool) -> (any Transport)?
 
+  /// Begins to tell when the network may have returned, so that a client that waits before its next
+  /// attempt need not wait on; nil when that cannot be known, as by default.
+  ///
+  /// - Parameter returned: called each time, on any thread; it returns quickly.
+  func watchNetwork(_ returned: @escaping @Sendable () -> Void) -> (any NetworkWatch)?
+
   /// Where it leads, for people and logs; holds no secret.
   var description: String { get }
 }
@@ -29,6 +35,17 @@ public protocol Transport: Sendable {
 extension Transport {
   /// Nil: there is no other host.
   public func leading(to host: String, isSecure: Bool) -> (any Transport)? { nil }
+
+  /// Nil: it cannot be known.
+  public func watchNetwork(_ returned: @escaping @Sendable () -> Void) -> (any NetworkWatch)? {
+    nil
+  }
+}
+
+/// What tells of the network, until it is stopped.
+public protocol NetworkWatch: AnyObject, Sendable {
+  /// Ends it; a call that is under way may still come.
+  func stop()
 }
 
 /// Where to connect.

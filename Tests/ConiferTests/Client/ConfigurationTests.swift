@@ -94,6 +94,21 @@ struct NotingLogHandler: LogHandler {
     #expect(notes.all.count == 2)
   }
 
+  @Test func `a size that the storage does not take is refused, on or off`() throws {
+    var configuration = configuration()
+    configuration.storage = StorageConfiguration(
+      name: "own", location: nil, options: StorageOptions()
+    ) { () throws(StoreError) in throw StoreError(.invalid, "Never opened.") }
+    let database = database(configuration)
+    database.isPersistenceEnabled = false
+    database.persistenceCacheSizeBytes = 50 << 20
+    #expect(notes.all.count == 1)
+    database.isPersistenceEnabled = true
+    #expect(database.isPersistenceEnabled)
+    #expect(database.persistenceCacheSizeBytes == 10 << 20)
+    #expect(notes.all.count == 1)
+  }
+
   @Test func `a configuration that makes no sense is told, and put right`() {
     var wrong = configuration()
     wrong.namespace = ""

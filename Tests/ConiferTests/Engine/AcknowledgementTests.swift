@@ -3,6 +3,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferStorage
 import ConiferTree
+import ConiferWire
 import Testing
 
 @testable import Conifer
@@ -95,6 +96,37 @@ import Testing
     device.listenToValue("last", QueryTarget("w/k249"))
     await world.settle()
     #expect(device.lines.take() == [#"room value {"a":1,"b":2}"#, "last value 249"])
+  }
+
+  @Test(arguments: Store.durable)
+  func `A long queue of times that drains asks for few of them`(_ store: Store) async throws {
+    let world = try World()
+    world.serverSets("room", #"{"a":1}"#)
+    world.serverSets("old", #"{"a":1}"#)
+    let device = world.device(store)
+    let ids = [Path("room"), "old"].map { device.listen("v", QueryTarget($0), .init(.value)) }
+    await world.settle()
+    for id in ids { device.engine.stopObserving(id) }
+    device.engine.goOffline()
+    let now = #"{".sv":"timestamp"}"#
+    for number in 0..<125 { device.set(Path("room/k\(number)"), now) }
+    for number in 0..<125 { device.set(Path("new/k\(number)"), now) }
+    await device.idle()
+    let sent = Sent(device)
+    device.engine.goOnline()
+    await world.settle()
+    #expect(world.data("room").childCount == 126 && world.data("new").childCount == 125)
+    let gets = sent.all.filter { if case .get = $0 { true } else { false } }
+    #expect((1...100).contains(gets.count))
+    await device.restart(isOnline: false)
+    _ = device.lines.take()
+    device.listenToValue("old", QueryTarget("old"))
+    device.listenToValue("room", QueryTarget("room"))
+    await world.settle()
+    #expect(device.lines.take() == [#"old value {"a":1}"#], "the room lacks what was not asked for")
+    device.engine.goOnline()
+    await world.settle()
+    #expect(device.lines.take().last == "room value \(world.data("room").text)")
   }
 
   @Test(arguments: Store.durable)

@@ -140,6 +140,27 @@ import Testing
       ])
   }
 
+  @Test(arguments: Store.allCases)
+  func `A get without a connection holds what transactions show`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    world.serverSets("a", #"{"m":1,"n":5}"#)
+    await world.settle()
+    device.get("a", QueryTarget("a"))
+    await world.settle()
+    device.engine.goOffline()
+    device.listenToValue("n", QueryTarget("a/n"))
+    device.add(1, at: "a/n", "t")
+    device.set("a/o", "7")
+    device.get("a", QueryTarget("a"))
+    await world.settle()
+    await world.pass(3_000)
+    #expect(
+      device.lines.take() == [
+        #"a got {"m":1,"n":5}"#, "n value 5", "n value 6", #"a got {"m":1,"n":6,"o":7}"#,
+      ])
+  }
+
   @Test func `The client's own branch tells of connection and time`() async throws {
     let world = try World()
     let device = world.device(.memory, isOnline: false)

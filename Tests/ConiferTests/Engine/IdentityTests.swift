@@ -189,4 +189,30 @@ import Testing
     #expect(device.lines.take() == ["w1 done", "w2 done", "w3 done"])
     #expect(device.engine.authState.current == .signedIn(identity: "alice"))
   }
+
+  @Test(arguments: Store.allCases)
+  func `What an app asks for before it knows who signed in is done in that user's name, in order`(
+    _ store: Store
+  ) async throws {
+    let writers = Writers()
+    let world = try World(ServerConfiguration(authenticator: table("alice"), rules: writers))
+    let signIn = SignIn("alice")
+    let device = world.device(store) { $0.tokenProvider = signIn }
+    await device.atOnce { [engine = device.engine, lines = device.lines] in
+      engine.onDisconnect(.put("presence", json("false"))) { error in
+        lines.add("onDisconnect \(error.map { "\($0.code)" } ?? "done")")
+      }
+      _ = engine.write(.set("presence", json("true")), completion: nil)
+      engine.get(QueryTarget("presence")) { result in
+        lines.add("got \((try? result.get().text) ?? "nothing")")
+      }
+    }
+    await world.settle()
+    #expect(device.lines.take() == ["onDisconnect done", "got true"])
+    #expect(world.data("presence") == json("true"))
+    device.transport.disconnect()
+    await world.settle()
+    #expect(world.data("presence") == json("false"))
+    #expect(Set(writers.all) == ["alice /presence"])
+  }
 }

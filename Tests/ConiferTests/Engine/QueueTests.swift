@@ -151,11 +151,14 @@ import Testing
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
     await world.settle()
-    device.set("a", "1", "one")
+    let one = device.set("a", "1", "one")
     await device.idle()
     script.fail(StoreError(.full, "The disk is full: make room."))
     await world.settle()
     #expect(device.lines.take() == ["one done"])
+    // The store still takes it for waiting; the app is told what is.
+    #expect(try await device.engine.outcome(of: try #require(try await one.id)) == .acknowledged)
+    #expect(try await device.queued().isEmpty)
     script.fail(nil)
     device.set("b", "2", "two")
     await world.settle()

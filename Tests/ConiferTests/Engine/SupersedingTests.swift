@@ -190,7 +190,9 @@ import Testing
     script.fail(StoreError(.full, "The disk is full: make room."), at: "finish")
     device.set("n", "2")
     await device.idle()
-    #expect(try await device.queued().count == 2)
+    // The store holds both; the app is shown the one that counts.
+    #expect(try await device.engine.writeTotals().pending == 2)
+    #expect(try await device.queued().count == 1)
     let sent = Sent(device)
     device.engine.goOnline()
     await world.settle()

@@ -92,7 +92,8 @@ final class RecordingEngine: EngineCalls, QueueCalls {
 
   func observe(
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,
-    event: @escaping @Sendable (DataEvent) -> Void, cancel: (@Sendable (DatabaseError) -> Void)?
+    event: @escaping @Sendable (DataEvent) -> Void, cancel: (@Sendable (DatabaseError) -> Void)?,
+    removed: (@Sendable () -> Void)?
   ) {
     set {
       $0.listeners.append(

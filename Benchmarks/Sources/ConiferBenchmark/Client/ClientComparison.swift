@@ -63,22 +63,30 @@ public struct ClientComparison: Sendable {
   }
 
   /// Measures; gives wall-clock time and processor time of loading and of reading.
+  ///
+  /// A client has one thread for its engine and its storage, so it is compared with a backend that is
+  /// read on one thread, and beside that with one that is read on all.
   public func run() async throws -> [Figure] {
     var load: [Pair] = []
     var read: [Pair] = []
+    var beside: [Pair] = []
     for round in 0...rounds {
       let (own, with) = (path("backend"), path("client"))
       defer {
         for path in [own, with] { try? FileManager.default.removeItem(atPath: path) }
       }
       let loads = Pair(try await loadBackend(own), try await loadClient(with))
-      let reads = Pair(try await readBackend(with), try await readClient(with))
+      let alone = try await readBackend(with)
+      let reads = Pair(alone, try await readClient(with))
+      let all = Pair(try await readBackend(with, atOnce: 10), reads.client)
       // The first round warms up.
       guard round > 0 else { continue }
       load.append(loads)
       read.append(reads)
+      beside.append(all)
     }
     return figures("load", load) + figures("read", read)
+      + figures("read, the backend by ten at once,", beside)
   }
 
   // MARK: Rounds
@@ -111,11 +119,11 @@ public struct ClientComparison: Sendable {
     return sample
   }
 
-  private func readBackend(_ directory: String) async throws -> Sample {
+  private func readBackend(_ directory: String, atOnce: Int = 1) async throws -> Sample {
     let store = try storage(directory).open()
     let tree = try await store.tree(named: Self.namespace)
     let watch = Watch()
-    try await inGroups { path, node in
+    try await inGroups(of: atOnce) { path, node in
       let found = try store.read { (view) throws(StoreError) in try view.node(tree, path) }
       guard found.childCount == node.childCount else {
         throw BenchmarkFailure.lost(backend.name, "what was given")
@@ -142,13 +150,14 @@ public struct ClientComparison: Sendable {
     return sample
   }
 
-  /// Does something with all rooms, ten at a time, as an app's screen asks for them.
+  /// Does something with all rooms, ten at a time unless told otherwise, as an app's screen asks for
+  /// them.
   private func inGroups(
-    _ body: @escaping @Sendable (Path, Node) async throws -> Void
+    of count: Int = 10, _ body: @escaping @Sendable (Path, Node) async throws -> Void
   ) async throws {
-    for start in stride(from: 0, to: rooms.count, by: 10) {
+    for start in stride(from: 0, to: rooms.count, by: count) {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for room in rooms[start..<min(start + 10, rooms.count)] {
+        for room in rooms[start..<min(start + count, rooms.count)] {
           group.addTask { try await body(room.path, room.node) }
         }
         try await group.waitForAll()

@@ -77,11 +77,13 @@ extension Engine {
   }
 
   /// Keeps for later the end of a write that could not be committed but must be.
-  func owe(_ edits: [StorageEdit], of write: OutboundWriteID) {
-    endedUnstored.insert(write)
+  func owe(
+    _ edits: [StorageEdit], of write: OutboundWriteID, _ outcome: WriteReceipt.Outcome
+  ) {
+    endedUnstored[write] = outcome
     owed.append(
       CommitUnit(edits: edits) { [self] _ in
-        endedUnstored.remove(write)
+        endedUnstored[write] = nil
         tell(.finished(write))
       })
   }

@@ -34,9 +34,11 @@ extension Engine: EngineCalls {
   nonisolated func observe(
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,
     event: @escaping @Sendable (DataEvent) -> Void,
-    cancel: (@Sendable (DatabaseError) -> Void)?
+    cancel: (@Sendable (DatabaseError) -> Void)?, removed: (@Sendable () -> Void)? = nil
   ) {
-    begin(Registration(id, target, kinds, isOnce: false, event: event, cancel: cancel))
+    begin(
+      Registration(
+        id, target, kinds, isOnce: false, event: event, cancel: cancel, removed: removed))
   }
 
   /// Listens until the first event.
@@ -55,6 +57,8 @@ extension Engine: EngineCalls {
 
   /// Ends a listener.
   nonisolated func stopObserving(_ id: ListenerID) {
+    // Numbers beyond are those of the engine's own listeners.
+    guard id.rawValue < Self.firstSilent else { return }
     registrations.end(id)
     post(.stop(id))
   }

@@ -77,10 +77,11 @@ extension Engine {
 
   /// What views show of a target, or would show; nil when that is not known completely.
   private func known(_ target: QueryTarget) -> Node? {
-    if let node = tree.value(at: target.path) { return target.spec.filtered(node) }
+    if let node = tree.value(of: target) { return node }
     guard let backend, let lane else { return nil }
     // A tree for this one view, so that no listen of the app begins or ends.
     let single = SyncTree(cache: StoredCache(backend, lane.tree, setup.logger))
+    tree.copyWrites(touching: target.path, to: single)
     let now = serverTime
     let entries = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now)

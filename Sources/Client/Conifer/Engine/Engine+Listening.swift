@@ -49,7 +49,7 @@ extension Engine {
 
   /// Whether a write of the queue has ended, so that views are to show it no longer.
   func isEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
-    endedUnstored.contains(OutboundWriteID(lane, WriteID(rawValue: id.number)))
+    endedUnstored[OutboundWriteID(lane, WriteID(rawValue: id.number))] != nil
   }
 
   /// Lays what waits in the queue over a path, before a view opens there.

@@ -61,7 +61,9 @@ extension Engine {
       // Without a connection nothing else asks.
       if isUserUnknown { tell(.refreshToken) }
     }
-    if setup.transport != nil { tell(.open(.starting)) }
+    guard let transport = setup.transport else { return }
+    link.watch = transport.watchNetwork { [weak self] in self?.post(.tell(.networkReturned)) }
+    tell(.open(.starting))
   }
 
   private func declareIndexes(_ backend: any StorageBackend, _ tree: TreeID) async {
@@ -88,6 +90,8 @@ extension Engine {
     giveUpTransactions(.databaseClosed)
     link.machine = nil
     link.connection = nil
+    link.watch?.stop()
+    link.watch = nil
     let closing = backend
     phase = .closed
     isConnected.set(false)

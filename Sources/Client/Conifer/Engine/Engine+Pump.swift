@@ -33,7 +33,7 @@ extension Engine {
   ///
   /// Writes that follow one another share a commit, and so do answers and news of the server.
   private func perform(_ step: Step) async {
-    if isUserUnknown, step.needsUser {
+    if isUserUnknown, step.needsUser || step.followsWrites && !deferred.isEmpty {
       deferred.append(step)
       return
     }

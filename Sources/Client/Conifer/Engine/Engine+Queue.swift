@@ -22,7 +22,7 @@ extension Engine {
         // Asked for again when the store no longer takes them for waiting.
         return link.add([.needWrites(lane, after: after, limit: limit)])
       }
-      writes.removeAll { endedUnstored.contains(OutboundWriteID(lane, $0.id)) }
+      writes.removeAll { endedUnstored[OutboundWriteID(lane, $0.id)] != nil }
     }
     tell(
       .writes(
@@ -38,7 +38,7 @@ extension Engine {
     case .queued, .rejected: return false
     }
     return QueueRules.doubles(write.content) && !marked.contains(id) && !inFlight.contains(id)
-      && !endedUnstored.contains(id)
+      && endedUnstored[id] == nil
   }
 
   /// Makes durable that writes are sent, then lets them leave.
@@ -100,7 +100,7 @@ extension Engine {
           // What the cache holds may be newer when this is paid: the value is asked for instead.
           let paths = place.paths.filter { !isListened($0) }
           for path in paths { reckoning.forget(path) }
-          owe([ended] + paths.flatMap { incomplete(around: $0) }, of: id)
+          owe([ended] + paths.flatMap { incomplete(around: $0) }, of: id, .acknowledged)
           for path in paths where !cached.unknown.contains(path) { refresh(path) }
         }
         for path in cached.unknown { refresh(path) }
@@ -124,7 +124,7 @@ extension Engine {
       )
       switch stored {
       case .success: tell(.finished(id))
-      case .failure: owe(edits, of: id)
+      case .failure: owe(edits, of: id, .rejected(error))
       }
       dataChanged(place.paths)
     }
@@ -159,14 +159,20 @@ extension Engine {
       cached.edits += outdated(above: owner)
       let isListened = isListened(owner)
       if isListened, !isEarly { continue }
+      if isLong, !isListened, isForeign(owner) { continue }
       if change.node.hasServerValues {
         // The answer to the listen will tell.
         if isListened { continue }
+        guard !isLong else {
+          // Thousands of questions would wait behind a long queue: the next listen tells.
+          cached.edits += incomplete(around: owner)
+          reckoning.forget(owner)
+          continue
+        }
         cached.edits += lost(around: owner)
         cached.unknown.append(owner)
         continue
       }
-      if isLong, !isListened, isForeign(owner) { continue }
       cached.edits.append(.overwrite(treeID, change.path, change.node))
       cached.edits += outdated(below: owner)
       // What open views below have is newer, as answers may be held back.

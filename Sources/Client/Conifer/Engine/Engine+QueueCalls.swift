@@ -42,9 +42,15 @@ extension Engine: QueueCalls {
     return try await reading { (engine, view, lane) throws(StoreError) in
       var found = try view.rejectedWrites(lane, after: after, limit: limit)
       if !rejectedOnly { found += try view.writes(lane, after: after, limit: limit) }
-      return found.sorted { $0.id < $1.id }.prefix(limit).map { write in
-        let isInFlight = engine.inFlight.contains(OutboundWriteID(lane, write.id))
-        return PendingWrite(write, lane, isInFlight: isInFlight)
+      return found.sorted { $0.id < $1.id }.prefix(limit).compactMap { write in
+        let id = OutboundWriteID(lane, write.id)
+        var state = PendingWrite.State(write, isInFlight: engine.inFlight.contains(id))
+        switch engine.endedUnstored[id] {
+        case nil: break
+        case .rejected(let error)?: state = .rejected(error)
+        default: return nil
+        }
+        return PendingWrite(write, lane, state)
       }
     }
   }
@@ -67,6 +73,7 @@ extension Engine: QueueCalls {
       (engine, view, lane) throws(StoreError) in
       let lane = Lane(tree: lane.tree, identity: id.identity)
       let number = WriteID(rawValue: id.number)
+      if let end = engine.endedUnstored[OutboundWriteID(lane, number)] { return end }
       if let end = try view.finishedWrite(lane, number) { return .init(end.outcome, lane) }
       guard let write = try view.write(lane, number) else {
         return .failed(DatabaseError(.unknownWrite, "The store knows no write \(id)."))
@@ -197,18 +204,23 @@ extension WriteReceipt.Outcome {
 }
 
 extension PendingWrite {
-  fileprivate init(_ write: QueuedWrite, _ lane: Lane, isInFlight: Bool) {
-    let state: State =
+  fileprivate init(_ write: QueuedWrite, _ lane: Lane, _ state: State) {
+    self.init(
+      id: WriteReceipt.ID(identity: lane.identity, number: write.id.rawValue),
+      kind: write.content.kind == .update ? .update : .set, path: write.content.path,
+      changes: write.content.changes, state: state, attempts: Int(write.attempts),
+      time: write.content.time)
+  }
+}
+
+extension PendingWrite.State {
+  fileprivate init(_ write: QueuedWrite, isInFlight: Bool) {
+    self =
       switch write.state {
       case .queued: isInFlight ? .sent : .queued
       case .sent: isInFlight ? .sent : .outcomeUnknown
       case .outcomeUnknown: .outcomeUnknown
       case .rejected(let reason): .rejected(RejectionReason(reason).error(write.content.path))
       }
-    self.init(
-      id: WriteReceipt.ID(identity: lane.identity, number: write.id.rawValue),
-      kind: write.content.kind == .update ? .update : .set, path: write.content.path,
-      changes: write.content.changes, state: state, attempts: Int(write.attempts),
-      time: write.content.time)
   }
 }

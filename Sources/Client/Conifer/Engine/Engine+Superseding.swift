@@ -15,12 +15,12 @@ extension Engine {
     let overlay = OverlayID(id.id.rawValue)
     if laid.remove(overlay) != nil { raise(tree.revert(overlay)) }
     let edits = [StorageEdit.finish(lane, id.id, .superseded(by: new.id))]
+    let (from, to) = (name(of: id), name(of: OutboundWriteID(lane, new.id)))
     add(edits) { [self] stored in
       switch stored {
       case .success: tell(.finished(id))
-      case .failure: owe(edits, of: id)
+      case .failure: owe(edits, of: id, .superseded(by: to))
       }
-      let (from, to) = (name(of: id), name(of: OutboundWriteID(lane, new.id)))
       var followers = follows.removeValue(forKey: from) ?? []
       // Those of what it had superseded itself come first, and were told.
       for follow in followers.reversed() {

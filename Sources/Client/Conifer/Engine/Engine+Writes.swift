@@ -66,25 +66,28 @@ extension Engine {
     laid.insert(entry.id)
   }
 
-  /// A write with its server values resolved over what the views show, or over what is stored.
+  /// A write with its server values resolved: each over what the views show there, else over what is
+  /// stored.
   private func resolved(_ write: QueuedWrite, _ lane: Lane) -> QueueOverlay.Entry {
     let changes = write.content.changes
-    let isKnown = changes.allSatisfy {
+    let now = serverTime
+    let isShown = changes.map {
       !$0.node.hasServerValues || tree.value(at: $0.path.owner) != nil
     }
-    let now = serverTime
-    if !isKnown {
-      let entry = read { (view, _) throws(StoreError) in
+    var stored: [NodeChange]?
+    if isShown.contains(false) {
+      stored = read { (view, _) throws(StoreError) in
         var overlay = QueueOverlay(view, lane, now: now)
-        return try overlay.resolve(write)
+        return try overlay.resolve(write).changes
       }
-      if let entry { return entry }
+    }
+    let resolved = changes.indices.map { index in
+      if !isShown[index], let stored { return stored[index] }
+      let change = changes[index]
+      return NodeChange(change.path, tree.resolve(change.node, at: change.path, now: now))
     }
     return QueueOverlay.Entry(
-      id: OverlayID(write.id.rawValue),
-      changes: changes.map { change in
-        NodeChange(change.path, tree.resolve(change.node, at: change.path, now: now))
-      }, isUpdate: write.content.kind == .update)
+      id: OverlayID(write.id.rawValue), changes: resolved, isUpdate: write.content.kind == .update)
   }
 
   /// Tells the app of a write that was not queued.

@@ -39,7 +39,8 @@ actor Engine {
   /// Those of them that raise nothing.
   var silent: Set<ListenerID> = []
   /// The last number given to a silent listener; the API's begin at 1.
-  var lastSilent: UInt64 = 1 << 63
+  var lastSilent = firstSilent
+  static let firstSilent: UInt64 = 1 << 63
 
   /// Edits that wait for the next commit.
   var units: [CommitUnit] = []
@@ -49,8 +50,8 @@ actor Engine {
   var newRecords: [TrackedQuery] = []
   /// Edits that must be committed, and could not be.
   var owed: [CommitUnit] = []
-  /// Writes that ended, and that the store still takes for waiting, as it could not be told.
-  var endedUnstored: Set<OutboundWriteID> = []
+  /// How writes ended that the store still takes for waiting, as it could not be told.
+  var endedUnstored: [OutboundWriteID: WriteReceipt.Outcome] = [:]
   var waitingWrites: [WaitingWrite] = []
   /// Whether the token provider has not yet said who writes.
   var isUserUnknown = false
@@ -94,7 +95,10 @@ actor Engine {
     post(.open)
   }
 
-  deinit { link.connection?.close() }
+  deinit {
+    link.connection?.close()
+    link.watch?.stop()
+  }
 }
 
 extension Engine {

@@ -45,10 +45,12 @@ protocol EngineCalls: AnyObject, Sendable {
     at path: Path, raisesLocalEvents: Bool, update: @escaping @Sendable (Node) -> TransactionStep,
     completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void)
   /// Begins to listen under a number of the caller's.
+  ///
+  /// - removed: called at once, on the caller's thread, when `stopObservingAll` ends it.
   func observe(
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,
     event: @escaping @Sendable (DataEvent) -> Void,
-    cancel: (@Sendable (DatabaseError) -> Void)?)
+    cancel: (@Sendable (DatabaseError) -> Void)?, removed: (@Sendable () -> Void)?)
   /// Listens until the first event of the kinds.
   func observeOnce(
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,

@@ -11,6 +11,8 @@ struct Link: Sendable {
   var machine: ConnectionMachine?
   var connection: (any TransportConnection)?
   var number: ConnectionNumber?
+  /// What tells that the network has returned.
+  var watch: (any NetworkWatch)?
   private var actions: [ConnectionAction] = []
 
   /// Whether something is left to do.

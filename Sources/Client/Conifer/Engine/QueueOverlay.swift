@@ -19,7 +19,7 @@ struct QueueOverlay {
   let now: Int64
   private var writes: [WriteID: QueuedWrite] = [:]
   /// Places with server values.
-  private var places: [Path] = []
+  private var places: Set<Path> = []
   /// What is known at the places: first what is cached, then with each write over it.
   private var known = Node.empty
 
@@ -72,13 +72,37 @@ struct QueueOverlay {
   private mutating func collect(_ write: QueuedWrite) throws(StoreError) {
     for change in write.content.changes where change.node.hasServerValues {
       let place = change.path.owner
-      guard !places.contains(where: { $0.contains(place) }) else { continue }
-      places.append(place)
-      if try view.isComplete(lane.tree, place) {
+      guard !isCovered(place) else { continue }
+      places.insert(place)
+      if try isKnown(place) {
         known = known.setting(place, to: try view.node(lane.tree, place))
       }
       try collect(place)
     }
+  }
+
+  /// Whether a place or one above it is among the places.
+  private func isCovered(_ place: Path) -> Bool {
+    var next: Path? = place
+    while let here = next {
+      if places.contains(here) { return true }
+      next = here.parent
+    }
+    return false
+  }
+
+  /// Whether all of a place is cached: by a complete query at or above it, or with a child that a
+  /// filtered query holds.
+  private func isKnown(_ place: Path) throws(StoreError) -> Bool {
+    if try view.isComplete(lane.tree, place) { return true }
+    var next = place
+    while let parent = next.parent, let key = next.last {
+      for stored in try view.trackedQueries(lane.tree, at: parent) where !stored.query.isDefault {
+        if try view.trackedKeys(lane.tree, stored.id).contains(key) { return true }
+      }
+      next = parent
+    }
+    return false
   }
 
   private mutating func resolved() throws(StoreError) -> [(id: WriteID, entry: Entry)] {

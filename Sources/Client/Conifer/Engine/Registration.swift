@@ -12,12 +12,14 @@ final class Registration: Sendable {
   let isOnce: Bool
   private let event: @Sendable (DataEvent) -> Void
   private let cancelled: (@Sendable (DatabaseError) -> Void)?
+  /// Called when the app ends it together with others.
+  private let removed: (@Sendable () -> Void)?
   private let isEnded = Atomic(false)
 
   init(
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds, isOnce: Bool,
     event: @escaping @Sendable (DataEvent) -> Void,
-    cancel: (@Sendable (DatabaseError) -> Void)?
+    cancel: (@Sendable (DatabaseError) -> Void)?, removed: (@Sendable () -> Void)? = nil
   ) {
     self.id = id
     self.target = target
@@ -25,6 +27,7 @@ final class Registration: Sendable {
     self.isOnce = isOnce
     self.event = event
     self.cancelled = cancel
+    self.removed = removed
   }
 
   /// Ends it: no closure of it is called after that; false when it had ended.
@@ -39,6 +42,11 @@ final class Registration: Sendable {
       return
     }
     event(raised)
+  }
+
+  /// Ends it as one of all that listen to its target.
+  func remove() {
+    if end() { removed?() }
   }
 
   /// Ends it with an error; on the callback queue.
@@ -75,7 +83,7 @@ final class Registrations: Sendable {
       for registration in ended { all[registration.id] = nil }
       return ended
     }
-    for registration in ended { registration.end() }
+    for registration in ended { registration.remove() }
   }
 
   subscript(_ id: ListenerID) -> Registration? { all.withLock { $0[id] } }

@@ -30,12 +30,18 @@ enum Step: Sendable {
 }
 
 extension Step {
-  /// Whether it is about the queue of the user who made it.
+  /// Whether it is done for the user who asked for it.
   var needsUser: Bool {
     switch self {
-    case .write, .transact, .purge: true
+    case .write, .transact, .onDisconnect, .purge: true
     default: false
     }
+  }
+
+  /// Whether it must see the writes that were made before it.
+  var followsWrites: Bool {
+    if case .get = self { return true }
+    return false
   }
 }
 

@@ -18,7 +18,7 @@ final class Subscription: Sendable {
     } else {
       query.engine.observe(
         id, query.target, kinds, event: { buffer.add($0) },
-        cancel: { buffer.end(.failure($0)) })
+        cancel: { buffer.end(.failure($0)) }, removed: { buffer.end(.success(())) })
     }
   }
 

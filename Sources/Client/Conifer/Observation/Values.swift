@@ -3,7 +3,8 @@ import ConiferSync
 /// The values of a query, now and after each change: what ``DatabaseQuery/snapshots`` and
 /// ``DatabaseQuery/values(as:)`` give.
 ///
-/// Each iterator is an observer of its own, until it goes or its task is cancelled. A reader that is
+/// Each iterator is an observer of its own, until it goes, its task is cancelled or
+/// ``DatabaseQuery/removeAllObservers()`` ends it after what it has heard. A reader that is
 /// slower than the changes gets the newest value and none between: each holds all. It throws what an
 /// observer's cancel block is given, and what cannot be decoded, and ends then.
 public struct Values<Element: Sendable>: AsyncSequence, Sendable {
@@ -31,12 +32,12 @@ public struct Values<Element: Sendable>: AsyncSequence, Sendable {
       self.transform = transform
     }
 
-    /// The next value; nil when the task is cancelled.
+    /// The next value; nil when the task is cancelled or the observer removed.
     public mutating func next() async throws(DatabaseError) -> Element? {
       try await next(isolation: nil)
     }
 
-    /// The next value; nil when the task is cancelled.
+    /// The next value; nil when the task is cancelled or the observer removed.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(DatabaseError) -> Element? {

@@ -162,7 +162,7 @@ extension DatabaseQuery {
     if isOnce {
       engine.observeOnce(id, target, kinds, event: event, cancel: cancellation)
     } else {
-      engine.observe(id, target, kinds, event: event, cancel: cancellation)
+      engine.observe(id, target, kinds, event: event, cancel: cancellation, removed: nil)
     }
     return id.handle
   }

@@ -29,6 +29,9 @@ final class Overlay {
   /// How many writes there are.
   var count: Int { all.count }
 
+  /// The visible writes, in no order.
+  var shown: some Sequence<Removed> { all.values.lazy.filter(\.isVisible) }
+
   /// Adds a write unless it is known.
   func add(_ id: OverlayID, _ changes: [NodeChange], isVisible: Bool) -> Bool {
     guard all[id] == nil else { return false }

@@ -27,6 +27,16 @@ extension SyncTree {
     _ = overlay.add(id, changes, isVisible: true)
   }
 
+  /// Lays what is shown of the writes at, above or below a path over another tree's views to come.
+  public func copyWrites(touching path: Path, to other: SyncTree) {
+    for write in overlay.shown
+    where write.changes.contains(where: {
+      $0.path.contains(path) || path.contains($0.path)
+    }) {
+      _ = other.overlay.add(write.id, write.changes, isVisible: true)
+    }
+  }
+
   /// Takes a write away that the server has; its news came before. An unknown one is ignored.
   ///
   /// - Parameters:

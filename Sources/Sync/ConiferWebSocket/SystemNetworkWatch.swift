@@ -1,0 +1,116 @@
+#if Network
+  import ConiferWire
+  import Dispatch
+  import Synchronization
+
+  #if canImport(Darwin)
+    import Network
+
+    /// Tells when the system has a way to the network again.
+    final class SystemNetworkWatch: NetworkWatch {
+      private let monitor = NWPathMonitor()
+      private let hasWay = Mutex(true)
+
+      init?(_ returned: @escaping @Sendable () -> Void) {
+        monitor.pathUpdateHandler = { [weak self] path in
+          guard let self else { return }
+          let hasWay = path.status == .satisfied
+          let hadWay = self.hasWay.withLock { known in
+            defer { known = hasWay }
+            return known
+          }
+          if hasWay, !hadWay { returned() }
+        }
+        monitor.start(queue: DispatchQueue(label: "conifer.network"))
+      }
+
+      deinit { stop() }
+
+      func stop() { monitor.cancel() }
+    }
+  #else
+    import Glibc
+
+    /// Tells when the system has a new address or route, as the kernel says over a netlink socket
+    /// (rtnetlink(7)).
+    final class SystemNetworkWatch: NetworkWatch {
+      /// Any thread may cancel it, which Dispatch does not say on Linux.
+      nonisolated(unsafe) private let source: any DispatchSourceRead
+
+      /// Nil where the kernel gives no such socket, as on Android or in a sandbox.
+      init?(_ returned: @escaping @Sendable () -> Void) {
+        let type =
+          Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let file = socket(AF_NETLINK, type, Self.routes)
+        guard file >= 0 else { return nil }
+        // `sockaddr_nl`, whose header Swift does not have: family, padding, the kernel's choice of a
+        // number, groups.
+        let address: [UInt32] = [UInt32(AF_NETLINK).littleEndian, 0, Self.groups]
+        let isBound = address.withUnsafeBytes { bytes in
+          bytes.withMemoryRebound(to: sockaddr.self) { address in
+            bind(file, address.baseAddress, socklen_t(bytes.count)) == 0
+          }
+        }
+        guard isBound else {
+          close(file)
+          return nil
+        }
+        source = DispatchSource.makeReadSource(
+          fileDescriptor: file, queue: DispatchQueue(label: "conifer.network"))
+        source.setEventHandler { if Self.hasReturned(Self.drain(file)) { returned() } }
+        source.setCancelHandler { close(file) }
+        source.activate()
+      }
+
+      deinit { stop() }
+
+      func stop() { source.cancel() }
+
+      private static let routes: Int32 = 0
+      /// New and lost addresses and routes of both protocols.
+      private static let groups: UInt32 = 0x10 | 0x40 | 0x100 | 0x400
+
+      /// All that waits in the socket.
+      private static func drain(_ file: Int32) -> [[UInt8]] {
+        var messages: [[UInt8]] = []
+        var buffer = [UInt8](repeating: 0, count: 32 << 10)
+        while true {
+          let count = recv(file, &buffer, buffer.count, 0)
+          // What the kernel could not keep for us may have been what we wait for.
+          if count < 0, errno == ENOBUFS {
+            messages.append([])
+            continue
+          }
+          if count < 0, errno == EINTR { continue }
+          guard count > 0 else { return messages }
+          messages.append(Array(buffer[..<count]))
+        }
+      }
+
+      /// Whether one of the kernel's texts tells of a new address or route; an empty one stands for
+      /// texts that were lost.
+      static func hasReturned(_ texts: [[UInt8]]) -> Bool {
+        texts.contains { $0.isEmpty || kinds($0).contains { $0 == 20 || $0 == 24 } }
+      }
+
+      /// The kinds of a text's messages: each has its length (4 bytes) and its kind (2) first, and
+      /// begins at a multiple of 4.
+      private static func kinds(_ text: [UInt8]) -> [UInt16] {
+        var kinds: [UInt16] = []
+        var start = 0
+        while text.count - start >= 16 {
+          let (length, kind) = text.withUnsafeBytes { bytes in
+            (
+              Int(bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self)),
+              bytes.loadUnaligned(fromByteOffset: start + 4, as: UInt16.self)
+            )
+          }
+          guard length >= 16 else { break }
+          kinds.append(kind)
+          start += (length + 3) & ~3
+        }
+        return kinds
+      }
+    }
+  #endif
+#endif

@@ -1,0 +1,78 @@
+#if Network && os(Linux)
+  import Foundation
+  import Glibc
+  import Synchronization
+  import Testing
+
+  @testable import ConiferWebSocket
+
+  @Suite(.timeLimit(.minutes(1))) struct SystemNetworkWatchTests {
+    /// A message of the kernel's with a kind and a body of some bytes.
+    private func message(_ kind: UInt16, body: Int = 8) -> [UInt8] {
+      var length = UInt32(16 + body)
+      var kind = kind
+      var bytes = withUnsafeBytes(of: &length) { Array($0) }
+      bytes += withUnsafeBytes(of: &kind) { Array($0) }
+      bytes += [UInt8](repeating: 0, count: 10 + body)
+      return bytes + [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
+    }
+
+    @Test func `New addresses and routes are a network that returns, lost ones are not`() {
+      let (newAddress, lostAddress, newRoute, lostRoute) =
+        (message(20), message(21), message(24, body: 5), message(25, body: 5))
+      #expect(SystemNetworkWatch.hasReturned([newAddress]))
+      #expect(SystemNetworkWatch.hasReturned([newRoute]))
+      #expect(!SystemNetworkWatch.hasReturned([lostAddress, lostRoute]))
+      #expect(!SystemNetworkWatch.hasReturned([lostRoute + lostAddress]))
+      #expect(SystemNetworkWatch.hasReturned([lostRoute + lostAddress + newAddress]))
+      #expect(SystemNetworkWatch.hasReturned([[]]), "what was lost may have been one")
+      #expect(!SystemNetworkWatch.hasReturned([]))
+    }
+
+    @Test func `Texts that are no messages are none`() {
+      var forged = message(20)
+      forged[0] = 3
+      #expect(!SystemNetworkWatch.hasReturned([forged, [1], Array(message(21).prefix(15))]))
+      var long = message(21)
+      long.replaceSubrange(0..<4, with: [255, 255, 255, 255])
+      #expect(!SystemNetworkWatch.hasReturned([long + message(20)]))
+    }
+
+    @Test func `The kernel tells of a new address until the watch is stopped`() async throws {
+      // One that an interrupted run left would not be new.
+      _ = try LoopbackAddress.change(isNew: false)
+      let calls = Atomic(0)
+      let watch = try #require(SystemNetworkWatch { calls.add(1, ordering: .relaxed) })
+      // 127.0.0.0/8 is the loopback's already: nobody's traffic goes another way by one address of it.
+      guard try LoopbackAddress.change(isNew: true) else {
+        print("skipped: this process may not add an address to the loopback")
+        return
+      }
+      while calls.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+      #expect(try LoopbackAddress.change(isNew: false))
+      watch.stop()
+    }
+  }
+
+  /// An address of the loopback that a test adds and removes (rtnetlink(7)).
+  private enum LoopbackAddress {
+    private struct Failure: Error { let text: String }
+
+    /// Adds or removes it; false when this process may not.
+    static func change(isNew: Bool) throws -> Bool {
+      let file = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
+      guard file >= 0 else { return false }
+      defer { close(file) }
+      // Length, kind, flags (request, acknowledge, create), number, sender; family, prefix, flags,
+      // scope, interface 1; the attribute of the local address.
+      let (kind, flags): (UInt8, [UInt8]) = isNew ? (20, [5, 4]) : (21, [5, 0])
+      var request: [UInt8] = [32, 0, 0, 0, kind, 0] + flags + [1, 0, 0, 0, 0, 0, 0, 0]
+      request += [UInt8(AF_INET), 32, 0, 0, 1, 0, 0, 0, 8, 0, 2, 0, 127, 77, 0, 1]
+      guard send(file, request, request.count, 0) == request.count else { return false }
+      var answer = [UInt8](repeating: 0, count: 1024)
+      guard recv(file, &answer, answer.count, 0) >= 20 else { throw Failure(text: "no answer") }
+      let status = answer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 16, as: Int32.self) }
+      return status == 0
+    }
+  }
+#endif
