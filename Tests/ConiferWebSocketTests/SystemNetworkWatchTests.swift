@@ -20,25 +20,44 @@
     @Test func `New addresses and routes are a network that returns, lost ones are not`() {
       let (newAddress, lostAddress, newRoute, lostRoute) =
         (message(20), message(21), message(24, body: 5), message(25, body: 5))
-      #expect(SystemNetworkWatch.hasReturned([newAddress]))
-      #expect(SystemNetworkWatch.hasReturned([newRoute]))
-      #expect(!SystemNetworkWatch.hasReturned([lostAddress, lostRoute]))
-      #expect(!SystemNetworkWatch.hasReturned([lostRoute + lostAddress]))
-      #expect(SystemNetworkWatch.hasReturned([lostRoute + lostAddress + newAddress]))
-      #expect(SystemNetworkWatch.hasReturned([[]]), "what was lost may have been one")
-      #expect(!SystemNetworkWatch.hasReturned([]))
+      let now = ContinuousClock.now
+      func isReturn(_ texts: [UInt8]...) -> Bool {
+        var news = NetworkNews()
+        return news.hears(texts, at: now)
+      }
+      #expect(isReturn(newAddress) && isReturn(newRoute))
+      #expect(!isReturn(lostAddress, lostRoute) && !isReturn(lostRoute + lostAddress))
+      #expect(isReturn(lostRoute + lostAddress + newAddress))
+      #expect(isReturn([]), "what was lost may have been one")
+      #expect(!isReturn())
+    }
+
+    @Test func `An address that is announced again and again is no return each time`() {
+      var news = NetworkNews()
+      let start = ContinuousClock.now
+      func hears(_ kinds: UInt16..., after seconds: Int) -> Bool {
+        news.hears(kinds.map { message($0) }, at: start + .seconds(seconds))
+      }
+      let heard = [
+        hears(20, after: 0), hears(20, 24, after: 29), hears(25, after: 29), hears(24, after: 29),
+        hears(20, after: 58), hears(20, after: 59),
+      ]
+      #expect(heard == [true, false, false, true, false, true])
     }
 
     @Test func `Texts that are no messages are none`() {
       var forged = message(20)
       forged[0] = 3
-      #expect(!SystemNetworkWatch.hasReturned([forged, [1], Array(message(21).prefix(15))]))
       var long = message(21)
       long.replaceSubrange(0..<4, with: [255, 255, 255, 255])
-      #expect(!SystemNetworkWatch.hasReturned([long + message(20)]))
+      for texts in [[forged, [1], Array(message(20).prefix(15))], [long + message(20)]] {
+        var news = NetworkNews()
+        let isReturn = news.hears(texts, at: .now)
+        #expect(!isReturn)
+      }
     }
 
-    @Test func `The kernel tells of a new address until the watch is stopped`() async throws {
+    @Test func `The kernel tells of a new address`() async throws {
       // One that an interrupted run left would not be new.
       _ = try LoopbackAddress.change(isNew: false)
       let calls = Atomic(0)

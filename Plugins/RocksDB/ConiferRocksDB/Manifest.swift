@@ -40,18 +40,20 @@
       try System.cut(directory + "/" + name, to: end)
     }
 
-    /// Whether files and logs hold all that was ever synced: the oldest log begins where the files
-    /// end, and without a log there is no file beside those that are listed.
+    /// Whether files and logs hold all that was ever synced: the listed files are there, the oldest log
+    /// begins where they end, and without a log there is no file beside them.
     private func isWhole(
       with logs: [(name: String, length: Int)], _ sorted: [String], _ directory: String
     ) throws(StoreError) -> Bool {
+      let there = Set(sorted.compactMap { UInt64($0.dropLast(4)) })
+      guard files.isSubset(of: there) else { return false }
       for log in logs {
         let head = try System.read(directory + "/" + log.name, log.length)
         guard let first = WriteAheadLog.record(head, at: 0)?.head else { continue }
         guard let note = WriteAheadLog.Note(first) else { return false }
         return note.base <= newest
       }
-      return sorted.allSatisfy { UInt64($0.dropLast(4)).map(files.contains) ?? false }
+      return there == files
     }
 
     /// Takes an edit in; false when it holds what is not known here.

@@ -29,7 +29,11 @@
       func stop() { monitor.cancel() }
     }
   #else
-    import Glibc
+    #if canImport(Glibc)
+      import Glibc
+    #elseif canImport(Musl)
+      import Musl
+    #endif
 
     /// Tells when the system has a new address or route, as the kernel says over a netlink socket
     /// (rtnetlink(7)).
@@ -37,11 +41,9 @@
       /// Any thread may cancel it, which Dispatch does not say on Linux.
       nonisolated(unsafe) private let source: any DispatchSourceRead
 
-      /// Nil where the kernel gives no such socket, as on Android or in a sandbox.
+      /// Nil where the kernel gives no such socket, as in a sandbox.
       init?(_ returned: @escaping @Sendable () -> Void) {
-        let type =
-          Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let file = socket(AF_NETLINK, type, Self.routes)
+        let file = socket(AF_NETLINK, Self.type, Self.routes)
         guard file >= 0 else { return nil }
         // `sockaddr_nl`, whose header Swift does not have: family, padding, the kernel's choice of a
         // number, groups.
@@ -57,7 +59,11 @@
         }
         source = DispatchSource.makeReadSource(
           fileDescriptor: file, queue: DispatchQueue(label: "conifer.network"))
-        source.setEventHandler { if Self.hasReturned(Self.drain(file)) { returned() } }
+        let news = Mutex(NetworkNews())
+        source.setEventHandler {
+          let texts = Self.drain(file)
+          if news.withLock({ $0.hears(texts, at: .now) }) { returned() }
+        }
         source.setCancelHandler { close(file) }
         source.activate()
       }
@@ -66,6 +72,8 @@
 
       func stop() { source.cancel() }
 
+      /// `SOCK_RAW`, `SOCK_CLOEXEC` and `SOCK_NONBLOCK`, of which C libraries make different types.
+      private static let type: Int32 = 3 | 0o2_000_000 | 0o4_000
       private static let routes: Int32 = 0
       /// New and lost addresses and routes of both protocols.
       private static let groups: UInt32 = 0x10 | 0x40 | 0x100 | 0x400
@@ -86,11 +94,37 @@
           messages.append(Array(buffer[..<count]))
         }
       }
+    }
 
-      /// Whether one of the kernel's texts tells of a new address or route; an empty one stands for
-      /// texts that were lost.
-      static func hasReturned(_ texts: [[UInt8]]) -> Bool {
-        texts.contains { $0.isEmpty || kinds($0).contains { $0 == 20 || $0 == 24 } }
+    /// What the kernel's texts say of the network.
+    struct NetworkNews {
+      /// Whether something was lost since the last return; unknown at first.
+      private var isLost = true
+      private var told: ContinuousClock.Instant?
+      /// How often news without a loss counts: routers have addresses announced anew all the time.
+      static let interval: Duration = .seconds(30)
+
+      /// Whether the network may have returned: there is a new address or route, and one was lost
+      /// before, or nothing was told for a while.
+      ///
+      /// - Parameters:
+      ///   - texts: as they came; an empty one stands for texts that were lost.
+      ///   - now: when.
+      mutating func hears(_ texts: [[UInt8]], at now: ContinuousClock.Instant) -> Bool {
+        var isNew = false
+        for text in texts {
+          if text.isEmpty { (isLost, isNew) = (true, true) }
+          for kind in Self.kinds(text) {
+            switch kind {
+            case 20, 24: isNew = true
+            case 21, 25: isLost = true
+            default: break
+            }
+          }
+        }
+        guard isNew, isLost || told.map({ now - $0 >= Self.interval }) ?? true else { return false }
+        (isLost, told) = (false, now)
+        return true
       }
 
       /// The kinds of a text's messages: each has its length (4 bytes) and its kind (2) first, and

@@ -74,6 +74,8 @@ struct AuthenticationTests {
     // Also when the server closes the connection.
     #expect(!bench.lose().fetches.contains(true))
     #expect(bench.pass(29_000).isEmpty)
+    // A network that returns neither hurries nor delays it.
+    #expect(bench.give(.networkReturned).isEmpty)
     #expect(bench.pass(1_000).fetches.contains(true))
   }
 

@@ -159,7 +159,11 @@ extension Engine {
       cached.edits += outdated(above: owner)
       let isListened = isListened(owner)
       if isListened, !isEarly { continue }
-      if isLong, !isListened, isForeign(owner) { continue }
+      if isLong, !isListened, isForeign(owner) {
+        // What lacked something else lacks this too, now.
+        reckoning.forget(owner)
+        continue
+      }
       if change.node.hasServerValues {
         // The answer to the listen will tell.
         if isListened { continue }

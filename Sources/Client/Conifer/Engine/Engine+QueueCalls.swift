@@ -40,9 +40,12 @@ extension Engine: QueueCalls {
   ) async throws(DatabaseError) -> [PendingWrite] {
     let after = number.map { WriteID(rawValue: $0) }
     return try await reading { (engine, view, lane) throws(StoreError) in
-      var found = try view.rejectedWrites(lane, after: after, limit: limit)
-      if !rejectedOnly { found += try view.writes(lane, after: after, limit: limit) }
-      return found.sorted { $0.id < $1.id }.prefix(limit).compactMap { write in
+      // Some of what the store takes for waiting has ended.
+      let (sum, isOver) = limit.addingReportingOverflow(engine.endedUnstored.count)
+      let most = isOver ? limit : sum
+      var found = try view.rejectedWrites(lane, after: after, limit: most)
+      if !rejectedOnly { found += try view.writes(lane, after: after, limit: most) }
+      let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { write -> PendingWrite? in
         let id = OutboundWriteID(lane, write.id)
         var state = PendingWrite.State(write, isInFlight: engine.inFlight.contains(id))
         switch engine.endedUnstored[id] {
@@ -52,6 +55,7 @@ extension Engine: QueueCalls {
         }
         return PendingWrite(write, lane, state)
       }
+      return Array(pending.prefix(limit))
     }
   }
 

@@ -20,6 +20,8 @@ struct QueueOverlay {
   private var writes: [WriteID: QueuedWrite] = [:]
   /// Places with server values.
   private var places: Set<Path> = []
+  /// What filtered queries hold.
+  private var keys: [QueryID: Set<Key>] = [:]
   /// What is known at the places: first what is cached, then with each write over it.
   private var known = Node.empty
 
@@ -93,12 +95,15 @@ struct QueueOverlay {
 
   /// Whether all of a place is cached: by a complete query at or above it, or with a child that a
   /// filtered query holds.
-  private func isKnown(_ place: Path) throws(StoreError) -> Bool {
+  private mutating func isKnown(_ place: Path) throws(StoreError) -> Bool {
     if try view.isComplete(lane.tree, place) { return true }
     var next = place
     while let parent = next.parent, let key = next.last {
       for stored in try view.trackedQueries(lane.tree, at: parent) where !stored.query.isDefault {
-        if try view.trackedKeys(lane.tree, stored.id).contains(key) { return true }
+        if keys[stored.id] == nil {
+          keys[stored.id] = Set(try view.trackedKeys(lane.tree, stored.id))
+        }
+        if keys[stored.id]?.contains(key) == true { return true }
       }
       next = parent
     }

@@ -40,7 +40,7 @@ extension Step {
 
   /// Whether it must see the writes that were made before it.
   var followsWrites: Bool {
-    if case .get = self { return true }
+    if case .get(let request) = self { return request.target.path.first != .info }
     return false
   }
 }

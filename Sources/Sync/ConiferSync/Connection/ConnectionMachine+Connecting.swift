@@ -16,9 +16,9 @@ extension ConnectionMachine {
     phase = .idle
   }
 
-  /// Begins a waiting attempt at once.
+  /// Begins a waiting attempt at once, unless it waits because tokens were refused.
   mutating func hurry() {
-    guard case .waiting = phase else { return }
+    guard case .waiting = phase, !auth.isSlowed else { return }
     backoff.reset()
     retry()
   }
