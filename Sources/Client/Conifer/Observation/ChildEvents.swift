@@ -20,8 +20,8 @@ public struct ChildEvent: Sendable {
 /// The events of a query's children in batches, each what has come since the last one was read.
 ///
 /// Each iterator is an observer of its own, until it goes, its task is cancelled or
-/// ``DatabaseQuery/removeAllObservers()`` ends it after what it has heard. At most ``limit`` events wait to be read: one more ends the sequence with the error `overflow`, since none
-/// may be left out.
+/// ``DatabaseQuery/removeAllObservers()`` ends it after what it has heard. At most ``limit`` events
+/// wait to be read: one more ends the sequence with the error `overflow`, since none may be left out.
 public struct ChildEventBatches: AsyncSequence, Sendable {
   /// What came.
   public typealias Element = [ChildEvent]

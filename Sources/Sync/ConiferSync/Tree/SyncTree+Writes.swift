@@ -28,6 +28,10 @@ extension SyncTree {
   }
 
   /// Lays what is shown of the writes at, above or below a path over another tree's views to come.
+  ///
+  /// - Parameters:
+  ///   - path: where.
+  ///   - other: the tree, without views; writes that it knows stay as they are.
   public func copyWrites(touching path: Path, to other: SyncTree) {
     for write in overlay.shown
     where write.changes.contains(where: {
