@@ -22,16 +22,16 @@ REAL(void, sync, void)
 
 // MARK: Syncing
 
+// What is watched need not reach the disk: the record says what a power cut keeps, and what survives
+// the process is in the system's cache. A real sync would only cost its wait, thousands of times.
 #define SYNCING(call)                                                                     \
   probe_session *s = probe_lock_descriptor(fd);                                           \
   if (!s) return call;                                                                    \
-  int result = -1;                                                                        \
-  if (probe_next(s, probe_is_directory(fd) ? PROBE_SYNC_DIRECTORY : PROBE_SYNC) != PROBE_ERROR) { \
-    result = call;                                                                        \
-    if (result == 0) probe_synced(s, fd);                                                 \
-  }                                                                                       \
+  probe_kind kind = probe_is_directory(fd) ? PROBE_SYNC_DIRECTORY : PROBE_SYNC;           \
+  bool fails = probe_next(s, kind) == PROBE_ERROR;                                        \
+  if (!fails) probe_synced(s, fd);                                                        \
   probe_unlock(s);                                                                        \
-  return result;
+  return fails ? -1 : 0;
 
 SHOWN int fsync(int fd) { SYNCING(real_fsync()(fd)) }
 SHOWN int fdatasync(int fd) { SYNCING(real_fdatasync()(fd)) }
@@ -52,13 +52,10 @@ SHOWN int msync(void *address, size_t count, int flags) {
   int32_t file = -1;
   probe_session *s = (flags & MS_SYNC) ? probe_lock_map(address, &file) : NULL;
   if (!s) return real_msync()(address, count, flags);
-  int result = -1;
-  if (probe_next(s, PROBE_SYNC) != PROBE_ERROR) {
-    result = real_msync()(address, count, flags);
-    if (result == 0) probe_synced_file(s, file);
-  }
+  bool fails = probe_next(s, PROBE_SYNC) == PROBE_ERROR;
+  if (!fails) probe_synced_file(s, file);
   probe_unlock(s);
-  return result;
+  return fails ? -1 : 0;
 }
 
 /// Everything on the file systems of the locked sessions is durable, their names too.

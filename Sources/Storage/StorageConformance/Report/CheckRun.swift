@@ -31,7 +31,9 @@ struct CheckRun {
   /// Runs the check when its turn comes; one that is a part of another runs in the other's turn.
   func result(_ body: () async throws -> Void) async -> CheckResult {
     if CheckRecord.current != nil { return await resultNow(body) }
-    return await CheckGate.shared.pass { await resultNow(body) }
+    return await CheckGate.shared.pass {
+      await withTaskExecutorPreference(CheckThreads.shared) { await resultNow(body) }
+    }
   }
 
   private func resultNow(_ body: () async throws -> Void) async -> CheckResult {
