@@ -179,6 +179,10 @@ let package = Package(
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings + optimized),
     target("TestSupport", in: "Tests", ["ConiferKeyValue"]),
+    // The outside example's backend, for the client's tests.
+    .target(
+      name: "CustomBackend", dependencies: ["ConiferKeyValue", "ConiferStorage"],
+      path: "Examples/CustomBackend/Sources/JournalStore"),
     tests("ConiferTree", ["ConiferTree", "TestSupport"]),
     tests("ConiferQuery", ["ConiferQuery", "ConiferTree", "TestSupport"]),
     tests("ConiferKeyValue", ["ConiferKeyValue"]),
@@ -235,7 +239,8 @@ let package = Package(
         "Conifer", "ClientConformance", "ConiferServer", "ConiferSync", "ConiferWire",
         "ConiferStorage",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
-        "ConiferLog", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "ConiferLog", "CustomBackend", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "ConiferGuide",

@@ -9,7 +9,7 @@ import Testing
     name: "shelf", options: [StorageKind.Option("boards", "how many boards")]
   ) { (url, options) throws(StoreError) in
     StorageConfiguration(name: "shelf", location: url.path, options: options) {
-      () throws(StoreError) in
+      (options) throws(StoreError) in
       try MemoryBackend(MemoryStore(), name: "shelf", options: options)
     }
   }

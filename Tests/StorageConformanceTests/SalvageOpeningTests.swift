@@ -298,7 +298,7 @@ import Testing
     let calls = Mutex(0)
     let late = StorageConfiguration(
       name: "late", location: directory + "/store", options: StorageOptions(), salvage: method
-    ) { () throws(StoreError) in
+    ) { (_) throws(StoreError) in
       let call = calls.withLock { calls in
         calls += 1
         return calls

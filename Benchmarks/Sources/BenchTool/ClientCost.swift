@@ -45,7 +45,7 @@ struct ClientCost: AsyncParsableCommand {
         backend, in: directory, rooms: rooms, rounds: rounds
       ).run()
       for figure in figures { print(figure.line) }
-      isOver = isOver || figures.contains { $0.ratio > 2 }
+      isOver = isOver || figures.contains { $0.isEven && $0.ratio > 2 }
       let eviction = EvictionCost(backend, in: directory, rooms: 10 * rooms)
       for line in try await eviction.run() { print(line) }
       guard writes > 0 else { continue }

@@ -27,7 +27,7 @@ extension StorageConfiguration {
       elsewhere: { directory, options in .lmdb(at: directory, options: options, lmdb: lmdb) })
     return StorageConfiguration(
       name: "lmdb", location: directory, options: options, salvage: salvage
-    ) { () throws(StoreError) in
+    ) { (options) throws(StoreError) in
       try LMDBBackend.open(LMDBStore(at: directory, lmdb), name: "lmdb", options: options)
     }
   }

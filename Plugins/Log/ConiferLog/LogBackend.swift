@@ -24,7 +24,7 @@ extension StorageConfiguration {
       elsewhere: { directory, options in .log(at: directory, options: options, log: log) })
     return StorageConfiguration(
       name: "log", location: directory, options: options, salvage: salvage
-    ) { () throws(StoreError) in
+    ) { (options) throws(StoreError) in
       try LogBackend.open(LogStore(at: directory, log), name: "log", options: options)
     }
   }

@@ -32,7 +32,7 @@
         })
       return StorageConfiguration(
         name: "rocksdb", location: directory, options: options, salvage: salvage
-      ) { () throws(StoreError) in
+      ) { (options) throws(StoreError) in
         try RocksDBBackend.open(
           RocksDBStore(at: directory, rocksdb), name: "rocksdb", options: options)
       }

@@ -29,7 +29,7 @@ extension StorageConfiguration {
       elsewhere: { directory, options in .sqlite(at: directory, options: options, sqlite: sqlite) })
     return StorageConfiguration(
       name: "sqlite", location: directory, options: options, salvage: salvage
-    ) { () throws(StoreError) in
+    ) { (options) throws(StoreError) in
       try SQLiteBackend.open(SQLiteStore(at: directory, sqlite), name: "sqlite", options: options)
     }
   }

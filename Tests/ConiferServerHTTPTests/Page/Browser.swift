@@ -123,6 +123,16 @@ final class Browser: Sendable {
     }
   }
 
+  /// Keeps a picture of the page for people, in the folder that `CONIFER_SCREENSHOTS` names.
+  func picture(_ name: String) async throws {
+    guard let folder = ProcessInfo.processInfo.environment["CONIFER_SCREENSHOTS"] else { return }
+    try await on { state in
+      let text = try state.call("Page.captureScreenshot", [:])["data"] as? String ?? ""
+      let file = URL(fileURLWithPath: folder).appendingPathComponent("\(name).png")
+      try (Data(base64Encoded: text) ?? Data()).write(to: file)
+    }
+  }
+
   func type(_ text: String) async throws {
     try await on { _ = try $0.call("Input.insertText", ["text": text]) }
   }

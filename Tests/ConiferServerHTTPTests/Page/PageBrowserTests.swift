@@ -11,7 +11,7 @@
   /// The page in a real browser, against a real server.
   @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .enabled(if: Browser.executable != nil, "no chromium is installed: apt install chromium"))
+    .enabled(if: Browser.executable != nil, "no chromium is installed: Scripts/setup --browser"))
   struct PageBrowserTests {
     /// Serves, opens the page, and waits until it is connected.
     private func withPage(
@@ -141,6 +141,59 @@
       }
     }
 
+    @Test func `Data is exported, imported and edited as JSON`() async throws {
+      let server = Server()
+      let rooms: Node = ["r1": ["name": Node("Kitchen", priority: 3), "seats": 4]]
+      server.set("/rooms", rooms, in: "default")
+      try await withPage(server, responders(server), "#path=/") { browser in
+        try await browser.wait(for: "S.rows.some((row) => row.id === '/rooms')")
+        // What a browser would save is looked at instead.
+        try await browser.json(
+          "URL.createObjectURL = (blob) => { window.saved = blob; return 'blob:none'; }, 1")
+        try await browser.json("choose('/rooms')")
+        try await browser.json("$('export').click()")
+        try await browser.wait(for: "window.saved")
+        let saved = try await browser.json("window.saved.text().then((text) => JSON.parse(text))")
+        #expect(try Node(json: saved) == rooms)
+
+        // A file takes the place of all that is there, once that was asked about.
+        for answer in ["no", "yes"] {
+          try await browser.json(
+            """
+            (() => { const list = new DataTransfer();
+              list.items.add(new File(['{"r2":{".value":"Attic",".priority":1}}'], 'rooms.json'));
+              $('file').files = list.files;
+              $('file').dispatchEvent(new Event('change')); return 1; })()
+            """)
+          try await browser.wait(for: "$('dialog').open")
+          if answer == "yes" { try await browser.picture("import") }
+          try await browser.json("$('\(answer)').click()")
+          // The dialog has gone when the tree has the focus again.
+          try await browser.wait(
+            for: "!$('dialog').open && $('tree').contains(document.activeElement)")
+          if answer == "no" { #expect(server.data("/rooms", in: "default") == rooms) }
+        }
+        try await browser.wait(for: "S.nodes.has('/rooms/r2')")
+        #expect(server.data("/rooms", in: "default") == ["r2": Node("Attic", priority: 1)])
+
+        // A node is edited as text; what is no JSON is not sent.
+        try await browser.json("choose('/rooms')")
+        try await browser.json("$('edit').click()")
+        try await browser.wait(for: "document.activeElement.tagName === 'TEXTAREA'")
+        #expect(try await browser.holds("document.activeElement.value.includes('.priority')"))
+        try await browser.type(#"{"r3":"#)
+        try await browser.press("Enter")
+        try await browser.wait(
+          for: "document.querySelector('.editor output').textContent.startsWith('No JSON')")
+        try await browser.json("document.activeElement.select()")
+        try await browser.type(#"{"r3":{"seats":2}}"#)
+        try await browser.picture("edit")
+        try await browser.press("Enter")
+        try await browser.wait(for: "!S.edit")
+        #expect(server.data("/rooms", in: "default") == ["r3": ["seats": 2]])
+      }
+    }
+
     @Test func `Odd keys and values are text, run nothing, and are edited in their place`()
       async throws
     {
@@ -223,6 +276,7 @@
         #expect(try await browser.holds("$('table').textContent.includes('/gone set')"))
         #expect(try await browser.holds("$('facts').textContent.startsWith('1 client ')"))
         try await browser.wait(for: "S.samples.length > 2 && !$('traffic').hidden")
+        try await browser.picture("clients")
         session.end()
         try await browser.wait(for: "$('table').textContent.includes('No client')")
         // What it left is in the tree.
@@ -265,6 +319,7 @@
         for scheme in ["light", "dark"] {
           try await browser.prefer(scheme: scheme)
           #expect(try await browser.json(Self.faint) == "[]", "\(scheme)")
+          try await browser.picture("tree-\(scheme)")
           backs.insert(try await browser.json("getComputedStyle(document.body).backgroundColor"))
         }
         #expect(backs.count == 2)
@@ -302,9 +357,17 @@
         "memory://", defaults: StorageOptions(budget: nil)
       ).open()
       let tree = try await backend.tree(named: "host/a b <1>")
+      let lane = Lane(tree: tree, identity: "ada")
+      let refused = try await backend.commit([
+        .enqueue(lane, .set("/gone", 1, time: 1)),
+        .saveQuery(TrackedQuery(tree: tree, path: "/rooms", isComplete: true)),
+      ])
+      try await backend.commit([
+        .setState(lane, refused.writes[0], .rejected(reason: "permission_denied"))
+      ])
       try await backend.commit([
         .overwrite(tree, "/rooms/r1", ["name": "Kitchen"]), .pin(Pin(tree: tree, path: "/rooms")),
-        .enqueue(Lane(tree: tree, identity: "ada"), .set("/rooms/r1/name", "Attic", time: 1)),
+        .enqueue(lane, .set("/rooms/r1/name", "Attic", time: 1)),
       ])
       let inspection = StoreInspection(backend, title: "memory://")
       try await withPage(Server(), [inspection]) { browser in
@@ -318,6 +381,11 @@
         try await browser.json("$('tab-queue').click()")
         try await browser.wait(for: "$('table').textContent.includes('/rooms/r1/name')")
         #expect(try await browser.holds("$('table').textContent.includes('ada')"))
+        try await browser.picture("queue")
+        for (table, words) in [("dead", "permission_denied"), ("queries", "/rooms")] {
+          try await browser.json("$('tab-\(table)').click()")
+          try await browser.wait(for: "$('table').textContent.includes('\(words)')")
+        }
         try await browser.json("$('tab-pins').click()")
         try await browser.wait(for: "$('table').textContent.includes('/rooms')")
         try await browser.json("$('tab-bytes').click()")

@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferLMDB
+import ConiferServer
 import ConiferStorage
 import ConiferWire
 import Dispatch
@@ -21,7 +22,9 @@ struct NotingLogHandler: LogHandler {
     set { metadata[key] = newValue }
   }
 
-  func log(event: LogEvent) { notes.add("\(event.level): \(event.message)") }
+  func log(event: LogEvent) {
+    notes.add("\(event.level): \(event.message)\(event.metadata.map { " \($0)" } ?? "")")
+  }
 }
 
 @Suite struct `Configuration` {
@@ -94,19 +97,47 @@ struct NotingLogHandler: LogHandler {
     #expect(notes.all.count == 2)
   }
 
-  @Test func `a size that the storage does not take is refused, on or off`() throws {
+  @Test func `a storage of anybody's is opened with the options that are set`() async throws {
+    let given = Mutex<[Int?]>([])
     var configuration = configuration()
     configuration.storage = StorageConfiguration(
       name: "own", location: nil, options: StorageOptions()
-    ) { () throws(StoreError) in throw StoreError(.invalid, "Never opened.") }
+    ) { (options) throws(StoreError) in
+      given.withLock { $0.append(options.budget) }
+      return try StorageConfiguration.memory(options).open()
+    }
     let database = database(configuration)
-    database.isPersistenceEnabled = false
     database.persistenceCacheSizeBytes = 50 << 20
-    #expect(notes.all.count == 1)
-    database.isPersistenceEnabled = true
-    #expect(database.isPersistenceEnabled)
-    #expect(database.persistenceCacheSizeBytes == 10 << 20)
-    #expect(notes.all.count == 1)
+    #expect(database.persistenceCacheSizeBytes == 50 << 20)
+    #expect(notes.all.isEmpty)
+    let engine = Engine(database.configuration)
+    await engine.close()
+    #expect(given.withLock { $0 } == [50 << 20])
+  }
+
+  @Test func `no log names a token, also when tokens are refused and writes fail`() async throws {
+    struct Secretive: TokenProvider {
+      func token(forcingRefresh: Bool) async throws -> Conifer.AuthToken? {
+        Conifer.AuthToken("xyzzy-secret-token", identity: "ada")
+      }
+    }
+    let server = Server()
+    let transport = server.transport()
+    transport.refuseTokens(next: 1)
+    transport.refuse(next: 1)
+    var configuration = configuration()
+    configuration.transport = transport
+    configuration.tokenProvider = Secretive()
+    let database = Database(configuration)
+    // A provider that is slow to answer counts as failed for a while.
+    for await state in database.authStates where state == .signedIn(identity: "ada") { break }
+    _ = await failure { try await database.reference(withPath: "a").set(1) }
+    try await database.reference(withPath: "a").set(2)
+    transport.disconnect()
+    try await database.reference(withPath: "a").set(3)
+    await database.close()
+    #expect(!notes.all.isEmpty)
+    #expect(!notes.all.contains { $0.contains("xyzzy") })
   }
 
   @Test func `a configuration that makes no sense is told, and put right`() {

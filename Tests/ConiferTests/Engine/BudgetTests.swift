@@ -41,6 +41,45 @@ import Testing
   }
 
   @Test(arguments: Store.durable)
+  func `15: a cache over its budget is evicted from when it is opened`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let rooms = 40
+    fill(world.server, rooms)
+    let device = world.device(store) { $0.options.budget = nil }
+    for room in 0..<rooms {
+      let id = device.listen("r", QueryTarget(Path("rooms/r\(room)")), .init(.childRemoved))
+      await world.settle()
+      device.engine.stopObserving(id)
+    }
+    device.engine.setPinned(true, QueryTarget("rooms/r0"))
+    device.engine.goOffline()
+    device.set("rooms/r0/m1", "2")
+    await world.settle()
+    let before = try #require(await opened(device))
+    #expect(try before.space().cache > StorageOptions.smallestBudget)
+    device.configuration.options.budget = StorageOptions.smallestBudget
+    await device.restart(isOnline: false)
+    let backend = try #require(await opened(device))
+    // Nothing is asked of it, and it evicts in slices.
+    for _ in 0..<500 {
+      if try backend.space().cache <= StorageOptions.smallestBudget { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    #expect(try backend.space().cache <= StorageOptions.smallestBudget)
+    #expect(try await device.queued().count == 1)
+    device.listen("r0", QueryTarget("rooms/r0"), .init(.childAdded))
+    await device.idle()
+    #expect(device.lines.take().count == 200)
+  }
+
+  private func opened(_ device: Device) async -> (any StorageBackend)? {
+    await device.idle()
+    return await device.engine.backend
+  }
+
+  @Test(arguments: Store.durable)
   func
     `A database keeps its budget by itself, and evicts neither its queue nor what is kept synced`(
       _ store: Store

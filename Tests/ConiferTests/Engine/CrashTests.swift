@@ -7,6 +7,7 @@ import ConiferTree
 import ConiferWire
 import Foundation
 import Logging
+import Synchronization
 import Testing
 
 @testable import Conifer
@@ -54,7 +55,8 @@ import Testing
     #expect(try await device.queued().isEmpty)
   }
 
-  @Test(arguments: Store.durable, [1, 25, 58])
+  /// Killed when the last write is answered, the next one has nothing to send.
+  @Test(arguments: Store.durable, [1, 25, 60])
   func `A process that is killed while its queue drains loses nothing, and keeps the order`(
     _ store: Store, _ end: Int
   ) async throws {
@@ -82,11 +84,16 @@ import Testing
       // Killed long before.
       try await Task.sleep(for: .seconds(60))
     }
-    let drain = try await Drain(store.rawValue, directory)
+    let sent = Atomic(0)
+    let drain = try await Drain(store.rawValue, directory) {
+      guard case .toServer(.request(_, .merge)) = $0 else { return }
+      sent.add(1, ordering: .relaxed)
+    }
     for number in 1...60 as ClosedRange<UInt64> {
       let id = WriteReceipt.ID(identity: "", number: number)
       #expect(try await drain.engine.outcome(of: id) == .acknowledged)
     }
+    if end == 60 { #expect(sent.load(ordering: .relaxed) == 0) }
     let data = drain.server.data(in: World.namespace)
     #expect(data[Key("list")].childCount == 60)
     #expect(data[Key("last")].leaf?.number == 60)
@@ -101,15 +108,20 @@ private struct Drain {
   let authority: any StorageBackend
   let engine: Engine
 
-  init(_ store: String, _ directory: String) async throws {
+  init(
+    _ store: String, _ directory: String,
+    _ watch: (@Sendable (InProcessTransport.Delivered) -> Void)? = nil
+  ) async throws {
     var options = StorageOptions()
     options.role = .authority
     authority = try StorageConfiguration.log(at: directory + "/server", options: options).open()
     try await server.open(World.namespace, in: authority, durability: .process)
+    let transport = server.transport()
+    if let watch { transport.watch(watch) }
     var configuration = DatabaseConfiguration(
       namespace: World.namespace,
       storage: (Store(rawValue: store) ?? .log).configuration(at: directory + "/client"),
-      transport: server.transport())
+      transport: transport)
     configuration.logger.logLevel = .critical
     engine = Engine(configuration)
   }

@@ -4,6 +4,7 @@ import ConiferLog
 import ConiferQuery
 import ConiferSQLite
 import ConiferTree
+import CustomBackend
 import Testing
 
 @testable import Conifer
@@ -67,6 +68,7 @@ import Testing
     case let backend as PackedBackend<LMDBStore>: try damage(backend.store, space, pick)
     case let backend as PackedBackend<SQLiteStore>: try damage(backend.store, space, pick)
     case let backend as PackedBackend<LogStore>: try damage(backend.store, space, pick)
+    case let backend as JournalBackend: try damage(backend.store, space, pick)
     default: Issue.record("no such store")
     }
     try await backend.close()

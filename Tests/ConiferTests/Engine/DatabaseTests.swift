@@ -1,6 +1,7 @@
 import ConiferServer
 import ConiferStorage
 import ConiferTree
+import Dispatch
 import Foundation
 import Logging
 import TestSupport
@@ -10,6 +11,29 @@ import Testing
 
 /// The client as an app has it, with its engine, on every backend; messages are delivered on queues.
 @Suite struct DatabaseTests {
+  @Test(arguments: Store.allCases)
+  func `An observer that does not return holds up neither writes nor answers`(
+    _ store: Store
+  ) async throws {
+    let scratch = try Scratch()
+    let directory = scratch.path + "/client"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let server = Server()
+    let database = Database(
+      DatabaseConfiguration(
+        namespace: World.namespace, storage: store.configuration(at: directory),
+        transport: server.transport()))
+    let release = DispatchSemaphore(value: 0)
+    let place = database.reference(withPath: "a")
+    place.observe(.value) { _ in release.wait() }
+    for number in 1...3 {
+      #expect(try await place.setValue(number).outcome == .acknowledged)
+    }
+    #expect(server.data("a", in: World.namespace) == json("3"))
+    for _ in 0..<10 { release.signal() }
+    await database.close()
+  }
+
   private let scratch: Scratch
   private let server = Server()
 

@@ -149,6 +149,41 @@ import Testing
   }
 
   @Test(arguments: Store.allCases)
+  func `12: each of several transactions that run again raises its events`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    world.serverSets("f", #"{"a":10,"b":20}"#)
+    let device = world.device(store)
+    device.listen("a", QueryTarget("f/a"), .init(.value))
+    device.listen("b", QueryTarget("f/b"), .init(.value))
+    await world.settle()
+    device.transport.hold(.toServer)
+    device.add(1, at: "f/a", "one")
+    device.add(2, at: "f/b", "two")
+    device.add(4, at: "f/b", "three")
+    await world.settle()
+    #expect(
+      device.lines.take() == [
+        "a value 10", "b value 20", "a value 11", "b value 22", "b value 26",
+      ])
+    world.serverSets("f", #"{"a":100,"b":200}"#)
+    await world.settle()
+    // Run again over what is new, before the server has seen any of them.
+    #expect(device.lines.take() == [])
+    device.transport.release()
+    await world.settle()
+    let told = device.lines.take()
+    #expect(told.last { $0.hasPrefix("a ") } == "a value 101")
+    #expect(told.last { $0.hasPrefix("b ") } == "b value 206")
+    #expect(
+      Set(told.filter { $0.contains("committed") }) == [
+        "one committed 101", "two committed 202", "three committed 206",
+      ])
+    #expect(world.data("f") == json(#"{"a":101,"b":206}"#))
+  }
+
+  @Test(arguments: Store.allCases)
   func `13: a get under way when the connection breaks is answered after it`(
     _ store: Store
   ) async throws {

@@ -16,7 +16,7 @@ import Testing
   private static let length =
     ProcessInfo.processInfo.environment["CONIFER_WRITES"].flatMap { Int($0) } ?? 10_000
 
-  @Test(arguments: [Store.log])
+  @Test(arguments: Store.durable)
   func `A long queue is not read at opening, and drains in windows`(
     _ store: Store
   ) async throws {
@@ -68,21 +68,24 @@ import Testing
     #expect(script.counts.writesRead <= 2 * (length + 1 - left) + 3 * 64)
   }
 
-  @Test func `A queue drains in order, and costs each write the same however long it is`()
-    async throws
-  {
-    let short = try await drain(200)
-    let long = try await drain(800)
+  @Test(arguments: Store.durable)
+  func `A queue drains in order, and costs each write the same however long it is`(
+    _ store: Store
+  ) async throws {
+    let short = try await drain(200, store)
+    let long = try await drain(800, store)
     #expect(long.reads <= 4 * short.reads + 64)
     #expect(long.edits <= 4 * short.edits + 64)
     #expect(long.largest <= 64 && short.largest <= 64)
   }
 
   /// Queues writes offline and sends them; what that read and changed in the store.
-  private func drain(_ length: Int) async throws -> (reads: Int, edits: Int, largest: Int) {
+  private func drain(
+    _ length: Int, _ store: Store
+  ) async throws -> (reads: Int, edits: Int, largest: Int) {
     let world = try World()
     let script = ScriptedBackend.Script()
-    let device = world.device(.log, isOnline: false) {
+    let device = world.device(store, isOnline: false) {
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
     for number in 0..<length { device.set(Path("room\(number % 7)/k\(number)"), "\(number)") }

@@ -51,7 +51,9 @@ final class ScriptedBackend: StorageBackend {
   ) -> StorageConfiguration {
     StorageConfiguration(
       name: storage.name, location: storage.location, options: storage.options
-    ) { () throws(StoreError) in ScriptedBackend(try storage.open(), script) }
+    ) { (options) throws(StoreError) in
+      ScriptedBackend(try storage.with(options).open(), script)
+    }
   }
 
   var traits: BackendTraits { inner.traits }

@@ -6,6 +6,7 @@ import ConiferServer
 import ConiferStorage
 import ConiferTree
 import ConiferWire
+import CustomBackend
 import Dispatch
 import Foundation
 import Synchronization
@@ -14,15 +15,16 @@ import TestSupport
 @testable import Conifer
 @testable import ConiferSync
 
-/// The backends that every scenario runs on.
+/// The backends that every scenario runs on; the journal is the outside example's.
 enum Store: String, CaseIterable, Sendable {
   case memory
   case lmdb
   case sqlite
   case log
+  case journal
 
   /// Those that outlive a process.
-  static let durable: [Store] = [.lmdb, .sqlite, .log]
+  static let durable: [Store] = [.lmdb, .sqlite, .log, .journal]
 
   func configuration(at directory: String) -> StorageConfiguration {
     switch self {
@@ -30,6 +32,7 @@ enum Store: String, CaseIterable, Sendable {
     case .lmdb: .lmdb(at: directory)
     case .sqlite: .sqlite(at: directory)
     case .log: .log(at: directory)
+    case .journal: .journal(at: directory)
     }
   }
 }

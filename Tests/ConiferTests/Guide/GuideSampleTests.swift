@@ -52,6 +52,24 @@ import Testing
     await database.close()
   }
 
+  @Test func `the user's state is told until the server has taken the token`() async {
+    struct Ada: TokenProvider {
+      func token(forcingRefresh: Bool) async throws -> AuthToken? {
+        AuthToken("ada", identity: "ada")
+      }
+    }
+    var configuration = DatabaseConfiguration(namespace: "my-app", transport: server.transport())
+    configuration.tokenProvider = Ada()
+    let database = Database(configuration)
+    var shown: [String] = []
+    await GuideSamples.user(database) {
+      shown.append($0)
+      return $0 != "ada"
+    }
+    #expect(shown.last == "ada")
+    await database.close()
+  }
+
   @Test func `a write is followed by its text, and a refused one is given up`() async throws {
     let transport = server.transport()
     let database = GuideSamples.inMemory(transport)

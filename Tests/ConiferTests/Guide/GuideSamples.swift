@@ -167,6 +167,19 @@ enum GuideSamples {
     }
   }
 
+  static func user(_ database: Database, _ show: (String) -> Bool) async {
+    for await state in database.authStates {
+      let goesOn =
+        switch state {
+        case .signedOut: show("nobody")
+        case .known(let user): show("\(user), not yet checked")
+        case .signedIn(let user): show(user)
+        case .expired(let user, let error): show("\(user) must sign in again: \(error.message)")
+        }
+      guard goesOn else { return }
+    }
+  }
+
   static func coding(_ database: Database) async throws -> [Message] {
     let chat = database.reference(withPath: "chats/c1")
     try await chat.childByAutoId().set(from: Message(text: "Hello", author: "ada"))

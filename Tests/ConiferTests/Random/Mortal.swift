@@ -3,6 +3,7 @@ import ConiferLMDB
 import ConiferLog
 import ConiferSQLite
 import ConiferStorage
+import CustomBackend
 import Dispatch
 import Foundation
 import Synchronization
@@ -58,8 +59,11 @@ final class Mortal: Sendable {
     var options = StorageOptions()
     if store == .memory { options.compression = .none }
     return StorageConfiguration(name: store.rawValue, location: nil, options: options) {
-      [self, options] () throws(StoreError) in
+      [self] (options) throws(StoreError) in
       let (life, deaths) = state.withLock { ($0.life, $0.deaths) }
+      // Not every store makes its directory.
+      try? FileManager.default.createDirectory(
+        atPath: files(deaths), withIntermediateDirectories: true)
       return try PackedBackend.open(
         MortalStore(try open(files(deaths)), life, closes: store != .memory),
         name: store.rawValue, options: options)
@@ -72,6 +76,7 @@ final class Mortal: Sendable {
     case .lmdb: try LMDBStore(at: files, LMDBOptions())
     case .sqlite: try SQLiteStore(at: files, SQLiteOptions())
     case .log: try LogStore(at: files, LogOptions())
+    case .journal: try JournalStore(at: files)
     }
   }
 

@@ -17,6 +17,9 @@ struct ProgramStep: Sendable, CustomStringConvertible {
     /// Ends the oldest observer.
     case unwatch
     case pin(Path, Bool)
+    /// Asks for a write at the end of the connection; of nil, for none any more.
+    case onDisconnect(Path, String?)
+    case purge
     case goOffline
     case goOnline
     // What happens to it.
@@ -40,9 +43,9 @@ struct ProgramStep: Sendable, CustomStringConvertible {
   /// Whether it is a call of the app's.
   var isCall: Bool {
     switch action {
-    case .set, .update, .own, .increment, .add, .get, .watch, .unwatch, .pin, .goOffline, .goOnline:
-      true
-    default: false
+    case .refuseNext, .disconnect, .loseAnswer, .jump, .pass, .restart, .kill, .killLater, .deliver:
+      false
+    default: true
     }
   }
 
@@ -77,7 +80,7 @@ struct Program {
 
   private mutating func action() -> ProgramStep.Action {
     number += 1
-    switch random.below(27) {
+    switch random.below(29) {
     case 0...4: return .set(place(), "\(number)")
     case 5: return .set(place(), "null")
     case 6: return .set(place(), #"{"x":\#(number),"y":{"z":\#(random.below(3))}}"#)
@@ -102,6 +105,8 @@ struct Program {
     case 24:
       return .set(place(), #"{".value":\#(random.below(5)),".priority":"p\#(random.below(3))"}"#)
     case 25: return random.chance(70) ? .unwatch : .pin(room(), random.chance(70))
+    case 26: return .onDisconnect(place(), random.chance(80) ? "\(number)" : nil)
+    case 27: return random.chance(25) ? .purge : .get(room())
     default:
       guard canKill else { return .watch(target()) }
       if random.chance(30) { return .kill(isOnline: random.chance(50)) }

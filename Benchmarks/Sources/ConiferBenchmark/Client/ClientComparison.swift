@@ -34,6 +34,8 @@ public struct ClientComparison: Sendable {
     public let client: Double
     /// How much longer it takes with the client; the median of the rounds' ratios.
     public let ratio: Double
+    /// Whether both have as many threads, so that the ratio is what the client costs.
+    public let isEven: Bool
 
     /// One line of a table.
     public var line: String {
@@ -86,7 +88,7 @@ public struct ClientComparison: Sendable {
       beside.append(all)
     }
     return figures("load", load) + figures("read", read)
-      + figures("read, the backend by ten at once,", beside)
+      + figures("read, the backend by ten at once,", beside, isEven: false)
   }
 
   // MARK: Rounds
@@ -196,7 +198,7 @@ public struct ClientComparison: Sendable {
     }
   }
 
-  private func figures(_ what: String, _ pairs: [Pair]) -> [Figure] {
+  private func figures(_ what: String, _ pairs: [Pair], isEven: Bool = true) -> [Figure] {
     [("wall", \Sample.wall), ("processor", \Sample.processor)].map { name, field in
       let room = 1000 / Double(rooms.count)
       return Figure(
@@ -204,7 +206,8 @@ public struct ClientComparison: Sendable {
         backend: median(pairs.map { $0.backend[keyPath: field] * room }),
         client: median(pairs.map { $0.client[keyPath: field] * room }),
         ratio: median(
-          pairs.map { $0.client[keyPath: field] / max($0.backend[keyPath: field], 1e-9) }))
+          pairs.map { $0.client[keyPath: field] / max($0.backend[keyPath: field], 1e-9) }),
+        isEven: isEven)
     }
   }
 }

@@ -10,7 +10,7 @@ extension StorageConfiguration {
     at directory: String, options: StorageOptions = StorageOptions()
   ) -> StorageConfiguration {
     StorageConfiguration(name: "journal", location: directory, options: options) {
-      () throws(StoreError) in
+      (options) throws(StoreError) in
       try JournalBackend.open(JournalStore(at: directory), name: "journal", options: options)
     }
   }

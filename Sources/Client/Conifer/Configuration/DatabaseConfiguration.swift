@@ -103,17 +103,7 @@ extension DatabaseConfiguration {
   /// The storage that is opened: with the options, and in memory when persistence is off.
   var effectiveStorage: StorageConfiguration {
     guard isPersistenceEnabled ?? true, let storage else { return .memory(options) }
-    return adapted(storage)
-  }
-
-  /// A storage with the options, or as it is when it takes no others.
-  private func adapted(_ storage: StorageConfiguration) -> StorageConfiguration {
-    if storage.options == options { return storage }
-    if let location = storage.location, let salvage = storage.salvage {
-      return salvage.elsewhere(location, options)
-    }
-    if storage.location == nil, storage.name == "memory" { return .memory(options) }
-    return storage
+    return storage.with(options)
   }
 
   /// Why it makes no sense, or nil.
@@ -149,13 +139,6 @@ extension DatabaseConfiguration {
         "A cache of \(budget) bytes is too small.",
         "Give at least \(smallest) bytes, or nil for no limit."
       ) { $0.options.budget = smallest }
-    } else if storage.map({ adapted($0).options != options }) ?? false {
-      add(
-        "This storage takes no other options than its own.",
-        "Give the options to the storage when it is made."
-      ) { configuration in
-        configuration.options = configuration.storage?.options ?? configuration.options
-      }
     }
     if isPersistenceEnabled == true, storage == nil {
       add(

@@ -36,19 +36,19 @@ extension Engine {
   }
 
   /// Commits the units that wait: together, or each alone when that fails.
-  func commitUnits() async {
+  func commitUnits() {
     guard !units.isEmpty else { return }
     let group = units
     units = []
     standsAlone = false
     newRecords = []
-    await commit(group)
+    commit(group)
   }
 
-  private func commit(_ group: [CommitUnit]) async {
-    await payOwed()
+  private func commit(_ group: [CommitUnit]) {
+    payOwed()
     do throws(StoreError) {
-      let receipt = try await commit(group.flatMap(\.edits))
+      let receipt = try commit(group.flatMap(\.edits))
       var (writes, queries) = (receipt.writes[...], receipt.queries[...])
       for unit in group {
         let count = unit.numbers
@@ -65,15 +65,16 @@ extension Engine {
         for unit in group { unit.done(.failure(error)) }
         return
       }
-      for unit in group { await commit([unit]) }
+      for unit in group { commit([unit]) }
     }
   }
 
-  /// Applies edits so that they survive the process, as far as the storage can.
-  private func commit(_ edits: [StorageEdit]) async throws(StoreError) -> CommitReceipt {
+  /// Applies edits so that they survive the process, as far as the storage can; on this thread, unless
+  /// the store is busy with a sync or an eviction.
+  private func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
     guard let backend else { throw StoreError(.closed, "The database has no storage.") }
     guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
-    return try await backend.commit(edits, min(.process, backend.traits.store.strongest))
+    return try backend.commitAndWait(edits, min(.process, backend.traits.store.strongest))
   }
 
   /// Keeps for later the end of a write that could not be committed but must be.
@@ -88,13 +89,13 @@ extension Engine {
       })
   }
 
-  private func payOwed() async {
+  private func payOwed() {
     guard !owed.isEmpty else { return }
     let debts = owed
     owed = []
     for debt in debts {
       do throws(StoreError) {
-        let receipt = try await commit(debt.edits)
+        let receipt = try commit(debt.edits)
         debt.done(
           .success(CommitUnit.Numbers(commit: receipt.commit, writes: [], queries: [])))
       } catch {

@@ -85,7 +85,7 @@ extension Engine {
   func shut() async {
     // What is under way is of unknown outcome from now on.
     tell(.close(.suspended))
-    await settle()
+    settle()
     isUserUnknown = false
     giveUpTransactions(.databaseClosed)
     link.machine = nil
@@ -121,13 +121,13 @@ extension Engine {
 
   /// Gives up all waiting writes, transactions and onDisconnects of the user; each is told, after
   /// listeners were told of the data without them.
-  func discardAll() async {
+  func discardAll() {
     guard let lane else { return }
     let now = moment
     let actions = link.machine?.handle(.purge, at: now) ?? []
     // Answers that were held back are answers all the same.
     for action in actions where action.isHeldAnswer { act(action) }
-    await commitUnits()
+    commitUnits()
     add([.purge(lane)]) { [self] result in
       defer { link.add(actions.filter { !$0.isHeldAnswer }) }
       if case .failure(let error) = result {

@@ -17,7 +17,7 @@ extension Engine {
         await perform(step)
         await performDeferred()
       }
-      await settle()
+      settle()
     }
   }
 
@@ -39,17 +39,17 @@ extension Engine {
     }
     switch step {
     case .write(let write, let follow):
-      if !units.isEmpty || link.hasActions { await settle() }
+      if !units.isEmpty || link.hasActions { settle() }
       waitingWrites.append(WaitingWrite(write: write, follow: follow))
-      if waitingWrites.count >= Self.largestGroup { await settle() }
+      if waitingWrites.count >= Self.largestGroup { settle() }
       return
     case .event(let number, let event):
-      if !waitingWrites.isEmpty { await settle() }
+      if !waitingWrites.isEmpty { settle() }
       tell(.event(event, number))
       runActions()
-      if units.count >= Self.largestGroup || standsAlone || link.hasActions { await settle() }
+      if units.count >= Self.largestGroup || standsAlone || link.hasActions { settle() }
       return
-    default: await settle()
+    default: settle()
     }
     switch step {
     case .write, .event: break
@@ -63,25 +63,25 @@ extension Engine {
     case .ran(let id, let result): ran(id, result)
     case .onDisconnect(let operation, let completion): issue(operation, completion)
     case .tell(let input): tell(input)
-    case .purge: await discardAll()
+    case .purge: discardAll()
     case .tick: tell(.tick)
     case .refreshToken: tell(.refreshToken)
     case .ask(let question): question(self)
     case .close(let done):
       await shut()
       await performDeferred()
-      await settle()
+      settle()
       done()
     }
-    await settle()
+    settle()
   }
 
   /// Queues and commits what waits, does what the connection asks for, and tells the app, until
   /// nothing is left.
-  func settle() async {
+  func settle() {
     repeat {
-      await queueWrites()
-      await commitUnits()
+      queueWrites()
+      commitUnits()
       runActions()
     } while !waitingWrites.isEmpty || !units.isEmpty || link.hasActions
     deliver()

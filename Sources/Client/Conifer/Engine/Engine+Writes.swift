@@ -17,7 +17,7 @@ extension LocalWrite {
 
 extension Engine {
   /// Queues the writes that wait, in one commit; when that fails, each is tried alone.
-  func queueWrites() async {
+  func queueWrites() {
     guard !waitingWrites.isEmpty else { return }
     let group = waitingWrites
     waitingWrites = []
@@ -37,7 +37,7 @@ extension Engine {
         }
       }
     }
-    await commitUnits()
+    commitUnits()
   }
 
   /// A write is in the queue: lays it over the views, and lets the connection know.

@@ -9,10 +9,10 @@ public struct StorageConfiguration: Sendable {
   /// The directory of its files, or nil when it keeps none.
   public let location: String?
   /// The options that every backend takes.
-  public let options: StorageOptions
+  public private(set) var options: StorageOptions
   /// How a damaged store of this kind is salvaged, or nil when nothing is known of its files.
   public let salvage: SalvageMethod?
-  private let opener: @Sendable () throws(StoreError) -> any StorageBackend
+  private let opener: @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
 
   /// A configuration, as a plugin or a backend from outside the package makes it.
   ///
@@ -21,10 +21,11 @@ public struct StorageConfiguration: Sendable {
   ///   - location: the directory of its files, or nil when it keeps none.
   ///   - options: the options that every backend takes.
   ///   - salvage: how a damaged store of this kind is salvaged, if it can be.
-  ///   - open: opens the backend; called once for each `open()`.
+  ///   - open: opens the backend with the options it is given, which may be others than these; called
+  ///     once for each `open()`.
   public init(
     name: String, location: String?, options: StorageOptions, salvage: SalvageMethod? = nil,
-    open: @escaping @Sendable () throws(StoreError) -> any StorageBackend
+    open: @escaping @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
     self.location = location
@@ -39,7 +40,14 @@ public struct StorageConfiguration: Sendable {
   public func open() throws(StoreError) -> any StorageBackend {
     // What `openOrSalvage` began and did not live to finish.
     if let root { _ = try StoreExchange.finish(root) }
-    return try opener()
+    return try opener(options)
+  }
+
+  /// The same storage with other options.
+  public func with(_ options: StorageOptions) -> StorageConfiguration {
+    var other = self
+    other.options = options
+    return other
   }
 
   /// The directory without slashes at its end.

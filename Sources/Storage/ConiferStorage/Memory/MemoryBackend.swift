@@ -12,7 +12,7 @@ extension StorageConfiguration {
   /// - Parameter options: the durability is taken for `.relaxed`.
   public static func memory(_ options: StorageOptions = StorageOptions()) -> StorageConfiguration {
     StorageConfiguration(name: "memory", location: nil, options: options) {
-      () throws(StoreError) in
+      (options) throws(StoreError) in
       try MemoryBackend.open(MemoryStore(), name: "memory", options: options)
     }
   }

@@ -1,7 +1,7 @@
 internal import Dispatch
 
-/// Threads for checks, which wait for disks, engines and processes: on the few threads that Swift's
-/// tasks share, two that wait would stop all others.
+/// Where checks run: on a queue that may have more threads than there are processors, since they wait
+/// for disks, engines and processes. As many that wait would stop all of Swift's other tasks.
 final class CheckThreads: TaskExecutor {
   static let shared = CheckThreads()
 
