@@ -169,7 +169,7 @@ import Testing
       ])
     world.serverSets("f", #"{"a":100,"b":200}"#)
     await world.settle()
-    // Run again over what is new, before the server has seen any of them.
+    // What came lies under the transactions, which run again when the server refuses them.
     #expect(device.lines.take() == [])
     device.transport.release()
     await world.settle()
