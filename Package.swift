@@ -177,7 +177,7 @@ let package = Package(
         network("UnixSignals", "swift-service-lifecycle"),
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
       ],
-      path: "Sources/Tools/ConiferTool", swiftSettings: settings + optimized),
+      path: "Sources/Tools/ConiferTool", swiftSettings: settings),
     target("TestSupport", in: "Tests", ["ConiferKeyValue"]),
     // The outside example's backend, for the client's tests.
     .target(

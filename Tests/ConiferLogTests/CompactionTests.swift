@@ -17,7 +17,10 @@ import Testing
 @Suite("Compaction of a log store")
 struct CompactionTests {
   static func value(_ seed: Int, _ count: Int) -> Bytes {
-    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ seed) }
+    // A loop: tests are not optimized, and there are many of these.
+    var bytes = Bytes(repeating: UInt8(truncatingIfNeeded: seed), count: count)
+    for index in 1..<max(1, count) { bytes[index] = bytes[index - 1] &+ 31 }
+    return bytes
   }
 
   @Test("Views see their moment while segments are emptied and removed under them")

@@ -43,10 +43,11 @@ import Testing
     #expect(try mixed.open().traits.budget == 2 << 20)
   }
 
-  @Test(arguments: [
-    ("1048576", 1 << 20), ("1MB", 1 << 20), ("2mb", 2 << 20), ("2048KB", 2 << 20),
-    ("3GB", 3 << 30), ("unlimited", nil),
-  ])
+  @Test(
+    arguments: [
+      ("1048576", 1 << 20), ("1MB", 1 << 20), ("2mb", 2 << 20), ("2048KB", 2 << 20),
+      ("3GB", 3 << 30), ("unlimited", nil),
+    ] as [(String, Int?)])
   func `A budget is bytes, or a number with a unit`(text: String, bytes: Int?) throws {
     let found = try Self.registry.configuration("memory://?budget=\(text)")
     #expect(found.options.budget == bytes)

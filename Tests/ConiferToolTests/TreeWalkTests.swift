@@ -16,10 +16,9 @@ import Testing
     var dice = Seeded(5)
     func text(_ count: Int) -> Node {
       // Hard to compress, so that stored sizes are like the real ones.
-      Node(
-        .string(
-          String(
-            (0..<count).map { _ in Character(UnicodeScalar(UInt8(33 + dice.below(90)))) })))
+      var text = ""
+      while text.utf8.count < count { text += String(dice.next(), radix: 36) }
+      return Node(.string(String(text.prefix(count))))
     }
     let wide = Node(
       children: (0..<3000).map { (Key("k\($0)"), text(700)) }, priority: Priority(3))

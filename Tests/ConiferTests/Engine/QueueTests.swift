@@ -105,6 +105,67 @@ import Testing
     return (counts.writesRead, counts.commits.joined().count, counts.largestWindow)
   }
 
+  @Test(arguments: Store.durable)
+  func `An increment beside what is shown reads no more the longer the queue is`(
+    _ store: Store
+  ) async throws {
+    #expect(try await increments(400, store) <= 4 * increments(100, store) + 64)
+  }
+
+  /// Increments what no view shows, offline; how many queued writes that read.
+  private func increments(_ length: Int, _ store: Store) async throws -> Int {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(store, isOnline: false) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    device.listen("room", QueryTarget("room"), .init(.childAdded))
+    await device.idle()
+    script.reset()
+    let (one, now) = (#"{".sv":{"increment":1}}"#, #"{".sv":"timestamp"}"#)
+    for number in 1...length {
+      device.update(
+        .root,
+        [
+          (Path("room/k\(number)"), "\(number)"), (Path("times/k\(number)"), now),
+          (number % 3 == 0 ? "third" : "other", one),
+        ])
+      device.set("other", one)
+      // Some come together, others alone.
+      if number % 5 < 2 { await device.idle() }
+    }
+    await device.idle()
+    let reads = script.counts.writesRead
+    #expect(device.lines.take().count == length)
+    for place in ["third", "other"] {
+      device.listen(place, QueryTarget(Path(place)), .init(.value))
+      await device.idle()
+    }
+    let third = length / 3
+    #expect(device.lines.take() == ["third value \(third)", "other value \(2 * length - third)"])
+    return reads
+  }
+
+  @Test(arguments: Store.allCases)
+  func `An increment counts from all that waits, shown or not`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    let one = #"{".sv":{"increment":1}}"#
+    device.listen("room", QueryTarget("room"), .init(.childAdded))
+    await device.idle()
+    device.update(.root, [("room/a", "1"), ("count", one)])
+    await device.idle()
+    device.set("count", one)
+    await device.idle()
+    device.update(.root, [("room/b", "1"), ("count", one)])
+    await device.idle()
+    _ = device.lines.take()
+    device.listen("count", QueryTarget("count"), .init(.value))
+    await device.idle()
+    #expect(device.lines.take() == ["count value 3"])
+    await world.settle()
+  }
+
   @Test(arguments: Store.allCases)
   func `When the disk is full a write fails and the app is told; all else goes on`(
     _ store: Store

@@ -12,19 +12,34 @@ import Testing
     // One that there is none of runs them all.
     environment["CONIFER_BACKEND"].flatMap { Store(rawValue: $0) }.map { [$0] } ?? Store.allCases
   }
+  /// Programs that run one after the other; a thousand of them would keep one processor busy when
+  /// all other tests have ended.
+  struct Share: Sendable, CustomTestStringConvertible {
+    let store: Store
+    let part: UInt64
+    let parts: UInt64
+
+    var testDescription: String { parts == 1 ? store.rawValue : "\(store.rawValue) \(part)" }
+  }
+  private static var shares: [Share] {
+    stores.flatMap { store in
+      let parts: UInt64 = store == .memory ? 8 : 1
+      return (0..<parts).map { Share(store: store, part: $0, parts: parts) }
+    }
+  }
   private static var isRacing: Bool { environment["CONIFER_RACE"] != nil }
 
   /// With kills between any two commits; a thousand seeds in memory, and some of them in files, which
   /// the next process finds as the killed one left them.
-  @Test(arguments: stores)
+  @Test(arguments: shares)
   func
     `At rest all agree, nothing is lost, and listeners saw a legal sequence, also of killed processes`(
-      _ store: Store
+      _ share: Share
     ) async throws
   {
     var mode = TwoClients.Mode(canKill: true)
     mode.isRacing = Self.isRacing
-    try await Self.run(store, mode, usual: store == .memory ? 1000 : 20)
+    try await Self.run(share, mode, usual: share.store == .memory ? 1000 : 20)
   }
 
   @Test(arguments: stores)
@@ -33,16 +48,17 @@ import Testing
   ) async throws {
     var mode = TwoClients.Mode()
     mode.isRacing = Self.isRacing
-    try await Self.run(store, mode, usual: 5)
+    try await Self.run(Share(store: store, part: 0, parts: 1), mode, usual: 5)
   }
 
-  private static func run(_ store: Store, _ mode: TwoClients.Mode, usual: UInt64) async throws {
+  private static func run(_ share: Share, _ mode: TwoClients.Mode, usual: UInt64) async throws {
+    let store = share.store
     let first = environment["CONIFER_SEED"].flatMap { UInt64($0) } ?? 1
     let count = environment["CONIFER_PROGRAMS"].flatMap { UInt64($0) } ?? usual
     let chosen = environment["CONIFER_STEPS"].map {
       $0.split(separator: ",").compactMap { Int($0) }
     }
-    for seed in first..<(first + count) {
+    for seed in first..<(first + count) where seed % share.parts == share.part {
       var mode = mode
       mode.isTracing = environment["CONIFER_TRACE"] != nil
       if mode.isTracing { print("seed \(seed)") }

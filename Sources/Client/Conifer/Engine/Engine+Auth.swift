@@ -65,6 +65,7 @@ extension Engine {
     giveUpTransactions(.identityChanged)
     let reverted = tree.revertAll()
     laid = []
+    front = nil
     phase = .open(backend, lane)
     raise(reverted)
     let (now, paths) = (serverTime, Set(views.paths))

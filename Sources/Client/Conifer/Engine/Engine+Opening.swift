@@ -93,6 +93,7 @@ extension Engine {
     link.watch?.stop()
     link.watch = nil
     let closing = backend
+    front = nil
     phase = .closed
     isConnected.set(false)
     authState.finish()

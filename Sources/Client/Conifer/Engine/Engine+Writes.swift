@@ -60,29 +60,39 @@ extension Engine {
   /// Lays a queued write over the views that it concerns; others find it in the queue when they open.
   func lay(_ write: QueuedWrite, _ lane: Lane) {
     let changes = write.content.changes
+    let now = serverTime
+    let known = front?.pass(write, lane, now: now)
+    if known == nil { front = nil }
     guard changes.contains(where: { views.touches($0.path.owner) }) else { return }
-    let entry = resolved(write, lane)
+    let entry = resolved(write, lane, known, now)
     raise(tree.write(entry.id, entry.changes, isUpdate: entry.isUpdate))
     laid.insert(entry.id)
   }
 
-  /// A write with its server values resolved: each over what the views show there, else over what is
-  /// stored.
-  private func resolved(_ write: QueuedWrite, _ lane: Lane) -> QueueOverlay.Entry {
+  /// A write with its server values resolved: increments over what the views show there, else over
+  /// what is stored, of which some may be known already.
+  private func resolved(
+    _ write: QueuedWrite, _ lane: Lane, _ known: [NodeChange?]?, _ now: Int64
+  ) -> QueueOverlay.Entry {
     let changes = write.content.changes
-    let now = serverTime
-    let isShown = changes.map {
-      !$0.node.hasServerValues || tree.value(at: $0.path.owner) != nil
+    // Where no view is, the writes that were laid over others need not be all that wait.
+    let isHidden = changes.map {
+      QueueRules.doubles($0.node)
+        && !(views.covers($0.path.owner) && tree.value(at: $0.path.owner) != nil)
     }
-    var stored: [NodeChange]?
-    if isShown.contains(false) {
-      stored = read { (view, _) throws(StoreError) in
+    var stored = known ?? [NodeChange?](repeating: nil, count: changes.count)
+    if zip(isHidden, stored).contains(where: { $0 && $1 == nil }) {
+      let found = read { (view, _) throws(StoreError) in
         var overlay = QueueOverlay(view, lane, now: now)
-        return try overlay.resolve(write).changes
+        return try overlay.resolve(write)
+      }
+      if let (entry, next) = found {
+        stored = entry.changes
+        front = front?.joined(next) ?? next
       }
     }
     let resolved = changes.indices.map { index in
-      if !isShown[index], let stored { return stored[index] }
+      if isHidden[index], let change = stored[index] { return change }
       let change = changes[index]
       return NodeChange(change.path, tree.resolve(change.node, at: change.path, now: now))
     }

@@ -78,6 +78,8 @@ actor Engine {
   var refusedPins: Set<QueryTarget> = []
   var gets = Gets()
   var reckoning = Reckoning()
+  /// Behind the newest write, as far as it is known.
+  var front: QueueFront?
   var transactions = Transactions()
   var disconnects = Disconnects()
   /// Writes that were sent, and are not answered.

@@ -53,12 +53,12 @@ struct QueueOverlay {
   /// What a new write is resolved to behind all that wait.
   ///
   /// - Throws: as the view's reads.
-  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> Entry {
+  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (Entry, QueueFront) {
     try collect(write)
     writes = writes.filter { $0.key < write.id }
     writes[write.id] = write
-    let all = try resolved()
-    return all.last?.entry ?? Entry(write, write.content.changes)
+    let entry = try resolved().last?.entry ?? Entry(write, write.content.changes)
+    return (entry, QueueFront(lane, write, known))
   }
 
   /// Takes the waiting writes that touch a path, and what their server values depend on.
@@ -74,23 +74,13 @@ struct QueueOverlay {
   private mutating func collect(_ write: QueuedWrite) throws(StoreError) {
     for change in write.content.changes where change.node.hasServerValues {
       let place = change.path.owner
-      guard !isCovered(place) else { continue }
+      guard !places.cover(place) else { continue }
       places.insert(place)
       if try isKnown(place) {
         known = known.setting(place, to: try view.node(lane.tree, place))
       }
       try collect(place)
     }
-  }
-
-  /// Whether a place or one above it is among the places.
-  private func isCovered(_ place: Path) -> Bool {
-    var next: Path? = place
-    while let here = next {
-      if places.contains(here) { return true }
-      next = here.parent
-    }
-    return false
   }
 
   /// Whether all of a place is cached: by a complete query at or above it, or with a child that a
@@ -117,14 +107,32 @@ struct QueueOverlay {
         result.append((id, Entry(write, write.content.changes)))
         continue
       }
-      let changes = write.content.changes.map { change in
-        NodeChange(
-          change.path, change.node.resolvingServerValues(over: known[change.path], now: now))
-      }
-      for change in changes { known = known.setting(change.path, to: change.node) }
-      result.append((id, Entry(write, changes)))
+      result.append((id, Entry(write, known.resolving(write.content.changes, now: now))))
     }
     return result
+  }
+}
+
+extension Node {
+  /// Lays changes over this node, and gives them without server values.
+  fileprivate mutating func resolving(_ changes: [NodeChange], now: Int64) -> [NodeChange] {
+    let resolved = changes.map { change in
+      NodeChange(change.path, change.node.resolvingServerValues(over: self[change.path], now: now))
+    }
+    for change in resolved { self = setting(change.path, to: change.node) }
+    return resolved
+  }
+}
+
+extension Set<Path> {
+  /// Whether a place or one above it is among these.
+  func cover(_ place: Path) -> Bool {
+    var next: Path? = place
+    while let here = next {
+      if contains(here) { return true }
+      next = here.parent
+    }
+    return false
   }
 }
 

@@ -1,5 +1,5 @@
 public import ConiferStorage
-import ConiferTree
+public import ConiferTree
 public import ConiferWire
 
 /// Rules of the outbound queue that need no state.
@@ -31,6 +31,9 @@ public enum QueueRules {
   public static func doubles(_ content: WriteContent) -> Bool {
     content.changes.contains { $0.node.doubles }
   }
+
+  /// Whether data has increments.
+  public static func doubles(_ node: Node) -> Bool { node.doubles }
 
   /// Whether a new write makes an earlier one of its lane needless, if that was never sent and no
   /// write stands between them.

@@ -207,9 +207,13 @@ extension QueuedWrite {
   /// What of a write is not what it should be, or nil.
   func difference(from other: QueuedWrite) -> String? {
     let name = "write \(other.id.rawValue)"
-    if self != other {
-      return "\(name) is \(self), not \(other)"
+    // Words about data are long, and only looked for where nothing else tells two writes apart.
+    if id != other.id { return "\(name) is write \(id.rawValue)" }
+    if state != other.state { return "\(name) is \(state), not \(other.state)" }
+    if attempts != other.attempts {
+      return "\(name) has \(attempts) attempts, not \(other.attempts)"
     }
+    if self != other { return "\(name) is \(content), not \(other.content)" }
     for (a, b) in zip(content.changes, other.content.changes) {
       if let bad = a.node.difference(from: b.node) {
         return "\(name), change at \(b.path): \(bad)"

@@ -1,0 +1,66 @@
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+
+/// What the newest waiting write left at places that are incremented, so that the next one is resolved
+/// without reading all that wait.
+///
+/// It holds until something else than new writes is stored.
+struct QueueFront {
+  /// Beyond so many it begins anew.
+  private static let limit = 64
+
+  private let lane: Lane
+  private var id: WriteID
+  private var places: Set<Path>
+  /// What is at the places, and nothing else.
+  private var known = Node.empty
+
+  /// What is known behind a write, of the places that it increments.
+  init(_ lane: Lane, _ write: QueuedWrite, _ known: Node) {
+    (self.lane, id) = (lane, write.id)
+    places = Set(
+      write.content.changes.filter { QueueRules.doubles($0.node) }.map(\.path.owner))
+    for place in places { self.known = self.known.setting(place, to: known[place]) }
+  }
+
+  /// Goes on behind a new write.
+  ///
+  /// - Returns: its changes without server values, nil for those that increment what is not known
+  ///   here; nil when this does not hold any longer.
+  mutating func pass(_ write: QueuedWrite, _ lane: Lane, now: Int64) -> [NodeChange?]? {
+    guard lane == self.lane, write.id.rawValue == id.rawValue + 1 else { return nil }
+    id = write.id
+    var result: [NodeChange?] = []
+    for change in write.content.changes {
+      guard !QueueRules.doubles(change.node) || places.cover(change.path.owner) else {
+        guard !places.contains(where: { change.path.contains($0) }) else { return nil }
+        result.append(nil)
+        continue
+      }
+      let node = change.node.resolvingServerValues(over: known[change.path], now: now)
+      result.append(NodeChange(change.path, node))
+    }
+    for case let change? in result { fold(change) }
+    return result
+  }
+
+  private mutating func fold(_ change: NodeChange) {
+    for place in places {
+      if place.contains(change.path) {
+        known = known.setting(change.path, to: change.node)
+      } else if let below = place.relative(to: change.path) {
+        known = known.setting(place, to: change.node[below])
+      }
+    }
+  }
+
+  /// This and what was found at other places, behind the same write.
+  func joined(_ other: QueueFront) -> QueueFront {
+    guard places.count + other.places.count <= Self.limit else { return other }
+    var joined = self
+    joined.places.formUnion(other.places)
+    for place in other.places { joined.known = joined.known.setting(place, to: other.known[place]) }
+    return joined
+  }
+}
