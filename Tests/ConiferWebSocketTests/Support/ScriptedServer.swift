@@ -5,12 +5,14 @@
   import NIOPosix
   import NIOSSL
   import NIOWebSocket
+  import Synchronization
 
   /// A server that does what a test says, on the loopback.
   final class ScriptedServer: Sendable {
     let port: Int
     private let channel: any Channel
     private let accepted: AsyncStream<ScriptedSocket>
+    private let counter: Counter
 
     /// A server.
     ///
@@ -20,7 +22,9 @@
     ///   - security: for an encrypted one.
     init(isRaw: Bool = false, isReading: Bool = true, security: NIOSSLContext? = nil) async throws {
       let (accepted, line) = AsyncStream<ScriptedSocket>.makeStream()
+      let counter = Counter()
       self.accepted = accepted
+      self.counter = counter
       channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelInitializer { channel in
@@ -29,6 +33,7 @@
             if let security { try pipeline.addHandler(NIOSSLServerHandler(context: security)) }
             if isRaw {
               line.yield(ScriptedSocket(channel, nil))
+              counter.raw.add(1, ordering: .relaxed)
               return
             }
             let upgrader = NIOWebSocketServerUpgrader(
@@ -59,11 +64,18 @@
 
     var url: String { "ws://127.0.0.1:\(port)" }
 
+    /// How many connections a raw server took.
+    var taken: Int { counter.raw.load(ordering: .relaxed) }
+
     /// The next connection.
     func next() async -> ScriptedSocket? {
       var iterator = accepted.makeAsyncIterator()
       return await iterator.next()
     }
+  }
+
+  private final class Counter: Sendable {
+    let raw = Atomic(0)
   }
 
   /// One connection of a scripted server.

@@ -74,7 +74,7 @@ extension Engine {
   private func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
     guard let backend else { throw StoreError(.closed, "The database has no storage.") }
     guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
-    if !edits.allSatisfy(\.isEnqueue) { front = nil }
+    if let front, !edits.allSatisfy(front.holds) { self.front = nil }
     return try backend.commitAndWait(edits, min(.process, backend.traits.store.strongest))
   }
 
@@ -146,12 +146,5 @@ extension Engine {
       for entry in batch { entry.answer(result) }
     }
     hardening.isRunning = false
-  }
-}
-
-extension StorageEdit {
-  /// Whether it adds a write to a queue.
-  fileprivate var isEnqueue: Bool {
-    if case .enqueue = self { true } else { false }
   }
 }

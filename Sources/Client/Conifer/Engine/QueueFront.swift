@@ -5,7 +5,8 @@ import ConiferTree
 /// What the newest waiting write left at places that are incremented, so that the next one is resolved
 /// without reading all that wait.
 ///
-/// It holds until something else than new writes is stored.
+/// It holds until that write is answered, or something else than answers to writes before it is stored
+/// that changes those places: what the server acknowledged is there.
 struct QueueFront {
   /// Beyond so many it begins anew.
   private static let limit = 64
@@ -52,6 +53,21 @@ struct QueueFront {
       } else if let below = place.relative(to: change.path) {
         known = known.setting(place, to: change.node[below])
       }
+    }
+  }
+
+  /// Whether this is still true when an edit is stored.
+  func holds(behind edit: StorageEdit) -> Bool {
+    switch edit {
+    case .enqueue, .saveQuery, .removeQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .unpin: true
+    case .finish(_, let other, .acknowledged): other < id
+    case .setState(_, _, .sent), .setState(_, _, .outcomeUnknown): true
+    case .overwrite(_, let path, _): !places.contains { $0.touches(path) }
+    case .merge(_, let path, let changes):
+      !changes.contains { change in
+        places.contains { $0.touches(path.appending(change.path)) }
+      }
+    default: false
     }
   }
 
