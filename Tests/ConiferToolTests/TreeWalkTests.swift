@@ -15,7 +15,7 @@ import Testing
   private static func tree() -> Node {
     var dice = Seeded(5)
     func text(_ count: Int) -> Node {
-      // Hard to compress, so that stored sizes are like the real ones.
+      // Random, so that stored sizes are like the real ones.
       var text = ""
       while text.utf8.count < count { text += String(dice.next(), radix: 36) }
       return Node(.string(String(text.prefix(count))))

@@ -147,26 +147,6 @@ import Testing
   }
 
   @Test(arguments: Store.allCases)
-  func `An increment counts from all that waits, shown or not`(_ store: Store) async throws {
-    let world = try World()
-    let device = world.device(store, isOnline: false)
-    let one = #"{".sv":{"increment":1}}"#
-    device.listen("room", QueryTarget("room"), .init(.childAdded))
-    await device.idle()
-    device.update(.root, [("room/a", "1"), ("count", one)])
-    await device.idle()
-    device.set("count", one)
-    await device.idle()
-    device.update(.root, [("room/b", "1"), ("count", one)])
-    await device.idle()
-    _ = device.lines.take()
-    device.listen("count", QueryTarget("count"), .init(.value))
-    await device.idle()
-    #expect(device.lines.take() == ["count value 3"])
-    await world.settle()
-  }
-
-  @Test(arguments: Store.allCases)
   func `When the disk is full a write fails and the app is told; all else goes on`(
     _ store: Store
   ) async throws {

@@ -88,7 +88,7 @@ extension Engine {
       }
       if let (entry, next) = found {
         stored = entry.changes
-        front = front?.joined(next) ?? next
+        if let next { front = front?.joined(next) ?? next }
       }
     }
     let resolved = changes.indices.map { index in

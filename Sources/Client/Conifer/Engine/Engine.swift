@@ -78,7 +78,7 @@ actor Engine {
   var refusedPins: Set<QueryTarget> = []
   var gets = Gets()
   var reckoning = Reckoning()
-  /// Behind the newest write, as far as it is known.
+  /// What increments behind the newest write count from; nil when the queue is to be read.
   var front: QueueFront?
   var transactions = Transactions()
   var disconnects = Disconnects()

@@ -5,11 +5,12 @@ import ConiferTree
 /// What the newest waiting write left at places that are incremented, so that the next one is resolved
 /// without reading all that wait.
 ///
-/// It holds until that write is answered, or something else than answers to writes before it is stored
-/// that changes those places: what the server acknowledged is there.
+/// It holds for the next write of its lane. It ends when that newest write is answered; when any is
+/// refused, given up or queued again; and when server data at a place is stored. Writes before it that
+/// are acknowledged stay counted, as the server has done them.
 struct QueueFront {
-  /// Beyond so many it begins anew.
-  private static let limit = 64
+  /// Each new write goes over all places; what increments more is read from the queue.
+  private static let limit = 256
 
   private let lane: Lane
   private var id: WriteID
@@ -17,11 +18,12 @@ struct QueueFront {
   /// What is at the places, and nothing else.
   private var known = Node.empty
 
-  /// What is known behind a write, of the places that it increments.
-  init(_ lane: Lane, _ write: QueuedWrite, _ known: Node) {
+  /// What is known behind a write, of the places that it increments; nil when those are many.
+  init?(_ lane: Lane, _ write: QueuedWrite, _ known: Node) {
     (self.lane, id) = (lane, write.id)
     places = Set(
       write.content.changes.filter { QueueRules.doubles($0.node) }.map(\.path.owner))
+    guard places.count <= Self.limit else { return nil }
     for place in places { self.known = self.known.setting(place, to: known[place]) }
   }
 
@@ -59,23 +61,27 @@ struct QueueFront {
   /// Whether this is still true when an edit is stored.
   func holds(behind edit: StorageEdit) -> Bool {
     switch edit {
-    case .enqueue, .saveQuery, .removeQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .unpin: true
+    case .enqueue, .removeQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .unpin: true
+    // What was cached before is the base again.
+    case .saveQuery(let query): !query.isComplete || !isTouched(by: query.path)
     case .finish(_, let other, .acknowledged): other < id
+    // The new write replaced all of the other one, and is in this already.
+    case .finish(_, let other, .superseded(by: let new)): other < id && new <= id
     case .setState(_, _, .sent), .setState(_, _, .outcomeUnknown): true
-    case .overwrite(_, let path, _): !places.contains { $0.touches(path) }
+    case .overwrite(_, let path, _): !isTouched(by: path)
     case .merge(_, let path, let changes):
-      !changes.contains { change in
-        places.contains { $0.touches(path.appending(change.path)) }
-      }
+      !changes.contains { isTouched(by: path.appending($0.path)) }
     default: false
     }
   }
 
-  /// This and what was found at other places, behind the same write.
+  private func isTouched(by path: Path) -> Bool { places.contains { $0.touches(path) } }
+
+  /// This and what was found at other places, behind the same write; those alone when all are many.
   func joined(_ other: QueueFront) -> QueueFront {
-    guard places.count + other.places.count <= Self.limit else { return other }
     var joined = self
     joined.places.formUnion(other.places)
+    guard joined.places.count <= Self.limit else { return other }
     for place in other.places { joined.known = joined.known.setting(place, to: other.known[place]) }
     return joined
   }

@@ -53,7 +53,7 @@ struct QueueOverlay {
   /// What a new write is resolved to behind all that wait.
   ///
   /// - Throws: as the view's reads.
-  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (Entry, QueueFront) {
+  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (Entry, QueueFront?) {
     try collect(write)
     writes = writes.filter { $0.key < write.id }
     writes[write.id] = write
