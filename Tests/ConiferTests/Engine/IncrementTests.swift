@@ -1,6 +1,8 @@
 import ConiferQuery
+import ConiferServer
 import ConiferSync
 import ConiferTree
+import ConiferWire
 import Testing
 
 @testable import Conifer
@@ -138,7 +140,7 @@ import Testing
       device.update(
         .root, [("room/other", "1"), ("counts/a", #"{".sv":{"increment":1}}"#)])
       await step(world, device) {
-        !sent.all.contains { if case .get = $0 { true } else { false } }
+        !sent.all.contains { if case .get(_) = $0 { true } else { false } }
       }
       device.transport.hold(.toServer)
       _ = increment("first")
@@ -146,6 +148,8 @@ import Testing
     }
     _ = increment("last")
     await device.idle()
+    // What is held back is lost, not done later.
+    device.transport.disconnect()
     device.engine.goOffline()
     _ = device.lines.take()
     device.listen("b", QueryTarget("counts/b"), .init(.value))
