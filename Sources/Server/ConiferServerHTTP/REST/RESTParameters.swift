@@ -9,6 +9,8 @@ struct RESTParameters {
   var isShallow = false
   /// The most bytes of a write; nil for what the configuration says.
   var writeLimit: Int?
+  /// When a read must be ready; nil when it may take its time.
+  var deadline: ContinuousClock.Instant?
   /// The name of the file as which a browser keeps the answer.
   var download: String?
   /// The function that is called with the answer.
@@ -22,7 +24,9 @@ struct RESTParameters {
     }
     if request.parameter("format") == "export" { form = .export }
     isShallow = request.parameter("shallow") == "true"
-    if let text = request.parameter("timeout") { try RESTParameters.check(timeout: text) }
+    if let text = request.parameter("timeout") {
+      deadline = ContinuousClock.now + (try RESTParameters.duration(text))
+    }
     if let text = request.parameter("writeSizeLimit") {
       guard let limit = RESTParameters.writeLimits[text] else {
         throw RESTRefusal(
@@ -47,19 +51,24 @@ struct RESTParameters {
     "tiny": 1 << 20, "small": 10 << 20, "medium": 30 << 20, "large": 60 << 20, "unlimited": nil,
   ]
 
-  /// Checks a time such as `500ms`, `10s` or `3min`: more than nothing, and at most 15 minutes.
-  ///
-  /// Reads never wait here, so there is nothing that it could end.
-  private static func check(timeout text: String) throws(RESTRefusal) {
+  /// A time such as `500ms`, `10s` or `3min`: more than nothing, and at most 15 minutes.
+  private static func duration(_ text: String) throws(RESTRefusal) -> Duration {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let units = ["ms": 1, "s": 1000, "min": 60_000]
     if let count = Int(digits), let unit = units[String(text.dropFirst(digits.count))],
       count > 0, count <= 900_000 / unit
     {
-      return
+      return .milliseconds(count * unit)
     }
     throw RESTRefusal(
       400, "timeout must be a number with ms, s or min, such as 10s, and at most 15min.")
+  }
+
+  /// Refuses to go on with a read that takes longer than it may.
+  func checkTime() throws(RESTRefusal) {
+    guard let deadline, ContinuousClock.now > deadline else { return }
+    throw RESTRefusal(
+      400, "The read takes longer than its timeout: ask for less, or allow it more.")
   }
 
   /// A name that a header may hold, without folders.

@@ -8,6 +8,7 @@ extension RESTResponder {
     let (request, parameters) = (call.request, call.parameters)
     let isQuery = RESTQuery.isIn(request)
     let node = try find(call)
+    try parameters.checkTime()
     guard node.estimatedSize <= configuration.answer else {
       throw RESTRefusal(
         413, "Data requested exceeds the maximum size that can be accessed with a single request.")
@@ -28,6 +29,7 @@ extension RESTResponder {
     let isBare =
       isQuery && node.isEmpty && server.data(call.path, in: call.namespace).childCount > 0
     let bytes = isBare ? Array("{}".utf8) : body(node, parameters)
+    try parameters.checkTime()
     guard let callback = parameters.callback else { return .json(bytes, headers: headers) }
     return try script(callback, bytes, headers, request)
   }
