@@ -96,11 +96,19 @@ extension PageText {
       $('answer').hidden = answer === undefined;
       $('answer').value = answer || '';
       return new Promise((resolve) => {
-        let given = null;
-        $('yes').onclick = () => { given = $('answer').value; dialog.close(); };
-        $('no').onclick = () => dialog.close();
+        let isOver = false;
+        const end = (given) => {
+          if (isOver) return;
+          isOver = true;
+          dialog.close();
+          resolve(given);
+          backToTree();
+        };
+        $('yes').onclick = () => end($('answer').value);
+        $('no').onclick = () => end(null);
         $('answer').onkeydown = (event) => { if (event.key === 'Enter') $('yes').click(); };
-        dialog.onclose = () => { resolve(given); backToTree(); };
+        // The event comes some time after the closing, perhaps when the next question is asked.
+        dialog.onclose = () => { if (!dialog.open) end(null); };
         dialog.showModal();
         (answer === undefined ? $('no') : $('answer')).focus();
       });
