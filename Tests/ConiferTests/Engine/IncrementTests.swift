@@ -79,14 +79,14 @@ import Testing
 
   /// What comes between two increments of a place that no view shows.
   enum Event: String, CaseIterable, Sendable {
-    case nothing, refusal, retry, purge, answer, answerAbove, completion
+    case nothing, acknowledgement, refusal, retry, purge, answer, answerAbove, completion
 
     /// What the place holds for the device then, and for the server in the end; it held 100 there.
     var counts: (local: Int, final: Int) {
       switch self {
       case .nothing: (2, 102)
       case .refusal, .purge: (1, 101)
-      case .retry: (3, 103)
+      case .acknowledgement, .retry: (3, 103)
       case .answer, .answerAbove, .completion: (102, 102)
       }
     }
@@ -109,6 +109,14 @@ import Testing
     case .nothing:
       device.engine.goOffline()
       _ = increment("first")
+    case .acknowledgement:
+      let sent = Sent(device)
+      _ = increment("first")
+      await step(world, device) { sent.all.isEmpty }
+      device.transport.hold(.toServer)
+      _ = increment("second")
+      await world.settle()
+      #expect(try await device.queued().count == 1)
     case .purge:
       device.engine.goOffline()
       _ = increment("first")

@@ -6,15 +6,17 @@ import ConiferTree
 /// without reading all that wait.
 ///
 /// It holds for the next write of its lane. It ends when that newest write is answered; when any is
-/// refused, given up or queued again; and when server data at a place is stored. Writes before it that
-/// are acknowledged stay counted, as the server has done them.
+/// refused, given up or queued again; and when server data at a place is stored, or a query there is
+/// complete again. Writes before it that are acknowledged stay counted, as the server has done them.
 struct QueueFront {
-  /// Each new write goes over all places; what increments more is read from the queue.
+  /// A write above them goes over all places; what increments more is read from the queue.
   private static let limit = 256
 
   private let lane: Lane
   private var id: WriteID
   private var places: Set<Path>
+  /// The paths above places.
+  private var above: Set<Path>
   /// What is at the places, and nothing else.
   private var known = Node.empty
 
@@ -24,6 +26,7 @@ struct QueueFront {
     places = Set(
       write.content.changes.filter { QueueRules.doubles($0.node) }.map(\.path.owner))
     guard places.count <= Self.limit else { return nil }
+    above = Set(places.flatMap { $0.prefixes.dropLast() })
     for place in places { self.known = self.known.setting(place, to: known[place]) }
   }
 
@@ -37,7 +40,7 @@ struct QueueFront {
     var result: [NodeChange?] = []
     for change in write.content.changes {
       guard !QueueRules.doubles(change.node) || places.cover(change.path.owner) else {
-        guard !places.contains(where: { change.path.contains($0) }) else { return nil }
+        guard !above.contains(change.path) else { return nil }
         result.append(nil)
         continue
       }
@@ -49,10 +52,11 @@ struct QueueFront {
   }
 
   private mutating func fold(_ change: NodeChange) {
-    for place in places {
-      if place.contains(change.path) {
-        known = known.setting(change.path, to: change.node)
-      } else if let below = place.relative(to: change.path) {
+    if places.cover(change.path) {
+      known = known.setting(change.path, to: change.node)
+    } else if above.contains(change.path) {
+      for place in places {
+        guard let below = place.relative(to: change.path) else { continue }
         known = known.setting(place, to: change.node[below])
       }
     }
@@ -61,6 +65,7 @@ struct QueueFront {
   /// Whether this is still true when an edit is stored.
   func holds(behind edit: StorageEdit) -> Bool {
     switch edit {
+    // Children whose keys are stored come with their data.
     case .enqueue, .removeQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .unpin: true
     // What was cached before is the base again.
     case .saveQuery(let query): !query.isComplete || !isTouched(by: query.path)
@@ -75,12 +80,13 @@ struct QueueFront {
     }
   }
 
-  private func isTouched(by path: Path) -> Bool { places.contains { $0.touches(path) } }
+  private func isTouched(by path: Path) -> Bool { above.contains(path) || places.cover(path) }
 
   /// This and what was found at other places, behind the same write; those alone when all are many.
   func joined(_ other: QueueFront) -> QueueFront {
     var joined = self
     joined.places.formUnion(other.places)
+    joined.above.formUnion(other.above)
     guard joined.places.count <= Self.limit else { return other }
     for place in other.places { joined.known = joined.known.setting(place, to: other.known[place]) }
     return joined

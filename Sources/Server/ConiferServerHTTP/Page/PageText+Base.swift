@@ -88,8 +88,13 @@ extension PageText {
     function hush() { $('toast').hidden = true; }
     const failed = (error) => { if (error.name !== 'AbortError') say(error.message); };
 
-    // Asks a question; gives what was answered, or null.
+    // Asks a question, once those before it are answered; gives what was answered, or null.
+    let asked = Promise.resolve();
     function question(words, yes, answer) {
+      asked = asked.then(() => put(words, yes, answer));
+      return asked;
+    }
+    function put(words, yes, answer) {
       const dialog = $('dialog');
       $('question').textContent = words;
       $('yes').textContent = yes;

@@ -18,6 +18,7 @@ extension RESTResponder {
     // A part of the data has no tag: a write on its condition would not be compared with it.
     if !isQuery, !parameters.isShallow, known != nil || wantsTag(request) {
       let tag = EntityTag(node)
+      try parameters.checkTime()
       headers.append(("etag", tag.text))
       if let known, EntityTag(header: known) == tag { return .empty(304, headers: headers) }
     }
