@@ -170,6 +170,17 @@ enum System {
     }
   }
 
+  /// The lines of the system's lock table that stay when those of a moment have gone: a program that
+  /// is being started has copies of all open files until it runs.
+  static func lastingLocks(under directory: String) -> [String]? {
+    var found = locks(under: directory)
+    for _ in 0..<100 where found?.isEmpty == false {
+      pause()
+      found = locks(under: directory)
+    }
+    return found
+  }
+
   /// The lines of the system's lock table that name a file under a directory; nil when the system
   /// shows no such table.
   static func locks(under directory: String) -> [String]? {

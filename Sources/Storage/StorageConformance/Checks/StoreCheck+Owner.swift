@@ -92,7 +92,7 @@ extension StoreCheck {
           try store.change { $0.put(.a, [1], [1]) }
           let view = try store.view()
           try store.suspend()
-          let locks = System.locks(under: trial.directory) ?? []
+          let locks = System.lastingLocks(under: trial.directory) ?? []
           try require(locks.isEmpty, "locks are held while suspended: \(locks)")
           try expectCode([.closed, .suspended], "a view from before suspend") {
             _ = try view.value(.a, [1])

@@ -58,7 +58,7 @@ extension FaultRun {
       try require(failures > 0, .refused, "suspending failed with \(error)")
       try judge(error, [.io, .poisoned], "suspending")
     }
-    if let locks = System.locks(under: directory) {
+    if let locks = System.lastingLocks(under: directory) {
       try require(locks.isEmpty, .leak, "locks are held while suspended: \(locks)")
     }
     for _ in 0..<2 {
@@ -107,7 +107,7 @@ extension FaultRun {
       files = session.openDescriptors
     }
     try require(files.isEmpty, .leak, "files are open \(when): \(files)")
-    let locks = System.locks(under: directory) ?? []
+    let locks = System.lastingLocks(under: directory) ?? []
     try require(locks.isEmpty, .leak, "locks are held \(when): \(locks)")
   }
 }

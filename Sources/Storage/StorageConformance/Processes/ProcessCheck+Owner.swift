@@ -48,7 +48,7 @@ extension ProcessCheck {
       let backend = try trial.open()
       try await backend.set("first", "one")
       try await backend.suspend()
-      let locks = System.locks(under: trial.directory) ?? []
+      let locks = System.lastingLocks(under: trial.directory) ?? []
       try require(locks.isEmpty, "locks are held while suspended: \(locks)")
       try await trial.run()
       try await backend.resume()
