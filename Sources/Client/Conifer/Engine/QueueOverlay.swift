@@ -50,7 +50,7 @@ struct QueueOverlay {
     return try resolved().map(\.entry)
   }
 
-  /// What a new write is resolved to behind all that wait.
+  /// What a new write is resolved to behind all that wait, and what the next one may go on from.
   ///
   /// - Throws: as the view's reads.
   mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (Entry, QueueFront?) {
@@ -107,20 +107,14 @@ struct QueueOverlay {
         result.append((id, Entry(write, write.content.changes)))
         continue
       }
-      result.append((id, Entry(write, known.resolving(write.content.changes, now: now))))
+      let changes = write.content.changes.map { change in
+        NodeChange(
+          change.path, change.node.resolvingServerValues(over: known[change.path], now: now))
+      }
+      for change in changes { known = known.setting(change.path, to: change.node) }
+      result.append((id, Entry(write, changes)))
     }
     return result
-  }
-}
-
-extension Node {
-  /// Lays changes over this node, and gives them without server values.
-  fileprivate mutating func resolving(_ changes: [NodeChange], now: Int64) -> [NodeChange] {
-    let resolved = changes.map { change in
-      NodeChange(change.path, change.node.resolvingServerValues(over: self[change.path], now: now))
-    }
-    for change in resolved { self = setting(change.path, to: change.node) }
-    return resolved
   }
 }
 
