@@ -8,32 +8,37 @@ internal import ConiferStorage
 /// store lengthens the file after such a commit, so that only a crash in between leaves one, and
 /// then this walk, in time proportional to the store, tells it from a file that was cut.
 struct LMDBPageWalk {
-  let file: Int32
-  let meta: LMDBMeta
+  private let file: Int32
+  private let meta: LMDBMeta
   /// Whole pages in the file.
-  let pages: Int
-  let path: String
+  private let pages: Int
+  private let path: String
+  /// The pages that were reached: no page of a sound file has two ways to it, and a forged one with many
+  /// would take for ever.
+  private var reached: PageSet
+  /// The first words of all values of the tree of free pages, which are the lengths of its lists.
+  private var free = 0
+
+  init(file: Int32, meta: LMDBMeta, pages: Int, path: String) {
+    (self.file, self.meta, self.pages, self.path) = (file, meta, pages, path)
+    reached = PageSet(count: pages)
+  }
 
   /// Checks that every page in use lies within the file, and that there are as many free pages as
   /// the file is short of: a last page that was made up must not lengthen the file without bound.
   ///
   /// - Throws: `damaged`, `io`.
-  func check() throws(StoreError) {
-    var free = 0
-    if let root = meta.free.root { try visit(root, depth: meta.free.depth, countingIn: &free) }
-    var none = 0
-    if let root = meta.main.root { try visit(root, depth: meta.main.depth, countingIn: &none) }
+  mutating func check() throws(StoreError) {
+    if let root = meta.free.root { try visit(root, depth: meta.free.depth, isFree: true) }
+    if let root = meta.main.root { try visit(root, depth: meta.main.depth, isFree: false) }
     guard meta.lastPage + 1 - pages <= free else {
       throw LMDBMeta.damaged(path, "it was cut, or its last page is wrong")
     }
   }
 
-  /// Visits a page and those below; adds up the first words of all values, which in the tree of
-  /// free pages are the lengths of its lists.
-  private func visit(
-    _ number: Int, depth: Int, countingIn words: inout Int
-  ) throws(StoreError) {
-    guard number >= 2, number < pages else { throw cut(number) }
+  /// Visits a page and those below.
+  private mutating func visit(_ number: Int, depth: Int, isFree: Bool) throws(StoreError) {
+    try reach(number, count: 1)
     let page = try LMDBMeta.bytes(
       of: file, at: number * meta.pageSize, limit: meta.pageSize, path)
     guard page.count == meta.pageSize else { throw cut(number) }
@@ -52,19 +57,28 @@ struct LMDBPageWalk {
       }
       if depth > 1 {
         // A branch keeps the upper 16 bits of the child's number where a leaf keeps flags.
-        try visit(low | more << 32, depth: depth - 1, countingIn: &words)
+        try visit(low | more << 32, depth: depth - 1, isFree: isFree)
       } else if more & 1 != 0 {
         let first = page.number(at: node + 8 + keySize, bytes: 8)
         let count = (low + 16 + meta.pageSize - 1) / meta.pageSize
-        guard first >= 2, first < pages, count <= pages - first else { throw cut(first) }
+        try reach(first, count: count)
         let start = try LMDBMeta.bytes(of: file, at: first * meta.pageSize + 16, limit: 8, path)
-        words =
-          words.addingReportingOverflow(min(start.number(at: 0, bytes: 8), pages << 8))
-          .partialValue
-      } else {
-        let word = page.number(at: node + 8 + keySize, bytes: 8)
-        words = words.addingReportingOverflow(min(word, pages << 8)).partialValue
+        if isFree { add(start.number(at: 0, bytes: 8)) }
+      } else if isFree {
+        add(page.number(at: node + 8 + keySize, bytes: 8))
       }
+    }
+  }
+
+  private mutating func add(_ length: Int) {
+    free = free.addingReportingOverflow(min(length, pages << 8)).partialValue
+  }
+
+  /// Takes note of pages in use.
+  private mutating func reach(_ first: Int, count: Int) throws(StoreError) {
+    guard first >= 2, first < pages, count <= pages - first else { throw cut(first) }
+    for page in first..<first + max(count, 1) where !reached.insert(page) {
+      throw LMDBMeta.damaged(path, "page \(page) is reached twice")
     }
   }
 

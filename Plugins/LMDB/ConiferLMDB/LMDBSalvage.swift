@@ -17,6 +17,9 @@ package struct LMDBSalvage {
   private var free: Set<Int> = []
   private var isFreeKnown = true
   private var losses = 0
+  /// How many pages of large values may still be read: each has one way to it in a sound file, and a
+  /// forged one with many would take for ever.
+  private var largePages: Int
 
   /// Reads a store's directory; nothing in it is changed or locked.
   ///
@@ -72,6 +75,7 @@ package struct LMDBSalvage {
   ) {
     (self.file, self.meta, self.pages) = (file, meta, pages)
     (self.name, self.row, self.lost) = (name, row, lost)
+    largePages = 4 * pages
   }
 
   private mutating func run() throws(StoreError) {
@@ -164,7 +168,8 @@ package struct LMDBSalvage {
   private mutating func large(_ first: Int, _ size: Int) throws(StoreError) -> Bytes? {
     guard let head = try read(first), head.number(at: 10, bytes: 2) == 4 else { return nil }
     let count = (size + 16 + meta.pageSize - 1) / meta.pageSize
-    guard count <= pages - first else { return nil }
+    guard count <= pages - first, count <= largePages else { return nil }
+    largePages -= count
     let bytes = try LMDBMeta.bytes(
       of: file, at: first * meta.pageSize + 16, limit: size, name)
     guard bytes.count == size else { return nil }

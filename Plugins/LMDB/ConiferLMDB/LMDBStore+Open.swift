@@ -56,7 +56,8 @@ extension LMDBStore {
     guard MemoryLayout<Int>.size == 8 else { return length }
     let meta = try LMDBMeta.read(file, length: length, path)
     guard length < meta.fullLength else { return length }
-    try LMDBPageWalk(file: file, meta: meta, pages: length / meta.pageSize, path: path).check()
+    var walk = LMDBPageWalk(file: file, meta: meta, pages: length / meta.pageSize, path: path)
+    try walk.check()
     System.lengthen(file, to: meta.fullLength)
     return meta.fullLength
   }
