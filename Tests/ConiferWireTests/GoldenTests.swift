@@ -281,4 +281,27 @@ import Testing
       #expect(written.contains("e+") || written.contains(".0"), "\(written)")
     }
   }
+
+  @Test(arguments: [
+    "0.0", "-0.0", "0", "5.0", "-3.0", "1000000.0", "2.5", "9007199254740991.0", "1e+21",
+  ])
+  func `A server tells a number as it was written, also as a priority`(number: String) throws {
+    let node = #"{".value":\#(number),".priority":\#(number)}"#
+    let put = #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/a","d":\#(node)}}}"#
+    let message = try ClientMessage(decoding: Array(put.utf8))
+    guard case .request(1, .put(_, let written, hash: nil)) = message else {
+      return #expect(Bool(false), "\(message)")
+    }
+    for (told, text) in [
+      (ServerMessage.push(.overwrite("a", written, tag: nil)), #""d":\#(node)"#),
+      (.push(.merge("a", [NodeChange("b", written)], tag: nil)), #""d":{"b":\#(node)}"#),
+      (
+        .push(.rangeMerge("a", [RangeMerge(start: nil, end: "b", node: written)], tag: nil)),
+        #""m":\#(node)"#
+      ),
+      (.response(2, Response(.ok, node: written)), #""d":\#(node)"#),
+    ] {
+      #expect(self.text(told.encoded()).contains(text), "\(self.text(told.encoded()))")
+    }
+  }
 }

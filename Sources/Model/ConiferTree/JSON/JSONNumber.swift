@@ -96,6 +96,11 @@ enum JSONNumber {
     return .double(value)
   }
 
+  /// Whether a double is written without fraction and exponent.
+  static func isWritten(asInteger value: Double) -> Bool {
+    value.magnitude < 0x1p53 && value == value.rounded(.towardZero)
+  }
+
   /// Appends the shortest text that reads back as the same double, laid out as JavaScript does.
   ///
   /// A whole number below 2^53 is written as an integer; a larger one is given a fraction or an
@@ -106,7 +111,7 @@ enum JSONNumber {
       bytes.append(contentsOf: "null".utf8)
       return
     }
-    if value.magnitude < 9_007_199_254_740_992, value == value.rounded(.towardZero) {
+    if isWritten(asInteger: value) {
       if value == 0, value.sign == .minus { bytes.append(UInt8(ascii: "-")) }
       append(Int64(value), to: &bytes)
       return

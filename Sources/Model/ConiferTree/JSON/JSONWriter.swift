@@ -18,6 +18,9 @@ public struct JSONWriter {
   /// The error of the sink; nothing is written any more once it is set.
   public private(set) var failure: JSONError?
 
+  /// Whether a whole double below 2^53 is written with a fraction, so that it comes back as a double.
+  package var marksDoubles = false
+
   private let pretty: Bool
   private let threshold: Int
   private let sink: (([UInt8]) throws -> Void)?
@@ -113,6 +116,7 @@ public struct JSONWriter {
   public mutating func double(_ value: Double) {
     separate()
     JSONNumber.append(value, to: &bytes)
+    if marksDoubles, JSONNumber.isWritten(asInteger: value) { bytes.append(contentsOf: ".0".utf8) }
     endValue()
   }
 

@@ -31,7 +31,7 @@ extension Namespace {
     places.insert(listenID, at: target.path)
     sessions[id]?.listens[key] = listenID
     // A client that has nothing is told also of nothing, as it may wait for it.
-    if hash.isEmpty || hash != NodeHash.hash(data) {
+    if hash.isEmpty || !ClientHash(hash).matches(data) {
       let merges = compound.map { $0.paths.isEmpty ? [] : $0.merges(to: data) } ?? []
       send(
         id,

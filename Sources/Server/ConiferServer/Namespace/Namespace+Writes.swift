@@ -118,7 +118,7 @@ extension Namespace {
       let after = changes.reduce(root) { $0.setting($1.path, to: $1.node) }
       try checkPriorities(changes, after: after)
       // Transactions end at other refusals, and begin anew when they are told that they are late.
-      let isStale = write.hash.map { $0 != NodeHash.hash(root[write.base]) } ?? false
+      let isStale = write.hash.map { !ClientHash($0).matches(root[write.base]) } ?? false
       if let context = contextForRules(of: write, now: now) {
         let decision = rules.decideWrite(changes.map(\.path), after: after, context)
         if !decision.isAllowed {

@@ -5,7 +5,8 @@ extension ServerMessage {
   /// The text of the message, in UTF-8, as a server sends it.
   ///
   /// Warnings go where a listen's answer has its `{}`, and nowhere else: what a get answers there is
-  /// data. A message that is `unknown` has no body.
+  /// data. A message that is `unknown` has no body. A number is written as it was given, `0` or `0.0`:
+  /// clients that compare numbers by type would take another form for a change.
   ///
   /// - Parameter nothing: what stands for the data of an answer that has none.
   public func encoded(nothing: EmptyAnswer = .object) -> [UInt8] {
@@ -29,12 +30,12 @@ extension ServerMessage {
         writer.empty("d")
       }
     case .response(let number, let response):
-      return WireWriter.message("d") { writer in
+      return WireWriter.message("d", marksDoubles: true) { writer in
         writer.number(number)
         writer.object("b") { response.write(to: &$0, nothing) }
       }
     case .push(let push):
-      return WireWriter.message("d") { writer in
+      return WireWriter.message("d", marksDoubles: true) { writer in
         writer.string("a", push.action)
         writer.object("b") { push.write(to: &$0) }
       }

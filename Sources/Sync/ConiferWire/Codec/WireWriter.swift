@@ -9,9 +9,13 @@ struct WireWriter {
   ///
   /// - Parameters:
   ///   - kind: `d` or `c`.
+  ///   - marksDoubles: whether a double is told from an integer of equal value.
   ///   - write: writes the members of the content.
-  static func message(_ kind: String, _ write: (inout WireWriter) -> Void) -> [UInt8] {
+  static func message(
+    _ kind: String, marksDoubles: Bool = false, _ write: (inout WireWriter) -> Void
+  ) -> [UInt8] {
     var writer = WireWriter()
+    writer.json.marksDoubles = marksDoubles
     writer.json.beginObject()
     writer.string("t", kind)
     writer.object("d", write)
