@@ -1,5 +1,5 @@
-import ConiferServer
 import ConiferQuery
+import ConiferServer
 import ConiferTree
 import ConiferWire
 import Testing
