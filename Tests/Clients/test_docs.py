@@ -12,7 +12,7 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "Docs" / "REST.md"
 class DocsTest(support.ClientTest):
     def test_examples(self):
         # The examples name no database, so that their host does.
-        shell = f'curl() {{ command curl -sS -H "Host: {self.namespace}.example.com" "$@"; }}\n'
+        shell = f'curl() {{ command curl -sS -H "Host: {self.namespace}.db.localhost" "$@"; }}\n'
         count = 0
         for block in re.findall(r"^```\n(\$ .*?)^```$", PAGE.read_text(), re.M | re.S):
             for example in re.split(r"^\$ ", block, flags=re.M)[1:]:

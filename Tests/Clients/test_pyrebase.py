@@ -132,7 +132,7 @@ class TokenTests(PyrebaseTest):
         self.namespace = "t-" + uuid.uuid4().hex[:20]
         self.set_rules()
         # The client names no database but by its URL, and keeps headers of its session.
-        self.db.requests.headers["Host"] = f"{self.namespace}.example.com"
+        self.db.requests.headers["Host"] = f"{self.namespace}.db.localhost"
 
     def test_tokens_and_rules(self):
         ada = token(sub="ada")

@@ -133,7 +133,7 @@
     func namespaces() async throws {
       try await serving { serving in
         let byHost = try await WebSocketClient(
-          port: serving.port, "/.ws?v=5", host: "my-app.firebaseio.com")
+          port: serving.port, "/.ws?v=5", host: "my-app.db.localhost")
         _ = try await byHost.ask("p", #"{"p":"/x","d":1}"#)
         let byNothing = try await WebSocketClient(
           port: serving.port, "/.ws?v=5", host: "127.0.0.1:9000")

@@ -18,7 +18,7 @@
         #expect(try await first.ask("s", #"{"c":{}}"#)["s" as Key] == "ok")
         try await second.socket.reset()
         try await eventually("There is no room.") {
-          try await serving.ask("GET /.health HTTP/1.1\r\nHost: h\r\n\r\n")?.status == 200
+          try await serving.ask("GET /.health HTTP/1.1\r\nHost: localhost\r\n\r\n")?.status == 200
         }
       }
     }

@@ -16,7 +16,7 @@
       }
     }
 
-    private static let ask = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
+    private static let ask = "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
     @Test("Events come when they are written, and the connection ends with them")
     func events() async throws {
@@ -81,7 +81,7 @@
       }
       try await serving(responders: [responder]) { serving in
         let reader = Reader(try serving.socket(receiveBuffer: 16_384))
-        try await reader.socket.send("GET / HTTP/1.0\r\n\r\n")
+        try await reader.socket.send("GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
         #expect(try await Reply.head(reader)?.status == 200)
         try await eventually("Nothing is made.") { made.count > 0 }
         // However long nobody reads, only what the system holds is made beside one part.
@@ -125,10 +125,10 @@
         configuration.timeouts.stop = .seconds(600)
       } _: { serving in
         let stream = Reader(try serving.socket())
-        try await stream.socket.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+        try await stream.socket.send("GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(try await Reply.head(stream)?.status == 200)
         let whole = Reader(try serving.socket())
-        try await whole.socket.send("GET /whole HTTP/1.1\r\nHost: h\r\n\r\n")
+        try await whole.socket.send("GET /whole HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let idle = Reader(try serving.socket())
         try await eventually("Nobody asked.") { begun.count == 2 }
         async let stop: Void = serving.http.stop()

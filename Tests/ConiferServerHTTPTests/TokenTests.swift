@@ -20,6 +20,12 @@
       func verify(using algorithm: some JWTAlgorithm) {}
     }
 
+    private static var endless: ExpectedClaims {
+      var expected = ExpectedClaims.anything
+      expected.requiresExpiry = false
+      return expected
+    }
+
     private static let now: Int64 = 1_795_196_710_149
     private static let seconds = 1_795_196_710
 
@@ -42,7 +48,7 @@
 
     @Test("Without keys, unsigned and signed tokens are taken, and owner is the administrator")
     func open() async throws {
-      let authenticator = try await JWTAuthenticator()
+      let authenticator = JWTAuthenticator.emulator()
       let token = try await Self.unsigned(Claims())
       let alice = try authenticator.verify(Credential(token), now: Self.now)
       #expect(alice.uid == "alice")
@@ -66,7 +72,8 @@
       "With a secret, only what is signed with it is taken",
       arguments: ["short", String(repeating: "k", count: 100)])
     func secret(_ secret: String) async throws {
-      let authenticator = try await JWTAuthenticator(secret: Array(secret.utf8))
+      let authenticator = try await JWTAuthenticator(
+        secret: Array(secret.utf8), expecting: Self.endless)
       let padded = Array(secret.utf8) + [UInt8](repeating: 0, count: max(0, 32 - secret.utf8.count))
       let keys = JWTKeyCollection()
       await keys.add(hmac: HMACKey(from: padded), digestAlgorithm: .sha256)
@@ -82,7 +89,8 @@
       let other = try await keys.sign(Claims(sub: "mallory")).split(separator: ".")
       #expect(Self.refusal(authenticator, "\(parts[0]).\(other[1]).\(parts[2])") == .invalidToken)
       let lenient = try await JWTAuthenticator(
-        secret: Array(secret.utf8), allowsUnsigned: true, allowsOwner: true)
+        secret: Array(secret.utf8), expecting: Self.endless, allowsUnsigned: true,
+        allowsOwner: true)
       #expect(Self.refusal(lenient, try await Self.unsigned(Claims())) == nil)
       #expect(Self.refusal(lenient, "owner") == nil)
       #expect(Self.refusal(lenient, try await others.sign(Claims())) == .invalidToken)
@@ -91,7 +99,8 @@
     @Test("With a public key, only what its private key signed is taken")
     func publicKey() async throws {
       let key = try Insecure.RSA.PrivateKey(pem: Self.privateKey)
-      let authenticator = try await JWTAuthenticator(publicKey: key.publicKey.pemRepresentation)
+      let authenticator = try await JWTAuthenticator(
+        publicKey: key.publicKey.pemRepresentation, expecting: .anything)
       let keys = JWTKeyCollection()
       await keys.add(rsa: key, digestAlgorithm: .sha256)
       let token = try await keys.sign(Claims(exp: Self.seconds + 60))
@@ -103,13 +112,21 @@
         hmac: HMACKey(from: key.publicKey.pemRepresentation), digestAlgorithm: .sha256)
       #expect(Self.refusal(authenticator, try await confused.sign(Claims())) == .invalidToken)
       #expect(Self.refusal(authenticator, try await Self.unsigned(Claims())) == .invalidToken)
-      await #expect(throws: JWTKeyError.self) { try await JWTAuthenticator(publicKey: "no key") }
-      await #expect(throws: JWTKeyError.self) { try await JWTAuthenticator(secret: []) }
+      await #expect(throws: JWTKeyError.self) {
+        try await JWTAuthenticator(publicKey: "no key", expecting: .anything)
+      }
+      await #expect(throws: JWTKeyError.self) {
+        try await JWTAuthenticator(secret: [], expecting: .anything)
+      }
+      // A key that was to come from somewhere and did not opens nothing.
+      await #expect(throws: JWTKeyError.self) {
+        try await JWTAuthenticator(expecting: .anything, allowsUnsigned: true)
+      }
     }
 
     @Test("Times hold by the server's clock")
     func times() async throws {
-      let authenticator = try await JWTAuthenticator()
+      let authenticator = JWTAuthenticator.emulator()
       let token = try await Self.unsigned(Claims(exp: Self.seconds, iat: Self.seconds - 3600))
       #expect(Self.refusal(authenticator, token, now: Self.now) == .expiredToken)
       #expect(Self.refusal(authenticator, token, now: Self.now - 1000) == nil)
@@ -135,7 +152,7 @@
         read: { target, context in target.path != "private" || context.auth?.uid == "alice" },
         write: { _, _, context in context.auth != nil })
       let server = Server(
-        ServerConfiguration(authenticator: try await JWTAuthenticator(), rules: rules))
+        ServerConfiguration(authenticator: JWTAuthenticator.emulator(), rules: rules))
       try await serving(server) { serving in
         let client = try await serving.client()
         #expect(
@@ -166,7 +183,7 @@
     func change() async throws {
       let server = Server(
         ServerConfiguration(
-          authenticator: try await JWTAuthenticator(),
+          authenticator: JWTAuthenticator.emulator(),
           rules: ClosureRules(write: { path, _, context in path.last?.string == context.auth?.uid })
         ))
       try await serving(server) { serving in

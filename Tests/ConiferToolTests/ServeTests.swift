@@ -5,6 +5,14 @@
 
   @testable import ConiferTool
 
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
   @Suite struct ServeTests {
     @Test("Rules that are none end the server before it begins, with line and column")
     func badRules() async throws {
@@ -50,11 +58,100 @@
       try await watch.value
     }
 
+    @Test("A file of rules is a file, and a small one: no pipe or device, at the start or later")
+    func odd() async throws {
+      let sandbox = try Sandbox()
+      let console = Console(
+        write: { (_: [UInt8]) throws in }, note: { (_: String) in },
+        environment: { (_: String) in nil })
+      let pipe = sandbox.path("pipe")
+      #expect(mkfifo(pipe, 0o600) == 0)
+      let large = try sandbox.file("large", String(repeating: " ", count: 2 << 20) + "{}")
+      for path in ["/dev/null", pipe, "/dev/zero", large, sandbox.path("")] {
+        do {
+          _ = try RulesFile(path, Server(ServerConfiguration()), console)
+          Issue.record("\(path) was taken.")
+        } catch let failure as Failure {
+          #expect(["not-a-file", "too-large"].contains(failure.code), "\(path): \(failure)")
+          #expect(failure.status == .badData)
+        }
+      }
+    }
+
+    @Test(
+      "What takes the place of a file of rules for a while ends neither the watch nor the server")
+    func replaced() async throws {
+      let sandbox = try Sandbox()
+      let text = { (allowed: Bool) in #"{"rules":{".read":\#(allowed)}}"# }
+      let path = try sandbox.file("rules.json", text(false))
+      let (notes, line) = AsyncStream<String>.makeStream()
+      let console = Console(
+        write: { (_: [UInt8]) throws in }, note: { (note: String) in line.yield(note) },
+        environment: { (_: String) in nil })
+      let server = Server(ServerConfiguration())
+      let file = try RulesFile(path, server, console)
+      try file.adopt("mine")
+      func rules() -> String { String(decoding: server.rulesSource(in: "mine"), as: UTF8.self) }
+      let watch = Task { try await file.run() }
+      var said = notes.makeAsyncIterator()
+      func wait(for words: String) async {
+        while let note = await said.next(), !note.contains(words) {}
+      }
+      var allowed = false
+      for make in [
+        { mkfifo(path, 0o600) }, { symlink("/dev/zero", path) }, { mkdir(path, 0o700) },
+      ] {
+        Platform.removeTree(path)
+        #expect(make() == 0)
+        await wait(for: "cannot be read")
+        #expect(rules() == text(allowed))
+        allowed.toggle()
+        Platform.removeTree(path)
+        _ = try sandbox.file("rules.json", text(allowed))
+        await wait(for: "as it is now")
+        #expect(rules() == text(allowed))
+      }
+      Platform.removeTree(path)
+      #expect(mkfifo(path, 0o600) == 0)
+      await wait(for: "cannot be read")
+      watch.cancel()
+      try await watch.value
+    }
+
+    @Test("A key that may sign tokens of others needs to be told whose are meant")
+    func audience() async throws {
+      let sandbox = try Sandbox()
+      let key = try sandbox.file("key", "no key\n")
+      let secret = try sandbox.file("secret", "secret")
+      for options in [
+        ["--token-key", key], ["--token-project", "p"], ["--allow-endless"],
+        ["--token-key", key, "--token-project", "p", "--token-issuer", "i"],
+        ["--token-key", key, "--token-project", ""],
+        ["--token-secret", secret, "--allow-any-audience", "--token-audience", "a"],
+      ] {
+        #expect(
+          await sandbox.run(["serve", "--port", "0"] + options, store: nil).status == .usage,
+          "\(options)")
+      }
+      for options in [
+        ["--token-project", "p"], ["--token-audience", "a", "--token-issuer", "i"],
+        ["--allow-any-audience"],
+      ] {
+        // It comes as far as the key, which is none.
+        let output = await sandbox.run(
+          ["serve", "--port", "0", "--token-key", key] + options, store: nil)
+        #expect(output.status == .badData, "\(options)")
+      }
+    }
+
     @Test("Keys, names and numbers that make no sense end the server before it begins")
     func badOptions() async throws {
       let sandbox = try Sandbox()
       let key = try sandbox.file("key", "no key\n")
-      #expect(await sandbox.run("serve", "--port", "0", "--token-key", key).status == .badData)
+      #expect(
+        await sandbox.run(
+          "serve", "--port", "0", "--token-key", key, "--token-project", "p"
+        ).status == .badData)
       let empty = try sandbox.file("empty", "\n")
       #expect(await sandbox.run("serve", "--port", "0", "--token-secret", empty).status == .badData)
       #expect(await sandbox.run("serve", "--port", "70000").status == .usage)

@@ -333,8 +333,7 @@
       let http = HTTPServer(
         server, HTTPServerConfiguration(port: 0),
         responders: [
-          PageResponder(server, bearers: .verified),
-          RESTResponder(server, RESTConfiguration(bearers: .verified)),
+          PageResponder(server), RESTResponder(server),
         ])
       let port = try await http.start()
       let browser = try await Browser()

@@ -106,6 +106,7 @@ import Testing
   @Test func `Clients are listed with listens and what is to happen at their end`() async throws {
     let server = Server(
       ServerConfiguration(authenticator: TokenTable(["t": VerifiedToken(uid: "<b>")])))
+    let page = PageResponder(server, bearers: .administrators)
     let session = server.connect(to: "default") { _ in }
     let spec = try QuerySpec.default.ordered(byChild: "age").starting(at: 3).limited(toLast: 2)
     session.receive(.request(1, .authenticate(Credential("t"))))
@@ -113,15 +114,15 @@ import Testing
       .request(2, .listen(QueryTarget("/rooms", spec), tag: 4, hash: "", compound: nil)))
     session.receive(.request(3, .onDisconnectPut("/online", .empty)))
     _ = server.connect(to: "default") { _ in }
-    let rows = try await PageResponder(server).rows("clients")
+    let rows = try await page.rows("clients")
     #expect(rows.map { $0[0] } == [1, 2] && rows.map { $0[1].words } == ["<b>", "nobody"])
     #expect(rows[0][3]["/list/0/path" as Path] == "/rooms")
     #expect(
       rows[0][3]["/list/0/words" as Path]
         == "orderBy age, startAt 3, limitToLast 2, tag 4")
     #expect(rows[0][4]["/list/0" as Path] == ["path": "/online", "words": "remove"])
-    #expect(try await PageResponder(server).rows("clients", limit: 1).count == 1)
-    let none = try await PageResponder(server).answer(
+    #expect(try await page.rows("clients", limit: 1).count == 1)
+    let none = try await page.answer(
       pageRequest("/.conifer/table.json", [("name", "queue")]))
     #expect(none.status == 404)
   }

@@ -96,7 +96,7 @@ import Testing
       "ada": VerifiedToken(uid: "ada"), "boss": VerifiedToken(uid: "", isAdmin: true),
     ])
     let page = PageResponder(
-      Server(ServerConfiguration(authenticator: tokens)), bearers: .verified)
+      Server(ServerConfiguration(authenticator: tokens)))
     for (token, status) in [("owner", 401), ("ada", 401), ("boss", 200)] {
       let response = try await page.answer(
         pageRequest(

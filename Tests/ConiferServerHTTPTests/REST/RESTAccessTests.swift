@@ -24,8 +24,8 @@ import Testing
           ?? false
       })
     let configuration = ServerConfiguration(authenticator: tokens, rules: rules, clock: clock)
-    client = RESTClient(configuration)
-    verifying = RESTClient(configuration, RESTConfiguration(bearers: .verified))
+    client = RESTClient(configuration, RESTConfiguration(bearers: .administrators))
+    verifying = RESTClient(configuration)
     for one in [client, verifying] {
       one.server.set(.root, ["ada": ["x": 1], "public": 1], in: "default")
     }

@@ -78,6 +78,6 @@ extension Namespace {
     for (status, count) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       outputs.append(.log("At a disconnect \(count) nodes were not written: \(status)"))
     }
-    apply(staged)
+    apply(staged, now: now)
   }
 }

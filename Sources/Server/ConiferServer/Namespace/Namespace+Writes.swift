@@ -45,22 +45,25 @@ extension Namespace {
     case .failure(let refusal):
       if let decision = refusal.decision { log(decision, "A write") }
       answer(write.origin, refusal.response)
-    case .success(let staged): apply([staged])
+    case .success(let staged): apply([staged], now: now)
     }
   }
 
   /// Applies writes, each of which was staged over the one before, now or when they are committed.
-  mutating func apply(_ staged: [StagedWrite]) {
+  mutating func apply(_ staged: [StagedWrite], now: Int64) {
     guard let last = staged.last else { return }
-    guard isStored, !last.root.isIdentical(to: root) else { return finish(staged, nil) }
+    let changes = staged.flatMap(\.changes)
+    guard isStored, !changes.isEmpty, !last.root.isIdentical(to: root) else {
+      return finish(staged, nil, now: now)
+    }
     inFlight = staged
-    outputs.append(.commit(staged.flatMap(\.changes)))
+    outputs.append(.commit(changes))
   }
 
   /// Applies writes one after the other, or tells who wanted them that they were not stored.
-  mutating func finish(_ staged: [StagedWrite], _ failure: StoreError?) {
+  mutating func finish(_ staged: [StagedWrite], _ failure: StoreError?, now: Int64) {
     guard let failure else {
-      for write in staged { finish(write) }
+      for write in staged { finish(write, now: now) }
       return
     }
     outputs.append(.log("A commit failed: \(failure)"))
@@ -70,14 +73,31 @@ extension Namespace {
   }
 
   /// Applies a write, tells its listeners, and then whoever wrote.
-  private mutating func finish(_ staged: StagedWrite) {
+  private mutating func finish(_ staged: StagedWrite, now: Int64) {
     let old = root
     root = staged.root
     if !root.isIdentical(to: old) {
       traffic.changes += 1
       publish(staged, since: old)
     }
-    answer(staged.write.origin, .ok, staged.changes)
+    answer(staged.write.origin, .ok, told(of: staged, now: now))
+  }
+
+  /// What whoever wrote is told of a write: what was asked for, and what the server made of its values
+  /// where it may be read.
+  private func told(of staged: StagedWrite, now: Int64) -> [NodeChange] {
+    let asked = staged.write.changes
+    guard case .caller = staged.write.origin, asked.contains(where: \.node.hasServerValues) else {
+      return asked
+    }
+    let context = contextForRules(of: staged.write, now: now)
+    let made = Dictionary(staged.changes.map { ($0.path, $0.node) }, uniquingKeysWith: { $1 })
+    return asked.map { change in
+      guard change.node.hasServerValues, let node = made[change.path],
+        mayRead(change.path, context)
+      else { return change }
+      return NodeChange(change.path, node)
+    }
   }
 
   private mutating func answer(
@@ -89,124 +109,6 @@ extension Namespace {
     case .call(let number): outputs.append(.answer(number, response))
     case .caller(let number, _): outputs.append(.performed(number, response, written))
     case .disconnect: break
-    }
-  }
-
-  // MARK: Checks
-
-  struct Refusal: Error {
-    let response: Response
-    /// What the rules said, when it is they that refuse.
-    var decision: AccessDecision?
-
-    init(_ status: Response.Status, _ reason: String) {
-      response = Response(status, reason: reason)
-    }
-
-    init(_ error: TreeError) {
-      self.init(error.code == .leafTooLarge ? .tooBig : .failure, error.message)
-    }
-
-    static let denied = Refusal(.permissionDenied, "Permission denied")
-    static let stale = Refusal(.dataStale, "Transaction hash does not match")
-  }
-
-  func stage(_ write: PendingWrite, now: Int64) -> Result<StagedWrite, Refusal> {
-    do throws(Refusal) {
-      try validate(write)
-      let changes = try resolved(write.changes, now: now)
-      let after = changes.reduce(root) { $0.setting($1.path, to: $1.node) }
-      try checkPriorities(changes, after: after)
-      // Transactions end at other refusals, and begin anew when they are told that they are late.
-      let isStale = write.hash.map { !ClientHash($0).matches(root[write.base]) } ?? false
-      if let context = contextForRules(of: write, now: now) {
-        let decision = rules.decideWrite(changes.map(\.path), after: after, context)
-        if !decision.isAllowed {
-          if isStale, rules.decideRead(QueryTarget(write.base), context).isAllowed {
-            throw Refusal.stale
-          }
-          var refusal = Refusal.denied
-          refusal.decision = decision
-          throw refusal
-        }
-      }
-      if isStale { throw Refusal.stale }
-      return .success(StagedWrite(write: write, changes: changes, root: after))
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  /// What the rules look at; nil when they do not apply.
-  private func contextForRules(of write: PendingWrite, now: Int64) -> AccessContext? {
-    switch write.origin {
-    case .call: return nil
-    case .caller(_, let token):
-      return token?.isAdmin == true ? nil : AccessContext(auth: token, root: root, now: now)
-    case .request(let id, _), .disconnect(let id):
-      let context = context(of: id, now: now)
-      return context.auth?.isAdmin == true ? nil : context
-    }
-  }
-
-  func validate(_ write: PendingWrite) throws(Refusal) {
-    do throws(TreeError) {
-      var size = 0
-      for change in write.changes {
-        // A cheap bound first: nothing this deep is walked.
-        if change.path.count + change.node.depth > Path.deepest + 1 {
-          throw TreeError(
-            .pathTooDeep,
-            "\(change.path) with its data has more than \(Path.deepest) levels. Nest it less deeply."
-          )
-        }
-        try change.path.validate(writing: change.node)
-        size += change.node.estimatedSize
-      }
-      if write.isMerge { try Path.validate(merging: write.changes.map(\.path)) }
-      let limit = write.limit ?? limits.write
-      guard size <= limit else {
-        throw TreeError(
-          .leafTooLarge,
-          "The write has about \(size) bytes; the limit is \(limit). Write it in parts.")
-      }
-    } catch {
-      throw Refusal(error)
-    }
-  }
-
-  /// The changes with server values resolved, in the order in which they apply: removals after new
-  /// data, as a node that is empty in between would lose its priority, and priorities at last, as
-  /// the data that they belong to may be new.
-  private func resolved(
-    _ changes: [NodeChange], now: Int64
-  ) throws(Refusal) -> [NodeChange] {
-    var (data, removals, priorities): ([NodeChange], [NodeChange], [NodeChange]) = ([], [], [])
-    for var change in changes {
-      if change.node.hasServerValues {
-        change.node = change.node.resolvingServerValues(over: root[change.path], now: now)
-        if change.node.hasServerValues {
-          throw Refusal(
-            .failure, "\(change.path) holds a server value that this server does not know.")
-        }
-      }
-      if change.path.last?.isPriority == true {
-        priorities.append(change)
-      } else if change.node.isEmpty {
-        removals.append(change)
-      } else {
-        data.append(change)
-      }
-    }
-    return data + removals + priorities
-  }
-
-  private func checkPriorities(_ changes: [NodeChange], after: Node) throws(Refusal) {
-    for change in changes where change.path.last?.isPriority == true && !change.node.isEmpty {
-      if let parent = change.path.parent, after[parent].isEmpty {
-        throw Refusal(
-          .failure, "\(parent) has no data, so it can have no priority. Write data first.")
-      }
     }
   }
 }

@@ -52,7 +52,7 @@ struct Namespace: Sendable {
   /// - Returns: what is to be done, in this order.
   mutating func handle(_ input: Input, now: Int64) -> [Output] {
     if case .committed(let failure) = input {
-      if let staged = inFlight.take() { finish(staged, failure) }
+      if let staged = inFlight.take() { finish(staged, failure, now: now) }
     } else if case .connect(let id, let name, let host, let last?) = input {
       // The old connection is gone, though nobody may have told: what was to happen then happens
       // before the client goes on.

@@ -1,4 +1,5 @@
 #if Network
+  import NIOCore
   import NIOHTTP1
 
   /// What lets pages of other origins ask: tools in a browser (the Fetch standard, "CORS protocol").
@@ -25,25 +26,34 @@
     ///
     /// - Parameters:
     ///   - headers: the answer's.
-    ///   - request: the request's; nil when it was not understood.
+    ///   - request: the request's, which was allowed; nil when it was not.
     ///   - origins: which may ask.
     static func add(
       to headers: inout HTTPHeaders, for request: HTTPHeaders?, _ origins: OriginPolicy
     ) {
       if origins.varies { headers.add(name: "vary", value: "origin") }
-      guard let request, let origin = request.first(name: "origin"),
-        origins.allows(OriginPolicy.Question(request))
-      else { return }
+      guard let origin = request?.first(name: "origin") else { return }
       headers.add(name: "access-control-allow-origin", value: origins.shared(with: origin))
       headers.add(name: "access-control-expose-headers", value: "etag, location")
     }
   }
 
   extension OriginPolicy.Question {
-    init(_ headers: HTTPHeaders) {
+    /// What a request says.
+    ///
+    /// - Parameter address: where its connection arrived; one that is not known is the loopback.
+    init(_ head: HTTPRequestHead, at address: SocketAddress?) {
+      let headers = head.headers
       self.init(
-        origin: headers.first(name: "origin"), host: headers.first(name: "host"),
-        site: headers.first(name: "sec-fetch-site"), mode: headers.first(name: "sec-fetch-mode"))
+        isLoopback: address?.ipAddress.map(Self.isLoopback) ?? true,
+        needsHost: head.version != .http1_0 && head.version != .http0_9,
+        hosts: headers["host"], authority: RequestTarget(head.uri)?.authority,
+        origin: headers.first(name: "origin"), site: headers.first(name: "sec-fetch-site"),
+        mode: headers.first(name: "sec-fetch-mode"))
+    }
+
+    private static func isLoopback(_ address: String) -> Bool {
+      address == "::1" || address.hasPrefix("127.") || address.lowercased().hasPrefix("::ffff:127.")
     }
   }
 #endif

@@ -11,9 +11,6 @@
     func begin(_ incoming: Incoming) {
       phase = .answering
       let head = incoming.head
-      if !owner.origins.allows(OriginPolicy.Question(head.headers)) {
-        return refuse(403, "Pages of this origin may not ask; conifer serve --origin lets them.")
-      }
       if head.method == .OPTIONS { return write(CrossOrigin.preflight(head.headers)) }
       guard let method = Self.methods[head.method.rawValue] else {
         return refuse(405, "The method is none of GET, PUT, PATCH, POST, DELETE, HEAD, OPTIONS.")

@@ -128,10 +128,21 @@
       began = since
       keepsAlive = head.isKeepAlive
       phase = .receiving
+      // Before anything else: whoever may not ask learns nothing.
+      switch owner.origins.verdict(OriginPolicy.Question(head, at: channel.localAddress)) {
+      case .allowed: break
+      case .malformed: return refuse(400, "A request has one Host.")
+      case .foreignHost:
+        return refuse(
+          403,
+          "The server has no such name: use localhost, or let conifer serve --origin name it.")
+      case .foreignOrigin:
+        return refuse(403, "Pages of this origin may not ask; conifer serve --origin lets them.")
+      }
       guard let target = RequestTarget(head.uri) else {
         return refuse(400, "The request's target is no path with a query.")
       }
-      let host = head.headers.first(name: "host")
+      let host = target.authority ?? head.headers.first(name: "host")
       guard
         let namespace = NamespaceName.name(
           parameter: target.parameter("ns"), host: host, else: owner.configuration.namespace)

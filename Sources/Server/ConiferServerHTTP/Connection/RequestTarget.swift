@@ -5,6 +5,8 @@ struct RequestTarget: Hashable {
     let value: String
   }
 
+  /// The host, with its port, of a target that names one.
+  let authority: String?
   /// The path as it was sent, from the first slash.
   let path: String
   /// The query's parameters, decoded, in their order.
@@ -15,13 +17,18 @@ struct RequestTarget: Hashable {
   /// - Returns: nil when it is neither, or what is percent-encoded is no UTF-8.
   init?(_ text: String) {
     var rest = text[...]
-    if !rest.hasPrefix("/") {
+    if rest.hasPrefix("/") {
+      authority = nil
+    } else {
       let lowercased = rest.prefix(8).lowercased()
       guard lowercased.hasPrefix("http://") || lowercased.hasPrefix("https://") else { return nil }
       rest = rest.dropFirst(lowercased == "https://" ? 8 : 7)
       guard !rest.isEmpty, !rest.hasPrefix("/") else { return nil }
-      rest = rest.firstIndex(where: { $0 == "/" || $0 == "?" }).map { rest[$0...] } ?? "/"
-      if rest.hasPrefix("?") { rest = "/\(rest)"[...] }
+      let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+      authority = String(host)
+      rest = rest[host.endIndex...]
+      if rest.isEmpty { rest = "/" }
+      if !rest.hasPrefix("/") { rest = "/\(rest)"[...] }
     }
     rest = rest.prefix { $0 != "#" }
     path = String(rest.prefix { $0 != "?" })

@@ -28,7 +28,7 @@
       NIOWebSocketServerUpgrader(
         maxFrameSize: configuration.limits.frame, automaticErrorHandling: false,
         shouldUpgrade: { channel, head in
-          guard let namespace = self.webSocketNamespace(head) else {
+          guard let namespace = self.webSocketNamespace(head, on: channel) else {
             return channel.eventLoop.makeSucceededFuture(nil)
           }
           // One that cannot be served is refused in words by the HTTP side, which is asked next.
@@ -43,7 +43,9 @@
         },
         upgradePipelineHandler: { channel, head in
           channel.eventLoop.makeCompletedFuture {
-            guard let namespace = self.webSocketNamespace(head) else { throw ChannelError.eof }
+            guard let namespace = self.webSocketNamespace(head, on: channel) else {
+              throw ChannelError.eof
+            }
             let target = RequestTarget(head.uri)
             let handler = WebSocketHandler(
               self, on: channel, namespace: namespace, host: head.headers.first(name: "host"),
@@ -56,14 +58,16 @@
     }
 
     /// The database of a request that may become a WebSocket; nil of one that may not.
-    private func webSocketNamespace(_ head: HTTPRequestHead) -> String? {
-      guard head.method == .GET, let target = RequestTarget(head.uri), target.path == "/.ws",
-        target.parameter("v") ?? "5" == "5",
-        origins.allows(OriginPolicy.Question(head.headers))
+    private func webSocketNamespace(
+      _ head: HTTPRequestHead, on channel: any Channel
+    ) -> String? {
+      guard case .allowed = origins.verdict(.init(head, at: channel.localAddress)),
+        head.method == .GET, let target = RequestTarget(head.uri), target.path == "/.ws",
+        target.parameter("v") ?? "5" == "5"
       else { return nil }
       return NamespaceName.name(
-        parameter: target.parameter("ns"), host: head.headers.first(name: "host"),
-        else: configuration.namespace)
+        parameter: target.parameter("ns"),
+        host: target.authority ?? head.headers.first(name: "host"), else: configuration.namespace)
     }
   }
 

@@ -4,10 +4,10 @@
 ///   website whose name suddenly leads to this machine (DNS rebinding) sends its own name.
 /// - A browser's `Origin` and `Sec-Fetch-Site` must name this very server.
 struct PageGuard: Sendable {
-  /// The names that were configured, in small letters.
-  private let names: Set<String>
+  /// The names that were configured.
+  private let names: Set<HostName>
 
-  init(names: [String] = []) { self.names = Set(names.map { $0.lowercased() }) }
+  init(names: [String] = []) { self.names = Set(names.compactMap(HostName.init(configured:))) }
 
   /// Why a request is refused; nil when it is not.
   ///
@@ -38,28 +38,7 @@ struct PageGuard: Sendable {
 
   /// Whether a `Host` header names this machine, with or without a port.
   func allows(host: String) -> Bool {
-    let host = host.lowercased()
-    if host.hasPrefix("[") {
-      guard let end = host.firstIndex(of: "]") else { return false }
-      let address = host[host.index(after: host.startIndex)..<end]
-      return address.contains(":") && address.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
-        && Self.isPort(host[host.index(after: end)...])
-    }
-    let name = host.prefix { $0 != ":" }
-    guard Self.isPort(host[name.endIndex...]) else { return false }
-    return name == "localhost" || name.hasSuffix(".localhost") || names.contains(String(name))
-      || Self.isAddress(name)
-  }
-
-  private static func isPort(_ text: Substring) -> Bool {
-    text.isEmpty || text.first == ":" && text.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
-  }
-
-  private static func isAddress(_ name: Substring) -> Bool {
-    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4
-      && parts.allSatisfy { part in
-        part.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } && UInt8(part) != nil
-      }
+    guard let host = HostName(host) else { return false }
+    return host.isLoopback || host.isAddress || names.contains(host)
   }
 }

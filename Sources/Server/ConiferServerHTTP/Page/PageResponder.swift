@@ -16,11 +16,11 @@ public struct PageResponder: HTTPResponder {
   ///   - server: what is looked at.
   ///   - defaultNamespace: the database that is shown when none is asked for.
   ///   - hostNames: names beside `localhost` and addresses under which the page may be served.
-  ///   - bearers: who the bearer of an `Authorization: Bearer` header is, as for REST; only an
-  ///     administrator sees the data, whatever the rules say.
+  ///   - bearers: who the bearer of an `Authorization: Bearer` header is, as for REST: by default
+  ///     who the authenticator says; only an administrator sees the data, whatever the rules say.
   public init(
     _ server: Server, defaultNamespace: String = NamespaceName.default, hostNames: [String] = [],
-    bearers: RESTConfiguration.Bearers = .administrators
+    bearers: RESTConfiguration.Bearers = .verified
   ) {
     let rest = RESTResponder(server, RESTConfiguration(bearers: bearers))
     routes = PageRoutes(

@@ -22,8 +22,15 @@ public struct RESTConfiguration: Sendable {
   public var answer: Int
 
   /// What requests of REST may do.
+  ///
+  /// - Parameters:
+  ///   - bearers: who the bearer of a header is: by default who the authenticator says.
+  ///   - keepAlive: how long an event stream is silent before `keep-alive` is sent.
+  ///   - backlog: the most bytes of news that wait for the reader of an event stream.
+  ///   - body: the most bytes of a request's body.
+  ///   - answer: the most bytes of an answer.
   public init(
-    bearers: Bearers = .administrators, keepAlive: Duration = .seconds(30),
+    bearers: Bearers = .verified, keepAlive: Duration = .seconds(30),
     backlog: Int = 16 * 1024 * 1024, body: Int = 256 * 1024 * 1024,
     answer: Int = 256 * 1024 * 1024
   ) {

@@ -37,12 +37,20 @@ struct RESTParameters {
     if let name = request.parameter("download"), !name.isEmpty {
       download = RESTParameters.fileName(name)
     }
-    if request.method == "GET", let name = request.parameter("callback"), !name.isEmpty {
+    if let name = RESTParameters.callback(request) {
       guard RESTParameters.isFunction(name) else {
         throw RESTRefusal(400, "callback must be the name of a JavaScript function.")
       }
       callback = name
     }
+  }
+
+  /// The function that a script is asked to call; nil when data is asked for.
+  static func callback(_ request: HTTPRequest) -> String? {
+    guard request.method == "GET", let name = request.parameter("callback"), !name.isEmpty else {
+      return nil
+    }
+    return name
   }
 
   /// The service's limits are times that a write is thought to take: 1, 10, 30 and 60 seconds. Here

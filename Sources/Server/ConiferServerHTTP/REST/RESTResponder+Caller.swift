@@ -16,6 +16,10 @@ extension RESTResponder {
     } else if let token = request.parameter("auth"), !token.isEmpty {
       caller = try verified(token)
     }
+    // Every page may load scripts, and a browser does not always say whose page does.
+    if caller?.isAdmin == true, RESTParameters.callback(request) != nil {
+      throw RESTRefusal(403, "Scripts are not for administrators: ask without callback.")
+    }
     guard let text = request.parameter("auth_variable_override") else { return caller }
     guard caller?.isAdmin == true else {
       throw RESTRefusal(401, "auth_variable_override is for administrators alone.")

@@ -9,7 +9,7 @@ extension RESTResponder {
     let isQuery = RESTQuery.isIn(request)
     let node = try find(call)
     try parameters.checkTime()
-    guard node.estimatedSize <= configuration.answer else {
+    guard size(node, parameters) <= configuration.answer else {
       throw RESTRefusal(
         413, "Data requested exceeds the maximum size that can be accessed with a single request.")
     }
@@ -26,13 +26,23 @@ extension RESTResponder {
     if let name = parameters.download {
       headers.append(("content-disposition", "attachment; filename=\"\(name)\""))
     }
-    // A query that finds nothing among children is answered with an object, as the service does.
-    let isBare =
-      isQuery && node.isEmpty && server.data(call.path, in: call.namespace).childCount > 0
-    let bytes = isBare ? Array("{}".utf8) : body(node, parameters)
+    let bytes = isQuery && node.isEmpty && isBare(call) ? Array("{}".utf8) : body(node, parameters)
     try parameters.checkTime()
     guard let callback = parameters.callback else { return .json(bytes, headers: headers) }
     return try script(callback, bytes, headers, request)
+  }
+
+  /// What an answer has about: data, or the keys alone.
+  private func size(_ node: Node, _ parameters: RESTParameters) -> Int {
+    guard parameters.isShallow, node.childCount > 0 else { return node.estimatedSize }
+    return node.children.reduce(2) { $0 + $1.key.utf8Count + 8 }
+  }
+
+  /// Whether a query that finds nothing is answered with an object: when there are children, as the
+  /// service does. Whoever may not read them all is not told, and gets an object always.
+  private func isBare(_ call: Call) -> Bool {
+    let all = server.read(QueryTarget(call.path), as: call.caller, in: call.namespace)
+    return all.status != .ok || all.node.childCount > 0
   }
 
   /// The data that a request asks for, if it may be read.

@@ -12,8 +12,6 @@ extension RESTResponder {
     var condition: EntityTag?
     if let header = call.request.header("if-match") {
       condition = EntityTag(header: header)
-      // Whether the condition holds tells of the data.
-      _ = try current(call)
     }
     let answer = await perform(.put(call.path, node, hash: condition?.hash), call)
     if answer.response.status == .dataStale {
@@ -23,7 +21,8 @@ extension RESTResponder {
     }
     guard answer.response.status == .ok else { throw RESTRefusal(ofWrite: answer.response) }
     let written = answer.written.first?.node ?? .empty
-    let hasTag = condition != nil || wantsTag(call.request)
+    // Who may not read what the server made of a value gets no tag of it.
+    let hasTag = (condition != nil || wantsTag(call.request)) && !written.hasServerValues
     return reply(call, hasTag ? [("etag", EntityTag(written).text)] : []) { writer in
       written.write(to: &writer, call.parameters.form)
     }

@@ -6,6 +6,8 @@ struct JSONWebToken {
   let algorithm: String
   /// What it claims: an object.
   let claims: Node
+  /// The names of all claims, also of those that are null or empty and so not in the node.
+  let names: Set<String>
   /// The bytes that the signature is over.
   let signed: [UInt8]
   let signature: [UInt8]
@@ -18,11 +20,12 @@ struct JSONWebToken {
     guard bytes.count <= 16 * 1024 else { return nil }
     let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
-      let signature = Self.decoded(parts[2]),
+      let names = Self.names(parts[1]), let signature = Self.decoded(parts[2]),
       case .string(let algorithm)? = header["alg" as Key].leaf
     else { return nil }
     self.algorithm = algorithm
     self.claims = claims
+    self.names = names
     self.signature = signature
     signed = Array(bytes[..<parts[1].endIndex])
   }
@@ -33,6 +36,20 @@ struct JSONWebToken {
     limits.depth = 16
     guard let node = try? Node(json: bytes, limits: limits), !node.isLeaf else { return nil }
     return node
+  }
+
+  private static func names(_ part: ArraySlice<UInt8>) -> Set<String>? {
+    guard let bytes = decoded(part) else { return nil }
+    var reader = JSONReader(bytes: bytes)
+    var names: Set<String> = []
+    do throws(JSONError) {
+      while let event = try reader.next() {
+        if case .key(let name) = event, reader.depth == 1 { names.insert(name) }
+      }
+      return names
+    } catch {
+      return nil
+    }
   }
 
   /// Bytes from base64url without padding (RFC 4648, section 5); padding is taken too.

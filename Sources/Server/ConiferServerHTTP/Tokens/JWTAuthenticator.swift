@@ -5,12 +5,12 @@
   import Foundation
   import JWTKit
 
-  /// Takes JSON Web Tokens (RFC 7519): signed with HS256 or RS256 when it was given keys, and without
-  /// looking at signatures when it was given none, as local emulators do.
+  /// Takes JSON Web Tokens (RFC 7519) that are signed with HS256 or RS256 and claim what is expected;
+  /// `emulator()` takes all.
   ///
   /// The bearer's `uid` is the claim `sub`, `user_id` or `uid`; all claims are `auth.token` of rules.
-  /// `exp`, `iat` and `nbf` hold, in seconds since 1970 by the server's clock. The text `owner` is the
-  /// administrator's token, if there is to be one.
+  /// `exp`, `iat` and `nbf` hold, in seconds since 1970 by the server's clock; one that is no number is
+  /// refused.
   public struct JWTAuthenticator: Authenticator {
     /// How much later than ours a clock that signs tokens may be, in milliseconds.
     private static let leeway: Int64 = 60_000
@@ -19,23 +19,42 @@
     private static let firstTime: Int64 = 1_000_000_000_000
 
     private let algorithms: [String: any JWTAlgorithm]
+    private let expected: ExpectedClaims
     private let allowsUnsigned: Bool
     private let allowsOwner: Bool
 
-    /// An authenticator of JSON Web Tokens.
+    private init(emulating expected: ExpectedClaims) {
+      algorithms = [:]
+      self.expected = expected
+      allowsUnsigned = true
+      allowsOwner = true
+    }
+
+    /// An authenticator that takes every token without a look at its signature, and `owner` for the
+    /// administrator's, as local emulators do: for tests, and for servers that nobody else can reach.
+    public static func emulator() -> JWTAuthenticator {
+      var expected = ExpectedClaims.anything
+      expected.requiresExpiry = false
+      return JWTAuthenticator(emulating: expected)
+    }
+
+    /// An authenticator of signed tokens.
     ///
     /// - Parameters:
     ///   - secret: what HS256 signatures are checked with; nil when none is taken.
     ///   - publicKey: what RS256 signatures are checked with, a public key or a certificate in PEM;
     ///     nil when none is taken.
-    ///   - allowsUnsigned: whether tokens with the algorithm `none` are taken; by default when there
-    ///     are no keys. Without keys, signatures are not looked at then.
-    ///   - allowsOwner: whether `owner` is the administrator's token; by default when there are no keys.
-    /// - Throws: `JWTKeyError` when a key is none.
+    ///   - expected: whom tokens are for, and who issued them.
+    ///   - allowsUnsigned: whether tokens with the algorithm `none` are taken too.
+    ///   - allowsOwner: whether `owner` is the administrator's token.
+    /// - Throws: `JWTKeyError` when there is no key, or a key is none.
     public init(
-      secret: [UInt8]? = nil, publicKey: String? = nil, allowsUnsigned: Bool? = nil,
-      allowsOwner: Bool? = nil
+      secret: [UInt8]? = nil, publicKey: String? = nil, expecting expected: ExpectedClaims,
+      allowsUnsigned: Bool = false, allowsOwner: Bool = false
     ) async throws(JWTKeyError) {
+      guard secret != nil || publicKey != nil else {
+        throw JWTKeyError("There is no key. Give a secret or a public key.")
+      }
       var algorithms: [String: any JWTAlgorithm] = [:]
       let keys = JWTKeyCollection()
       if let secret {
@@ -56,8 +75,9 @@
         }
       }
       self.algorithms = algorithms
-      self.allowsUnsigned = allowsUnsigned ?? algorithms.isEmpty
-      self.allowsOwner = allowsOwner ?? algorithms.isEmpty
+      self.expected = expected
+      self.allowsUnsigned = allowsUnsigned
+      self.allowsOwner = allowsOwner
     }
 
     private static func key(_ pem: String) throws(JWTKeyError) -> Insecure.RSA.PublicKey {
@@ -90,7 +110,8 @@
         guard allowsUnsigned, token.signature.isEmpty else { throw TokenRefusal.invalid }
         return
       }
-      if algorithms.isEmpty, allowsUnsigned { return }
+      // An emulator has no keys.
+      if algorithms.isEmpty { return }
       guard let algorithm = algorithms[token.algorithm],
         (try? algorithm.verify(token.signature, signs: token.signed)) == true
       else { throw TokenRefusal.invalid }
@@ -98,15 +119,24 @@
 
     private func verified(_ token: JSONWebToken, now: Int64) throws(TokenRefusal) -> VerifiedToken {
       let claims = token.claims
+      try checkParties(claims)
+      var times: [String: Int64] = [:]
+      for name in ["exp", "iat", "nbf"] where token.names.contains(name) {
+        guard let time = Self.time(claims[Key(name)]) else {
+          throw TokenRefusal(.invalidToken, "The token's \(name) is no number.")
+        }
+        times[name] = time
+      }
+      if expected.requiresExpiry, times["exp"] == nil {
+        throw TokenRefusal(.invalidToken, "The token has no exp, so that it would never end.")
+      }
       // Unsigned tokens that clients make up for tests say that they were issued in 1970, or soon
       // after, and that they lasted an hour; such times mean none.
-      let isMock =
-        token.algorithm == "none"
-        && Self.time(claims["iat" as Key]).map { $0 < Self.firstTime } ?? false
-      let expires = isMock ? nil : Self.time(claims["exp" as Key])
+      let isMock = token.algorithm == "none" && times["iat"].map { $0 < Self.firstTime } ?? false
+      let expires = isMock ? nil : times["exp"]
       if let expires, expires <= now { throw TokenRefusal.expired }
       for name in ["iat", "nbf"] {
-        if let time = Self.time(claims[Key(name)]), time > now.saturatingAdd(Self.leeway) {
+        if let time = times[name], time > now.saturatingAdd(Self.leeway) {
           throw TokenRefusal(.invalidToken, "The token is of a time to come.")
         }
       }
@@ -116,6 +146,28 @@
         }
       }
       throw TokenRefusal(.invalidToken, "The token names nobody: it has no sub, user_id or uid.")
+    }
+
+    /// Checks whom a token is for, and who issued it.
+    private func checkParties(_ claims: Node) throws(TokenRefusal) {
+      func isText(_ node: Node, _ text: String) -> Bool {
+        if case .string(let claimed)? = node.leaf {
+          claimed.utf8.elementsEqual(text.utf8)
+        } else {
+          false
+        }
+      }
+      if let issuer = expected.issuer, !isText(claims["iss" as Key], issuer) {
+        throw TokenRefusal(.invalidToken, "The token was issued by somebody else.")
+      }
+      if let audience = expected.audience {
+        // One, or several in an array.
+        let claimed = claims["aud" as Key]
+        guard
+          isText(claimed, audience)
+            || claimed.children.contains(where: { isText($0.node, audience) })
+        else { throw TokenRefusal(.invalidToken, "The token is for somebody else.") }
+      }
     }
 
     /// Milliseconds of a claim in seconds, which may have a fraction.

@@ -48,7 +48,7 @@ struct IndexCommand: ToolCommand {
   /// What is to be declared; nil when nothing is.
   private func definitions(_ opened: TreeStore) throws -> [IndexDefinition]? {
     if none { return [] }
-    if let rules { return try IndexDefinition.parse(rules: Input.file(rules)) }
+    if let rules { return try IndexDefinition.parse(rules: Input.file(rules, atMost: 1 << 20)) }
     guard let path else { return nil }
     let known = try opened.backend.inspect { try $0.indexes(opened.tree) }.map(\.definition)
     return try known + on.map { try IndexDefinition(Path(path), by: Self.index($0)) }

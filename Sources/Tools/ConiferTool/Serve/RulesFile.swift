@@ -7,6 +7,8 @@
   final class RulesFile: Service {
     /// How often it is looked at; it is small, so that it is read each time.
     private static let interval = Duration.milliseconds(500)
+    /// The most bytes of rules.
+    private static let longest = 1 << 20
 
     private struct State {
       var rules: [UInt8]
@@ -27,7 +29,7 @@
       self.path = path
       self.server = server
       self.console = console
-      let rules = try Input.file(path)
+      let rules = try Input.regularFile(path, atMost: Self.longest)
       do throws(RulesError) {
         _ = try SecurityRules(json: rules)
       } catch {
@@ -52,7 +54,7 @@
     }
 
     private func look() {
-      let bytes = try? Input.file(path)
+      let bytes = try? Input.regularFile(path, atMost: Self.longest)
       let note = state.withLock { state -> String? in
         if bytes == state.seen { return nil }
         state.seen = bytes

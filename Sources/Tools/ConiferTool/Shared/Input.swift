@@ -13,13 +13,37 @@ enum Input {
     return bytes
   }
 
-  /// The bytes of a file; `-` reads them from standard input.
-  static func file(_ name: String) throws -> [UInt8] {
-    if name == "-" { return try json(name) }
+  /// The bytes of a file, or of a pipe; `-` reads them from standard input.
+  ///
+  /// - Throws: also when there are more than it may have: a device may have no end.
+  static func file(_ name: String, atMost limit: Int) throws -> [UInt8] {
+    if name == "-" { return try bytes(of: Platform.standardInput, name, atMost: limit) }
     let descriptor = try Platform.openForReading(name)
     defer { Platform.closeFile(descriptor) }
+    return try bytes(of: descriptor, name, atMost: limit)
+  }
+
+  /// The bytes of a regular file, which are there at once and again.
+  ///
+  /// - Throws: also when it is a pipe or a device, or has more bytes than it may have.
+  static func regularFile(_ name: String, atMost limit: Int) throws -> [UInt8] {
+    let descriptor = try Platform.openForReading(name, waits: false)
+    defer { Platform.closeFile(descriptor) }
+    guard Platform.size(descriptor) != nil else {
+      throw Failure("not-a-file", .badData, "\(name) is no regular file. Name one.")
+    }
+    return try bytes(of: descriptor, name, atMost: limit)
+  }
+
+  private static func bytes(
+    of descriptor: Int32, _ name: String, atMost limit: Int
+  ) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    while try Platform.read(descriptor, atMost: 1 << 16, into: &bytes) {}
+    while try Platform.read(descriptor, atMost: 1 << 16, into: &bytes) {
+      guard bytes.count <= limit else {
+        throw Failure("too-large", .badData, "\(name) has more than \(limit) bytes.")
+      }
+    }
     return bytes
   }
 

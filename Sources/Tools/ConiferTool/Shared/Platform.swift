@@ -77,8 +77,9 @@ enum Platform {
 
   // MARK: Files
 
-  static func openForReading(_ path: String) throws(Failure) -> Int32 {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  /// - Parameter waits: whether a pipe's other end is waited for.
+  static func openForReading(_ path: String, waits: Bool = true) throws(Failure) -> Int32 {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
     guard descriptor >= 0 else { throw failure("\(path) cannot be read") }
     return descriptor
   }
