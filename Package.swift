@@ -244,7 +244,9 @@ let package = Package(
       ]),
     tests(
       "ConiferGuide",
-      ["Conifer", "ConiferServer", "ConiferStorage", "ConiferLMDB", "TestSupport"]),
+      [
+        "Conifer", "ConiferServer", "ConiferStorage", "ConiferTree", "ConiferLMDB", "TestSupport",
+      ]),
     // The guides' code once more, linked from ConiferGuideTests, in Swift 5 mode.
     .testTarget(
       name: "ConiferGuideSwift5Tests", dependencies: ["Conifer"],

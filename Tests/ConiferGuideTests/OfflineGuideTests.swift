@@ -15,7 +15,7 @@ import Testing
   func scoreWorld(_ namespace: String) async throws -> (GuideWorld, Database) {
     let world = GuideWorld(namespace)
     let other = world.client()
-    try await other.reference(withPath: "scores").set(Self.scores)
+    try await other.reference(withPath: "scores").setValue(Self.scores)
     return (world, other)
   }
 
@@ -28,7 +28,7 @@ import Testing
   {
     let world = GuideWorld("restart")
     let other = world.client()
-    try await other.reference(withPath: "rooms/r1").set(["name": "Kitchen"])
+    try await other.reference(withPath: "rooms/r1").setValue(["name": "Kitchen"])
     let device = try Device(world)
     let seen = Told<String>()
     device.database.reference(withPath: "rooms/r1").observe(.value) {
@@ -43,7 +43,7 @@ import Testing
       again.add($0.childSnapshot(forPath: "name").value as? String ?? "none")
     }
     #expect(await again.wait { $0 == ["Kitchen"] })
-    let receipt = room.child("name").setValue("Attic")
+    let receipt = room.child("name").enqueue(.set("Attic"))
     #expect(await again.wait { $0 == ["Kitchen", "Attic"] })
     let id = try #require(try await receipt.id)
     _ = try await receipt.durable
@@ -78,7 +78,7 @@ import Testing
     let device = try Device(world)
     let scoresRef = device.database.reference(withPath: "scores")
     scoresRef.keepSynced(true)
-    try await other.reference(withPath: "scores/new").set(7)
+    try await other.reference(withPath: "scores/new").setValue(7)
     // What is listened to is known here at once, so a read that stays offline finds it.
     #expect(
       await eventually {
@@ -117,7 +117,7 @@ import Testing
     OfflineSamples.highScores(offline, 2) { two.add($0) }
     offline.queryOrderedByValue().queryLimited(toLast: 2).observe(.value) { _ in two.add("value") }
     #expect(await two.wait { $0.count == 2 })
-    try await offline.child("unrelated").setValue(0).id.map { _ in }
+    try await offline.child("unrelated").enqueue(.set(0)).id.map { _ in }
     #expect(two.all == Array(best.suffix(2)))
 
     let six = Told<String>()
@@ -139,7 +139,7 @@ import Testing
   {
     let world = GuideWorld("transaction")
     let other = world.client()
-    try await other.reference(withPath: "count").set(4)
+    try await other.reference(withPath: "count").setValue(4)
     let device = world.client()
     let seen = Told<Int>()
     let count = device.reference(withPath: "count")
@@ -153,7 +153,7 @@ import Testing
     }) { _, committed, _ in done.add(committed) }
     #expect(await seen.wait { $0 == [4, 5] })
     #expect(done.all.isEmpty)
-    try await other.reference(withPath: "count").set(10)
+    try await other.reference(withPath: "count").setValue(10)
     device.goOnline()
     #expect(await done.wait { $0 == [true] })
     #expect(try await other.reference(withPath: "count").getData().value as? Int == 11)
@@ -166,15 +166,15 @@ import Testing
     let other = world.client()
     let device = world.client()
     let message = device.reference(withPath: "disconnectmessage")
-    try await message.set("here")
-    try await message.setOnDisconnect("I disconnected!")
+    try await message.setValue("here")
+    try await message.onDisconnectSetValue("I disconnected!")
     let changed = device.reference(withPath: "changed")
-    try await changed.set("stays")
+    try await changed.setValue("stays")
     OfflineSamples.changeMind(changed)
-    try await changed.cancelOnDisconnect()
+    try await changed.cancelDisconnectOperations()
     let told = Told<String>()
     let gone = device.reference(withPath: "gone")
-    try await gone.set(1)
+    try await gone.setValue(1)
     OfflineSamples.removeOnDisconnect(gone) { told.add($0) }
     #expect(await told.wait { $0 == ["established at gone"] })
     device.goOffline()
@@ -211,7 +211,7 @@ import Testing
     let hourAhead = Date().timeIntervalSince1970 * 1000 + 3_600_000
     #expect(abs((times.all.last ?? 0) - hourAhead) < 120_000)
     let last = device.reference(withPath: "users/morgan/lastOnline")
-    try await last.setOnDisconnect(ServerValue.timestamp())
+    try await last.onDisconnectSetValue(ServerValue.timestamp())
     device.goOffline()
     let place = other.reference(withPath: "users/morgan/lastOnline")
     #expect(await eventually { (try? await place.getData().exists()) == true })
@@ -229,7 +229,7 @@ import Testing
     let first = try await connections.getData().children.first
     #expect(first?.value as? Bool == true)
     // The operation on `lastOnline` is arranged last: all are when it is.
-    try await device.reference(withPath: "barrier").removeOnDisconnect()
+    try await device.reference(withPath: "barrier").onDisconnectRemoveValue()
     device.goOffline()
     #expect(await eventually { (try? await connections.getData().exists()) == false })
     let last = try await other.reference(withPath: "users/morgan/lastOnline").getData()

@@ -12,11 +12,11 @@ import Testing
   init() async throws {
     _ = GuideApp.database
     screen = BlogScreen()
-    try await other.reference().remove()
+    try await other.reference().removeValue()
   }
 
   /// Waits until all that was written before has reached the server.
-  func reachServer() async throws { try await screen.ref.child("barrier").set(1) }
+  func reachServer() async throws { try await screen.ref.child("barrier").setValue(1) }
 
   @Test func `basic writes replace what is at a place`() async throws {
     screen.addUser("u1", name: "ada")
@@ -34,15 +34,15 @@ import Testing
     async throws
   {
     let post = other.reference(withPath: "posts/p1")
-    try await post.set(["title": "One"])
+    try await post.setValue(["title": "One"])
     screen.watchTitle(of: "p1")
     #expect(await eventually { screen.titles.last == "One" })
-    try await post.child("title").set("Two")
+    try await post.child("title").setValue("Two")
     #expect(await eventually { screen.titles.last == "Two" })
-    try await post.remove()
+    try await post.removeValue()
     #expect(await eventually { screen.titles.last == "none" })
     screen.stopWatching("p1")
-    try await post.set(["title": "Three"])
+    try await post.setValue(["title": "Three"])
     try await reachServer()
     #expect(screen.titles.last == "none")
   }
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func `data is read once from the server`() async throws {
-    try await other.reference(withPath: "users/u1").set(["username": "ada"])
+    try await other.reference(withPath: "users/u1").setValue(["username": "ada"])
     await withCheckedContinuation { done in screen.readNameFromServer("u1") { done.resume() } }
     #expect(screen.shownName == "ada")
     await withCheckedContinuation { done in screen.readNameFromServer("u2") { done.resume() } }
@@ -100,8 +100,7 @@ import Testing
     let key = try #require(screen.publish("Title", by: "u1"))
     screen.addUser("u1", name: "ada")
     screen.addUser("u2", name: "grace")
-    screen.ref.child("users/u1").removeValue()
-    screen.ref.child("users/u2").setValue(nil)
+    screen.removeUsers("u1", "u2")
     screen.unpublish(key, of: "u1")
     try await reachServer()
     for place in ["users", "posts", "user-posts"] {
@@ -117,7 +116,7 @@ import Testing
     #expect(await told.wait { $0.contains("place") && $0.contains("child") })
     place.removeAllObservers()
     let before = told.all.filter { $0 == "place" }.count
-    try await other.reference(withPath: "posts/p1").set(1)
+    try await other.reference(withPath: "posts/p1").setValue(1)
     #expect(await told.wait { $0.filter { $0 == "child" }.count == 2 })
     #expect(told.all.filter { $0 == "place" }.count == before)
     place.child("p1").removeAllObservers()
@@ -125,7 +124,7 @@ import Testing
 
   @Test func `a transaction stars and unstars, and loses no other client's star`() async throws {
     let post = other.reference(withPath: "posts/p1")
-    try await post.set(["title": "T", "stars": ["u9": true], "starCount": 1] as [String: Any])
+    try await post.setValue(["title": "T", "stars": ["u9": true], "starCount": 1] as [String: Any])
     func star() async -> Bool {
       await withCheckedContinuation { done in
         screen.star("p1", by: "u1") { done.resume(returning: $0) }
@@ -145,7 +144,7 @@ import Testing
   @Test func `increments of two clients add up without a transaction`() async throws {
     screen.starByIncrement("p1", by: "u1")
     try await reachServer()
-    try await other.reference(withPath: "posts/p1").update([
+    try await other.reference(withPath: "posts/p1").updateChildValues([
       "starCount": ServerValue.increment(1), "stars/u2": true,
     ])
     let post = try await screen.ref.child("posts/p1").getData().value as? [String: Any]

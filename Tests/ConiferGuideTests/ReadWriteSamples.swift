@@ -84,6 +84,11 @@ final class BlogScreen {
     return key
   }
 
+  func removeUsers(_ one: String, _ other: String) {
+    ref.child("users").child(one).removeValue()
+    ref.child("users").child(other).setValue(nil)
+  }
+
   func unpublish(_ key: String, of userID: String) {
     ref.updateChildValues(["posts/\(key)": NSNull(), "user-posts/\(userID)/\(key)": NSNull()])
   }

@@ -16,21 +16,23 @@
       let service = try await Service()
       let (one, two) = (client(service.url), client(service.url))
       let watch = Watch(two.reference(withPath: "rooms"))
-      try await one.reference(withPath: "rooms").set(["a": ["n": 1], "b": ["n": 2], "c": ["n": 3]])
+      try await one.reference(withPath: "rooms").setValue([
+        "a": ["n": 1], "b": ["n": 2], "c": ["n": 3],
+      ])
       await watch.wait { $0.childCount == 3 }
       let query = two.reference(withPath: "rooms").queryOrdered(byChild: "n").queryLimited(
         toLast: 2)
       let top = Watch(query)
       await top.wait { $0.children.map(\.key.string) == ["b", "c"] }
-      try await one.reference(withPath: "rooms").update(["d": ["n": 9], "b": nil])
+      try await one.reference(withPath: "rooms").updateChildValues(["d": ["n": 9], "b": NSNull()])
       await top.wait { $0.children.map(\.key.string) == ["c", "d"] }
       #expect(try await query.getData().node == top.node)
 
-      try await one.reference(withPath: "presence/one").set(true)
-      try await one.reference(withPath: "presence/one").removeOnDisconnect()
-      try await one.reference(withPath: "presence/kept").set(true)
-      try await one.reference(withPath: "presence/kept").removeOnDisconnect()
-      try await one.reference(withPath: "presence/kept").cancelOnDisconnect()
+      try await one.reference(withPath: "presence/one").setValue(true)
+      try await one.reference(withPath: "presence/one").onDisconnectRemoveValue()
+      try await one.reference(withPath: "presence/kept").setValue(true)
+      try await one.reference(withPath: "presence/kept").onDisconnectRemoveValue()
+      try await one.reference(withPath: "presence/kept").cancelDisconnectOperations()
       let presence = Watch(two.reference(withPath: "presence"))
       await presence.wait { $0.childCount == 2 }
       await one.close()
@@ -45,17 +47,17 @@
       let (one, two) = (client(service.url), client(service.url))
       let count = 3_500
       let keys = (0..<count).map { String(format: "k%04d", $0) }
-      var values: [String: Any?] = ["kept": "last"]
+      var values: [String: Any] = ["kept": "last"]
       for (number, key) in keys.enumerated() { values[key] = number }
-      try await one.reference(withPath: "list").update(values)
+      try await one.reference(withPath: "list").updateChildValues(values)
       let watch = Watch(two.reference(withPath: "list"))
       let events = Lines()
       two.reference(withPath: "list").observe(.childRemoved) { events.add($0.key) }
       let first = Watch(two.reference(withPath: "list").queryLimited(toFirst: 3))
       await watch.wait { $0.childCount == count + 1 }
       await first.wait { $0.childCount == 3 }
-      try await one.reference(withPath: "list").update(
-        Dictionary(uniqueKeysWithValues: keys.map { ($0, nil as Any?) }))
+      try await one.reference(withPath: "list").updateChildValues(
+        Dictionary(uniqueKeysWithValues: keys.map { ($0, NSNull()) }))
       await watch.wait { $0 == ["kept": "last"] }
       await first.wait { $0 == ["kept": "last"] }
       while events.all.count < count, !Task.isCancelled {
@@ -97,7 +99,7 @@
       let service = try await Service()
       let first = try await ScriptedServer()
       let database = client(first.url, speed: 20)
-      let receipt = database.reference(withPath: "a").setValue(1)
+      let receipt = database.reference(withPath: "a").enqueue(.set(1))
       let socket = try #require(await first.next())
       socket.send(.reset(host: "127.0.0.1:\(service.port)"))
       try await receipt.acknowledged()
@@ -139,12 +141,12 @@
       let service = try await Service()
       let database = client("ws://127.0.0.1:1") { $0.transport = nil }
       database.useEmulator(withHost: "127.0.0.1", port: service.port)
-      try await database.reference(withPath: "a").set(1)
+      try await database.reference(withPath: "a").setValue(1)
       #expect(service.data("a") == 1)
       #expect(
         database.reference(withPath: "a").url == "http://127.0.0.1:\(service.port)/a?ns=test")
       database.useEmulator(withHost: "127.0.0.1", port: 1)
-      try await database.reference(withPath: "a").set(2)
+      try await database.reference(withPath: "a").setValue(2)
       #expect(service.data("a") == 2)
       await database.close()
       await service.http.stop()

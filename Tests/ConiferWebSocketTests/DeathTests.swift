@@ -86,11 +86,11 @@
         for try await snapshot in database.reference(withPath: ".info/connected").snapshots
         where snapshot.value as? Bool == true {
           let connection = user.child("connections").childByAutoId()
-          try await connection.removeOnDisconnect()
-          try await connection.set(true)
-          try await user.child("lastOnline").setOnDisconnect(Conifer.ServerValue.timestamp())
-          try await user.child("mistaken").setOnDisconnect(true)
-          try await user.child("mistaken").cancelOnDisconnect()
+          try await connection.onDisconnectRemoveValue()
+          try await connection.setValue(true)
+          try await user.child("lastOnline").onDisconnectSetValue(Conifer.ServerValue.timestamp())
+          try await user.child("mistaken").onDisconnectSetValue(true)
+          try await user.child("mistaken").cancelDisconnectOperations()
           raise(SIGKILL)
         }
       }

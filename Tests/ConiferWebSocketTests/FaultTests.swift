@@ -120,7 +120,7 @@
               while true {
                 do throws(DatabaseError) {
                   runs += 1
-                  let result = try await place.transact { data in
+                  let result = try await place.runTransactionBlock { data in
                     data.value = (data.value as? Int ?? 0) + 1
                     return .success(withValue: data)
                   }
@@ -149,7 +149,7 @@
       let stalled = try await ScriptedServer()
       let proxy = try await FaultyProxy(to: stalled.port)
       let database = client(proxy.url, speed: 100)
-      let receipt = database.reference(withPath: "a").setValue(1)
+      let receipt = database.reference(withPath: "a").enqueue(.set(1))
       let socket = try #require(await stalled.next())
       socket.send(.hello(.init(timestamp: 1, host: "", session: "s")))
       // The write arrives, and no answer ever comes.

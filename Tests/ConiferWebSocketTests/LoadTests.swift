@@ -67,11 +67,12 @@
           group.addTask {
             var newest: WriteReceipt?
             for number in 1...writes {
-              newest = database.reference().updateChildValues([
-                "rooms/r\((index * writes + number) % rooms)/c\(index)-\(number)": number,
-                "last/c\(index)": number,
-                "counts/c\(index)": Conifer.ServerValue.increment(1),
-              ])
+              newest = database.reference().enqueue(
+                .update([
+                  "rooms/r\((index * writes + number) % rooms)/c\(index)-\(number)": number,
+                  "last/c\(index)": number,
+                  "counts/c\(index)": Conifer.ServerValue.increment(1),
+                ]))
               // An app that writes faster than it is answered, but not all at once.
               guard number % 100 == 0 else { continue }
               _ = try await newest?.durable
@@ -119,10 +120,11 @@
       await watch.wait { $0.isEmpty }
       var newest: WriteReceipt?
       for number in 1...writes {
-        newest = one.reference().updateChildValues([
-          "list/n\(number)": number, "last": number,
-          "count": Conifer.ServerValue.increment(1),
-        ])
+        newest = one.reference().enqueue(
+          .update([
+            "list/n\(number)": number, "last": number,
+            "count": Conifer.ServerValue.increment(1),
+          ]))
         if number % 500 == 0 { _ = try await newest?.durable }
       }
       #expect(try await one.pendingWriteTotals().pending == writes)

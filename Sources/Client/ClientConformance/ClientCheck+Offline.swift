@@ -59,6 +59,7 @@ extension ClientCheck {
       try trial.place("n").runTransactionBlock { data in
         data.value = (data.value as? Int ?? 0) + 1
         return TransactionResult.success(withValue: data)
+      } andCompletionBlock: { _, _, _ in
       }
       try await trial.settle()
       try trial.expect("told", trial.told(), ["n 1", "n 2"])
@@ -73,7 +74,7 @@ extension ClientCheck {
       trial.observe("a", try trial.place("a"))
       try await trial.settle()
       try trial.database().goOffline()
-      let write = try trial.place("a").setValue(2)
+      let write = try trial.place("a").enqueue(.set(2))
       try await trial.settle()
       try trial.database().purgeOutstandingWrites()
       try await trial.settle()

@@ -6,11 +6,11 @@ extension ClientCheck {
   static let restarts: [ClientCheck] = [
     ClientCheck("Offline writes of a run before reach the server once, in order") { trial in
       try await trial.start(isOnline: false)
-      try trial.place("a").setValue(["x": 1])
-      try trial.place("a/y").setValue(2)
-      try trial.place("a").setPriority(7)
-      try trial.place("a").updateChildValues(["z": 3, "x": Optional<Int>.none as Any])
-      for number in 1...11 { try trial.place("n").setValue(number) }
+      try trial.place("a").enqueue(.set(["x": 1]))
+      try trial.place("a/y").enqueue(.set(2))
+      try trial.place("a").enqueue(.priority(7))
+      try trial.place("a").enqueue(.update(["z": 3, "x": Optional<Int>.none as Any]))
+      for number in 1...11 { try trial.place("n").enqueue(.set(number)) }
       try await trial.settle()
       try await trial.start()
       let order = ["/a", "/a/y", "/a/.priority", "/a"] + Array(repeating: "/n", count: 11)
@@ -23,10 +23,10 @@ extension ClientCheck {
     },
     ClientCheck("Offline writes show again after a restart without a connection") { trial in
       try await trial.start(isOnline: false)
-      try trial.place("a").setValue(["x": 1])
-      try trial.place("a/y").setValue(2)
-      try trial.place("n").setValue(5)
-      try trial.place("n").setValue(ServerValue.increment(2))
+      try trial.place("a").enqueue(.set(["x": 1]))
+      try trial.place("a/y").enqueue(.set(2))
+      try trial.place("n").enqueue(.set(5))
+      try trial.place("n").enqueue(.set(ServerValue.increment(2)))
       try await trial.settle()
       try await trial.start(isOnline: false)
       trial.observe("a", try trial.place("a"))
@@ -56,7 +56,9 @@ extension ClientCheck {
     ClientCheck("The end of a write of a run before is found by its id, a refused write waits") {
       trial in
       try await trial.start(isOnline: false)
-      let (one, two) = (try trial.place("a").setValue(1), try trial.place("b").setValue(2))
+      let (one, two) = (
+        try trial.place("a").enqueue(.set(1)), try trial.place("b").enqueue(.set(2))
+      )
       guard let first = try await one.id, let second = try await two.id else {
         throw ClientFailure(description: "Writes have no ids.")
       }

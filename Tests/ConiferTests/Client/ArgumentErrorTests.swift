@@ -119,16 +119,20 @@ import Testing
 
   @Test func `the async forms throw`() async {
     let wrong = bench.root.child("a.b")
-    #expect(await failure { try await wrong.set(1) }?.code == .invalidPath)
-    #expect(await failure { try await wrong.update(["x": 1]) }?.code == .invalidPath)
-    #expect(await failure { try await wrong.remove() }?.code == .invalidPath)
-    #expect(await failure { try await wrong.prioritize(1) }?.code == .invalidPath)
+    #expect(await failure { try await wrong.setValue(1) }?.code == .invalidPath)
+    #expect(await failure { try await wrong.updateChildValues(["x": 1]) }?.code == .invalidPath)
+    #expect(await failure { try await wrong.removeValue() }?.code == .invalidPath)
+    #expect(await failure { try await wrong.setPriority(1) }?.code == .invalidPath)
     #expect(await failure { _ = try await wrong.getData() }?.code == .invalidPath)
-    #expect(await failure { try await wrong.setOnDisconnect(1) }?.code == .invalidPath)
-    #expect(await failure { try await wrong.updateOnDisconnect(["a": 1]) }?.code == .invalidPath)
-    #expect(await failure { try await wrong.removeOnDisconnect() }?.code == .invalidPath)
-    #expect(await failure { try await wrong.cancelOnDisconnect() }?.code == .invalidPath)
-    let result = await failure { _ = try await wrong.transact { .success(withValue: $0) } }
+    #expect(await failure { try await wrong.onDisconnectSetValue(1) }?.code == .invalidPath)
+    #expect(
+      await failure { try await wrong.onDisconnectUpdateChildValues(["a": 1]) }?.code
+        == .invalidPath)
+    #expect(await failure { try await wrong.onDisconnectRemoveValue() }?.code == .invalidPath)
+    #expect(await failure { try await wrong.cancelDisconnectOperations() }?.code == .invalidPath)
+    let result = await failure {
+      _ = try await wrong.runTransactionBlock { .success(withValue: $0) }
+    }
     #expect(result?.code == .invalidPath)
   }
 

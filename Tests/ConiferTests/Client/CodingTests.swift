@@ -160,8 +160,8 @@ import Testing
   @Test func `snapshots decode, and references and transactions encode`() async throws {
     let bench = ClientBench()
     let post = Post(title: "A", stars: 2)
-    bench.root.child("a").setValue(from: post)
-    try await bench.root.child("a").set(from: post)
+    bench.root.child("a").enqueue(.set(from: post))
+    try await bench.root.child("a").setValue(from: post)
     let writes = try bench.engine.noted.writes.compactMap(\.asSet)
     #expect(writes.count == 2)
     #expect(try DataSnapshot(bench.root, writes[0].node).data(as: Post.self) == post)
@@ -169,6 +169,6 @@ import Testing
     #expect(try data.data(as: Post.self) == nil)
     try data.set(from: post)
     #expect(try data.data(as: Post.self) == post)
-    #expect(await failure { try await bench.root.set(from: Double.infinity) }?.code == .coding)
+    #expect(await failure { try await bench.root.setValue(from: Double.infinity) }?.code == .coding)
   }
 }

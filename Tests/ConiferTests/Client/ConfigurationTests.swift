@@ -131,10 +131,10 @@ struct NotingLogHandler: LogHandler {
     let database = Database(configuration)
     // A provider that is slow to answer counts as failed for a while.
     for await state in database.authStates where state == .signedIn(identity: "ada") { break }
-    _ = await failure { try await database.reference(withPath: "a").set(1) }
-    try await database.reference(withPath: "a").set(2)
+    _ = await failure { try await database.reference(withPath: "a").setValue(1) }
+    try await database.reference(withPath: "a").setValue(2)
     transport.disconnect()
-    try await database.reference(withPath: "a").set(3)
+    try await database.reference(withPath: "a").setValue(3)
     await database.close()
     #expect(!notes.all.isEmpty)
     #expect(!notes.all.contains { $0.contains("xyzzy") })

@@ -19,7 +19,7 @@ import Testing
     async throws
   {
     let ref = database.reference(withPath: "a")
-    _ = try await ref.setValue(1).id
+    _ = try await ref.enqueue(.set(1)).id
     var all = ref.snapshots.makeAsyncIterator()
     var filtered = ref.queryLimited(toFirst: 2).childEventBatches().makeAsyncIterator()
     #expect(try await all.next()?.value as? Int == 1)

@@ -38,7 +38,8 @@ import Testing
   }
 
   @Test func `a completion block is not needed`() async throws {
-    bench.root.child("count").runTransactionBlock { .success(withValue: $0) }
+    func count() { bench.root.child("count").runTransactionBlock { .success(withValue: $0) } }
+    count()
     await bench.settle()
     #expect(try bench.engine.noted.calls == ["transact /count true"])
   }
@@ -56,14 +57,14 @@ import Testing
 
   @Test func `the async form returns what was committed, or throws`() async throws {
     let ref = bench.root.child("count")
-    let (committed, snapshot) = try await ref.transact { data in
+    let (committed, snapshot) = try await ref.runTransactionBlock { data in
       data.value = 7
       return .success(withValue: data)
     }
     #expect(committed)
     #expect(snapshot.value as? Int == 7)
     try bench.engine.set { $0.error = DatabaseError(.tooManyRetries, "Changed 25 times.") }
-    let error = await failure { _ = try await ref.transact { .success(withValue: $0) } }
+    let error = await failure { _ = try await ref.runTransactionBlock { .success(withValue: $0) } }
     #expect(error?.code == .tooManyRetries)
   }
 }

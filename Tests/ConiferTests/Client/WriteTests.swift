@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `a receipt may be ignored or followed`() async throws {
-    let receipt = bench.root.child("a").setValue(1)
+    let receipt = bench.root.child("a").enqueue(.set(1))
     let id = try #require(try await receipt.id)
     #expect(id.number == 1)
     #expect(try await receipt.durable == .power)
@@ -80,11 +80,11 @@ import Testing
   }
 
   @Test func `the async forms return when the server has answered`() async throws {
-    try await bench.root.child("a").set(1)
-    try await bench.root.child("a").set(1, priority: 2)
-    try await bench.root.child("a").update(["b": 1, "c": nil])
-    try await bench.root.child("a").remove()
-    try await bench.root.child("a").prioritize(7)
+    try await bench.root.child("a").setValue(1)
+    try await bench.root.child("a").setValue(1, andPriority: 2)
+    try await bench.root.child("a").updateChildValues(["b": 1, "c": NSNull()])
+    try await bench.root.child("a").removeValue()
+    try await bench.root.child("a").setPriority(7)
     let writes = try bench.engine.noted.writes
     #expect(writes.count == 5)
     #expect(writes[2].asUpdate?.changes == [NodeChange("a/b", 1), NodeChange("a/c", .empty)])
@@ -101,7 +101,7 @@ import Testing
     await bench.settle()
     #expect(told.all == [refusal])
     #expect(await failure { try await receipt.acknowledged() } == refusal)
-    #expect(await failure { try await bench.root.child("a").set(1) } == refusal)
+    #expect(await failure { try await bench.root.child("a").setValue(1) } == refusal)
     #expect(refusal.localizedDescription.contains("Not you."))
     #expect(refusal.recoverySuggestion != nil)
   }
@@ -109,18 +109,23 @@ import Testing
   @Test func `operations for the end of a connection are handed over`() async throws {
     let ref = bench.root.child("status")
     let told = Gathered<Bool>()
-    ref.onDisconnectSetValue("gone")
-    ref.onDisconnectSetValue(Conifer.ServerValue.timestamp()) { error, _ in told.add(error == nil) }
-    ref.onDisconnectSetValue(1, andPriority: 2)
-    ref.onDisconnectRemoveValue()
-    ref.onDisconnectRemoveValue { error, reference in told.add(error == nil && reference == ref) }
-    ref.onDisconnectUpdateChildValues(["a/b": 1])
-    ref.cancelDisconnectOperations()
-    ref.cancelDisconnectOperations { error, _ in told.add(error == nil) }
-    try await ref.setOnDisconnect(3)
-    try await ref.updateOnDisconnect(["c": nil])
-    try await ref.removeOnDisconnect()
-    try await ref.cancelOnDisconnect()
+    func arrange() {
+      ref.onDisconnectSetValue("gone")
+      ref.onDisconnectSetValue(Conifer.ServerValue.timestamp()) { error, _ in
+        told.add(error == nil)
+      }
+      ref.onDisconnectSetValue(1, andPriority: 2)
+      ref.onDisconnectRemoveValue()
+      ref.onDisconnectRemoveValue { error, reference in told.add(error == nil && reference == ref) }
+      ref.onDisconnectUpdateChildValues(["a/b": 1])
+      ref.cancelDisconnectOperations()
+      ref.cancelDisconnectOperations { error, _ in told.add(error == nil) }
+    }
+    arrange()
+    try await ref.onDisconnectSetValue(3)
+    try await ref.onDisconnectUpdateChildValues(["c": NSNull()])
+    try await ref.onDisconnectRemoveValue()
+    try await ref.cancelDisconnectOperations()
     await bench.settle()
     #expect(told.all == [true, true, true])
     let words = try bench.engine.noted.disconnects.map { operation in

@@ -95,7 +95,7 @@ import Testing
       transport: server.transport())
     configuration.options.budget = StorageOptions.smallestBudget
     let database = Database(configuration)
-    try await database.reference(withPath: "mine").set("kept")
+    try await database.reference(withPath: "mine").setValue("kept")
     database.reference(withPath: "rooms/r0").keepSynced(true)
     for room in 0..<rooms { #expect(await count(database, room) == 200) }
     let backend = try #require(await (database.engine as? Engine)?.backend)
@@ -106,7 +106,7 @@ import Testing
     }
     #expect(try backend.space().cache <= StorageOptions.smallestBudget)
     database.goOffline()
-    for number in 0..<100 { database.reference(withPath: "w/k\(number)").setValue(number) }
+    for number in 0..<100 { database.reference(withPath: "w/k\(number)").enqueue(.set(number)) }
     #expect(try await database.pendingWriteTotals().pending == 100)
     await database.close()
     configuration.transport = nil

@@ -27,7 +27,7 @@ import Testing
     let place = database.reference(withPath: "a")
     place.observe(.value) { _ in release.wait() }
     for number in 1...3 {
-      #expect(try await place.setValue(number).outcome == .acknowledged)
+      #expect(try await place.enqueue(.set(number)).outcome == .acknowledged)
     }
     #expect(server.data("a", in: World.namespace) == json("3"))
     for _ in 0..<10 { release.signal() }
@@ -51,16 +51,16 @@ import Testing
   func `Set, read, update, transact and remove`(_ store: Store) async throws {
     let database = open(store)
     let room = database.reference(withPath: "rooms/r1")
-    try await room.set(["name": "one", "members": 2])
+    try await room.setValue(["name": "one", "members": 2])
     let found = try await room.getData()
     #expect(found.childSnapshot(forPath: "name").value as? String == "one")
-    try await room.update(["name": "two", "topic/text": "x"])
+    try await room.updateChildValues(["name": "two", "topic/text": "x"])
     #expect(
       server.data("rooms/r1", in: "app").text == #"{"members":2,"name":"two","topic":{"text":"x"}}"#
     )
-    try await room.child("members").set(Conifer.ServerValue.increment(3))
+    try await room.child("members").setValue(Conifer.ServerValue.increment(3))
     #expect(server.data("rooms/r1/members", in: "app").text == "5")
-    try await room.remove()
+    try await room.removeValue()
     #expect(server.data("rooms", in: "app").isEmpty)
     await database.close()
     try? FileManager.default.removeItem(atPath: "\(scratch.path)/db")
@@ -75,7 +75,7 @@ import Testing
     database.reference(withPath: "news").keepSynced(true)
     _ = try await database.reference(withPath: "news").getData()
     database.goOffline()
-    let receipt = database.reference(withPath: "drafts/d1").put("text")
+    let receipt = database.reference(withPath: "drafts/d1").enqueue(.set("text"))
     let id = try #require(try await receipt.id)
     _ = try await receipt.durable
     await database.close()
@@ -100,9 +100,11 @@ import Testing
 
   @Test func `A second opener is told that the store is busy, and nothing is lost`() async throws {
     let first = open(.lmdb)
-    try await first.reference(withPath: "a").set(1)
+    try await first.reference(withPath: "a").setValue(1)
     let second = open(.lmdb)
-    await #expect(throws: DatabaseError.self) { try await second.reference(withPath: "a").set(2) }
+    await #expect(throws: DatabaseError.self) {
+      try await second.reference(withPath: "a").setValue(2)
+    }
     #expect(server.data("a", in: "app").text == "1")
     await second.close()
     await first.close()
@@ -113,7 +115,7 @@ import Testing
     weak var engine: Engine?
     do {
       let database = open(.memory)
-      try await database.reference(withPath: "a").set(1)
+      try await database.reference(withPath: "a").setValue(1)
       engine = database.engine as? Engine
     }
     for _ in 0..<1000 where engine != nil { try await Task.sleep(for: .milliseconds(5)) }

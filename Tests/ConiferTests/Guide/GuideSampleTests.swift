@@ -23,8 +23,9 @@ import Testing
 
   @Test func `writes, updates, server values and transactions reach the server`() async throws {
     let database = open()
-    try await GuideSamples.write(database) { _ in }
-    #expect(data("rooms/r1") == ["name": "Attic", "seats": 5])
+    GuideSamples.write(database) { _ in }
+    try await GuideSamples.writeAndWait(database).acknowledged()
+    #expect(data("rooms/r1") == ["name": "Attic", "seats": 5, "floor": 3])
     #expect(try await GuideSamples.once(database) == "Attic")
     server.set("users/ada/draft", "x", in: "my-app")
     try await GuideSamples.fanOut(database, ["title": "One"])

@@ -43,7 +43,7 @@ enum GuideSamples {
     room.observe(.value) { snapshot in
       print(snapshot.childSnapshot(forPath: "name").value as? String ?? "no name")
     }
-    let receipt = room.child("name").setValue("Attic")
+    let receipt = room.child("name").enqueue(.set("Attic"))
     print("queued, \(try await receipt.durable)")
     try await receipt.acknowledged()
     await database.close()
@@ -126,32 +126,38 @@ enum GuideSamples {
 
   // MARK: Writing
 
-  static func write(_ database: Database, _ show: @escaping (String) -> Void) async throws {
+  static func write(_ database: Database, _ show: @escaping (String) -> Void) {
     let room = database.reference(withPath: "rooms/r1")
     room.setValue(["name": "Kitchen", "seats": 4])
     room.child("name").setValue("Attic") { error, reference in
       show(error?.localizedDescription ?? "\(reference.path) is saved")
     }
-    try await room.child("seats").set(5)
+  }
+
+  static func writeAndWait(_ database: Database) async throws -> WriteReceipt {
+    let room = database.reference(withPath: "rooms/r1")
+    try await room.child("seats").setValue(5)
+    let receipt = room.child("floor").enqueue(.set(3))
+    return receipt
   }
 
   static func fanOut(_ database: Database, _ post: [String: Any]) async throws {
     guard let key = database.reference(withPath: "posts").childByAutoId().key else { return }
-    try await database.reference().update([
-      "posts/\(key)": post, "users/ada/posts/\(key)": post, "users/ada/draft": nil,
+    try await database.reference().updateChildValues([
+      "posts/\(key)": post, "users/ada/posts/\(key)": post, "users/ada/draft": NSNull(),
     ])
   }
 
   static func serverValues(_ database: Database) async throws {
     let post = database.reference(withPath: "posts/p1")
-    try await post.update([
+    try await post.updateChildValues([
       "edited": ServerValue.timestamp(), "stars": ServerValue.increment(1),
     ])
   }
 
   static func transaction(_ database: Database) async throws -> Int? {
     let stars = database.reference(withPath: "posts/p1/stars")
-    let (committed, snapshot) = try await stars.transact { data in
+    let (committed, snapshot) = try await stars.runTransactionBlock { data in
       data.value = (data.value as? Int ?? 0) + 1
       return .success(withValue: data)
     }
@@ -182,7 +188,7 @@ enum GuideSamples {
 
   static func coding(_ database: Database) async throws -> [Message] {
     let chat = database.reference(withPath: "chats/c1")
-    try await chat.childByAutoId().set(from: Message(text: "Hello", author: "ada"))
+    try await chat.childByAutoId().setValue(from: Message(text: "Hello", author: "ada"))
     let messages = try await chat.getData().data(as: [Message].self)
     return messages
   }
@@ -191,7 +197,7 @@ enum GuideSamples {
 
   static func follow(_ database: Database) async throws -> String? {
     let room = database.reference(withPath: "rooms/r1")
-    let receipt = room.child("name").setValue("Attic")
+    let receipt = room.child("name").enqueue(.set("Attic"))
     let id = try await receipt.id
     let durability = try await receipt.durable
     print("\(id?.description ?? "") survives \(durability)")
@@ -223,7 +229,7 @@ enum GuideSamples {
 
   static func errors(_ room: DatabaseReference, _ show: (String) -> Void) async {
     do throws(DatabaseError) {
-      try await room.child("name").set("Attic")
+      try await room.child("name").setValue("Attic")
     } catch {
       switch error.code {
       case .permissionDenied: show("You may not rename this room.")

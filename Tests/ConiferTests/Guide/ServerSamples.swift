@@ -11,7 +11,7 @@ enum ServerSamples {
     server.set("rooms/r1", ["name": "Kitchen"], in: "my-app")
     let transport = server.transport()
     let database = Database(DatabaseConfiguration(namespace: "my-app", transport: transport))
-    try await database.reference(withPath: "rooms/r1/name").set("Attic")
+    try await database.reference(withPath: "rooms/r1/name").setValue("Attic")
     let stored = server.data("rooms/r1", in: "my-app")
     await database.close()
     return stored
@@ -51,7 +51,7 @@ enum ServerSamples {
     let pump = DeliveryPump(seed: 7)
     let transport = server.transport(.manual(pump))
     let database = Database(DatabaseConfiguration(namespace: "my-app", transport: transport))
-    let receipt = database.reference(withPath: "rooms/r1/name").setValue("Attic")
+    let receipt = database.reference(withPath: "rooms/r1/name").enqueue(.set("Attic"))
     repeat {
       _ = try await database.pendingWriteTotals()
     } while pump.step()

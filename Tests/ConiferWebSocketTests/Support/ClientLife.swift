@@ -69,12 +69,13 @@
         let number = number * 10_000 + write
         let receipt =
           if random.chance(50) {
-            root.child("plain/\(name)/n\(number)").setValue(number)
+            root.child("plain/\(name)/n\(number)").enqueue(.set(number))
           } else {
-            root.updateChildValues([
-              "list/\(name)/n\(number)": number,
-              "count/\(name)": Conifer.ServerValue.increment(1),
-            ])
+            root.enqueue(
+              .update([
+                "list/\(name)/n\(number)": number,
+                "count/\(name)": Conifer.ServerValue.increment(1),
+              ]))
           }
         Task {
           _ = try await receipt.durable

@@ -107,7 +107,7 @@
       database.goOffline()
       let top = database.reference()
       var newest: WriteReceipt?
-      for number in 0..<writes { newest = top.child("k\(number)").setValue(number) }
+      for number in 0..<writes { newest = top.child("k\(number)").enqueue(.set(number)) }
       _ = try await newest?.durable
       let watch = Watch()
       database.goOnline()
@@ -142,7 +142,7 @@
             var peak = 0
             for number in 0..<writes {
               let path = "rooms/r\(number % rooms)/c\(index)-\(number)"
-              newest = database.reference(withPath: path).setValue(number)
+              newest = database.reference(withPath: path).enqueue(.set(number))
               guard number % 500 == 499 else { continue }
               // An app that writes faster than it is answered, but not all at once.
               try await newest?.acknowledged()

@@ -40,16 +40,17 @@ extension DatabaseReference {
   public func setValue(
     from value: some Encodable, completion block: CompletionBlock? = nil
   ) -> WriteReceipt {
-    submit(block) { () throws(DatabaseError) in
-      .set(path, try WriteRules.set(try NodeEncoder().encode(value), at: path))
-    }
+    enqueue(.set(from: value), block)
   }
 
   /// Replaces what is here by a value's encoding; returns when the server has answered.
   ///
   /// - Parameter value: what to encode; see ``NodeEncoder``.
+  /// - Returns: this place.
   /// - Throws: `coding`, why the write makes no sense, was not queued, or was refused; `cancelled`.
+  @discardableResult
   nonisolated(nonsending)
-    public func set(from value: some Encodable) async throws(DatabaseError)
-  { try await setValue(from: value).acknowledged() }
+    public func setValue(from value: some Encodable) async throws(DatabaseError)
+    -> DatabaseReference
+  { try await applied(.set(from: value)) }
 }

@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferSync
 import ConiferTree
 
 extension DatabaseQuery {
@@ -28,5 +29,38 @@ extension DatabaseQuery {
     let answer = Promise<Node>()
     engine.get(target) { answer.settle($0) }
     return DataSnapshot(ref, try await answer.value(), target.spec.index)
+  }
+}
+
+extension DatabaseQuery {
+  /// Observes until the first event: that of what the cache has, at once, if it has all.
+  ///
+  /// - Parameter eventType: what to hear of.
+  /// - Returns: the value, or the child.
+  /// - Throws: what an observer's cancel block is given; `cancelled`.
+  nonisolated(nonsending)
+    public final func observeSingleEvent(
+      of eventType: DataEventType
+    ) async throws(DatabaseError) -> DataSnapshot
+  { try await observeSingleEventAndPreviousSiblingKey(of: eventType).0 }
+
+  /// Observes until the first event, with the key of the child before.
+  ///
+  /// - Parameter eventType: what to hear of.
+  /// - Returns: the child and the key before; nil for the first one, for one that went, and for a value.
+  /// - Throws: what an observer's cancel block is given; `cancelled`.
+  nonisolated(nonsending)
+    public final func observeSingleEventAndPreviousSiblingKey(
+      of eventType: DataEventType
+    ) async throws(DatabaseError) -> (DataSnapshot, String?)
+  {
+    // The first event is kept; what comes between it and the end of the subscription is not.
+    let subscription = Subscription(self, DataEvent.Kinds(eventType.kind), .bounded(1))
+    defer { withExtendedLifetime(subscription) {} }
+    guard let event = try await subscription.buffer.take(isolation: #isolation)?.first else {
+      throw DatabaseError(
+        .cancelled, "The task was cancelled, or the observers removed, before the first event.")
+    }
+    return (DataSnapshot(database, event), event.previousKey?.string)
   }
 }

@@ -1,54 +1,95 @@
-import ConiferTree
-
-// The forms for async code. They return when the server has answered, which offline takes until there
-// is a connection; the write is local, shown and queued at once all the same, and goes on when the
-// waiting task is cancelled.
+// The forms for async code, by the Apple SDK's names. They return when the server has answered, which
+// offline takes until there is a connection; the write is local, shown and queued at once all the same,
+// and goes on when the waiting task is cancelled.
+//
+// A priority is `any Sendable` here: a trailing closure with typed parameters would be one, were it
+// `Any`, and the call with a block no longer be that.
 extension DatabaseReference {
-  /// Replaces what is here.
+  /// Replaces what is here, and waits until the server has.
+  ///
+  /// - Parameter value: a String, a number, a Bool, a dictionary, an array or a server value; nil
+  ///   deletes.
+  /// - Returns: this place.
+  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  @discardableResult
+  nonisolated(nonsending)
+    public func setValue(_ value: Any?) async throws(DatabaseError) -> DatabaseReference
+  { try await applied(.set(value)) }
+
+  /// Replaces what is here, with a priority, and waits until the server has.
   ///
   /// - Parameters:
   ///   - value: as in ``setValue(_:)``.
   ///   - priority: a String or a number; nil for none.
+  /// - Returns: this place.
   /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  @discardableResult
   nonisolated(nonsending)
-    public func set(_ value: Any?, priority: Any? = nil) async throws(DatabaseError)
-  { try await put(value, priority: priority).acknowledged() }
+    public func setValue(
+      _ value: Any?, andPriority priority: (any Sendable)?
+    ) async throws(DatabaseError) -> DatabaseReference
+  { try await applied(.set(value, priority: priority)) }
 
-  /// Replaces several places below at once, all or none, and leaves others as they are.
+  /// Deletes what is here, and waits until the server has.
   ///
-  /// - Parameter values: values by path from here; nil deletes.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
-  nonisolated(nonsending)
-    public func update(_ values: [String: Any?]) async throws(DatabaseError)
-  { try await merge(values.mapValues { $0 as Any }).acknowledged() }
-
-  /// Deletes what is here.
-  ///
+  /// - Returns: this place.
   /// - Throws: why it was not queued, or was refused; `cancelled`.
-  public func remove() async throws(DatabaseError) { try await put(nil).acknowledged() }
+  @discardableResult
+  nonisolated(nonsending)
+    public func removeValue() async throws(DatabaseError) -> DatabaseReference
+  { try await applied(.remove) }
 
-  /// Sets the priority of what is here.
+  /// Sets the priority of what is here, which must not be empty, and waits until the server has.
   ///
   /// - Parameter priority: a String or a number; nil for none.
+  /// - Returns: this place.
   /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  @discardableResult
   nonisolated(nonsending)
-    public func prioritize(_ priority: Any?) async throws(DatabaseError)
-  { try await setPriority(priority).acknowledged() }
+    public func setPriority(_ priority: Any?) async throws(DatabaseError) -> DatabaseReference
+  { try await applied(.priority(priority)) }
 
-  /// Runs a transaction: `update` is run on what is here, and again when the server has another value.
+  /// Replaces several places below at once, all or none, and waits until the server has.
+  ///
+  /// - Parameter values: values by path from here, such as `posts/k`; `NSNull` deletes. No path may
+  ///   be another one's or lead to one below it.
+  /// - Returns: this place.
+  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  @discardableResult
+  nonisolated(nonsending)
+    public func updateChildValues(
+      _ values: [AnyHashable: Any]
+    ) async throws(DatabaseError) -> DatabaseReference
+  { try await applied(.update(values)) }
+
+  /// Queues a write and waits for the server's answer.
+  nonisolated(nonsending)
+    func applied(_ write: WriteOperation) async throws(DatabaseError) -> DatabaseReference
+  {
+    try await enqueue(write).acknowledged()
+    return self
+  }
+
+  /// Runs a transaction: the block is run on what is known here, and again when the server has another
+  /// value.
   ///
   /// - Parameters:
+  ///   - block: changes the data, or gives up; it may run several times, on the callback queue.
   ///   - localEvents: whether observers see the result before the server has it.
-  ///   - update: changes the data, or gives up; it may run several times, on the callback queue.
-  /// - Returns: whether it was committed, and what is here now.
+  /// - Returns: whether it was committed, and what is here then.
   /// - Throws: `tooManyRetries`, `overridden`, `writeCanceled`, why its result makes no sense, and
-  ///   what the server refused.
-  public func transact(
-    withLocalEvents localEvents: Bool = true,
-    _ update: @escaping @Sendable (MutableData) -> TransactionResult
-  ) async throws(DatabaseError) -> (committed: Bool, snapshot: DataSnapshot) {
+  ///   what the server refused; `cancelled`.
+  @discardableResult
+  nonisolated(nonsending)
+    public func runTransactionBlock(
+      _ block: @escaping (MutableData) -> TransactionResult,
+      withLocalEvents localEvents: Bool = true
+    ) async throws(DatabaseError) -> (committed: Bool, snapshot: DataSnapshot)
+  {
     let answer = Promise<(committed: Bool, snapshot: DataSnapshot)>()
-    runTransaction(update, raisesLocalEvents: localEvents) { error, committed, snapshot in
+    let update = UserValue(value: block)
+    runTransaction({ update.value($0) }, raisesLocalEvents: localEvents) {
+      error, committed, snapshot in
       answer.settle(error.map { .failure($0) } ?? .success((committed, snapshot)))
     }
     return try await answer.value()
@@ -56,55 +97,79 @@ extension DatabaseReference {
 }
 
 extension DatabaseReference {
-  /// Has the server replace what is here when the connection ends; returns when it has taken note.
+  /// Replaces what is here when the connection ends; waits until the server has taken note.
   ///
+  /// - Parameter value: as in ``setValue(_:)``.
+  /// - Returns: this place.
   /// - Throws: why it makes no sense, or was refused; `cancelled`.
+  @discardableResult
   nonisolated(nonsending)
-    public func setOnDisconnect(_ value: Any?) async throws(DatabaseError)
-  {
-    let answer = Promise<Void>()
-    onDisconnectSetValue(value, withCompletionBlock: answer.block)
-    try await answer.value()
-  }
+    public func onDisconnectSetValue(
+      _ value: Any?
+    ) async throws(DatabaseError) -> DatabaseReference
+  { try await answered { onDisconnectSetValue(value, withCompletionBlock: $0) } }
 
-  /// Has the server replace places below when the connection ends; returns when it has taken note.
+  /// Replaces what is here when the connection ends, with a priority; waits until the server has taken
+  /// note.
   ///
+  /// - Parameters:
+  ///   - value: as in ``setValue(_:)``.
+  ///   - priority: a String or a number; nil for none.
+  /// - Returns: this place.
   /// - Throws: why it makes no sense, or was refused; `cancelled`.
+  @discardableResult
   nonisolated(nonsending)
-    public func updateOnDisconnect(_ values: [String: Any?]) async throws(DatabaseError)
+    public func onDisconnectSetValue(
+      _ value: Any?, andPriority priority: (any Sendable)?
+    ) async throws(DatabaseError) -> DatabaseReference
   {
-    let answer = Promise<Void>()
-    onDisconnectUpdateChildValues(
-      values.mapValues { $0 as Any }, withCompletionBlock: answer.block)
-    try await answer.value()
-  }
-
-  /// Has the server delete what is here when the connection ends; returns when it has taken note.
-  ///
-  /// - Throws: why it was refused; `cancelled`.
-  public func removeOnDisconnect() async throws(DatabaseError) {
-    let answer = Promise<Void>()
-    onDisconnectRemoveValue(completionBlock: answer.block)
-    try await answer.value()
-  }
-
-  /// Has the server forget what was to happen here and below; returns when it has.
-  ///
-  /// - Throws: why it was refused; `cancelled`.
-  public func cancelOnDisconnect() async throws(DatabaseError) {
-    let answer = Promise<Void>()
-    cancelDisconnectOperations(completionBlock: answer.block)
-    try await answer.value()
-  }
-}
-
-extension Promise<Void> {
-  /// Settles with what a completion block is given.
-  fileprivate var block: DatabaseReference.CompletionBlock {
-    { error, _ in
-      guard let error else { return self.settle(.success(())) }
-      self.settle(
-        .failure(error as? DatabaseError ?? DatabaseError(.internal, "\(error)")))
+    try await answered {
+      onDisconnectSetValue(value, andPriority: priority, withCompletionBlock: $0)
     }
+  }
+
+  /// Deletes what is here when the connection ends; waits until the server has taken note.
+  ///
+  /// - Returns: this place.
+  /// - Throws: why it was refused; `cancelled`.
+  @discardableResult
+  nonisolated(nonsending)
+    public func onDisconnectRemoveValue() async throws(DatabaseError) -> DatabaseReference
+  { try await answered { onDisconnectRemoveValue(completionBlock: $0) } }
+
+  /// Replaces several places below when the connection ends; waits until the server has taken note.
+  ///
+  /// - Parameter values: as in ``updateChildValues(_:)``.
+  /// - Returns: this place.
+  /// - Throws: why it makes no sense, or was refused; `cancelled`.
+  @discardableResult
+  nonisolated(nonsending)
+    public func onDisconnectUpdateChildValues(
+      _ values: [AnyHashable: Any]
+    ) async throws(DatabaseError) -> DatabaseReference
+  { try await answered { onDisconnectUpdateChildValues(values, withCompletionBlock: $0) } }
+
+  /// Forgets what was to happen here and below when the connection ends; waits until the server has.
+  ///
+  /// - Returns: this place.
+  /// - Throws: why it was refused; `cancelled`.
+  @discardableResult
+  nonisolated(nonsending)
+    public func cancelDisconnectOperations() async throws(DatabaseError) -> DatabaseReference
+  { try await answered { cancelDisconnectOperations(completionBlock: $0) } }
+
+  /// Makes a call and waits until its completion block is called.
+  nonisolated(nonsending)
+    private func answered(
+      _ call: (@escaping CompletionBlock) -> Void
+    ) async throws(DatabaseError) -> DatabaseReference
+  {
+    let answer = Promise<Void>()
+    call { error, _ in
+      guard let error else { return answer.settle(.success(())) }
+      answer.settle(.failure(error as? DatabaseError ?? DatabaseError(.internal, "\(error)")))
+    }
+    try await answer.value()
+    return self
   }
 }

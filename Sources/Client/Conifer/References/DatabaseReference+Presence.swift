@@ -22,6 +22,7 @@ extension DatabaseReference {
   /// - Parameters:
   ///   - value: as in ``setValue(_:)``.
   ///   - priority: a String or a number; nil for none.
+  @available(*, noasync, message: "Await it with a priority that is Sendable.")
   public func onDisconnectSetValue(_ value: Any?, andPriority priority: Any?) {
     onDisconnectPut(value, priority, nil)
   }

@@ -1,15 +1,21 @@
-import ConiferTree
-
 // Every write shows in local events at once, is queued, and is sent when there is a connection.
-// Completion blocks run on the callback queue when the server has answered.
+// Completion blocks run on the callback queue when the server has answered. In async code the forms
+// without a block are those of `DatabaseReference+Async.swift`, which wait for the server.
 extension DatabaseReference {
+  /// Queues a write and returns at once, in async code too.
+  ///
+  /// - Parameter write: what to write, such as `.set("Attic")`.
+  /// - Returns: what follows the write; it may be ignored.
+  @discardableResult
+  public func enqueue(_ write: WriteOperation) -> WriteReceipt { enqueue(write, nil) }
+
   /// Replaces what is here.
   ///
   /// - Parameter value: a String, a number, a Bool, a dictionary, an array or a server value; nil
   ///   deletes.
   /// - Returns: what follows the write; it may be ignored.
   @discardableResult
-  public func setValue(_ value: Any?) -> WriteReceipt { put(value) }
+  public func setValue(_ value: Any?) -> WriteReceipt { enqueue(.set(value)) }
 
   /// Replaces what is here.
   ///
@@ -20,7 +26,7 @@ extension DatabaseReference {
   @discardableResult
   public func setValue(
     _ value: Any?, withCompletionBlock block: @escaping CompletionBlock
-  ) -> WriteReceipt { put(value, block) }
+  ) -> WriteReceipt { enqueue(.set(value), block) }
 
   /// Replaces what is here, with a priority.
   ///
@@ -28,9 +34,14 @@ extension DatabaseReference {
   ///   - value: as in ``setValue(_:)``.
   ///   - priority: a String or a number; nil for none.
   /// - Returns: what follows the write; it may be ignored.
+  @available(
+    *, noasync,
+    message:
+      "Await it with a priority that is Sendable, or enqueue(.set(value, priority: priority))."
+  )
   @discardableResult
   public func setValue(_ value: Any?, andPriority priority: Any?) -> WriteReceipt {
-    put(value, priority: priority)
+    enqueue(.set(value, priority: priority))
   }
 
   /// Replaces what is here, with a priority.
@@ -44,13 +55,13 @@ extension DatabaseReference {
   public func setValue(
     _ value: Any?, andPriority priority: Any?,
     withCompletionBlock block: @escaping CompletionBlock
-  ) -> WriteReceipt { put(value, priority: priority, block) }
+  ) -> WriteReceipt { enqueue(.set(value, priority: priority), block) }
 
   /// Deletes what is here.
   ///
   /// - Returns: what follows the write; it may be ignored.
   @discardableResult
-  public func removeValue() -> WriteReceipt { put(nil) }
+  public func removeValue() -> WriteReceipt { enqueue(.remove) }
 
   /// Deletes what is here.
   ///
@@ -58,7 +69,7 @@ extension DatabaseReference {
   /// - Returns: what follows the write; it may be ignored.
   @discardableResult
   public func removeValue(completionBlock block: @escaping CompletionBlock) -> WriteReceipt {
-    put(nil, block)
+    enqueue(.remove, block)
   }
 
   /// Sets the priority of what is here, which must not be empty.
@@ -66,7 +77,7 @@ extension DatabaseReference {
   /// - Parameter priority: a String or a number; nil for none.
   /// - Returns: what follows the write; it may be ignored.
   @discardableResult
-  public func setPriority(_ priority: Any?) -> WriteReceipt { putPriority(priority) }
+  public func setPriority(_ priority: Any?) -> WriteReceipt { enqueue(.priority(priority)) }
 
   /// Sets the priority of what is here, which must not be empty.
   ///
@@ -77,7 +88,7 @@ extension DatabaseReference {
   @discardableResult
   public func setPriority(
     _ priority: Any?, withCompletionBlock block: @escaping CompletionBlock
-  ) -> WriteReceipt { putPriority(priority, block) }
+  ) -> WriteReceipt { enqueue(.priority(priority), block) }
 
   /// Replaces several places below at once, all or none, and leaves others as they are.
   ///
@@ -85,7 +96,9 @@ extension DatabaseReference {
   ///   be another one's or lead to one below it.
   /// - Returns: what follows the write; it may be ignored.
   @discardableResult
-  public func updateChildValues(_ values: [AnyHashable: Any]) -> WriteReceipt { merge(values) }
+  public func updateChildValues(_ values: [AnyHashable: Any]) -> WriteReceipt {
+    enqueue(.update(values))
+  }
 
   /// Replaces several places below at once, all or none, and leaves others as they are.
   ///
@@ -96,40 +109,18 @@ extension DatabaseReference {
   @discardableResult
   public func updateChildValues(
     _ values: [AnyHashable: Any], withCompletionBlock block: @escaping CompletionBlock
-  ) -> WriteReceipt { merge(values, block) }
+  ) -> WriteReceipt { enqueue(.update(values), block) }
 }
 
 extension DatabaseReference {
-  func put(
-    _ value: Any?, priority: Any? = nil, _ block: CompletionBlock? = nil
-  ) -> WriteReceipt {
-    submit(block) { () throws(DatabaseError) in
-      .set(path, try WriteRules.set(value, priority: priority, at: path))
-    }
-  }
-
-  private func putPriority(_ priority: Any?, _ block: CompletionBlock? = nil) -> WriteReceipt {
-    submit(block) { () throws(DatabaseError) in
-      .set(path.appending(.priority), try WriteRules.priority(priority, at: path))
-    }
-  }
-
-  func merge(_ values: [AnyHashable: Any], _ block: CompletionBlock? = nil) -> WriteReceipt {
-    submit(block) { () throws(DatabaseError) in
-      .update(path, try WriteRules.update(values, at: path))
-    }
-  }
-
   /// Hands a write to the engine, or tells why it is none.
-  func submit(
-    _ block: CompletionBlock?, _ make: () throws(DatabaseError) -> LocalWrite
-  ) -> WriteReceipt {
+  func enqueue(_ operation: WriteOperation, _ block: CompletionBlock?) -> WriteReceipt {
     let user = block.map { UserCode<((any Error)?, DatabaseReference)>($0) }
     let completion: (@Sendable (DatabaseError?) -> Void)?
     if let user { completion = { user(($0, self)) } } else { completion = nil }
     do throws(DatabaseError) {
       if let error { throw error }
-      let write = try make()
+      let write = try operation.resolved(self)
       if case .update(_, let changes) = write, changes.isEmpty {
         database.deliver { completion?(nil) }
         return .nothing(database.durability)

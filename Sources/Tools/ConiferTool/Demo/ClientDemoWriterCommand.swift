@@ -29,9 +29,10 @@
         if connected.value as? Bool == false { break }
       }
       for number in 1...Self.most {
-        let receipt = root.updateChildValues([
-          "writes/\(number)": "made offline", "count": ServerValue.increment(1),
-        ])
+        let receipt = root.enqueue(
+          .update([
+            "writes/\(number)": "made offline", "count": ServerValue.increment(1),
+          ]))
         _ = try await receipt.durable
         try console.print("\(number)")
       }

@@ -1,0 +1,1 @@
+../ConiferGuideTests/AsyncSamples.swift
