@@ -65,7 +65,7 @@ extension ConnectionWorld {
       if operations.removeValue(forKey: id) == nil { fail("operation \(id.rawValue) ended twice") }
     case .putAnswered(let id, _, _), .putReturned(let id):
       if puts.remove(id) == nil { fail("put \(id.rawValue) ended twice") }
-    case .connected, .offset, .writable, .shutDown, .noted, .authState, .keepToken,
+    case .connected, .offset, .identification, .writable, .shutDown, .noted, .authState, .keepToken,
       .listenAnswered, .listenRevoked, .pushed, .writeSent:
       break
     }

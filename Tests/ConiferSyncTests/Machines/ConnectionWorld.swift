@@ -197,6 +197,7 @@ struct ConnectionWorld {
     user = ["", "ada", "bob"][chance.below(3)]
     tokenNumber += 1
     log.append("sign in \(user)")
+    if chance.one(in: 2) { return give(.refreshToken) }
     give(.token(user.isEmpty ? .signedOut : .token(token())))
   }
 
@@ -241,6 +242,7 @@ struct ConnectionWorld {
       let page = read ?? self.page(lane, after: after, limit: limit)
       give(.writes(page, lane, after: after, isLast: page.count < limit))
     case .mark(let ids):
+      if !isCalm, chance.one(in: 5) { return give(.notMarked(ids)) }
       for id in ids { stored[id]?.isMarked = true }
       give(.marked(ids))
     case .finish(let id, let response):

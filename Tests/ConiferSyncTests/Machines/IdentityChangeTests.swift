@@ -103,4 +103,67 @@ struct IdentityChangeTests {
     let page = [Bench.write(1, in: lane), Bench.write(2, in: lane)]
     #expect(bench.give(.writes(page, lane, after: nil, isLast: true)).puts == ["w/1", "w/2"])
   }
+
+  @Test("a refused token is asked for by force also while the provider is being asked")
+  func forcedMeanwhile() throws {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    let plain = try #require(bench.give(.refreshToken).fetchNumbers.first)
+    let refused = bench.receive(.push(.authRevoked(.expiredToken, reason: "old")))
+    #expect(refused.fetches == [true])
+    let forced = try #require(refused.fetchNumbers.first)
+    // It may be the refused one.
+    #expect(bench.give(.token(.token(ada), fetch: plain)).isEmpty)
+    #expect(bench.machine.identification == .asked)
+    let changed = bench.give(.token(.token(bob), fetch: forced))
+    let moved = try #require(changed.firstIndex(of: .laneChanged(Bench.lane("bob"))))
+    let known = try #require(changed.firstIndex(of: .identification(.known)))
+    #expect(moved < known)
+  }
+
+  @Test("a sign-in while a token is asked for by force makes that answer out of date")
+  func changedMeanwhile() throws {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    let refused = bench.receive(.push(.authRevoked(.expiredToken, reason: "old")))
+    let forced = try #require(refused.fetchNumbers.first)
+    let changed = bench.give(.refreshToken)
+    #expect(changed.fetches == [true] && changed.contains(.identification(.asked)))
+    let newest = try #require(changed.fetchNumbers.first)
+    #expect(bench.give(.token(.token(Bench.token("ada", "new")), fetch: forced)).isEmpty)
+    #expect(bench.give(.token(.failed("old"), fetch: forced)).isEmpty)
+    #expect(bench.give(.token(.token(bob), fetch: newest)).contains(.identification(.known)))
+    #expect(bench.machine.lane == Bench.lane("bob"))
+  }
+
+  @Test("who is signed in is asked for until the provider says it", arguments: [true, false])
+  func unanswered(isOnline: Bool) throws {
+    var bench = Bench(lane: lane, usesTokens: true, token: ada)
+    if isOnline {
+      bench.connect(as: ada)
+    } else {
+      bench.give(.close(.offline))
+      bench.give(.open(.starting))
+    }
+    let first = try #require(bench.give(.refreshToken).fetchNumbers.first)
+    let listen = Bench.listen("a")
+    #expect(bench.give(.listen(listen)).listens.isEmpty)
+    let failed = bench.give(.token(.failed("away"), fetch: first))
+    #expect(failed.contains(.identification(.unanswered)))
+    #expect(failed.last == .authState(.unavailable("away")))
+    // Reads go on as they were.
+    #expect(failed.listens.map(\.listen) == (isOnline ? [listen] : []))
+    let second = try #require(bench.pass(1_000).fetchNumbers.first)
+    #expect(bench.pass(30_000).fetchNumbers.isEmpty)
+    let third = try #require(bench.pass(2_000).fetchNumbers.first)
+    #expect(bench.machine.identification == .unanswered)
+    // It is late, and counts.
+    let answered = bench.give(.token(.token(bob), fetch: second))
+    #expect(answered.contains(.identification(.known)))
+    bench.give(.laneOpened(newest: nil))
+    #expect(bench.give(.token(.failed("late"), fetch: first)).isEmpty)
+    bench.give(.token(.token(bob), fetch: third))
+    #expect(bench.machine.lane == Bench.lane("bob"))
+    #expect(bench.machine.identification == .known)
+  }
 }

@@ -133,6 +133,7 @@ final class Device {
 
   /// Returns when the engine has done all it was asked for, and the app has been told.
   func idle() async {
+    let signIn = configuration.tokenProvider as? SignIn
     var quiet = mortal == nil ? 0 : 1
     while quiet < 2, !life.isOver {
       let isBusy = await withCheckedContinuation { continuation in
@@ -140,7 +141,7 @@ final class Device {
           .ask { engine in
             continuation.resume(
               returning: engine.hardening.isRunning || engine.transactions.machine.running != nil
-                || engine.fetches > 0)
+                || engine.fetches.count > signIn?.held ?? 0)
           })
       }
       if mortal == nil {

@@ -9,44 +9,7 @@ import Testing
 
 /// Who the client is: lanes, tokens that are kept, and tokens that are no longer taken.
 @Suite struct IdentityTests {
-  /// A sign-in that a test controls.
-  private final class SignIn: TokenProvider {
-    struct Unavailable: Error {}
-
-    private let state: Mutex<Result<AuthToken?, Unavailable>>
-
-    init(_ user: String? = nil) { state = Mutex(.success(Self.token(user))) }
-
-    private static func token(_ user: String?) -> AuthToken? {
-      user.map { AuthToken("token of \($0)", identity: $0) }
-    }
-
-    func set(_ user: String?) { state.withLock { $0 = .success(Self.token(user)) } }
-    func set(_ token: AuthToken) { state.withLock { $0 = .success(token) } }
-    func fail() { state.withLock { $0 = .failure(Unavailable()) } }
-
-    func token(forcingRefresh: Bool) async throws -> AuthToken? {
-      try state.withLock { $0 }.get()
-    }
-  }
-
-  /// Who wrote what, as the server saw it.
-  private final class Writers: AccessRules {
-    private let seen = Mutex<[String]>([])
-
-    var all: [String] { seen.withLock { $0 } }
-
-    func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool { true }
-    func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool {
-      seen.withLock { $0.append("\(context.auth?.uid ?? "nobody") \(path)") }
-      return true
-    }
-  }
-
-  private func table(_ users: String...) -> TokenTable {
-    TokenTable(
-      Dictionary(uniqueKeysWithValues: users.map { ("token of \($0)", VerifiedToken(uid: $0)) }))
-  }
+  private func table(_ users: String...) -> TokenTable { SignIn.table(users) }
 
   /// A sign-in that never answers.
   private final class Silence: TokenProvider {

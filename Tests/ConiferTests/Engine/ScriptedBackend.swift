@@ -20,6 +20,10 @@ final class ScriptedBackend: StorageBackend {
       var failure: StoreError?
       /// The edit, by its name, without which commits do not fail; nil for any.
       var failing: String?
+      /// Why nothing can be made durable.
+      var hardenFailure: StoreError?
+      /// Who waits for a commit to be durable, while that takes.
+      var hardening: [CheckedContinuation<Void, Never>]?
     }
 
     private let state = Mutex(State())
@@ -35,6 +39,27 @@ final class ScriptedBackend: StorageBackend {
       state.withLock { ($0.failure, $0.failing) = (error, edit) }
     }
     func reset() { state.withLock { $0 = State() } }
+    /// Has nothing become durable from now on, without an answer.
+    func holdHardening() { state.withLock { $0.hardening = [] } }
+    /// Goes on with what waits to become durable.
+    func releaseHardening() {
+      let waiting = state.withLock { state in
+        defer { state.hardening = nil }
+        return state.hardening ?? []
+      }
+      for continuation in waiting { continuation.resume() }
+    }
+
+    fileprivate func harden() async throws(StoreError) {
+      await withCheckedContinuation { continuation in
+        let isHeld = state.withLock { state in
+          state.hardening?.append(continuation)
+          return state.hardening != nil
+        }
+        if !isHeld { continuation.resume() }
+      }
+      if let failure = counts.hardenFailure { throw failure }
+    }
   }
 
   private let inner: any StorageBackend
@@ -72,7 +97,10 @@ final class ScriptedBackend: StorageBackend {
     return try await inner.commit(edits, durability)
   }
 
-  func harden(_ upTo: CommitID) async throws(StoreError) { try await inner.harden(upTo) }
+  func harden(_ upTo: CommitID) async throws(StoreError) {
+    try await script.harden()
+    try await inner.harden(upTo)
+  }
 
   func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
     let script = script

@@ -15,6 +15,9 @@ extension Database {
   public var connectionStates: AsyncStream<Bool> { engine.isConnected.values }
 
   /// Tells the database that somebody signed in or out, so that it asks the token provider anew.
+  ///
+  /// What the app asks for after the call, at once and on any thread, is done as who is signed in then:
+  /// it waits until the provider has answered.
   public func tokenDidChange() { engine.refreshToken() }
 
   /// The server's time in milliseconds since 1970, as far as it is known.

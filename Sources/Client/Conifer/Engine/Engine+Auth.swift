@@ -12,8 +12,7 @@ extension Engine {
   /// Asks the app for a token, off the engine's thread.
   func fetchToken(force: Bool, _ number: UInt64) {
     guard let provider = setup.tokenProvider else { return tell(.token(.signedOut, fetch: number)) }
-    fetches += 1
-    Task.detached { [weak self] in
+    fetches[number] = Task.detached { [weak self] in
       let answer: TokenAnswer
       do {
         answer = TokenAnswer(try await provider.token(forcingRefresh: force))
@@ -22,12 +21,14 @@ extension Engine {
       }
       self?.post(
         .ask { engine in
-          engine.fetches -= 1
+          engine.fetches[number] = nil
           engine.tell(.token(answer, fetch: number))
-          engine.isUserUnknown = false
         })
     }
   }
+
+  /// It is known who is signed in, or no longer: what waited for that comes next.
+  func identify(_ identification: Identification) { next += user.become(identification) }
 
   /// Keeps the last token for the next start, where the app wants that.
   func keep(_ token: ConiferSync.AuthToken?) {
@@ -52,10 +53,7 @@ extension Engine {
       listenToRefusedPins()
     case .expired(let words): authState.set(expired(.expiredToken, words))
     case .refused(let words): authState.set(expired(.invalidToken, words))
-    case .unavailable(let words):
-      // The provider does not answer: better nobody's write than none.
-      isUserUnknown = false
-      authState.set(expired(.unavailable, words))
+    case .unavailable(let words): authState.set(expired(.unavailable, words))
     }
   }
 

@@ -55,14 +55,13 @@ extension Engine {
     if kept != nil, !setup.keepsLastToken { keep(nil) }
     reportIncidents()
     // A write of an app that just starts is that of who is signed in, not nobody's.
-    isUserUnknown = usesTokens && token == nil && setup.transport != nil
-    if isAway.load(ordering: .relaxed) {
-      tell(.close(.offline))
-      // Without a connection nothing else asks.
-      if isUserUnknown { tell(.refreshToken) }
+    if let identification = link.machine?.identification { identify(identification) }
+    if isAway.load(ordering: .relaxed) { tell(.close(.offline)) }
+    if let transport = setup.transport {
+      link.watch = transport.watchNetwork { [weak self] in self?.post(.tell(.networkReturned)) }
+    } else {
+      tell(.close(.suspended))
     }
-    guard let transport = setup.transport else { return }
-    link.watch = transport.watchNetwork { [weak self] in self?.post(.tell(.networkReturned)) }
     tell(.open(.starting))
   }
 
@@ -86,7 +85,9 @@ extension Engine {
     // What is under way is of unknown outcome from now on.
     tell(.close(.suspended))
     settle()
-    isUserUnknown = false
+    for fetch in fetches.values { fetch.cancel() }
+    fetches = [:]
+    identify(.known)
     giveUpTransactions(.databaseClosed)
     link.machine = nil
     link.connection = nil
@@ -138,6 +139,7 @@ extension Engine {
       let reverted = tree.revertAll()
       laid = []
       inFlight = []
+      marks = marks.filter { $0.key.lane != lane }
       raise(reverted)
       giveUpTransactions(.writeCanceled)
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")

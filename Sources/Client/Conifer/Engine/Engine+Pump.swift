@@ -15,17 +15,16 @@ extension Engine {
     while let steps = inbox.take() {
       for step in steps {
         await perform(step)
-        await performDeferred()
+        await performNext()
       }
       settle()
     }
   }
 
-  /// Does what waited to know who writes, once that is known.
-  private func performDeferred() async {
-    guard !isUserUnknown, !deferred.isEmpty else { return }
-    let steps = deferred
-    deferred = []
+  /// Does what waited to know who is signed in.
+  private func performNext() async {
+    let steps = next
+    next = []
     for step in steps { await perform(step) }
   }
 
@@ -33,10 +32,7 @@ extension Engine {
   ///
   /// Writes that follow one another share a commit, and so do answers and news of the server.
   private func perform(_ step: Step) async {
-    if isUserUnknown, step.needsUser || step.followsWrites && !deferred.isEmpty {
-      deferred.append(step)
-      return
-    }
+    if user.holds(step) { return }
     switch step {
     case .write(let write, let follow):
       if !units.isEmpty || link.hasActions { settle() }
@@ -69,7 +65,7 @@ extension Engine {
     case .ask(let question): question(self)
     case .close(let done):
       await shut()
-      await performDeferred()
+      await performNext()
       settle()
       done()
     }

@@ -26,7 +26,7 @@ extension Engine {
     }
     tell(
       .writes(
-        writes.map { OutboundWrite(lane, $0) }, lane, after: after,
+        writes.map { OutboundWrite(lane, $0, isMarking: isMarking($0, lane)) }, lane, after: after,
         isLast: found.map { $0.count < limit } ?? false))
   }
 
@@ -37,21 +37,46 @@ extension Engine {
     case .sent, .outcomeUnknown: break
     case .queued, .rejected: return false
     }
-    return QueueRules.doubles(write.content) && !marked.contains(id) && !inFlight.contains(id)
+    return QueueRules.doubles(write.content) && marks[id] == nil && !inFlight.contains(id)
       && endedUnstored[id] == nil
+  }
+
+  /// Whether the store takes a write for sent, and may forget that when the power goes.
+  private func isMarking(_ write: QueuedWrite, _ lane: Lane) -> Bool {
+    if case .open? = marks[OutboundWriteID(lane, write.id)] { true } else { false }
   }
 
   /// Makes durable that writes are sent, then lets them leave.
   func markSent(_ ids: [OutboundWriteID]) {
-    marked.formUnion(ids)
+    for id in ids { marks[id] = .open }
     add(ids.map { .setState($0.lane, $0.id, .sent) }) { [self] result in
-      guard case .success(let numbers) = result else {
-        // They leave all the same: that they might count twice is the smaller evil.
-        setup.logger.error("writes leave without a mark that they were sent")
-        return tell(.marked(ids))
+      switch result {
+      case .success(let numbers):
+        harden(numbers.commit) { [weak self] result in
+          var fault: DatabaseError?
+          if case .failure(let error) = result { fault = error }
+          self?.post(.ask { [fault] in $0.marked(ids, fault) })
+        }
+      case .failure(let error):
+        marked(ids, DatabaseError(error, "It could not be noted that writes are sent"))
       }
-      harden(numbers.commit) { [weak self] _ in self?.post(.tell(.marked(ids))) }
     }
+  }
+
+  /// It is noted that writes are sent, or not, for a reason: those that are to count at most once wait
+  /// then, and others leave all the same, as that they might count twice is the smaller evil.
+  private func marked(_ ids: [OutboundWriteID], _ fault: DatabaseError?) {
+    if let fault {
+      let waits = setup.unknownOutcome == .leaveToApp
+      setup.logger.error(
+        waits
+          ? "increments wait until it can be noted that they are sent"
+          : "increments leave without a durable note that they are sent",
+        metadata: ["cause": "\(fault)"])
+      if waits { return tell(.notMarked(ids)) }
+    }
+    for id in ids where marks[id] != nil { marks[id] = .durable }
+    tell(.marked(ids))
   }
 
   /// The connection broke after a write was sent.
@@ -66,7 +91,10 @@ extension Engine {
   /// The server did not look at a write for want of a token.
   func returned(_ id: OutboundWriteID) {
     inFlight.remove(id)
-    add([.setState(id.lane, id.id, .queued)]) { _ in }
+    add([.setState(id.lane, id.id, .queued)]) { [self] result in
+      // Where the store still takes it for sent, it is not in doubt all the same.
+      if case .failure = result { marks[id] = .open }
+    }
   }
 
   /// Nobody knows whether a write was done, and doing it again might double it: the app decides.

@@ -151,6 +151,7 @@ extension Engine: QueueCalls {
         if case .success = result {
           let error = DatabaseError(.discarded, "The app discarded the write \(id).")
           engine.tell(.withdraw(name))
+          engine.marks[name] = nil
           if lane == engine.lane, engine.laid.remove(OverlayID(write.id.rawValue)) != nil {
             engine.raise(engine.tree.revert(OverlayID(write.id.rawValue)))
           }

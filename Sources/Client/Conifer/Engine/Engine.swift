@@ -53,10 +53,10 @@ actor Engine {
   /// How writes ended that the store still takes for waiting, as it could not be told.
   var endedUnstored: [OutboundWriteID: WriteReceipt.Outcome] = [:]
   var waitingWrites: [WaitingWrite] = []
-  /// Whether the token provider has not yet said who writes.
-  var isUserUnknown = false
-  /// What waits for that, in order.
-  var deferred: [Step] = []
+  /// Whose is what the app asks for.
+  var user = User.known
+  /// What waited for that, and comes before all else.
+  var next: [Step] = []
   var hardening = Hardening()
   /// What the app is to be told after this step.
   var outbox: [@Sendable () -> Void] = []
@@ -84,10 +84,10 @@ actor Engine {
   var disconnects = Disconnects()
   /// Writes that were sent, and are not answered.
   var inFlight: Set<OutboundWriteID> = []
-  /// Writes that the store takes for sent, and that have not left yet.
-  var marked: Set<OutboundWriteID> = []
-  /// How often the token provider is being asked.
-  var fetches = 0
+  /// Writes that the store may take for sent, and that have not left yet.
+  var marks: [OutboundWriteID: Mark] = [:]
+  /// Questions to the token provider that are under way, by their numbers.
+  var fetches: [UInt64: Task<Void, Never>] = [:]
   var incidentsSeen = 0
   var link = Link()
 
@@ -128,6 +128,14 @@ extension Engine {
 
     /// Whether all its data is stored, or about to be.
     var isComplete: Bool { (stored?.query ?? record)?.isComplete == true }
+  }
+
+  /// What is noted of a write before it leaves.
+  enum Mark {
+    /// That it is sent is not durable yet, or could not be noted.
+    case open
+    /// That it is sent is as durable as it can be.
+    case durable
   }
 
   /// Who waits for the end of a write.

@@ -71,6 +71,7 @@ extension Engine {
     case .shutDown(let reason):
       setup.logger.warning("the server sent the client away", metadata: ["reason": "\(reason)"])
     case .noted(let words): setup.logger.debug("\(words)")
+    case .identification(let identification): identify(identification)
     case .authState(let state): setAuthState(state)
     case .laneChanged(let lane): changeLane(lane)
     case .keepToken(let token): keep(token)
@@ -83,7 +84,7 @@ extension Engine {
     case .markSent(let ids): markSent(ids)
     case .writeSent(let id):
       inFlight.insert(id)
-      marked.remove(id)
+      marks[id] = nil
     case .writeAnswered(let id, let response, let isEarly): answered(id, response, isEarly)
     case .writeOutcomeUnknown(let id): outcomeUnknown(id)
     case .writeReturned(let id): returned(id)

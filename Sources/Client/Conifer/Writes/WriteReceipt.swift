@@ -101,6 +101,9 @@ extension WriteReceipt {
   /// The write is as durable as asked.
   func settle(durable result: Result<Durability, DatabaseError>) { hardened.settle(result) }
 
+  /// Whether the write has its name, or never gets one.
+  var isQueued: Bool { queued.result != nil }
+
   /// Whether it is known how the write itself ended.
   var isEnded: Bool { ended.result != nil }
 

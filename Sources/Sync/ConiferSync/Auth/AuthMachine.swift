@@ -14,8 +14,14 @@ struct AuthMachine: Sendable {
   private(set) var expiry: Milliseconds?
   /// The uptime at which the provider is asked next, while connected.
   private(set) var fetchAt: Milliseconds?
-  /// The number of what the provider was asked or told last; older answers are out of date.
+  /// Who is signed in, as far as it is known.
+  private(set) var user: User
+  /// The number of what the provider was asked or told last.
   private(set) var newestFetch: UInt64 = 0
+  /// Answers to what was asked before this number are out of date.
+  private var oldestFetch: UInt64 = 1
+  /// Whether what was asked last was for another token than the one there is.
+  private var isForced = false
   /// Since when the provider is being asked.
   private(set) var fetchingSince: Milliseconds?
   /// Whether the last token is of no use.
@@ -29,33 +35,86 @@ struct AuthMachine: Sendable {
   /// Why writes wait.
   private(set) var trouble: AuthState?
 
+  /// Who is signed in, as far as it is known.
+  enum User: Sendable {
+    /// Whose the token is, or nobody.
+    case known
+    /// The app has just started: nobody, should the provider fail.
+    case starting
+    /// Perhaps somebody else since the app said so: only an answer tells.
+    case changing
+    /// Perhaps somebody else, and the provider failed, for this reason; it is asked again at an uptime.
+    case unanswered(String, retry: Milliseconds)
+  }
+
   init(_ limits: ConnectionLimits, usesTokens: Bool, token: AuthToken?) {
     self.limits = limits
     self.usesTokens = usesTokens
     self.token = usesTokens ? token : nil
+    user = usesTokens && token == nil ? .starting : .known
   }
 
   /// Whether attempts are to keep the longest distance.
   var isSlowed: Bool { refusals >= 3 }
 
+  /// Why the provider has not said who is signed in since that may have changed; nil when it has.
+  var unanswered: String? {
+    if case .unanswered(let reason, _) = user { reason } else { nil }
+  }
+
+  /// The uptime at which the provider is asked again who is signed in.
+  var userRetry: Milliseconds? {
+    guard case .unanswered(_, let retry) = user, fetchingSince == nil else { return nil }
+    return retry
+  }
+
+  var identification: Identification {
+    switch user {
+    case .known: .known
+    case .starting, .changing: .asked
+    case .unanswered: .unanswered
+    }
+  }
+
   /// Begins to ask the provider, unless it is being asked; whether that is new.
   ///
-  /// - Parameter isAnew: whether to ask even so, since an answer under way may be out of date.
-  mutating func beginFetch(at now: Milliseconds, isAnew: Bool = false) -> Bool {
+  /// An answer under way may be the token that the server refused meanwhile: then it is asked anew.
+  mutating func beginFetch(at now: Milliseconds, isForced: Bool) -> Bool {
     fetchAt = nil
-    guard isAnew || fetchingSince == nil else { return false }
-    fetchingSince = now
-    newestFetch += 1
+    let isRefused = mustForce && !self.isForced
+    guard fetchingSince == nil || isRefused else { return false }
+    ask(at: now, isForced: isForced, isAnew: isRefused)
     return true
   }
 
-  /// Whether an answer is the newest there is; one that came unasked makes all earlier ones old.
-  mutating func isCurrent(_ fetch: UInt64?) -> Bool {
+  /// Asks the provider who is signed in now: what it is about to answer may be of the user before.
+  mutating func beginChange(at now: Milliseconds) {
+    fetchAt = nil
+    user = .changing
+    ask(at: now, isForced: mustForce, isAnew: true)
+  }
+
+  private mutating func ask(at now: Milliseconds, isForced: Bool, isAnew: Bool) {
+    fetchingSince = now
+    newestFetch += 1
+    self.isForced = isForced
+    if isAnew { oldestFetch = newestFetch }
+  }
+
+  /// Whether an answer counts; what it says makes all that was asked before out of date, and one that
+  /// came unasked all that was asked until now.
+  ///
+  /// One that came too late counts unless a newer one came first; a failure only of what was asked last.
+  mutating func counts(_ answer: TokenAnswer, _ fetch: UInt64?) -> Bool {
     guard let fetch else {
       newestFetch += 1
+      oldestFetch = newestFetch
       return true
     }
-    return fetch >= newestFetch
+    if case .failed = answer { return fetch == newestFetch && fetch >= oldestFetch }
+    guard fetch >= oldestFetch else { return false }
+    oldestFetch = fetch + 1
+    return true
   }
 
   /// Takes the provider's token, or that there is none.
@@ -64,6 +123,7 @@ struct AuthMachine: Sendable {
     failures = 0
     mustForce = false
     token = new
+    user = .known
     if case .unavailable = trouble { trouble = nil }
     if new == nil {
       trouble = nil
@@ -101,6 +161,11 @@ struct AuthMachine: Sendable {
     fetchingSince = nil
     failures += 1
     fetchAt = retry
+    switch user {
+    case .known: break
+    case .starting: user = .known
+    case .changing, .unanswered: user = .unanswered(reason, retry: retry)
+    }
     switch trouble {
     case .expired, .refused: break
     default: if isBlocking { trouble = .unavailable(reason) }

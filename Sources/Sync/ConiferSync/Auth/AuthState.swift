@@ -1,3 +1,14 @@
+/// Whether it is known whose is what the app asks for.
+public enum Identification: Hashable, Sendable {
+  /// It is the user's whose lane is shown.
+  case known
+  /// The token provider is being asked: what depends on the user waits.
+  case asked
+  /// The provider gives no answer, and is asked again: what the app reads goes on as the user before,
+  /// what it writes waits.
+  case unanswered
+}
+
 /// Whether writes go out, as far as the user's token decides it; to be shown to the app.
 public enum AuthState: Hashable, Sendable {
   /// Nobody is signed in: writes go out, as nobody's.

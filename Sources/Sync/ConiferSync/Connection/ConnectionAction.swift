@@ -31,6 +31,9 @@ public enum ConnectionAction: Hashable, Sendable {
 
   // MARK: Who the client is
 
+  /// It changed whether it is known who is signed in. What the app asks for is to wait, or goes on,
+  /// behind all that is asked for here.
+  case identification(Identification)
   /// The state of authentication changed.
   case authState(AuthState)
   /// Another user is signed in, or nobody: views show this lane from now on. Answered by
@@ -53,7 +56,8 @@ public enum ConnectionAction: Hashable, Sendable {
   /// Answer with `writes`: those of this lane that come after a number. Replaces an earlier question
   /// that was not answered.
   case needWrites(Lane, after: WriteID?, limit: Int)
-  /// Make durable that these are sent, then answer with `marked`; they leave after that.
+  /// Make durable that these are sent, then answer with `marked`, whereupon they leave, or
+  /// `notMarked`.
   case markSent([OutboundWriteID])
   /// A write left; comes after `markSent` also for those that were marked.
   case writeSent(OutboundWriteID)

@@ -94,9 +94,10 @@ public enum ConnectionInput: Sendable {
   /// Something happened on a connection; events of earlier ones are ignored.
   case event(TransportEvent, ConnectionNumber)
   /// The app's token provider answered what it was asked by a number, or told something unasked (nil),
-  /// such as another user. An answer is ignored when something newer was asked or told.
+  /// such as another user. An answer is ignored when a newer one came, or when `refreshToken` was told
+  /// since it was asked for.
   case token(TokenAnswer, fetch: UInt64? = nil)
-  /// Who is signed in may have changed: the token provider is to be asked anew.
+  /// Who is signed in may have changed: the token provider is to be asked anew, until it answers.
   case refreshToken
   /// A moment came that a `wake` named; harmless at any time.
   case tick
@@ -120,8 +121,11 @@ public enum ConnectionInput: Sendable {
   /// Fewer than the limit may be given; none and not the last when the queue cannot be
   /// read, which is asked for again with the next write or connection. The answer to an older question is ignored.
   case writes([OutboundWrite], Lane, after: WriteID?, isLast: Bool)
-  /// Answers `markSent`: the store holds that they were sent, or cannot hold it.
+  /// Answers `markSent`: they leave.
   case marked([OutboundWriteID])
+  /// Answers `markSent`: the store cannot hold that they were sent, so they must not leave. They are
+  /// to be marked again after a delay.
+  case notMarked([OutboundWriteID])
   /// The app takes a write back or changes it; an answer that still comes is ignored.
   case withdraw(OutboundWriteID)
   /// A write that `lastUnsent` names is not to be sent: a later one, which is told next, replaced it.

@@ -5,19 +5,20 @@ extension ConnectionMachine {
   /// Asks the token provider, unless it is being asked.
   mutating func fetchToken() {
     let isForced = auth.mustForce || session != nil
-    guard auth.beginFetch(at: now.uptime) else { return }
+    guard auth.beginFetch(at: now.uptime, isForced: isForced) else { return }
     actions.append(.fetchToken(force: isForced, number: auth.newestFetch))
   }
 
-  /// Asks the token provider anew: what it is about to answer may be of the user before.
+  /// Asks the token provider anew, as somebody else may be signed in.
   mutating func refreshToken() {
-    guard auth.usesTokens, auth.beginFetch(at: now.uptime, isAnew: true) else { return }
+    guard auth.usesTokens else { return }
+    auth.beginChange(at: now.uptime)
     actions.append(.fetchToken(force: auth.mustForce, number: auth.newestFetch))
   }
 
   /// Takes in what the token provider said, asked or unasked.
   mutating func take(_ answer: TokenAnswer, _ fetch: UInt64?) {
-    guard auth.usesTokens, auth.isCurrent(fetch) else { return }
+    guard auth.usesTokens, auth.counts(answer, fetch) else { return }
     switch answer {
     case .token(let token):
       let isSame = token == auth.token
@@ -33,6 +34,17 @@ extension ConnectionMachine {
       if !(wasNobody && session.isTaken) { authenticate(nil) }
     case .failed(let reason): tokenFailed(reason)
     }
+    readOn()
+  }
+
+  /// Whether what the app reads waits to know who is signed in.
+  var isReadingHeld: Bool { if case .changing = auth.user { true } else { false } }
+
+  /// Asks for what waited to know who is signed in.
+  mutating func readOn() {
+    guard session?.isTaken == true, !isReadingHeld else { return }
+    sendListens()
+    flush()
   }
 
   /// Goes on with an attempt to connect that needs no other token.

@@ -4,6 +4,8 @@ extension ConnectionMachine {
   mutating func open(_ reason: CloseReason) {
     closeReasons.remove(reason)
     if reason == .offline { closeReasons.remove(.shutdown) }
+    // Also without a connection what the app writes is somebody's.
+    if reason == .starting, case .starting = auth.user { fetchToken() }
     guard closeReasons.isEmpty, case .idle = phase else { return hurry() }
     backoff.reset()
     retry()

@@ -7,7 +7,7 @@ extension ConnectionMachine {
     guard listens[listen] == nil else { return }
     lastListen += 1
     listens[listen] = ListenEntry(order: lastListen)
-    if session?.isTaken == true { ask(listen) }
+    if session?.isTaken == true, !isReadingHeld { ask(listen) }
   }
 
   mutating func remove(_ listen: Listen) {
@@ -20,7 +20,7 @@ extension ConnectionMachine {
   /// Asks the server for every listen that it was not asked for on this connection, in the order in
   /// which the app began them.
   mutating func sendListens() {
-    guard let number = session?.number else { return }
+    guard let number = session?.number, !isReadingHeld else { return }
     let missing = listens.filter { $0.value.asked?.connection != number }
     for (listen, _) in missing.sorted(by: { $0.value.order < $1.value.order }) { ask(listen) }
   }

@@ -87,7 +87,7 @@ extension ConnectionMachine {
 
   /// When the oldest waiting get gives up; nil while gets can be sent.
   var getDeadline: Milliseconds? {
-    guard waitingGets > 0, session?.isTaken != true else { return nil }
+    guard waitingGets > 0, session?.isTaken != true || isReadingHeld else { return nil }
     let first = operations.all.first { $0.get != nil }
     return first.map { max($0.issued, unreadableSince).adding(limits.getTime) }
   }

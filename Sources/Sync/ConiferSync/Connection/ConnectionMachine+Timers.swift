@@ -6,7 +6,9 @@ extension ConnectionMachine {
     let time = now.uptime
     if let since = auth.fetchingSince, since.adding(limits.tokenTime) <= time {
       tokenFailed("It did not answer in time.", silently: true)
+      readOn()
     }
+    if let retry = auth.userRetry, retry <= time { fetchToken() }
     switch phase {
     case .idle, .fetching: break
     case .waiting(let until): if until <= time { attempt() }
@@ -34,6 +36,7 @@ extension ConnectionMachine {
     }
     if let expiry = auth.expiry, expiry <= time { expireToken() }
     if let due = auth.fetchAt, due <= time { fetchToken() }
+    if let retry = marking.retry, retry <= time { markAgain() }
   }
 
   /// When a connection whose server does not answer is given up.
@@ -50,14 +53,16 @@ extension ConnectionMachine {
 
   /// The next moment at which something is due.
   private var deadline: Milliseconds? {
-    var all: [Milliseconds?] = [getDeadline, auth.fetchingSince?.adding(limits.tokenTime)]
+    var all: [Milliseconds?] = [
+      getDeadline, auth.userRetry, auth.fetchingSince?.adding(limits.tokenTime),
+    ]
     switch phase {
     case .idle, .fetching: break
     case .waiting(let until): all.append(until)
     case .connecting(_, let since): all.append(since.adding(limits.connectTime))
     case .connected:
       all += [session?.lastSent.adding(limits.keepAlive), silenceDeadline]
-      all += [auth.expiry, auth.fetchAt]
+      all += [auth.expiry, auth.fetchAt, marking.retry]
     }
     return all.compactMap(\.self).min()
   }

@@ -42,7 +42,21 @@ extension ConnectionMachine {
   }
 
   mutating func marked(_ ids: [OutboundWriteID]) {
+    marking = .possible
     queue.noteMarked(ids)
+    flush()
+  }
+
+  /// Has writes that could not be marked wait, and what follows them: nothing overtakes.
+  mutating func notMarked(_ ids: [OutboundWriteID]) {
+    queue.noteUnmarked(ids)
+    let count = marking.failures + 1
+    let delay = max(limits.firstDelay, backoff.delay(count))
+    marking = .failed(count, retry: now.uptime.adding(delay))
+  }
+
+  mutating func markAgain() {
+    marking = .failed(marking.failures, retry: nil)
     flush()
   }
 
@@ -77,12 +91,14 @@ extension ConnectionMachine {
   mutating func flush() {
     while session?.isTaken == true, session?.isFlowing == true, session?.authRequest == nil {
       if let next = operations.first, queue.isPast(next.place.number) {
+        if next.get != nil, isReadingHeld { break }
         guard hasRoom(next.size) else { break }
         operations.removeFirst()
         send(next)
       } else if let write = queue.buffer.first {
         guard hasRoom(write.size) else { break }
         if write.doubles, !write.isMarked {
+          if marking.retry.map({ $0 > now.uptime }) ?? false { break }
           let ids = queue.takeUnmarked()
           if !ids.isEmpty { actions.append(.markSent(ids)) }
           break

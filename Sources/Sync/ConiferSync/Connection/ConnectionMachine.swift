@@ -28,6 +28,16 @@ public struct ConnectionMachine: Sendable {
     case connected
   }
 
+  /// Whether the store can hold that writes are sent.
+  enum Marking: Sendable {
+    case possible
+    /// It could not, so often in a row; the next attempt waits for an uptime, or for an occasion.
+    case failed(Int, retry: Milliseconds?)
+
+    var failures: Int { if case .failed(let count, _) = self { count } else { 0 } }
+    var retry: Milliseconds? { if case .failed(_, let retry) = self { retry } else { nil } }
+  }
+
   /// What is known of a listen that the app has.
   struct ListenEntry: Sendable {
     /// Its place among all listens.
@@ -63,6 +73,7 @@ public struct ConnectionMachine: Sendable {
   var listens: [Listen: ListenEntry] = [:]
   var lastListen: UInt64 = 0
   var queue = OutboundQueue()
+  var marking = Marking.possible
   var operations = Fifo<Operation>()
   var waitingGets = 0
   var held = Fifo<HeldAnswer>()
@@ -72,6 +83,7 @@ public struct ConnectionMachine: Sendable {
   var now = Moment(uptime: 0, wallTime: 0)
   var scheduled: Milliseconds?
   var toldAuthState: AuthState
+  var toldIdentification: Identification
   var actions: [ConnectionAction] = []
 
   /// The server's time minus the device's, in milliseconds; 0 before the first hello.
@@ -100,11 +112,16 @@ public struct ConnectionMachine: Sendable {
     let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
     auth = AuthMachine(limits, usesTokens: usesTokens, token: own)
     toldAuthState = own == nil ? .signedOut : .pending
+    toldIdentification = auth.identification
   }
+
+  /// Whether it is known who is signed in.
+  public var identification: Identification { auth.identification }
 
   /// The state of authentication.
   public var authState: AuthState {
     if let trouble = auth.trouble { return trouble }
+    if let reason = auth.unanswered { return .unavailable(reason) }
     if auth.token == nil { return lane.identity.isEmpty ? .signedOut : .pending }
     return session?.isTaken == true ? .authenticated : .pending
   }
@@ -142,6 +159,10 @@ public struct ConnectionMachine: Sendable {
   public mutating func handle(_ input: ConnectionInput, at now: Moment) -> [ConnectionAction] {
     self.now = now
     take(input)
+    if identification != toldIdentification {
+      toldIdentification = identification
+      actions.append(.identification(toldIdentification))
+    }
     if authState != toldAuthState {
       toldAuthState = authState
       actions.append(.authState(toldAuthState))
@@ -166,6 +187,7 @@ public struct ConnectionMachine: Sendable {
     case .writes(let page, let lane, let after, let isLast):
       add(page, of: lane, after: after, isLast: isLast)
     case .marked(let ids): marked(ids)
+    case .notMarked(let ids): notMarked(ids)
     case .withdraw(let id): withdraw(id)
     case .superseded(let id): queue.supersede(id)
     case .finished(let id): queue.noteFinished(id)

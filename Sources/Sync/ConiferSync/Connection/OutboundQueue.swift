@@ -143,6 +143,9 @@ struct OutboundQueue: Sendable {
     return ids
   }
 
+  /// Notes that writes could not be marked.
+  mutating func noteUnmarked(_ ids: [OutboundWriteID]) { marking.subtract(ids) }
+
   mutating func noteMarked(_ ids: [OutboundWriteID]) {
     let ids = Set(ids)
     marking.subtract(ids)

@@ -34,13 +34,15 @@ public struct OutboundWrite: Hashable, Sendable {
   public let size: Int
 
   /// A write of a lane's queue.
-  public init(_ lane: Lane, _ write: QueuedWrite) {
+  ///
+  /// - Parameter isMarking: whether it is not sure yet that the store holds it as sent for good.
+  public init(_ lane: Lane, _ write: QueuedWrite, isMarking: Bool = false) {
     id = OutboundWriteID(lane, write.id)
     content = write.content
     doubles = QueueRules.doubles(write.content)
     size = QueueRules.size(of: write.content)
     switch write.state {
-    case .sent, .outcomeUnknown: isMarked = true
+    case .sent, .outcomeUnknown: isMarked = !isMarking
     case .queued, .rejected: isMarked = false
     }
   }
