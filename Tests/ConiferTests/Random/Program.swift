@@ -22,6 +22,10 @@ struct ProgramStep: Sendable, CustomStringConvertible {
     case purge
     case goOffline
     case goOnline
+    /// Somebody signs in, or out, and the database is told.
+    case signIn(String?)
+    /// The database is told so, and it is the same user.
+    case confirm
     // What happens to it.
     case refuseNext
     case disconnect(serverNotices: Bool)
@@ -33,6 +37,14 @@ struct ProgramStep: Sendable, CustomStringConvertible {
     /// Is killed at a commit to come.
     case killLater(commits: Int, doesLast: Bool)
     case deliver(Int)
+    /// The token provider fails, or no longer.
+    case failTokens(Bool)
+    /// The token provider does not answer, or no longer.
+    case holdTokens
+    /// It answers the oldest question, or the newest.
+    case answerToken(isOldest: Bool)
+    /// The server no longer takes the user's token.
+    case revoke
   }
 
   let device: Int
@@ -43,7 +55,9 @@ struct ProgramStep: Sendable, CustomStringConvertible {
   /// Whether it is a call of the app's.
   var isCall: Bool {
     switch action {
-    case .refuseNext, .disconnect, .loseAnswer, .jump, .pass, .restart, .kill, .killLater, .deliver:
+    case .refuseNext, .disconnect, .loseAnswer, .jump, .pass, .restart, .kill, .killLater, .deliver,
+      .failTokens,
+      .holdTokens, .answerToken, .revoke:
       false
     default: true
     }
@@ -80,7 +94,7 @@ struct Program {
 
   private mutating func action() -> ProgramStep.Action {
     number += 1
-    switch random.below(29) {
+    switch random.below(37) {
     case 0...4: return .set(place(), "\(number)")
     case 5: return .set(place(), "null")
     case 6: return .set(place(), #"{"x":\#(number),"y":{"z":\#(random.below(3))}}"#)
@@ -107,6 +121,12 @@ struct Program {
     case 25: return random.chance(70) ? .unwatch : .pin(room(), random.chance(70))
     case 26: return .onDisconnect(place(), random.chance(80) ? "\(number)" : nil)
     case 27: return random.chance(25) ? .purge : .get(room())
+    case 28...30: return .signIn(Accounts.users[random.below(3)])
+    case 31: return .confirm
+    case 32: return .failTokens(random.chance(50))
+    case 33: return .holdTokens
+    case 34: return .answerToken(isOldest: random.chance(50))
+    case 35: return .revoke
     default:
       guard canKill else { return .watch(target()) }
       if random.chance(30) { return .kill(isOnline: random.chance(50)) }

@@ -14,7 +14,11 @@ final class TwoClients {
   private let store: Store
   private let mode: Mode
   private var watchers: [Watcher] = []
-  private var written: [(device: Device, path: Path, receipt: WriteReceipt)] = []
+  private var written: [OwnWrite] = []
+  private let accounts = Accounts()
+  private let signIns: [SignIn]
+  /// Whether the database was told of a sign-in, and the provider had not said who it is.
+  private var isEarly = [true, true]
   private var increments: [(device: Device, receipt: WriteReceipt)] = []
   /// Whether increments of unknown outcome are left to the app.
   private let leavesUnknown: Bool
@@ -40,15 +44,22 @@ final class TwoClients {
     self.mode = mode
     let leavesUnknown = seed % 3 == 0
     self.leavesUnknown = leavesUnknown
-    let world = try World(seed: seed)
+    let accounts = accounts
+    let world = try World(
+      seed: seed, ServerConfiguration(authenticator: accounts, rules: accounts))
+    var signIns: [SignIn] = []
     self.world = world
     devices = [true, false].map { isOnline in
       world.device(store, isOnline: isOnline, canDie: mode.canKill) {
         // Of one of them the other sees only the last of several sets.
         $0.dropsSupersededWrites = isOnline != (seed % 2 == 0)
         $0.unknownOutcome = leavesUnknown ? .leaveToApp : .sendAgain
+        let signIn = accounts.provider($0.clock)
+        $0.tokenProvider = signIn
+        signIns.append(signIn)
       }
     }
+    self.signIns = signIns
   }
 
   /// Whether stores outlive their databases.
@@ -70,6 +81,9 @@ final class TwoClients {
         if !mode.isRacing { await devices[step.device].idle() }
       }
       await bury()
+      for index in devices.indices where isEarly[index] {
+        isEarly[index] = await !devices[index].knowsUser()
+      }
     }
     if !calls.isEmpty { await call(calls) }
     await bury()
@@ -97,7 +111,11 @@ final class TwoClients {
     case .update(let path, let changes): device.update(path, changes)
     case .own(let number):
       let path = Path("own/w\(number)")
-      written.append((device, path, device.set(path, "\(number)")))
+      accounts.give(path, to: signIns[index].user)
+      written.append(
+        OwnWrite(
+          device: device, path: path, receipt: device.set(path, "\(number)"),
+          users: [signIns[index].user ?? ""], isEarly: isEarly[index]))
     case .increment:
       increments.append(
         (device, device.set("own/increments", #"{".sv":{"increment":1}}"#)))
@@ -121,8 +139,26 @@ final class TwoClients {
       device.engine.purge()
     case .goOffline: device.engine.goOffline()
     case .goOnline: device.engine.goOnline()
+    case .signIn(let user): signIn(user, on: index)
+    case .confirm: refresh(index)
     default: break
     }
+  }
+
+  /// Somebody signs in. Until the provider has said so, what was written since the last time that it
+  /// had is this user's, too.
+  private func signIn(_ user: String?, on index: Int) {
+    signIns[index].set(user)
+    for (place, write) in written.enumerated()
+    where write.device === devices[index] && write.isEarly && !write.receipt.isQueued {
+      written[place].users.insert(user ?? "")
+    }
+    refresh(index)
+  }
+
+  private func refresh(_ index: Int) {
+    isEarly[index] = true
+    devices[index].engine.refreshToken()
   }
 
   private func happen(_ step: ProgramStep) async {
@@ -136,7 +172,10 @@ final class TwoClients {
     case .restart(let isOnline):
       guard isDurable else { return }
       endWatchers(of: device)
+      signIns[step.device].releaseAll()
       await device.restart(isOnline: isOnline)
+      // The kept token may be another user's than who signed in last.
+      refresh(step.device)
     case .kill(let isOnline):
       device.life.end()
       await bury(isOnline: isOnline)
@@ -149,6 +188,16 @@ final class TwoClients {
         if !world.pump.step() { return }
       }
       for device in devices { await device.idle() }
+    case .failTokens(let fails):
+      if fails { signIns[step.device].fail() } else { signIns[step.device].recover() }
+    case .holdTokens: signIns[step.device].hold()
+    case .answerToken(let isOldest):
+      let signIn = signIns[step.device]
+      if signIn.held > 0 { signIn.release(isOldest ? 0 : signIn.held - 1) }
+    case .revoke:
+      guard let user = signIns[step.device].user else { return }
+      accounts.revoke(user)
+      world.server.expireTokens(in: World.namespace)
     default: break
     }
   }
@@ -158,7 +207,9 @@ final class TwoClients {
     for (index, device) in devices.enumerated() where device.life.isOver {
       endWatchers(of: device)
       trace("device \(index) was killed")
+      signIns[index].releaseAll()
       await device.rise(isOnline: false)
+      refresh(index)
       let own = Watcher(device, QueryTarget("own"))
       await device.idle()
       await checkOwn(device, own.value)
@@ -187,8 +238,16 @@ final class TwoClients {
       device.engine.goOnline()
       if !mode.isRacing { await device.idle() }
     }
+    for signIn in signIns {
+      signIn.recover()
+      signIn.releaseAll()
+    }
     await world.settle()
-    for _ in 0..<3 { await world.pass(31_000) }
+    // What each user has queued is sent when that user is signed in.
+    for user in Accounts.users.reversed() {
+      for index in devices.indices { signIn(user, on: index) }
+      for _ in 0..<3 { await world.pass(31_000) }
+    }
     // The checks end connections, which is to change nothing.
     for device in devices { device.engine.onDisconnect(.cancel(.root), completion: nil) }
     await world.settle()
@@ -198,7 +257,13 @@ final class TwoClients {
 
   private func check() async throws {
     for watcher in watchers { faults += watcher.check(world.data(watcher.target.path)) }
-    for (device, path, receipt) in written where world.data(path).isEmpty {
+    for write in written {
+      let writers = accounts.writers(of: write.path)
+      guard !writers.isSubset(of: write.users) else { continue }
+      faults.append("\(write.path) of \(write.users) was written by \(writers)")
+    }
+    for write in written where world.data(write.path).isEmpty {
+      let (device, path, receipt) = (write.device, write.path, write.receipt)
       // Writes that a killed process did not name are nobody's loss.
       guard let id = try? await receipt.id else { continue }
       let outcome = try await device.engine.outcome(of: id)
@@ -257,8 +322,9 @@ final class TwoClients {
   /// What a device wrote itself and nobody else did is not missing from what it takes for complete.
   private func checkOwn(_ device: Device, _ shown: Node?) async {
     guard let shown else { return }
-    for (writer, path, receipt) in written where writer === device {
-      guard let key = path.last, shown[key].isEmpty, let id = try? await receipt.id,
+    for write in written where write.device === device {
+      let path = write.path
+      guard let key = path.last, shown[key].isEmpty, let id = try? await write.receipt.id,
         let outcome = try? await device.engine.outcome(of: id), outcome == .acknowledged
       else { continue }
       faults.append("the cache was complete, and \(path) is missing")
