@@ -100,20 +100,15 @@ struct LostIndexTests {
         }
         #expect(touching == [write.id], "\(place): write \(write.id.rawValue) by its path")
       }
+      try backend.finishMending()
       let view = try backend.reading { (view) throws(StoreError) in
         for space in Spaces.all { _ = try view.keys(space, prefix: []) }
         return try backend.store.view()
       }
       defer { view.close() }
       for info in try Trees.all(view) {
-        let tx = Transaction(try backend.store.view())
-        defer { tx.close() }
-        let counted = try tx.usage(info.id)
-        try Repair(
-          tx, codec: Codec(.standard), longestKey: backend.store.traits.longestKey,
-          shape: RunShape(backend.store.traits, .standard)
-        ).recount(info.id)
-        var exact = try tx.usage(info.id)
+        let counted = try UsageRow.read(view, info.id)
+        var exact = try Recount.whole(view, info.id)
         exact.bytes = exact.bytes.filter { $0.value != 0 }
         #expect(counted == exact, "\(place): usage")
       }

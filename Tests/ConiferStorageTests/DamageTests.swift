@@ -114,7 +114,7 @@ import Testing
       #expect(error?.code == .damaged, "\(place)")
       return
     }
-    let backend = try MemoryBackend(store, name: "memory", options: options)
+    let backend = try PackedBackend(store, name: "memory", options: options)
     let isCache = [Spaces.runs, Spaces.deltas, Spaces.parts].contains(space)
     if options.role == .authority, isCache {
       let error = #expect(throws: StoreError.self, "\(place)") {
@@ -161,6 +161,7 @@ import Testing
       _ = try view.finishedWrite(lane, WriteID(rawValue: 1))
       _ = try view.usage(nil)
     }
+    try backend.finishMending()
     try expectExactUsage(store, place)
     try await backend.close()
   }
@@ -173,11 +174,7 @@ func expectExactUsage(_ store: MemoryStore, _ place: String, inFull: Bool = fals
   let view = try store.view()
   for info in try Trees.all(view) {
     let counted = try UsageRow.read(view, info.id)
-    let tx = Transaction(try store.view())
-    try Repair(
-      tx, codec: Codec(.standard), longestKey: .max, shape: RunShape(store.traits, .standard)
-    ).recount(info.id)
-    var found = try tx.usage(info.id)
+    var found = try Recount.whole(view, info.id)
     #expect(counted.usage == found.usage, "\(place)")
     guard inFull else { continue }
     found.bytes = found.bytes.filter { $0.value != 0 }

@@ -314,7 +314,7 @@
       let tx = Transaction(try store.view())
       try NamedDictionaries().dropOthers(tx)
       #expect(!tx.state.isChanged)
-      try tx.deleteAll(Spaces.deltas, prefix: [])
+      try tx.deleteAll(Spaces.deltas, prefix: StoreKey.prefix(tree))
       try NamedDictionaries().dropOthers(tx)
       #expect(try tx.keys(Spaces.dictionaries, prefix: []).isEmpty)
     }

@@ -79,7 +79,8 @@ import Testing
     let store = try await DamageTests.filled()
     var row = UsageRow()
     let most = 1 << 44 - 1
-    (row.leaves, row.queries, row.dictionaries, row.nextRun) = (most, most, most, UInt64(most))
+    (row.leaves, row.queries, row.dictionaries) = (most, most, most)
+    row.nextRun = Numbers.lastRun + 1
     row.raw = RawBytes(runs: most, deltas: most, largeLeaves: most)
     for space in UInt8.min ... .max { row.bytes[space] = most }
     var batch = Batch()

@@ -17,6 +17,15 @@ final class ProbeStore: OrderedStore {
   let applied = Mutex<[(edits: Int, durability: Durability)]>([])
   /// How often the keys of each space were walked.
   let walks = Mutex<[UInt8: Int]>([:])
+  /// How many records walks and gets have lent.
+  let lent = Mutex(0)
+
+  /// How many records something was lent.
+  func counting(_ body: () throws -> Void) rethrows -> Int {
+    let before = lent.withLock { $0 }
+    try body()
+    return lent.withLock { $0 } - before
+  }
 
   init(_ base: MemoryStore = MemoryStore(), longestKey: Int = 510, bestValueSize: Int = 4080) {
     self.base = base
@@ -108,19 +117,26 @@ private final class ProbeView: OrderedView {
   }
 
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
-    try base.get(space, key, read)
+    store.lent.withLock { $0 += 1 }
+    return try base.get(space, key, read)
   }
   func walk(
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
   ) throws(StoreError) {
     store.walks.withLock { $0[space.id, default: 0] += 1 }
-    try base.walk(space, origin, visit)
+    try base.walk(space, origin) { key, value in
+      store.lent.withLock { $0 += 1 }
+      return visit(key, value)
+    }
   }
   func walkKeys(
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
   ) throws(StoreError) {
     store.walks.withLock { $0[space.id, default: 0] += 1 }
-    try base.walkKeys(space, origin, visit)
+    try base.walkKeys(space, origin) { key, size in
+      store.lent.withLock { $0 += 1 }
+      return visit(key, size)
+    }
   }
   func close() { base.close() }
 }

@@ -30,6 +30,7 @@ import Testing
     // A token would let the server leave out what was lost.
     #expect(own?.query.resumeToken == [])
     #expect(known.isEmpty)
+    try backend.finishMending()
     try expectExactUsage(store, "after the repair")
   }
 
@@ -88,6 +89,7 @@ import Testing
           _ = try await backend.tree(named: "other")
           _ = try await backend.commit([.overwrite(tree, "x/y", 1)])
         } catch { Issue.record("\(place): \(error)") }
+        try backend.finishMending()
         try expectExactUsage(store, place)
       }
     }
@@ -152,10 +154,10 @@ import Testing
     // The run of the deltas and all younger ones are lost, and with them the usage.
     for key in try store.keys(Spaces.runs) { try store.damage(Spaces.runs, key) }
     try store.damage(Spaces.usage, StoreKey.prefix(tree))
-    let tx = Transaction(try store.view())
-    try Repair(
-      tx, codec: Codec(.standard), longestKey: .max, shape: RunShape(store.traits, .standard)
-    ).recount(tree)
-    #expect(try tx.nextRunNumber(tree) > number)
+    let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
+    try engine.repair(StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
+    #expect(try UsageRow.read(try store.view(), tree).nextRun > number)
+    try engine.finishMending()
+    #expect(try UsageRow.read(try store.view(), tree).nextRun > number)
   }
 }

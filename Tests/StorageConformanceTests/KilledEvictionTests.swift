@@ -100,13 +100,7 @@ import Testing
     defer { view.close() }
     for info in try Trees.all(view) {
       let counted = try UsageRow.read(view, info.id)
-      let tx = Transaction(try store.view())
-      defer { tx.close() }
-      try Repair(
-        tx, codec: Codec(.standard), longestKey: store.traits.longestKey,
-        shape: RunShape(store.traits, .standard)
-      ).recount(info.id)
-      var found = try tx.usage(info.id)
+      var found = try Recount.whole(view, info.id)
       found.bytes = found.bytes.filter { $0.value != 0 }
       #expect(counted == found, "\(when)")
     }

@@ -124,12 +124,7 @@ struct GoldenStoreTests {
     let view = try store.view()
     for info in try Trees.all(view) {
       let counted = try UsageRow.read(view, info.id)
-      let tx = Transaction(try store.view())
-      try Repair(
-        tx, codec: Codec(.standard), longestKey: store.traits.longestKey,
-        shape: RunShape(store.traits, .standard)
-      ).recount(info.id)
-      #expect(try tx.usage(info.id).usage == counted.usage, "\(info.name)")
+      #expect(try Recount.whole(view, info.id).usage == counted.usage, "\(info.name)")
     }
     view.close()
     try store.close()

@@ -74,12 +74,12 @@ public protocol StorageBackend: AnyObject, Sendable {
   /// - Throws: `io`, `closed`, `suspended`, `unsupported` (traits.evicts is false).
   func space() throws(StoreError) -> StorageSpace
 
-  /// Notes that a tracked query is listened to, or no longer; in memory alone.
+  /// Notes that a tracked query is listened to, or no longer; nothing is written.
   ///
   /// An active query's data is not evicted. Both calls make the query the most recently used one;
   /// that is written along with later commits, so that a crash may set it back by at most 16 uses,
-  /// and by those since the last commit. Nothing is active when a store opens. Never throws or
-  /// blocks; unknown queries are ignored.
+  /// and by those since the last commit. Nothing is active when a store opens. Never throws, and waits
+  /// for no commit; queries that are not tracked are ignored.
   ///
   /// - Returns: false when the query is just being evicted, and stays inactive: save it anew. After
   ///   true, a query that a new read still shows stays until it is inactive.

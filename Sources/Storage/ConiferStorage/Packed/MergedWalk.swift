@@ -4,6 +4,8 @@ import ConiferKeyValue
 struct MergedWalk {
   let base: any OrderedView
   let overlay: SortedBytes<Bytes?>
+  /// What of the view is gone.
+  let cleared: ClearedRanges
   let space: Space
 
   func run(_ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step) throws(StoreError) {
@@ -81,6 +83,7 @@ struct MergedWalk {
     func merge(_ key: RawSpan, _ value: RawSpan, _ size: Int) -> Step {
       guard let isEdited = showEdits(before: key) else { return .stop }
       if isEdited { return .next }
+      if let range = cleared.containing(key) { return .jump(isAscending ? range.to : range.from) }
       return show(key, value, size) ? .next : .stop
     }
 

@@ -25,6 +25,18 @@ extension OrderedView {
     return found
   }
 
+  /// The last key at or before one, if it begins with a prefix.
+  func lastKey(
+    _ space: Space, _ prefix: Bytes, atOrBefore key: Bytes
+  ) throws(StoreError) -> Bytes? {
+    var found: Bytes?
+    try walkKeys(space, .atOrBefore(key)) { key, _ in
+      if key.starts(with: prefix) { found = Bytes(key) }
+      return .stop
+    }
+    return found
+  }
+
   /// The keys that begin with a prefix, after one of them, at most `limit`.
   func keys(
     _ space: Space, prefix: Bytes, after: Bytes? = nil, limit: Int = .max
@@ -37,17 +49,6 @@ extension OrderedView {
       return keys.count < limit ? .next : .stop
     }
     return keys
-  }
-
-  /// The keys that begin with a prefix, with the sizes of their values; readable or not.
-  func sizes(_ space: Space, prefix: Bytes) throws(StoreError) -> [(key: Bytes, size: Int)] {
-    var sizes: [(key: Bytes, size: Int)] = []
-    try walkKeys(space, .atOrAfter(prefix)) { key, size in
-      guard key.starts(with: prefix) else { return .stop }
-      sizes.append((Bytes(key), size))
-      return .next
-    }
-    return sizes
   }
 
   /// The entries that begin with a prefix, after a key, at most `limit`, copied.

@@ -10,8 +10,12 @@ final class Transaction: OrderedView, @unchecked Sendable {
   struct State {
     /// By space: a value, or nil for a deleted key.
     var overlays: [UInt8: SortedBytes<Bytes?>] = [:]
+    /// By space: ranges that were cleared, of which nothing below the overlay is left.
+    var cleared: [UInt8: ClearedRanges] = [:]
     var usage: [TreeID: UsageRow] = [:]
     var isChanged = false
+    /// Trees that lost something, and are to be mended.
+    var mending: Set<TreeID> = []
     /// Whether indexes were declared, restarted, or built a part of.
     var changesIndexes = false
 
@@ -31,6 +35,10 @@ final class Transaction: OrderedView, @unchecked Sendable {
     var batch = Batch()
     batch.frees = frees
     for space in Spaces.all {
+      // Before the edits: what was put there after a clear stays.
+      for range in state.cleared[space.id]?.ranges ?? [] {
+        batch.clear(space, from: range.from, to: range.to)
+      }
       state.overlays[space.id]?.forEach { key, value in
         if let value { batch.put(space, key, value) } else { batch.delete(space, key) }
       }
@@ -59,18 +67,48 @@ final class Transaction: OrderedView, @unchecked Sendable {
 
   /// Removes a key; does nothing if it is absent.
   func delete(_ space: Space, _ key: Bytes) throws(StoreError) {
-    guard let size = try get(space, key, { $0.byteCount }) else { return }
+    guard let size = try size(space, key) else { return }
     try count(space, key, bytes: -(1 + key.count + size))
     set(space, key, nil)
   }
 
-  /// Removes every key that begins with a prefix.
-  func deleteAll(_ space: Space, prefix: Bytes) throws(StoreError) {
-    // By their sizes alone: what is removed need not be readable.
-    for (key, size) in try sizes(space, prefix: prefix) {
-      try count(space, key, bytes: -(1 + key.count + size))
-      set(space, key, nil)
+  /// The size of a value, readable or not.
+  private func size(_ space: Space, _ key: Bytes) throws(StoreError) -> Int? {
+    do throws(StoreError) {
+      return try get(space, key) { $0.byteCount }
+    } catch {
+      guard error.code == .damaged else { throw error }
+      var found: Int?
+      try walkKeys(space, .atOrAfter(key)) { other, size in
+        if other.equals(key) { found = size }
+        return .stop
+      }
+      return found
     }
+  }
+
+  /// Removes every key that begins with a prefix, as a range down to the store.
+  ///
+  /// - Parameter isCounted: whether usage is kept; only who forgets the tree's usage does without.
+  func deleteAll(_ space: Space, prefix: Bytes, isCounted: Bool = true) throws(StoreError) {
+    let end = StoreKey.end(of: prefix) ?? prefix + Bytes(repeating: 0xFF, count: 512)
+    if isCounted {
+      // By their sizes alone: what is removed need not be readable.
+      var (keys, bytes) = (0, 0)
+      try walkKeys(space, .atOrAfter(prefix)) { key, size in
+        guard key.starts(with: prefix) else { return .stop }
+        keys += 1
+        bytes += 1 + key.byteCount + size
+        return .next
+      }
+      guard keys > 0 else { return }
+      try count(space, prefix, bytes: -bytes)
+    } else if try self.keys(space, prefix: prefix, limit: 1).isEmpty {
+      return
+    }
+    state.overlays[space.id, default: SortedBytes()].removeAll(from: prefix, to: end)
+    state.cleared[space.id, default: ClearedRanges()].add(from: prefix, to: end)
+    state.isChanged = true
   }
 
   private func set(_ space: Space, _ key: Bytes, _ value: Bytes?) {
@@ -106,11 +144,13 @@ final class Transaction: OrderedView, @unchecked Sendable {
   }
 
   /// A number for a new run of a tree.
+  ///
+  /// - Throws: `tooLarge` when all were given.
   func nextRunNumber(_ tree: TreeID) throws(StoreError) -> UInt64 {
-    try changeUsage(tree) { row in
-      row.nextRun += 1
-      return row.nextRun - 1
-    }
+    let last = try usage(tree).nextRun - 1
+    let number = try Numbers.next(after: last, last: Numbers.lastRun, "runs of a tree")
+    try changeUsage(tree) { $0.nextRun = number + 1 }
+    return number
   }
 
   /// Replaces what was counted for a tree, after a recount.
@@ -146,25 +186,30 @@ final class Transaction: OrderedView, @unchecked Sendable {
     if let edited = state.overlays[space.id]?[key] {
       return edited.map { read($0.span.bytes) }
     }
+    if state.cleared[space.id]?.contains(key) == true { return nil }
     return try base.get(space, key, read)
   }
 
   func walk(
     _ space: Space, _ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step
   ) throws(StoreError) {
-    guard let overlay = state.overlays[space.id], !overlay.isEmpty else {
-      return try base.walk(space, origin, visit)
-    }
-    try MergedWalk(base: base, overlay: overlay, space: space).run(origin, visit)
+    guard let merged = merged(space) else { return try base.walk(space, origin, visit) }
+    try merged.run(origin, visit)
   }
 
   func walkKeys(
     _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int) -> Step
   ) throws(StoreError) {
-    guard let overlay = state.overlays[space.id], !overlay.isEmpty else {
-      return try base.walkKeys(space, origin, visit)
-    }
-    try MergedWalk(base: base, overlay: overlay, space: space).runKeys(origin, visit)
+    guard let merged = merged(space) else { return try base.walkKeys(space, origin, visit) }
+    try merged.runKeys(origin, visit)
+  }
+
+  /// A walk over the edits of a space, or nil when there are none.
+  private func merged(_ space: Space) -> MergedWalk? {
+    let overlay = state.overlays[space.id] ?? SortedBytes()
+    let cleared = state.cleared[space.id] ?? ClearedRanges()
+    guard !overlay.isEmpty || !cleared.ranges.isEmpty else { return nil }
+    return MergedWalk(base: base, overlay: overlay, cleared: cleared, space: space)
   }
 
   func close() { base.close() }

@@ -62,10 +62,12 @@ struct UsageRow: Equatable, Sendable {
       let recentPacked = count()
     else { return nil }
     self.leaves = leaves
+    guard (1...Numbers.lastRun + 1).contains(UInt64(nextRun)) else { return nil }
     self.nextRun = UInt64(nextRun)
     self.queries = queries
     self.dictionaries = dictionaries
     raw = RawBytes(runs: runs, deltas: deltas, largeLeaves: largeLeaves)
+    guard next >= 1 else { return nil }
     nextDictionary = next
     newestDictionary = newest
     recent = RecentRuns(raw: recentRaw, packed: recentPacked)
@@ -77,14 +79,31 @@ struct UsageRow: Equatable, Sendable {
 
   /// The stored row of a tree.
   ///
-  /// - Throws: `damaged` when it cannot be read; a recount mends it.
+  /// - Throws: `damaged` when it cannot be read, or is not there beside records of the tree; a recount
+  ///   mends it.
   static func read(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> UsageRow {
     let key = StoreKey.prefix(tree)
-    guard let value = try view.value(Spaces.usage, key) else { return UsageRow() }
+    guard let value = try view.value(Spaces.usage, key) else {
+      // Taken for a new tree, its numbers would be given again.
+      guard try isEmpty(view, tree) else { throw Damage.error(Spaces.usage, key) }
+      return UsageRow()
+    }
     guard let payload = Record.open(Spaces.usage, key, value), let row = UsageRow(payload) else {
       throw Damage.error(Spaces.usage, key)
     }
     return row
+  }
+
+  /// Whether a tree has no records but its place in the registry.
+  private static func isEmpty(
+    _ view: any OrderedView, _ tree: TreeID
+  ) throws(StoreError) -> Bool {
+    for space in Spaces.all where space != Spaces.usage {
+      guard try view.keys(space, prefix: StoreKey.prefix(tree), limit: 1).isEmpty else {
+        return false
+      }
+    }
+    return true
   }
 
   /// The row in the terms of the contract.

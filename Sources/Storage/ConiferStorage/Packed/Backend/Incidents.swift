@@ -11,14 +11,51 @@ enum Incidents {
     (.cacheRangeDropped, 1), (.rangeSetAside, 2), (.writeSetAside, 3), (.recordSetAside, 4),
   ]
 
+  /// How many reports a tree keeps beside those of queued writes: the oldest one goes for a new one.
+  static let mostKept = 256
+  /// Reports of queued writes have numbers from here on: they hold bytes that are nowhere else, and
+  /// never go.
+  private static let writes: UInt64 = 1 << 62
+
   static func add(_ tx: Transaction, _ incident: Incident) throws(StoreError) {
     let prefix = StoreKey.prefix(incident.tree)
-    let last = try tx.keys(Spaces.incidents, prefix: prefix).last.map { IndexKey.number($0) } ?? 0
+    let isWrite = incident.kind == .writeSetAside
+    let number = try next(tx, prefix, in: isWrite ? writes..<(.max) : 1..<writes)
     var writer = ByteWriter()
     writer.byte(codes.first { $0.0 == incident.kind }?.1 ?? 4)
     writer.sized(incident.place)
     writer.append(incident.bytes)
-    try tx.put(Spaces.incidents, prefix + StoreKey.number(last + 1), payload: writer.bytes)
+    try tx.put(Spaces.incidents, prefix + StoreKey.number(number), payload: writer.bytes)
+    if !isWrite { try forgetOldest(tx, prefix, newest: number) }
+  }
+
+  /// The number behind the last one of a range; the last of the range when there is none left.
+  private static func next(
+    _ tx: Transaction, _ prefix: Bytes, in range: Range<UInt64>
+  ) throws(StoreError) -> UInt64 {
+    var last: UInt64?
+    let end = prefix + StoreKey.number(range.upperBound - 1)
+    try tx.walkKeys(Spaces.incidents, .atOrBefore(end)) { key, _ in
+      if key.starts(with: prefix), key.byteCount == 12 { last = IndexKey.number(Bytes(key)) }
+      return .stop
+    }
+    guard let last, last >= range.lowerBound else { return range.lowerBound }
+    return min(last + 1, range.upperBound - 1)
+  }
+
+  /// Makes room for a report.
+  private static func forgetOldest(
+    _ tx: Transaction, _ prefix: Bytes, newest: UInt64
+  ) throws(StoreError) {
+    guard let (key, value) = try tx.first(Spaces.incidents, atOrAfter: prefix),
+      key.starts(with: prefix), newest - min(newest, IndexKey.number(key)) >= mostKept
+    else { return }
+    // Stores of before numbered all reports alike.
+    if let payload = Record.open(Spaces.incidents, key, value), payload.first == 3 {
+      let number = try next(tx, prefix, in: writes..<(.max))
+      try tx.put(Spaces.incidents, prefix + StoreKey.number(number), payload: payload)
+    }
+    try tx.delete(Spaces.incidents, key)
   }
 
   static func all(_ view: any OrderedView) throws(StoreError) -> [Incident] {

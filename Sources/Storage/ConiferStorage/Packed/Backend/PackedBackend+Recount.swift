@@ -13,20 +13,21 @@ extension PackedBackend: UsageRecounting {
   ///
   /// - Throws: as ``UsageRecounting`` says.
   package func usageDrift() throws(StoreError) -> [String] {
-    let tx = Transaction(try store.view())
-    defer { tx.close() }
+    try finishMending()
+    let view = try store.view()
+    defer { view.close() }
     var drift: [String] = []
-    for info in try Trees.all(tx) {
-      var stored = try UsageRow.read(tx, info.id)
-      try Repair(
-        tx, codec: engine.codec, longestKey: store.traits.longestKey,
-        shape: RunShape(store.traits, traits.compression)
-      ).recount(info.id)
-      var counted = try tx.usage(info.id)
+    for info in try Trees.all(view) {
+      var stored = try UsageRow.read(view, info.id)
+      let counted = try Recount.whole(view, info.id)
       stored.bytes = stored.bytes.filter { $0.value != 0 }
-      counted.bytes = counted.bytes.filter { $0.value != 0 }
       if stored != counted { drift.append("tree \(info.name) stores \(stored), not \(counted)") }
     }
     return drift
+  }
+
+  /// Waits until trees that lost something are mended.
+  func finishMending() throws(StoreError) {
+    try waiting { (engine) throws(StoreError) in try engine.finishMending() }
   }
 }

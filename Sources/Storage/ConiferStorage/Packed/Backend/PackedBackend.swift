@@ -56,6 +56,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }
     try engine.settle(store.findings)
+    try engine.resumeMending()
     self.thread = try StoreThread { works in engine.drain(works) }
   }
 
@@ -231,13 +232,22 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
           throw error
         }
         guard engine.mayRepair(place), places.insert(place).inserted else { throw error }
-        try waiting { (engine) throws(StoreError) in try engine.repair(place) }
+        // Commits go on between those of the repair.
+        var run = RepairRun(place)
+        while !run.isDone {
+          let begun = run
+          run = try waiting { (engine) throws(StoreError) in
+            var run = begun
+            try engine.goOn(&run)
+            return run
+          }
+        }
       }
     }
   }
 
   /// Does something on the store's thread and waits for it, holding up the caller's.
-  private func waiting<R: Sendable>(
+  func waiting<R: Sendable>(
     _ body: @escaping @Sendable (PackedEngine) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     let answer = Monitor<Result<R, StoreError>?>(nil)
@@ -302,6 +312,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     try await run { (engine) throws(StoreError) in
       // Recency is not worth an error.
       try? engine.storeRecency()
+      engine.stopMending()
       engine.moments.stop()
       try engine.store.suspend()
     }
@@ -327,6 +338,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     try await run { (engine) throws(StoreError) in
       try? engine.storeRecency()
       engine.eviction.run = nil
+      engine.stopMending()
       engine.moments.stop()
       try engine.store.close()
     }

@@ -30,6 +30,7 @@ final class PackedEngine: @unchecked Sendable {
   /// Whether trees may have indexes.
   let keepsIndexes: Bool
   var eviction = EvictionState()
+  var mending = MendingState.idle
   /// Whether indexes may have to be built, or rows of dropped ones removed; nil until it was looked.
   var hasIndexWork: Bool?
   private(set) var shape: RunShape
@@ -38,6 +39,8 @@ final class PackedEngine: @unchecked Sendable {
   /// for nothing: the process that wrote it may have died before its sync.
   private var weakest = Durability.relaxed
   private var housekeeping = Housekeeping()
+  /// Whether every tree is known to be found by its name.
+  private var hasCheckedNames = false
   /// The newest commit when the current pass of housekeeping began.
   private var passBegan = CommitID(rawValue: 0)
   /// The commit behind which a whole pass found nothing to do.
@@ -60,6 +63,7 @@ final class PackedEngine: @unchecked Sendable {
   /// - Returns: whether eviction or the building of indexes would go on in an idle moment.
   func drain(_ works: [Work]) -> Bool {
     if works.isEmpty { isEvicting ? evictIdly() : buildIdly() }
+    defer { mendSlice() }
     var group: [Pending] = []
     for work in works {
       switch work {
@@ -70,7 +74,7 @@ final class PackedEngine: @unchecked Sendable {
       }
     }
     commit(&group)
-    return isEvicting || hasIndexWork == true
+    return isEvicting || hasIndexWork == true || isMending
   }
 
   // MARK: Commits
@@ -195,10 +199,12 @@ final class PackedEngine: @unchecked Sendable {
     }
     try tx.writeUsage()
     let batch = tx.batch()
+    let mended = mended(by: tx)
     tx.close()
     let changesData = Spaces.data.contains { tx.state.overlays[$0.id] != nil }
     try apply(batch, durability, changesData: changesData)
     weakest = durability
+    mending = mended
     count(tx.state.usage)
     noteIndexes(tx.state)
     return lastCommit
@@ -236,7 +242,13 @@ final class PackedEngine: @unchecked Sendable {
     -> TreeID
   {
     try retryingAfterRepair { (_) throws(StoreError) in
-      try change(durability) { (tx) throws(StoreError) in try Trees.make(tx, name, order) }
+      try change(durability) { (tx) throws(StoreError) in
+        if !hasCheckedNames, try Trees.find(tx, name) == nil {
+          try Trees.checkNames(tx)
+          hasCheckedNames = true
+        }
+        return try Trees.make(tx, name, order)
+      }
     }
   }
 
@@ -248,6 +260,7 @@ final class PackedEngine: @unchecked Sendable {
     tidied = nil
     hasIndexWork = nil
     eviction = EvictionState()
+    try resumeMending()
     activity.advance(to: try Recency.clock(of: store))
   }
 
@@ -264,7 +277,8 @@ final class PackedEngine: @unchecked Sendable {
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
     while try needsIndexWork(), ContinuousClock.now < end { try buildIndexes() }
-    guard hasIndexWork != true else { return true }
+    while isMending, ContinuousClock.now < end { mendSlice() }
+    guard hasIndexWork != true, !isMending else { return true }
     while !isTidy, ContinuousClock.now < end {
       if housekeeping.isAtStart { passBegan = lastCommit }
       let isDone = try retryingAfterRepair { (_) throws(StoreError) in
@@ -302,22 +316,34 @@ final class PackedEngine: @unchecked Sendable {
   ///
   /// - Throws: `damaged` for a record that must stay.
   func repair(_ place: StoreError.Place) throws(StoreError) {
-    var places = [place]
-    var met: Set = [place]
-    while let place = places.last {
+    var run = RepairRun(place)
+    while !run.isDone { try goOn(&run) }
+  }
+
+  /// Does a commit of a repair.
+  func goOn(_ run: inout RepairRun) throws(StoreError) {
+    while let place = run.places.last {
       do throws(StoreError) {
         try makeReadable(place)
-        try change(.power) { (tx) throws(StoreError) in
-          try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).setAside(place)
+        let begun = run.begun
+        run.begun = nil
+        let progress = try change(.power) { (tx) throws(StoreError) in
+          try Repair(tx, codec: codec, longestKey: longestKey, shape: shape)
+            .setAside(place, begun)
         }
         // A pin or a query may have gone.
         eviction.swept.uncover([StoreKey.tree(place.key)])
-        places.removeLast()
+        if case .more(let drop) = progress {
+          run.begun = drop
+        } else {
+          run.places.removeLast()
+        }
+        return
       } catch {
         guard error.code == .damaged, let other = error.place, mayRepair(other),
-          met.insert(other).inserted
+          run.met.insert(other).inserted
         else { throw error }
-        places.append(other)
+        run.places.append(other)
       }
     }
   }
@@ -380,21 +406,29 @@ final class PackedEngine: @unchecked Sendable {
       try store.acknowledgeFindings()
     }
     guard try noted(Settlement.isUnderWay) else { return }
+    // Tree by tree: the note stays until all agree.
+    for info in try noted(Trees.readable) {
+      try repairing(.process) { (repair) throws(StoreError) in try repair.settle(info) }
+    }
+    try repairing(.power) { (repair) throws(StoreError) in
+      try repair.report(try Settlement.end(repair.tx))
+    }
+  }
+
+  /// Does a commit of a repair's, again each time another damaged record was set aside.
+  private func repairing(
+    _ durability: Durability, _ body: (Repair) throws(StoreError) -> Void
+  ) throws(StoreError) {
     try retryingAfterRepair { (_) throws(StoreError) in
-      try change(.power) { (tx) throws(StoreError) in
-        let repair = Repair(tx, codec: codec, longestKey: longestKey, shape: shape)
-        try repair.settle(try Settlement.end(tx))
+      try change(durability) { (tx) throws(StoreError) in
+        try body(Repair(tx, codec: codec, longestKey: longestKey, shape: shape))
       }
     }
   }
 
   /// Makes what is left of a tree or lane agree after records of it were removed.
   func settle(_ scope: StoreScope) throws(StoreError) {
-    try retryingAfterRepair { (_) throws(StoreError) in
-      try change(.process) { (tx) throws(StoreError) in
-        try Repair(tx, codec: codec, longestKey: longestKey, shape: shape).settle(scope)
-      }
-    }
+    try repairing(.process) { (repair) throws(StoreError) in try repair.settle(scope) }
   }
 
   private func noted<R>(

@@ -1,19 +1,16 @@
 import ConiferKeyValue
 
 extension Repair {
-  /// Reports what the store had to leave out, and makes all that is left agree again: no query counts
-  /// as complete, and totals and indexes are made anew.
-  ///
-  /// It is not known which records are lacking, so nothing of the cache is taken for known any more.
-  func settle(_ words: [String]) throws(StoreError) {
+  /// Reports what the store had to leave out. It is not known which records are lacking, so numbers go
+  /// on above all that may have been given, and each tree is to be settled.
+  func report(_ words: [String]) throws(StoreError) {
     for words in words {
       try Incidents.add(
         tx,
         Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: words, bytes: []))
     }
     try QueueFloor.raise(tx)
-    for info in try Trees.readable(tx) { try settle(info) }
-    try recount(TreeID(rawValue: 0))
+    try MendingNote.add(tx, TreeID(rawValue: 0))
   }
 
   /// Makes what is left of a tree or lane agree after records of it were removed; of a lane the
@@ -23,30 +20,33 @@ extension Repair {
     if let lane = scope.lane {
       try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: false)
       try rebuildQueueIndex(info)
-      return try recount(info.id)
+      return try MendingNote.add(tx, info.id)
     }
     try QueueFloor.raise(tx)
     try settle(info)
-    try recount(TreeID(rawValue: 0))
   }
 
-  private func settle(_ info: TreeInfo) throws(StoreError) {
+  /// Makes what is left of a tree agree again: no query counts as complete, and totals and indexes are
+  /// made anew. Nothing of the cache is taken for known any more.
+  func settle(_ info: TreeInfo) throws(StoreError) {
+    // Which numbers were given may be lost too.
+    try loseUsage(info.id)
     try restartIndexes(info.id)
     try dropOverlaps(info)
-    try dropOrphans(info.id)
     let editor = QueryEditor(tx, info)
-    for stored in try editor.queries.window(after: nil, limit: .max) {
+    // Before any is saved: the row behind them may be lost.
+    try editor.skipNumbers()
+    try editor.queries.forEach { (stored) throws(StoreError) in
       try forget(stored.query, stored.id, editor)
     }
     // Those of lost queries, too.
     try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
     try rebuildQueryIndex(info)
-    try editor.skipNumbers()
     for lane in try lanes(info.id) {
       try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: true)
     }
     try rebuildQueueIndex(info)
-    try recount(info.id)
+    try MendingNote.add(tx, info.id)
   }
 
   /// The lanes that a tree has anything of: a lane's own rows may be lost, and its numbers must not
@@ -57,24 +57,21 @@ extension Repair {
     return waiting + others.filter { !waiting.contains($0) }
   }
 
-  /// Writes the index of the queued writes' paths anew, and removes parts that no write has.
+  /// Writes the index of the queued writes' paths anew.
   private func rebuildQueueIndex(_ info: TreeInfo) throws(StoreError) {
     try tx.deleteAll(Spaces.queueIndex, prefix: StoreKey.prefix(info.id))
-    var withParts: Set<Bytes> = []
     for lane in try QueueReader.lanes(tx, info.id) {
       let editor = try QueueEditor(tx, lane, info.order, codec)
-      for kind in [QueueReader.Class.waiting, .rejected] {
-        let prefix = editor.reader.prefix + [kind.rawValue]
-        for key in try tx.keys(Spaces.queue, prefix: prefix) {
-          let id = WriteID(rawValue: IndexKey.number(key))
-          guard let found = try editor.reader.find(id) else { continue }
-          if found.kind == .waiting { try editor.index(found.write) }
-          if found.hasParts { withParts.insert(editor.reader.numbered(id)) }
+      let prefix = editor.reader.prefix + [QueueReader.Class.waiting.rawValue]
+      var after: Bytes?
+      while true {
+        let some = try tx.entries(Spaces.queue, prefix: prefix, after: after, limit: 64)
+        for (key, value) in some {
+          try editor.index(try editor.reader.found(.waiting, key, value).write)
         }
+        guard let last = some.last?.key else { break }
+        after = last
       }
-    }
-    for key in try tx.keys(Spaces.queueParts, prefix: StoreKey.prefix(info.id)) {
-      if !withParts.contains(Bytes(key.dropLast(4))) { try tx.delete(Spaces.queueParts, key) }
     }
   }
 
@@ -95,6 +92,7 @@ extension Repair {
       }
       furthest = (run.storeKey, last)
     }
-    for storeKey in overlapping.sorted(by: bytesPrecede) { try dropRun(storeKey, info) }
+    // All queries are forgotten anyway.
+    for storeKey in overlapping.sorted(by: bytesPrecede) { _ = try dropRun(storeKey, info) }
   }
 }

@@ -1,12 +1,65 @@
 import ConiferKeyValue
 
+/// How far the runs are dropped that a lost dictionary leaves unreadable.
+struct DictionaryDrop: Sendable {
+  let number: UInt32
+  private let tree: TreeID
+  /// Runs of which a delta may need it.
+  private var changed = NumberMap()
+  private var scan: SpaceScan
+
+  init(_ tx: Transaction, _ tree: TreeID, _ number: UInt32) throws(StoreError) {
+    self.tree = tree
+    self.number = number
+    var scan = SpaceScan(Spaces.deltas, tree)
+    while !scan.isDone {
+      for (key, value) in try scan.records(tx) where Self.names(key, value, number) {
+        changed.insert(IndexKey.number(Bytes(key.prefix(12))))
+      }
+    }
+    self.scan = SpaceScan(Spaces.runs, tree)
+  }
+
+  var isDone: Bool { scan.isDone }
+
+  /// The keys of runs that cannot be read without the dictionary, of the next ones.
+  mutating func users(_ tx: Transaction) throws(StoreError) -> [Bytes] {
+    var users: [Bytes] = []
+    for (key, value) in try scan.records(tx) {
+      guard let head = try? RunHead(storeKey: key, value: value) else { continue }
+      var isUser = head.dictionary == number
+      if !isUser, changed.contains(head.number) { isUser = try hasDelta(tx, head) }
+      if isUser { users.append(key) }
+    }
+    return users
+  }
+
+  private func hasDelta(_ tx: Transaction, _ run: RunHead) throws(StoreError) -> Bool {
+    try tx.entries(Spaces.deltas, prefix: DeltaRecord.prefix(tree, run.number))
+      .contains { Self.names($0.key, $0.value, number) }
+  }
+
+  private static func names(_ key: Bytes, _ value: Bytes, _ number: UInt32) -> Bool {
+    (try? DeltaRecord.Head(key: key, value: value))?.dictionary == number
+  }
+}
+
 /// What is done about a dictionary that cannot be read.
 extension Repair {
+  /// How many runs a commit looks at.
+  private static let looks = 16
+
   /// Whether a dictionary is missing or damaged; one that nothing names is not missed.
   func isDictionaryDamaged(
     _ key: Bytes, _ value: Bytes?, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
-    guard let value else { return try !users(DictionaryRecord.number(key), info.id).isEmpty }
+    guard let value else {
+      var drop = try DictionaryDrop(tx, info.id, DictionaryRecord.number(key))
+      while !drop.isDone {
+        if try !drop.users(tx).isEmpty { return true }
+      }
+      return false
+    }
     do throws(StoreError) {
       _ = try DictionaryRecord(key: key, value: value)
       return false
@@ -15,72 +68,40 @@ extension Repair {
     }
   }
 
-  /// The runs that cannot be read without a dictionary: theirs, or that of one of their deltas.
-  private func users(_ number: UInt32, _ tree: TreeID) throws(StoreError) -> [Bytes] {
-    var changed: Set<UInt64> = []
-    for (key, value) in try tx.entries(Spaces.deltas, prefix: StoreKey.prefix(tree)) {
-      guard Record.isIntact(Spaces.deltas, key, value) else { continue }
-      if try DeltaRecord.Head(key: key, value: value).dictionary == number {
-        changed.insert(IndexKey.number(Bytes(key.prefix(12))))
-      }
-    }
-    var users: [Bytes] = []
-    for key in try tx.keys(Spaces.runs, prefix: StoreKey.prefix(tree)) {
-      guard let value = try tx.value(Spaces.runs, key), Record.isIntact(Spaces.runs, key, value)
-      else { continue }
-      let head = try RunHead(storeKey: key, value: value)
-      if head.dictionary == number || changed.contains(head.number) { users.append(key) }
-    }
-    return users
-  }
-
-  /// Drops a dictionary and every run that needs it, in one report.
-  func dropDictionary(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+  /// Drops the next runs that need a dictionary, and it behind the last of them, in one report.
+  ///
+  /// - Parameter begun: how far the commits before came.
+  func dropDictionary(
+    _ key: Bytes, _ info: TreeInfo, _ begun: DictionaryDrop?
+  ) throws(StoreError) -> Progress {
     let number = DictionaryRecord.number(key)
-    let users = try users(number, info.id)
-    for storeKey in users {
-      let (low, high) = try range(storeKey)
-      try tx.delete(Spaces.runs, storeKey)
-      try markIncomplete(low, high, info)
+    if begun == nil {
+      // Nothing is packed with it any more.
+      try tx.changeUsage(info.id) { if $0.newestDictionary == number { $0.newestDictionary = 0 } }
+      try MendingNote.add(tx, info.id)
     }
-    let bytes = try tx.value(Spaces.dictionaries, key) ?? []
+    var drop = if let begun { begun } else { try DictionaryDrop(tx, info.id, number) }
+    var ranges: [PruneRanges.KeyRange] = []
+    for _ in 0..<Self.looks where !drop.isDone {
+      for storeKey in try drop.users(tx) {
+        ranges.append(try range(storeKey))
+        try tx.delete(Spaces.runs, storeKey)
+      }
+      if ranges.count >= SpaceScan.mostRecords { break }
+    }
+    try markIncomplete(ranges, info)
+    guard drop.isDone else { return .more(drop) }
+    let stored = try tx.value(Spaces.dictionaries, key)
     try Incidents.add(
       tx,
       Incident(
         kind: .cacheRangeDropped, tree: info.id,
-        place: "dictionary \(number), which \(users.count) runs need",
-        bytes: Bytes(bytes.prefix(Incidents.keptOfCache))))
-    try tx.delete(Spaces.dictionaries, key)
-    try dropOrphans(info.id)
-  }
-
-  /// Counts a tree's dictionaries anew.
-  ///
-  /// - Parameter named: the highest number that a run or delta names.
-  func recountDictionaries(
-    _ tree: TreeID, _ known: UsageRow?, named: UInt32, _ row: inout UsageRow
-  ) throws(StoreError) {
-    var highest = named
-    for (key, value) in try tx.entries(Spaces.dictionaries, prefix: StoreKey.prefix(tree)) {
-      row.dictionaries += 1
-      highest = max(highest, DictionaryRecord.number(key))
-      if DictionaryRecord.kind(key, value) == DictionaryRecord.bodies {
-        row.newestDictionary = DictionaryRecord.number(key)
-      }
+        place: "dictionary \(number), with the runs that need it",
+        bytes: Bytes((stored ?? []).prefix(Incidents.keptOfCache))))
+    if stored != nil {
+      try tx.delete(Spaces.dictionaries, key)
+      try tx.changeUsage(info.id) { $0.dictionaries -= 1 }
     }
-    if let known {
-      row.nextDictionary = max(known.nextDictionary, highest.saturatingNext)
-      row.recent = known.recent
-    } else {
-      // Dropped ones may have had higher numbers, and none may repeat.
-      let (next, isOver) = highest.addingReportingOverflow(1 << 10)
-      row.nextDictionary = isOver ? .max : next
-      row.recent.add(raw: row.raw.runs, packed: row.bytes[Spaces.runs.id] ?? 0)
-    }
+    return .done
   }
-}
-
-extension UInt32 {
-  /// The next number, or the last one.
-  fileprivate var saturatingNext: UInt32 { self == .max ? .max : self + 1 }
 }

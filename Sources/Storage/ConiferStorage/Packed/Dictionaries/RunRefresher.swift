@@ -86,9 +86,14 @@ struct NamedDictionaries {
   private func isNamedByDelta(
     _ tx: Transaction, _ tree: TreeID, _ number: UInt32
   ) throws(StoreError) -> Bool {
-    for (key, value) in try tx.entries(Spaces.deltas, prefix: StoreKey.prefix(tree)) {
-      if try DeltaRecord.Head(key: key, value: value).dictionary == number { return true }
+    var scan = SpaceScan(Spaces.deltas, tree)
+    while !scan.isDone {
+      for (key, value) in try scan.records(tx) {
+        // One that cannot be read may name any.
+        guard let head = try? DeltaRecord.Head(key: key, value: value), head.dictionary != number
+        else { return true }
+      }
     }
-    return false
+    return scan.hasSkipped
   }
 }

@@ -2,12 +2,28 @@ public import ConiferKeyValue
 public import ConiferTree
 
 extension PackedBackend {
-  /// Notes that a tracked query is listened to, or no longer; in memory alone.
+  /// Notes that a tracked query is listened to, or no longer; nothing is written.
   ///
   /// - Returns: false when the query is just being evicted.
   @discardableResult
   public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
-    engine.activity.setActive(isActive, Activity.Name(tree: tree, query: query))
+    let name = Activity.Name(tree: tree, query: query)
+    guard engine.activity.setActive(isActive, name) else { return false }
+    // Noted first, so that no eviction comes between.
+    if !isTracked(name) { engine.activity.remove { $0 == name } }
+    return true
+  }
+
+  /// Whether a query is there; also when the store cannot tell now.
+  private func isTracked(_ name: Activity.Name) -> Bool {
+    guard let view = try? store.view() else { return true }
+    defer { view.close() }
+    let key = StoreKey.prefix(name.tree) + StoreKey.number(name.query.rawValue)
+    do throws(StoreError) {
+      return try view.get(Spaces.queries, key) { _ in } != nil
+    } catch {
+      return true
+    }
   }
 
   /// Evicts cached data until the cache takes no more than asked, in slices between commits.

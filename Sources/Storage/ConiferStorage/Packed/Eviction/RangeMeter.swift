@@ -62,7 +62,7 @@ struct RangeMeter {
   /// What a run's record and its deltas take.
   private func size(_ head: RunHead) throws(StoreError) -> Int {
     var size = 1 + head.storeKey.count + head.value.count
-    for (key, bytes, _) in try runs.deltas(head.number) { size += 1 + key.count + bytes }
+    for (key, bytes, _) in try runs.deltas(of: head) { size += 1 + key.count + bytes }
     return size
   }
 

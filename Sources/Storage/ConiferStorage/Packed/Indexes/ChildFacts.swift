@@ -72,9 +72,11 @@ struct ChildFacts {
   private static func leaf(
     _ entries: EntryList, _ index: Int, _ runs: RunReader
   ) throws(StoreError) -> (Leaf, Priority?) {
+    let prefix = StoreKey.prefix(runs.tree)
     guard let decoded = entries.leaf(index),
-      case .leaf(let leaf, let priority) = try runs.leaf(decoded)
-    else { throw Damage.error(Spaces.runs, StoreKey.prefix(runs.tree)) }
+      case .leaf(let leaf, let priority) = try runs.leaf(
+        decoded, in: try runs.run(covering: entries.key(index))?.storeKey ?? prefix)
+    else { throw Damage.error(Spaces.runs, prefix) }
     return (leaf, priority)
   }
 }

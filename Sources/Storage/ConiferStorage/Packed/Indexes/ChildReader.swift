@@ -43,7 +43,8 @@ struct ChildReader {
           guard lent.hasPrefix(index, key) else { return true }
           do throws(StoreError) {
             guard let decoded = lent.leaf(index),
-              case .leaf(let leaf, let priority) = try tree.runs.leaf(decoded),
+              case .leaf(let leaf, let priority) = try tree.runs.leaf(
+                decoded, in: run.head.storeKey),
               assembler.add(lent.key(index), leaf, priority)
             else { throw Damage.error(Spaces.runs, run.head.storeKey) }
           } catch {

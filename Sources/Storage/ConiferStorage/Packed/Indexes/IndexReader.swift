@@ -8,11 +8,17 @@ enum IndexReader {
     var list: [IndexStatus] = []
     for index in try IndexSet.read(view, tree).indexes {
       let prefix = IndexSet.prefix(tree, index.number)
-      let rows = try view.sizes(Spaces.indexes, prefix: prefix)
+      var (rows, bytes) = (0, 0)
+      try view.walkKeys(Spaces.indexes, .atOrAfter(prefix)) { key, size in
+        guard key.starts(with: prefix) else { return .stop }
+        rows += 1
+        bytes += 1 + key.byteCount + size
+        return .next
+      }
       list.append(
         IndexStatus(
-          definition: index.definition, state: try state(view, tree, index), entries: rows.count,
-          bytes: rows.reduce(0) { $0 + 1 + $1.key.count + $1.size }))
+          definition: index.definition, state: try state(view, tree, index), entries: rows,
+          bytes: bytes))
     }
     return list
   }
@@ -23,8 +29,14 @@ enum IndexReader {
   ) throws(StoreError) -> IndexStatus.State {
     guard let position = index.position else { return .ready }
     let place = StoreKey.prefix(tree) + position
-    let runs = try view.keys(Spaces.runs, prefix: StoreKey.prefix(tree))
-    let passed = runs.count { bytesPrecede($0, place) }
-    return .building(runs.isEmpty ? 0 : Double(max(0, passed - 1)) / Double(runs.count))
+    let prefix = StoreKey.prefix(tree)
+    var (runs, passed) = (0, 0)
+    try view.walkKeys(Spaces.runs, .atOrAfter(prefix)) { key, _ in
+      guard key.starts(with: prefix) else { return .stop }
+      runs += 1
+      if key.compare(place) < 0 { passed += 1 }
+      return .next
+    }
+    return .building(runs == 0 ? 0 : Double(max(0, passed - 1)) / Double(runs))
   }
 }

@@ -94,9 +94,17 @@ struct IndexSet: Equatable, Sendable {
   // MARK: Storing
 
   /// The set of a tree; empty when none was declared.
+  ///
+  /// - Throws: `damaged`, also when it is not there beside other records.
   static func read(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> IndexSet {
     let key = key(tree)
-    guard let value = try view.value(Spaces.indexes, key) else { return IndexSet() }
+    guard let value = try view.value(Spaces.indexes, key) else {
+      // Taken for none, its numbers would be given again and old rows be read under them.
+      guard try view.keys(Spaces.indexes, prefix: StoreKey.prefix(tree), limit: 1).isEmpty else {
+        throw Damage.error(Spaces.indexes, key)
+      }
+      return IndexSet()
+    }
     return try read(key, value)
   }
 

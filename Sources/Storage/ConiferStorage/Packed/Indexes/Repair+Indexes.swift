@@ -4,10 +4,6 @@ extension Repair {
   /// Begins all indexes of a tree anew: what their rows stand for may have gone.
   func restartIndexes(_ tree: TreeID) throws(StoreError) {
     var set = try IndexSet.read(tx, tree)
-    if set.next == 1 {
-      // The records of the set may be lost, and their rows be left.
-      return try tx.deleteAll(Spaces.indexes, prefix: StoreKey.prefix(tree))
-    }
     guard !set.indexes.isEmpty else { return }
     try set.restart()
     try set.write(tx, tree)
@@ -17,7 +13,12 @@ extension Repair {
   /// child, sends it back to its beginning.
   func isIndexDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) throws(StoreError) -> Bool {
     guard let number = IndexSet.number(key), number != 0 else {
-      guard let stored else { return false }
+      guard let stored else {
+        return try meetsDamage { () throws(StoreError) in
+          _ = try IndexSet.read(tx, info.id)
+          return false
+        }
+      }
       return (try? IndexSet.read(key, stored)) == nil
     }
     return try IndexSet.read(tx, info.id).indexes.contains { $0.number == number }

@@ -43,6 +43,7 @@ struct Queries {
   private func query(_ key: Bytes, _ value: Bytes) throws(StoreError) -> TrackedQuery {
     // Put together where it is thrown: its words take longer than the record.
     func damage() -> StoreError { Damage.error(Spaces.queries, key) }
+    guard (1...Numbers.lastQuery).contains(IndexKey.number(key)) else { throw damage() }
     guard let payload = Record.open(Spaces.queries, key, value) else { throw damage() }
     var reader = ByteReader(payload)
     guard let path = NodeCodec.path(&reader), let parameters = reader.text(),
@@ -107,14 +108,42 @@ struct Queries {
     return found
   }
 
-  /// The last number that was given; the row behind all queries remembers it.
-  func last() throws(StoreError) -> QueryID? {
-    let key = prefix + [0xFF]
-    guard let value = try view.value(Spaces.queries, key) else { return nil }
-    guard let payload = Record.open(Spaces.queries, key, value), payload.count == 8 else {
-      throw Damage.error(Spaces.queries, key)
+  /// Visits all queries by number, a window at a time; the closure may change them.
+  func forEach(_ visit: (StoredQuery) throws(StoreError) -> Void) throws(StoreError) {
+    var after: QueryID?
+    while true {
+      let some = try window(after: after, limit: 256)
+      for stored in some { try visit(stored) }
+      guard let last = some.last?.id else { return }
+      after = last
     }
+  }
+
+  /// The row behind all queries.
+  var lastKey: Bytes { prefix + [0xFF] }
+
+  /// The last number that was given; the row behind all queries remembers it.
+  ///
+  /// - Throws: `damaged`, also when the row is not there beside queries.
+  func last() throws(StoreError) -> QueryID? {
+    let key = lastKey
+    guard let value = try view.value(Spaces.queries, key) else {
+      guard try view.keys(Spaces.queries, prefix: prefix, limit: 1).isEmpty else {
+        throw Damage.error(Spaces.queries, key)
+      }
+      return nil
+    }
+    guard let payload = Record.open(Spaces.queries, key, value), payload.count == 8,
+      IndexKey.number(payload) <= Numbers.lastQuery
+    else { throw Damage.error(Spaces.queries, key) }
     return QueryID(rawValue: IndexKey.number(payload))
+  }
+
+  /// The highest number of a query that is there, 0 for none.
+  func highest() throws(StoreError) -> UInt64 {
+    let end = key(QueryID(rawValue: Numbers.lastQuery))
+    return try view.lastKey(Spaces.queries, prefix, atOrBefore: end).map { IndexKey.number($0) }
+      ?? 0
   }
 
   // MARK: Keys

@@ -21,9 +21,7 @@ struct QueryEditor {
 
   /// Adds or replaces a query under the number that another store gave it.
   func restore(_ stored: StoredQuery) throws(StoreError) {
-    guard (1..<(1 << 56)).contains(stored.id.rawValue) else {
-      throw StoreError(.invalid, "A query's number is between 1 and 2^56 - 1.")
-    }
+    try checkNumber(stored.id)
     let known = try queries.find(stored.query.path, stored.query.parameters)
     let holder = try queries.query(stored.id)
     guard known.map({ $0.id == stored.id }) ?? (holder == nil) else {
@@ -32,18 +30,27 @@ struct QueryEditor {
         "Query \(stored.id.rawValue) is another one here, or has another number: restore into a "
           + "tree that has no queries of its own.")
     }
-    try put(stored.query, stored.id, isNew: known == nil)
+    // First: a query without the row that remembers the last number tells of a loss.
     try reserve(stored.id)
+    try put(stored.query, stored.id, isNew: known == nil)
   }
 
   /// Lets numbers go on behind one that another store gave.
   func reserve(_ id: QueryID) throws(StoreError) {
     guard try id.rawValue > queries.last()?.rawValue ?? 0 else { return }
+    try checkNumber(id)
     try tx.put(
-      Spaces.queries, queries.prefix + [0xFF], payload: StoreKey.number(id.rawValue))
+      Spaces.queries, queries.lastKey, payload: StoreKey.number(id.rawValue))
   }
 
-  private func put(_ query: TrackedQuery, _ id: QueryID, isNew: Bool) throws(StoreError) {
+  private func checkNumber(_ id: QueryID) throws(StoreError) {
+    guard (1...Numbers.lastQuery).contains(id.rawValue) else {
+      throw StoreError(.invalid, "A query's number is between 1 and 2^56 - 1.")
+    }
+  }
+
+  /// Stores a query under a number.
+  func put(_ query: TrackedQuery, _ id: QueryID, isNew: Bool) throws(StoreError) {
     try tx.put(Spaces.queries, queries.key(id), payload: Queries.payload(query))
     try Recency.setClock(tx, query.lastUse)
     guard isNew else { return }
@@ -55,22 +62,24 @@ struct QueryEditor {
 
   /// A number that was never given.
   private func nextID() throws(StoreError) -> QueryID {
-    let next = QueryID(rawValue: (try queries.last()?.rawValue ?? 0) + 1)
+    let last = try queries.last()?.rawValue ?? 0
+    let next = QueryID(
+      rawValue: try Numbers.next(after: last, last: Numbers.lastQuery, "tracked queries of a tree"))
+    // A query that has it already would be written over.
+    guard try tx.get(Spaces.queries, queries.key(next), { _ in }) == nil else {
+      throw Damage.error(Spaces.queries, queries.lastKey)
+    }
     try reserve(next)
     return next
   }
 
   /// Goes on well above every number in use, when the row that remembers the last one is lost.
   func skipNumbers() throws(StoreError) {
-    let rows = try tx.entries(Spaces.queries, prefix: queries.prefix)
-    let highest = rows.map { key, value in
-      key.count == 12
-        ? IndexKey.number(key)
-        : IndexKey.number(Record.open(Spaces.queries, key, value) ?? StoreKey.number(0))
-    }.max()
-    let (next, isOver) = (highest ?? 0).addingReportingOverflow(1 << 20)
+    let known = try undamaged { () throws(StoreError) in try queries.last()?.rawValue } ?? nil
+    let highest = max(known ?? 0, try queries.highest())
     try tx.put(
-      Spaces.queries, queries.prefix + [0xFF], payload: StoreKey.number(isOver ? .max : next))
+      Spaces.queries, queries.lastKey,
+      payload: StoreKey.number(Numbers.skipping(highest, last: Numbers.lastQuery)))
   }
 
   func remove(_ id: QueryID) throws(StoreError) {

@@ -26,7 +26,7 @@ struct LaneTotals: Equatable {
     var reader = ByteReader(payload)
     guard let pending = reader.size(), let rejected = reader.size(), let bytes = reader.varint(),
       let newest = reader.varint(), let finished = reader.size(), bytes < 1 << 56,
-      newest < 1 << 60
+      newest <= Numbers.lastWrite
     else { return nil }
     self.pending = pending
     self.rejected = rejected

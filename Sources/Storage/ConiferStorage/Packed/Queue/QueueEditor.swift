@@ -18,8 +18,11 @@ struct QueueEditor {
   func enqueue(_ content: WriteContent) throws(StoreError) -> WriteID {
     var totals = try reader.totals()
     if totals.newest == 0 { totals.newest = try QueueFloor.read(tx) }
-    totals.newest += 1
+    totals.newest = try Numbers.next(
+      after: totals.newest, last: Numbers.lastWrite, "writes of a queue")
     let id = WriteID(rawValue: totals.newest)
+    // A write that has it already would be written over.
+    guard try reader.isFree(id) else { throw Damage.error(Spaces.queue, reader.totalsKey) }
     try store(QueuedWrite(id: id, content: content), &totals)
     try write(totals)
     return id
@@ -63,7 +66,7 @@ struct QueueEditor {
   }
 
   private func checkNumber(_ id: WriteID) throws(StoreError) {
-    guard (1...WriteID.last).contains(id.rawValue) else {
+    guard (1...Numbers.lastWrite).contains(id.rawValue) else {
       throw StoreError(.invalid, "A write's number is between 1 and 2^56 - 1.")
     }
   }

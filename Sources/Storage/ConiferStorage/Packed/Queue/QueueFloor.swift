@@ -5,6 +5,8 @@ import ConiferKeyValue
 enum QueueFloor {
   /// Above what any lane gives out between two losses.
   private static let step: UInt64 = 1 << 40
+  /// The highest floor: behind it a lane has numbers left.
+  private static let last = Numbers.lastWrite - step
   private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "q")]
 
   /// The number; 0 where nothing was ever lost.
@@ -13,20 +15,19 @@ enum QueueFloor {
     guard let payload = Record.open(Spaces.system, key, value), payload.count == 8 else {
       throw Damage.error(Spaces.system, key)
     }
-    return IndexKey.number(payload)
+    return min(IndexKey.number(payload), last)
   }
 
   /// Raises it to what another store has.
   static func raise(_ tx: Transaction, to number: UInt64) throws(StoreError) {
     guard try read(tx) < number else { return }
     try tx.put(
-      Spaces.system, key, payload: StoreKey.number(min(number, WriteID.last - step)))
+      Spaces.system, key, payload: StoreKey.number(min(number, last)))
   }
 
   /// Raises it, when some of the queue may have been lost.
   static func raise(_ tx: Transaction) throws(StoreError) {
-    let (next, isOver) = try read(tx).addingReportingOverflow(step)
     try tx.put(
-      Spaces.system, key, payload: StoreKey.number(isOver ? .max : min(next, WriteID.last - step)))
+      Spaces.system, key, payload: StoreKey.number(min(try read(tx) + step, last)))
   }
 }

@@ -42,11 +42,34 @@ struct QueueReader {
   func numbered(_ id: WriteID) -> Bytes { prefix + StoreKey.number(id.rawValue) }
 
   func totals() throws(StoreError) -> LaneTotals {
-    guard let value = try view.value(Spaces.queue, totalsKey) else { return LaneTotals() }
+    guard let value = try view.value(Spaces.queue, totalsKey) else {
+      // Taken for a new lane, its numbers would be given again.
+      for space in [Spaces.queue, Spaces.finished] {
+        guard try view.keys(space, prefix: prefix, limit: 1).isEmpty else {
+          throw Damage.error(Spaces.queue, totalsKey)
+        }
+      }
+      return LaneTotals()
+    }
     guard let payload = Record.open(Spaces.queue, totalsKey, value),
       let totals = LaneTotals(payload)
     else { throw Damage.error(Spaces.queue, totalsKey) }
     return totals
+  }
+
+  /// The highest number of a write that is there or is remembered, 0 for none.
+  func highest() throws(StoreError) -> UInt64 {
+    let last = WriteID(rawValue: Numbers.lastWrite)
+    var highest: UInt64 = 0
+    for (space, prefix, end) in [
+      (Spaces.queue, prefix + [Class.waiting.rawValue], key(.waiting, last)),
+      (Spaces.queue, prefix + [Class.rejected.rawValue], key(.rejected, last)),
+      (Spaces.finished, prefix, numbered(last)),
+    ] {
+      guard let key = try view.lastKey(space, prefix, atOrBefore: end) else { continue }
+      highest = max(highest, IndexKey.number(key))
+    }
+    return highest
   }
 
   /// The totals in the terms of the contract.
@@ -80,11 +103,20 @@ struct QueueReader {
     return nil
   }
 
+  /// Whether no unfinished write has a number.
+  func isFree(_ id: WriteID) throws(StoreError) -> Bool {
+    for kind in [Class.waiting, .rejected] {
+      if try view.get(Spaces.queue, key(kind, id), { _ in }) != nil { return false }
+    }
+    return true
+  }
+
   func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
     // Made when needed: putting its words together takes longer than reading the write.
     func damage() -> StoreError { Damage.error(Spaces.queue, key) }
     let id = WriteID(rawValue: IndexKey.number(key))
-    guard let payload = Record.open(Spaces.queue, key, value),
+    guard (1...Numbers.lastWrite).contains(id.rawValue), key == self.key(kind, id),
+      let payload = Record.open(Spaces.queue, key, value),
       let (state, attempts, body) = try WriteRecord.read(payload, codec)
     else { throw damage() }
     switch body {
@@ -174,7 +206,9 @@ struct QueueReader {
     let key = numbered(id)
     guard let value = try view.value(Spaces.finished, key) else { return nil }
     func damage() -> StoreError { Damage.error(Spaces.finished, key) }
-    guard let payload = Record.open(Spaces.finished, key, value) else { throw damage() }
+    guard (1...Numbers.lastWrite).contains(id.rawValue),
+      let payload = Record.open(Spaces.finished, key, value)
+    else { throw damage() }
     var reader = ByteReader(payload)
     let outcome: WriteOutcome
     switch reader.byte() {

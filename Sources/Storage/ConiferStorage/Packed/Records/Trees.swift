@@ -138,7 +138,20 @@ enum Trees {
   /// The tree with a name, or nil.
   static func find(_ view: any OrderedView, _ name: String) throws(StoreError) -> TreeInfo? {
     guard let payload = try payload(view, nameKey(name)) else { return nil }
-    return try info(view, StoreKey.tree(payload))
+    guard let info = try info(view, StoreKey.tree(payload)) else {
+      // Taken for none, another tree would be made, and all that this one has be out of reach.
+      throw Damage.error(Spaces.system, infoKey(StoreKey.tree(payload)))
+    }
+    return info
+  }
+
+  /// Checks that every tree is found by its name: one that is not would be made again, empty.
+  ///
+  /// - Throws: `damaged`.
+  static func checkNames(_ view: any OrderedView) throws(StoreError) {
+    for info in try all(view) where try find(view, info.name)?.id != info.id {
+      throw Damage.error(Spaces.system, nameKey(info.name))
+    }
   }
 
   /// The tree with a name, made if there is none.
@@ -161,8 +174,17 @@ enum Trees {
     var next: UInt64 = 1
     if let payload = try payload(tx, nextKey) {
       var reader = ByteReader(payload)
-      guard let stored = reader.varint() else { throw Damage.error(Spaces.system, nextKey) }
+      guard let stored = reader.varint(), stored > 0 else {
+        throw Damage.error(Spaces.system, nextKey)
+      }
       next = stored
+    }
+    // Whatever the record says, no tree is written over.
+    let trees = zero + [UInt8(ascii: "t")]
+    if let last = try tx.lastKey(
+      Spaces.system, trees, atOrBefore: infoKey(TreeID(rawValue: .max)))
+    {
+      next = max(next, UInt64(StoreKey.tree(Bytes(last.dropFirst(5))).rawValue) + 1)
     }
     guard let number = UInt32(exactly: next), number < UInt32.max else {
       throw StoreError(.tooLarge, "The store has made all the trees it can: make a new store.")
@@ -183,8 +205,9 @@ enum Trees {
   static func wipe(_ tx: Transaction, _ id: TreeID) throws(StoreError) {
     let info = try known(tx, id)
     for space in Spaces.all where space != Spaces.system && space != Spaces.usage {
-      try tx.deleteAll(space, prefix: StoreKey.prefix(id))
+      try tx.deleteAll(space, prefix: StoreKey.prefix(id), isCounted: false)
     }
+    try MendingNote.remove(tx, id)
     try tx.delete(Spaces.system, infoKey(id))
     try tx.delete(Spaces.system, nameKey(info.name))
     try tx.forgetUsage(id)

@@ -113,6 +113,24 @@ struct EntryList: Sendable {
     append(LargeLeaf.entry(key, leaf, priority))
   }
 
+  /// Whether there are references to parts that are still to be written.
+  var hasContents: Bool { !contents.isEmpty }
+
+  /// The list with other entries in the place of those whose parts are still to be written.
+  func replacingContents<E: Error>(
+    _ body: (_ entry: Entry, _ content: Bytes) throws(E) -> Entry
+  ) throws(E) -> EntryList {
+    var list = EntryList()
+    var at = 0
+    for (index, content) in contents.sorted(by: { $0.key < $1.key }) {
+      list.append(self, at..<index)
+      list.append(try body(self[index], content))
+      at = index + 1
+    }
+    list.append(self, at..<count)
+    return list
+  }
+
   mutating func append(_ entry: Entry) {
     if let content = entry.content { contents[count] = content }
     values.append(entry.value)

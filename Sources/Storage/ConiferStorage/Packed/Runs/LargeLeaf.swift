@@ -3,7 +3,7 @@ import ConiferTree
 
 /// Leaves above 256 KiB, stored in parts outside their run.
 ///
-/// The number comes from path and content, so that an equal write finds itself stored already. Key:
+/// Each write of one has a number of its own, and an equal write is found by comparing the content. Key:
 /// tree, number, part in four bytes. Payload: method, bytes before compression, packed bytes.
 enum LargeLeaf {
   /// A leaf whose encoding is longer is stored in parts of this size.
@@ -19,18 +19,53 @@ enum LargeLeaf {
     return writer.bytes
   }
 
-  /// The entry of a leaf, which refers to parts when the leaf is large.
+  /// The entry of a leaf, which refers to parts when the leaf is large; `numbered` gives it its number.
   static func entry(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) -> Entry {
     let value = LeafCodec.encode(leaf, priority)
     guard value.count > threshold else { return Entry(key: key, value: value) }
     // The leaf alone decides, so that a priority that comes or goes moves nothing.
     let content = priority == nil ? value : LeafCodec.encode(leaf, nil)
     guard content.count > threshold else { return Entry(key: key, value: value) }
-    let number = XXHash64.hash(content, seed: XXHash64.hash(key))
     return Entry(
-      key: key,
-      value: LeafCodec.encodeExternal(number: number, count: content.count, priority),
+      key: key, value: LeafCodec.encodeExternal(number: 0, count: content.count, priority),
       content: content)
+  }
+
+  /// A new entry with the number of the one that it replaces when their contents are equal, else with
+  /// one that was never given.
+  static func numbered(
+    _ entry: Entry, _ content: Bytes, replacing old: Entry?, _ editor: RunEditor
+  ) throws(StoreError) -> Entry {
+    guard case .external(_, let count, let priority) = LeafCodec.decode(entry.value) else {
+      return entry
+    }
+    var number = try known(content, old, editor.reader)
+    if number == nil { number = try fresh(editor.tx, editor.tree) }
+    return Entry(
+      key: entry.key,
+      value: LeafCodec.encodeExternal(number: number ?? 0, count: count, priority),
+      content: content)
+  }
+
+  /// The number of an entry that holds some content.
+  private static func known(
+    _ content: Bytes, _ old: Entry?, _ reader: RunReader
+  ) throws(StoreError) -> UInt64? {
+    guard let old, case .external(let number, let count, _) = LeafCodec.decode(old.value),
+      count == content.count
+    else { return nil }
+    // What cannot be read is written over.
+    let stored = try undamaged { () throws(StoreError) in try read(reader, number, count) }
+    return stored == content ? number : nil
+  }
+
+  /// A number under which no parts stand: those of stores of before were hashes.
+  private static func fresh(_ tx: Transaction, _ tree: TreeID) throws(StoreError) -> UInt64 {
+    while true {
+      let number = try tx.nextRunNumber(tree)
+      let parts = try tx.keys(Spaces.parts, prefix: prefix(tree, number), limit: 1)
+      if parts.isEmpty { return number }
+    }
   }
 
   static func write(
@@ -66,7 +101,6 @@ enum LargeLeaf {
   static func read(_ reader: RunReader, _ number: UInt64, _ count: Int) throws(StoreError) -> Bytes
   {
     var content = Bytes()
-    content.reserveCapacity(count)
     let prefix = prefix(reader.tree, number)
     for (key, value) in try reader.view.entries(Spaces.parts, prefix: prefix) {
       var parts = ByteReader(value, from: Record.overhead)
@@ -75,6 +109,7 @@ enum LargeLeaf {
         let body = try reader.codec.unpack(Codec.method(method), packed, rawCount: rawCount)
       else { throw Damage.error(Spaces.parts, key) }
       content += body
+      guard content.count <= count else { throw Damage.error(Spaces.parts, prefix) }
     }
     guard content.count == count else { throw Damage.error(Spaces.parts, prefix) }
     return content

@@ -68,7 +68,8 @@ final class RunEditor {
   /// - Parameter new: entries within the range, ascending.
   /// - Returns: whether anything changed.
   @discardableResult
-  func replace(_ low: Bytes, _ high: Bytes, with new: EntryList) throws(StoreError) -> Bool {
+  func replace(_ low: Bytes, _ high: Bytes, with given: EntryList) throws(StoreError) -> Bool {
+    let new = try numbered(given)
     if looksForKeeper {
       keeper = try IndexKeeper(tx, tree)
       looksForKeeper = false
@@ -100,6 +101,14 @@ final class RunEditor {
       place = next.storeKey
     }
     return isChanged
+  }
+
+  /// Entries whose large leaves have their numbers.
+  private func numbered(_ list: EntryList) throws(StoreError) -> EntryList {
+    guard list.hasContents else { return list }
+    return try list.replacingContents { (entry, content) throws(StoreError) in
+      try LargeLeaf.numbered(entry, content, replacing: try self.entry(entry.key), self)
+    }
   }
 
   /// Stores one entry.
@@ -169,7 +178,7 @@ final class RunEditor {
     let old = old.flatMap { entries.isExternal($0) ? entries[$0] : nil }
     let new = new.flatMap { list.isExternal($0) ? list[$0] : nil }
     let (oldNumber, newNumber) = (old.flatMap(LargeLeaf.number), new.flatMap(LargeLeaf.number))
-    // The same number means the same content: only a priority changed.
+    // The number was taken over, as the content is the same: only a priority changed.
     guard oldNumber != newNumber else { return }
     if let new { try LargeLeaf.write(tx, tree, new, codec: codec) }
     if let old { try LargeLeaf.delete(tx, tree, old) }
@@ -272,7 +281,10 @@ final class RunEditor {
   }
 
   private func isWorthADelta(_ run: LoadedRun) -> Bool {
-    if avoidsDeltas { return false }
+    // No number comes behind the last one.
+    if avoidsDeltas || run.deltas.last.map({ Self.sequence($0.key) == .max }) ?? false {
+      return false
+    }
     let size = run.deltas.reduce(0) { $0 + $1.size } + run.changes.weight
     return size <= min(run.storedSize / 4, Self.largestDeltas) && run.deltas.count < 16
   }
@@ -281,12 +293,13 @@ final class RunEditor {
     let leaves = run.entries.count - run.countedLeaves
     let (payload, rawCount) = DeltaRecord.payload(
       run.changes.list, leaves: leaves, try Packing(tx, tree, codec, shape.effort))
-    var sequence: UInt32 = 0
-    if let last = run.deltas.last?.key {
-      sequence = last.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } + 1
-    }
+    let sequence = run.deltas.last.map { Self.sequence($0.key) &+ 1 } ?? 0
     try tx.put(Spaces.deltas, DeltaRecord.key(tree, number, sequence), payload: payload)
     try tx.countTree(tree, leaves: leaves, raw: RawBytes(deltas: rawCount))
+  }
+
+  private static func sequence(_ delta: Bytes) -> UInt32 {
+    delta.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
   }
 
   private func remove(_ run: LoadedRun) throws(StoreError) {
@@ -377,10 +390,11 @@ final class RunEditor {
         head.isCut && head.storeKey.starts(with: cut) ? Self.ordinal(head.storeKey) : nil
       }
       let rest = UInt64(splits.count - index)
-      let step = high.map { ($0 - low) / (rest + 1) } ?? 1 << 32
-      guard step > 0 else { return nil }
+      let step = high.map { ($0 - min($0, low)) / (rest + 1) } ?? 1 << 32
+      let (ordinal, isOver) = low.addingReportingOverflow(step)
+      guard step > 0, !isOver else { return nil }
       keys.append(
-        RunKey(storeKey: cut + StoreKey.number(low + step), fullSeparator: separator))
+        RunKey(storeKey: cut + StoreKey.number(ordinal), fullSeparator: separator))
     }
     return keys
   }

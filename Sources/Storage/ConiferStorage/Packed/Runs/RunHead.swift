@@ -52,8 +52,7 @@ struct RunHead: Sendable {
       let dictionary = reader.varint(), let rawCount = reader.size(), let count = reader.size(),
       let number = reader.varint(), let shared = reader.size(), let separator = reader.sized()
     else { throw Damage.error(Spaces.runs, storeKey) }
-    // Numbers are counted up from 1, and the next one must be one.
-    guard number < 1 << 43 else { throw Damage.error(Spaces.runs, storeKey) }
+    guard (1...Numbers.lastRun).contains(number) else { throw Damage.error(Spaces.runs, storeKey) }
     let known = try Codec.method(method)
     guard let dictionary = UInt32(exactly: dictionary),
       (known == .zstdDictionary) == (dictionary != 0), flags & ~Self.hasExternals == 0

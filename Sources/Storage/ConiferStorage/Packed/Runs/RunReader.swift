@@ -115,6 +115,32 @@ struct RunReader {
   }
 
   /// The deltas of a run, oldest first, with their keys and stored sizes.
+  ///
+  /// - Throws: `damaged` naming the run.
+  func deltas(
+    of run: RunHead
+  ) throws(StoreError) -> [(key: Bytes, size: Int, delta: DeltaRecord)] {
+    try naming(run.storeKey) { () throws(StoreError) in try deltas(run.number) }
+  }
+
+  /// Does something that a run cannot be read without: what of its deltas or large leaves is damaged is
+  /// damage of the run, which tells whose they are.
+  private func naming<R>(
+    _ run: @autoclosure () throws(StoreError) -> Bytes, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      guard error.code == .damaged,
+        let space = error.place?.space, [Spaces.deltas.id, Spaces.parts.id].contains(space)
+      else { throw error }
+      throw StoreError(
+        .damaged, error.message, cause: error.cause,
+        place: StoreError.Place(space: Spaces.runs.id, key: try run()))
+    }
+  }
+
+  /// The deltas of a run's number, oldest first, with their keys and stored sizes.
   func deltas(_ number: UInt64) throws(StoreError) -> [(key: Bytes, size: Int, delta: DeltaRecord)]
   {
     var deltas: [(key: Bytes, size: Int, delta: DeltaRecord)] = []
@@ -165,6 +191,10 @@ struct RunReader {
   /// - Parameter keeps: whether to keep it for others.
   private func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     if head.isCurrent, let run = head.decoded { return run }
+    return try naming(head.storeKey) { () throws(StoreError) in try laid(head, keeps: keeps) }
+  }
+
+  private func laid(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     let prefix = DeltaRecord.prefix(tree, head.number)
     let known = head.decoded
     // The stored deltas are often those that are known, or those and a new one.
@@ -224,13 +254,18 @@ struct RunReader {
 
   /// The leaf of an entry's value, put together when it is stored in parts.
   ///
-  /// - Throws: `damaged`.
-  func leaf(_ decoded: LeafCodec.Decoded) throws(StoreError) -> LeafCodec.Decoded {
+  /// - Parameter run: the store's key of the run that holds it.
+  /// - Throws: `damaged` naming the run.
+  func leaf(
+    _ decoded: LeafCodec.Decoded, in run: @autoclosure () throws(StoreError) -> Bytes
+  ) throws(StoreError) -> LeafCodec.Decoded {
     guard case .external(let number, let count, let priority) = decoded else { return decoded }
-    let content = try LargeLeaf.read(self, number, count)
-    guard case .leaf(let leaf, _) = LeafCodec.decode(content) else {
-      throw Damage.error(Spaces.parts, LargeLeaf.prefix(tree, number))
+    return try naming(try run()) { () throws(StoreError) in
+      let content = try LargeLeaf.read(self, number, count)
+      guard case .leaf(let leaf, _) = LeafCodec.decode(content) else {
+        throw Damage.error(Spaces.parts, LargeLeaf.prefix(tree, number))
+      }
+      return .leaf(leaf, priority)
     }
-    return .leaf(leaf, priority)
   }
 }

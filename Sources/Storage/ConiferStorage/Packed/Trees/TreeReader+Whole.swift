@@ -34,7 +34,7 @@ extension TreeReader {
   /// The leaf with a path key when it is in a run, else all entries.
   private func entries(_ run: RunHead, _ key: Bytes?) throws(StoreError) -> Content {
     if let kept = try runs.kept(run) { return .run(kept.entries) }
-    let deltas = try runs.deltas(run.number)
+    let deltas = try runs.deltas(of: run)
     guard deltas.isEmpty else {
       return .run(try runs.entries(run).merged(deltas.flatMap(\.delta.changes)))
     }

@@ -196,7 +196,7 @@ struct TreeReader {
       if let kept = try runs.kept(run) {
         isOver = try scan(run, kept.entries, low, high, visit)
       } else {
-        let deltas = try runs.deltas(run.number)
+        let deltas = try runs.deltas(of: run)
         if deltas.isEmpty {
           isOver = try scan(run, low, high, visit)
         } else {
@@ -291,7 +291,7 @@ struct TreeReader {
     _ decoded: LeafCodec.Decoded, _ run: RunHead
   ) throws(StoreError) -> (Leaf, Priority?) {
     if case .leaf(let leaf, let priority) = decoded { return (leaf, priority) }
-    guard case .leaf(let leaf, let priority) = try runs.leaf(decoded) else {
+    guard case .leaf(let leaf, let priority) = try runs.leaf(decoded, in: run.storeKey) else {
       throw Damage.error(Spaces.runs, run.storeKey)
     }
     return (leaf, priority)

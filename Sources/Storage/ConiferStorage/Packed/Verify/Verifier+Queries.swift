@@ -33,6 +33,11 @@ extension Verifier {
       }
     }
     for (tree, ids) in known {
+      if last[tree] == nil, !damaged.contains(tree) {
+        found(
+          .missing, Spaces.queries, StoreKey.prefix(tree) + [0xFF],
+          "the last number of a query is not there")
+      }
       if let highest = ids.max(), highest > last[tree] ?? 0, !damaged.contains(tree) {
         found(
           .number, Spaces.queries, StoreKey.prefix(tree) + [0xFF],

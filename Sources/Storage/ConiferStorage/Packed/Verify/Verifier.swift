@@ -18,7 +18,7 @@ final class Verifier {
   var counted: [TreeID: UsageRow] = [:]
   /// Trees with records that could not be read: what is missing or not counted there may be their
   /// fault.
-  private(set) var damaged: Set<TreeID> = []
+  var damaged: Set<TreeID> = []
   /// Lanes with records whose key is missing.
   private(set) var lockedLanes: Set<Lane> = []
   private var toldPlaces: Set<StoreError.Place> = []

@@ -1,0 +1,107 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// What is done about records of the queue that cannot be read.
+extension Repair {
+  func isWriteDamaged(
+    _ key: Bytes, _ stored: Bytes?, _ info: TreeInfo
+  ) throws(StoreError) -> Bool {
+    guard let lane = Self.lane(key, info) else { return stored != nil }
+    let reader = try QueueReader(tx, lane, info.order, codec)
+    if key == reader.totalsKey {
+      return try meetsDamage { () throws(StoreError) in
+        try reader.totals().newest < reader.highest()
+      }
+    }
+    guard let stored else { return false }
+    return try meetsDamage { () throws(StoreError) in
+      guard let kind = QueueReader.Class(rawValue: key[reader.prefix.count]) else { return true }
+      _ = try reader.found(kind, key, stored)
+      return false
+    }
+  }
+
+  func setWriteAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    guard let lane = Self.lane(key, info) else {
+      return try keep(Spaces.queue, key, .recordSetAside)
+    }
+    let reader = try QueueReader(tx, lane, info.order, codec)
+    if key == reader.totalsKey { return try recountLane(reader, newestIsLost: true) }
+    let id = WriteID(rawValue: IndexKey.number(key))
+    let parts = try tx.entries(Spaces.queueParts, prefix: reader.numbered(id))
+    let bytes = (try tx.value(Spaces.queue, key) ?? []) + parts.flatMap(\.value)
+    try Incidents.add(
+      tx,
+      Incident(
+        kind: .writeSetAside, tree: info.id, place: "write \(id.rawValue) of \"\(lane.identity)\"",
+        bytes: bytes))
+    try changeTotals(reader) { totals in
+      switch QueueReader.Class(rawValue: key[reader.prefix.count]) {
+      case .waiting: totals.pending -= 1
+      case .rejected: totals.rejected -= 1
+      case nil: break
+      }
+      totals.bytes -= key.count + bytes.count
+      for (key, _) in parts { totals.bytes -= key.count }
+    }
+    try tx.delete(Spaces.queue, key)
+    for (key, _) in parts { try tx.delete(Spaces.queueParts, key) }
+    // Its rows in the index lead nowhere now, and go when the tree is mended.
+    try MendingNote.add(tx, info.id)
+  }
+
+  func setFinishedAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    try keep(Spaces.finished, key, .recordSetAside)
+    guard let lane = Self.lane(key, info) else { return }
+    try changeTotals(try QueueReader(tx, lane, info.order, codec)) { $0.finished -= 1 }
+  }
+
+  /// Changes a lane's totals before the record goes that they counted; totals that cannot be read are
+  /// set aside first.
+  private func changeTotals(
+    _ reader: QueueReader, _ change: (inout LaneTotals) -> Void
+  ) throws(StoreError) {
+    var totals = try reader.totals()
+    change(&totals)
+    try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
+  }
+
+  /// Counts what a lane has, by keys and sizes alone.
+  func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
+    var totals = LaneTotals()
+    var newest: UInt64 = newestIsLost ? 0 : try reader.totals().newest
+    func note(_ key: RawSpan) {
+      let number = IndexKey.number(Bytes(key))
+      // One beyond the bound is set aside when it is met.
+      if number <= Numbers.lastWrite { newest = max(newest, number) }
+    }
+    func scan(
+      _ space: Space, _ prefix: Bytes, _ visit: (RawSpan, Int) -> Void
+    ) throws(StoreError) {
+      try tx.walkKeys(space, .atOrAfter(prefix)) { key, size in
+        guard key.starts(with: prefix) else { return .stop }
+        visit(key, size)
+        return .next
+      }
+    }
+    for kind in [QueueReader.Class.waiting, .rejected] {
+      try scan(Spaces.queue, reader.prefix + [kind.rawValue]) { key, size in
+        if kind == .waiting { totals.pending += 1 } else { totals.rejected += 1 }
+        totals.bytes += key.byteCount + size
+        note(key)
+      }
+    }
+    try scan(Spaces.queueParts, reader.prefix) { key, size in
+      totals.bytes += key.byteCount + size
+    }
+    try scan(Spaces.finished, reader.prefix) { key, _ in
+      totals.finished += 1
+      note(key)
+    }
+    if newestIsLost { newest = max(newest, try QueueFloor.read(tx)) }
+    // Far above every number in use, so that none repeats.
+    totals.newest =
+      newestIsLost ? Numbers.skipping(newest, last: Numbers.lastWrite) : newest
+    try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
+  }
+}

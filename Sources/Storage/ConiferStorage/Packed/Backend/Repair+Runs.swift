@@ -1,0 +1,120 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// What is done about runs that cannot be read, be it for a delta or a large leaf of theirs.
+extension Repair {
+  /// How many runs behind a damaged one are looked at: damage seldom comes alone, and a repair for each
+  /// would go through all queries each time.
+  private static let neighbours = 64
+
+  private func reader(_ tree: TreeID) -> RunReader {
+    RunReader(view: tx, tree: tree, codec: codec, longestKey: longestKey)
+  }
+
+  func isRunDamaged(
+    _ key: Bytes, _ value: Bytes, _ info: TreeInfo
+  ) throws(StoreError) -> Bool {
+    guard try isUnreadable(key, value, info) else {
+      return try !damagedLeaves(key, value, info).isEmpty
+    }
+    return true
+  }
+
+  /// Whether a run's entries cannot be read, with its deltas.
+  private func isUnreadable(
+    _ key: Bytes, _ value: Bytes, _ info: TreeInfo
+  ) throws(StoreError) -> Bool {
+    try meetsDamage { () throws(StoreError) in
+      let entries = try reader(info.id).merged(RunHead(storeKey: key, value: value))
+      return entries.contains {
+        LeafCodec.decode($0.value) == nil || PathKey.path($0.key, info.order) == nil
+      }
+    }
+  }
+
+  /// The entries of a run whose large leaves are not whole.
+  private func damagedLeaves(
+    _ key: Bytes, _ value: Bytes, _ info: TreeInfo
+  ) throws(StoreError) -> [Entry] {
+    let reader = reader(info.id)
+    let entries = try reader.merged(RunHead(storeKey: key, value: value))
+    var damaged: [Entry] = []
+    for index in entries.indices where entries.isExternal(index) {
+      let isDamaged = try meetsDamage { () throws(StoreError) in
+        guard let decoded = entries.leaf(index) else { return true }
+        _ = try reader.leaf(decoded, in: key)
+        return false
+      }
+      if isDamaged { damaged.append(entries[index]) }
+    }
+    return damaged
+  }
+
+  /// Drops a run that cannot be read with those behind it that cannot be read either, or the large
+  /// leaves that are damaged.
+  func dropRuns(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) {
+    guard let value = try tx.value(Spaces.runs, storeKey) else { return }
+    guard try isUnreadable(storeKey, value, info) else {
+      return try dropLeaves(try damagedLeaves(storeKey, value, info), info)
+    }
+    var ranges = [try dropRun(storeKey, info)]
+    var after = storeKey
+    let prefix = StoreKey.prefix(info.id)
+    for _ in 0..<Self.neighbours {
+      guard let next = try tx.keys(Spaces.runs, prefix: prefix, after: after, limit: 1).first
+      else { break }
+      after = next
+      let isSound = try meetsSoundRecord(next)
+      if !isSound { ranges.append(try dropRun(next, info)) }
+    }
+    try markIncomplete(ranges, info)
+  }
+
+  /// Whether a run's record is what was written.
+  private func meetsSoundRecord(_ key: Bytes) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try tx.get(Spaces.runs, key) { value in
+        value.withUnsafeBytes { Record.isIntact(Spaces.runs, key, $0) }
+      } ?? true
+    } catch {
+      // One that the store itself does not lend is made readable when it is met.
+      guard error.code == .damaged else { throw error }
+      return true
+    }
+  }
+
+  /// Drops a run; its deltas and large leaves go when the tree is mended.
+  ///
+  /// - Returns: where its leaves may lie.
+  func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) -> PruneRanges.KeyRange {
+    let range = try range(storeKey)
+    try keep(Spaces.runs, storeKey, .cacheRangeDropped, words(range.low, info.order))
+    try MendingNote.add(tx, info.id)
+    return range
+  }
+
+  private func dropLeaves(_ leaves: [Entry], _ info: TreeInfo) throws(StoreError) {
+    let editor = RunEditor(tx, info.id, codec: codec, longestKey: longestKey, shape: shape)
+    var ranges: [PruneRanges.KeyRange] = []
+    for entry in leaves {
+      var found = Bytes()
+      if let number = LargeLeaf.number(entry) {
+        let prefix = LargeLeaf.prefix(info.id, number)
+        found =
+          try tx.first(Spaces.parts, atOrAfter: prefix)
+          .flatMap { $0.key.starts(with: prefix) ? $0.value : nil } ?? []
+      }
+      try Incidents.add(
+        tx,
+        Incident(
+          kind: .cacheRangeDropped, tree: info.id, place: words(entry.key, info.order),
+          bytes: Bytes(found.prefix(Incidents.keptOfCache))))
+      try editor.delete(entry.key)
+      ranges.append(PruneRanges.KeyRange(low: entry.key, high: entry.key + [PathKey.endMark]))
+    }
+    try editor.flush()
+    try markIncomplete(ranges, info)
+    // What the parts counted is not known.
+    try MendingNote.add(tx, info.id)
+  }
+}

@@ -1,0 +1,46 @@
+import ConiferKeyValue
+
+/// The bounds of stored numbers, in one place: what reads, gives, restores and recounts them asks
+/// here.
+///
+/// Numbers are counted up from 1 and never repeat. No store comes near a bound by counting, so a
+/// number beyond it was forged or damaged.
+enum Numbers {
+  /// The last number of a run, and of a large leaf.
+  static let lastRun: UInt64 = 1 << 43 - 1
+  /// The last number of a tracked query.
+  static let lastQuery: UInt64 = 1 << 56 - 1
+  /// The last number of a queued write.
+  static let lastWrite = WriteID.last
+  /// The last number of a dictionary.
+  static let lastDictionary = UInt32.max - 1
+  /// How far numbers go on above all that is known when it is lost which were given.
+  static let skip: UInt64 = 1 << 20
+
+  /// Where the numbers of runs go on while it is not known which were given: far above what counting
+  /// reaches, and where no earlier loss went on.
+  ///
+  /// - Parameter known: the highest number that is known to be given.
+  static func runs(above known: UInt64) -> UInt64 {
+    max(UInt64.random(in: 1 << 40..<1 << 42), min(known, lastRun) + 1)
+  }
+
+  /// A number some way above one, at most the last.
+  static func skipping(_ number: UInt64, last: UInt64) -> UInt64 {
+    number >= last - skip ? last : number + skip
+  }
+
+  /// The number after one.
+  ///
+  /// - Throws: `tooLarge` when all were given.
+  static func next(
+    after number: UInt64, last: UInt64, _ what: StaticString
+  ) throws(StoreError) -> UInt64 {
+    guard number < last else {
+      throw StoreError(
+        .tooLarge,
+        "All numbers of \(what) were given: copy what the store holds into a new one.")
+    }
+    return number + 1
+  }
+}

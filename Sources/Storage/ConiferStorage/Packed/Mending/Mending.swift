@@ -1,0 +1,29 @@
+import ConiferKeyValue
+
+/// The mending of one tree, between its slices: first what nothing refers to goes, then all is counted
+/// anew, each from a frozen view of its own.
+struct Mending {
+  enum Phase {
+    case sweeping(OrphanSweep)
+    case counting(Recount)
+  }
+
+  let tree: TreeID
+  let view: FrozenView
+  var phase: Phase
+
+  init(_ tree: TreeID, _ view: FrozenView, _ phase: Phase) {
+    self.tree = tree
+    self.view = view
+    self.phase = phase
+  }
+}
+
+/// A view that is closed when nobody has it any more.
+final class FrozenView {
+  let view: any OrderedView
+
+  init(_ view: any OrderedView) { self.view = view }
+
+  deinit { view.close() }
+}

@@ -1,0 +1,147 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Finds records of one tree in a frozen view to which nothing refers, in slices.
+///
+/// Numbers never repeat, so what is an orphan in a view is one for ever.
+struct OrphanSweep: Sendable {
+  /// An orphan.
+  typealias Orphan = (space: Space, key: Bytes)
+
+  private let tree: TreeInfo
+  private let codec: Codec
+  private let longestKey: Int
+  private var scans: [SpaceScan]
+  private var runs = NumberMap()
+  private var parts = NumberMap()
+  /// Whether a record was met that cannot be read: it is not known then what it refers to.
+  private var isBlind = false
+
+  init(_ tree: TreeInfo, codec: Codec, longestKey: Int) {
+    self.tree = tree
+    self.codec = codec
+    self.longestKey = longestKey
+    // First what refers to others.
+    scans = [
+      Spaces.runs, Spaces.deltas, Spaces.parts, Spaces.queueParts, Spaces.queueIndex,
+      Spaces.queryIndex, Spaces.queryKeys,
+    ].map { SpaceScan($0, tree.id) }
+  }
+
+  var isDone: Bool { scans.isEmpty }
+
+  /// Looks at the next slice.
+  ///
+  /// - Parameter view: always the same moment.
+  mutating func step(_ view: any OrderedView) throws(StoreError) -> [Orphan] {
+    guard var scan = scans.first else { return [] }
+    var orphans: [Orphan] = []
+    if scan.space == Spaces.runs || scan.space == Spaces.deltas {
+      let reader = RunReader(view: view, tree: tree.id, codec: codec, longestKey: longestKey)
+      for (key, value) in try scan.records(view) {
+        do throws(StoreError) {
+          if try !isNeeded(scan.space, key, value, reader) { orphans.append((scan.space, key)) }
+        } catch {
+          guard [.damaged, .wrongKey, .unsupported, .newerFormat].contains(error.code) else {
+            throw error
+          }
+          isBlind = true
+        }
+      }
+      isBlind = isBlind || scan.hasSkipped
+    } else {
+      var keys: [Bytes] = []
+      try scan.sizes(view) { key, _ in keys.append(key) }
+      for key in keys where try !isNeeded(scan.space, key, view) {
+        orphans.append((scan.space, key))
+      }
+    }
+    if scan.isDone { scans.removeFirst() } else { scans[0] = scan }
+    return orphans
+  }
+
+  /// Notes what a run or a delta refers to; false for the delta of a run that is not there.
+  private mutating func isNeeded(
+    _ space: Space, _ key: Bytes, _ value: Bytes, _ reader: RunReader
+  ) throws(StoreError) -> Bool {
+    if space == Spaces.runs {
+      let head = try RunHead(storeKey: key, value: value)
+      runs.insert(head.number)
+      guard head.flags & RunHead.hasExternals != 0 else { return true }
+      let entries = try reader.entries(head)
+      for index in entries.indices where entries.isExternal(index) {
+        if let number = LargeLeaf.number(entries[index]) { parts.insert(number) }
+      }
+      return true
+    }
+    guard isBlind || runs.contains(IndexKey.number(Bytes(key.prefix(12)))) else { return false }
+    for case .put(let entry) in try DeltaRecord(key: key, value: value, reader.source).changes {
+      if let number = LargeLeaf.number(entry) { parts.insert(number) }
+    }
+    return true
+  }
+
+  private func isNeeded(
+    _ space: Space, _ key: Bytes, _ view: any OrderedView
+  ) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      switch space {
+      case Spaces.parts:
+        return isBlind || parts.contains(IndexKey.number(Bytes(key.prefix(12))))
+      case Spaces.queueParts, Spaces.queueIndex: return try isOfWrite(space, key, view)
+      case Spaces.queryIndex:
+        let queries = Queries(view: view, tree: tree.id, order: tree.order)
+        guard let value = try view.value(space, key) else { return true }
+        return try isQuery(try queries.number(key, value), view)
+      default: return try isQuery(QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12)))), view)
+      }
+    } catch {
+      // Whoever reads the record meets it.
+      guard [.damaged, .wrongKey].contains(error.code) else { throw error }
+      return true
+    }
+  }
+
+  private func isQuery(_ id: QueryID, _ view: any OrderedView) throws(StoreError) -> Bool {
+    let key = Queries(view: view, tree: tree.id, order: tree.order).key(id)
+    return try view.keys(Spaces.queries, prefix: key, limit: 1).first == key
+  }
+
+  /// Whether the write is there that a row or part belongs to; a row only leads to waiting ones.
+  private func isOfWrite(
+    _ space: Space, _ key: Bytes, _ view: any OrderedView
+  ) throws(StoreError) -> Bool {
+    guard let end = key.dropFirst(4).firstIndex(of: 0) else { return true }
+    let own = key[(end + 1)...]
+    guard own.count >= 8 else { return true }
+    let number = Bytes(space == Spaces.queueParts ? own.prefix(8) : own.suffix(8))
+    let classes: [QueueReader.Class] =
+      space == Spaces.queueParts ? [.waiting, .rejected] : [.waiting]
+    for kind in classes {
+      let write = key[...end] + [kind.rawValue] + number
+      if try view.keys(Spaces.queue, prefix: Bytes(write), limit: 1).first == Bytes(write) {
+        return true
+      }
+    }
+    return false
+  }
+}
+
+/// A set of numbers that may take some for members which are none; it has one size, whatever it holds.
+struct NumberMap: Sendable {
+  /// A mebibyte: numbers that are counted up stay apart for eight million of them.
+  private static let bits: UInt64 = 1 << 23
+  private var words: [UInt64] = []
+
+  mutating func insert(_ number: UInt64) {
+    if words.isEmpty { words = Array(repeating: 0, count: Int(Self.bits / 64)) }
+    let bit = number % Self.bits
+    words[Int(bit / 64)] |= 1 << (bit % 64)
+  }
+
+  func contains(_ number: UInt64) -> Bool {
+    guard !words.isEmpty else { return false }
+    let bit = number % Self.bits
+    return words[Int(bit / 64)] & 1 << (bit % 64) != 0
+  }
+}

@@ -1,0 +1,113 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Mends trees of which records were lost, in slices between commits.
+extension PackedEngine {
+  /// What the engine knows of trees that are to be mended.
+  enum MendingState {
+    /// Nothing is to be done, or nothing can be done before the store is opened again.
+    case idle
+    /// Some tree has a note.
+    case due
+    case underWay(Mending)
+  }
+
+  /// Whether a slice waits.
+  var isMending: Bool { if case .idle = mending { false } else { true } }
+
+  /// Looks for trees that an earlier opening left to be mended.
+  func resumeMending() throws(StoreError) {
+    let view = try store.view()
+    defer { view.close() }
+    mending = try MendingNote.first(view) == nil ? .idle : .due
+  }
+
+  /// Lets go of the view; the note tells later that the tree is still to be mended.
+  func stopMending() { mending = .idle }
+
+  /// How the mending goes on once a commit is stored that is about to be: the tree that is counted may
+  /// change by it, and trees may be to be mended from now on.
+  func mended(by tx: Transaction) -> MendingState {
+    // What was counted so far may be what was lost.
+    if !tx.state.mending.isEmpty { return .due }
+    guard case .underWay(let work) = mending, case .counting(var recount) = work.phase,
+      let row = tx.state.usage[work.tree]
+    else { return mending }
+    let old = try? UsageRow.read(tx.base, work.tree)
+    recount.note(from: old ?? UsageRow(), to: row)
+    return .underWay(Mending(work.tree, work.view, .counting(recount)))
+  }
+
+  /// Does a slice; an error ends the mending until the store is opened again or more is lost.
+  func mendSlice() {
+    guard isMending else { return }
+    do throws(StoreError) { try mend() } catch { stopMending() }
+  }
+
+  /// Mends all that is to be mended.
+  func finishMending() throws(StoreError) {
+    while isMending { try mend() }
+  }
+
+  private func mend() throws(StoreError) {
+    switch mending {
+    case .idle: return
+    case .due: try beginMending()
+    case .underWay(let work):
+      switch work.phase {
+      case .sweeping(let sweep): try goOn(work, sweep)
+      case .counting(let recount): try goOn(work, recount)
+      }
+    }
+  }
+
+  private func beginMending() throws(StoreError) {
+    let frozen = FrozenView(try store.view())
+    guard let tree = try MendingNote.first(frozen.view) else { return stopMending() }
+    if let info = try Trees.info(frozen.view, tree) {
+      let sweep = OrphanSweep(info, codec: codec, longestKey: longestKey)
+      mending = .underWay(Mending(tree, frozen, .sweeping(sweep)))
+    } else {
+      // The store itself has nothing that could be left over.
+      mending = .underWay(Mending(tree, frozen, .counting(Recount(tree))))
+    }
+  }
+
+  private func goOn(_ work: Mending, _ begun: OrphanSweep) throws(StoreError) {
+    var work = work
+    var sweep = begun
+    let orphans = try sweep.step(work.view.view)
+    work.phase = .sweeping(sweep)
+    mending = .underWay(work)
+    if !orphans.isEmpty {
+      try change(.relaxed) { (tx) throws(StoreError) in
+        for (space, key) in orphans { try tx.delete(space, key) }
+      }
+    }
+    guard sweep.isDone else { return }
+    mending = .underWay(
+      Mending(work.tree, FrozenView(try store.view()), .counting(Recount(work.tree))))
+  }
+
+  private func goOn(_ work: Mending, _ begun: Recount) throws(StoreError) {
+    var recount = begun
+    if !recount.isDone {
+      try recount.step(work.view.view)
+      mending = .underWay(Mending(work.tree, work.view, .counting(recount)))
+      return
+    }
+    // The row itself is no change that counts.
+    mending = .due
+    let tree = work.tree
+    try change(.process) { (tx) throws(StoreError) in
+      try MendingNote.remove(tx, tree)
+      if tree.rawValue != 0, try Trees.info(tx, tree) == nil { return }
+      // Removing the note is a change of the store's own records.
+      if tree.rawValue == 0, let row = tx.state.usage[tree] {
+        recount.note(from: try UsageRow.read(tx.base, tree), to: row)
+      }
+      tx.setUsage(tree, recount.result(try tx.usage(tree)))
+    }
+    eviction.counted = nil
+  }
+}

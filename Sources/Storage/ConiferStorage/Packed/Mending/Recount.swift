@@ -1,0 +1,119 @@
+import ConiferKeyValue
+
+/// Counts what one tree's records take in a frozen view, in slices.
+///
+/// Commits go on meanwhile: each changes the stored counts by what it changes, and these changes are
+/// added to what was found.
+struct Recount: Sendable {
+  let tree: TreeID
+  private var sizes: [SpaceScan]
+  private var bodies: [SpaceScan]
+  private var found = UsageRow()
+  /// The highest number of a dictionary that a record names.
+  private var named: UInt32 = 0
+  /// What commits have changed since the view was taken.
+  private var changes = UsageRow()
+
+  init(_ tree: TreeID) {
+    self.tree = tree
+    sizes = Spaces.all.filter { $0 != Spaces.usage }.map { SpaceScan($0, tree) }
+    bodies = [Spaces.runs, Spaces.deltas, Spaces.parts, Spaces.dictionaries]
+      .map { SpaceScan($0, tree) }
+  }
+
+  var isDone: Bool { sizes.isEmpty && bodies.isEmpty }
+
+  /// Counts the next slice.
+  ///
+  /// - Parameter view: always the same moment.
+  mutating func step(_ view: any OrderedView) throws(StoreError) {
+    if var scan = sizes.first {
+      let space = scan.space
+      try scan.sizes(view) { key, size in note(space, key, size) }
+      if scan.isDone { sizes.removeFirst() } else { sizes[0] = scan }
+    } else if var scan = bodies.first {
+      for (key, value) in try scan.records(view) { look(scan.space, key, value) }
+      if scan.isDone { bodies.removeFirst() } else { bodies[0] = scan }
+    }
+  }
+
+  private mutating func note(_ space: Space, _ key: Bytes, _ size: Int) {
+    found.bytes[space.id, default: 0].add(1 + key.count + size)
+    switch space {
+    case Spaces.queries: if key.count == 12 { found.queries += 1 }
+    case Spaces.deltas, Spaces.parts:
+      // A run that cannot be read may have changes, whose keys tell its number.
+      let number = IndexKey.number(Bytes(key.prefix(12)))
+      if number <= Numbers.lastRun { found.nextRun = max(found.nextRun, number + 1) }
+    case Spaces.dictionaries:
+      found.dictionaries += 1
+      named = max(named, min(DictionaryRecord.number(key), Numbers.lastDictionary))
+    default: break
+    }
+  }
+
+  /// What cannot be read counts for nothing: it is set aside when it is met, and counted anew then.
+  private mutating func look(_ space: Space, _ key: Bytes, _ value: Bytes) {
+    guard Record.isIntact(space, key, value) else { return }
+    switch space {
+    case Spaces.runs:
+      guard let head = try? RunHead(storeKey: key, value: value) else { return }
+      found.leaves.add(head.count)
+      found.raw.runs.add(head.rawCount)
+      found.nextRun = max(found.nextRun, head.number + 1)
+      named = max(named, min(head.dictionary, Numbers.lastDictionary))
+    case Spaces.deltas:
+      guard let delta = try? DeltaRecord.Head(key: key, value: value) else { return }
+      found.leaves.add(delta.leaves)
+      found.raw.deltas.add(delta.rawCount)
+      named = max(named, min(delta.dictionary, Numbers.lastDictionary))
+    case Spaces.parts:
+      var reader = ByteReader(value, from: Record.overhead + 1)
+      found.raw.largeLeaves.add(reader.size() ?? 0)
+    case Spaces.dictionaries:
+      if DictionaryRecord.kind(key, value) == DictionaryRecord.bodies {
+        found.newestDictionary = DictionaryRecord.number(key)
+      }
+    default: break
+    }
+  }
+
+  /// Takes note of a commit that came since the view was taken.
+  mutating func note(from old: UsageRow, to new: UsageRow) {
+    changes.leaves.add(new.leaves - old.leaves)
+    changes.raw = changes.raw + new.raw + -old.raw
+    changes.queries.add(new.queries - old.queries)
+    changes.dictionaries.add(new.dictionaries - old.dictionaries)
+    for space in Set(old.bytes.keys).union(new.bytes.keys) {
+      changes.bytes[space, default: 0].add((new.bytes[space] ?? 0) - (old.bytes[space] ?? 0))
+    }
+  }
+
+  /// The row as it should be stored.
+  ///
+  /// - Parameter row: the stored one, whose numbers go on; nil when it cannot be read.
+  func result(_ row: UsageRow?) -> UsageRow {
+    var result = found
+    result.leaves.add(changes.leaves)
+    result.raw = result.raw + changes.raw
+    result.queries.add(changes.queries)
+    result.dictionaries.add(changes.dictionaries)
+    for (space, bytes) in changes.bytes { result.bytes[space, default: 0].add(bytes) }
+    result.bytes = result.bytes.filter { $0.value != 0 }
+    result.nextDictionary = named + 1
+    if let row {
+      result.nextRun = max(row.nextRun, found.nextRun)
+      result.nextDictionary = max(row.nextDictionary, named + 1)
+      if row.newestDictionary != 0 { result.newestDictionary = row.newestDictionary }
+      result.recent = row.recent
+    }
+    return result
+  }
+
+  /// The row of a tree as it should be stored, counted at once.
+  static func whole(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> UsageRow {
+    var recount = Recount(tree)
+    while !recount.isDone { try recount.step(view) }
+    return recount.result(try? UsageRow.read(view, tree))
+  }
+}

@@ -1,0 +1,65 @@
+import ConiferKeyValue
+
+/// A walk over one tree's records of a space, in slices; it remembers no more than where it is.
+struct SpaceScan: Sendable {
+  /// How many records a slice looks at, and about how many of their bytes.
+  static let mostRecords = 256
+  private static let mostBytes = 1 << 20
+
+  let space: Space
+  private let prefix: Bytes
+  private var from: Bytes
+  private(set) var isDone = false
+  /// Whether a record was left out that the store could not lend.
+  private(set) var hasSkipped = false
+
+  init(_ space: Space, _ tree: TreeID) {
+    self.space = space
+    prefix = StoreKey.prefix(tree)
+    from = prefix
+  }
+
+  /// Visits the keys of the next records with the sizes of their values, readable or not.
+  mutating func sizes(
+    _ view: any OrderedView, _ visit: (_ key: Bytes, _ size: Int) -> Void
+  ) throws(StoreError) {
+    var (count, isOver) = (0, true)
+    try view.walkKeys(space, .atOrAfter(from)) { lent, size in
+      guard lent.starts(with: prefix) else { return .stop }
+      let key = Bytes(lent)
+      visit(key, size)
+      from = key + [0]
+      count += 1
+      isOver = count < Self.mostRecords
+      return isOver ? .next : .stop
+    }
+    isDone = isOver
+  }
+
+  /// The next records, copied; those that the store cannot lend are left out.
+  mutating func records(
+    _ view: any OrderedView
+  ) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
+    var records: [(key: Bytes, value: Bytes)] = []
+    var (bytes, isOver) = (0, true)
+    do throws(StoreError) {
+      try view.walk(space, .atOrAfter(from)) { lent, value in
+        guard lent.starts(with: prefix) else { return .stop }
+        let key = Bytes(lent)
+        records.append((key, Bytes(value)))
+        from = key + [0]
+        bytes += value.byteCount
+        isOver = records.count < Self.mostRecords && bytes < Self.mostBytes
+        return isOver ? .next : .stop
+      }
+      isDone = isOver
+    } catch {
+      guard [.damaged, .wrongKey].contains(error.code), let place = error.place,
+        place.space == space.id, !bytesPrecede(place.key, from)
+      else { throw error }
+      hasSkipped = true
+      from = place.key + [0]
+    }
+    return records
+  }
+}
