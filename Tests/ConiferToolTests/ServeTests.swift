@@ -37,7 +37,6 @@
         environment: { (_: String) in nil })
       let server = Server(ServerConfiguration())
       let file = try RulesFile(path, server, console)
-      try file.adopt("mine")
       func rules() -> String { String(decoding: server.rulesSource(in: "mine"), as: UTF8.self) }
       #expect(rules() == text(false))
       let watch = Task { try await file.run() }
@@ -90,7 +89,6 @@
         environment: { (_: String) in nil })
       let server = Server(ServerConfiguration())
       let file = try RulesFile(path, server, console)
-      try file.adopt("mine")
       func rules() -> String { String(decoding: server.rulesSource(in: "mine"), as: UTF8.self) }
       let watch = Task { try await file.run() }
       var said = notes.makeAsyncIterator()

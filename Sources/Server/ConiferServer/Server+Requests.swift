@@ -30,8 +30,9 @@ extension Server {
   public func read(
     _ target: QueryTarget, as token: VerifiedToken?, in namespace: String
   ) -> Response {
-    let host = hostIfServed(namespace) ?? NamespaceHost(configuration)
-    return host.read(target, as: token)
+    let host = hostIfServed(namespace)
+    return (host ?? NamespaceHost(configuration, rules: rules(of: namespace)))
+      .read(target, as: token)
   }
 
   /// Does what a session could ask for, in the name of a token's bearer: a `put` or a `merge`, which
@@ -45,12 +46,16 @@ extension Server {
   public func perform(
     _ request: Request, as token: VerifiedToken?, in namespace: String, limit: Int? = nil
   ) async -> ServerAnswer {
-    await host(namespace).perform(request, as: token, limit: limit)
+    while true {
+      // One that has been forgotten meanwhile does nothing.
+      let answer = await host(namespace).perform(request, as: token, limit: limit)
+      if let answer { return answer }
+    }
   }
 
   /// Whether a database has no rules, so that everybody may do everything.
   public func isOpen(_ namespace: String) -> Bool {
-    (hostIfServed(namespace)?.rules ?? configuration.rules) is OpenRules
+    rules(of: namespace) is OpenRules
   }
 
   /// Checks a token, now.

@@ -13,7 +13,14 @@ import Synchronization
 /// - All members may be called from any thread, but not from within a receiver or an answer.
 public final class Server: Sendable {
   let configuration: ServerConfiguration
-  private let hosts = Mutex<[String: NamespaceHost]>([:])
+
+  struct State: Sendable {
+    var hosts: [String: NamespaceHost] = [:]
+    /// The rules of databases that get none of their own.
+    var rules: any AccessRules
+  }
+
+  let state: Mutex<State>
 
   /// The time that the server goes by.
   public var clock: ServerClock { configuration.clock }
@@ -21,6 +28,7 @@ public final class Server: Sendable {
   /// A server of no databases.
   public init(_ configuration: ServerConfiguration = ServerConfiguration()) {
     self.configuration = configuration
+    state = Mutex(State(rules: configuration.rules))
   }
 
   // MARK: Databases
@@ -61,10 +69,10 @@ public final class Server: Sendable {
     let store = NamespaceHost.Store(
       backend: backend, name: namespace, tree: tree,
       durability: durability ?? backend.traits.durability)
-    let host = NamespaceHost(configuration, root: root, store: store)
-    let isNew = hosts.withLock { hosts in
-      if hosts[namespace] != nil { return false }
-      hosts[namespace] = host
+    let isNew = state.withLock { [root] state in
+      if state.hosts[namespace] != nil { return false }
+      state.hosts[namespace] = NamespaceHost(
+        configuration, rules: state.rules, root: root, store: store)
       return true
     }
     guard isNew else {
@@ -77,7 +85,16 @@ public final class Server: Sendable {
   ///
   /// With `SecurityRules` come the indexes that they declare, beside those of `setIndexes`.
   public func setRules(_ rules: any AccessRules, in namespace: String) {
-    host(namespace).handle(.setRules(rules))
+    with(namespace) { $0.handle(.setRules(rules, isCommon: false)) }
+  }
+
+  /// Sets the rules of all databases, those that are there and those to come; listens that they do not
+  /// allow end. They take the place of rules that were set for one database, until some are set again.
+  public func setRules(_ rules: any AccessRules) {
+    state.withLock { state in
+      state.rules = rules
+      for host in state.hosts.values { host.handle(.setRules(rules, isCommon: true)) }
+    }
   }
 
   /// Sets the rules of a database from a rules file, as `SecurityRules` reads it.
@@ -99,7 +116,7 @@ public final class Server: Sendable {
   /// - Returns: the file as it was given; for `OpenRules` one that allows everything, and for other
   ///   rules that are no file one without rules.
   public func rulesSource(in namespace: String, strict: Bool = false) -> [UInt8] {
-    switch host(namespace).rules {
+    switch rules(of: namespace) {
     case let rules as SecurityRules: strict ? rules.strictSource : rules.source
     case is OpenRules: Array(#"{"rules":{".read":true,".write":true}}"#.utf8)
     default: Array(#"{"rules":{}}"#.utf8)
@@ -111,7 +128,7 @@ public final class Server: Sendable {
   ///
   /// - Parameter indexes: the indexes; nil when none is asked for, as at first.
   public func setIndexes(_ indexes: [IndexDefinition]?, in namespace: String) {
-    host(namespace).handle(.setIndexes(indexes))
+    with(namespace) { $0.handle(.setIndexes(indexes)) }
   }
 
   // MARK: Sessions
@@ -128,33 +145,37 @@ public final class Server: Sendable {
     to namespace: String, host: String? = nil, lastSession: String? = nil,
     receive: @escaping @Sendable (TransportEvent) -> Void
   ) -> ServerSession {
-    self.host(namespace).connect(host: host, lastSession: lastSession, receive)
+    with(namespace) { $0.connect(host: host, lastSession: lastSession, receive) }
   }
 
   /// The names of a database's live sessions, oldest first.
-  public func sessions(in namespace: String) -> [String] { host(namespace).sessions }
+  public func sessions(in namespace: String) -> [String] {
+    hostIfServed(namespace)?.sessions ?? []
+  }
 
   /// Ends all sessions of a database; their onDisconnect operations run.
   ///
   /// - Parameter reason: what the clients are told.
   public func disconnectAll(in namespace: String, reason: String = "The server ended the session.")
   {
-    host(namespace).handle(.evict(reason))
+    hostIfServed(namespace)?.handle(.evict(reason))
   }
 
   /// Ends the validity of all tokens that were given: their sessions are told so, and are nobody's.
-  public func expireTokens(in namespace: String) { host(namespace).handle(.expireTokens(nil)) }
+  public func expireTokens(in namespace: String) {
+    hostIfServed(namespace)?.handle(.expireTokens(nil))
+  }
 
   /// Does what is due by the clock, after it was moved: tokens expire.
   public func tick() {
-    for host in hosts.withLock({ Array($0.values) }) { host.handle(.tick) }
+    for host in state.withLock({ Array($0.hosts.values) }) { host.handle(.tick) }
   }
 
   // MARK: Data
 
   /// The data of a database at a path, as far as it was told and answered.
   public func data(_ path: Path = .root, in namespace: String) -> Node {
-    host(namespace).root[path]
+    hostIfServed(namespace)?.root[path] ?? .empty
   }
 
   /// Writes in the server's own name; the rules do not apply, sizes do.
@@ -168,7 +189,7 @@ public final class Server: Sendable {
     _ changes: [NodeChange], in namespace: String,
     answer: @escaping @Sendable (Response) -> Void = { _ in }
   ) {
-    host(namespace).call(changes, answer)
+    with(namespace) { $0.call(changes, answer) }
   }
 
   /// Replaces one node in the server's own name, as `write` does.
@@ -177,21 +198,38 @@ public final class Server: Sendable {
   }
 
   /// Returns when no write of a database waits for its commit.
-  public func settle(_ namespace: String) async { await host(namespace).settle() }
+  public func settle(_ namespace: String) async { await hostIfServed(namespace)?.settle() }
 
   /// The names of the databases that are served, in order.
   var hostNames: [String] {
-    hosts.withLock { Array($0.keys) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    state.withLock { Array($0.hosts.keys) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   /// A database that is served already.
-  func hostIfServed(_ namespace: String) -> NamespaceHost? { hosts.withLock { $0[namespace] } }
+  func hostIfServed(_ namespace: String) -> NamespaceHost? {
+    state.withLock { $0.hosts[namespace] }
+  }
+
+  /// The rules of a database, also of one that is not there.
+  func rules(of namespace: String) -> any AccessRules {
+    let (host, common) = state.withLock { ($0.hosts[namespace], $0.rules) }
+    return host?.rules ?? common
+  }
+
+  /// Does something with a database, which is made if it is not there.
+  ///
+  /// - Parameter body: returns nil when the database has been forgotten meanwhile.
+  func with<R>(_ namespace: String, _ body: (NamespaceHost) -> R?) -> R {
+    while true {
+      if let result = body(host(namespace)) { return result }
+    }
+  }
 
   func host(_ namespace: String) -> NamespaceHost {
-    hosts.withLock { hosts in
-      if let host = hosts[namespace] { return host }
-      let host = NamespaceHost(configuration)
-      hosts[namespace] = host
+    state.withLock { state in
+      if let host = state.hosts[namespace] { return host }
+      let host = NamespaceHost(configuration, rules: state.rules)
+      state.hosts[namespace] = host
       return host
     }
   }

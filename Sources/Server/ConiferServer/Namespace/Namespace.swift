@@ -25,6 +25,8 @@ struct Namespace: Sendable {
   var listens: [ListenID: Listen] = [:]
   var places = ListenTrie()
   var lastListen: UInt64 = 0
+  /// Whether rules or indexes were set for this database alone since it was made ready.
+  private var isShaped = false
   /// What passed so far.
   var traffic = TrafficCounts()
 
@@ -72,6 +74,9 @@ struct Namespace: Sendable {
   /// Whether nothing waits for a commit.
   var isSettled: Bool { inFlight == nil && waiting.isEmpty }
 
+  /// Whether nobody uses it and nothing would be lost with it, but for counts.
+  var isUnused: Bool { sessions.isEmpty && root.isEmpty && isSettled && !isShaped }
+
   private mutating func perform(_ input: Input, now: Int64) {
     switch input {
     case .connect(let id, let name, let host, _):
@@ -115,10 +120,14 @@ struct Namespace: Sendable {
       traffic.count(request)
       perform(request, number, as: token, limit: limit, now: now)
     case .adopt(let id, let token): adopt(token, of: id, now: now)
-    case .setRules(let new):
+    case .setRules(let new, let isCommon):
       rules = new
+      if !isCommon { isShaped = true }
       for id in sessions.keys.sorted() { recheckListens(of: id, now: now) }
-    case .setIndexes(let new): indexes = new
+    case .setIndexes(let new):
+      indexes = new
+      isShaped = true
+    case .prepared: isShaped = false
     case .committed: break
     case .tick:
       expire(sessions.filter { $0.value.isLate(now) }.keys.sorted(), now: now)

@@ -31,10 +31,12 @@ extension Namespace {
     case perform(UInt64, Request, VerifiedToken?, limit: Int?)
     /// A session is a token's bearer's, who was checked already.
     case adopt(SessionID, VerifiedToken?)
-    /// Other rules hold.
-    case setRules(any AccessRules)
+    /// Other rules hold: of this database alone, or of all that have none of their own.
+    case setRules(any AccessRules, isCommon: Bool)
     /// Other indexes are declared; nil when declaring them is not asked for.
     case setIndexes([IndexDefinition]?)
+    /// What makes the database ready has been done, and would be done again if it were made anew.
+    case prepared
     /// The commit that was asked for is done, or failed.
     case committed(StoreError?)
     /// Time has passed.

@@ -24,6 +24,8 @@ final class NamespaceHost: Sendable {
     /// When the next tick is due.
     var due: Int64?
     var timer: Timer?
+    /// Whether the server has forgotten it: what comes belongs to the next one of its name.
+    var isRetired = false
   }
 
   /// Where writes are kept.
@@ -39,13 +41,16 @@ final class NamespaceHost: Sendable {
   private let store: Store?
   private let state: Mutex<State>
 
-  init(_ configuration: ServerConfiguration, root: Node = .empty, store: Store? = nil) {
+  init(
+    _ configuration: ServerConfiguration, rules: any AccessRules, root: Node = .empty,
+    store: Store? = nil
+  ) {
     self.configuration = configuration
     self.store = store
     state = Mutex(
       State(
         machine: Namespace(
-          root: root, isStored: store != nil, rules: configuration.rules,
+          root: root, isStored: store != nil, rules: rules,
           authenticator: configuration.authenticator, limits: configuration.limits),
         tree: store?.tree))
   }
@@ -73,9 +78,20 @@ final class NamespaceHost: Sendable {
     return state.withLock { $0.machine.report(name, limits, now: now) }
   }
 
-  func connect(host: String?, lastSession: String?, _ receive: @escaping Receiver) -> ServerSession
-  {
+  /// Makes it useless, if nobody uses it and nothing would be lost; then it may be forgotten.
+  func retire() -> Bool {
     state.withLock { state in
+      if state.machine.isUnused { state.isRetired = true }
+      return state.isRetired
+    }
+  }
+
+  /// - Returns: nil when it is retired, as all that change something.
+  func connect(
+    host: String?, lastSession: String?, _ receive: @escaping Receiver
+  ) -> ServerSession? {
+    state.withLock { state in
+      if state.isRetired { return nil }
       state.lastSession += 1
       let id = SessionID(rawValue: state.lastSession)
       // Whoever knows the name of a session may end it.
@@ -87,7 +103,13 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  func handle(_ input: Namespace.Input) { state.withLock { run(input, &$0) } }
+  @discardableResult
+  func handle(_ input: Namespace.Input) -> Void? {
+    state.withLock { state -> Void? in
+      if state.isRetired { return nil }
+      return run(input, &state)
+    }
+  }
 
   func end(_ id: SessionID) {
     state.withLock { state in
@@ -98,18 +120,20 @@ final class NamespaceHost: Sendable {
 
   /// Writes in the server's own name; the answer is given before this returns, unless it waits for a
   /// commit.
-  func call(_ changes: [NodeChange], _ answer: @escaping @Sendable (Response) -> Void) {
-    state.withLock { state in
+  func call(_ changes: [NodeChange], _ answer: @escaping @Sendable (Response) -> Void) -> Void? {
+    state.withLock { state -> Void? in
+      if state.isRetired { return nil }
       state.lastCall += 1
       state.answers[state.lastCall] = answer
-      run(.call(state.lastCall, changes), &state)
+      return run(.call(state.lastCall, changes), &state)
     }
   }
 
   /// Does what somebody without a session asks for; reads at once, writes when they are stored.
-  func perform(_ request: Request, as token: VerifiedToken?, limit: Int?) async -> ServerAnswer {
+  func perform(_ request: Request, as token: VerifiedToken?, limit: Int?) async -> ServerAnswer? {
     await withCheckedContinuation { continuation in
       state.withLock { state in
+        if state.isRetired { return continuation.resume(returning: nil) }
         state.lastCall += 1
         state.performers[state.lastCall] = { continuation.resume(returning: $0) }
         run(.perform(state.lastCall, request, token, limit: limit), &state)

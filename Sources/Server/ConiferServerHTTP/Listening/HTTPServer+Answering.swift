@@ -4,13 +4,14 @@
     func answer(_ request: HTTPRequest) async -> HTTPResponse {
       if request.path == "/.ws" { return refuseWebSocket(request) }
       do throws(NamespaceTable.Failure) {
-        try await namespaces.ready(request.namespace)
+        try await namespaces.begin(request.namespace)
       } catch {
         switch error {
         case .tooMany: return .refusal(503, "The server has too many databases.")
         case .notReady: return .refusal(503, "The database cannot be served now.")
         }
       }
+      defer { namespaces.end(request.namespace) }
       for responder in responders {
         if let response = await responder.respond(to: request) { return response }
       }

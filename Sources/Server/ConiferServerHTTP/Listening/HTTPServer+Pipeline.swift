@@ -34,7 +34,8 @@
           // One that cannot be served is refused in words by the HTTP side, which is asked next.
           return channel.eventLoop.makeFutureWithTask {
             do throws(NamespaceTable.Failure) {
-              try await self.namespaces.ready(namespace)
+              try await self.namespaces.begin(namespace)
+              channel.closeFuture.whenComplete { _ in self.namespaces.end(namespace) }
               return HTTPHeaders()
             } catch {
               return nil

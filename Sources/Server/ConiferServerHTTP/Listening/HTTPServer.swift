@@ -41,7 +41,7 @@
       self.configuration = configuration
       self.responders = responders
       connections = ConnectionTable(configuration.limits)
-      namespaces = NamespaceTable(configuration)
+      namespaces = NamespaceTable(server, configuration)
       origins = OriginPolicy(origins: configuration.origins, host: configuration.host)
     }
 
@@ -55,10 +55,10 @@
     /// How many connections are open.
     public var connectionCount: Int { connections.count }
 
-    /// The databases that were asked for so far, in no order.
+    /// The databases that are in use or have something to keep, in no order.
     public var servedNamespaces: [String] { namespaces.names }
 
-    /// Makes a database ready before anybody asks for it.
+    /// Makes a database ready before anybody asks for it, and keeps it.
     ///
     /// - Throws: `HTTPServerError` when it cannot be served; the log says why.
     public func prepare(_ namespace: String) async throws(HTTPServerError) {
@@ -67,7 +67,7 @@
           "\(namespace) is no database's name: 1 to 100 of a-z, A-Z, 0-9, - and _.")
       }
       do throws(NamespaceTable.Failure) {
-        try await namespaces.ready(namespace)
+        try await namespaces.begin(namespace)
       } catch {
         throw HTTPServerError("The database \(namespace) cannot be served.")
       }

@@ -17,7 +17,8 @@
     public var limits: HTTPServerLimits
     /// How long it waits.
     public var timeouts: HTTPServerTimeouts
-    /// Called once for each database before it is first served, to open its store or set its rules;
+    /// Called for each database before it is served, to open its store or set its rules, and again when
+    /// it was empty, unused and forgotten;
     /// what it throws is logged, and requests for the database are refused with 503.
     public var prepare: (@Sendable (_ namespace: String) async throws -> Void)?
     /// Where it logs; data, tokens and addresses of clients are never logged.
@@ -46,7 +47,8 @@
   public struct HTTPServerLimits: Hashable, Sendable {
     /// Open connections; one more is answered 503.
     public var connections = 10_000
-    /// Databases; a request for one more is answered 503.
+    /// Databases that are in use, or have data, rules or indexes of their own; a request for one more is
+    /// answered 503.
     public var namespaces = 10_000
     /// A request line with its headers, and how many of these.
     public var head = 64 * 1024

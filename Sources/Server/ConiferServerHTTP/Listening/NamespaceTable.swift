@@ -1,8 +1,12 @@
 #if Network
+  import ConiferServer
   import Logging
   import Synchronization
 
-  /// The databases that were asked for, each made ready once.
+  /// The databases that are in use or have something to keep, each made ready before its first use.
+  ///
+  /// One that nobody uses any more is forgotten at once, if it has nothing to keep: so made-up names
+  /// take no room but while they are in use, however fast they come.
   final class NamespaceTable: Sendable {
     /// Why a database is not served.
     enum Failure: Error {
@@ -10,17 +14,33 @@
       case notReady
     }
 
-    private enum Entry: Sendable {
-      case ready
-      case preparing(Task<Bool, Never>)
+    private struct Entry: Sendable {
+      enum Phase: Sendable {
+        case preparing(Task<Bool, Never>)
+        case ready
+      }
+
+      var phase: Phase
+      /// The requests and connections that use it.
+      var users = 1
+      /// Whether somebody else serves it already, and may go on without asking here.
+      let isForeign: Bool
     }
 
+    private struct State: Sendable {
+      var entries: [String: Entry] = [:]
+      /// When all were last looked at.
+      var swept: ContinuousClock.Instant?
+    }
+
+    private let server: Server
     private let limit: Int
     private let logger: Logger
     private let prepare: (@Sendable (String) async throws -> Void)?
-    private let entries = Mutex<[String: Entry]>([:])
+    private let state = Mutex(State())
 
-    init(_ configuration: HTTPServerConfiguration) {
+    init(_ server: Server, _ configuration: HTTPServerConfiguration) {
+      self.server = server
       limit = configuration.limits.namespaces
       logger = configuration.logger
       prepare = configuration.prepare
@@ -28,28 +48,59 @@
 
     /// The databases that are served, in no order.
     var names: [String] {
-      entries.withLock { entries in
-        entries.compactMap { if case .ready = $0.value { $0.key } else { nil } }
+      state.withLock { state in
+        state.entries.compactMap { if case .ready = $0.value.phase { $0.key } else { nil } }
       }
     }
 
-    /// Returns when a database may be served.
+    /// Begins to use a database; returns when it may be served.
     ///
     /// - Parameter name: a valid name.
-    /// - Throws: when there are too many, or it cannot be made ready; the next call tries again.
-    func ready(_ name: String) async throws(Failure) {
-      let entry = entries.withLock { entries -> Entry? in
-        if let entry = entries[name] { return entry }
-        if entries.count >= limit { return nil }
-        let entry = prepare.map { prepare in Entry.preparing(Task { await run(prepare, name) }) }
-        entries[name] = entry ?? .ready
-        return entry ?? .ready
+    /// - Throws: when there are too many, or it cannot be made ready; the next call tries again. Else
+    ///   the caller says `end` once.
+    func begin(_ name: String) async throws(Failure) {
+      let phase = state.withLock { state -> Entry.Phase? in
+        if let entry = state.entries[name] {
+          state.entries[name]?.users += 1
+          return entry.phase
+        }
+        if state.entries.count >= limit { sweep(&state) }
+        if state.entries.count >= limit { return nil }
+        let phase =
+          prepare.map { prepare in Entry.Phase.preparing(Task { await run(prepare, name) }) }
+          ?? .ready
+        state.entries[name] = Entry(phase: phase, isForeign: server.serves(name))
+        return phase
       }
-      switch entry {
+      switch phase {
       case .ready: return
       case .preparing(let task): if await !task.value { throw .notReady }
       case nil: throw .tooMany
       }
+    }
+
+    /// Ends a use.
+    func end(_ name: String) {
+      state.withLock { state in
+        state.entries[name]?.users -= 1
+        if let entry = state.entries[name] { forget(name, entry, &state) }
+      }
+    }
+
+    /// Forgets a database that nobody uses and that has nothing to keep.
+    private func forget(_ name: String, _ entry: Entry, _ state: inout State) {
+      guard case .ready = entry.phase, entry.users == 0, !entry.isForeign, server.forget(name)
+      else { return }
+      state.entries[name] = nil
+    }
+
+    /// Looks at all that nobody uses: what had something to keep when its use ended may have nothing by
+    /// now. At most once a second, as it takes long.
+    private func sweep(_ state: inout State) {
+      let now = ContinuousClock.now
+      if let swept = state.swept, now - swept < .seconds(1) { return }
+      state.swept = now
+      for (name, entry) in state.entries where entry.users == 0 { forget(name, entry, &state) }
     }
 
     private func run(_ prepare: @Sendable (String) async throws -> Void, _ name: String) async
@@ -57,11 +108,12 @@
     {
       do {
         try await prepare(name)
-        entries.withLock { $0[name] = .ready }
+        server.markPrepared(name)
+        state.withLock { $0.entries[name]?.phase = .ready }
         return true
       } catch {
         logger.error("The database \(name) cannot be served: \(error)")
-        entries.withLock { $0[name] = nil }
+        state.withLock { $0.entries[name] = nil }
         return false
       }
     }

@@ -10,19 +10,13 @@
     /// The most bytes of rules.
     private static let longest = 1 << 20
 
-    private struct State {
-      var rules: [UInt8]
-      /// What the file held when it was last looked at, good or not; nil when it could not be read.
-      var seen: [UInt8]?
-      var namespaces: [String] = []
-    }
-
     private let path: String
     private let server: Server
     private let console: Console
-    private let state: Mutex<State>
+    /// What the file held when it was last looked at, good or not; nil when it could not be read.
+    private let seen: Mutex<[UInt8]?>
 
-    /// Reads a file of rules.
+    /// Reads a file of rules, and sets them.
     ///
     /// - Throws: `Failure` when it cannot be read, and with line and column when it holds no rules.
     init(_ path: String, _ server: Server, _ console: Console) throws {
@@ -31,19 +25,11 @@
       self.console = console
       let rules = try Input.regularFile(path, atMost: Self.longest)
       do throws(RulesError) {
-        _ = try SecurityRules(json: rules)
+        server.setRules(try SecurityRules(json: rules))
       } catch {
         throw Failure("bad-rules", .badData, Self.words(path, error))
       }
-      state = Mutex(State(rules: rules, seen: rules))
-    }
-
-    /// Sets the rules of a database, now and whenever they change.
-    func adopt(_ namespace: String) throws(RulesError) {
-      try state.withLock { (state) throws(RulesError) in
-        state.namespaces.append(namespace)
-        try server.setRules(json: state.rules, in: namespace)
-      }
+      seen = Mutex(rules)
     }
 
     /// Looks at the file until the server stops.
@@ -55,14 +41,12 @@
 
     private func look() {
       let bytes = try? Input.regularFile(path, atMost: Self.longest)
-      let note = state.withLock { state -> String? in
-        if bytes == state.seen { return nil }
-        state.seen = bytes
+      let note = seen.withLock { seen -> String? in
+        if bytes == seen { return nil }
+        seen = bytes
         guard let bytes else { return "\(path) cannot be read; the rules stay as they were." }
         do throws(RulesError) {
-          _ = try SecurityRules(json: bytes)
-          state.rules = bytes
-          for namespace in state.namespaces { try server.setRules(json: bytes, in: namespace) }
+          server.setRules(try SecurityRules(json: bytes))
           return "The rules are those of \(path) as it is now."
         } catch {
           return "\(Self.words(path, error)) The rules stay as they were."

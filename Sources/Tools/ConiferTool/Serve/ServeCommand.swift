@@ -71,10 +71,7 @@
         host: host, port: port, namespace: namespace,
         origins: origin.isEmpty ? nil : Set(origin), logger: logger)
       settings.limits.connections = connections
-      settings.prepare = { name in
-        if let backend { try await server.open(name, in: backend) }
-        try file?.adopt(name)
-      }
+      if let backend { settings.prepare = { try await server.open($0, in: backend) } }
       let http = HTTPServer(server, settings, responders: responders(server))
       Platform.raiseOpenFileLimit()
       let port: Int
