@@ -62,6 +62,7 @@ let package = Package(
     .library(name: "ConiferSync", targets: ["ConiferSync"]),
     .library(name: "Conifer", targets: ["Conifer"]),
     .library(name: "ConiferWebSocket", targets: ["ConiferWebSocket"]),
+    .library(name: "ConiferKit", targets: ["ConiferKit"]),
     .library(name: "ConiferServer", targets: ["ConiferServer"]),
     .library(name: "ConiferServerHTTP", targets: ["ConiferServerHTTP"]),
     .library(name: "ClientConformance", targets: ["ClientConformance"]),
@@ -153,6 +154,13 @@ let package = Package(
         network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
         network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
       ]),
+    .target(name: "CConiferKit", path: "Sources/Client/CConiferKit"),
+    target(
+      "ConiferKit", in: "Sources/Client",
+      [
+        "CConiferKit", "Conifer", "ConiferSQLite",
+        .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
+      ]),
     target(
       "ConiferServerHTTP", in: "Sources/Server",
       [
@@ -179,6 +187,9 @@ let package = Package(
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
     target("TestSupport", in: "Tests", ["ConiferKeyValue"]),
+    .executableTarget(
+      name: "GuideApp", dependencies: ["ConiferKit"], path: "Examples/GuideApp",
+      swiftSettings: settings),
     // The outside example's backend, for the client's tests.
     .target(
       name: "CustomBackend", dependencies: ["ConiferKeyValue", "ConiferStorage"],
@@ -252,6 +263,12 @@ let package = Package(
       name: "ConiferGuideSwift5Tests", dependencies: ["Conifer"],
       path: "Tests/ConiferGuideSwift5Tests",
       swiftSettings: settings + [.swiftLanguageMode(.v5)]),
+    tests(
+      "ConiferKit",
+      [
+        "ConiferKit", "GuideApp", "ConiferServer", "ConiferServerHTTP", "ConiferStorage",
+        "ConiferTree", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ]),
     tests(
       "ConiferWebSocket",
       [

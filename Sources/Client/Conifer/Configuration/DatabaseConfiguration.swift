@@ -20,6 +20,8 @@ public struct DatabaseConfiguration: Sendable {
   ///
   /// Two databases that are open at once have each a directory of their own.
   public var storage: StorageConfiguration?
+  /// The storage of a database of the class that names none; asked when the store is opened.
+  var standardStorage: (@Sendable (DatabaseConfiguration) -> StorageConfiguration)?
   /// Whether data and queue are kept in ``storage``; otherwise they are in memory.
   ///
   /// nil is yes for `Database(configuration)`, and no for `Database.database()` until the app sets
@@ -102,7 +104,9 @@ extension DatabaseConfiguration {
 
   /// The storage that is opened: with the options, and in memory when persistence is off.
   var effectiveStorage: StorageConfiguration {
-    guard isPersistenceEnabled ?? true, let storage else { return .memory(options) }
+    guard isPersistenceEnabled ?? true, let storage = storage ?? standardStorage?(self) else {
+      return .memory(options)
+    }
     return storage.with(options)
   }
 
@@ -140,10 +144,10 @@ extension DatabaseConfiguration {
         "Give at least \(smallest) bytes, or nil for no limit."
       ) { $0.options.budget = smallest }
     }
-    if isPersistenceEnabled == true, storage == nil {
+    if isPersistenceEnabled == true, storage == nil, standardStorage == nil {
       add(
         "Persistence is on, and there is no storage.",
-        "Name one in the configuration, such as .lmdb(at: directory)."
+        "Import ConiferKit, or name one in the configuration, such as .lmdb(at: directory)."
       ) {
         $0.isPersistenceEnabled = false
       }

@@ -4,11 +4,13 @@ public import Dispatch
 // Settings as the Apple SDK has them. After the first use they change nothing: an error is logged, and
 // reading tells how it is.
 extension Database {
-  /// Whether data and queue are kept in the configuration's storage rather than in memory.
+  /// Whether data and queue are kept in the configuration's storage rather than in memory; with
+  /// `ConiferKit`, in the app's directory where the configuration names none.
   public var isPersistenceEnabled: Bool {
     get {
       let configuration = configuration
-      return (configuration.isPersistenceEnabled ?? true) && configuration.storage != nil
+      let hasStorage = configuration.storage != nil || configuration.standardStorage != nil
+      return (configuration.isPersistenceEnabled ?? true) && hasStorage
     }
     set { configure("isPersistenceEnabled") { $0.isPersistenceEnabled = newValue } }
   }

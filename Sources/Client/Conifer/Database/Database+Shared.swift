@@ -11,22 +11,38 @@ extension Database {
   ///   an error.
   public static func configure(_ configuration: DatabaseConfiguration) {
     if DatabaseDirectory.common.configure(configuration) { return }
-    configuration.logger.error(
+    reportSecondConfiguration(configuration.logger)
+  }
+
+  /// Makes the database that ``database()`` gives, of a URL.
+  package static func configureCommon(url: String) {
+    let logger = DatabaseConfiguration().logger
+    do throws(DatabaseError) {
+      if try DatabaseDirectory.common.configure(url: url) { return }
+      reportSecondConfiguration(logger)
+    } catch {
+      logger.error("\(error.message)", metadata: ["code": "\(error.code)"])
+    }
+  }
+
+  private static func reportSecondConfiguration(_ logger: Logger) {
+    logger.error(
       "Database.configure was called twice, or after Database.database(): the first call holds.")
   }
 
   /// The app's common database.
   ///
-  /// Without ``configure(_:)`` before, it is one in memory that stays offline, and an error is logged.
+  /// Without ``configure(_:)`` before, it stays offline, and an error is logged.
   public static func database() -> Database { DatabaseDirectory.common.main }
 
-  /// The app's database with a URL: the common one, or another that is made as that was, in memory.
+  /// The app's database with a URL: the common one, or another that is made as that was.
   ///
   /// One of another host has a connection of its own there, of the same kind; where the transport knows
   /// no other hosts, it stays offline, and an error is logged.
   ///
-  /// For another database that keeps its data, make one with `Database(configuration)` and a directory
-  /// of its own.
+  /// It is in memory until its persistence is set, which `ConiferKit` gives a directory for each database.
+  /// Without it, make a database that keeps its data with `Database(configuration)` and a directory of
+  /// its own.
   ///
   /// - Parameter url: such as `https://other.example.com`. One that makes no sense is logged as an
   ///   error, and gives the common database.

@@ -41,12 +41,24 @@ public final class Database: Sendable {
 
   /// The engine; the first call makes it, and from then on settings stay as they are.
   var engine: any DatabaseEngine {
-    state.withLock { state in
-      if let engine = state.engine { return engine }
+    let (engine, isNew) = state.withLock { state in
+      if let engine = state.engine { return (engine, false) }
       let engine = makeEngine(state.configuration)
       state.engine = engine
-      return engine
+      return (engine, true)
     }
+    if isNew { reportMissingServer() }
+    return engine
+  }
+
+  /// An app that has a storage without naming one may take the server for as given.
+  private func reportMissingServer() {
+    let configuration = configuration
+    guard configuration.standardStorage != nil, configuration.transport == nil else { return }
+    report(
+      DatabaseError(
+        .invalidConfiguration, "No server is named: the database stays offline.",
+        remedy: "Call Database.configure(url:) when the app starts, or useEmulator."))
   }
 
   /// What it was made with, and the settings as they are.

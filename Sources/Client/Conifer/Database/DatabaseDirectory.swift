@@ -15,14 +15,17 @@ final class DatabaseDirectory: Sendable {
   static let isVerbose = Atomic(false)
 
   private let state = Mutex(State())
+  /// What databases are made of where the app names nothing; nil for nothing.
+  private let defaults: AppDefaults?
 
-  init() {}
+  init(_ defaults: AppDefaults? = .current) { self.defaults = defaults }
 
-  /// Makes the main database; false when there is one already.
+  /// Makes the main database; false when there is one already, also by its URL.
   func configure(_ configuration: DatabaseConfiguration) -> Bool {
     state.withLock { state in
-      guard state.main == nil else { return false }
-      state.main = Database(Self.asOnApple(configuration))
+      let name = Self.name(configuration.host, configuration.namespace)
+      guard state.main == nil, state.others[name] == nil else { return false }
+      state.main = Database(asOnApple(configuration))
       return true
     }
   }
@@ -31,11 +34,11 @@ final class DatabaseDirectory: Sendable {
   var main: Database {
     let (main, isNew) = state.withLock { state in
       if let main = state.main { return (main, false) }
-      let main = Database(Self.asOnApple(DatabaseConfiguration()))
+      let main = Database(asOnApple(DatabaseConfiguration()))
       state.main = main
       return (main, true)
     }
-    if isNew {
+    if isNew, defaults == nil {
       main.report(
         DatabaseError(
           .invalidConfiguration,
@@ -46,37 +49,44 @@ final class DatabaseDirectory: Sendable {
     return main
   }
 
-  /// The database with a URL: the main one, or another that is made as that was, in memory.
+  /// The database with a URL: the main one, or another that is made as that was, in memory until its
+  /// persistence is set.
   func database(_ url: String) -> Database {
-    let main = main
+    // Without defaults the main one has the way to the server, and it is a mistake to have none.
+    let main: Database? = defaults == nil ? self.main : state.withLock { $0.main }
     let place: DatabaseURL
     do throws(DatabaseError) {
       place = try DatabaseURL(url)
     } catch {
-      main.report(error)
-      return main
+      let common = main ?? self.main
+      common.report(error)
+      return common
     }
-    var configuration = main.configuration
-    let isMain = configuration.host.lowercased() == place.host
-    if isMain, configuration.namespace.lowercased() == place.namespace { return main }
+    var configuration = main?.configuration ?? DatabaseConfiguration()
+    let isMain = main != nil && configuration.host.lowercased() == place.host
+    if isMain, let main, configuration.namespace.lowercased() == place.namespace { return main }
     configuration.namespace = place.namespace
     configuration.host = place.host
     configuration.isSecure = place.isSecure
     configuration.storage = nil
+    configuration.standardStorage = defaults?.storage
     configuration.isPersistenceEnabled = false
     if !isMain {
       // The main one's way leads to the main one's host.
       configuration.transport = configuration.transport?.leading(
         to: place.host, isSecure: place.isSecure)
     }
-    let name = "\(place.host) \(place.namespace)"
+    if configuration.transport == nil {
+      configuration.transport = defaults?.transport(place.host, place.isSecure)
+    }
+    let name = Self.name(place.host, place.namespace)
     let (other, isNew) = state.withLock { state in
       if let other = state.others[name] { return (other, false) }
       let other = Database(configuration)
       state.others[name] = other
       return (other, true)
     }
-    if isNew, configuration.transport == nil, main.configuration.transport != nil {
+    if isNew, configuration.transport == nil, main?.configuration.transport != nil {
       other.report(
         DatabaseError(
           .invalidConfiguration,
@@ -87,8 +97,22 @@ final class DatabaseDirectory: Sendable {
     return other
   }
 
-  private static func asOnApple(_ configuration: DatabaseConfiguration) -> DatabaseConfiguration {
+  /// Makes the main database of a URL, with the way that the defaults have.
+  ///
+  /// - Throws: `invalidURL`.
+  func configure(url: String) throws(DatabaseError) -> Bool {
+    var configuration = try DatabaseConfiguration(url: url)
+    configuration.transport = defaults?.transport(configuration.host, configuration.isSecure)
+    return configure(configuration)
+  }
+
+  private static func name(_ host: String, _ namespace: String) -> String {
+    "\(host.lowercased()) \(namespace.lowercased())"
+  }
+
+  private func asOnApple(_ configuration: DatabaseConfiguration) -> DatabaseConfiguration {
     var configuration = configuration
+    if configuration.storage == nil { configuration.standardStorage = defaults?.storage }
     configuration.isPersistenceEnabled = configuration.isPersistenceEnabled ?? false
     return configuration
   }

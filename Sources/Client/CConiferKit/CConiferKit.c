@@ -1,0 +1,3 @@
+#include "CConiferKit.h"
+
+__attribute__((constructor)) static void load(void) { conifer_kit_load(); }

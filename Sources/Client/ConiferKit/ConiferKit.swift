@@ -1,0 +1,39 @@
+import CConiferKit
+// One import for apps: the client, its storage and its way to a server.
+@_exported public import Conifer
+@_exported public import ConiferSQLite
+
+#if Network
+  @_exported public import ConiferWebSocket
+#endif
+
+/// Tells the client what databases of the class are made of; called once, before `main`.
+///
+/// It keeps two functions, and does nothing else: little of a program runs at that time.
+@_cdecl("conifer_kit_load")
+func load() {
+  AppDefaults.install(
+    AppDefaults(
+      storage: { configuration in
+        .sqlite(at: AppDirectory.current.path(of: configuration), options: configuration.options)
+      },
+      transport: { host, isSecure in
+        #if Network
+          .webSocket("\(isSecure ? "wss" : "ws")://\(host)")
+        #else
+          nil
+        #endif
+      }))
+}
+
+extension Database {
+  /// Names the server of the app's common database; to be called once, before ``database()``.
+  ///
+  /// The Apple SDK reads it from a file. Without it ``database()`` stays offline, and keeps its data.
+  ///
+  /// - Parameter url: such as `https://my-app.example.com` or `http://localhost:9000?ns=my-app`. One
+  ///   that makes no sense is logged as an error, and names no server.
+  public static func configure(url: String) {
+    configureCommon(url: url)
+  }
+}

@@ -1,0 +1,142 @@
+#if Network
+  import ConiferServer
+  import ConiferServerHTTP
+  import ConiferTree
+  import Foundation
+  import Logging
+  import Synchronization
+  @testable import ConiferKit
+  import Testing
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// An app of the guides' lines keeps its data with one import and one line.
+  @Suite(.serialized, .timeLimit(.minutes(3))) struct `An app in the guides' lines` {
+    /// Where the app keeps its data, instead of the user's own directory.
+    let home: URL
+
+    init() throws {
+      home = FileManager.default.temporaryDirectory
+        .appendingPathComponent("conifer-kit-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+    }
+
+    @Test func `killed and started again, it has its data and its queue`() async throws {
+      let server = Server()
+      server.set("rooms/r1", ["name": "Kitchen", "seats": 4], in: "guide")
+      let (http, port) = try await listen(server, 0)
+      let url = "http://127.0.0.1:\(port)?ns=guide"
+
+      let first = try GuideAppProcess(url, home)
+      await first.wait(for: "Kitchen, 4 seats")
+      await http.stop()
+      first.type("Attic")
+      await first.wait(for: "Attic, 4 seats")
+      first.kill()
+
+      // Nobody listens there now: what it shows is what it kept, and the write that waits.
+      let second = try GuideAppProcess(url, home)
+      await second.wait(for: "Attic, 4 seats")
+      #expect(server.data("rooms/r1/name", in: "guide") == "Kitchen")
+      second.kill()
+
+      let (again, _) = try await listen(server, port)
+      let third = try GuideAppProcess(url, home)
+      while server.data("rooms/r1/name", in: "guide") != "Attic", !Task.isCancelled {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      #expect(server.data("rooms/r1", in: "guide") == ["name": "Attic", "seats": 4])
+      third.kill()
+      await again.stop()
+      let apps = try FileManager.default.contentsOfDirectory(atPath: home.path)
+      #expect(apps == AppDirectory.components("GuideApp"))
+      try FileManager.default.removeItem(at: home)
+    }
+
+    private func listen(_ server: Server, _ port: Int) async throws -> (HTTPServer, Int) {
+      var configuration = HTTPServerConfiguration(host: "127.0.0.1", port: port)
+      configuration.logger.logLevel = .critical
+      configuration.timeouts.stop = .zero
+      let http = HTTPServer(server, configuration)
+      return (http, try await http.start())
+    }
+  }
+
+  /// What an app has shown.
+  private final class Told: Sendable {
+    let text = Mutex("")
+  }
+
+  /// The app in a process of its own.
+  final class GuideAppProcess {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private let told = Told()
+
+    init(_ url: String?, _ home: URL) throws {
+      process.executableURL = URL(fileURLWithPath: try #require(Self.app))
+      process.arguments = url.map { [$0] } ?? []
+      var environment = ProcessInfo.processInfo.environment
+      environment["XDG_DATA_HOME"] = home.path
+      environment["HOME"] = home.path
+      process.environment = environment
+      process.standardInput = input
+      process.standardOutput = output
+      output.fileHandleForReading.readabilityHandler = { [told] file in
+        let more = String(decoding: file.availableData, as: UTF8.self)
+        told.text.withLock { $0 += more }
+      }
+      try process.run()
+    }
+
+    /// The built app, beside the test program.
+    private static let app: String? = {
+      var place = URL(fileURLWithPath: CommandLine.arguments[0])
+      #if os(Linux)
+        place = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+      #endif
+      while place.path != "/" {
+        place.deleteLastPathComponent()
+        let app = place.appendingPathComponent("GuideApp").path
+        var isFolder: ObjCBool = false
+        let isThere = FileManager.default.fileExists(atPath: app, isDirectory: &isFolder)
+        if isThere, !isFolder.boolValue { return app }
+      }
+      return nil
+    }()
+
+    /// Gives it a line.
+    func type(_ line: String) { input.fileHandleForWriting.write(Data("\(line)\n".utf8)) }
+
+    /// Waits until it has shown a line; fails when it ends before.
+    func wait(for line: String) async {
+      while !text.split(separator: "\n").contains(Substring(line)) {
+        guard process.isRunning, !Task.isCancelled else {
+          Issue.record("The app ended, and showed only: \(text)")
+          return
+        }
+        try? await Task.sleep(for: .milliseconds(5))
+      }
+    }
+
+    private var text: String { told.text.withLock { $0 } }
+
+    /// Ends it wherever it is.
+    func kill() {
+      output.fileHandleForReading.readabilityHandler = nil
+      sendKill(process.processIdentifier)
+      process.waitUntilExit()
+      #expect(process.terminationReason == .uncaughtSignal)
+    }
+  }
+
+  /// Outside of the type, where the name is the C library's.
+  private func sendKill(_ process: Int32) { kill(process, SIGKILL) }
+#endif
