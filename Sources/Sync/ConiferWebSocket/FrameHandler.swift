@@ -4,10 +4,15 @@
   import NIOWebSocket
 
   /// Makes messages of the frames that a server sends, and answers those about the WebSocket itself.
-  final class FrameHandler: ChannelInboundHandler {
+  ///
+  /// While the connection has no credit it reads nothing, so that the server waits.
+  final class FrameHandler: ChannelInboundHandler, ChannelOutboundHandler {
     typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
 
     private let connection: WebSocketConnection
+    /// What was read before the credit was used up.
+    private var frames = CircularBuffer<WebSocketFrame>()
     private var assembler: FrameAssembler
     /// The parts of a WebSocket message whose end has not come.
     private var fragments: [UInt8] = []
@@ -19,8 +24,30 @@
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      if connection.isClosed { return }
       let frame = unwrapInboundIn(data)
+      // The server waits for the answer, whatever else lies here.
+      if frame.opcode == .ping {
+        let pong = WebSocketConnection.frame(.pong, frame.unmaskedData)
+        context.channel.writeAndFlush(pong, promise: nil)
+        return
+      }
+      frames.append(frame)
+      handle(context)
+    }
+
+    func read(context: ChannelHandlerContext) {
+      handle(context)
+      if connection.isClosed || connection.hasCredit { context.read() }
+    }
+
+    /// Handles what was read, as far as there is credit.
+    private func handle(_ context: ChannelHandlerContext) {
+      while connection.hasCredit || connection.isClosed, let frame = frames.popFirst() {
+        if !connection.isClosed { handle(frame, context) }
+      }
+    }
+
+    private func handle(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
       switch frame.opcode {
       case .text:
         if isFragmented { return fail(context, "The server mixes messages.") }
@@ -29,9 +56,6 @@
         guard isFragmented else { return fail(context, "The server goes on with no message.") }
         take(context, frame)
       case .binary: fail(context, "The server sends what is no text.", .unacceptableData)
-      case .ping:
-        let pong = WebSocketConnection.frame(.pong, frame.unmaskedData)
-        context.channel.writeAndFlush(pong, promise: nil)
       case .connectionClose: closed(context, frame.unmaskedData)
       // Others have no meaning for this client.
       default: break

@@ -59,7 +59,9 @@
         automaticErrorHandling: false
       ) { channel, _ in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(FrameHandler(self))
+          let pipeline = channel.pipeline.syncOperations
+          try pipeline.addHandler(LifeHandler(self), position: .first)
+          try pipeline.addHandler(FrameHandler(self))
           self.opened(channel)
         }
       }

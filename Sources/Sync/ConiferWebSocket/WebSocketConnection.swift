@@ -26,17 +26,22 @@
       var isAwaited = false
       /// Whether no more messages are taken.
       var isEnding = false
+      /// How many more messages the receiver takes.
+      var credit: Int
+      /// Whether the receiver is to be told as soon as anything comes.
+      var isProbed = false
     }
 
     let loop: any EventLoop
     let options: WebSocketOptions
     private let receive: @Sendable (TransportEvent) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(
-      on loop: any EventLoop, _ options: WebSocketOptions,
+      on loop: any EventLoop, _ options: WebSocketOptions, credit: Int?,
       _ receive: @escaping @Sendable (TransportEvent) -> Void
     ) {
+      state = Mutex(State(credit: credit ?? .max))
       self.loop = loop
       self.options = options
       self.receive = receive
@@ -65,6 +70,31 @@
         return !state.isEnding
       }
       if isFirst { loop.execute { self.end() } }
+    }
+
+    /// Reads on, when reading waits for the receiver.
+    func grantCredit(_ messages: Int) {
+      let stalled: (any Channel)? = state.withLock { state in
+        let hadNone = state.credit == 0
+        let (sum, isOver) = state.credit.addingReportingOverflow(messages)
+        state.credit = isOver ? .max : sum
+        guard hadNone, case .open(let channel) = state.phase else { return nil }
+        return channel
+      }
+      if let stalled { loop.execute { stalled.read() } }
+    }
+
+    /// Sends a ping of WebSockets, which servers answer beside all else; whatever comes is a sign of life.
+    func probe() -> Bool {
+      loop.execute {
+        let channel: (any Channel)? = self.state.withLock { state in
+          guard case .open(let channel) = state.phase else { return nil }
+          state.isProbed = true
+          return channel
+        }
+        channel?.writeAndFlush(Self.frame(.ping, ByteBuffer()), promise: nil)
+      }
+      return true
     }
 
     /// Ends an attempt that cannot begin.
@@ -97,8 +127,26 @@
       if isWanted { write() } else { channel.close(promise: nil) }
     }
 
+    /// Whether the receiver takes another message.
+    var hasCredit: Bool { state.withLock { $0.credit > 0 } }
+
+    /// Hands a message on, for which there is credit.
     func take(_ message: ServerMessage) {
-      if !isClosed { receive(.message(message)) }
+      let isWanted = state.withLock { state in
+        if case .closed = state.phase { return false }
+        if message != .pong { state.credit -= 1 }
+        return true
+      }
+      if isWanted { receive(.message(message)) }
+    }
+
+    /// Something came, be it a part of a message.
+    func hear() {
+      let isAwaited = state.withLock { state in
+        defer { state.isProbed = false }
+        return state.isProbed
+      }
+      if isAwaited { take(.pong) }
     }
 
     /// Tells the receiver that it is over, once.

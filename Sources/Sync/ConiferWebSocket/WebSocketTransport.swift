@@ -41,7 +41,7 @@
       _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportConnection {
       let loop = MultiThreadedEventLoopGroup.singleton.next()
-      let connection = WebSocketConnection(on: loop, options, receive)
+      let connection = WebSocketConnection(on: loop, options, credit: request.credit, receive)
       guard let address else {
         connection.refuse("\"\(url.prefix(200))\" is no URL: write it like wss://example.com.")
         return connection

@@ -10,6 +10,7 @@ public protocol Transport: Sendable {
   ///   - receive: called with what happens, one call after the other, on any thread: first `hello`
   ///     as a message, at last `closed` exactly once, also when no connection came about. It must
   ///     return quickly.
+  ///   No more messages than the connection has credit for, while that is bounded.
   /// - Returns: the connection, which takes messages at once and sends them when it is open.
   func connect(
     _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
@@ -56,12 +57,17 @@ public struct ConnectionRequest: Hashable, Sendable {
   public var host: String?
   /// The last session, so that the server ends it; nil for none.
   public var lastSession: String?
+  /// How many messages may come before the client gives more credit; nil for any number.
+  public var credit: Int?
 
   /// Where to connect.
-  public init(namespace: String, host: String? = nil, lastSession: String? = nil) {
+  public init(
+    namespace: String, host: String? = nil, lastSession: String? = nil, credit: Int? = nil
+  ) {
     self.namespace = namespace
     self.host = host
     self.lastSession = lastSession
+    self.credit = credit
   }
 }
 
@@ -71,6 +77,26 @@ public protocol TransportConnection: AnyObject, Sendable {
   func send(_ message: ClientMessage)
   /// Ends the connection; `closed` follows.
   func close()
+  /// Lets so many more messages come than the credit of the ``ConnectionRequest`` and of earlier calls.
+  ///
+  /// A client gives credit as it gets done with what came. A connection without any reads nothing more,
+  /// so that the server waits; `closed` and a `pong` need none. By default it does nothing: then what a
+  /// client has not got done with is in its memory.
+  func grantCredit(_ messages: Int)
+  /// Asks the other end for a sign of life: whatever comes next, be it a part of a message, is told as
+  /// the message `pong`.
+  ///
+  /// - Returns: whether it can ask; false by default. A server that owes an answer and is silent is given
+  ///   up later then.
+  func probe() -> Bool
+}
+
+extension TransportConnection {
+  /// Nothing: all that comes is handed on at once.
+  public func grantCredit(_ messages: Int) {}
+
+  /// False: it cannot ask.
+  public func probe() -> Bool { false }
 }
 
 /// What happens on a connection.

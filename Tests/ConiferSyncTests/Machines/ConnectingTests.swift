@@ -144,25 +144,89 @@ struct ConnectingTests {
     #expect(bench.pass(1_000) == [.send(.keepAlive)])
   }
 
-  @Test("a connection whose server answers nothing is given up")
-  func silence() {
+  /// What is waited for.
+  static let requests: [ConnectionInput] = [
+    .write(ConnectionBench.write(1)), .listen(ConnectionBench.listen("a")),
+    .get(OperationID(rawValue: 1), ConnectionBench.listen("a").target),
+  ]
+
+  @Test("a connection whose server gives no sign of life is given up", arguments: 0..<3)
+  func silence(request: Int) {
     var bench = ConnectionBench()
     bench.connect()
-    bench.give(.write(ConnectionBench.write(1)))
-    #expect(!bench.pass(60_000).contains(.disconnect(bench.connection)))
-    let actions = bench.pass(1_000)
-    #expect(actions.contains(.disconnect(ConnectionNumber(rawValue: 1))))
-    #expect(actions.contains(.writeOutcomeUnknown(ConnectionBench.id(1))))
+    bench.pass(20_000)
+    bench.give(Self.requests[request])
+    let first = bench.connection
+    #expect(bench.pass(9_999).isEmpty)
+    #expect(bench.pass(1) == [.probe(first)])
+    // A quarter of a millisecond for each byte under way, at most.
+    #expect(!bench.pass(14_999).contains(.disconnect(first)))
+    let actions = bench.pass(101)
+    #expect(actions.contains(.disconnect(first)))
+    if request == 0 {
+      #expect(actions.contains(.writeOutcomeUnknown(ConnectionBench.id(1))))
+    }
     #expect(actions.connects.count == 1)
   }
 
-  @Test("waiting for large data is no silence")
-  func reading() {
+  @Test("a server that lives may take its time for an answer", arguments: 0..<3)
+  func slow(request: Int) {
     var bench = ConnectionBench()
     bench.connect()
-    bench.give(.listen(ConnectionBench.listen("a")))
-    #expect(bench.pass(600_000).allSatisfy { $0 == .send(.keepAlive) })
-    #expect(bench.pass(100_000).contains(.connected(false)))
+    bench.give(Self.requests[request])
+    let first = bench.connection
+    var time: Milliseconds = 0
+    // Each sign of life comes late, but comes.
+    while time < 590_000 {
+      let actions = bench.pass(10_000)
+      #expect(actions.contains(.probe(first)))
+      bench.pass(14_000)
+      #expect(bench.receive(.pong).isEmpty)
+      time += 24_000
+    }
+    #expect(bench.machine.isConnected)
+    // A write is not waited for much longer, large data is.
+    var isOver = false
+    while time < 7_000_000, !isOver {
+      isOver = bench.pass(10_000).contains(.disconnect(first))
+      bench.receive(.pong)
+      time += 10_000
+    }
+    #expect(isOver && (request == 0 ? time < 620_000 : time > 6_500_000), "\(time)")
+  }
+
+  @Test("a large write has its time to go out before the server is given up")
+  func sending() {
+    var bench = ConnectionBench()
+    bench.connect()
+    let text = Node(.string(String(repeating: "x", count: 400_000)))
+    bench.give(.write(ConnectionBench.write(1, text)))
+    #expect(!bench.pass(120_000).contains(.disconnect(bench.connection)))
+    #expect(bench.pass(10_000).contains(.connected(false)))
+  }
+
+  @Test("where the transport cannot ask, a minute of silence ends it, and large data takes longer")
+  func cannotAsk() {
+    for request in [0, 1] {
+      var bench = ConnectionBench()
+      bench.connect()
+      bench.give(Self.requests[request])
+      let first = bench.connection
+      #expect(bench.pass(10_000).contains(.probe(first)))
+      #expect(bench.give(.cannotProbe(first)).isEmpty)
+      let least: Milliseconds = request == 0 ? 50_000 : 650_000
+      #expect(!bench.pass(least - 1).contains(.disconnect(first)))
+      #expect(bench.pass(101).contains(.disconnect(first)))
+    }
+  }
+
+  @Test("a connection on which nothing is due is not asked")
+  func nothingDue() {
+    var bench = ConnectionBench()
+    bench.connect()
+    bench.give(.write(ConnectionBench.write(1)))
+    bench.answer(1)
+    #expect(bench.pass(1_000_000).allSatisfy { $0 == .send(.keepAlive) })
   }
 
   @Test("a jump of the wall time moves no timer")

@@ -32,6 +32,9 @@ extension ConnectionWorld {
       if let connection, connection != number { fail("another connection was ended") }
       log.append("disconnect")
       hangUp()
+    case .probe(let number):
+      guard let connection, connection == number else { break }
+      if chance.one(in: 3) { give(.cannotProbe(number)) } else { toClient.append(.pong) }
     case .send(let message): send(message)
     case .sendListen(let number, let listen):
       checkRequest(number, "listen")
@@ -60,7 +63,7 @@ extension ConnectionWorld {
       if !flying.values.contains(id), denied[id] == nil { fail("write \(id) was not under way") }
       flying = flying.filter { $0.value != id }
       denied[id] = nil
-    case .getAnswered(let id, _), .getTimedOut(let id), .onDisconnectAnswered(let id, _):
+    case .getAnswered(let id, _), .getUnavailable(let id), .onDisconnectAnswered(let id, _):
       log.append("done \(id.rawValue)")
       if operations.removeValue(forKey: id) == nil { fail("operation \(id.rawValue) ended twice") }
     case .putAnswered(let id, _, _), .putReturned(let id):
@@ -111,7 +114,7 @@ extension ConnectionWorld {
       guard let id = operation(path) else { break }
       if !puts.contains(id) { fail("put \(id.rawValue) was sent after its end") }
       flyingPuts[number] = id
-    case .get(let target): sendOperation(number, target.path)
+    case .get(let target): sendGet(number, target.path)
     case .onDisconnectPut(let path, _): sendOperation(number, path)
     case .unlisten: checkConnection(number)
     default: fail("an unexpected request: \(request)")
@@ -155,7 +158,7 @@ extension ConnectionWorld {
     for (other, earlier) in stored where other.lane == id.lane && other.id < id.id {
       if !isPast(other, earlier) { fail("write \(id) overtook \(other)") }
     }
-    for (other, waiting) in operations where waiting.order < write.order {
+    for (other, waiting) in operations where waiting.order < write.order && !waiting.isGet {
       if !flyingOperations.values.contains(other) { fail("write \(id) overtook \(other.rawValue)") }
     }
     flying[number] = id
@@ -165,6 +168,15 @@ extension ConnectionWorld {
   /// Whether a write need not be sent before others.
   private func isPast(_ id: OutboundWriteID, _ write: StoredWrite) -> Bool {
     write.isRejected || answered[id] != nil || denied[id] != nil || flying.values.contains(id)
+  }
+
+  /// A get has no place among the others.
+  private mutating func sendGet(_ number: UInt64, _ path: Path) {
+    checkRequest(number, "get")
+    guard let id = operation(path), operations[id] != nil else {
+      return fail("\(path) is no get that waits")
+    }
+    flyingOperations[number] = id
   }
 
   private mutating func sendOperation(_ number: UInt64, _ path: Path) {

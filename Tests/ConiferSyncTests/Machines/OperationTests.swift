@@ -42,8 +42,8 @@ struct OperationTests {
     #expect(lost.contains(.onDisconnectAnswered(two, Response(.disconnect))))
     bench.give(.get(OperationID(rawValue: 3), Bench.listen("b").target))
     bench.pass(1_000)
-    bench.hello()
-    let sent = bench.give(.writes([], lane, after: nil, isLast: true)).requests
+    // Not behind the queue, of which nothing is known yet.
+    let sent = bench.hello().requests
     #expect(sent.map(\.request) == [.get(target), .get(Bench.listen("b").target)])
     let found = Response(.ok, node: Node(7))
     #expect(bench.answer(1, found) == [.getAnswered(one, found)])
@@ -56,15 +56,42 @@ struct OperationTests {
     bench.pass(1_000)
     bench.give(.get(two, Bench.listen("b").target))
     #expect(bench.pass(1_999).isEmpty)
-    #expect(bench.pass(1) == [.getTimedOut(one)])
+    #expect(bench.pass(1) == [.getUnavailable(one)])
     bench.connect()
     #expect(bench.pass(5_000).isEmpty)
-    bench.give(.close(.offline))
-    #expect(bench.pass(2_999).isEmpty)
-    #expect(bench.pass(1) == [.getTimedOut(two)])
-    bench.give(.open(.offline))
+    bench.lose()
+    #expect(bench.pass(2_999).filter { $0 == .getUnavailable(two) }.isEmpty)
+    #expect(bench.pass(1).contains(.getUnavailable(two)))
     bench.hello()
     #expect(bench.give(.writes([], lane, after: nil, isLast: true)).isEmpty)
+  }
+
+  @Test("an app that is offline waits for no get, whether it was sent or not")
+  func getOffline() {
+    for reason in [CloseReason.offline, .shutdown] {
+      var bench = Bench()
+      bench.connect()
+      bench.give(.get(one, Bench.listen("a").target))
+      let actions =
+        reason == .offline ? bench.give(.close(.offline)) : bench.receive(.shutdown("away"))
+      #expect(actions.contains(.getUnavailable(one)))
+      #expect(bench.give(.get(two, Bench.listen("b").target)) == [.getUnavailable(two)])
+      bench.give(.open(.offline))
+      #expect(bench.hello().requests.isEmpty)
+    }
+  }
+
+  @Test("a get goes before a queue that waits")
+  func getBeforeQueue() {
+    var bench = Bench(newest: 1_000)
+    bench.give(.get(one, Bench.listen("a").target))
+    bench.give(.open(.starting))
+    #expect(bench.hello().requests.map(\.request) == [.get(Bench.listen("a").target)])
+    let page = (1...64).map { Bench.write($0) }
+    #expect(bench.give(.writes(page, lane, after: nil, isLast: false)).puts.count == 64)
+    // No write was answered, and no other may go.
+    let sent = bench.give(.get(two, Bench.listen("b").target)).requests
+    #expect(sent.map(\.request) == [.get(Bench.listen("b").target)])
   }
 
   @Test("a put that was sent ends with the connection, one that waits comes back")

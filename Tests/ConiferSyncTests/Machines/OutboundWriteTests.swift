@@ -144,14 +144,12 @@ struct OutboundWriteTests {
     #expect(bench.give(.write(Bench.write(4))).puts == ["w/4"])
   }
 
-  @Test("purging lets go what waited behind the queue, also while the queue is read")
+  @Test("what is queued behind a purge goes at once, also while the queue is read")
   func purgedWhileReading() {
     var bench = Bench(newest: 1)
     bench.give(.open(.starting))
     bench.hello()
-    let target = Bench.listen("a").target
-    #expect(bench.give(.get(OperationID(rawValue: 1), target)).isEmpty)
-    #expect(bench.give(.purge).requests.map(\.request) == [.get(target)])
+    bench.give(.purge)
     #expect(bench.give(.writes([Bench.write(1)], lane, after: nil, isLast: true)).isEmpty)
     #expect(bench.give(.write(Bench.write(2))).puts == ["w/2"])
   }

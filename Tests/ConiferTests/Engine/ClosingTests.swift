@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferQuery
+import ConiferServer
 import ConiferStorage
 import ConiferTree
 import Testing
@@ -12,7 +13,9 @@ import Testing
   @Test(arguments: Store.allCases)
   func `All who wait are told that the database was closed`(_ store: Store) async throws {
     let world = try World()
-    let device = world.device(store, isOnline: false)
+    let device = world.device(store)
+    // The server says nothing; an app that is offline would wait for no read.
+    device.transport.hold()
     device.listenToValue("a", QueryTarget("a"))
     let receipt = device.set("w", "1", "w")
     device.add(1, at: "n", "t")

@@ -171,7 +171,8 @@ import Testing
       }
     }
     await world.settle()
-    #expect(device.lines.take() == ["onDisconnect done", "got true"])
+    // A read has no place among them, and holds the write all the same.
+    #expect(Set(device.lines.take()) == ["onDisconnect done", "got true"])
     #expect(world.data("presence") == json("true"))
     device.transport.disconnect()
     await world.settle()

@@ -98,7 +98,6 @@ import Testing
     let between: [(Device) -> Void] = [
       { _ = $0.set("m", "1") }, { _ = $0.set("n", Self.increment) }, { _ = $0.set("n", "null") },
       { _ = $0.update("n", [("x", "1")]) }, { $0.add(1, at: "m", "t") },
-      { $0.get("g", QueryTarget("n")) },
       { $0.engine.onDisconnect(.put("m", json("0")), completion: nil) },
     ]
     for (number, issue) in between.enumerated() {

@@ -153,6 +153,7 @@
       var content = frame.unmaskedData
       switch frame.opcode {
       case .text: socket.line.yield(String(buffer: content))
+      case .ping: socket.line.yield("ping")
       case .pong: socket.line.yield("pong " + String(buffer: content))
       case .connectionClose:
         let code = content.readWebSocketErrorCode()

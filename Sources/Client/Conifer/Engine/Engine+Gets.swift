@@ -39,40 +39,72 @@ extension Engine {
       outbox.append { request.completion(.failure(error)) }
       return
     }
-    tell(.get(gets.add(request), request.target))
+    if let node = tree.shown(of: request.target) {
+      outbox.append { request.completion(.success(node)) }
+      return
+    }
+    guard setup.transport != nil else {
+      return answerFromCache(request, .unreachable(request.target))
+    }
+    ask(request)
   }
+
+  private func ask(_ request: GetRequest) { tell(.get(gets.add(request), request.target)) }
 
   /// Asks the server what it made of an acknowledged write with server values, for the cache.
   func refresh(_ path: Path) {
-    begin(GetRequest(target: QueryTarget(path)) { _ in })
+    guard backend != nil else { return }
+    ask(GetRequest(target: QueryTarget(path)) { _ in })
   }
 
   func getAnswered(_ id: OperationID, _ response: Response) {
     guard let request = gets.remove(id) else { return }
     let target = request.target
     if let error = DatabaseError(local: response, "Reading \(target) failed") {
-      reckoning.forget(target.path)
-      outbox.append { request.completion(.failure(error)) }
-      return
+      return answerFromCache(request, error)
     }
+    let node = waitingLaid(over: response.node, of: target)
     store(response.node, of: target.normalized)
-    add([]) { [self] _ in outbox.append { request.completion(.success(response.node)) } }
+    add([]) { [self] _ in outbox.append { request.completion(.success(node)) } }
   }
 
-  /// There is no connection: what is known completely is the answer.
-  func getTimedOut(_ id: OperationID) {
+  /// The server cannot be asked.
+  func getUnavailable(_ id: OperationID) {
     guard let request = gets.remove(id) else { return }
+    answerFromCache(request, .unreachable(request.target))
+  }
+
+  /// The server did not give it: what is known completely is the answer, else the error.
+  private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
     reckoning.forget(request.target.path)
-    let result: Result<Node, DatabaseError>
-    if let node = known(request.target) {
-      result = .success(node)
-    } else {
-      result = .failure(
-        DatabaseError(
-          .disconnected,
-          "There is no connection, and the cache does not hold all of \(request.target)."))
+    let result: Result<Node, DatabaseError> =
+      known(request.target).map { .success($0) } ?? .failure(error)
+    if case .success = result {
+      setup.logger.info(
+        "a read is answered from the cache", metadata: ["cause": "\(error.message)"])
     }
     outbox.append { request.completion(result) }
+  }
+
+  /// What the server answered, with what waits and is not in it over that.
+  ///
+  /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
+  /// of all requests.
+  private func waitingLaid(over node: Node, of target: QueryTarget) -> Node {
+    let now = serverTime
+    let (machine, ended) = (link.machine, endedUnstored)
+    let entries = read { (view, lane) throws(StoreError) in
+      var overlay = QueueOverlay(view, lane, now: now, over: (target, node)) { id in
+        let id = OutboundWriteID(lane, id)
+        return machine?.isAnswered(id) == true || ended[id] != nil
+      }
+      return try overlay.entries(touching: target.path)
+    }
+    let single = SyncTree(cache: AnsweredData(node))
+    // What is not queued: transactions.
+    tree.copyWrites(touching: target.path, to: single) { $0.step > 0 }
+    for entry in entries ?? [] { single.load(entry.id, entry.changes, isUpdate: entry.isUpdate) }
+    return shown(target, by: single) ?? node
   }
 
   /// What views show of a target, or would show; nil when that is not known completely.
@@ -88,6 +120,10 @@ extension Engine {
       return try overlay.entries(touching: target.path).filter { !isEnded($0.id, lane) }
     }
     for entry in entries ?? [] { single.load(entry.id, entry.changes, isUpdate: entry.isUpdate) }
+    return shown(target, by: single)
+  }
+
+  private func shown(_ target: QueryTarget, by single: SyncTree) -> Node? {
     do throws(StoreError) {
       return try single.listen(silentID(), to: target, kinds: [.init(.value)]).events.last?.event
         .node
@@ -148,7 +184,24 @@ extension Engine {
   }
 }
 
+/// What the server answered to a read, as the data of a view.
+private final class AnsweredData: ServerCache {
+  private let node: Node
+
+  init(_ node: Node) { self.node = node }
+
+  func cached(_ target: QueryTarget) -> CachedNode {
+    CachedNode(node, isComplete: true, isFiltered: !target.spec.isDefault)
+  }
+}
+
 extension DatabaseError {
+  /// The server cannot be asked, and the cache does not hold it.
+  fileprivate static func unreachable(_ target: QueryTarget) -> DatabaseError {
+    DatabaseError(
+      .disconnected, "There is no connection, and the cache does not hold all of \(target).")
+  }
+
   /// The error for an answer that may have been made up here, as no server's came; nil for `ok`.
   init?(local response: Response, _ what: String) {
     switch response.status {

@@ -102,7 +102,12 @@ extension Engine {
   func apply(_ result: SyncResult) {
     for listen in result.started { start(listen) }
     for listen in result.stopped { end(listen) }
-    store(result.windows)
+    // What a listen that is new to the store begins with is there already.
+    let started = Set(result.started.map(\.target))
+    store(
+      result.windows.filter {
+        !started.contains($0.target) || active[$0.target]?.stored != nil
+      })
     raise(result)
   }
 
@@ -160,28 +165,12 @@ extension Engine {
       try view.trackedQuery(lane.tree, path, parameters)
     }
     if let stored, let stored, backend.setActive(true, stored.id, in: lane.tree) {
-      active[listen.target]?.stored = stored
+      active[listen.target]?.record = .stored(stored)
       return
     }
     let query = TrackedQuery(tree: lane.tree, path: path, parameters: parameters)
-    guard !query.isDefault else {
-      active[listen.target]?.record = query
-      return
-    }
-    // The keys of a filtered query are stored under its number.
-    add([.saveQuery(query)]) { [self] result in
-      guard active[listen.target]?.listen == listen else { return }
-      switch result {
-      case .success(let numbers):
-        guard let id = numbers.queries.first, backend.setActive(true, id, in: lane.tree) else {
-          return
-        }
-        active[listen.target]?.stored = StoredQuery(id: id, query: query)
-      case .failure(let error):
-        setup.logger.error(
-          "a listen is not cached", metadata: ["target": "\(listen.target)", "cause": "\(error)"])
-      }
-    }
+    active[listen.target]?.record = .new(query)
+    if !query.isDefault { number(listen, query) }
   }
 
   /// The server no longer allows a listen: its listeners end with an error.

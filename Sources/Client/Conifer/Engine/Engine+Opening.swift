@@ -106,13 +106,13 @@ extension Engine {
     }
     for get in gets.removeAll() { outbox.append { get.completion(.failure(error)) } }
     for completion in disconnects.removeAll() { outbox.append { completion(error) } }
-    for (_, waiting) in follows.sorted(by: { $0.key.number < $1.key.number }) {
-      for follow in waiting {
-        follow.receipt.close(error)
-        if let completion = follow.completion { outbox.append { completion(error) } }
+    for (_, waiting) in followers.sorted(by: { $0.key.number < $1.key.number }) {
+      for follower in waiting {
+        follower.receipt?.close(error)
+        if let completion = follower.completion { outbox.append { completion(error) } }
       }
     }
-    follows = [:]
+    followers = [:]
     guard let closing else { return }
     do throws(StoreError) {
       try await closing.close()
@@ -138,12 +138,12 @@ extension Engine {
       }
       let reverted = tree.revertAll()
       laid = []
-      inFlight = []
+      inFlight = [:]
       marks = marks.filter { $0.key.lane != lane }
       raise(reverted)
       giveUpTransactions(.writeCanceled)
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
-      let ended = follows.keys.filter { $0.identity == lane.identity }
+      let ended = followers.keys.filter { $0.identity == lane.identity }
       for id in ended.sorted(by: { $0.number < $1.number }) { end(id, .discarded, error) }
     }
   }

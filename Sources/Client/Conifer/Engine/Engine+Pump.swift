@@ -39,16 +39,18 @@ extension Engine {
       waitingWrites.append(WaitingWrite(write: write, follow: follow))
       if waitingWrites.count >= Self.largestGroup { settle() }
       return
+    case .released(let id): return released(id)
     case .event(let number, let event):
       if !waitingWrites.isEmpty { settle() }
       tell(.event(event, number))
+      link.note(event, of: number)
       runActions()
       if units.count >= Self.largestGroup || standsAlone || link.hasActions { settle() }
       return
     default: settle()
     }
     switch step {
-    case .write, .event: break
+    case .write, .released, .event: break
     case .open: await open()
     case .observe(let registration): observe(registration)
     case .stop(let id): stop(id)
@@ -80,6 +82,7 @@ extension Engine {
       commitUnits()
       runActions()
     } while !waitingWrites.isEmpty || !units.isEmpty || link.hasActions
+    link.grantCredit()
     deliver()
   }
 

@@ -47,7 +47,10 @@ extension Engine {
     guard let target, let query = active[target] else { return raiseStored(result, paths) }
     // Kept longer, it would keep old data in memory.
     active[target]?.hash = nil
-    let isWhole = isWhole || (path == target.path && changes.first?.path.isRoot == true)
+    // What could not be stored before is stored as a whole.
+    let isWhole =
+      isWhole || (path == target.path && changes.first?.path.isRoot == true)
+      || (query.isBehind && query.isWhole)
     var edits: [StorageEdit]
     if query.isBehind {
       edits = snapshot(of: target)
@@ -91,63 +94,110 @@ extension Engine {
   /// The tree of the database's data; there is one while listens are active.
   var treeID: TreeID { lane?.tree ?? TreeID(rawValue: 0) }
 
-  /// Commits server data of an active listen.
+  /// Commits server data of an active listen; what fails is stored as a whole with the next news.
   private func store(_ edits: [StorageEdit], of target: QueryTarget, isWhole: Bool) {
     if isWhole { active[target]?.isWhole = true }
-    if let active = active[target], active.stored == nil, let record = active.record {
-      return store(edits, of: active.listen, record, isWhole: isWhole)
-    }
-    guard let stored = active[target]?.stored else { return }
-    var edits = edits
-    var query = stored.query
-    if isWhole, target.spec.isDefault { edits += outdated(below: target.path) }
-    if isWhole, !query.isComplete {
-      query.isComplete = true
-      edits.append(.saveQuery(query))
-      active[target]?.stored = StoredQuery(id: stored.id, query: query)
-    }
-    guard !edits.isEmpty else { return }
-    active[target]?.isBehind = false
-    add(edits) { [self] result in
-      guard case .failure(let error) = result else { return }
-      setup.logger.error(
-        "server data is not cached", metadata: ["target": "\(target)", "cause": "\(error)"])
-      active[target]?.isBehind = true
-      active[target]?.stored = stored
+    guard let query = active[target] else { return }
+    switch query.record {
+    case .none: break
+    case .new(let record):
+      guard record.isDefault else {
+        active[target]?.isBehind = true
+        return number(query.listen, record)
+      }
+      store(edits, of: query.listen, record, isWhole: isWhole)
+    case .numbering(let record):
+      // The first data may yet fail: this must not make complete what is not there.
+      if !record.isDefault || isWhole && !record.isComplete {
+        active[target]?.isBehind = true
+      } else {
+        store(edits, of: target)
+      }
+    case .stored(let stored): store(edits, of: target, stored, isWhole: isWhole)
     }
   }
 
-  /// Commits the first data of a listen, and the record of its query with it.
+  private func store(
+    _ edits: [StorageEdit], of target: QueryTarget, _ stored: StoredQuery, isWhole: Bool
+  ) {
+    var edits = edits
+    if isWhole, target.spec.isDefault { edits += outdated(below: target.path) }
+    let completes = isWhole && !stored.query.isComplete
+    if completes {
+      var query = stored.query
+      query.isComplete = true
+      edits.append(.saveQuery(query))
+      active[target]?.record = .stored(StoredQuery(id: stored.id, query: query))
+    }
+    guard !edits.isEmpty else { return }
+    active[target]?.isBehind = false
+    store(edits, of: target) { [self] in
+      if completes { active[target]?.record = .stored(stored) }
+    }
+  }
+
+  private func store(
+    _ edits: [StorageEdit], of target: QueryTarget, _ failed: @escaping () -> Void = {}
+  ) {
+    guard !edits.isEmpty else { return }
+    add(edits) { [self] result in
+      guard case .failure(let error) = result else { return }
+      notCached(target, error)
+      failed()
+    }
+  }
+
+  /// Commits the first data of a plain listen, and the record of its query with it.
   private func store(
     _ edits: [StorageEdit], of listen: Listen, _ record: TrackedQuery, isWhole: Bool
   ) {
+    let target = listen.target
     var query = record
     query.isComplete = query.isComplete || isWhole
     var edits = edits
-    if isWhole { edits += outdated(below: listen.target.path) }
+    if isWhole { edits += outdated(below: target.path) }
     edits.append(.saveQuery(query))
-    active[listen.target]?.record = query
-    active[listen.target]?.isBehind = false
+    active[target]?.isBehind = false
+    save(edits, of: listen, query, orElse: record)
+  }
+
+  /// Stores the record of a filtered listen by itself, as the keys of its query are stored under the
+  /// number that it is given; what the listen has by then is stored behind it.
+  func number(_ listen: Listen, _ record: TrackedQuery) {
+    save([.saveQuery(record)], of: listen, record, orElse: record)
+  }
+
+  /// Commits the record of a listen that is new to the store; when that fails, with the next news.
+  private func save(
+    _ edits: [StorageEdit], of listen: Listen, _ query: TrackedQuery, orElse old: TrackedQuery
+  ) {
+    let target = listen.target
+    active[target]?.record = .numbering(query)
     add(edits) { [self] result in
-      guard active[listen.target]?.listen == listen else { return }
+      guard active[target]?.listen == listen else { return }
       switch result {
       case .success(let numbers):
-        // Of the queries that were saved, its own is the last.
+        // Of the queries that were saved, its own is the last; one that is being evicted is new again.
         guard let id = numbers.queries.last, backend?.setActive(true, id, in: query.tree) == true
         else {
-          // It is being evicted: all of it is stored with the next change.
-          active[listen.target]?.isBehind = true
+          active[target]?.isBehind = true
+          active[target]?.record = .new(old)
           return
         }
-        active[listen.target]?.stored = StoredQuery(id: id, query: query)
+        active[target]?.record = .stored(StoredQuery(id: id, query: query))
+        guard let active = active[target], active.isBehind else { return }
+        store(snapshot(of: target), of: target, isWhole: active.isWhole)
       case .failure(let error):
-        setup.logger.error(
-          "server data is not cached",
-          metadata: ["target": "\(listen.target)", "cause": "\(error)"])
-        active[listen.target]?.isBehind = true
-        active[listen.target]?.record?.isComplete = false
+        notCached(target, error)
+        active[target]?.record = .new(old)
       }
     }
+  }
+
+  private func notCached(_ target: QueryTarget, _ error: StoreError) {
+    setup.logger.error(
+      "server data is not cached", metadata: ["target": "\(target)", "cause": "\(error)"])
+    active[target]?.isBehind = true
   }
 
   /// Edits that end the completeness of what filtered queries hold at and below a path where all data
@@ -279,8 +329,11 @@ extension Engine {
 
   /// Stores changes of what filtered listens hold that came with data of another listen.
   func store(_ windows: [SyncResult.Window]) {
-    for window in windows where active[window.target]?.isBehind == false {
-      store(self.window(window.target, [], [window]), of: window.target, isWhole: false)
+    for window in windows {
+      guard let query = active[window.target] else { continue }
+      let edits =
+        query.isBehind ? snapshot(of: window.target) : self.window(window.target, [], [window])
+      store(edits, of: window.target, isWhole: false)
     }
   }
 }

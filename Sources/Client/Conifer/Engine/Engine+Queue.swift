@@ -37,7 +37,7 @@ extension Engine {
     case .sent, .outcomeUnknown: break
     case .queued, .rejected: return false
     }
-    return QueueRules.doubles(write.content) && marks[id] == nil && !inFlight.contains(id)
+    return QueueRules.doubles(write.content) && marks[id] == nil && inFlight[id] == nil
       && endedUnstored[id] == nil
   }
 
@@ -81,20 +81,25 @@ extension Engine {
 
   /// The connection broke after a write was sent.
   func outcomeUnknown(_ id: OutboundWriteID) {
-    inFlight.remove(id)
     if setup.unknownOutcome == .leaveToApp, OverlayPlace(self, id).doubles {
       return leaveToApp(id)
     }
-    add([.setState(id.lane, id.id, .outcomeUnknown)]) { _ in }
+    add(sendingEnded(id) + [.setState(id.lane, id.id, .outcomeUnknown)]) { _ in }
   }
 
   /// The server did not look at a write for want of a token.
   func returned(_ id: OutboundWriteID) {
-    inFlight.remove(id)
-    add([.setState(id.lane, id.id, .queued)]) { [self] result in
+    add(sendingEnded(id) + [.setState(id.lane, id.id, .queued)]) { [self] result in
       // Where the store still takes it for sent, it is not in doubt all the same.
       if case .failure = result { marks[id] = .open }
     }
+  }
+
+  /// A write is no longer under way: the edits that count the sending, where that was not done before
+  /// it left.
+  private func sendingEnded(_ id: OutboundWriteID) -> [StorageEdit] {
+    guard case .unnoted = inFlight.removeValue(forKey: id) else { return [] }
+    return [.setState(id.lane, id.id, .sent)]
   }
 
   /// Nobody knows whether a write was done, and doing it again might double it: the app decides.
@@ -106,13 +111,13 @@ extension Engine {
 
   /// The server answered a write: one commit ends it and brings the cache up to date.
   func answered(_ id: OutboundWriteID, _ response: Response, _ isEarly: Bool) {
-    inFlight.remove(id)
     let name = WriteReceipt.ID(identity: id.lane.identity, number: id.id.rawValue)
     let overlay = OverlayID(id.id.rawValue)
     let place = OverlayPlace(self, id)
     if let error = DatabaseError(response, "The write to \(place.path) failed") {
       reject(id, place, RejectionReason(response), error)
     } else {
+      inFlight[id] = nil
       let isLaid = id.lane == lane && laid.remove(overlay) != nil
       let result = isLaid ? tree.acknowledge(overlay, isEarly: isEarly) : SyncResult()
       let cached = cachedByAnswer(place.changes, isEarly, in: id.lane)
@@ -144,7 +149,7 @@ extension Engine {
     let overlay = OverlayID(id.id.rawValue)
     let isLaid = id.lane == lane && laid.remove(overlay) != nil
     let result = isLaid ? tree.revert(overlay) : SyncResult()
-    let edits = [StorageEdit.setState(id.lane, id.id, .rejected(reason: reason.text))]
+    let edits = sendingEnded(id) + [.setState(id.lane, id.id, .rejected(reason: reason.text))]
     add(edits) { [self] stored in
       raise(result)
       end(
@@ -160,7 +165,7 @@ extension Engine {
 
   /// Tells who waits for a write how it ended.
   func end(_ id: WriteReceipt.ID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
-    for follow in follows.removeValue(forKey: id) ?? [] { finish(follow, outcome, error) }
+    for follower in followers.removeValue(forKey: id) ?? [] { finish(follower, outcome, error) }
   }
 
   // MARK: What an answer tells of the server's data

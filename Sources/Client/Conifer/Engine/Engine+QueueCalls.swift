@@ -47,13 +47,15 @@ extension Engine: QueueCalls {
       if !rejectedOnly { found += try view.writes(lane, after: after, limit: most) }
       let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { write -> PendingWrite? in
         let id = OutboundWriteID(lane, write.id)
-        var state = PendingWrite.State(write, isInFlight: engine.inFlight.contains(id))
+        let sending = engine.inFlight[id]
+        var state = PendingWrite.State(write, isInFlight: sending != nil)
         switch engine.endedUnstored[id] {
         case nil: break
         case .rejected(let error)?: state = .rejected(error)
         default: return nil
         }
-        return PendingWrite(write, lane, state)
+        let attempts = Int(write.attempts) + (sending == .unnoted ? 1 : 0)
+        return PendingWrite(write, lane, state, attempts: attempts)
       }
       return Array(pending.prefix(limit))
     }
@@ -85,7 +87,7 @@ extension Engine: QueueCalls {
       if case .rejected(let reason) = write.state {
         return .rejected(RejectionReason(reason).error(write.content.path))
       }
-      engine.follows[id, default: []].append(Follow(receipt: receipt, completion: nil))
+      engine.follow(id, Follow(receipt: receipt))
       return nil
     }
     guard let known else { return try await receipt.outcome }
@@ -142,7 +144,7 @@ extension Engine: QueueCalls {
       let name = OutboundWriteID(lane, write.id)
       switch write.state {
       case .rejected: break
-      case .queued where !engine.inFlight.contains(name): break
+      case .queued where engine.inFlight[name] == nil: break
       default:
         return reply(
           .failure(DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")))
@@ -209,11 +211,11 @@ extension WriteReceipt.Outcome {
 }
 
 extension PendingWrite {
-  fileprivate init(_ write: QueuedWrite, _ lane: Lane, _ state: State) {
+  fileprivate init(_ write: QueuedWrite, _ lane: Lane, _ state: State, attempts: Int) {
     self.init(
       id: WriteReceipt.ID(identity: lane.identity, number: write.id.rawValue),
       kind: write.content.kind == .update ? .update : .set, path: write.content.path,
-      changes: write.content.changes, state: state, attempts: Int(write.attempts),
+      changes: write.content.changes, state: state, attempts: attempts,
       time: write.content.time)
   }
 }

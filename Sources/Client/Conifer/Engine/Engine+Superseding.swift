@@ -21,15 +21,15 @@ extension Engine {
       case .success: tell(.finished(id))
       case .failure: owe(edits, of: id, .superseded(by: to))
       }
-      var followers = follows.removeValue(forKey: from) ?? []
+      let others = followers.removeValue(forKey: from) ?? []
       // Those of what it had superseded itself come first, and were told.
-      for follow in followers.reversed() {
-        if follow.receipt.isEnded { break }
-        follow.receipt.settle(.superseded(by: to))
+      for case let receipt? in others.reversed().map(\.receipt) {
+        if receipt.isEnded { break }
+        receipt.settle(.superseded(by: to))
       }
       // Whether what they wrote counts is told by the end of the new one.
-      followers += follows.removeValue(forKey: to) ?? []
-      follows[to] = followers
+      let own = followers.removeValue(forKey: to) ?? []
+      for follower in others + own { follow(to, follower) }
     }
   }
 

@@ -44,7 +44,7 @@ extension Engine {
   func queued(_ write: QueuedWrite, _ follow: Follow, _ lane: Lane, _ commit: CommitID) {
     let id = WriteReceipt.ID(identity: lane.identity, number: write.id.rawValue)
     follow.receipt.settle(id: id)
-    follows[id, default: []].append(follow)
+    self.follow(id, follow)
     let receipt = follow.receipt
     if setup.options.durability == .power {
       harden(commit) { receipt.settle(durable: $0) }
@@ -107,8 +107,8 @@ extension Engine {
   }
 
   /// Tells the app how a write ended.
-  func finish(_ follow: Follow, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
-    follow.receipt.settle(outcome)
-    if let completion = follow.completion { outbox.append { completion(error) } }
+  func finish(_ follower: Follower, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
+    follower.receipt?.settle(outcome)
+    if let completion = follower.completion { outbox.append { completion(error) } }
   }
 }

@@ -66,8 +66,8 @@ actor Engine {
   var tags: [Int: QueryTarget] = [:]
   /// Writes that lie over the views.
   var laid: Set<OverlayID> = []
-  /// Who waits for the end of a write.
-  var follows: [WriteReceipt.ID: [Follow]] = [:]
+  /// Who waits for the end of a queued write.
+  var followers: [WriteReceipt.ID: [Follower]] = [:]
   /// The silent listeners of what is pinned.
   var pins: [QueryTarget: ListenerID] = [:]
   /// What was pinned, and is listened to as soon as there is a connection.
@@ -83,7 +83,7 @@ actor Engine {
   var transactions = Transactions()
   var disconnects = Disconnects()
   /// Writes that were sent, and are not answered.
-  var inFlight: Set<OutboundWriteID> = []
+  var inFlight: [OutboundWriteID: Sending] = [:]
   /// Writes that the store may take for sent, and that have not left yet.
   var marks: [OutboundWriteID: Mark] = [:]
   /// Questions to the token provider that are under way, by their numbers.
@@ -114,11 +114,21 @@ extension Engine {
 
   /// A listen that the server was asked for.
   struct ActiveQuery {
+    /// How far the store knows a listen's query.
+    enum Record {
+      /// There is no store.
+      case none
+      /// Not yet, or it could not be stored. A plain one is stored with its first data, so that a listen
+      /// costs no commit of its own.
+      case new(TrackedQuery)
+      /// With the next commit, which gives it its number.
+      case numbering(TrackedQuery)
+      /// It is stored.
+      case stored(StoredQuery)
+    }
+
     let listen: Listen
-    /// What is stored of it; nil when it is not stored yet, or could not be.
-    var stored: StoredQuery?
-    /// What is to be stored of it with its first data, so that a listen costs no commit of its own.
-    var record: TrackedQuery?
+    var record = Record.none
     /// Whether all its data was stored since it began.
     var isWhole = false
     /// Whether storage lacks some of what the view shows, as a commit failed.
@@ -126,8 +136,19 @@ extension Engine {
     /// The hash of its data when the server was last asked, so that it is not reckoned again.
     var hash: ListenHash?
 
+    /// What is stored of it; nil when nothing is.
+    var stored: StoredQuery? {
+      if case .stored(let stored) = record { stored } else { nil }
+    }
+
     /// Whether all its data is stored, or about to be.
-    var isComplete: Bool { (stored?.query ?? record)?.isComplete == true }
+    var isComplete: Bool {
+      switch record {
+      case .none: false
+      case .new(let query), .numbering(let query): query.isComplete
+      case .stored(let stored): stored.query.isComplete
+      }
+    }
   }
 
   /// What is noted of a write before it leaves.
@@ -138,7 +159,14 @@ extension Engine {
     case durable
   }
 
-  /// Who waits for the end of a write.
+  /// Whether the store holds of a write under way that it was sent.
+  enum Sending {
+    case noted
+    /// It is told when the sending has ended.
+    case unnoted
+  }
+
+  /// Who asked for a write, until it is queued.
   struct Follow {
     let receipt: WriteReceipt
     var completion: (@Sendable (DatabaseError?) -> Void)?

@@ -13,6 +13,8 @@ struct Link: Sendable {
   var number: ConnectionNumber?
   /// What tells that the network has returned.
   var watch: (any NetworkWatch)?
+  /// How many of the connection's messages are done with, and not yet given back as credit.
+  private var handled = 0
   private var actions: [ConnectionAction] = []
 
   /// Whether something is left to do.
@@ -24,6 +26,31 @@ struct Link: Sendable {
   mutating func take() -> [ConnectionAction] {
     defer { actions = [] }
     return actions
+  }
+
+  /// The most messages of a server that came and are not done with.
+  static let credit = 256
+
+  /// A new connection takes the place of the one before.
+  mutating func begin(_ number: ConnectionNumber) {
+    connection?.close()
+    self.number = number
+    handled = 0
+  }
+
+  /// Notes that a message of a connection was taken in.
+  mutating func note(_ event: TransportEvent, of number: ConnectionNumber) {
+    guard number == self.number, case .message(let message) = event, message != .pong else {
+      return
+    }
+    handled += 1
+  }
+
+  /// Lets as many messages come as are done with; not for each one alone.
+  mutating func grantCredit() {
+    guard handled >= Self.credit / 4 else { return }
+    connection?.grantCredit(handled)
+    handled = 0
   }
 
   mutating func giveBack(_ rest: ArraySlice<ConnectionAction>) {
@@ -61,6 +88,8 @@ extension Engine {
     switch action {
     case .connect(let request, let number): connect(request, number)
     case .disconnect(let number): disconnect(number)
+    case .probe(let number):
+      if link.connection?.probe() != true { tell(.cannotProbe(number)) }
     case .send(let message): link.connection?.send(message)
     case .sendListen(let number, let listen): send(listen, as: number)
     case .fetchToken(let force, let number): fetchToken(force: force, number)
@@ -83,13 +112,12 @@ extension Engine {
     case .needWrites(let lane, let after, let limit): giveWrites(lane, after, limit)
     case .markSent(let ids): markSent(ids)
     case .writeSent(let id):
-      inFlight.insert(id)
-      marks[id] = nil
+      inFlight[id] = marks.removeValue(forKey: id) == .durable ? .noted : .unnoted
     case .writeAnswered(let id, let response, let isEarly): answered(id, response, isEarly)
     case .writeOutcomeUnknown(let id): outcomeUnknown(id)
     case .writeReturned(let id): returned(id)
     case .getAnswered(let id, let response): getAnswered(id, response)
-    case .getTimedOut(let id): getTimedOut(id)
+    case .getUnavailable(let id): getUnavailable(id)
     case .putAnswered(let id, let response, let isEarly): putAnswered(id, response, isEarly)
     case .putReturned(let id): putReturned(id)
     case .onDisconnectAnswered(let id, let response): onDisconnectAnswered(id, response)
@@ -99,9 +127,10 @@ extension Engine {
   // MARK: The connection
 
   private func connect(_ request: ConnectionRequest, _ number: ConnectionNumber) {
-    link.connection?.close()
-    link.number = number
+    link.begin(number)
     guard let transport = setup.transport else { return }
+    var request = request
+    request.credit = Link.credit
     link.connection = transport.connect(request) { [weak self] event in
       self?.post(.event(number, event))
     }
@@ -160,7 +189,7 @@ extension ConnectionAction {
   /// what it raises waits behind them.
   fileprivate var joinsCommit: Bool {
     switch self {
-    case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .wake, .noted: true
+    case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .noted: true
     case .listenAnswered(_, let response): response.status == .ok
     default: false
     }

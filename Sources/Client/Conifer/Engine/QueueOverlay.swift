@@ -25,11 +25,26 @@ struct QueueOverlay {
   /// What is known at the places: first what is cached, then with each write over it.
   private var known = Node.empty
 
+  /// What is known of a target instead of what is stored.
+  private let answer: (target: QueryTarget, node: Node)?
+  /// Which writes do not count.
+  private let isOver: (WriteID) -> Bool
+
   /// A reader of what waits in a lane.
-  init(_ view: any StorageView, _ lane: Lane, now: Int64) {
+  ///
+  /// - Parameters:
+  ///   - answer: what the server has just told of a target, which may not be stored yet.
+  ///   - isOver: which writes do not wait any longer, though the store shows them.
+  init(
+    _ view: any StorageView, _ lane: Lane, now: Int64,
+    over answer: (target: QueryTarget, node: Node)? = nil,
+    isOver: @escaping (WriteID) -> Bool = { _ in false }
+  ) {
     self.view = view
     self.lane = lane
     self.now = now
+    self.answer = answer
+    self.isOver = isOver
   }
 
   /// The writes that change something at, above or below a path, in order.
@@ -63,7 +78,7 @@ struct QueueOverlay {
 
   /// Takes the waiting writes that touch a path, and what their server values depend on.
   private mutating func collect(_ path: Path) throws(StoreError) {
-    for id in try view.pendingWrites(lane, touching: path) where writes[id] == nil {
+    for id in try view.pendingWrites(lane, touching: path) where writes[id] == nil && !isOver(id) {
       guard let write = try view.write(lane, id) else { continue }
       writes[id] = write
       try collect(write)
@@ -76,11 +91,21 @@ struct QueueOverlay {
       let place = change.path.owner
       guard !places.cover(place) else { continue }
       places.insert(place)
-      if try isKnown(place) {
+      if let told = told(place) {
+        known = known.setting(place, to: told)
+      } else if try isKnown(place) {
         known = known.setting(place, to: try view.node(lane.tree, place))
       }
       try collect(place)
     }
+  }
+
+  /// What the server has just told of a place; nil when it did not.
+  private func told(_ place: Path) -> Node? {
+    guard let answer, let below = place.relative(to: answer.target.path) else { return nil }
+    guard !answer.target.spec.isDefault else { return answer.node[below] }
+    // A filtered answer has its children whole.
+    return below.first.flatMap { answer.node[$0].isEmpty ? nil : answer.node[below] }
   }
 
   /// Whether all of a place is cached: by a complete query at or above it, or with a child that a

@@ -7,6 +7,8 @@ import ConiferWire
 enum Step: Sendable {
   case open
   case write(LocalWrite, Engine.Follow)
+  /// Nobody holds a receipt of a queued write any longer.
+  case released(WriteReceipt.ID)
   case observe(Registration)
   case stop(ListenerID)
   case stopAll(QueryTarget)

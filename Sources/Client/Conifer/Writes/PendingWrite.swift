@@ -33,7 +33,8 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
   public let changes: [NodeChange]
   /// Where it stands.
   public let state: State
-  /// How often it was sent.
+  /// How often it was sent, over all runs of the app. The sending of a set that was under way when the
+  /// process was killed is not known any more; that of an increment is.
   public let attempts: Int
   /// When it was made, in milliseconds since 1970.
   public let time: Int64

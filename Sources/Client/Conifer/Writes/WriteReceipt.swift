@@ -1,8 +1,9 @@
 public import ConiferKeyValue
+import Synchronization
 
 /// What follows a local write: its number, when it is durable, and how it ends.
 ///
-/// It may be ignored. A write outlives its receipt: keep the ``id`` to ask ``Database/outcome(of:)``
+/// It may be ignored, and costs nothing then. A write outlives its receipt: keep the ``id`` to ask ``Database/outcome(of:)``
 /// after a restart.
 public final class WriteReceipt: Sendable {
   /// What names a write for the life of its store: the identity that wrote it, and a number.
@@ -39,8 +40,12 @@ public final class WriteReceipt: Sendable {
   private let ended = Promise<Outcome>()
   /// How the write ended that was sent in the end, itself or what replaced it.
   private let settled = Promise<Outcome>()
+  /// Told when nobody holds the receipt any longer.
+  private let released = Mutex<(@Sendable () -> Void)?>(nil)
 
   init() {}
+
+  deinit { released.withLock { $0 }?() }
 
   /// The write's name, once it is queued; nil for an update of nothing, which needs no queue.
   ///
@@ -94,6 +99,9 @@ extension WriteReceipt {
     receipt.settle(.acknowledged)
     return receipt
   }
+
+  /// Has a closure called when nobody holds the receipt any longer; replaces an earlier one.
+  func whenReleased(_ body: @escaping @Sendable () -> Void) { released.withLock { $0 = body } }
 
   /// The write is in the queue.
   func settle(id: ID) { queued.settle(.success(id)) }

@@ -10,6 +10,7 @@ final class InProcessConnection: TransportConnection {
   private enum ToServer: Sendable {
     case open
     case message(ClientMessage)
+    case probe
     case end
   }
 
@@ -21,14 +22,34 @@ final class InProcessConnection: TransportConnection {
     var isClosing = false
     /// The request whose answer is lost.
     var lost: UInt64?
+    /// How many more messages the client takes.
+    var credit: Int
+
+    /// Whether the first of what is under way to the client may be delivered.
+    var hasCredit: Bool {
+      switch toClient.first {
+      case nil: false
+      case .message(.pong), .closed: true
+      case .message: credit > 0
+      }
+    }
+
+    mutating func takeForClient() -> TransportEvent? {
+      guard hasCredit, let event = toClient.popFirst() else { return nil }
+      if case .message(let message) = event, message != .pong { credit -= 1 }
+      return event
+    }
   }
+
+  /// The most messages that wait for a client; one that lets more wait is cut off.
+  private static let mostWaiting = 100_000
 
   let number: UInt64
   private let transport: InProcessTransport
   private let request: ConnectionRequest
   private let receive: @Sendable (TransportEvent) -> Void
   private let queue: DispatchQueue?
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(
     number: UInt64, transport: InProcessTransport, request: ConnectionRequest,
@@ -38,6 +59,7 @@ final class InProcessConnection: TransportConnection {
     self.transport = transport
     self.request = request
     self.receive = receive
+    state = Mutex(State(credit: request.credit ?? .max))
     if case .queues = transport.delivery {
       queue = DispatchQueue(label: "conifer.connection.\(number)")
     } else {
@@ -63,6 +85,26 @@ final class InProcessConnection: TransportConnection {
       return true
     }
     if isSent { schedule(.toServer) }
+  }
+
+  func grantCredit(_ messages: Int) {
+    let waiting = state.withLock { state in
+      let (sum, isOver) = state.credit.addingReportingOverflow(messages)
+      state.credit = isOver ? .max : sum
+      return min(messages, state.toClient.count)
+    }
+    for _ in 0..<waiting { schedule(.toClient) }
+  }
+
+  /// A sign of life takes the way of all messages, there and back.
+  func probe() -> Bool {
+    let isSent = state.withLock { state in
+      if state.isClosing { return false }
+      state.toServer.append(.probe)
+      return true
+    }
+    if isSent { schedule(.toServer) }
+    return true
   }
 
   /// What was sent before still reaches the server.
@@ -107,6 +149,7 @@ final class InProcessConnection: TransportConnection {
         if case .message(.response(lost, _)) = event { return .cut }
         if case .message = event { return .drop }
       }
+      if state.toClient.count >= Self.mostWaiting { return .cut }
       state.toClient.append(event)
       if case .closed = event { state.isClosing = true }
       return .deliver
@@ -131,7 +174,7 @@ final class InProcessConnection: TransportConnection {
   /// Whether something waits in a direction that is not held.
   func isReady(_ direction: Direction) -> Bool {
     if transport.state.withLock({ $0.script.held.contains(direction) }) { return false }
-    return count(direction) > 0
+    return direction == .toServer ? count(direction) > 0 : state.withLock { $0.hasCredit }
   }
 
   private func count(_ direction: Direction) -> Int {
@@ -161,7 +204,7 @@ final class InProcessConnection: TransportConnection {
     case .toServer:
       if let next = state.withLock({ $0.toServer.popFirst() }) { deliver(next) }
     case .toClient:
-      if let next = state.withLock({ $0.toClient.popFirst() }) { deliver(next) }
+      if let next = state.withLock({ $0.takeForClient() }) { deliver(next) }
     }
   }
 
@@ -173,6 +216,7 @@ final class InProcessConnection: TransportConnection {
       ) { self.fromServer($0) }
       state.withLock { $0.session = session }
     case .end: state.withLock { $0.session.take() }?.end()
+    case .probe: fromServer(.message(.pong))
     case .message(let message):
       tell(.toServer(message)) { $0.count(message) }
       if case .request(let number, let request) = message {

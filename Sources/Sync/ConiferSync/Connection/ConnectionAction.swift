@@ -9,6 +9,8 @@ public enum ConnectionAction: Hashable, Sendable {
   case connect(ConnectionRequest, ConnectionNumber)
   /// Close the connection with this number. Nothing that comes from it counts any more.
   case disconnect(ConnectionNumber)
+  /// Ask the server for a sign of life; answered with `cannotProbe` where that is not possible.
+  case probe(ConnectionNumber)
   /// Send a message on the connection.
   case send(ClientMessage)
   /// Send a listen as the request with this number, with the hash of the data that there is now.
@@ -73,8 +75,8 @@ public enum ConnectionAction: Hashable, Sendable {
 
   /// The server answered a get.
   case getAnswered(OperationID, Response)
-  /// A get could not be sent for 3 seconds: the cache is to be asked.
-  case getTimedOut(OperationID)
+  /// A get could not be sent for 3 seconds, or the app is offline: the cache is to be asked.
+  case getUnavailable(OperationID)
   /// The server answered a transaction's put, or it has a local status: `disconnect` when it was
   /// sent and the connection broke, `identityChanged`, `writeCanceled`. Early as of
   /// `writeAnswered`.

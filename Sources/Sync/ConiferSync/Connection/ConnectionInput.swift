@@ -93,6 +93,8 @@ public enum ConnectionInput: Sendable {
   case networkReturned
   /// Something happened on a connection; events of earlier ones are ignored.
   case event(TransportEvent, ConnectionNumber)
+  /// Answers `probe`, when the transport cannot ask.
+  case cannotProbe(ConnectionNumber)
   /// The app's token provider answered what it was asked by a number, or told something unasked (nil),
   /// such as another user. An answer is ignored when a newer one came, or when `refreshToken` was told
   /// since it was asked for.
@@ -137,7 +139,7 @@ public enum ConnectionInput: Sendable {
 
   // MARK: Operations
 
-  /// The server is to be asked for data once.
+  /// The server is to be asked for data once, at once: its answer holds no write that was not sent yet.
   case get(OperationID, QueryTarget)
   /// A transaction is to be tried.
   case put(TransactionPut)

@@ -11,12 +11,18 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var tokenTime: Milliseconds = 30_000
   /// How long nothing may be sent before a sign of life is.
   public var keepAlive: Milliseconds = 45_000
-  /// How long nothing may come while an answer is waited for, besides a quarter of a millisecond for
-  /// each byte that was sent.
+  /// How long nothing may come while an answer is waited for, before the server is asked for a sign of
+  /// life.
+  public var quiet: Milliseconds = 10_000
+  /// How long after that nothing at all may come, besides a quarter of a millisecond for each byte that
+  /// was sent.
+  public var probe: Milliseconds = 15_000
+  /// How long instead of both, besides the same, where the transport cannot ask; and a tenth of how long
+  /// a living server may take for one answer.
   public var silence: Milliseconds = 60_000
-  /// How much longer, while data is waited for.
+  /// How much longer than `silence`, while data is waited for.
   public var reading: Milliseconds = 600_000
-  /// How long a get waits for a connection.
+  /// How long a get waits for a connection, unless the app is offline.
   public var getTime: Milliseconds = 3_000
   /// How long before its expiry a token is replaced, at most half of its time.
   public var refreshMargin: Milliseconds = 300_000

@@ -103,6 +103,7 @@ extension ConnectionMachine {
     session?.isDoubted = false
     settleOtherLanes()
     sendListens()
+    sendGets()
     restartQueue()
     actions.append(.writable(true))
     askForWrites()

@@ -63,7 +63,7 @@ extension ConnectionMachine {
     }
     switch event {
     case .message(let message):
-      session?.lastReceived = now.uptime
+      session?.hear(at: now.uptime)
       receive(message, number)
     case .closed(let reason):
       actions.append(.noted("The connection ended: \(reason)"))
@@ -147,6 +147,7 @@ extension ConnectionMachine {
       switch sent {
       case .write(let write): actions.append(.writeOutcomeUnknown(write.id))
       case .operation(let operation): lose(operation)
+      case .get(let get): giveBack(get)
       case .listen, .authenticate: break
       }
     }

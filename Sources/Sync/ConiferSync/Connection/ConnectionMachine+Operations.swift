@@ -18,7 +18,6 @@ extension ConnectionMachine {
       operation.place = nextPlace()
       operation.lane = lane
     }
-    if operation.get != nil { waitingGets += 1 }
     operations.insert(operation) { operation.place < $0.place }
   }
 
@@ -26,9 +25,6 @@ extension ConnectionMachine {
   mutating func send(_ operation: Operation) {
     let request: Request
     switch operation.kind {
-    case .get(_, let target):
-      waitingGets -= 1
-      request = .get(target)
     case .put(let put): request = .put(put.path, put.node, hash: put.hash)
     case .onDisconnect(_, let disconnect): request = disconnect.request
     }
@@ -38,7 +34,6 @@ extension ConnectionMachine {
   mutating func answered(_ operation: Operation, _ response: Response) {
     if response.status != .ok, isDueToToken(response) { return giveBack(operation) }
     switch operation.kind {
-    case .get(let id, _): actions.append(.getAnswered(id, response))
     case .put(let put): hold(.put(put.id, put.path), response)
     case .onDisconnect(let id, _): actions.append(.onDisconnectAnswered(id, response))
     }
@@ -48,17 +43,14 @@ extension ConnectionMachine {
   private mutating func giveBack(_ operation: Operation) {
     switch operation.kind {
     case .onDisconnect where operation.lane != lane: giveUp(operation, with: .identityChanged)
-    case .get, .onDisconnect: enqueue(operation)
+    case .onDisconnect: enqueue(operation)
     case .put(let put): actions.append(.putReturned(put.id))
     }
   }
 
   /// The connection broke after an operation was sent.
   mutating func lose(_ operation: Operation) {
-    switch operation.kind {
-    case .get: enqueue(operation)
-    case .put, .onDisconnect: giveUp(operation, with: .disconnect)
-    }
+    giveUp(operation, with: .disconnect)
   }
 
   /// Hands unsent puts back, since they name hashes of the moment.
@@ -69,42 +61,18 @@ extension ConnectionMachine {
     operations.removeAll { if case .put = $0.kind { true } else { false } }
   }
 
-  /// Ends all unsent operations but gets with a local status.
+  /// Ends all unsent operations with a local status.
   mutating func giveUpOperations(with status: Response.Status) {
     let all = operations.all
-    operations.removeAll { $0.get == nil }
-    for operation in all where operation.get == nil { giveUp(operation, with: status) }
+    operations.removeAll()
+    for operation in all { giveUp(operation, with: status) }
   }
 
   mutating func giveUp(_ operation: Operation, with status: Response.Status) {
     switch operation.kind {
-    case .get: break
     case .put(let put): actions.append(.putAnswered(put.id, Response(status)))
     case .onDisconnect(let id, _):
       actions.append(.onDisconnectAnswered(id, Response(status)))
     }
-  }
-
-  /// When the oldest waiting get gives up; nil while gets can be sent.
-  var getDeadline: Milliseconds? {
-    guard waitingGets > 0, session?.isTaken != true || isReadingHeld else { return nil }
-    let first = operations.all.first { $0.get != nil }
-    return first.map { max($0.issued, unreadableSince).adding(limits.getTime) }
-  }
-
-  /// Ends gets that waited too long.
-  mutating func expireGets() {
-    guard let deadline = getDeadline, deadline <= now.uptime else { return }
-    let (limit, since) = (limits.getTime, unreadableSince)
-    let end = now.uptime
-    let isOver = { (operation: Operation) in
-      operation.get != nil && max(operation.issued, since).adding(limit) <= end
-    }
-    for operation in operations.all where isOver(operation) {
-      guard let id = operation.get else { continue }
-      waitingGets -= 1
-      actions.append(.getTimedOut(id))
-    }
-    operations.removeAll(where: isOver)
   }
 }

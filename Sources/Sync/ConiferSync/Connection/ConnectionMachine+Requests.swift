@@ -26,6 +26,12 @@ extension ConnectionMachine {
     case .listen(let listen): listenAnswered(number, listen, response)
     case .write(let write): answered(write, response)
     case .operation(let operation): answered(operation, response)
+    case .get(let get):
+      if response.status != .ok, isDueToToken(response) {
+        giveBack(get)
+      } else {
+        actions.append(.getAnswered(get.id, response))
+      }
     }
     if case .authenticate = sent {
     } else if session?.isTaken == true, session?.authRequest == nil {

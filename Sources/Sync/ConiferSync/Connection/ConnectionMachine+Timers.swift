@@ -20,7 +20,6 @@ extension ConnectionMachine {
       }
     case .connected: tickSession()
     }
-    expireGets()
   }
 
   private mutating func tickSession() {
@@ -29,6 +28,10 @@ extension ConnectionMachine {
       actions.append(.noted("The server does not answer."))
       end()
       return retry()
+    }
+    if let due = probeTime, due <= time, let number = session?.number {
+      session?.probe = .asked(time)
+      actions.append(.probe(number))
     }
     if let session, session.lastSent.adding(limits.keepAlive) <= time {
       self.session?.lastSent = time
@@ -39,16 +42,31 @@ extension ConnectionMachine {
     if let retry = marking.retry, retry <= time { markAgain() }
   }
 
+  /// When the server is asked for a sign of life: it owes an answer, and nothing came for some time.
+  private var probeTime: Milliseconds? {
+    guard let session, case .none = session.probe, let oldest = session.unanswered.oldest else {
+      return nil
+    }
+    return max(oldest, session.lastReceived).adding(limits.quiet)
+  }
+
   /// When a connection whose server does not answer is given up.
   ///
-  /// What was sent last may still be on its way through a slow line, and data that was asked for may
-  /// be large; a single answer that never comes, while others do, ends it as well.
+  /// What was sent last may still be on its way through a slow line, with the question behind it. A
+  /// server that lives may take its time, but not for ever: a single answer that never comes ends the
+  /// connection as well.
   private var silenceDeadline: Milliseconds? {
     guard let session, let oldest = session.unanswered.oldest else { return nil }
-    var limit = limits.silence.adding(Milliseconds(session.unanswered.windowBytes / 4))
-    if session.unanswered.readingCount > 0 { limit = limit.adding(limits.reading) }
-    let silence = max(oldest, session.lastReceived).adding(limit)
-    return min(silence, oldest.adding(limit > .max / 10 ? .max : limit * 10))
+    let sending = Milliseconds(session.unanswered.windowBytes / 4)
+    var patience = limits.silence.adding(sending)
+    if session.unanswered.readingCount > 0 { patience = patience.adding(limits.reading) }
+    let last = oldest.adding(patience > .max / 10 ? .max : patience * 10)
+    switch session.probe {
+    case .none: return last
+    case .asked(let time): return min(last, time.adding(limits.probe).adding(sending))
+    case .impossible:
+      return min(last, max(oldest, session.lastReceived).adding(patience))
+    }
   }
 
   /// The next moment at which something is due.
@@ -61,7 +79,7 @@ extension ConnectionMachine {
     case .waiting(let until): all.append(until)
     case .connecting(_, let since): all.append(since.adding(limits.connectTime))
     case .connected:
-      all += [session?.lastSent.adding(limits.keepAlive), silenceDeadline]
+      all += [session?.lastSent.adding(limits.keepAlive), probeTime, silenceDeadline]
       all += [auth.expiry, auth.fetchAt, marking.retry]
     }
     return all.compactMap(\.self).min()

@@ -89,9 +89,9 @@ extension ConnectionMachine {
   ///
   /// While a newer token is shown nothing does: what the old one is refused for would be overtaken.
   mutating func flush() {
+    sendGets()
     while session?.isTaken == true, session?.isFlowing == true, session?.authRequest == nil {
       if let next = operations.first, queue.isPast(next.place.number) {
-        if next.get != nil, isReadingHeld { break }
         guard hasRoom(next.size) else { break }
         operations.removeFirst()
         send(next)
@@ -133,7 +133,7 @@ extension ConnectionMachine {
     }
     for case .operation(let operation) in puts ?? [] { giveUp(operation, with: .writeCanceled) }
     giveUpOperations(with: .writeCanceled)
-    // Gets are left, and nothing that they could overtake.
+    // Nothing is left that could be overtaken.
     if session?.isTaken == true { session?.isFlowing = true }
     flush()
   }

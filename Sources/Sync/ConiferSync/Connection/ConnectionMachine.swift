@@ -6,11 +6,13 @@ public import ConiferStorage
 /// It has no effects: it is told what happens and when, and returns what is to be done. Its promises:
 /// - There is never more than one connection. Delays between attempts follow the SDKs'.
 /// - A token is shown first, and all else waits until the server has taken it. Then listens are
-///   restored, then writes, gets, transactions and onDisconnects leave in the order in which they
-///   were issued.
+///   restored, and gets sent, then writes, transactions and onDisconnects leave in the order in which
+///   they were issued.
 /// - Each write is answered once, or reported as of unknown outcome and sent again, first, under the
 ///   same identity. At most `limits.window` writes wait for answers; the queue itself stays in the
 ///   store.
+/// - Where an answer is due and nothing comes, the server is asked for a sign of life, and a connection
+///   that gives none is given up.
 /// - Answers of writes are handed on when the listens that were sent before them are answered.
 /// - A write that the server refuses because the token's time is over is not refused: it is sent
 ///   again with the next token.
@@ -75,7 +77,7 @@ public struct ConnectionMachine: Sendable {
   var queue = OutboundQueue()
   var marking = Marking.possible
   var operations = Fifo<Operation>()
-  var waitingGets = 0
+  var gets = Fifo<WaitingGet>()
   var held = Fifo<HeldAnswer>()
   /// Since when nothing can be read.
   var unreadableSince = Milliseconds.min
@@ -132,6 +134,9 @@ public struct ConnectionMachine: Sendable {
   /// Whether operations go out.
   public var isWritable: Bool { session?.isTaken == true }
 
+  /// Whether the server has answered a write, though the store may still show it as waiting.
+  public func isAnswered(_ id: OutboundWriteID) -> Bool { queue.isAnswered(id) }
+
   /// The place of something that is issued now, after all that was issued before; never given twice
   /// in a lane.
   public mutating func nextPlace() -> OverlayID {
@@ -159,6 +164,7 @@ public struct ConnectionMachine: Sendable {
   public mutating func handle(_ input: ConnectionInput, at now: Moment) -> [ConnectionAction] {
     self.now = now
     take(input)
+    expireGets()
     if identification != toldIdentification {
       toldIdentification = identification
       actions.append(.identification(toldIdentification))
@@ -192,7 +198,8 @@ public struct ConnectionMachine: Sendable {
     case .superseded(let id): queue.supersede(id)
     case .finished(let id): queue.noteFinished(id)
     case .laneOpened(let newest): laneOpened(newest)
-    case .get(let id, let target): issue(.get(id, target), at: nextPlace())
+    case .get(let id, let target): get(id, target)
+    case .cannotProbe(let number): session?.cannotProbe(number)
     case .put(let put): issue(.put(put), at: put.place)
     case .onDisconnect(let id, let request): issue(.onDisconnect(id, request), at: nextPlace())
     case .purge: purge()

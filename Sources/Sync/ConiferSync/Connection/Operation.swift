@@ -1,4 +1,3 @@
-import ConiferQuery
 import ConiferStorage
 import ConiferTree
 
@@ -6,7 +5,6 @@ import ConiferTree
 struct Operation: Sendable {
   /// What it is.
   enum Kind: Sendable {
-    case get(OperationID, QueryTarget)
     case put(TransactionPut)
     case onDisconnect(OperationID, DisconnectRequest)
   }
@@ -23,12 +21,6 @@ struct Operation: Sendable {
   /// About how many bytes it takes in the window.
   var size: Int? {
     if case .put(let put) = kind { return put.size }
-    return nil
-  }
-
-  /// The get's number.
-  var get: OperationID? {
-    if case .get(let id, _) = kind { return id }
     return nil
   }
 }

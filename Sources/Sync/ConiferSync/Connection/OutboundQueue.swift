@@ -117,6 +117,9 @@ struct OutboundQueue: Sendable {
   /// Whether a write was answered, or is being marked.
   func isTaken(_ id: OutboundWriteID) -> Bool { answered.contains(id) || marking.contains(id) }
 
+  /// Whether a write was answered or superseded, though the store may still show it as waiting.
+  func isAnswered(_ id: OutboundWriteID) -> Bool { answered.contains(id) }
+
   /// Takes a write out for good, though the store may still show it as waiting.
   mutating func supersede(_ id: OutboundWriteID) {
     withdraw(id)

@@ -3,6 +3,15 @@ import ConiferWire
 
 /// What holds as long as one connection stands.
 struct Session: Sendable {
+  /// Whether the server was asked for a sign of life.
+  enum Probe {
+    case none
+    /// At an uptime, and nothing came since.
+    case asked(Milliseconds)
+    /// The transport cannot ask.
+    case impossible
+  }
+
   /// The connection.
   let number: ConnectionNumber
   /// The uptime of its hello.
@@ -10,7 +19,8 @@ struct Session: Sendable {
   /// When something was last sent.
   var lastSent: Milliseconds
   /// When something last came.
-  var lastReceived: Milliseconds
+  private(set) var lastReceived: Milliseconds
+  var probe = Probe.none
   /// The last request's number.
   var lastRequest: UInt64 = 0
   /// The requests without an answer.
@@ -29,6 +39,17 @@ struct Session: Sendable {
     opened = now
     lastSent = now
     lastReceived = now
+  }
+
+  /// Notes that something came.
+  mutating func hear(at time: Milliseconds) {
+    lastReceived = time
+    if case .asked = probe { probe = .none }
+  }
+
+  /// Notes that the transport cannot ask for a sign of life.
+  mutating func cannotProbe(_ number: ConnectionNumber) {
+    if number == self.number { probe = .impossible }
   }
 }
 

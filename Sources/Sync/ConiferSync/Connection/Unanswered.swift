@@ -4,6 +4,7 @@ import ConiferQuery
 enum Sent: Sendable {
   case write(OutboundWrite)
   case operation(Operation)
+  case get(WaitingGet)
   case listen(Listen)
   case authenticate(AuthToken?)
 
@@ -12,16 +13,15 @@ enum Sent: Sendable {
     switch self {
     case .write(let write): return write.size
     case .operation(let operation): return operation.size
-    case .listen, .authenticate: return nil
+    case .get, .listen, .authenticate: return nil
     }
   }
 
   /// Whether data comes in answer.
   var isReading: Bool {
     switch self {
-    case .listen: return true
-    case .operation(let operation): return operation.get != nil
-    case .write, .authenticate: return false
+    case .get, .listen: return true
+    case .write, .operation, .authenticate: return false
     }
   }
 

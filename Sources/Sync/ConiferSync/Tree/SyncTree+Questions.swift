@@ -25,6 +25,12 @@ extension SyncTree {
     return value(at: target.path).map { target.spec.filtered($0) }
   }
 
+  /// What open views show of a target; nil where none is open that shows all of it.
+  public func shown(of target: QueryTarget) -> Node? {
+    if view(of: target)?.isComplete != true, serverData(at: target.path) == nil { return nil }
+    return value(of: target)
+  }
+
   /// What an open view has of the server's data for its listen, to be hashed; nil without a view.
   public func serverData(of target: QueryTarget) -> CachedNode? { view(of: target)?.window }
 

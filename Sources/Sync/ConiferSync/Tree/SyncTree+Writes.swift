@@ -32,11 +32,16 @@ extension SyncTree {
   /// - Parameters:
   ///   - path: where.
   ///   - other: the tree, without views; writes that it knows stay as they are.
-  public func copyWrites(touching path: Path, to other: SyncTree) {
+  ///   - isWanted: which writes.
+  public func copyWrites(
+    touching path: Path, to other: SyncTree, where isWanted: (OverlayID) -> Bool = { _ in true }
+  ) {
     for write in overlay.shown
-    where write.changes.contains(where: {
-      $0.path.contains(path) || path.contains($0.path)
-    }) {
+    where isWanted(write.id)
+      && write.changes.contains(where: {
+        $0.path.contains(path) || path.contains($0.path)
+      })
+    {
       _ = other.overlay.add(write.id, write.changes, isVisible: true)
     }
   }

@@ -1,0 +1,79 @@
+import ConiferServer
+import ConiferTree
+import ConiferWire
+import Foundation
+import Testing
+
+@testable import Conifer
+
+/// What is kept of writes that wait, and what is told of them.
+@Suite struct FollowingTests {
+  private struct Weak {
+    weak var receipt: WriteReceipt?
+  }
+
+  @Test(arguments: Store.allCases, [false, true])
+  func `Of a write whose receipt nobody holds nothing is left in memory`(
+    _ store: Store, _ drops: Bool
+  ) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false) { $0.dropsSupersededWrites = drops }
+    let count = ProcessInfo.processInfo.environment["CONIFER_WRITES"].flatMap { Int($0) } ?? 1_000
+    var receipts: [Weak] = []
+    for number in 0..<count {
+      receipts.append(Weak(receipt: device.set(Path("w/\(number / 3 % 7)"), "\(number)")))
+    }
+    let held = device.set("held", "1")
+    var dropped: WriteReceipt? = device.set("dropped", "1")
+    device.set("told", "1", "told")
+    _ = try await dropped?.id
+    await device.idle()
+    #expect(receipts.count { $0.receipt != nil } == 0)
+    #expect(try await device.engine.writeTotals().pending >= 10)
+    dropped = nil
+    #expect(await followers(of: device) == 2)
+    device.engine.goOnline()
+    await world.settle()
+    #expect(try await held.outcome == .acknowledged)
+    #expect(device.lines.take() == ["told done"])
+    #expect(await followers(of: device) == 0)
+  }
+
+  private func followers(of device: Device) async -> Int {
+    await withCheckedContinuation { continuation in
+      device.engine.post(.ask { continuation.resume(returning: $0.followers.count) })
+    }
+  }
+
+  private static let writes: [@Sendable (Device) -> Void] = [
+    { _ = $0.set("a", "1") }, { _ = $0.update("a", [("x", "1")]) },
+    { _ = $0.set("a", #"{".sv":{"increment":1}}"#) },
+  ]
+
+  @Test(arguments: Store.allCases, 0..<3)
+  func `The sendings of every write are counted`(_ store: Store, _ write: Int) async throws {
+    let world = try World()
+    let device = world.device(store)
+    await world.settle()
+    device.transport.hold(.toServer)
+    Self.writes[write](device)
+    await world.settle()
+    #expect(try await device.queued().map(\.attempts) == [1], "while it is under way")
+    device.transport.loseAnswer()
+    device.transport.release()
+    await world.settle()
+    for round in 1...3 {
+      #expect(try await device.queued().map(\.attempts) == [round], "between two connections")
+      guard round < 3 else { break }
+      device.transport.loseAnswer()
+      await world.pass(5_000)
+    }
+    guard store != .memory else { return }
+    await device.restart(isOnline: false)
+    #expect(try await device.queued().map(\.attempts) == [3])
+    device.transport.refuse(next: 1)
+    device.engine.goOnline()
+    await world.settle()
+    #expect(try await device.queued().map(\.attempts) == [4], "with the one that was refused")
+  }
+}
