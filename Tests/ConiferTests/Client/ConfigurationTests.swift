@@ -221,7 +221,7 @@ extension `Configuration`.Home {
 }
 
 @Suite struct `The databases of the class` {
-  let directory = DatabaseDirectory()
+  let directory = DatabaseDirectory(nil)
 
   @Test func `the main one is configured once, and has no persistence until that is set`() {
     var configuration = DatabaseConfiguration(namespace: "one", storage: .lmdb(at: "/nowhere"))
@@ -271,10 +271,42 @@ extension `Configuration`.Home {
     #expect(way("https://two.example.com", directory) == "wss two.example.com")
     #expect(way("http://localhost:9000/?ns=two", directory) == "ws localhost:9000")
     configuration.transport = NamedTransport(name: "one", others: false)
-    let alone = DatabaseDirectory()
+    let alone = DatabaseDirectory(nil)
     _ = alone.configure(configuration)
     #expect(way("https://one.example.com/?ns=two", alone) == "one")
     #expect(way("https://two.example.com", alone) == nil)
+  }
+
+  @Test func `with defaults, one that is had by a URL keeps its data as the main one does`()
+    async throws
+  {
+    let base = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: base) }
+    let defaults = AppDefaults(
+      storage: { .lmdb(at: base.appendingPathComponent($0.namespace).path) },
+      transport: { _, _ in nil })
+    let urls = [
+      "https://one.example.com", "https://two.example.com", "https://one.example.com?ns=b",
+    ]
+    for run in 0...1 {
+      let directory = DatabaseDirectory(defaults)
+      #expect(try directory.configure(url: urls[0]))
+      for url in urls {
+        let database = directory.database(url)
+        #expect(!database.isPersistenceEnabled)
+        database.isPersistenceEnabled = true
+        #expect(database.isPersistenceEnabled)
+        if run == 0 {
+          _ = try await database.reference(withPath: "a").enqueue(.set(url)).durable
+        } else {
+          let kept = try await database.reference(withPath: "a").observeSingleEvent(of: .value)
+          #expect(kept.value as? String == url)
+        }
+        await database.close()
+      }
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: base.path)
+    #expect(names.sorted() == ["b", "one", "two"])
   }
 }
 
