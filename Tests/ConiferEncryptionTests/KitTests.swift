@@ -80,7 +80,8 @@
       BackendFactory(
         name: "encrypted \(name)", declared: traits,
         options: StorageOptions(
-          durability: min(.process, traits.strongest), encryption: StoreEncryption(key: keyA)),
+          durability: .exactly(min(.process, traits.strongest)),
+          encryption: StoreEncryption(key: keyA)),
         evicts: true, open: backend
       ).variant()
     }

@@ -41,6 +41,14 @@ import Testing
     let mixed = try Self.registry.configuration("memory://?budget=2MB", defaults: defaults)
     #expect(mixed.options == StorageOptions(budget: 2 << 20, durability: .relaxed))
     #expect(try mixed.open().traits.budget == 2 << 20)
+    for level in Durability.allCases {
+      #expect(
+        try Self.registry.configuration("memory://?durability=\(level)").options.durability
+          == .exactly(level))
+    }
+    #expect(
+      try Self.registry.configuration("memory://?durability=strongest", defaults: defaults).options
+        .durability == .strongest)
   }
 
   @Test(
@@ -78,7 +86,7 @@ import Testing
     ("memory://?budget=10TB", "10MB"), ("memory://?budget=9999999999GB", "10MB"),
     ("memory://?compression=gzip", "zstd:LEVEL"), ("memory://?compression=zstd:", "1 to 19"),
     ("memory://?compression=zstd:0", "1 to 19"), ("memory://?compression=zstd:20", "1 to 19"),
-    ("memory://?durability=much", "relaxed, process or power"),
+    ("memory://?durability=much", "relaxed, process, power or strongest"),
     ("memory://?role=boss", "cache or authority"),
     ("shelf:///%2", "hexadecimal"), ("shelf:///%zz", "hexadecimal"), ("shelf:///%ff", "UTF-8"),
     ("shelf:///a%00b", "zero byte"),

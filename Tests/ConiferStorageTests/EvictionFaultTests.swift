@@ -153,7 +153,7 @@ import Testing
     try engine.repair(StoreError.Place(space: Spaces.queries.id, key: last))
     try #require(try !Self.queries(store, tree).contains("rooms/r29"))
     var next = 30
-    while !engine.isEvicting, next < 99 {
+    while !engine.eviction.phase.isRunning, next < 99 {
       _ = engine.group([Self.rooms(tree, next..<next + 1)])
       if try Self.isEmpty(engine, tree, "rooms/r29") { break }
       next += 1
@@ -268,7 +268,7 @@ import Testing
       }
     _ = try engine.group([[edit]])[0].get()
     var next = 30
-    while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.isEvicting {
+    while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.eviction.phase.isRunning {
       _ = engine.group([Self.rooms(tree, next..<next + 1)])
       if try Self.queries(store, tree).count < next - 5 { break }
       next += 1

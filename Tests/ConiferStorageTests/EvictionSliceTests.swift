@@ -167,12 +167,17 @@ import Testing
     let engine = PackedEngine(
       store, StorageOptions(budget: budget, compression: .none), Activity(after: 0))
     let batches = { store.applied.withLock { $0.count } }
+    let tree = TreeID(rawValue: 1)
     var slices = 0
     repeat {
       let before = batches()
-      engine.keepBudget()
+      let edit: StorageEdit =
+        slices % 2 == 0
+        ? .setMetadata(tree, "slice", [UInt8(slices & 255)])
+        : .overwrite(tree, "small", Node(.string("slice \(slices)")))
+      _ = engine.group([[edit]])
       // The last one may find nothing left to do.
-      #expect(batches() <= before + 1)
+      #expect(batches() <= before + 2)
       slices += 1
     } while engine.isEvicting && slices < 1000
     #expect(slices > 20)

@@ -99,6 +99,11 @@ extension PackedEngine {
   }
 }
 
+extension PackedEngine.Phase {
+  /// Whether a run is under way.
+  var isRunning: Bool { if case .running = self { true } else { false } }
+}
+
 extension Result where Failure == StoreError {
   /// The code of a failure.
   var code: StoreError.Code? {

@@ -80,6 +80,13 @@ final class ModelBackend: StorageBackend {
       ($0.open.insert(directory).inserted, $0.stored[directory])
     }
     guard isNew else { throw StoreError(.busy, "It is open.") }
+    let durability: Durability
+    do throws(StoreError) {
+      durability = try options.durability.level(in: Self.store)
+    } catch {
+      _ = Self.disk.withLock { $0.open.remove(directory) }
+      throw error
+    }
     self.directory = directory
     self.defect = defect
     var state = State()
@@ -88,7 +95,7 @@ final class ModelBackend: StorageBackend {
     self.state = Mutex(state)
     traits = BackendTraits(
       name: "model", store: Self.store, role: options.role, compression: options.compression,
-      durability: options.durability, budget: options.budget, format: 1)
+      durability: durability, budget: options.budget, format: 1)
   }
 
   deinit { _ = Self.disk.withLock { $0.open.remove(directory) } }

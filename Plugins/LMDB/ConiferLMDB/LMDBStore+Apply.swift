@@ -142,9 +142,9 @@ extension LMDBStore {
     growAhead(environment)
   }
 
-  /// Whether a batch deletes and puts little, as evicting and draining the queue do.
+  /// Whether a batch makes room and is small, as evicting and draining the queue do.
   private static func givesBack(_ batch: Batch, _ need: Int) -> Bool {
-    need < 1 << 20 && batch.removes
+    need < 1 << 20 && batch.makesRoom
   }
 
   /// Runs one write transaction; zero or LMDB's code, after which nothing has changed.

@@ -6,16 +6,16 @@ extension LMDBStore {
   /// Sees to it that the file has room for what a batch may take, before LMDB writes: a write beyond
   /// its end that a full disk cuts short would look like a failing disk.
   ///
-  /// - Throws: `full` for a batch that only adds; one that removes goes on with what was set aside.
+  /// - Throws: `full` for a batch that takes space; one that frees some goes on with what was set aside.
   func makeRoom(
     _ batch: Batch, _ writer: inout Writer, _ environment: LMDBEnvironment
   ) throws(StoreError) {
     var file: Int32 = -1
     guard !batch.isEmpty, mdb_env_get_fd(environment.handle, &file) == 0 else { return }
-    guard batch.removes || writer.reserve.set() else { throw noSpace }
+    guard batch.makesRoom || writer.reserve.set() else { throw noSpace }
     var room = room(for: batch, environment)
     guard Self.isFull(file, environment.end + room) else { return }
-    guard batch.removes else { throw noSpace }
+    guard batch.makesRoom else { throw noSpace }
     guard writer.reserve.release() else { return }
     while room >= environment.pageSize, Self.isFull(file, environment.end + room) { room /= 2 }
   }

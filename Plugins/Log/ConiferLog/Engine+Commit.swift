@@ -12,7 +12,7 @@ extension Engine {
   /// - Throws: `tooLarge`, `full`, `damaged` (the index, for a `clear`), `io`, `poisoned`.
   func commit(_ batch: Batch, _ durability: Durability) throws(StoreError) {
     var changes = SortedBytes<Slot>()
-    let removes = batch.removes
+    let removes = batch.makesRoom
     if !batch.isEmpty {
       changes = try append(batch, isDurable: durability == .power, removes: removes)
     }
@@ -105,7 +105,7 @@ extension Engine {
 
   /// Sees to it that so many bytes fit the active segment.
   ///
-  /// - Parameter removes: whether they remove something, and may take the reserve of a full disk.
+  /// - Parameter removes: whether they make room, and may take the reserve of a full disk.
   private func makeRoom(_ count: Int, removes: Bool) throws(StoreError) {
     if isShort, !removes {
       setReserve()
@@ -128,7 +128,7 @@ extension Engine {
     do throws(StoreError) {
       try fold(rolling: max(options.segment, FileHeader.size + count))
     } catch {
-      // Small commits go on piece by piece, and those that remove in what was set aside.
+      // Small commits go on piece by piece, and those that make room in what was set aside.
       guard error.code == .full, count <= Self.zerosAhead else { throw error }
       let piece = FileHeader.size + max(count, min(options.segment, Self.zerosAhead))
       do throws(StoreError) {

@@ -55,7 +55,7 @@ final class Engine: @unchecked Sendable {
   var lost: [Range<Int>] = []
   /// Whether `reserve` is there.
   var hasReserve = false
-  /// Whether the reserve was given to a full disk: what is left is for commits that remove something.
+  /// Whether the reserve was given to a full disk: what is left is for commits that make room.
   var isShort = false
 
   /// The segments that compaction appends to, by what they hold.

@@ -132,7 +132,8 @@
       guard file >= 0 else { throw Platform.error(errno, "open", path) }
       defer { Platform.close(file) }
       guard ftruncate(file, off_t(length)) == 0 else { throw Platform.error(errno, "cut", path) }
-      guard fsync(file) == 0 else { throw Platform.error(errno, "sync", path) }
+      let code = Platform.sync(file)
+      if code != 0 { throw Platform.error(code, "sync", path) }
     }
 
     /// Makes the bytes of a file survive power loss.

@@ -13,7 +13,7 @@
     public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
       try writer.withLock { writer throws(StoreError) in
         let need = try measure(batch)
-        let givesBack = need < 1 << 20 && batch.removes
+        let givesBack = need < 1 << 20 && batch.makesRoom
         var engine = try writable(&writer, usesReserve: givesBack)
         guard durability <= traits.strongest else {
           throw StoreError(

@@ -15,10 +15,13 @@ struct DatabaseFile {
 
   let path: String
   let options: SQLiteOptions
+  /// What syncs its files where SQLite's own sync is not enough.
+  let ownSync: OwnSync?
 
-  init(directory: String, options: SQLiteOptions) {
+  init(directory: String, options: SQLiteOptions, ownSync: OwnSync? = Platform.ownSync) {
     path = directory + "/conifer.sqlite"
     self.options = options
+    self.ownSync = ownSync
   }
 
   var log: String { path + "-wal" }
@@ -136,6 +139,7 @@ struct DatabaseFile {
     connection.close()
     // SQLite gives the log and its index the database's own permissions.
     try Platform.makePrivate(draft)
+    if ownSync != nil, options.vfs == nil { try Platform.syncFile(draft) }
     try Platform.rename(draft, to: path)
   }
 
@@ -202,3 +206,6 @@ struct DatabaseFile {
     return connection
   }
 }
+
+/// Makes an open file survive power loss; zero or an `errno`.
+typealias OwnSync = @Sendable (_ descriptor: Int32) -> Int32

@@ -7,6 +7,9 @@ import ConiferStorage
 /// the log never needs space: a full disk can then be emptied however long the log is.
 final class DatabaseSpace {
   var reserve: SpaceReserve
+  private let file: DatabaseFile
+  /// The write-ahead log, as long as SQLite has it, where syncs are made here.
+  private var log: Int32 = -1
   /// Open as long as SQLite's own descriptors are: closing one drops the process's locks on the file.
   private var descriptor: Int32 = -1
   /// Up to which page the file is known to have room.
@@ -15,6 +18,7 @@ final class DatabaseSpace {
   /// - Parameter file: with a VFS of its own, how long the file is to be is not known here.
   init(_ file: DatabaseFile, _ reserve: SpaceReserve) {
     self.reserve = reserve
+    self.file = file
     if file.options.vfs == nil { descriptor = Platform.openFile(file.path, writing: true) }
   }
 
@@ -28,12 +32,32 @@ final class DatabaseSpace {
     return Platform.meansFull(number)
   }
 
+  /// Whether SQLite's syncs are not enough for power loss.
+  var syncsItself: Bool { file.ownSync != nil && file.options.vfs == nil }
+
+  /// Makes the log survive power loss.
+  ///
+  /// - Returns: zero or an `errno`.
+  func syncLog() -> Int32 {
+    // SQLite keeps one file for it as long as it is open, and no lock on it.
+    if log < 0 { log = Platform.openFile(file.log, writing: true) }
+    return file.ownSync?(log) ?? 0
+  }
+
+  /// Makes the database survive power loss, behind a fold: the next commit may write over the log.
+  ///
+  /// - Returns: zero or an `errno`.
+  func syncDatabase() -> Int32 {
+    if descriptor < 0 { descriptor = Platform.openFile(file.path, writing: true) }
+    return file.ownSync?(descriptor) ?? 0
+  }
+
   /// Forgets the length of the file, which SQLite may have cut.
   func forgetLength() { pages = 0 }
 
   /// Lets go of the file, after SQLite did.
   func close() {
-    if descriptor >= 0 { Platform.close(descriptor) }
-    descriptor = -1
+    for open in [descriptor, log] where open >= 0 { Platform.close(open) }
+    (descriptor, log) = (-1, -1)
   }
 }

@@ -72,8 +72,17 @@ public final class SQLiteStore: OrderedStore {
   /// - Throws: `busy` (somebody owns the store), `foreign` (another kind of file or database),
   ///   `newerFormat`, `damaged`, `denied`, `deviceLocked`, `full`, `io`, `unsupported` (the volume
   ///   cannot share memory, as a write-ahead log needs).
-  public init(at path: String, _ options: SQLiteOptions = SQLiteOptions()) throws(StoreError) {
-    file = DatabaseFile(directory: path, options: options)
+  public convenience init(
+    at path: String, _ options: SQLiteOptions = SQLiteOptions()
+  ) throws(StoreError) {
+    try self.init(at: path, options, ownSync: Platform.ownSync)
+  }
+
+  /// Opens a store with another sync of its files than the system asks for.
+  init(
+    at path: String, _ options: SQLiteOptions, ownSync: OwnSync?
+  ) throws(StoreError) {
+    file = DatabaseFile(directory: path, options: options, ownSync: ownSync)
     pool = ReaderPool(file)
     state = Mutex(State(phase: .open(try Self.open(path, file, pool))))
     self.path = path

@@ -78,17 +78,17 @@ final class Writer: @unchecked Sendable {
     let isPower = durability == .power
     var pages: Int32 = 0
     if !batch.isEmpty { pages = try transactWithinSpace(batch, syncs: isPower) }
-    if pages > 0 { isSoft = !isPower }
+    if pages > 0 { isSoft = !isPower || space.syncsItself }
     // A commit that changed nothing wrote nothing, so it synced nothing either.
     if isPower { try harden() }
     if pages > 0 { foldIfLong(pages) }
   }
 
   /// Runs a batch as one transaction; on a full disk with the space of the log, and with what was set
-  /// aside when it removes something.
+  /// aside when it makes room.
   private func transactWithinSpace(_ batch: Batch, syncs: Bool) throws(StoreError) -> Int32 {
-    guard batch.removes || space.reserve.set() else {
-      throw full(connection.path, cause: "what is set aside is for commits that remove something")
+    guard batch.makesRoom || space.reserve.set() else {
+      throw full(connection.path, cause: "what is set aside is for commits that free space")
     }
     var refusal: StoreError
     do throws(StoreError) {
@@ -107,13 +107,19 @@ final class Writer: @unchecked Sendable {
         refusal = error
       }
     }
-    guard poison == nil, batch.removes, space.reserve.release() else { throw refusal }
+    guard poison == nil, batch.makesRoom, space.reserve.release() else { throw refusal }
     return try transact(batch, syncs: syncs)
   }
 
   /// Makes all commits survive power loss: syncs the log through SQLite's own file.
   func harden() throws(StoreError) {
     guard isSoft else { return }
+    if space.syncsItself {
+      let number = space.syncLog()
+      guard number == 0 else { throw poisoned(bySync: number, of: "log") }
+      isSoft = false
+      return
+    }
     var file: UnsafeMutablePointer<sqlite3_file>?
     let code = withUnsafeMutablePointer(to: &file) {
       sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, $0)
@@ -143,7 +149,7 @@ final class Writer: @unchecked Sendable {
     try run(begin, "begin a transaction")
     do throws(StoreError) {
       for edit in batch.edits { try change(edit) }
-      try makeRoom(batch.removes)
+      try makeRoom(batch.makesRoom)
     } catch {
       rollBack()
       throw error
@@ -215,6 +221,12 @@ final class Writer: @unchecked Sendable {
     return error
   }
 
+  private func poisoned(bySync number: Int32, of what: String) -> StoreError {
+    // Whatever the cause, a full disk too: what is on the disk is not known.
+    let known = Platform.error(number, "sync the \(what) of", connection.path)
+    return poisoned(by: StoreError(.io, known.message, cause: known.cause))
+  }
+
   private func rollBack() {
     if connection.inTransaction, sqlite3_exec(connection.handle, "ROLLBACK", nil, nil, nil) != 0 {
       _ = poisoned(by: connection.failure(SQLITE_IOERR, "roll back"))
@@ -246,6 +258,11 @@ final class Writer: @unchecked Sendable {
     switch code & 0xff {
     case SQLITE_OK:
       guard inLog == folded else { return .held }
+      let number = space.syncsItself ? space.syncDatabase() : 0
+      guard number == 0 else {
+        _ = poisoned(bySync: number, of: "database")
+        return .failed
+      }
       isSoft = false
       logPages.pointee = 0
       return .done

@@ -14,8 +14,8 @@ public struct Batch: Sendable {
 
   /// The edits, in order.
   public private(set) var edits: [Edit] = []
-  /// Whether it is a step towards taking less space, as eviction makes them: a store that sets space
-  /// aside for a full disk gives it to such a batch too, though it may remove nothing itself.
+  /// Whether the store takes less space behind it, or it is a step towards that, as eviction makes them: a
+  /// store that sets space aside for a full disk gives it to such batches, and to those that put nothing, alone.
   public var frees = false
 
   /// An empty batch.

@@ -106,12 +106,21 @@ package enum Platform {
   /// - Returns: zero or an `errno`.
   package static func sync(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-      // Network volumes refuse it; fsync is the best they have.
-      return fsync(descriptor) == 0 ? 0 : errno
+      return sync(
+        fully: { fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : errno },
+        plainly: { fsync(descriptor) == 0 ? 0 : errno })
     #else
       return fdatasync(descriptor) == 0 ? 0 : errno
     #endif
+  }
+
+  /// Syncs fully; plainly only on a volume that does not know the full sync, as some network volumes,
+  /// for which the plain one is the best there is. Any other failure, as of the medium, stays one.
+  ///
+  /// - Returns: zero or an `errno`.
+  static func sync(fully: () -> Int32, plainly: () -> Int32) -> Int32 {
+    let number = fully()
+    return number == ENOTSUP || number == EINVAL ? plainly() : number
   }
 
   /// Makes an open file at least so long, with space on the medium where the system can promise it.
@@ -175,6 +184,25 @@ package enum Platform {
     }
     return failed ? nil : bytes
   }
+
+  /// What tells the calling thread from all others that run, asked anew each time: the compiler takes
+  /// `pthread_self` for constant where an async function goes on on another thread. 0 where the system has no room for
+  /// it.
+  package static var thread: UInt {
+    guard let key = threadKey else { return 0 }
+    if let known = pthread_getspecific(key) { return UInt(bitPattern: known) }
+    guard let mark = malloc(1) else { return 0 }
+    guard pthread_setspecific(key, mark) == 0 else {
+      free(mark)
+      return 0
+    }
+    return UInt(bitPattern: mark)
+  }
+
+  private static let threadKey: pthread_key_t? = {
+    var key = pthread_key_t()
+    return pthread_key_create(&key) { free($0) } == 0 ? key : nil
+  }()
 
   /// What tells a process from a later one with the same number: the boot, and where the system
   /// says it, the start time.

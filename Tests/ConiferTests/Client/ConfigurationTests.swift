@@ -44,7 +44,7 @@ struct NotingLogHandler: LogHandler {
   @Test func `what is not named is in memory, with 10 MB, and offline`() {
     let configuration = DatabaseConfiguration()
     #expect(configuration.options.budget == 10 << 20)
-    #expect(configuration.options.durability == .power)
+    #expect(configuration.options.durability == .strongest)
     #expect(configuration.transport == nil)
     #expect(configuration.tokenProvider == nil)
     #expect(configuration.effectiveStorage.name == "memory")

@@ -46,7 +46,7 @@ public struct Candidate: Sendable {
     open = { directory, durability in
       var options = options
       options.budget = nil
-      options.durability = durability
+      options.durability = .exactly(durability)
       return try await TreeEngine(configuration(directory, options))
     }
   }

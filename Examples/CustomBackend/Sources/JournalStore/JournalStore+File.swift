@@ -126,7 +126,7 @@ extension JournalStore {
     do throws(StoreError) {
       try opened.file.write(frame, at: opened.end)
     } catch {
-      let deletes = batch.edits.contains { if case .put = $0 { false } else { true } }
+      let deletes = batch.edits.allSatisfy { if case .put = $0 { false } else { true } }
       let makesRoom = deletes || batch.frees
       guard error.code == .full, makesRoom, frame.count < Self.reserveSize else { throw error }
       File.remove(path + "/reserve")

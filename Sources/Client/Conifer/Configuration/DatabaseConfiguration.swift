@@ -105,6 +105,9 @@ extension DatabaseConfiguration {
   /// The storage that is opened: with the options, and in memory when persistence is off.
   var effectiveStorage: StorageConfiguration {
     guard isPersistenceEnabled ?? true, let storage = storage ?? standardStorage?(self) else {
+      // The durability was asked of the storage that stays closed.
+      var options = options
+      options.durability = .strongest
       return .memory(options)
     }
     return storage.with(options)

@@ -11,7 +11,7 @@ extension Engine: EngineCalls {
   ) -> WriteReceipt {
     if case .update(_, let changes) = write, changes.isEmpty {
       if let completion { post(.ask { $0.outbox.append { completion(nil) } }) }
-      return .nothing(setup.options.durability)
+      return .nothing(setup.options.durability.wanted)
     }
     let receipt = WriteReceipt()
     post(.write(write, Follow(receipt: receipt, completion: completion)))

@@ -46,7 +46,7 @@ extension Engine {
     follow.receipt.settle(id: id)
     self.follow(id, follow)
     let receipt = follow.receipt
-    if setup.options.durability == .power {
+    if setup.options.durability.wanted == .power {
       harden(commit) { receipt.settle(durable: $0) }
     } else {
       receipt.settle(durable: .success(min(.process, backend?.traits.store.strongest ?? .process)))

@@ -55,7 +55,7 @@ public struct StorageKind: Sendable {
     Option("budget", "cache budget: bytes, or with KB, MB, GB (1024), at least 1MB; or unlimited"),
     Option("compression", "none, zstd, or zstd:LEVEL with a level from 1 to 19"),
     Option("decoded-cache", "memory for decoded data: bytes, such as 8MB; 0 for none"),
-    Option("durability", "of commits that name none: relaxed, process or power"),
+    Option("durability", "of commits that name none: relaxed, process, power, or strongest"),
     Option("role", "cache (a damaged range is fetched again) or authority (it is the only copy)"),
   ]
 }

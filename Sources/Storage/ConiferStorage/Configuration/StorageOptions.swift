@@ -35,8 +35,8 @@ public struct StorageOptions: Hashable, Sendable {
   public var budget: Int?
   /// How records are compressed.
   public var compression: Compression
-  /// The durability of commits that name none.
-  public var durability: Durability
+  /// The durability of commits that name none; a store that cannot do it is not opened.
+  public var durability: DurabilityChoice
   /// Whether data may be dropped and fetched again, or is the only copy.
   public var role: StoreRole
   /// About how many bytes of memory keep decoded data, so that it is read again without decoding; 0
@@ -52,13 +52,13 @@ public struct StorageOptions: Hashable, Sendable {
   /// - Parameters:
   ///   - budget: bytes, at least 1 MiB, or nil for no limit.
   ///   - compression: how records are compressed.
-  ///   - durability: of commits that name none; at most what the store can do.
+  ///   - durability: of commits that name none; the strongest that the store can do unless told.
   ///   - role: whether data may be dropped and fetched again.
   ///   - decodedCache: bytes of memory for decoded data; 0 or less keeps none.
   ///   - encryption: what encrypts all values at rest; always given for a store, or never.
   public init(
     budget: Int? = StorageOptions.standardBudget, compression: Compression = .standard,
-    durability: Durability = .power, role: StoreRole = .cache,
+    durability: DurabilityChoice = .strongest, role: StoreRole = .cache,
     decodedCache: Int = StorageOptions.standardDecodedCache, encryption: (any StoreLayer)? = nil
   ) {
     self.budget = budget

@@ -50,10 +50,11 @@ extension StorageOptions {
     if let text = url.value(of: "compression") { compression = try Self.compression(text) }
     if let text = url.value(of: "durability") {
       switch text {
+      case "strongest": durability = .strongest
       case "relaxed": durability = .relaxed
       case "process": durability = .process
       case "power": durability = .power
-      default: throw Self.bad("durability", text, "relaxed, process or power")
+      default: throw Self.bad("durability", text, "relaxed, process, power or strongest")
       }
     }
     if let text = url.value(of: "role") {

@@ -11,7 +11,7 @@ package import ConiferKeyValue
 /// Bytes set aside in a file of their own, which a store gives to a full disk so that it can still
 /// be opened, drained and evicted from.
 ///
-/// Commits that only add leave them to those that remove something or are a step towards that.
+/// Commits that grow the store leave them to those that free more than they take, or are a step towards that.
 package struct SpaceReserve: Sendable {
   package let path: String
   /// How many bytes; 0 for none.
@@ -65,11 +65,13 @@ package struct SpaceReserve: Sendable {
 }
 
 extension Batch {
-  /// Whether it may make room, or is a step towards it.
-  package var removes: Bool {
+  /// Whether it makes room, or is a step towards it, so that it may use what is set aside for a full disk: one
+  /// that removes something and puts more says nothing of that, and must not.
+  package var makesRoom: Bool {
     frees
-      || edits.contains { edit in
-        if case .put = edit { false } else { true }
-      }
+      || !edits.isEmpty
+        && edits.allSatisfy { edit in
+          if case .put = edit { false } else { true }
+        }
   }
 }

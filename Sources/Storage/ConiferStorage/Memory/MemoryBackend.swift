@@ -9,7 +9,7 @@ extension StorageConfiguration {
 
   /// Storage in memory with options, gone when the backend is closed.
   ///
-  /// - Parameter options: the durability is taken for `.relaxed`.
+  /// - Parameter options: a durability above `.relaxed` is refused at opening, `.strongest` is that.
   public static func memory(_ options: StorageOptions = StorageOptions()) -> StorageConfiguration {
     StorageConfiguration(name: "memory", location: nil, options: options) {
       (options) throws(StoreError) in

@@ -16,6 +16,8 @@ final class Transaction: OrderedView, @unchecked Sendable {
     var isChanged = false
     /// Trees that lost something, and are to be mended.
     var mending: Set<TreeID> = []
+    /// How many bytes of records came, less those that went.
+    var growth = 0
     /// Whether indexes were declared, restarted, or built a part of.
     var changesIndexes = false
 
@@ -33,7 +35,7 @@ final class Transaction: OrderedView, @unchecked Sendable {
   /// Edits for the store, each key once.
   func batch() -> Batch {
     var batch = Batch()
-    batch.frees = frees
+    batch.frees = frees || state.growth < 0
     for space in Spaces.all {
       // Before the edits: what was put there after a clear stays.
       for range in state.cleared[space.id]?.ranges ?? [] {
@@ -117,6 +119,7 @@ final class Transaction: OrderedView, @unchecked Sendable {
   }
 
   private func count(_ space: Space, _ key: Bytes, bytes: Int) throws(StoreError) {
+    state.growth.add(bytes)
     guard space != Spaces.usage else { return }
     try changeUsage(StoreKey.tree(key)) { $0.bytes[space.id, default: 0] += bytes }
   }

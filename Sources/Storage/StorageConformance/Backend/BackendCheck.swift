@@ -119,8 +119,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   private static var conditional: [Conditional] {
     let always =
       treeWrites + priorities + keys + largeLeaves + slices + prunes + pins + queries + queue
-      + windows + queueStates + queueWindows + usage + atomicity + lifecycle + restore + verifying
-      + programs
+      + windows + queueStates + queueWindows + usage + atomicity + lifecycle + crowds + restore
+      + verifying + programs
     return [
       Conditional(checks: always),
       Conditional(checks: indexes + indexPrograms) {

@@ -37,6 +37,8 @@ final class FullDisk {
     session.setFull(true)
     try await fill()
     try twin.same("on a full disk")
+    try await exchange()
+    try twin.same("after commits that remove a little and add more")
     if case .beforeDraining = opening {
       try await twin.backend.close()
       session.setFull(true)
@@ -106,6 +108,32 @@ final class FullDisk {
         try require(taken < 500, .wrongError, "a full disk takes writes without end")
       }
     }
+  }
+
+  /// Tries commits that each remove something small and add something large, until three in turn are
+  /// refused: what is set aside is not for them.
+  private func exchange() async throws {
+    var refused = 0
+    for number in 0..<200 where refused < 3 {
+      guard let small = waiting.last else { return }
+      let edits: [StorageEdit] = [
+        .finish(twin.lane, small, .discarded),
+        .enqueue(twin.lane, .set(Path("out/x\(number)"), Self.large)),
+      ]
+      do {
+        let receipt = try await twin.backend.commit(edits, bench.factory.declared.strongest)
+        waiting.removeLast()
+        waiting.insert(contentsOf: receipt.writes, at: 0)
+        _ = try twin.model.commit(edits)
+        refused = 0
+      } catch {
+        try require(
+          error.code == .full, .wrongError, "an exchange on a full disk failed with \(error)")
+        refused += 1
+      }
+    }
+    try require(
+      refused == 3, .wrongError, "a full disk takes commits without end that remove a little")
   }
 
   /// Requires that something succeeds.

@@ -17,7 +17,7 @@ extension StoreCheck {
     BackendFactory(
       name: factory.name, declared: factory.declared,
       options: StorageOptions(
-        compression: .none, durability: min(.process, factory.declared.strongest)),
+        compression: .none, durability: .exactly(min(.process, factory.declared.strongest))),
       evicts: true, worksInBackground: factory.worksInBackground
     ) { (directory, options) throws(StoreError) in
       try packed(try factory.open(directory), factory.name, options)

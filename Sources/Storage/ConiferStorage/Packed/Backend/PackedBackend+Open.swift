@@ -8,7 +8,7 @@ extension PackedBackend {
   ///   - store: an open store whose keys may be at least 510 bytes long; it is closed when this
   ///     throws, and belongs to the backend otherwise.
   ///   - name: the backend's name, as in URLs.
-  ///   - options: a durability above the store's strongest is taken for that.
+  ///   - options: what holds for all stores; a durability that the store cannot do is refused.
   /// - Returns: a backend on `Store`, or on the store that the layer made of it.
   /// - Throws: as `init`, and as the layer.
   public static func open(

@@ -21,10 +21,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Parameters:
   ///   - store: an open store whose keys may be at least 510 bytes long.
   ///   - name: the backend's name, as in URLs.
-  ///   - options: a durability above the store's strongest is taken for that; with encryption, see
-  ///     `open`.
+  ///   - options: with encryption, see `open`.
   /// - Throws: `newerFormat`, `foreign`, `damaged` (also an authority whose store had to leave out
-  ///   commits), `io`, `unsupported` (keys too short), `wrongKey` (the store is encrypted), `invalid`
+  ///   commits), `io`, `unsupported` (keys too short, a durability that the store
+  ///     cannot do), `wrongKey` (the store is encrypted), `invalid`
   ///   (the options ask for encryption).
   public convenience init(
     _ store: Store, name: String, options: StorageOptions
@@ -43,6 +43,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
         .unsupported,
         "Keys of \(store.traits.longestKey) bytes are too short: a packed backend needs 510.")
     }
+    let durability = try options.durability.level(in: store.traits)
     self.store = store
     let isKnown = try Self.isKnown(store)
     let engine = PackedEngine(store, options, Activity(after: try Recency.clock(of: store)))
@@ -50,7 +51,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     self.trainer = DictionaryTrainer(store, engine.codec)
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
-      durability: min(options.durability, store.traits.strongest), budget: options.budget,
+      durability: durability, budget: options.budget,
       evicts: true, isEncrypted: options.encryption != nil, format: Int(Trees.format))
     if !isKnown {
       try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
@@ -104,6 +105,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     _ edits: [StorageEdit], _ durability: Durability
   ) throws(StoreError) -> CommitReceipt {
     try requireOwnProcess()
+    try requireOtherWork()
     let answer = Monitor<Result<CommitReceipt, StoreError>?>(nil)
     submit(
       .commit(
@@ -120,8 +122,17 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     guard !(here ? thread.perform(work) : thread.submit(work)) else { return }
     switch work {
     case .commit(let pending): pending.reply(.failure(Self.closed))
-    // The store is closed by now, and says so itself.
-    case .task(let task): task(engine)
+    case .task(let task): task(.failure(Self.closed))
+    }
+  }
+
+  /// Refuses to wait within the store's own work, which would wait for itself.
+  private func requireOtherWork() throws(StoreError) {
+    guard !thread.isWorking else {
+      throw StoreError(
+        .invalid,
+        "A call waits for the store within the store's own work, as in withStore: make it before or "
+          + "after that, or without waiting.")
     }
   }
 
@@ -149,7 +160,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       submit(
         .task { engine in
           do throws(StoreError) {
-            continuation.resume(returning: .success(try body(engine)))
+            continuation.resume(returning: .success(try body(engine.get())))
           } catch {
             continuation.resume(returning: .failure(error))
           }
@@ -222,9 +233,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       do throws(StoreError) {
         return try body()
       } catch {
-        guard error.code == .damaged, engine.role == .cache || error.place != nil else {
-          throw error
-        }
+        // Within the store's own work nothing can be mended beside it.
+        guard error.code == .damaged, engine.role == .cache || error.place != nil,
+          !thread.isWorking
+        else { throw error }
         guard let place = error.place else {
           let isMended = try waiting { (engine) throws(StoreError) in try engine.goOn(after: error)
           }
@@ -250,11 +262,12 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   func waiting<R: Sendable>(
     _ body: @escaping @Sendable (PackedEngine) throws(StoreError) -> R
   ) throws(StoreError) -> R {
+    try requireOtherWork()
     let answer = Monitor<Result<R, StoreError>?>(nil)
     submit(
       .task { engine in
         do throws(StoreError) {
-          let result = try body(engine)
+          let result = try body(engine.get())
           answer.change { $0 = .success(result) }
         } catch {
           answer.change { $0 = .failure(error) }
@@ -335,12 +348,17 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Throws: as the contract says.
   public func close() async throws(StoreError) {
     defer { thread.end() }
-    try await run { (engine) throws(StoreError) in
-      try? engine.storeRecency()
-      engine.eviction.run = nil
-      engine.stopMending()
-      engine.moments.stop()
-      try engine.store.close()
+    do throws(StoreError) {
+      try await run { (engine) throws(StoreError) in
+        try? engine.storeRecency()
+        engine.endIdleWork()
+        engine.stopMending()
+        engine.moments.stop()
+        try engine.store.close()
+      }
+    } catch {
+      // Somebody else closed it first.
+      guard error.code == .closed else { throw error }
     }
   }
 }

@@ -14,7 +14,8 @@ final class PackedEngine: @unchecked Sendable {
   /// Work for the store's thread.
   enum Work: Sendable {
     case commit(Pending)
-    case task(@Sendable (PackedEngine) -> Void)
+    /// Gets the engine, or why there is none any more.
+    case task(@Sendable (Result<PackedEngine, StoreError>) -> Void)
   }
 
   let store: any OrderedStore
@@ -70,7 +71,7 @@ final class PackedEngine: @unchecked Sendable {
       case .commit(let pending): group.append(pending)
       case .task(let task):
         commit(&group)
-        task(self)
+        task(.success(self))
       }
     }
     commit(&group)
@@ -82,8 +83,15 @@ final class PackedEngine: @unchecked Sendable {
   private func commit(_ group: inout [Pending]) {
     guard !group.isEmpty else { return }
     defer { group = [] }
+    evict(before: group)
     for (pending, result) in zip(group, results(group)) { pending.reply(result) }
-    keepBudget()
+    noteBudget()
+  }
+
+  /// Leaves what would go on while nothing else waits; before the store is closed.
+  func endIdleWork() {
+    eviction.phase = .resting
+    hasIndexWork = false
   }
 
   /// Applies a group in one batch, and one by one when the store refuses that: a commit that is too
@@ -328,7 +336,8 @@ final class PackedEngine: @unchecked Sendable {
         let begun = run.begun
         run.begun = nil
         let progress = try change(.power) { (tx) throws(StoreError) in
-          try Repair(tx, codec: codec, longestKey: longestKey, shape: shape)
+          tx.frees = true
+          return try Repair(tx, codec: codec, longestKey: longestKey, shape: shape)
             .setAside(place, begun)
         }
         // A pin or a query may have gone.

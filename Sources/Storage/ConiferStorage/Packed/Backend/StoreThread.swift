@@ -16,8 +16,8 @@ package final class StoreThread<Work: Sendable>: Sendable {
   private struct Queue {
     var works: [Work] = []
     var isEnding = false
-    /// Whether work is being done, on the thread or on one that waits for it.
-    var isBusy = false
+    /// The thread that does work, its own or one that waits for it; nil while none does.
+    var worker: UInt?
     /// Whether there is more to do without work.
     var hasMore = false
   }
@@ -60,20 +60,28 @@ package final class StoreThread<Work: Sendable>: Sendable {
     }
   }
 
-  /// Does work at once on the calling thread when nothing else is being done, which saves two changes
-  /// of threads; else queues it. False when the thread has ended.
+  /// Whether the calling thread does this work at this moment, so that it would wait for itself when it
+  /// waited for more of it.
+  package var isWorking: Bool {
+    let caller = Platform.thread
+    return caller != 0 && queue.lend { $0.worker == caller }
+  }
+
+  /// Does work at once on the calling thread when nothing else is being done or left to do, which saves
+  /// two changes of threads; else queues it. False when the thread has ended.
   package func perform(_ work: Work) -> Bool {
+    let caller = Platform.thread
     let isMine = queue.lend { queue -> Bool? in
       guard !queue.isEnding else { return nil }
-      guard !queue.isBusy, queue.works.isEmpty else { return false }
-      queue.isBusy = true
+      guard queue.worker == nil, queue.works.isEmpty, !queue.hasMore else { return false }
+      queue.worker = caller
       return true
     }
     guard let isMine else { return false }
     guard isMine else { return submit(work) }
     let hasMore = drain([work])
     let isAwaited = queue.lend { queue in
-      queue.isBusy = false
+      queue.worker = nil
       queue.hasMore = hasMore
       return hasMore || queue.isEnding || !queue.works.isEmpty
     }
@@ -94,19 +102,20 @@ private protocol Runnable: AnyObject {
 
 extension StoreThread: Runnable {
   fileprivate func run() {
+    let own = Platform.thread
     while true {
       let (works, isEnding) = queue.wait { queue in
-        guard !queue.isBusy, !queue.works.isEmpty || queue.isEnding || queue.hasMore else {
+        guard queue.worker == nil, !queue.works.isEmpty || queue.isEnding || queue.hasMore else {
           return nil as (works: [Work], isEnding: Bool)?
         }
-        queue.isBusy = true
+        queue.worker = own
         defer { queue.works = [] }
         return (queue.works, queue.isEnding)
       }
       if works.isEmpty, isEnding { return }
       let hasMore = drain(works)
       queue.lend { queue in
-        queue.isBusy = false
+        queue.worker = nil
         queue.hasMore = hasMore
       }
     }

@@ -65,6 +65,6 @@ extension PackedEngine {
   func buildIdly() {
     guard hasIndexWork == true else { return }
     do throws(StoreError) { try buildIndexes() } catch { hasIndexWork = nil }
-    keepBudget()
+    noteBudget()
   }
 }

@@ -149,6 +149,28 @@ extension BackendCheck {
         try requireEqual(totals.pending, 12, "the number of waiting writes of thread \(thread)")
       }
     },
+    BackendCheck(
+      .store,
+      "a durability that the store cannot do is refused at opening, the strongest can be had"
+    ) { bench in
+      let strongest = bench.factory.declared.strongest
+      for level in Durability.allCases {
+        if level <= strongest {
+          let backend = try bench.open { $0.durability = .exactly(level) }
+          try requireEqual(backend.traits.durability, level, "the durability that was asked for")
+          try await backend.close()
+        } else {
+          try await expect(.unsupported, "opening at \(level)") { () throws(StoreError) in
+            var options = bench.factory.options
+            options.durability = .exactly(level)
+            return try bench.factory.open(bench.directory, options)
+          }
+        }
+      }
+      let backend = try bench.open { $0.durability = .strongest }
+      try requireEqual(backend.traits.durability, strongest, "the strongest durability")
+      _ = try await backend.tree(named: "t")
+    },
     BackendCheck(.store, "every durability up to the strongest is taken, none above") { bench in
       let twin = try await bench.twin()
       for level in Durability.allCases {

@@ -1,0 +1,187 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+internal import Synchronization
+
+/// Members that call everything of one backend at any time, each in tasks of its own; two of them close
+/// it beside the others.
+final class Crowd: Sendable {
+  static let count = 6
+
+  /// What a member knows of its own commits.
+  private struct Mark {
+    var acknowledged: Int64 = 0
+    var write: WriteID?
+    var query: QueryID?
+    var commit = CommitID(rawValue: 0)
+  }
+
+  private let backend: any StorageBackend
+  private let bench: BackendBench
+  private let seed: UInt64
+  private let tree: TreeID
+  private let marks = Mutex([Mark](repeating: Mark(), count: Crowd.count))
+
+  /// A crowd before a backend that was just opened.
+  init(_ bench: BackendBench, seed: UInt64) async throws {
+    self.bench = bench
+    self.seed = seed
+    backend = try bench.open()
+    tree = try await backend.tree(named: "crowd \(seed)")
+    // What members read must stay.
+    _ = try await backend.commit([.pin(Pin(tree: tree, path: "members"))], .relaxed)
+  }
+
+  /// Lets all of them call, then opens the store again and compares.
+  func run() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for member in 0..<Self.count { group.addTask { try await self.call(member) } }
+      try await group.waitForAll()
+    }
+    guard bench.factory.declared.isPersistent else { return }
+    let again = try bench.open()
+    for (member, mark) in marks.withLock({ $0 }).enumerated() {
+      let found = try again.node(tree, Self.place(member))
+      try require(
+        found == Self.node(mark.acknowledged), .lostAcknowledged,
+        "\(name(member)) finds \(found) after reopening, \(mark.acknowledged) was acknowledged")
+      let pending = try again.read { (view) throws(StoreError) in
+        try view.totals(lane(member)).pending
+      }
+      try requireEqual(pending, mark.write == nil ? 0 : 1, "the queue of \(name(member))")
+    }
+    if let counting = again as? any UsageRecounting {
+      let drift = try counting.usageDrift()
+      try require(drift.isEmpty, .usageDrift, "seed \(seed): " + drift.joined(separator: "; "))
+    }
+    try check(again)
+    try await again.close()
+  }
+
+  private func name(_ member: Int) -> String { "member \(member) of the crowd of seed \(seed)" }
+  private func lane(_ member: Int) -> Lane { Lane(tree: tree, identity: "\(member)") }
+  private static func place(_ member: Int) -> Path { Path("members/m\(member)/number") }
+  private static func node(_ number: Int64) -> Node {
+    number == 0 ? .empty : Node(.integer(number))
+  }
+
+  private func check(_ backend: any StorageBackend) throws {
+    do {
+      let found = try backend.verify().findings
+      try require(found.isEmpty, .wrongData, "seed \(seed): a check finds \(found)")
+    } catch let error as StoreError {
+      guard error.code == .unsupported else { throw error }
+    }
+  }
+
+  /// What one member does.
+  private func call(_ member: Int) async throws {
+    var random = SeededRandom(seed: seed &* 1_000_003 &+ UInt64(member))
+    let steps = Int.random(in: 30...60, using: &random)
+    for step in 0..<steps {
+      do {
+        try await act(member, step, &random)
+      } catch let error as StoreError {
+        try require(
+          [.closed, .suspended].contains(error.code), .wrongError,
+          "\(name(member)), step \(step), was answered \(error)")
+      }
+    }
+    guard member < 2 else { return }
+    try await backend.close()
+    // From here on nothing is answered otherwise.
+    for step in 0..<4 {
+      do {
+        try await act(member, step, &random, always: true)
+        throw ConformanceFailure(.wrongError, "\(name(member)) was answered after closing")
+      } catch let error as StoreError {
+        try require(
+          error.code == .closed, .wrongError, "\(name(member)) met \(error) after closing")
+      }
+    }
+  }
+
+  private func act(
+    _ member: Int, _ step: Int, _ random: inout SeededRandom, always: Bool = false
+  ) async throws {
+    let mark = marks.withLock { $0[member] }
+    let kind =
+      always ? Int.random(in: 0..<9, using: &random) : Int.random(in: 0..<24, using: &random)
+    switch kind {
+    case 0...7: try await commit(member, mark, &random)
+    case 8: _ = try await backend.tidy(.milliseconds(1))
+    case 9...12:
+      let found = try backend.node(tree, Self.place(member))
+      try require(
+        found == Self.node(mark.acknowledged), .staleView,
+        "\(name(member)), step \(step), reads \(found) after \(mark.acknowledged)")
+    case 13:
+      _ = try backend.read { (view) throws(StoreError) in
+        (try view.node(tree, .root), try view.usage(nil), try view.totals(lane(member)))
+      }
+    case 14: try check(backend)
+    case 15: _ = try backend.size()
+    case 16: try await backend.harden(mark.commit)
+    case 17: _ = try await backend.tree(named: "crowd \(seed)")
+    case 18 where member == 2:
+      // Another may have closed it in between.
+      try await backend.suspend()
+      try await backend.resume()
+    case 19 where bench.factory.evicts:
+      _ = try await backend.evict(to: random.chance(50) ? 0 : 1 << 30, dryRun: random.chance(30))
+    case 20 where bench.factory.evicts:
+      _ = (try backend.space(), try backend.explain(tree, "members"))
+    case 21:
+      if let query = mark.query { backend.setActive(random.chance(50), query, in: tree) }
+    case 22:
+      let query = TrackedQuery(tree: tree, path: Path("others/o\(member)"))
+      let edits: [StorageEdit] = [
+        .overwrite(tree, query.path, Node(.integer(Int64(step)))), .saveQuery(query),
+      ]
+      let receipt = try await backend.commit(edits, .relaxed)
+      marks.withLock { $0[member].query = receipt.queries.first }
+    default: await Task.yield()
+    }
+  }
+
+  private func commit(
+    _ member: Int, _ mark: Mark, _ random: inout SeededRandom
+  ) async throws {
+    let number = mark.acknowledged + 1
+    let place = Self.place(member)
+    var edits: [StorageEdit] = [
+      .overwrite(tree, place, Node(.integer(number))),
+      .overwrite(
+        tree, Path("members/m\(member)/noise"), random.noise(random.one(in: 5) ? 6000 : 80)),
+      .enqueue(lane(member), .set(place, Node(.integer(number)))),
+    ]
+    if let write = mark.write { edits.append(.finish(lane(member), write, .acknowledged)) }
+    let levels = Durability.allCases.filter { $0 <= bench.factory.declared.strongest }
+    let durability = random.pick(levels)
+    let receipt =
+      random.chance(40)
+      ? try backend.commitAndWait(edits, durability)
+      : try await backend.commit(edits, durability)
+    marks.withLock {
+      $0[member].acknowledged = number
+      $0[member].write = receipt.writes.first
+      $0[member].commit = receipt.commit
+    }
+  }
+}
+
+extension BackendCheck {
+  /// All calls at once.
+  ///
+  /// `CONIFER_CROWDS` in the environment says how many seeds are tried, `CONIFER_SEED` which one alone.
+  static let crowds: [BackendCheck] = [
+    BackendCheck(
+      .store, "many threads call everything at any time, closing too", .lostAcknowledged
+    ) { bench in
+      let count = try Variable.count("CONIFER_CROWDS") ?? bench.factory.share(of: 4)
+      for seed in try Variable.seed().map({ [$0] }) ?? Array(1...UInt64(count)) {
+        try await Crowd(bench, seed: seed).run()
+      }
+    }
+  ]
+}
