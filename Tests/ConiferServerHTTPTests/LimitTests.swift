@@ -1,8 +1,10 @@
 #if Network
   import ConiferServer
-  import ConiferServerHTTP
   import ConiferTree
+  import NIOCore
   import Testing
+
+  @testable import ConiferServerHTTP
 
   /// What the server holds for its clients is bounded.
   struct LimitTests {
@@ -147,6 +149,79 @@
         for client in clients { #expect(client.reply?.status == 101) }
         // Once for all that use it at a time.
         #expect(box.count == 2)
+      }
+    }
+
+    @Test(
+      "A body whose length no body has, or that is none, is refused before any of it comes",
+      arguments: [
+        (["9223372036854775807"], 413), (["9223372036854775808"], 413),
+        (["18446744073709551615"], 413), (["18446744073709551616"], 400),
+        (["99999999999999999999999999"], 400), (["-1"], 400), (["+1"], 400), (["0x10"], 400),
+        (["1e3"], 400), (["1 2"], 400), (["1, 2"], 400), (["5", "6"], 400), ([""], 400),
+        (["268435457"], 413),
+      ])
+    func contentLength(_ lengths: [String], _ status: Int) async throws {
+      try await serving { configuration in
+        // Nothing but the answer may end it.
+        configuration.timeouts.idle = .seconds(3600)
+        configuration.timeouts.request = .seconds(3600)
+      } _: { serving in
+        let headers = lengths.map { "Content-Length: \($0)\r\n" }.joined()
+        let reply = try await serving.ask(
+          "PUT /a.json?ns=demo HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n")
+        #expect(reply?.status == status)
+      }
+    }
+
+    @Test("A body counts with what its tree takes; one alone may pass the limit, two may not")
+    func bodies() async throws {
+      let entered = Counter()
+      let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+      let responder = ClosureResponder { _ in
+        entered.next()
+        for await _ in gate { break }
+        return HTTPResponse(status: 200)
+      }
+      // As text far below the limit, as a tree far above it.
+      let body = "[" + Array(repeating: "1", count: 20_000).joined(separator: ",") + "]"
+      let request =
+        "PUT /a.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+      try await serving(responders: [responder]) {
+        $0.limits.total = 1_000_000
+      } _: { serving in
+        #expect(body.utf8.count < 50_000)
+        let first = Reader(try serving.socket())
+        try await first.socket.send(request + body)
+        try await eventually("The first is not asked.") { entered.count == 1 }
+        #expect(serving.http.connections.bytes > 1_000_000)
+        #expect(try await serving.ask(request + body)?.status == 503)
+        // Who asks for little is answered.
+        let small = Reader(try serving.socket())
+        try await small.socket.send(
+          "PUT /a.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1")
+        try await eventually("The small one is not asked.") { entered.count == 2 }
+        opener.finish()
+        #expect(try await Reply.next(first)?.status == 200)
+        #expect(try await Reply.next(small)?.status == 200)
+        #expect(try await serving.ask(request + body)?.status == 200)
+        try await eventually("Something is still counted.") { serving.http.connections.bytes == 0 }
+      }
+    }
+
+    @Test(
+      "The system asks silent clients whether they are there, and no client is pinged in a minute")
+    func keepAlive() async throws {
+      let timeouts = HTTPServerTimeouts()
+      #expect(timeouts.ping > .seconds(60) && timeouts.silence > timeouts.ping)
+      try await serving { serving in
+        let client = try await serving.client()
+        let channel = try #require(serving.http.connections.open.first)
+        #expect(try await channel.getOption(.socketOption(.so_keepalive)).get() != 0)
+        #expect(try await channel.getOption(.tcpOption(.keepAliveIdle)).get() == 30)
+        #expect(try await channel.getOption(.tcpOption(.keepAliveInterval)).get() == 10)
+        #expect(try await channel.getOption(.tcpOption(.keepAliveCount)).get() == 3)
+        #expect(client.session != "")
       }
     }
   }

@@ -195,6 +195,42 @@ import Testing
     peer.session.end()
     #expect(server.data(in: "ns") == ["b": text])
   }
+
+  @Test func `Small leaves count with the memory that they take`() {
+    let server = Server(ServerConfiguration(limits: ServerLimits(disconnect: 100_000)))
+    let peer = Peer(server)
+    let leaves = (0..<2000).map { (Key("k\($0)"), Node(1)) }
+    let node = Node(children: leaves)
+    #expect(node.estimatedSize < 50_000)
+    #expect(peer.ask(.onDisconnectPut("a", node))?.status == .tooBig)
+  }
+
+  @Test func `The operations of all sessions of all databases are bounded together`() {
+    let limits = ServerLimits(disconnect: 10_000, disconnects: 20_000)
+    let server = Server(ServerConfiguration(limits: limits))
+    let text = Node(.string(String(repeating: "a", count: 8000)))
+    let peers = (0..<8).map { Peer(server, "ns\($0 % 2)") }
+    #expect(peers[0].ask(.onDisconnectPut("a", text)) == .ok)
+    #expect(peers[1].ask(.onDisconnectPut("a", text)) == .ok)
+    for peer in peers[2...] {
+      let answer = peer.ask(.onDisconnectPut("a", text))
+      #expect(answer?.status == .unavailable)
+      #expect(answer?.reason?.contains("20000") == true)
+      // Nobody who asks for little is refused over what others ask for.
+      #expect(peer.ask(.onDisconnectPut("online", .empty)) == .ok)
+    }
+    // What is taken back, written, or replaced by less makes room.
+    #expect(peers[0].ask(.onDisconnectCancel("a")) == .ok)
+    #expect(peers[2].ask(.onDisconnectPut("a", text)) == .ok)
+    #expect(peers[3].ask(.onDisconnectPut("a", text))?.status == .unavailable)
+    peers[1].session.end()
+    #expect(peers[3].ask(.onDisconnectPut("a", text)) == .ok)
+    #expect(peers[3].ask(.onDisconnectPut("a", 1)) == .ok)
+    #expect(peers[4].ask(.onDisconnectPut("a", text)) == .ok)
+    for peer in peers { peer.session.end() }
+    let others = [Peer(server), Peer(server)]
+    for peer in others { #expect(peer.ask(.onDisconnectPut("a", text)) == .ok) }
+  }
 }
 
 extension DisconnectWrites {

@@ -41,6 +41,30 @@
       await service.http.stop()
     }
 
+    @Test func `A message that is too large ends its write as refused, and the next one goes`()
+      async throws
+    {
+      var limits = HTTPServerLimits()
+      limits.message = 50_000
+      let service = try await Service(limits: limits)
+      let database = client(service.url)
+      let reference = database.reference(withPath: "a")
+      try await reference.setValue(1)
+      let session = service.server.sessions(in: Service.namespace)
+      let error = await #expect(throws: DatabaseError.self) {
+        try await reference.setValue(String(repeating: "x", count: 300_000))
+      }
+      #expect(error?.code == .tooLarge)
+      #expect(error?.message.contains("50000") == true)
+      #expect(service.data("a") == 1)
+      try await reference.setValue(2)
+      #expect(service.data("a") == 2)
+      // It was answered, and not sent again on a new connection.
+      #expect(service.server.sessions(in: Service.namespace) == session)
+      await database.close()
+      await service.http.stop()
+    }
+
     @Test func `Thousands of deletes in one write are told each, in order, and once`() async throws
     {
       let service = try await Service()

@@ -5,7 +5,7 @@ import Testing
   private func assemble(_ frames: [[UInt8]], limit: Int = 1 << 20) throws -> [[UInt8]] {
     var assembler = FrameAssembler(limit: limit)
     var messages: [[UInt8]] = []
-    for frame in frames { if let message = try assembler.add(frame) { messages.append(message) } }
+    for frame in frames { if let message = assembler.add(frame)?.text { messages.append(message) } }
     #expect(!assembler.isWithinMessage)
     return messages
   }
@@ -50,18 +50,62 @@ import Testing
         })
   }
 
-  @Test func `Nothing above the limit is kept`() throws {
+  @Test func `Nothing above the limit is kept`() {
     var whole = FrameAssembler(limit: 10)
-    #expect(try whole.add([UInt8](repeating: 0x61, count: 10)) != nil)
-    #expect(throws: WireError.self) { try whole.add([UInt8](repeating: 0x61, count: 11)) }
+    #expect(whole.add([UInt8](repeating: 0x61, count: 10)) != nil)
+    #expect(whole.add([UInt8](repeating: 0x61, count: 11)) == .tooLarge(request: nil))
     var pieces = FrameAssembler(limit: 10)
-    #expect(try pieces.add(Array("3".utf8)) == nil)
-    #expect(try pieces.add([UInt8](repeating: 0x61, count: 6)) == nil)
-    let error = #expect(throws: WireError.self) {
-      _ = try pieces.add([UInt8](repeating: 0x61, count: 5))
-    }
-    #expect(error?.code == .tooLarge)
+    #expect(pieces.add(Array("3".utf8)) == nil)
+    #expect(pieces.add([UInt8](repeating: 0x61, count: 6)) == nil)
+    #expect(pieces.discardedBytes == nil && pieces.heldBytes >= 6)
+    #expect(pieces.add([UInt8](repeating: 0x61, count: 5)) == nil)
+    #expect(pieces.discardedBytes == 11 && pieces.heldBytes == 0 && pieces.isWithinMessage)
+    #expect(pieces.add([0x61]) == .tooLarge(request: nil))
+    #expect(!pieces.isWithinMessage)
+    #expect(pieces.add(Array("{}".utf8)) == .text(Array("{}".utf8)))
     var count = FrameAssembler(limit: 10)
-    #expect(throws: WireError.self) { try count.add(Array("999999".utf8)) }
+    #expect(count.add(Array("999999".utf8)) == nil)
+    #expect(count.discardedBytes == 0)
+  }
+
+  /// Texts that are too large, and the number that each has.
+  static let large: [(text: String, number: UInt64?)] = {
+    let long = String(repeating: #"x\"{[,:"#, count: 20)
+    let tree = #"{"r":5,"d":{"r":6,"a":[{"r":7}]},"\"r":8,"t":"r"}"#
+    return [
+      (#"{"t":"d","d":{"r":12,"a":"p","b":{"p":"/a","d":"\#(long)"}}}"#, 12),
+      (#"{"d":{"b":{"p":"/a","d":"\#(long)"},"a":"p","r":12},"t":"d"}"#, 12),
+      (#"{ "t" : "d" , "d" : { "a":"p","b":{"d":\#(tree),"p":"r"},"r" : 12 }}"#, 12),
+      (#"{"r":3,"t":"d","d":{"b":{"d":\#(tree),"p":"\#(long)"},"a":"p"}}"#, nil),
+      (#"{"t":"d","d":{"b":{"d":"\#(long)","r":3},"r":18446744073709551615}}"#, .max),
+      (#"{"t":"d","d":{"b":{"d":"\#(long)","r":3},"r":18446744073709551616}}"#, nil),
+      (#"{"t":"d","d":{"b":{"d":"\#(long)","r":3},"r":-1}}"#, nil),
+      (#"{"t":"d","d":{"b":{"d":"\#(long)","r":3},"r":1.5}}"#, nil),
+      (#"{"t":"d","d":[{"r":3},"\#(long)"],"e":{"r":4}}"#, nil),
+      (#"{"t":"d","d":{"rr":4,"\#(long)":"r","d":{"r":5}}}"#, nil),
+      (#"{"t":"d","d":{"d":{"d":{}},"\#(long)":"d","r":9}}"#, 9),
+      (String(repeating: "]", count: 200), nil), (long, nil),
+    ]
+  }()
+
+  @Test(arguments: large.indices)
+  func `Of a message that is too large its request's number is read`(_ index: Int) throws {
+    let (text, number) = Self.large[index]
+    let bytes = Array(text.utf8)
+    try #require(bytes.count > 40)
+    for size in [1, 2, 7, bytes.count] {
+      let parts = stride(from: 0, to: bytes.count, by: size).map {
+        Array(bytes[$0..<min($0 + size, bytes.count)])
+      }
+      var assembler = FrameAssembler(limit: 40)
+      for part in parts { assembler.append(part) }
+      #expect(assembler.endFrame() == .tooLarge(request: number), "\(text) by \(size)")
+      #expect(assembler.add(Array("\(parts.count)".utf8)) == nil)
+      for (index, part) in parts.enumerated() {
+        let isLast = index == parts.count - 1
+        #expect(assembler.add(part) == (isLast ? .tooLarge(request: number) : nil))
+      }
+      #expect(assembler.add(Array("{}".utf8)) == .text(Array("{}".utf8)))
+    }
   }
 }

@@ -21,6 +21,8 @@ public final class Server: Sendable {
   }
 
   let state: Mutex<State>
+  /// What all sessions may have written when they end.
+  private let disconnects: MemoryBudget
 
   /// The time that the server goes by.
   public var clock: ServerClock { configuration.clock }
@@ -29,6 +31,7 @@ public final class Server: Sendable {
   public init(_ configuration: ServerConfiguration = ServerConfiguration()) {
     self.configuration = configuration
     state = Mutex(State(rules: configuration.rules))
+    disconnects = MemoryBudget(configuration.limits.disconnects)
   }
 
   // MARK: Databases
@@ -72,7 +75,8 @@ public final class Server: Sendable {
     let isNew = state.withLock { [root] state in
       if state.hosts[namespace] != nil { return false }
       state.hosts[namespace] = NamespaceHost(
-        configuration, rules: state.rules, root: root, store: store)
+        configuration, rules: state.rules, root: root, store: store,
+        disconnects: disconnects)
       return true
     }
     guard isNew else {
@@ -228,7 +232,7 @@ public final class Server: Sendable {
   func host(_ namespace: String) -> NamespaceHost {
     state.withLock { state in
       if let host = state.hosts[namespace] { return host }
-      let host = NamespaceHost(configuration, rules: state.rules)
+      let host = NamespaceHost(configuration, rules: state.rules, disconnects: disconnects)
       state.hosts[namespace] = host
       return host
     }

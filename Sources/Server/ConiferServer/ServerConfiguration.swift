@@ -40,6 +40,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var listens: Int
   /// The most bytes that a session may have written when it ends, about: 32 MiB.
   public var disconnect: Int
+  /// The most bytes that all sessions together may have written when they end, about: 256 MiB.
+  public var disconnects: Int
 
   /// The sizes that a server takes.
   ///
@@ -47,11 +49,14 @@ public struct ServerLimits: Hashable, Sendable {
   ///   - write: the most bytes of one write.
   ///   - listens: the most listens of one session.
   ///   - disconnect: the most bytes that a session may have written when it ends.
+  ///   - disconnects: the most bytes that all sessions together may have written when they end.
   public init(
-    write: Int = 16 * 1024 * 1024, listens: Int = 100_000, disconnect: Int = 32 * 1024 * 1024
+    write: Int = 16 * 1024 * 1024, listens: Int = 100_000, disconnect: Int = 32 * 1024 * 1024,
+    disconnects: Int = 256 * 1024 * 1024
   ) {
     self.write = write
     self.listens = listens
     self.disconnect = disconnect
+    self.disconnects = disconnects
   }
 }

@@ -65,18 +65,21 @@
     private func take(_ context: ChannelHandlerContext, _ frame: WebSocketFrame) {
       let limit = connection.options.messageLimit
       let part = frame.unmaskedData
-      guard part.readableBytes <= limit - fragments.count else {
-        let words = "A message of the server has more than \(limit) bytes."
-        return fail(context, words, .messageTooLarge)
-      }
+      guard part.readableBytes <= limit - fragments.count else { return failSize(context) }
       fragments.append(contentsOf: part.readableBytesView)
       isFragmented = !frame.fin
       if isFragmented { return }
       let text = fragments
       fragments = []
+      let message = assembler.add(text)
+      // A server's message cannot be refused, and is not waited for.
+      if assembler.discardedBytes != nil { return failSize(context) }
       do throws(WireError) {
-        guard let message = try assembler.add(text) else { return }
-        connection.take(try ServerMessage(decoding: message))
+        switch message {
+        case .text(let message): connection.take(try ServerMessage(decoding: message))
+        case .tooLarge: failSize(context)
+        case nil: break
+        }
       } catch {
         let isLarge = error.code == .tooLarge
         fail(
@@ -97,6 +100,11 @@
       channel.writeAndFlush(answer).assumeIsolated().whenComplete { _ in
         channel.close(promise: nil)
       }
+    }
+
+    private func failSize(_ context: ChannelHandlerContext) {
+      let limit = connection.options.messageLimit
+      fail(context, "A message of the server has more than \(limit) bytes.", .messageTooLarge)
     }
 
     /// Ends the connection over something that the server did.

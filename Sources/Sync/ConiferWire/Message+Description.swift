@@ -11,6 +11,7 @@ extension ClientMessage: CustomStringConvertible {
     case .unknown(let number, let action):
       (number.map { "\($0) " } ?? "") + "unknown request \(action)"
     case .invalid(let number, _): "\(number) invalid request"
+    case .tooLarge(let number, _): "\(number) request that is too large"
     }
   }
 }

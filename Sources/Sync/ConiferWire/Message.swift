@@ -11,6 +11,8 @@ public enum ClientMessage: Hashable, Sendable {
   /// A request whose body makes no sense, or has data that breaks a rule of trees, and why, in words
   /// that may quote the data; answered `failure`.
   case invalid(UInt64, reason: String)
+  /// A request that is longer, or nested deeper, than is taken; answered `too_big`.
+  case tooLarge(UInt64, reason: String)
 }
 
 /// What a server sends.

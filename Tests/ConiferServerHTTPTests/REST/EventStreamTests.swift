@@ -1,7 +1,8 @@
 import ConiferServer
-import ConiferServerHTTP
 import ConiferTree
 import Testing
+
+@testable import ConiferServerHTTP
 
 @Suite(.timeLimit(.minutes(1))) struct EventStreamTests {
   private let client = RESTClient(
@@ -203,6 +204,29 @@ import Testing
     #expect(client.server.sessions(in: "default").count == 1)
     client.server.set("a", 1, in: "default")
     #expect(await fast.next() == put("/", "1"))
+  }
+
+  @Test func `All readers that are too slow let no more wait together than they may`() async throws
+  {
+    let client = RESTClient(
+      ServerConfiguration(),
+      RESTConfiguration(keepAlive: .seconds(3600), backlog: 1 << 30, backlogs: 100_000))
+    var readers: [Reader] = []
+    for _ in 0..<5 { readers.append(try Reader(await client.ask("GET /a.json", "", accept))) }
+    for index in readers.indices { #expect(await readers[index].next() == put("/", "null")) }
+    let text = String(repeating: "y", count: 10_000)
+    for number in 0..<30 {
+      client.server.set("a", Node(.string("\(number)\(text)")), in: "default")
+    }
+    // The sessions end beside the writes.
+    for _ in 0..<100_000 where client.server.sessions(in: "default").count > 1 {
+      await Task.yield()
+    }
+    #expect(client.server.sessions(in: "default").count <= 1)
+    #expect(client.responder.backlogs.bytes <= 100_000)
+    readers = []
+    for _ in 0..<100_000 where client.responder.backlogs.bytes > 0 { await Task.yield() }
+    #expect(client.responder.backlogs.bytes == 0)
   }
 
   @Test func `A stream follows many writers, in order and without a gap`() async throws {

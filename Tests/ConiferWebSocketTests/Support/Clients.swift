@@ -62,8 +62,11 @@
     let http: HTTPServer
     let port: Int
 
-    init(_ configuration: ServerConfiguration = ServerConfiguration()) async throws {
-      try await self.init(Server(Self.quiet(configuration)))
+    init(
+      _ configuration: ServerConfiguration = ServerConfiguration(),
+      limits: HTTPServerLimits = HTTPServerLimits()
+    ) async throws {
+      try await self.init(Server(Self.quiet(configuration)), limits)
     }
 
     /// A server that keeps its data.
@@ -73,11 +76,14 @@
       try await self.init(server)
     }
 
-    private init(_ server: Server) async throws {
+    private init(
+      _ server: Server, _ limits: HTTPServerLimits = HTTPServerLimits()
+    ) async throws {
       self.server = server
       var configuration = HTTPServerConfiguration(host: "127.0.0.1", port: 0)
       configuration.logger.logLevel = .critical
       configuration.timeouts.stop = .zero
+      configuration.limits = limits
       http = HTTPServer(server, configuration)
       port = try await http.start()
     }

@@ -102,7 +102,7 @@
     func message() async throws -> ClientMessage? {
       var assembler = FrameAssembler(limit: 64 << 20)
       while let text = await next() {
-        if let bytes = try assembler.add(Array(text.utf8)) {
+        if let bytes = assembler.add(Array(text.utf8))?.text {
           return try ClientMessage(decoding: bytes)
         }
       }

@@ -93,9 +93,9 @@ struct DisconnectWrites: Sendable {
     return changes
   }
 
-  /// A place takes its part of the path and the table that it is in.
+  /// A place takes its part of the path and the table that it is in, and a leaf its own of the node.
   private static func cost(_ node: Node, _ depth: Int) -> Int {
-    128 + 32 * depth + (node.isEmpty ? 0 : node.estimatedSize)
+    128 + 32 * depth + (node.isEmpty ? 0 : node.estimatedSize + 64 * node.leafCount)
   }
 
   private static func remember(_ entry: Entry, _ keys: ArraySlice<Key>, _ place: inout Place) {

@@ -18,7 +18,7 @@ extension Namespace {
       changes = relative.map { NodeChange(path.appending($0.path), $0.node) }
       isMerge = true
     case .onDisconnectCancel(let path):
-      sessions[id]?.disconnect.forget(path)
+      changeDisconnect(of: id) { $0.forget(path) }
       return .ok
     default: return Response(.failure, reason: "The request is not for a disconnect.")
     }
@@ -28,22 +28,42 @@ extension Namespace {
       if let decision = refusal.decision { log(decision, "A write at a disconnect") }
       return refusal.response
     }
-    let size = sessions[id].map { $0.disconnect.bytes + $0.disconnect.growth(by: changes) }
-    if let size, size > limits.disconnect {
+    let held = sessions[id]?.disconnect.bytes ?? 0
+    let size = held + (sessions[id]?.disconnect.growth(by: changes) ?? 0)
+    guard size <= limits.disconnect else {
       return Response(
         .tooBig,
         reason: "What is to happen at the session's end has more than \(limits.disconnect) bytes. "
           + "Cancel some of it.")
     }
-    sessions[id]?.disconnect.remember(changes, base: base, isMerge: isMerge)
+    guard disconnects.reserve(held, size) else {
+      return Response(
+        .unavailable,
+        reason: "What is to happen at the ends of all sessions has more than "
+          + "\(limits.disconnects) bytes. Ask for less of it, or later.")
+    }
+    // What it is in the end is counted with the change.
+    disconnects.account(size, held)
+    changeDisconnect(of: id) { $0.remember(changes, base: base, isMerge: isMerge) }
     return .ok
+  }
+
+  /// Changes what is to happen when a session ends, and takes note of the memory.
+  private mutating func changeDisconnect(
+    of id: SessionID, _ change: (inout DisconnectWrites) -> Void
+  ) {
+    guard var session = sessions.removeValue(forKey: id) else { return }
+    let before = session.disconnect.bytes
+    change(&session.disconnect)
+    disconnects.account(before, session.disconnect.bytes)
+    sessions[id] = session
   }
 
   /// Writes what was to be written when a session ends: request by request, and of what is refused by
   /// now the parts that are not.
   mutating func runDisconnect(of id: SessionID, now: Int64) {
     guard let writes = sessions[id]?.disconnect, !writes.isEmpty else { return }
-    sessions[id]?.disconnect = DisconnectWrites()
+    changeDisconnect(of: id) { $0 = DisconnectWrites() }
     let before = root
     var staged: [StagedWrite] = []
     var refused: [Response.Status: Int] = [:]

@@ -16,6 +16,8 @@ struct Namespace: Sendable {
   var indexes: [IndexDefinition]?
   let authenticator: any Authenticator
   let limits: ServerLimits
+  /// What is to happen at the ends of all the server's sessions.
+  let disconnects: MemoryBudget
   /// Whether writes are committed before they count.
   let isStored: Bool
 
@@ -37,13 +39,15 @@ struct Namespace: Sendable {
 
   init(
     root: Node = .empty, isStored: Bool = false, rules: any AccessRules = OpenRules(),
-    authenticator: any Authenticator = OpenAuthenticator(), limits: ServerLimits = ServerLimits()
+    authenticator: any Authenticator = OpenAuthenticator(), limits: ServerLimits = ServerLimits(),
+    disconnects: MemoryBudget? = nil
   ) {
     self.root = root
     self.isStored = isStored
     self.rules = rules
     self.authenticator = authenticator
     self.limits = limits
+    self.disconnects = disconnects ?? MemoryBudget(limits.disconnects)
   }
 
   /// Takes something in.
@@ -97,6 +101,8 @@ struct Namespace: Sendable {
       send(id, .response(number, Response(.failure, reason: "The request is not understood.")))
     case .message(let id, .invalid(let number, let reason)):
       if sessions[id] != nil { send(id, .response(number, Response(.failure, reason: reason))) }
+    case .message(let id, .tooLarge(let number, let reason)):
+      if sessions[id] != nil { send(id, .response(number, Response(.tooBig, reason: reason))) }
     case .end(let id): end(id, now: now)
     case .evict(let reason):
       // One by one, as each end may have a commit of its own.

@@ -41,9 +41,10 @@ final class NamespaceHost: Sendable {
   private let store: Store?
   private let state: Mutex<State>
 
+  /// - Parameter disconnects: what the server's sessions may have written at their ends, together.
   init(
     _ configuration: ServerConfiguration, rules: any AccessRules, root: Node = .empty,
-    store: Store? = nil
+    store: Store? = nil, disconnects: MemoryBudget? = nil
   ) {
     self.configuration = configuration
     self.store = store
@@ -51,7 +52,8 @@ final class NamespaceHost: Sendable {
       State(
         machine: Namespace(
           root: root, isStored: store != nil, rules: rules,
-          authenticator: configuration.authenticator, limits: configuration.limits),
+          authenticator: configuration.authenticator, limits: configuration.limits,
+          disconnects: disconnects),
         tree: store?.tree))
   }
 

@@ -2,13 +2,15 @@
   import ConiferServer
   import NIOCore
   import NIOHTTP1
+  import Synchronization
 
   extension HTTPHandler {
     /// What is written at once; a client must have read it before more follows.
     private static let slice = 256 * 1024
 
-    /// Has a request answered that is here whole.
-    func begin(_ incoming: Incoming) {
+    /// Has the request answered that is here whole.
+    func begin() {
+      guard let body = incoming?.takeBody(), let incoming else { return }
       phase = .answering
       let head = incoming.head
       if head.method == .OPTIONS { return write(CrossOrigin.preflight(head.headers)) }
@@ -19,17 +21,41 @@
         method: method, path: incoming.target.path,
         query: incoming.target.parameters.map { ($0.name, $0.value) },
         headers: head.headers.map { ($0.name.lowercased(), $0.value) },
-        body: Array(incoming.body.readableBytesView), namespace: incoming.namespace)
-      answer = Self.answer(request, of: owner, bound, isHead: head.method == .HEAD)
+        body: [], namespace: incoming.namespace)
+      answer = Self.answer(
+        request, Handover(body), of: owner, bound, isHead: head.method == .HEAD)
+    }
+
+    /// A body on its way to who answers, after which nothing else holds it.
+    private final class Handover: Sendable {
+      private let body: Mutex<[UInt8]>
+
+      init(_ body: [UInt8]) { self.body = Mutex(body) }
+
+      func take() -> [UInt8] {
+        body.withLock { body in
+          defer { body = [] }
+          return body
+        }
+      }
     }
 
     private static func answer(
-      _ request: HTTPRequest, of owner: HTTPServer, _ bound: NIOLoopBound<HTTPHandler>, isHead: Bool
+      _ request: HTTPRequest, _ body: Handover, of owner: HTTPServer,
+      _ bound: NIOLoopBound<HTTPHandler>, isHead: Bool
     ) -> Task<Void, Never> {
       Task {
-        let response = await owner.answer(request)
+        let response = await answer(request, body, of: owner)
         await deliver(response, bound, isHead: isHead)
       }
+    }
+
+    private static func answer(
+      _ request: HTTPRequest, _ body: Handover, of owner: HTTPServer
+    ) async -> HTTPResponse {
+      var request = request
+      request.body = body.take()
+      return await owner.answer(request)
     }
 
     /// The methods that responders are asked with.
@@ -81,7 +107,7 @@
         if isHead { withUnsafeCurrentTask { $0?.cancel() } }
         for await chunk in stream where !chunk.isEmpty {
           do {
-            try await loop.flatSubmit { bound.value.writeBody(chunk[...]) }.get()
+            try await loop.flatSubmit { bound.value.writeChunk(chunk) }.get()
           } catch {
             // Whoever writes the stream learns of it by the end of the iteration.
             withUnsafeCurrentTask { $0?.cancel() }
@@ -140,6 +166,16 @@
       if length == nil { channel.flush() }
       // A stream may begin long after the server said that it stops.
       if isStreaming, isQuiescing { answer?.cancel() }
+    }
+
+    /// Writes a part of a stream, which counts until the client has it.
+    private func writeChunk(_ bytes: [UInt8]) -> EventLoopFuture<Void> {
+      guard account(bytes.count) else {
+        channel.close(promise: nil)
+        return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+      }
+      let bound = bound
+      return writeBody(bytes[...]).always { _ in bound.value.account(0) }
     }
 
     private func writeBody(_ bytes: ArraySlice<UInt8>) -> EventLoopFuture<Void> {

@@ -30,7 +30,16 @@
       let head: HTTPRequestHead
       let target: RequestTarget
       let namespace: String
-      var body = ByteBuffer()
+      var body: [UInt8] = []
+      /// What it takes.
+      var cost = JSONCost()
+
+      /// The body, which is not held here any more.
+      mutating func takeBody() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &body)
+        return taken
+      }
     }
 
     let owner: HTTPServer
@@ -112,15 +121,19 @@
       since = .now()
       switch part {
       case .head(let head): takeHead(head)
-      case .body(var bytes):
-        let count = (incoming?.body.readableBytes ?? 0) + bytes.readableBytes
-        if count > limits.body {
-          return refuse(413, "The body has more than \(limits.body) bytes.")
-        }
-        guard account(count) else { return refuse(503, "The server has too much to do.") }
-        incoming?.body.writeBuffer(&bytes)
-      case .end:
-        if let incoming { begin(incoming) }
+      case .body(let bytes): takeBody(bytes)
+      case .end: begin()
+      }
+    }
+
+    private func takeBody(_ bytes: ByteBuffer) {
+      guard var request = incoming.take() else { return }
+      guard request.body.count + bytes.readableBytes <= limits.body else { return refuseSize() }
+      request.cost.add(bytes.readableBytesView)
+      request.body.append(contentsOf: bytes.readableBytesView)
+      incoming = request
+      guard account(request.cost.memory, mayExceed: true) else {
+        return refuse(503, "The server has too much to do.")
       }
     }
 
@@ -147,10 +160,11 @@
         let namespace = NamespaceName.name(
           parameter: target.parameter("ns"), host: host, else: owner.configuration.namespace)
       else { return refuse(400, "A database's name is 1 to 100 of a-z, A-Z, 0-9, - and _.") }
-      if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-        length > limits.body
-      {
-        return refuse(413, "The body has more than \(limits.body) bytes.")
+      switch ContentLength(head.headers) {
+      case .none: break
+      case .bytes(let count): if count > limits.body { return refuseSize() }
+      case .beyondMeasure: return refuseSize()
+      case .malformed: return refuse(400, "The length of the body is no number, or several.")
       }
       incoming = Incoming(head: head, target: target, namespace: namespace)
       if let expected = head.headers.first(name: "expect") {
@@ -198,11 +212,15 @@
       }
     }
 
-    /// Takes note of the bytes of a body that is held, of a request or of its answer.
+    private func refuseSize() { refuse(413, "The body has more than \(limits.body) bytes.") }
+
+    /// Takes note of the memory that a body takes, of a request or of its answer.
+    ///
+    /// - Parameter mayExceed: whether it may be more than the server holds, while there is little else.
     @discardableResult
-    func account(_ count: Int) -> Bool {
+    func account(_ count: Int, mayExceed: Bool = false) -> Bool {
       defer { accounted = count }
-      return owner.connections.account(accounted, count)
+      return owner.connections.account(accounted, count, mayExceed: mayExceed)
     }
 
     // MARK: Events

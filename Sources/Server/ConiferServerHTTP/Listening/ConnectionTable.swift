@@ -1,4 +1,5 @@
 #if Network
+  import ConiferServer
   import NIOCore
   import Synchronization
 
@@ -6,21 +7,27 @@
   final class ConnectionTable: Sendable {
     private struct State {
       var channels: [ObjectIdentifier: any Channel] = [:]
-      var bytes = 0
       var isStopping = false
       var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let limits: HTTPServerLimits
     private let state = Mutex(State())
+    private let memory: MemoryBudget
 
-    init(_ limits: HTTPServerLimits) { self.limits = limits }
+    init(_ limits: HTTPServerLimits) {
+      self.limits = limits
+      memory = MemoryBudget(limits.total)
+    }
 
     /// How many connections are open.
     var count: Int { state.withLock { $0.channels.count } }
 
+    /// The open connections, in no order.
+    var open: [any Channel] { state.withLock { Array($0.channels.values) } }
+
     /// The bytes that wait in all connections.
-    var bytes: Int { state.withLock { $0.bytes } }
+    var bytes: Int { memory.bytes }
 
     /// Whether the server takes no more connections.
     var isStopping: Bool { state.withLock { $0.isStopping } }
@@ -68,18 +75,15 @@
 
     // MARK: Bytes
 
-    /// Takes note of what waits in a connection.
+    /// Takes note of what a connection holds.
     ///
     /// - Parameters:
-    ///   - old: what waited when it was last asked.
-    ///   - new: what waits now.
+    ///   - old: what it held when it was last asked.
+    ///   - new: what it holds now.
+    ///   - mayExceed: whether it may hold more than all may together, while the others hold little.
     /// - Returns: false when all connections together hold too much, and this one more than its part.
-    func account(_ old: Int, _ new: Int) -> Bool {
-      state.withLock { state in
-        state.bytes += new - old
-        if new <= old || state.bytes <= limits.total { return true }
-        return new <= limits.total / max(1, state.channels.count)
-      }
+    func account(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
+      memory.account(old, new, mayExceed: mayExceed)
     }
   }
 #endif

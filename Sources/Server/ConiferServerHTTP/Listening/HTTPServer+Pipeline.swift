@@ -1,7 +1,6 @@
 #if Network
   import NIOCore
   import NIOHTTP1
-  import NIOWebSocket
 
   extension HTTPServer {
     /// Sets a new connection up: HTTP, until it asks to become a WebSocket.
@@ -24,38 +23,30 @@
       try pipeline.addHandlers([encoder, decoder, upgrade, http])
     }
 
-    private var upgrader: NIOWebSocketServerUpgrader {
-      NIOWebSocketServerUpgrader(
-        maxFrameSize: configuration.limits.frame, automaticErrorHandling: false,
-        shouldUpgrade: { channel, head in
-          guard let namespace = self.webSocketNamespace(head, on: channel) else {
-            return channel.eventLoop.makeSucceededFuture(nil)
+    private var upgrader: WebSocketUpgrader {
+      WebSocketUpgrader { channel, head in
+        guard let namespace = self.webSocketNamespace(head, on: channel) else {
+          return channel.eventLoop.makeSucceededFuture(nil)
+        }
+        // One that cannot be served is refused in words by the HTTP side, which is asked next.
+        return channel.eventLoop.makeFutureWithTask {
+          do throws(NamespaceTable.Failure) {
+            try await self.namespaces.begin(namespace)
+            channel.closeFuture.whenComplete { _ in self.namespaces.end(namespace) }
+            return HTTPHeaders()
+          } catch {
+            return nil
           }
-          // One that cannot be served is refused in words by the HTTP side, which is asked next.
-          return channel.eventLoop.makeFutureWithTask {
-            do throws(NamespaceTable.Failure) {
-              try await self.namespaces.begin(namespace)
-              channel.closeFuture.whenComplete { _ in self.namespaces.end(namespace) }
-              return HTTPHeaders()
-            } catch {
-              return nil
-            }
-          }
-        },
-        upgradePipelineHandler: { channel, head in
-          channel.eventLoop.makeCompletedFuture {
-            guard let namespace = self.webSocketNamespace(head, on: channel) else {
-              throw ChannelError.eof
-            }
-            let target = RequestTarget(head.uri)
-            let handler = WebSocketHandler(
-              self, on: channel, namespace: namespace, host: head.headers.first(name: "host"),
-              lastSession: target?.parameter("ls"))
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(handler)
-            try pipeline.addHandler(FrameByteHandler(handler), position: .first)
-          }
-        })
+        }
+      } open: { channel, head in
+        guard let namespace = self.webSocketNamespace(head, on: channel) else {
+          throw ChannelError.eof
+        }
+        let handler = WebSocketHandler(
+          self, on: channel, namespace: namespace, host: head.headers.first(name: "host"),
+          lastSession: RequestTarget(head.uri)?.parameter("ls"))
+        try channel.pipeline.syncOperations.addHandler(handler)
+      }
     }
 
     /// The database of a request that may become a WebSocket; nil of one that may not.

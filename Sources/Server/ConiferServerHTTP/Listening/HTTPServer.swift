@@ -138,11 +138,23 @@
       }
     }
 
+    private func seconds(_ time: Duration) -> Int {
+      Int(Int32(clamping: max(1, time.components.seconds)))
+    }
+
     private func bind(_ host: String, _ port: Int) async throws(HTTPServerError) -> any Channel {
       let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.backlog, value: 256)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelOption(.socketOption(.so_keepalive), value: 1)
+        .childChannelOption(
+          .tcpOption(.keepAliveIdle), value: seconds(configuration.timeouts.keepAlive)
+        )
+        .childChannelOption(
+          .tcpOption(.keepAliveInterval), value: seconds(configuration.timeouts.probe)
+        )
+        .childChannelOption(.tcpOption(.keepAliveCount), value: 3)
         // A client may be done with sending and still read; who means to go is noticed all the same.
         .childChannelOption(.allowRemoteHalfClosure, value: true)
         .childChannelInitializer { channel in

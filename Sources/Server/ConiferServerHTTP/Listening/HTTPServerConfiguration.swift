@@ -56,10 +56,12 @@
     public var headers = 100
     /// A request's body; a larger one is answered 413.
     public var body = 256 * 1024 * 1024
-    /// A WebSocket frame.
-    public var frame = 32 * 1024 * 1024
-    /// A message of a WebSocket, which may come in several frames.
+    /// A message of a WebSocket, in whatever frames it comes; a request in a larger one is answered
+    /// `too_big`.
     public var message = 32 * 1024 * 1024
+    /// A message that is too large: it is read and thrown away as it comes, so that its request can be
+    /// answered. One that has more ends its connection.
+    public var discarded = 1024 * 1024 * 1024
     /// Requests of one session that wait for their answers; no more are read until some have them.
     public var unanswered = 1024
     /// What may wait for a slow reader: a session for which more waits is ended. One message may pass
@@ -76,14 +78,21 @@
   public struct HTTPServerTimeouts: Hashable, Sendable {
     /// For the next part of a request, or the first one.
     public var idle: Duration = .seconds(60)
-    /// For the whole of a request.
+    /// For the whole of a request, and of a message of a WebSocket.
     public var request: Duration = .seconds(300)
     /// For a client that does not read what was sent to it.
     public var write: Duration = .seconds(30)
-    /// Before a WebSocket that is silent is asked for a sign of life.
-    public var ping: Duration = .seconds(30)
+    /// Before a WebSocket that is silent is asked for a sign of life, with a ping of WebSockets. Clients
+    /// speak every 45 seconds by themselves, and some take a ping for an error: keep it above a minute.
+    public var ping: Duration = .seconds(90)
     /// For any sign of life of a WebSocket: when none comes, its session ends.
-    public var silence: Duration = .seconds(75)
+    public var silence: Duration = .seconds(120)
+    /// Before the system asks the system of a client that is silent whether it is there, which the client
+    /// does not see: every ``probe`` from then on, and after three questions in vain the connection is
+    /// over. Whole seconds.
+    public var keepAlive: Duration = .seconds(30)
+    /// Between these questions. Whole seconds.
+    public var probe: Duration = .seconds(10)
     /// For the other side when a connection is closed in good order.
     public var close: Duration = .seconds(2)
     /// For answers under way when the server stops.

@@ -6,7 +6,8 @@ import Synchronization
 /// The news of a session that wait for the reader of its event stream.
 ///
 /// The server puts in, at once and under its lock; the reader takes all that is there, as fast as it
-/// writes. Whoever lets more wait than a limit is ended.
+/// writes. Whoever lets more wait than a limit is ended, and so is who has more than its part when all
+/// together let too much wait.
 final class EventQueue: Sendable {
   /// What a reader gets.
   enum Turn: Sendable {
@@ -27,10 +28,21 @@ final class EventQueue: Sendable {
   }
 
   private let limit: Int
+  private let all: MemoryBudget
   private let state = Mutex(State())
 
-  /// - Parameter limit: the most bytes, by estimate, that may wait.
-  init(limit: Int) { self.limit = limit }
+  /// - Parameters:
+  ///   - limit: the most bytes, by estimate, that may wait.
+  ///   - all: those that may wait for all readers.
+  init(limit: Int, all: MemoryBudget) {
+    self.limit = limit
+    self.all = all
+  }
+
+  deinit {
+    let bytes = state.withLock { $0.bytes }
+    all.account(bytes, 0)
+  }
 
   /// Takes what a session was told.
   func receive(_ event: TransportEvent) {
@@ -82,7 +94,7 @@ final class EventQueue: Sendable {
   /// Ends the session, and drops what nobody read.
   func stop() {
     let session = state.withLock { state in
-      state.news = []
+      drop(&state)
       end(&state)
       return state.session.take()
     }
@@ -92,26 +104,38 @@ final class EventQueue: Sendable {
   private func add(_ push: Push, _ state: inout State) {
     if state.isEnded { return }
     let bytes = push.estimatedSize
-    if !state.news.isEmpty, state.bytes + bytes > limit {
-      state.news = []
+    guard reserve(state.bytes + bytes, &state) else {
+      drop(&state)
       end(&state)
       // Not here: the server's lock is held.
       if let session = state.session.take() { Task { session.end() } }
       return
     }
     state.news.append(push)
-    state.bytes += bytes
     switch push {
     case .listenRevoked, .authRevoked: end(&state)
     default: if let reader = state.reader.take() { reader.resume(returning: take(&state)) }
     }
   }
 
-  private func take(_ state: inout State) -> Turn {
-    defer {
-      state.news = []
-      state.bytes = 0
+  /// Takes note of the bytes that wait, if there is room for them. A single message may be of any size.
+  private func reserve(_ bytes: Int, _ state: inout State) -> Bool {
+    let isFirst = state.news.isEmpty
+    guard isFirst || bytes <= limit, all.reserve(state.bytes, bytes, mayExceed: isFirst) else {
+      return false
     }
+    state.bytes = bytes
+    return true
+  }
+
+  private func drop(_ state: inout State) {
+    state.news = []
+    all.account(state.bytes, 0)
+    state.bytes = 0
+  }
+
+  private func take(_ state: inout State) -> Turn {
+    defer { drop(&state) }
     return .news(state.news)
   }
 

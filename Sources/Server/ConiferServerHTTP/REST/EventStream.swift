@@ -32,9 +32,10 @@ final class EventStream: Sendable {
   /// - Throws: what is answered instead of a stream.
   static func open(
     _ target: QueryTarget, as token: VerifiedToken?, of server: Server, in namespace: String,
-    form: Node.JSONForm, keepAlive: Duration, backlog: Int
+    form: Node.JSONForm, keepAlive: Duration, backlog: Int,
+    all: MemoryBudget
   ) async throws(RESTRefusal) -> EventStream {
-    let queue = EventQueue(limit: backlog)
+    let queue = EventQueue(limit: backlog, all: all)
     let session = server.connect(to: namespace) { queue.receive($0) }
     session.adopt(token)
     // No data has this hash, so that also no data is told.

@@ -23,7 +23,7 @@ extension RESTResponder {
     let events = try await EventStream.open(
       QueryTarget(call.path, RESTQuery.parse(call.request)), as: call.caller, of: server,
       in: call.namespace, form: call.parameters.form, keepAlive: configuration.keepAlive,
-      backlog: configuration.backlog)
+      backlog: configuration.backlog, all: backlogs)
     return HTTPResponse(
       status: 200,
       headers: [

@@ -9,12 +9,15 @@ import Synchronization
 public final class RESTResponder: HTTPResponder {
   let server: Server
   let configuration: RESTConfiguration
+  /// The news that wait for the readers of all event streams.
+  let backlogs: MemoryBudget
   private let ids = Mutex(PushIDGenerator())
 
   /// A responder for the databases of a server.
   public init(_ server: Server, _ configuration: RESTConfiguration = RESTConfiguration()) {
     self.server = server
     self.configuration = configuration
+    backlogs = MemoryBudget(configuration.backlogs)
   }
 
   /// The answer to a request; nil for `/` and for paths that begin with a dot and are none of data or

@@ -1,4 +1,5 @@
 #if Network
+  import ConiferServer
   import ConiferWire
   import NIOCore
   import Synchronization
@@ -13,80 +14,123 @@
       case closed(String)
     }
 
-    private struct State {
+    private struct Open {
       var items = CircularBuffer<Item>()
-      /// Whether the loop was told that something lies here.
+      /// Tells the loop that something lies here.
+      let call: @Sendable () -> Void
+      /// Whether the loop was told.
       var isCalled = false
-      var isClosed = false
+      /// Whether the server said its last.
+      var isOver = false
       /// The requests without answers; the server answers in their order.
-      var unanswered = CircularBuffer<(bytes: Int, nothing: EmptyAnswer)>()
-      var unansweredBytes = 0
+      var unanswered = CircularBuffer<Question>()
+      var sum = Unanswered()
     }
 
-    private let state = Mutex(State())
-    private let call: @Sendable () -> Void
+    private struct Question {
+      let bytes: Int
+      let memory: Int
+      let nothing: EmptyAnswer
+    }
+
+    /// The requests that have no answers.
+    struct Unanswered {
+      var count = 0
+      /// The bytes of their texts.
+      var bytes = 0
+      /// About the memory that they take.
+      var memory = 0
+    }
+
+    private enum State {
+      case open(Open)
+      /// Nothing is held, not even whom it would tell: that one holds this.
+      case closed
+    }
+
+    private let state: Mutex<State>
 
     /// - Parameter call: tells the loop that something lies here; called on any thread, must not wait.
-    init(call: @escaping @Sendable () -> Void) { self.call = call }
+    ///   It is held until the line is closed.
+    init(call: @escaping @Sendable () -> Void) { state = Mutex(.open(Open(call: call))) }
+
+    /// Does something with the line; nil when it is closed.
+    private func withOpen<Result>(_ body: (inout Open) -> Result) -> Result? {
+      state.withLock { state in
+        guard case .open(var open) = state else { return nil }
+        // Not held twice while it changes.
+        state = .closed
+        defer { state = .open(open) }
+        return body(&open)
+      }
+    }
 
     /// Takes what the server says; called while its database is locked.
     func receive(_ event: TransportEvent) {
-      let isFirst = state.withLock { state in
-        if state.isClosed { return false }
+      let call = withOpen { line -> (@Sendable () -> Void)? in
+        if line.isOver { return nil }
         switch event {
         case .message(let message):
           var nothing = EmptyAnswer.object
-          if case .response = message, let asked = state.unanswered.popFirst() {
-            state.unansweredBytes -= asked.bytes
+          if case .response = message, let asked = line.unanswered.popFirst() {
+            line.sum.count -= 1
+            line.sum.bytes -= asked.bytes
+            line.sum.memory -= asked.memory
             nothing = asked.nothing
           }
-          state.items.append(.message(message, nothing: nothing))
+          line.items.append(.message(message, nothing: nothing))
         case .closed(let reason):
-          state.items.append(.closed(reason))
-          state.isClosed = true
+          line.items.append(.closed(reason))
+          line.isOver = true
         }
-        defer { state.isCalled = true }
-        return !state.isCalled
+        defer { line.isCalled = true }
+        return line.isCalled ? nil : line.call
       }
-      if isFirst { call() }
+      call??()
     }
 
     /// Takes the next item out; nil when there is none, and the loop will be called for the next one.
     func next() -> Item? {
-      state.withLock { state in
-        if let item = state.items.popFirst() { return item }
-        state.isCalled = false
+      withOpen { line -> Item? in
+        if let item = line.items.popFirst() { return item }
+        line.isCalled = false
         return nil
-      }
+      } ?? nil
     }
 
     /// Forgets all, and takes nothing more.
     func close() {
-      state.withLock { state in
-        state.isClosed = true
-        state.items.removeAll()
+      // What is forgotten goes when the lock is open again.
+      let forgotten = state.withLock { state in
+        defer { state = .closed }
+        return state
       }
+      _ = forgotten
     }
 
     // MARK: Requests
 
     /// Takes note of what goes to the server, if it will be answered.
-    func ask(_ message: ClientMessage, _ bytes: Int) {
+    ///
+    /// - Parameters:
+    ///   - bytes: of its text.
+    ///   - memory: about what it takes until then.
+    func ask(_ message: ClientMessage, _ bytes: Int, memory: Int = 0) {
       let nothing: EmptyAnswer
       switch message {
       case .request(_, let request): nothing = request.emptyAnswer
-      case .unknown(.some, _), .invalid: nothing = .text
+      case .unknown(.some, _), .invalid, .tooLarge: nothing = .text
       default: return
       }
-      state.withLock { state in
-        state.unanswered.append((bytes, nothing))
-        state.unansweredBytes += bytes
+      _ = withOpen { line in
+        line.unanswered.append(Question(bytes: bytes, memory: memory, nothing: nothing))
+        line.sum.count += 1
+        line.sum.bytes += bytes
+        line.sum.memory += memory
       }
     }
 
-    /// How many requests have no answer, and their bytes.
-    var unanswered: (count: Int, bytes: Int) {
-      state.withLock { ($0.unanswered.count, $0.unansweredBytes) }
-    }
+    /// The requests that have no answers.
+    var unanswered: Unanswered { withOpen { $0.sum } ?? Unanswered() }
   }
 #endif

@@ -14,9 +14,9 @@
     }
 
     /// Whether nothing more is to be read: the server is behind with this session.
-    private var isBehind: Bool {
+    var isBehind: Bool {
       if phase != .open { return false }
-      if !messages.isEmpty { return true }
+      if incoming.isWaiting { return true }
       guard let unanswered = line?.unanswered else { return false }
       return unanswered.count >= limits.unanswered || unanswered.bytes >= limits.message
     }
@@ -27,69 +27,31 @@
       channel.read()
     }
 
-    /// Takes note of bytes that are no whole frame yet.
-    func hear(_ count: Int) {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       heard = .now()
       isAsked = false
-      // What comes behind the last word is dropped.
-      guard phase == .open else { return }
-      unframed += count
-      // What comes at once is soon a frame, or part of the next count.
-      if unframed > 64 * 1024 { holdPart() }
+      if phase == .closed { return }
+      incoming.append(unwrapInboundIn(data))
+      while phase != .closed, let event = incoming.next() { take(event) }
+      if phase == .open { holdPart() }
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      unframed = 0
-      let frame = unwrapInboundIn(data)
-      if phase == .closing {
-        if frame.opcode == .connectionClose { channel.close(promise: nil) }
+    private func take(_ event: IncomingMessages.Event) {
+      guard phase == .open else {
+        // What comes behind the last word is dropped.
+        _ = incoming.popFirst()
+        if case .close = event { channel.close(promise: nil) }
         return
       }
-      guard phase == .open else { return }
-      guard frame.maskKey != nil else {
-        return close(.protocolError, "A client masks its frames.")
-      }
-      guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
-        return close(.protocolError, "No extension was agreed on.")
-      }
-      switch frame.opcode {
-      case .text:
-        if fragments != nil { return close(.protocolError, "A message is not whole.") }
-        take(frame)
-      case .continuation:
-        if fragments == nil { return close(.protocolError, "There is nothing to continue.") }
-        take(frame)
-      case .binary: close(.unacceptableData, "Messages are text.")
-      case .ping:
-        send(WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData))
+      switch event {
+      case .message: if !isHandling { handle() }
+      case .ping(let bytes):
+        send(WebSocketFrame(fin: true, opcode: .pong, data: ByteBuffer(bytes: bytes)))
         channel.flush()
         _ = isReadEnough()
-      case .pong: break
-      case .connectionClose: answerClose(frame)
-      default: close(.protocolError, "The kind of frame is not known.")
+      case .close(let bytes): answerClose(bytes)
+      case .fault(let code, let words): close(code, words)
       }
-    }
-
-    /// Takes a frame of text, or a part of one.
-    private func take(_ frame: WebSocketFrame) {
-      let data = frame.unmaskedData
-      var bytes = Array(data.readableBytesView)
-      if var before = fragments.take() {
-        guard before.count + bytes.count <= limits.message else { return refuseSize() }
-        before += bytes
-        bytes = before
-      }
-      guard frame.fin else {
-        fragments = bytes
-        return holdPart()
-      }
-      do throws(WireError) {
-        guard let message = try assembler.add(bytes) else { return holdPart() }
-        messages.append(message)
-      } catch {
-        return refuse(error)
-      }
-      if !isHandling { handle() }
     }
 
     /// Takes note of a part of a message; one too many of all connections' is the session's end.
@@ -104,18 +66,12 @@
       isHandling = true
       defer { isHandling = false }
       for _ in 0..<Self.turn {
-        guard phase == .open, let line, let session else { return }
-        guard !messages.isEmpty, line.unanswered.count < limits.unanswered else { break }
-        let bytes = messages.removeFirst()
-        do throws(WireError) {
-          let message = try ClientMessage(decoding: bytes)
-          line.ask(message, bytes.count)
-          session.receive(message)
-        } catch {
-          return refuse(error)
-        }
+        guard phase == .open, let line else { return }
+        guard line.unanswered.count < limits.unanswered else { break }
+        guard let message = incoming.popFirst() else { break }
+        hand(message)
       }
-      if messages.isEmpty { return resumeReading() }
+      if !incoming.isWaiting { return resumeReading() }
       // Without room for more, the next answer goes on.
       guard let line, line.unanswered.count < limits.unanswered else { return }
       let bound = bound
@@ -124,39 +80,60 @@
 
     /// Hands all that came to the server, as the client has gone: what it sent before counts.
     func handleRest() {
-      guard phase == .open, let line, let session else { return }
-      while let bytes = messages.popFirst() {
-        guard let message = try? ClientMessage(decoding: bytes) else { return }
-        line.ask(message, bytes.count)
+      while phase == .open, let message = incoming.popFirst() { hand(message) }
+    }
+
+    private func hand(_ message: FrameAssembler.Message) {
+      guard let line, let session else { return }
+      switch message {
+      case .text(let bytes):
+        do throws(WireError) {
+          let message = try ClientMessage(decoding: bytes)
+          var cost = JSONCost()
+          cost.add(bytes)
+          line.ask(message, bytes.count, memory: cost.memory)
+          session.receive(message)
+        } catch {
+          refuse(error)
+        }
+      case .tooLarge(let number?):
+        let reason = "The message has more than \(limits.message) bytes. Write it in parts."
+        let message = ClientMessage.tooLarge(number, reason: reason)
+        line.ask(message, 0)
         session.receive(message)
+      // Nobody can be told which one it was.
+      case .tooLarge(nil):
+        close(.messageTooLarge, "A message has more than \(limits.message) bytes.")
       }
     }
 
     private func refuse(_ error: WireError) {
       logger.notice("A message was not understood, and its connection is closed: \(error.message)")
       switch error.code {
-      case .tooLarge: refuseSize()
+      case .tooLarge: close(.messageTooLarge, error.message)
       case .malformed: close(.dataInconsistentWithMessage, error.message)
       }
     }
 
-    private func refuseSize() {
-      close(.messageTooLarge, "A message has more than \(limits.message) bytes.")
-    }
-
-    /// The client closes: so do we.
-    private func answerClose(_ frame: WebSocketFrame) {
+    /// The client closes: so do we, with its code, but for one that must not come.
+    private func answerClose(_ data: [UInt8]) {
       handleRest()
+      guard phase == .open else { return }
+      let code: WebSocketErrorCode?
+      switch CloseFrame.check(data) {
+      case .success(let sent): code = sent
+      case .failure(let fault): code = fault.code
+      }
       phase = .closing
       closingSince = .now()
       endSession()
-      var data = frame.unmaskedData
-      // The code comes back, the words do not.
-      let code = data.readSlice(length: 2) ?? ByteBuffer()
+      incoming.end()
+      var words = ByteBuffer()
+      if let code { words.write(webSocketErrorCode: code) }
       let promise = channel.eventLoop.makePromise(of: Void.self)
       let channel = channel
       promise.futureResult.whenComplete { _ in channel.close(promise: nil) }
-      send(WebSocketFrame(fin: true, opcode: .connectionClose, data: code), promise)
+      send(WebSocketFrame(fin: true, opcode: .connectionClose, data: words), promise)
       channel.flush()
     }
   }

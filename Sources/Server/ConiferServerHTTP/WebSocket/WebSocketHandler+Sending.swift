@@ -58,16 +58,19 @@
       return false
     }
 
-    /// The bytes that wait for the client, and those of a message that is not whole.
+    /// The bytes that wait for the client, those of messages that are not whole or not handled, and
+    /// what requests take that are not answered.
     var heldBytes: Int {
-      channel.waitingBytes + unframed + (fragments?.count ?? 0) + assembler.heldBytes
+      channel.waitingBytes + incoming.heldBytes + (line?.unanswered.memory ?? 0)
     }
 
     /// Takes note of the bytes that are held.
     @discardableResult
     func account(_ count: Int) -> Bool {
       defer { accounted = count }
-      return owner.connections.account(accounted, count)
+      // A request is waited for, as its client would only send it again.
+      let isAsking = (line?.unanswered.count ?? 0) > 0
+      return owner.connections.account(accounted, count, mayExceed: isAsking)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -87,6 +90,10 @@
         if now - heard > TimeAmount(timeouts.silence) {
           logger.debug("A client is silent, and its session ends.")
           return abort()
+        }
+        if incoming.age(now, isPaused: isBehind) > TimeAmount(timeouts.request) {
+          logger.debug("A message takes too long to come, and its session ends.")
+          return close(.policyViolation, "A message took too long to come.")
         }
         let gone = written - waiting
         if waiting == 0 || gone != progress.gone { progress = (now, gone) }

@@ -7,9 +7,9 @@
 
   /// One WebSocket: a session of the server's, whose messages come and go in text frames.
   ///
-  /// The session ends with the socket, however that ends.
+  /// The session ends with the socket, however that ends, and so does all that is held for it.
   final class WebSocketHandler: ChannelDuplexHandler {
-    typealias InboundIn = WebSocketFrame
+    typealias InboundIn = ByteBuffer
     typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
@@ -32,24 +32,18 @@
     private let target: Target
     var phase = Phase.open
     var session: ServerSession?
-    /// What the server says; it is there as long as the handler is.
+    /// What the server says; nil when the session has ended.
     var line: SessionLine?
 
-    // What comes.
-    var assembler: FrameAssembler
-    /// The bytes of a frame that is not whole, about.
-    var unframed = 0
-    /// The frames of a message that came in several (RFC 6455, section 5.4).
-    var fragments: [UInt8]?
-    /// Messages that are here and not handled.
-    var messages = CircularBuffer<[UInt8]>()
+    /// What comes.
+    var incoming: IncomingMessages
     var wantsRead = false
     var isHandling = false
 
     // What goes.
     /// All bytes that were written, gone or waiting.
     var written = 0
-    /// The bytes that waited for the client when it was last looked.
+    /// The bytes that were held when it was last looked.
     var accounted = 0
 
     // Time.
@@ -67,7 +61,7 @@
       self.owner = owner
       self.channel = channel
       target = Target(namespace: namespace, host: host, lastSession: lastSession)
-      assembler = FrameAssembler(limit: owner.configuration.limits.message)
+      incoming = IncomingMessages(owner.configuration.limits)
     }
 
     var limits: HTTPServerLimits { owner.configuration.limits }
@@ -107,13 +101,12 @@
     func end() {
       phase = .closed
       endSession()
-      messages.removeAll()
-      fragments = nil
+      incoming.end()
       account(0)
     }
 
     func endSession() {
-      line?.close()
+      line.take()?.close()
       session.take()?.end()
     }
 
@@ -124,9 +117,8 @@
       guard phase == .open else { return }
       phase = .closing
       closingSince = .now()
-      unframed = 0
       endSession()
-      messages.removeAll()
+      incoming.end()
       var data = channel.allocator.buffer(capacity: 125)
       data.write(webSocketErrorCode: code)
       data.writeString(Self.short(reason))
@@ -166,14 +158,8 @@
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      switch error as? NIOWebSocketError {
-      case .invalidFrameLength:
-        // The decoder is stuck in the frame, and nothing more can come of it.
-        close(.messageTooLarge, "A frame has more than \(limits.frame) bytes.")
-      case .some: close(.protocolError, "A control frame is not as it must be.")
       // After a close frame only the end of what the client sends is awaited.
-      case nil: if phase == .open { abort() }
-      }
+      if phase == .open { abort() }
     }
   }
 #endif

@@ -11,11 +11,22 @@ extension ClientMessage {
   ///
   /// A request of a kind that is not known, or with a query that makes no sense, is `unknown`; one
   /// with data that no tree can hold, or with a body that lacks something or has it of another type,
-  /// is `invalid`.
+  /// is `invalid`; one whose arrays and objects are nested too deeply is `tooLarge`.
   ///
   /// - Parameter bytes: the whole text, in UTF-8.
-  /// - Throws: `malformed`; `tooLarge` when arrays and objects are nested too deeply.
+  /// - Throws: `malformed`; `tooLarge` of what is nested too deeply and has no number.
   public init(decoding bytes: [UInt8]) throws(WireError) {
+    do throws(WireError) {
+      try self.init(taking: bytes)
+    } catch {
+      var finder = RequestNumberFinder()
+      if error.code == .tooLarge { finder.read(bytes) }
+      guard let number = finder.number else { throw error }
+      self = .tooLarge(number, reason: error.message)
+    }
+  }
+
+  private init(taking bytes: [UInt8]) throws(WireError) {
     if bytes == [UInt8(ascii: "0")] {
       self = .keepAlive
       return

@@ -21,6 +21,7 @@ extension ClientMessage {
       }
     case .unknown(let number, let action): return Self.bare(number, action)
     case .invalid(let number, _): return Self.bare(number, "invalid")
+    case .tooLarge(let number, _): return Self.bare(number, "tooLarge")
     }
   }
 

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// The memory that many together may hold, each a part of it; what is given back in large amounts goes
+/// back to the system.
+package final class MemoryBudget: Sendable {
+  private struct State {
+    var bytes = 0
+    /// How many hold something.
+    var holders = 0
+    /// The most that was held since memory was last given back.
+    var peak = 0
+  }
+
+  private let limit: Int
+  private let state = Mutex(State())
+
+  /// - Parameter limit: the most bytes that all together hold.
+  package init(_ limit: Int) { self.limit = limit }
+
+  /// What is held now.
+  package var bytes: Int { state.withLock { $0.bytes } }
+
+  /// Takes note of what one holds, whether there is room for it or not.
+  ///
+  /// - Parameters:
+  ///   - old: what it held before.
+  ///   - new: what it holds now.
+  ///   - mayExceed: whether one may hold more than all may together, while the others hold little.
+  /// - Returns: false when all together hold too much, and this one more than its part.
+  @discardableResult
+  package func account(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
+    let (fits, isReleased) = state.withLock { state -> (Bool, Bool) in
+      state.bytes += new - old
+      state.holders += (new > 0 ? 1 : 0) - (old > 0 ? 1 : 0)
+      state.peak = max(state.peak, state.bytes)
+      let isReleased =
+        state.peak - state.bytes >= SystemMemory.worth && state.bytes <= state.peak / 2
+      if isReleased { state.peak = state.bytes }
+      return (isRoom(old, new, mayExceed, state), isReleased)
+    }
+    if isReleased { SystemMemory.giveBack() }
+    return fits
+  }
+
+  /// Takes note of what one wants to hold, if there is room for it.
+  ///
+  /// - Returns: whether there is.
+  package func reserve(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
+    if account(old, new, mayExceed: mayExceed) { return true }
+    account(new, old)
+    return false
+  }
+
+  private func isRoom(_ old: Int, _ new: Int, _ mayExceed: Bool, _ state: State) -> Bool {
+    if new <= old || state.bytes <= limit { return true }
+    if new <= limit / max(1, state.holders) { return true }
+    return mayExceed && state.bytes - new <= limit / 4
+  }
+}

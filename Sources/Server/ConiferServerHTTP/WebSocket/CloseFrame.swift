@@ -1,0 +1,30 @@
+#if Network
+  import NIOCore
+  import NIOWebSocket
+
+  /// What a close frame says (RFC 6455, sections 5.5.1 and 7.4).
+  enum CloseFrame {
+    /// Why a close frame is none.
+    struct Fault: Error {
+      /// What is answered.
+      let code: WebSocketErrorCode
+    }
+
+    /// The code of a close frame's data; nil when it has none.
+    static func check(_ data: [UInt8]) -> Result<WebSocketErrorCode?, Fault> {
+      if data.isEmpty { return .success(nil) }
+      guard data.count >= 2 else { return .failure(Fault(code: .protocolError)) }
+      let number = UInt16(data[0]) << 8 | UInt16(data[1])
+      switch number {
+      // Those that have a meaning on the wire, of the protocol, libraries and applications.
+      case 1000...1003, 1007...1014, 3000...4999: break
+      default: return .failure(Fault(code: .protocolError))
+      }
+      guard String(validating: data[2...], as: UTF8.self) != nil else {
+        return .failure(Fault(code: .dataInconsistentWithMessage))
+      }
+      var buffer = ByteBuffer(integer: number)
+      return .success(buffer.readWebSocketErrorCode())
+    }
+  }
+#endif

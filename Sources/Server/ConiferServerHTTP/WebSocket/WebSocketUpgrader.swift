@@ -1,0 +1,47 @@
+#if Network
+  import NIOCore
+  import NIOHTTP1
+  import NIOWebSocket
+
+  /// Makes a WebSocket of an HTTP connection, whose frames are written by NIO's encoder, and whose
+  /// bytes the handler that it adds reads itself: NIO's decoder holds each frame whole.
+  final class WebSocketUpgrader: HTTPServerProtocolUpgrader {
+    private let handshake: NIOWebSocketServerUpgrader
+    private let open: @Sendable (any Channel, HTTPRequestHead) throws -> Void
+
+    /// - Parameters:
+    ///   - shouldUpgrade: whether a request becomes a WebSocket; nil when it does not.
+    ///   - open: adds the handler, on the channel's loop.
+    init(
+      shouldUpgrade:
+        @escaping @Sendable (any Channel, HTTPRequestHead) -> EventLoopFuture<HTTPHeaders?>,
+      open: @escaping @Sendable (any Channel, HTTPRequestHead) throws -> Void
+    ) {
+      handshake = NIOWebSocketServerUpgrader(
+        automaticErrorHandling: false, shouldUpgrade: shouldUpgrade,
+        upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+      self.open = open
+    }
+
+    var supportedProtocol: String { handshake.supportedProtocol }
+    var requiredUpgradeHeaders: [String] { handshake.requiredUpgradeHeaders }
+
+    func buildUpgradeResponse(
+      channel: any Channel, upgradeRequest: HTTPRequestHead, initialResponseHeaders: HTTPHeaders
+    ) -> EventLoopFuture<HTTPHeaders> {
+      handshake.buildUpgradeResponse(
+        channel: channel, upgradeRequest: upgradeRequest,
+        initialResponseHeaders: initialResponseHeaders)
+    }
+
+    func upgrade(
+      context: ChannelHandlerContext, upgradeRequest: HTTPRequestHead
+    ) -> EventLoopFuture<Void> {
+      let channel = context.channel
+      return channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(WebSocketFrameEncoder())
+        try open(channel, upgradeRequest)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,95 @@
+/// Reads the number of a request from the text of a message that is not kept, wherever it stands in
+/// it: the member `r` of the member `d`.
+///
+/// What it remembers is bounded, whatever it reads. It does not check that the text is JSON: of what
+/// is none it finds any number, or none.
+struct RequestNumberFinder: Sendable {
+  /// The number that was found last.
+  private(set) var number: UInt64?
+
+  private enum Place {
+    /// Outside of strings and numbers that matter.
+    case between
+    /// Within a string; with its first bytes when it may be a key that matters.
+    case string(isEscaped: Bool)
+    /// Within the digits of the number.
+    case digits(UInt64)
+  }
+
+  private var place = Place.between
+  /// How many objects and arrays are open.
+  private var depth = 0
+  /// The last string at this depth, up to two bytes of it: a key, once a colon follows.
+  private var text: [UInt8] = []
+  /// Whether the object at the second depth is the member `d`.
+  private var isWithinData = false
+  /// Whether the value that comes next is the member that is looked for.
+  private var isNext: (data: Bool, number: Bool) = (false, false)
+
+  /// Reads the next bytes of the text.
+  mutating func read(_ bytes: [UInt8]) {
+    for byte in bytes { read(byte) }
+  }
+
+  private mutating func read(_ byte: UInt8) {
+    switch place {
+    case .string(isEscaped: true):
+      // A key that has an escape is none of those that are looked for, as clients write them.
+      keep(0)
+      place = .string(isEscaped: false)
+    case .string(isEscaped: false):
+      switch byte {
+      case UInt8(ascii: "\\"): place = .string(isEscaped: true)
+      case UInt8(ascii: "\""): place = .between
+      default: keep(byte)
+      }
+    case .digits(let value):
+      let digit = byte &- UInt8(ascii: "0")
+      guard digit < 10 else {
+        place = .between
+        number = isEnd(byte) ? value : nil
+        return structure(byte)
+      }
+      let (product, isLarge) = value.multipliedReportingOverflow(by: 10)
+      let (sum, isLarger) = product.addingReportingOverflow(UInt64(digit))
+      place = isLarge || isLarger ? .between : .digits(sum)
+    case .between: structure(byte)
+    }
+  }
+
+  private mutating func structure(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): return
+    case UInt8(ascii: "\""):
+      text.removeAll(keepingCapacity: true)
+      place = .string(isEscaped: false)
+    case UInt8(ascii: ":"):
+      isNext.data = depth == 1 && text == [UInt8(ascii: "d")]
+      isNext.number = depth == 2 && isWithinData && text == [UInt8(ascii: "r")]
+      return
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      depth += 1
+      if depth == 2 { isWithinData = isNext.data && byte == UInt8(ascii: "{") }
+    case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+    case UInt8(ascii: "0")...UInt8(ascii: "9"):
+      if isNext.number { place = .digits(UInt64(byte &- UInt8(ascii: "0"))) }
+    default: break
+    }
+    isNext = (false, false)
+  }
+
+  /// Whether a byte ends a whole number, rather than making it a fraction.
+  private func isEnd(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: " "), UInt8(ascii: "\t"),
+      UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+      true
+    default: false
+    }
+  }
+
+  /// Remembers a byte of a string, if it may be one of a key that matters.
+  private mutating func keep(_ byte: UInt8) {
+    if depth <= 2, text.count < 2 { text.append(byte) }
+  }
+}
