@@ -66,10 +66,12 @@
         }
         if state.entries.count >= limit { sweep(&state) }
         if state.entries.count >= limit { return nil }
+        // Asked before it is made ready, by which it may come to be there.
+        let isForeign = server.serves(name)
         let phase =
           prepare.map { prepare in Entry.Phase.preparing(Task { await run(prepare, name) }) }
           ?? .ready
-        state.entries[name] = Entry(phase: phase, isForeign: server.serves(name))
+        state.entries[name] = Entry(phase: phase, isForeign: isForeign)
         return phase
       }
       switch phase {
