@@ -96,7 +96,7 @@ import Testing
     #expect(device.lines.take() == ["again got 8"])
   }
 
-  @Test(arguments: Store.allCases, [Response.Status.failure, .unavailable, .permissionDenied])
+  @Test(arguments: Store.allCases, [Response.Status.failure, .unavailable])
   func `When the server does not give it, a read takes what is cached`(
     _ store: Store, _ status: Response.Status
   ) async throws {
@@ -119,6 +119,26 @@ import Testing
       device.lines.take() == [
         #"first got {"b":1}"#, #"a got {"b":1,"c":2}"#, "below got 1", "unknown \(code)",
       ])
+  }
+
+  @Test(arguments: Store.allCases)
+  func `What a user may not read is not given from another user's cache`(
+    _ store: Store
+  ) async throws {
+    let rules = Writers(readers: ["private": "alice"])
+    let world = try World(
+      ServerConfiguration(authenticator: SignIn.table(["alice", "bob"]), rules: rules))
+    world.serverSets("private", #"{"n":7}"#)
+    let signIn = SignIn("alice")
+    let device = world.device(store) { $0.tokenProvider = signIn }
+    device.get("alice", QueryTarget("private"))
+    await world.settle()
+    signIn.set("bob")
+    device.engine.refreshToken()
+    await world.settle()
+    device.get("bob", QueryTarget("private"))
+    await world.settle()
+    #expect(device.lines.take() == [#"alice got {"n":7}"#, "bob permission-denied"])
   }
 
   @Test func `A read on a connection that is dead is answered in half a minute`() async throws {

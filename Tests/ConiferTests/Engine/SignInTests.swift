@@ -270,6 +270,81 @@ import Testing
     #expect(Set(device.lines.take()) == ["listener value 7", "get got 7"])
   }
 
+  @Test(arguments: Before.allCases, [true, false])
+  func `A read waits behind a write for the provider no longer than it may`(
+    _ before: Before, _ isOnline: Bool
+  ) async throws {
+    let isStarting = before == .start
+    let setting = try await setting(
+      .memory, isOnline: isOnline, before.user, isStarting: isStarting, holds: isStarting)
+    let (world, device, signIn) = (setting.world, setting.device, setting.signIn)
+    signIn.hold()
+    if !isStarting { setting.signs(in: "bob") }
+    signIn.set("bob")
+    await signIn.waits(for: 1)
+    let write = device.set("profile", "1")
+    device.get("get", QueryTarget("v"))
+    await world.pass(2_000)
+    device.get("later", QueryTarget("v"))
+    await world.pass(900)
+    #expect(device.lines.take() == [])
+    await world.pass(100)
+    #expect(device.lines.take() == ["get disconnected"])
+    await world.pass(1_900)
+    #expect(device.lines.take() == [])
+    await world.pass(100)
+    #expect(device.lines.take() == ["later disconnected"])
+    // The write waits on, and a read that may still wait is given what it writes.
+    device.get("profile", QueryTarget("profile"))
+    await world.pass(1_000)
+    if isStarting {
+      signIn.stopHolding()
+      device.engine.refreshToken()
+    }
+    signIn.releaseAll()
+    #expect(try await write.id?.identity == "bob")
+    await world.settle()
+    #expect(device.lines.take() == ["profile got 1"])
+    device.engine.goOnline()
+    await world.settle()
+    #expect(setting.writers.all == ["bob /profile"])
+  }
+
+  @Test(arguments: Store.durable)
+  func `A token whose time is over names its user offline, and what is written is kept`(
+    _ store: Store
+  ) async throws {
+    let setting = try await setting(store, "alice")
+    let (world, device, signIn) = (setting.world, setting.device, setting.signIn)
+    device.engine.goOffline()
+    signIn.set(AuthToken("bob's of yesterday", identity: "bob", expiry: 1))
+    device.listenToValue("v", QueryTarget("v"))
+    device.engine.refreshToken()
+    let first = device.set("v", "1")
+    await device.idle()
+    #expect(device.lines.take() == ["v value 1"])
+    #expect(try await first.id?.identity == "bob")
+    _ = try await first.durable
+    // The next launch, offline too.
+    await device.restart(isOnline: false)
+    device.engine.refreshToken()
+    device.listenToValue("v", QueryTarget("v"))
+    let second = device.set("w", "2")
+    _ = try await second.durable
+    device.get("get", QueryTarget("v"))
+    await device.idle()
+    #expect(try await device.queued().map(\.id.identity) == ["bob", "bob"])
+    #expect(Set(device.lines.take()).isSuperset(of: ["v value 1", "get got 1"]))
+    // The server does not take it, and there is no other: what waits goes on waiting.
+    device.engine.goOnline()
+    await world.settle()
+    await world.pass(31_000)
+    #expect(setting.writers.all.isEmpty && device.engine.authState.current.isPaused)
+    signIn.set("bob")
+    for _ in 0..<3 { await world.pass(31_000) }
+    #expect(setting.writers.all == ["bob /v", "bob /w"])
+  }
+
   @Test func `A database that is closed says so to what waits for a sign-in`() async throws {
     let setting = try await setting(.memory, "alice")
     setting.signIn.hold()

@@ -73,7 +73,7 @@ extension Engine: EngineCalls {
   nonisolated func get(
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
   ) {
-    post(.get(GetRequest(target: target, completion: completion)))
+    post(.get(GetRequest(target: target, issued: setup.clock.now, completion: completion)))
   }
 
   /// Pins a target, or ends that.

@@ -49,18 +49,36 @@ extension Engine {
     ask(request)
   }
 
+  /// Ends a read that waits behind writes for the token provider when it has waited as long as reads may.
+  func limit(_ request: GetRequest) {
+    let longest = ConnectionLimits().getTime
+    setup.clock.wake(at: request.issued + longest) { [weak self] in
+      self?.post(
+        .ask { engine in
+          for read in engine.user.endReads(issuedBy: engine.setup.clock.now - longest) {
+            engine.answerFromCache(read, .unreachable(read.target))
+          }
+        })
+    }
+  }
+
   private func ask(_ request: GetRequest) { tell(.get(gets.add(request), request.target)) }
 
   /// Asks the server what it made of an acknowledged write with server values, for the cache.
   func refresh(_ path: Path) {
     guard backend != nil else { return }
-    ask(GetRequest(target: QueryTarget(path)) { _ in })
+    ask(GetRequest(target: QueryTarget(path), issued: setup.clock.now) { _ in })
   }
 
   func getAnswered(_ id: OperationID, _ response: Response) {
     guard let request = gets.remove(id) else { return }
     let target = request.target
     if let error = DatabaseError(local: response, "Reading \(target) failed") {
+      guard response.status != .permissionDenied else {
+        // What is cached may be what another user was allowed to read.
+        reckoning.forget(target.path)
+        return outbox.append { request.completion(.failure(error)) }
+      }
       return answerFromCache(request, error)
     }
     let node = waitingLaid(over: response.node, of: target)

@@ -32,7 +32,10 @@ extension Engine {
   ///
   /// Writes that follow one another share a commit, and so do answers and news of the server.
   private func perform(_ step: Step) async {
-    if user.holds(step) { return }
+    if user.holds(step) {
+      if case .get(let request) = step { limit(request) }
+      return
+    }
     switch step {
     case .write(let write, let follow):
       if !units.isEmpty || link.hasActions { settle() }

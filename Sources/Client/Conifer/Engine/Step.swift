@@ -50,6 +50,8 @@ extension Step {
 /// A read of the server's data.
 struct GetRequest: Sendable {
   let target: QueryTarget
+  /// The uptime at which the app asked.
+  let issued: Milliseconds
   let completion: @Sendable (Result<Node, DatabaseError>) -> Void
 }
 

@@ -41,6 +41,19 @@ enum User: Sendable {
     }
   }
 
+  /// Gives up the reads that wait and were asked for until an uptime.
+  mutating func endReads(issuedBy time: Milliseconds) -> [GetRequest] {
+    guard case .asked(let waiting) = self else { return [] }
+    var ended: [GetRequest] = []
+    let rest = waiting.filter { step in
+      guard case .get(let request) = step, request.issued <= time else { return true }
+      ended.append(request)
+      return false
+    }
+    self = .asked(waiting: rest)
+    return ended
+  }
+
   private var waiting: [Step] {
     switch self {
     case .known: []
