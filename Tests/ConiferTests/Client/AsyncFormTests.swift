@@ -69,7 +69,10 @@ import Testing
     server = Server(ServerConfiguration(rules: rules))
     server.set("open", ["x": ["a": 1]], in: "app")
     transport = server.transport()
-    database = Database(DatabaseConfiguration(namespace: "app", transport: transport))
+    var configuration = DatabaseConfiguration(namespace: "app", transport: transport)
+    // Time stands still: however long an answer is held back, the connection is not taken for dead.
+    configuration.clock = TestClock()
+    database = Database(configuration)
   }
 
   var data: Node { server.data("open/x", in: "app") }
