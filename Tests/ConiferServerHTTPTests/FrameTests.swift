@@ -273,10 +273,11 @@
     }
 
     @Test(
-      "A message that drips in ends its session after a time, however often some of it comes",
-      arguments: Shape.allCases)
-    func dripping(_ shape: Shape) async throws {
+      "A message that drips in ends its session after a time, be it kept or thrown away",
+      arguments: Shape.allCases, [32 << 20, 1000])
+    func dripping(_ shape: Shape, _ limit: Int) async throws {
       try await serving { configuration in
+        configuration.limits.message = limit
         configuration.timeouts.request = .milliseconds(300)
       } _: { serving in
         let client = try await serving.client()

@@ -174,7 +174,8 @@
       }
     }
 
-    @Test("A body counts with what its tree takes; one alone may pass the limit, two may not")
+    @Test(
+      "A body counts with what its tree takes; one alone is taken, two are not, nor one too large")
     func bodies() async throws {
       let entered = Counter()
       let (gate, opener) = AsyncStream.makeStream(of: Void.self)
@@ -188,9 +189,14 @@
       let request =
         "PUT /a.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
       try await serving(responders: [responder]) {
-        $0.limits.total = 1_000_000
+        $0.limits.total = 2_000_000
       } _: { serving in
         #expect(body.utf8.count < 50_000)
+        let large = "[" + Array(repeating: "1", count: 40_000).joined(separator: ",") + "]"
+        let refused = try await serving.ask(
+          "PUT /a.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(large.utf8.count)\r\n\r\n"
+            + large)
+        #expect(refused?.status == 413)
         let first = Reader(try serving.socket())
         try await first.socket.send(request + body)
         try await eventually("The first is not asked.") { entered.count == 1 }

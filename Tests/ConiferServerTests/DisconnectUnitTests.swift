@@ -1,5 +1,6 @@
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 @testable import ConiferServer
@@ -74,6 +75,60 @@ import Testing
     for key in ["x", "y"] { #expect(peer.ask(.onDisconnectPut(Path(key), text)) == .ok) }
     peer.session.end()
     #expect(data(server) == ["x": text, "y": text])
+  }
+
+  @Test func `Taking back a part of a large node is refused where the rest takes too much`() throws
+  {
+    let children = (0..<200).map { (Key("k\($0)"), Node(1)) }
+    let node = Node(children: children)
+    var writes = DisconnectWrites()
+    writes.remember([NodeChange("u", node)], base: "u", isMerge: false)
+    let whole = writes.bytes
+    let growth = writes.growth(byForgetting: "u/k0")
+    writes.forget("u/k0")
+    #expect(growth == writes.bytes - whole && growth > 1000)
+    for (limits, status) in [
+      (ServerLimits(disconnect: whole + growth - 1), Response.Status.tooBig),
+      (ServerLimits(disconnects: whole + growth - 1), .unavailable),
+      (ServerLimits(disconnect: whole + growth, disconnects: whole + growth), .ok),
+    ] {
+      let server = try server(#"{".read":true,".write":true}"#, limits: limits)
+      let peer = Peer(server)
+      #expect(peer.ask(.onDisconnectPut("u", node)) == .ok)
+      #expect(peer.ask(.onDisconnectCancel("u/k0"))?.status == status)
+      // The whole may always be taken back, and so may what is not there.
+      #expect(peer.ask(.onDisconnectCancel("none/x")) == .ok)
+      peer.session.end()
+      #expect(data(server)["u" as Key].childCount == (status == .ok ? 199 : 200))
+    }
+  }
+
+  @Test func `How much taking back adds is known before, whatever lies over what`() {
+    var random = SystemRandomNumberGenerator()
+    let seed = UInt64.random(in: .min ... .max, using: &random)
+    var generator = Seeded(seed)
+    let keys = ["a", "b", "c"]
+    for _ in 0..<300 {
+      var writes = DisconnectWrites()
+      for _ in 0..<6 {
+        let path = Path(
+          (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+            Key(keys.randomElement(using: &generator) ?? "a")
+          })
+        if Bool.random(using: &generator) {
+          let inner = Node(children: keys.map { (Key($0), Node(1)) })
+          let node = Node(children: keys.map { (Key($0), inner) })
+          writes.remember([NodeChange(path, node)], base: path, isMerge: false)
+        } else if Bool.random(using: &generator) {
+          writes.remember([NodeChange(path, 1)], base: path, isMerge: false)
+        } else {
+          let before = writes.bytes
+          let growth = writes.growth(byForgetting: path)
+          writes.forget(path)
+          #expect(writes.bytes - before == growth, "seed \(seed)")
+        }
+      }
+    }
   }
 
   @Test func `What is refused at a disconnect is told to the log without its path`() throws {

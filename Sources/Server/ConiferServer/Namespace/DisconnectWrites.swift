@@ -49,6 +49,30 @@ struct DisconnectWrites: Sendable {
     }
   }
 
+  /// By how many bytes it would grow if a path were forgotten, as nodes above it are taken apart.
+  func growth(byForgetting path: Path) -> Int {
+    var sum = 0
+    var place: Place? = top
+    /// The part of a node above, where nothing later takes its place.
+    var part: Node?
+    for (depth, key) in path.keys.enumerated() {
+      let node = place?.entry?.node ?? part
+      part = nil
+      if let node, !node.isLeaf {
+        sum -= Self.cost(node, depth)
+        for child in node.children where place?.below[child.key]?.entry == nil {
+          sum += Self.cost(child.node, depth + 1)
+          if child.key == key { part = child.node }
+        }
+        if let priority = node.priority, place?.below[.priority]?.entry == nil {
+          sum += Self.cost(Node(priority.leaf), depth + 1)
+        }
+      }
+      place = place?.below[key]
+    }
+    return sum - (place?.bytes ?? 0) - (part.map { Self.cost($0, path.keys.count) } ?? 0)
+  }
+
   /// Remembers to replace nodes by one write; what was to be written there and below is forgotten.
   ///
   /// - Parameter base: the path that the client named, at or above all changes.

@@ -18,8 +18,8 @@ extension Namespace {
       changes = relative.map { NodeChange(path.appending($0.path), $0.node) }
       isMerge = true
     case .onDisconnectCancel(let path):
-      changeDisconnect(of: id) { $0.forget(path) }
-      return .ok
+      let growth = sessions[id]?.disconnect.growth(byForgetting: path) ?? 0
+      return changeDisconnect(of: id, growth: growth) { $0.forget(path) }
     default: return Response(.failure, reason: "The request is not for a disconnect.")
     }
     let write = PendingWrite(
@@ -28,9 +28,21 @@ extension Namespace {
       if let decision = refusal.decision { log(decision, "A write at a disconnect") }
       return refusal.response
     }
+    let growth = sessions[id]?.disconnect.growth(by: changes) ?? 0
+    return changeDisconnect(of: id, growth: growth) {
+      $0.remember(changes, base: base, isMerge: isMerge)
+    }
+  }
+
+  /// Changes what is to happen when a session ends, if there is room for it.
+  ///
+  /// - Parameter growth: by how many bytes it grows at most.
+  private mutating func changeDisconnect(
+    of id: SessionID, growth: Int, _ change: (inout DisconnectWrites) -> Void
+  ) -> Response {
     let held = sessions[id]?.disconnect.bytes ?? 0
-    let size = held + (sessions[id]?.disconnect.growth(by: changes) ?? 0)
-    guard size <= limits.disconnect else {
+    let size = held + max(0, growth)
+    guard size <= limits.disconnect || growth <= 0 else {
       return Response(
         .tooBig,
         reason: "What is to happen at the session's end has more than \(limits.disconnect) bytes. "
@@ -44,7 +56,7 @@ extension Namespace {
     }
     // What it is in the end is counted with the change.
     disconnects.account(size, held)
-    changeDisconnect(of: id) { $0.remember(changes, base: base, isMerge: isMerge) }
+    changeDisconnect(of: id, change)
     return .ok
   }
 

@@ -103,7 +103,9 @@ struct Namespace: Sendable {
       if sessions[id] != nil { send(id, .response(number, Response(.failure, reason: reason))) }
     case .message(let id, .tooLarge(let number, let reason)):
       if sessions[id] != nil { send(id, .response(number, Response(.tooBig, reason: reason))) }
-    case .end(let id): end(id, now: now)
+    case .end(let id):
+      end(id, now: now)
+      outputs.append(.ended(id))
     case .evict(let reason):
       // One by one, as each end may have a commit of its own.
       for id in sessions.keys.sorted() {

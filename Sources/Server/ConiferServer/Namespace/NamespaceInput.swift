@@ -49,6 +49,8 @@ extension Namespace {
     case send(SessionID, ServerMessage)
     /// Close a session's connection; it is forgotten already.
     case close(SessionID, String)
+    /// Nothing that a session asked for waits any more, as it has ended.
+    case ended(SessionID)
     /// Store replaced nodes, all or none, then say `committed`.
     case commit([NodeChange])
     /// Answer a call.

@@ -11,6 +11,9 @@ package final class MemoryBudget: Sendable {
     var peak = 0
   }
 
+  /// What one may hold although all together hold what they may.
+  private static let little = 16 << 10
+
   private let limit: Int
   private let state = Mutex(State())
 
@@ -22,13 +25,19 @@ package final class MemoryBudget: Sendable {
 
   /// Takes note of what one holds, whether there is room for it or not.
   ///
+  /// All together hold at most the limit and a quarter of it, if each holds no more than it may: the
+  /// quarter is for those that hold little. One that may exceed counts as the limit at most, so that it
+  /// leaves the quarter to others.
+  ///
   /// - Parameters:
   ///   - old: what it held before.
   ///   - new: what it holds now.
   ///   - mayExceed: whether one may hold more than all may together, while the others hold little.
-  /// - Returns: false when all together hold too much, and this one more than its part.
+  /// - Returns: false when there is no room for it.
   @discardableResult
   package func account(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
+    let isTooLarge = new > limit && !mayExceed
+    let (old, new) = (min(old, limit), min(new, limit))
     let (fits, isReleased) = state.withLock { state -> (Bool, Bool) in
       state.bytes += new - old
       state.holders += (new > 0 ? 1 : 0) - (old > 0 ? 1 : 0)
@@ -36,7 +45,7 @@ package final class MemoryBudget: Sendable {
       let isReleased =
         state.peak - state.bytes >= SystemMemory.worth && state.bytes <= state.peak / 2
       if isReleased { state.peak = state.bytes }
-      return (isRoom(old, new, mayExceed, state), isReleased)
+      return (!isTooLarge && isRoom(old, new, mayExceed, state), isReleased)
     }
     if isReleased { SystemMemory.giveBack() }
     return fits
@@ -53,7 +62,8 @@ package final class MemoryBudget: Sendable {
 
   private func isRoom(_ old: Int, _ new: Int, _ mayExceed: Bool, _ state: State) -> Bool {
     if new <= old || state.bytes <= limit { return true }
-    if new <= limit / max(1, state.holders) { return true }
-    return mayExceed && state.bytes - new <= limit / 4
+    let rest = limit / 4
+    if mayExceed, state.bytes - new <= rest { return true }
+    return new <= min(Self.little, rest) && state.bytes <= limit + rest
   }
 }

@@ -14,6 +14,8 @@ final class NamespaceHost: Sendable {
   private struct State: Sendable {
     var machine: Namespace
     var receivers: [SessionID: Receiver] = [:]
+    /// Those of sessions that were ended, until that is done: what they hold counts so long.
+    var ending: [SessionID: Receiver] = [:]
     var answers: [UInt64: @Sendable (Response) -> Void] = [:]
     var performers: [UInt64: @Sendable (ServerAnswer) -> Void] = [:]
     var lastSession: UInt64 = 0
@@ -115,7 +117,7 @@ final class NamespaceHost: Sendable {
 
   func end(_ id: SessionID) {
     state.withLock { state in
-      state.receivers[id] = nil
+      state.ending[id] = state.receivers.removeValue(forKey: id) ?? state.ending[id]
       run(.end(id), &state)
     }
   }
@@ -182,7 +184,11 @@ final class NamespaceHost: Sendable {
     for output in outputs {
       switch output {
       case .send(let id, let message): state.receivers[id]?(.message(message))
-      case .close(let id, let reason): state.receivers.removeValue(forKey: id)?(.closed(reason))
+      case .close(let id, let reason):
+        guard let receive = state.receivers.removeValue(forKey: id) else { continue }
+        state.ending[id] = receive
+        receive(.closed(reason))
+      case .ended(let id): state.ending[id] = nil
       case .answer(let number, let response): state.answers.removeValue(forKey: number)?(response)
       case .performed(let number, let response, let written):
         let answer = ServerAnswer(response, written: written)

@@ -23,7 +23,7 @@
         headers: head.headers.map { ($0.name.lowercased(), $0.value) },
         body: [], namespace: incoming.namespace)
       answer = Self.answer(
-        request, Handover(body), of: owner, bound, isHead: head.method == .HEAD)
+        request, Handover(body), share, of: owner, bound, isHead: head.method == .HEAD)
     }
 
     /// A body on its way to who answers, after which nothing else holds it.
@@ -41,12 +41,12 @@
     }
 
     private static func answer(
-      _ request: HTTPRequest, _ body: Handover, of owner: HTTPServer,
+      _ request: HTTPRequest, _ body: Handover, _ share: MemoryShare, of owner: HTTPServer,
       _ bound: NIOLoopBound<HTTPHandler>, isHead: Bool
     ) -> Task<Void, Never> {
       Task {
         let response = await answer(request, body, of: owner)
-        await deliver(response, bound, isHead: isHead)
+        await deliver(response, share, bound, isHead: isHead)
       }
     }
 
@@ -80,15 +80,18 @@
     // MARK: Delivery
 
     /// Writes an answer as fast as the client reads it.
+    ///
+    /// - Parameter share: what the request takes, and now its answer.
     private static func deliver(
-      _ response: HTTPResponse, _ bound: NIOLoopBound<HTTPHandler>, isHead: Bool
+      _ response: HTTPResponse, _ share: MemoryShare, _ bound: NIOLoopBound<HTTPHandler>,
+      isHead: Bool
     ) async {
       let loop = bound.eventLoop
       switch response.body {
       case .bytes(let bytes) where isHead || bytes.count <= slice:
         loop.execute { bound.value.write(response, isHead: isHead) }
       case .bytes(let bytes):
-        guard (try? await loop.submit { bound.value.account(bytes.count) }.get()) == true else {
+        guard share.hold(bytes.count) else {
           return loop.execute { bound.value.refuseAnswer() }
         }
         loop.execute { bound.value.writeHead(response, length: bytes.count) }
@@ -106,8 +109,14 @@
         // An iteration that is cancelled at once lets go of the stream.
         if isHead { withUnsafeCurrentTask { $0?.cancel() } }
         for await chunk in stream where !chunk.isEmpty {
+          // A part of a stream counts until the client has it.
+          guard share.hold(chunk.count) else {
+            loop.execute { bound.value.channel.close(promise: nil) }
+            break
+          }
           do {
-            try await loop.flatSubmit { bound.value.writeChunk(chunk) }.get()
+            try await loop.flatSubmit { bound.value.writeBody(chunk[...]) }.get()
+            share.hold(0)
           } catch {
             // Whoever writes the stream learns of it by the end of the iteration.
             withUnsafeCurrentTask { $0?.cancel() }
@@ -166,16 +175,6 @@
       if length == nil { channel.flush() }
       // A stream may begin long after the server said that it stops.
       if isStreaming, isQuiescing { answer?.cancel() }
-    }
-
-    /// Writes a part of a stream, which counts until the client has it.
-    private func writeChunk(_ bytes: [UInt8]) -> EventLoopFuture<Void> {
-      guard account(bytes.count) else {
-        channel.close(promise: nil)
-        return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
-      }
-      let bound = bound
-      return writeBody(bytes[...]).always { _ in bound.value.account(0) }
     }
 
     private func writeBody(_ bytes: ArraySlice<UInt8>) -> EventLoopFuture<Void> {

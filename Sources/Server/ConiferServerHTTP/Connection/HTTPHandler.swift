@@ -1,4 +1,5 @@
 #if Network
+  import ConiferServer
   import NIOCore
   import NIOHTTP1
   import NIOWebSocket
@@ -56,7 +57,9 @@
     private var isInputClosed = false
     private var waiting = CircularBuffer<HTTPServerRequestPart>()
     private var wantsRead = false
-    private var accounted = 0
+    /// What the request under way takes, and then its answer. Who answers holds it too, as long as it
+    /// has the body, also when the connection has ended.
+    var share: MemoryShare
 
     /// When the phase began, or its last part came.
     var since = NIODeadline.now()
@@ -69,6 +72,7 @@
     init(_ owner: HTTPServer, on channel: any Channel) {
       self.owner = owner
       self.channel = channel
+      share = owner.connections.share()
     }
 
     var limits: HTTPServerLimits { owner.configuration.limits }
@@ -99,7 +103,7 @@
       answer?.cancel()
       answer = nil
       incoming = nil
-      account(0)
+      share = owner.connections.share()
     }
 
     // MARK: Reading
@@ -132,14 +136,18 @@
       request.cost.add(bytes.readableBytesView)
       request.body.append(contentsOf: bytes.readableBytesView)
       incoming = request
-      guard account(request.cost.memory, mayExceed: true) else {
+      guard request.cost.memory <= limits.total else {
+        return refuse(413, "The body takes more than \(limits.total) bytes of memory.")
+      }
+      guard share.hold(request.cost.memory, mayExceed: true) else {
         return refuse(503, "The server has too much to do.")
       }
     }
 
     private func takeHead(_ head: HTTPRequestHead) {
       began = since
-      keepsAlive = head.isKeepAlive
+      // Behind a request for another protocol no other one is read.
+      keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade")
       phase = .receiving
       // Before anything else: whoever may not ask learns nothing.
       switch owner.origins.verdict(OriginPolicy.Question(head, at: channel.localAddress)) {
@@ -179,7 +187,7 @@
 
     /// Goes on after an answer: with what waits, or with reading.
     func goOn() {
-      account(0)
+      share = owner.connections.share()
       answer = nil
       isStreaming = false
       guard keepsAlive, !isQuiescing else { return linger() }
@@ -213,15 +221,6 @@
     }
 
     private func refuseSize() { refuse(413, "The body has more than \(limits.body) bytes.") }
-
-    /// Takes note of the memory that a body takes, of a request or of its answer.
-    ///
-    /// - Parameter mayExceed: whether it may be more than the server holds, while there is little else.
-    @discardableResult
-    func account(_ count: Int, mayExceed: Bool = false) -> Bool {
-      defer { accounted = count }
-      return owner.connections.account(accounted, count, mayExceed: mayExceed)
-    }
 
     // MARK: Events
 

@@ -3,7 +3,7 @@
   import NIOCore
   import Synchronization
 
-  /// The open connections, and the bytes that wait in all of them.
+  /// The open connections, and the memory that is held for them.
   final class ConnectionTable: Sendable {
     private struct State {
       var channels: [ObjectIdentifier: any Channel] = [:]
@@ -26,7 +26,8 @@
     /// The open connections, in no order.
     var open: [any Channel] { state.withLock { Array($0.channels.values) } }
 
-    /// The bytes that wait in all connections.
+    /// The bytes that are held for all connections, and for the requests of those that have ended and
+    /// are still handled.
     var bytes: Int { memory.bytes }
 
     /// Whether the server takes no more connections.
@@ -73,17 +74,7 @@
       }
     }
 
-    // MARK: Bytes
-
-    /// Takes note of what a connection holds.
-    ///
-    /// - Parameters:
-    ///   - old: what it held when it was last asked.
-    ///   - new: what it holds now.
-    ///   - mayExceed: whether it may hold more than all may together, while the others hold little.
-    /// - Returns: false when all connections together hold too much, and this one more than its part.
-    func account(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
-      memory.account(old, new, mayExceed: mayExceed)
-    }
+    /// A share of the memory that all connections may hold.
+    func share() -> MemoryShare { MemoryShare(of: memory) }
   }
 #endif

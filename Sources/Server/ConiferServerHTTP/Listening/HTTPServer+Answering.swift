@@ -23,7 +23,9 @@
 
     /// Says why a request did not become a WebSocket.
     private func refuseWebSocket(_ request: HTTPRequest) -> HTTPResponse {
-      if request.header("upgrade")?.lowercased() == "websocket",
+      let connection = request.headers.filter { $0.name == "connection" }.map(\.value)
+      if connection.contains(where: { $0.lowercased().contains("upgrade") }),
+        request.header("upgrade")?.lowercased() == "websocket",
         request.parameter("v") ?? "5" == "5", request.header("sec-websocket-version") == "13"
       {
         return .refusal(503, "The database cannot be served now.")

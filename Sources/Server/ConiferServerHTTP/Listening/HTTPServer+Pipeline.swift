@@ -15,12 +15,15 @@
       framing.automaticallySetFramingHeaders = false
       let encoder = HTTPResponseEncoder(configuration: framing)
       let decoder = ByteToMessageHandler(
-        HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+        HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits),
+        // It keeps what follows a request for another protocol, and nothing else for long.
+        maximumBufferSize: configuration.limits.head)
+      let gate = UpgradeGate()
       let http = HTTPHandler(self, on: channel)
       let upgrade = HTTPServerUpgradeHandler(
-        upgraders: [upgrader], httpEncoder: encoder, extraHTTPHandlers: [decoder, http],
+        upgraders: [upgrader], httpEncoder: encoder, extraHTTPHandlers: [gate, decoder, http],
         upgradeCompletionHandler: { _ in })
-      try pipeline.addHandlers([encoder, decoder, upgrade, http])
+      try pipeline.addHandlers([encoder, decoder, gate, upgrade, http])
     }
 
     private var upgrader: WebSocketUpgrader {
@@ -54,12 +57,20 @@
       _ head: HTTPRequestHead, on channel: any Channel
     ) -> String? {
       guard case .allowed = origins.verdict(.init(head, at: channel.localAddress)),
-        head.method == .GET, let target = RequestTarget(head.uri), target.path == "/.ws",
+        head.method == .GET, head.headers.asksToUpgrade, let target = RequestTarget(head.uri),
+        target.path == "/.ws",
         target.parameter("v") ?? "5" == "5"
       else { return nil }
       return NamespaceName.name(
         parameter: target.parameter("ns"),
         host: target.authority ?? head.headers.first(name: "host"), else: configuration.namespace)
+    }
+  }
+
+  extension HTTPHeaders {
+    /// Whether `Connection` names `Upgrade`.
+    fileprivate var asksToUpgrade: Bool {
+      self[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
     }
   }
 

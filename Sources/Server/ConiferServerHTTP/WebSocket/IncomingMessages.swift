@@ -116,13 +116,12 @@
     /// The memory that it takes.
     var heldBytes: Int { lineBytes + assembler.heldBytes }
 
-    /// Whether a message has come in part, and is kept.
+    /// Whether a message has come in part, be it kept or thrown away.
     private var isUnfinished: Bool {
-      if assembler.discardedBytes != nil { return false }
-      return frames.isWithinFrame || isFragmented || assembler.isWithinMessage
+      frames.isWithinFrame || isFragmented || assembler.isWithinMessage
     }
 
-    /// For how long a part of a message has been held; what is thrown away does not count.
+    /// For how long a part of a message has come without its end.
     ///
     /// - Parameter isPaused: whether it is we who do not read on.
     mutating func age(_ now: NIODeadline, isPaused: Bool) -> TimeAmount {

@@ -44,8 +44,9 @@
 
     private enum State {
       case open(Open)
-      /// Nothing is held, not even whom it would tell: that one holds this.
-      case closed
+      /// Nothing is held, not even whom it would tell: that one holds this. The server has the line
+      /// until it is done with what the session asked, and so long that counts.
+      case closed(MemoryShare?)
     }
 
     private let state: Mutex<State>
@@ -59,7 +60,7 @@
       state.withLock { state in
         guard case .open(var open) = state else { return nil }
         // Not held twice while it changes.
-        state = .closed
+        state = .closed(nil)
         defer { state = .open(open) }
         return body(&open)
       }
@@ -99,10 +100,12 @@
     }
 
     /// Forgets all, and takes nothing more.
-    func close() {
+    ///
+    /// - Parameter share: what requests take that the server has not handled.
+    func close(leaving share: MemoryShare) {
       // What is forgotten goes when the lock is open again.
       let forgotten = state.withLock { state in
-        defer { state = .closed }
+        defer { state = .closed(share) }
         return state
       }
       _ = forgotten

@@ -1,4 +1,5 @@
 #if Network
+  import ConiferServer
   import ConiferWire
   import Logging
   import NIOCore
@@ -67,10 +68,9 @@
     /// Takes note of the bytes that are held.
     @discardableResult
     func account(_ count: Int) -> Bool {
-      defer { accounted = count }
       // A request is waited for, as its client would only send it again.
       let isAsking = (line?.unanswered.count ?? 0) > 0
-      return owner.connections.account(accounted, count, mayExceed: isAsking)
+      return share.hold(count, mayExceed: isAsking)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -43,8 +43,8 @@
     // What goes.
     /// All bytes that were written, gone or waiting.
     var written = 0
-    /// The bytes that were held when it was last looked.
-    var accounted = 0
+    /// The memory that was held when it was last looked.
+    let share: MemoryShare
 
     // Time.
     var heard = NIODeadline.now()
@@ -60,6 +60,7 @@
     ) {
       self.owner = owner
       self.channel = channel
+      share = owner.connections.share()
       target = Target(namespace: namespace, host: host, lastSession: lastSession)
       incoming = IncomingMessages(owner.configuration.limits)
     }
@@ -106,7 +107,10 @@
     }
 
     func endSession() {
-      line.take()?.close()
+      // What waits for the store is held on, though nobody waits for its answer.
+      let rest = owner.connections.share()
+      rest.hold(line?.unanswered.memory ?? 0)
+      line.take()?.close(leaving: rest)
       session.take()?.end()
     }
 

@@ -24,7 +24,8 @@
     }
 
     var supportedProtocol: String { handshake.supportedProtocol }
-    var requiredUpgradeHeaders: [String] { handshake.requiredUpgradeHeaders }
+    // `Connection` has to name it: NIO's parser takes the request for any other one without, and reads on.
+    let requiredUpgradeHeaders = ["upgrade"]
 
     func buildUpgradeResponse(
       channel: any Channel, upgradeRequest: HTTPRequestHead, initialResponseHeaders: HTTPHeaders
