@@ -74,4 +74,27 @@ import Testing
       site: asked.site, mode: asked.mode)
     #expect((policy.verdict(question) == .allowed) == asked.isAllowed)
   }
+
+  @Test(
+    arguments: [
+      "*", "null", "http://app.test", "http://app.test:5173", "https://App.test",
+      "http://127.0.0.1:8080",
+      "https://[fd00::7]:8443", "http://localhost", "capacitor://localhost",
+      "chrome-extension://abcdef",
+    ])
+  func `An origin is named as browsers name it`(text: String) {
+    #expect(OriginName.isValid(text))
+  }
+
+  @Test(
+    arguments: [
+      "", "example.org", "localhost:9000", "//example.org", "http:", "http://", "http://a.test/",
+      "http://a.test/path", "http://a.test?x", "http://user@a.test", "http://a.test:", "http://a b",
+      "http://a.test:80", "https://a.test:443", "http://a.test:65536", "http://*.a.test",
+      "file:///x",
+      "**", "1http://a.test", "capacitor://a/b", "app://", "http://0.0.0.0",
+    ])
+  func `What no browser says is no origin`(text: String) {
+    #expect(!OriginName.isValid(text))
+  }
 }

@@ -110,8 +110,14 @@
       let confused = JWTKeyCollection()
       await confused.add(
         hmac: HMACKey(from: key.publicKey.pemRepresentation), digestAlgorithm: .sha256)
-      #expect(Self.refusal(authenticator, try await confused.sign(Claims())) == .invalidToken)
-      #expect(Self.refusal(authenticator, try await Self.unsigned(Claims())) == .invalidToken)
+      // Nothing but their signatures is against them.
+      let claims = Claims(exp: Self.seconds + 60)
+      #expect(Self.refusal(authenticator, try await confused.sign(claims)) == .invalidToken)
+      #expect(Self.refusal(authenticator, try await Self.unsigned(claims)) == .invalidToken)
+      let lenient = try await JWTAuthenticator(
+        publicKey: key.publicKey.pemRepresentation, expecting: .anything, allowsUnsigned: true)
+      #expect(Self.refusal(lenient, try await Self.unsigned(claims)) == nil)
+      #expect(Self.refusal(lenient, try await confused.sign(claims)) == .invalidToken)
       await #expect(throws: JWTKeyError.self) {
         try await JWTAuthenticator(publicKey: "no key", expecting: .anything)
       }

@@ -26,7 +26,9 @@
       #expect(missing.status == .missing)
     }
 
-    @Test("A file of rules that changes changes the rules; one that is none, or is gone, does not")
+    @Test(
+      "A file of rules that changes changes the rules; one that is none, or is gone, does not",
+      .timeLimit(.minutes(1)))
     func reload() async throws {
       let sandbox = try Sandbox()
       let text = { (allowed: Bool) in #"{"rules":{".read":\#(allowed)}}"# }
@@ -78,7 +80,8 @@
     }
 
     @Test(
-      "What takes the place of a file of rules for a while ends neither the watch nor the server")
+      "What takes the place of a file of rules for a while ends neither the watch nor the server",
+      .timeLimit(.minutes(1)))
     func replaced() async throws {
       let sandbox = try Sandbox()
       let text = { (allowed: Bool) in #"{"rules":{".read":\#(allowed)}}"# }
@@ -142,6 +145,17 @@
       }
     }
 
+    @Test("Without keys, that every website may ask is said before the server begins")
+    func everyWebsite() async throws {
+      let sandbox = try Sandbox()
+      for (origin, isSaid) in [("*", true), ("http://a.test", false)] {
+        let output = await sandbox.run(
+          "serve", "--port", "0", "--host", "256.0.0.1", "--origin", origin)
+        #expect(output.status == .denied)
+        #expect(output.notes.contains("every website") == isSaid, "\(output.notes)")
+      }
+    }
+
     @Test("Keys, names and numbers that make no sense end the server before it begins")
     func badOptions() async throws {
       let sandbox = try Sandbox()
@@ -154,6 +168,11 @@
       #expect(await sandbox.run("serve", "--port", "0", "--token-secret", empty).status == .badData)
       #expect(await sandbox.run("serve", "--port", "70000").status == .usage)
       #expect(await sandbox.run("serve", "--namespace", "../x").status == .usage)
+      for origin in ["example.org", "http://a.test/", "http://a.test:80", ""] {
+        let output = await sandbox.run("serve", "--port", "0", "--origin", origin)
+        #expect(output.status == .usage, "\(origin)")
+        #expect(output.notes.contains("http://app.test:5173"), "\(origin)")
+      }
       #expect(await sandbox.run("serve", "--port", "0", "--store", "memory://").status == .usage)
       #expect(
         await sandbox.run("serve", "--port", "0", "--host", "256.0.0.1").status == .denied)

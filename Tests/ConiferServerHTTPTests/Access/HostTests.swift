@@ -136,7 +136,10 @@
         $0.host = "0.0.0.0"
       } _: { serving in
         for (host, status) in [
-          ("127.0.0.1", 200), ("evil.example", 403), ("10.0.0.2", 403), ("0.0.0.0", 200),
+          ("127.0.0.1", 200), ("evil.example", 403), ("10.0.0.2", 403),
+          // Every website may name it, and it leads here.
+          ("0.0.0.0", 403), ("0.0.0.0:9000", 403), ("[::]", 403), ("[0:0:0:0:0:0:0:0]:80", 403),
+          ("[::0.0.0.0]", 403), ("[::ffff:0.0.0.0]", 403), ("[::ffff:0:0]", 403), ("0", 403),
         ] {
           let reply = try await serving.ask(
             "GET /secret.json HTTP/1.1\r\nHost: \(host)\r\n\r\n")

@@ -31,6 +31,21 @@ import Testing
     }
   }
 
+  @Test func `The page is served under the names of origins that were allowed`() {
+    let page = PageGuard(names: [
+      "localhost", "http://Box.lan:8080", "https://[fd00::7]", "*",
+    ])
+    for host in ["box.lan", "box.lan:9000", "[fd00::7]:9000"] { #expect(page.allows(host: host)) }
+    for host in ["null", "evil.example", "x.box.lan"] { #expect(!page.allows(host: host)) }
+  }
+
+  @Test(arguments: ["0.0.0.0", "0.0.0.0:9000", "[::]:9000", "[0::0]", "[::ffff:0.0.0.0]"])
+  func `The address of no machine is no name, even where it is listened at`(host: String) {
+    for names in [[], ["0.0.0.0"], ["::"], ["http://0.0.0.0:9000"]] {
+      #expect(!PageGuard(names: names).allows(host: host))
+    }
+  }
+
   @Test func `A request without a host is refused`() async throws {
     let response = try await PageResponder(Server()).answer(pageRequest("/", headers: []))
     #expect(response.status == 403)

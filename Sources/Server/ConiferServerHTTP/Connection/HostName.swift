@@ -20,12 +20,14 @@ struct HostName: Hashable, Sendable {
   /// Reads `name`, `1.2.3.4` or `[::1]`, each with a port or without.
   ///
   /// - Returns: nil for everything else, also for addresses in the forms that browsers make four
-  ///   decimal numbers of.
+  ///   decimal numbers of, and for the address of no machine (`0.0.0.0`, `[::]`): it leads to this one
+  ///   from every website.
   init?(_ text: String) {
     let text = text.lowercased()[...]
     if text.hasPrefix("[") {
       guard let end = text.firstIndex(of: "]"), Self.isPort(text[text.index(after: end)...]),
-        let bytes = Self.address(text[text.index(after: text.startIndex)..<end])
+        let bytes = Self.address(text[text.index(after: text.startIndex)..<end]),
+        !Self.isUnspecified(bytes)
       else { return nil }
       form = .address(bytes)
       return
@@ -34,6 +36,7 @@ struct HostName: Hashable, Sendable {
     guard Self.isPort(text[name.endIndex...]) else { return nil }
     var labels = name.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
     if let bytes = Self.numbers(labels) {
+      if Self.isUnspecified(bytes) { return nil }
       form = .address(bytes)
       return
     }
@@ -45,9 +48,13 @@ struct HostName: Hashable, Sendable {
     form = .name(labels.map { String($0) ?? "" }.joined(separator: "."))
   }
 
-  /// Reads what a configuration names: also an address of the newer kind without brackets.
+  /// Reads what a configuration names: also an address of the newer kind without brackets, and the
+  /// host of an origin.
   init?(configured text: String) {
-    if let host = HostName(text) ?? HostName("[\(text)]") { self = host } else { return nil }
+    guard let host = HostName(text) ?? HostName("[\(text)]") ?? HostName(origin: text) else {
+      return nil
+    }
+    self = host
   }
 
   /// The host of an origin, such as `http://app.test:5173`.
@@ -98,6 +105,13 @@ struct HostName: Hashable, Sendable {
       bytes.append(byte)
     }
     return bytes
+  }
+
+  /// Whether it is the address of no machine, also where one of the newer kind stands for it.
+  private static func isUnspecified(_ bytes: [UInt8]) -> Bool {
+    let isMapped = bytes.count == 16 && bytes[10] == 0xFF && bytes[11] == 0xFF
+    let rest = isMapped ? bytes[..<10] + bytes[12...] : bytes[...]
+    return rest.allSatisfy { $0 == 0 }
   }
 
   private static func address(_ text: Substring) -> [UInt8]? {

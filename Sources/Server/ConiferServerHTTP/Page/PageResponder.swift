@@ -15,7 +15,8 @@ public struct PageResponder: HTTPResponder {
   /// - Parameters:
   ///   - server: what is looked at.
   ///   - defaultNamespace: the database that is shown when none is asked for.
-  ///   - hostNames: names beside `localhost` and addresses under which the page may be served.
+  ///   - hostNames: names beside `localhost` and addresses under which the page may be served, or
+  ///     origins of these.
   ///   - bearers: who the bearer of an `Authorization: Bearer` header is, as for REST: by default
   ///     who the authenticator says; only an administrator sees the data, whatever the rules say.
   public init(

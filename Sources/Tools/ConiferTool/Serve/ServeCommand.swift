@@ -49,6 +49,11 @@
       guard NamespaceName.isValid(namespace) else {
         throw ValidationError("--namespace is 1 to 100 of a-z, A-Z, 0-9, - and _.")
       }
+      for origin in origin where !OriginName.isValid(origin) {
+        throw ValidationError(
+          "--origin \(origin) is no origin as browsers name it: give a scheme, a host and no path, "
+            + "and a port if it is not the usual one, such as http://app.test:5173, or *.")
+      }
       guard keepAlive > 0 else { throw ValidationError("--keep-alive is a number from 1.") }
       guard connections > 0 else { throw ValidationError("--connections is a number from 1.") }
     }
@@ -74,6 +79,10 @@
       if let backend { settings.prepare = { try await server.open($0, in: backend) } }
       let http = HTTPServer(server, settings, responders: responders(server))
       Platform.raiseOpenFileLimit()
+      if origin.contains("*"), !tokens.hasKeys {
+        console.note(
+          "conifer: every website may do everything here: give keys for tokens, or name origins.")
+      }
       let port: Int
       do throws(HTTPServerError) {
         try await http.prepare(namespace)
@@ -84,7 +93,9 @@
       if !isLoopback, !tokens.hasKeys {
         console.note("conifer: other machines may do everything here: give keys for tokens.")
       }
-      let name = host.contains(":") ? "[\(host)]" : host
+      // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
+      let isEverywhere = host == "0.0.0.0" || host == "::"
+      let name = isEverywhere ? "localhost" : host.contains(":") ? "[\(host)]" : host
       let found = Announcement(line: "http://\(name):\(port)/", console: console)
       let services: [any Service] = (file.map { [$0] } ?? []) + [http, found]
       let group = ServiceGroup(
@@ -100,7 +111,8 @@
       return [
         HealthResponder(),
         PageResponder(
-          server, defaultNamespace: namespace, hostNames: [host], bearers: bearers),
+          server, defaultNamespace: namespace, hostNames: [host] + origin.filter { $0 != "null" },
+          bearers: bearers),
         RESTResponder(
           server, RESTConfiguration(bearers: bearers, keepAlive: .seconds(keepAlive))),
       ]
