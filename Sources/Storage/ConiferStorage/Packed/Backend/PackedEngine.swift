@@ -32,6 +32,8 @@ final class PackedEngine: @unchecked Sendable {
   let keepsIndexes: Bool
   var eviction = EvictionState()
   var mending = MendingState.idle
+  /// How many records were changed since the last slice of the mending.
+  var unmendedEdits = 0
   /// Whether indexes may have to be built, or rows of dropped ones removed; nil until it was looked.
   var hasIndexWork: Bool?
   private(set) var shape: RunShape
@@ -64,7 +66,7 @@ final class PackedEngine: @unchecked Sendable {
   /// - Returns: whether eviction or the building of indexes would go on in an idle moment.
   func drain(_ works: [Work]) -> Bool {
     if works.isEmpty { isEvicting ? evictIdly() : buildIdly() }
-    defer { mendSlice() }
+    defer { mendSlices() }
     var group: [Pending] = []
     for work in works {
       switch work {
@@ -209,10 +211,12 @@ final class PackedEngine: @unchecked Sendable {
     let batch = tx.batch()
     let mended = mended(by: tx)
     tx.close()
+    let edits = tx.state.editCount
     let changesData = Spaces.data.contains { tx.state.overlays[$0.id] != nil }
     try apply(batch, durability, changesData: changesData)
     weakest = durability
     mending = mended
+    unmendedEdits.add(edits)
     count(tx.state.usage)
     noteIndexes(tx.state)
     return lastCommit
@@ -284,7 +288,12 @@ final class PackedEngine: @unchecked Sendable {
 
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
-    while try needsIndexWork(), ContinuousClock.now < end { try buildIndexes() }
+    while ContinuousClock.now < end {
+      // The record of what is declared may be lost or damaged.
+      let isDue = try retryingAfterRepair { (_) throws(StoreError) in try needsIndexWork() }
+      guard isDue else { break }
+      try buildIndexes()
+    }
     while isMending, ContinuousClock.now < end { mendSlice() }
     guard hasIndexWork != true, !isMending else { return true }
     while !isTidy, ContinuousClock.now < end {

@@ -100,12 +100,23 @@ struct IndexSet: Equatable, Sendable {
     let key = key(tree)
     guard let value = try view.value(Spaces.indexes, key) else {
       // Taken for none, its numbers would be given again and old rows be read under them.
-      guard try view.keys(Spaces.indexes, prefix: StoreKey.prefix(tree), limit: 1).isEmpty else {
-        throw Damage.error(Spaces.indexes, key)
-      }
+      guard try !hasRows(view, tree) else { throw Damage.error(Spaces.indexes, key) }
       return IndexSet()
     }
     return try read(key, value)
+  }
+
+  /// Whether a tree has rows of indexes, be it of dropped ones; records of other kinds are a later
+  /// version's.
+  private static func hasRows(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> Bool {
+    let prefix = StoreKey.prefix(tree)
+    var hasRows = false
+    try view.walkKeys(Spaces.indexes, .atOrAfter(prefix)) { key, _ in
+      guard key.starts(with: prefix) else { return .stop }
+      hasRows = number(Bytes(key)) != nil
+      return hasRows ? .stop : .next
+    }
+    return hasRows
   }
 
   /// The set that a record holds.

@@ -17,15 +17,15 @@ struct OrphanSweep: Sendable {
   /// Whether a record was met that cannot be read: it is not known then what it refers to.
   private var isBlind = false
 
-  init(_ tree: TreeInfo, codec: Codec, longestKey: Int) {
+  /// - Parameter role: an authority's data stays, whether or not anything leads to it.
+  init(_ tree: TreeInfo, _ role: StoreRole, codec: Codec, longestKey: Int) {
     self.tree = tree
     self.codec = codec
     self.longestKey = longestKey
     // First what refers to others.
-    scans = [
-      Spaces.runs, Spaces.deltas, Spaces.parts, Spaces.queueParts, Spaces.queueIndex,
-      Spaces.queryIndex, Spaces.queryKeys,
-    ].map { SpaceScan($0, tree.id) }
+    let data = role == .cache ? [Spaces.runs, Spaces.deltas, Spaces.parts] : []
+    let others = [Spaces.queueParts, Spaces.queueIndex, Spaces.queryIndex, Spaces.queryKeys]
+    scans = (data + others).map { SpaceScan($0, tree.id) }
   }
 
   var isDone: Bool { scans.isEmpty }

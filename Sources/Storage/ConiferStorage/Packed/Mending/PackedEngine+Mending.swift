@@ -9,17 +9,30 @@ extension PackedEngine {
     case idle
     /// Some tree has a note.
     case due
+    /// Some tree has a note, and the store takes nothing now: the next commit that it takes goes on.
+    case waiting
     case underWay(Mending)
   }
 
   /// Whether a slice waits.
-  var isMending: Bool { if case .idle = mending { false } else { true } }
+  var isMending: Bool {
+    switch mending {
+    case .idle, .waiting: false
+    case .due, .underWay: true
+    }
+  }
 
   /// Looks for trees that an earlier opening left to be mended.
   func resumeMending() throws(StoreError) {
     let view = try store.view()
     defer { view.close() }
-    mending = try MendingNote.first(view) == nil ? .idle : .due
+    do throws(StoreError) {
+      mending = try MendingNote.first(view) == nil ? .idle : .due
+    } catch {
+      // Damage beside the notes refuses no store: whoever reads it tells it, and so does the first slice.
+      guard error.code == .damaged else { throw error }
+      mending = .due
+    }
   }
 
   /// Lets go of the view; the note tells later that the tree is still to be mended.
@@ -30,6 +43,7 @@ extension PackedEngine {
   func mended(by tx: Transaction) -> MendingState {
     // What was counted so far may be what was lost.
     if !tx.state.mending.isEmpty { return .due }
+    if case .waiting = mending { return .due }
     guard case .underWay(let work) = mending, case .counting(var recount) = work.phase,
       let row = tx.state.usage[work.tree]
     else { return mending }
@@ -38,10 +52,26 @@ extension PackedEngine {
     return .underWay(Mending(work.tree, work.view, .counting(recount)))
   }
 
-  /// Does a slice; an error ends the mending until the store is opened again or more is lost.
+  /// Does a slice; an error ends the mending until the store is opened again or more is lost, but a full
+  /// disk only delays it.
   func mendSlice() {
     guard isMending else { return }
-    do throws(StoreError) { try mend() } catch { stopMending() }
+    do throws(StoreError) {
+      try mend()
+    } catch {
+      mending = [.full, .busy].contains(error.code) ? .waiting : .idle
+    }
+  }
+
+  /// Does as many slices as look at what was changed meanwhile, and one at least: a store may not reuse
+  /// what changes while a frozen view is held, and so grows by no more than in proportion to its size.
+  func mendSlices() {
+    var edits = unmendedEdits
+    unmendedEdits = 0
+    repeat {
+      mendSlice()
+      edits -= SpaceScan.mostRecords
+    } while edits > 0 && isMending
   }
 
   /// Mends all that is to be mended.
@@ -50,8 +80,18 @@ extension PackedEngine {
   }
 
   private func mend() throws(StoreError) {
+    do throws(StoreError) {
+      try step()
+    } catch {
+      // What the store itself cannot read is left out from now on, and all is looked at anew.
+      guard try goOn(after: error) else { throw error }
+      mending = .due
+    }
+  }
+
+  private func step() throws(StoreError) {
     switch mending {
-    case .idle: return
+    case .idle, .waiting: return
     case .due: try beginMending()
     case .underWay(let work):
       switch work.phase {
@@ -65,7 +105,7 @@ extension PackedEngine {
     let frozen = FrozenView(try store.view())
     guard let tree = try MendingNote.first(frozen.view) else { return stopMending() }
     if let info = try Trees.info(frozen.view, tree) {
-      let sweep = OrphanSweep(info, codec: codec, longestKey: longestKey)
+      let sweep = OrphanSweep(info, role, codec: codec, longestKey: longestKey)
       mending = .underWay(Mending(tree, frozen, .sweeping(sweep)))
     } else {
       // The store itself has nothing that could be left over.
@@ -81,6 +121,7 @@ extension PackedEngine {
     mending = .underWay(work)
     if !orphans.isEmpty {
       try change(.relaxed) { (tx) throws(StoreError) in
+        tx.frees = true
         for (space, key) in orphans { try tx.delete(space, key) }
       }
     }

@@ -52,7 +52,6 @@ struct RunHead: Sendable {
       let dictionary = reader.varint(), let rawCount = reader.size(), let count = reader.size(),
       let number = reader.varint(), let shared = reader.size(), let separator = reader.sized()
     else { throw Damage.error(Spaces.runs, storeKey) }
-    guard (1...Numbers.lastRun).contains(number) else { throw Damage.error(Spaces.runs, storeKey) }
     let known = try Codec.method(method)
     guard let dictionary = UInt32(exactly: dictionary),
       (known == .zstdDictionary) == (dictionary != 0), flags & ~Self.hasExternals == 0
@@ -60,6 +59,8 @@ struct RunHead: Sendable {
       throw StoreError(
         .unsupported, "A run was packed in a way this version does not know: use a newer Conifer.")
     }
+    // After what tells a later version's run, which is not damaged and may be numbered otherwise.
+    guard (1...Numbers.lastRun).contains(number) else { throw Damage.error(Spaces.runs, storeKey) }
     self.storeKey = storeKey
     self.isCut = !separator.isEmpty
     self.separator = separator.isEmpty ? Bytes(storeKey.dropFirst(4)) : separator
