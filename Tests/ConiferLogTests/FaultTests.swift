@@ -168,7 +168,7 @@ struct FaultTests {
   }
 
   @Test(
-    "Small commits that only add leave the reserve to those that remove", arguments: [false, true])
+    "Small commits that only add leave the reserve to those that make room", arguments: [false, true])
   func reserve(isReopened: Bool) throws {
     let disk = MemoryDisk()
     var store = try Self.filled(disk, Self.small)
@@ -188,6 +188,7 @@ struct FaultTests {
       var batch = Batch()
       batch.delete(blobs, key)
       batch.put(rows, [1], key)
+      batch.frees = true
       _ = try store.apply(batch, .power)
     }
     #expect(try contents(store.view(), blobs).isEmpty)
