@@ -168,7 +168,8 @@ struct FaultTests {
   }
 
   @Test(
-    "Small commits that only add leave the reserve to those that make room", arguments: [false, true])
+    "Small commits that only add leave the reserve to those that make room",
+    arguments: [false, true])
   func reserve(isReopened: Bool) throws {
     let disk = MemoryDisk()
     var store = try Self.filled(disk, Self.small)

@@ -91,13 +91,18 @@
       #expect(session.openDescriptors.isEmpty)
     }
 
-    @Test("On a full disk what deletes goes on, and more when there is room again")
+    @Test("On a full disk what makes room goes on, and more when there is room again")
     func drain() throws {
       let (session, store, _) = try full()
+      var growing = Batch()
+      growing.delete(rows, [1])
+      growing.put(rows, [3], Bytes(repeating: 3, count: 9000))
+      #expect(code { () throws(StoreError) in _ = try store.apply(growing, .process) } == .full)
       for key in 0..<50 {
         var batch = Batch()
         batch.delete(rows, [1])
         batch.put(rows, [UInt8(100 + key)], [1])
+        batch.frees = true
         _ = try store.apply(batch, key % 9 == 0 ? .power : .process)
       }
       let refused = code { () throws(StoreError) in try store.put(rows, [2], [2], .process) }
