@@ -13,7 +13,9 @@ import ConiferStorage
 
 extension Platform {
   /// What makes SQLite's files survive power loss where the library's own sync does not, given an open
-  /// descriptor; nil where it does. Apple's library takes `PRAGMA fullfsync` for a barrier since macOS 12: writes keep their order,
+  /// descriptor; nil where it does.
+  ///
+  /// Apple's library takes `PRAGMA fullfsync` for a barrier since macOS 12: writes keep their order,
   /// and may still sit in the drive's buffer. Never compiled here.
   static let ownSync: OwnSync? = {
     #if canImport(Darwin)

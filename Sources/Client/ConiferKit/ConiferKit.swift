@@ -29,7 +29,8 @@ func load() {
 extension Database {
   /// Names the server of the app's common database; to be called once, before ``database()``.
   ///
-  /// The Apple SDK reads it from a file. Without it ``database()`` stays offline, and keeps its data.
+  /// The Apple SDK reads it from a file. Without this call ``database()`` stays offline, and keeps its
+  /// data; so it does where the package is built without its trait `Network`.
   ///
   /// - Parameter url: such as `https://my-app.example.com` or `http://localhost:9000?ns=my-app`. One
   ///   that makes no sense is logged as an error, and names no server.

@@ -8,9 +8,8 @@ public protocol Transport: Sendable {
   /// - Parameters:
   ///   - request: where to connect.
   ///   - receive: called with what happens, one call after the other, on any thread: first `hello`
-  ///     as a message, at last `closed` exactly once, also when no connection came about. It must
-  ///     return quickly.
-  ///   No more messages than the connection has credit for, while that is bounded.
+  ///     as a message, at last `closed` exactly once, also when no connection came about. No more
+  ///     messages come than there is credit for. It must return quickly.
   /// - Returns: the connection, which takes messages at once and sends them when it is open.
   func connect(
     _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
@@ -77,17 +76,19 @@ public protocol TransportConnection: AnyObject, Sendable {
   func send(_ message: ClientMessage)
   /// Ends the connection; `closed` follows.
   func close()
-  /// Lets so many more messages come than the credit of the ``ConnectionRequest`` and of earlier calls.
+  /// Lets more messages come, beyond the credit of the ``ConnectionRequest`` and of earlier calls.
   ///
-  /// A client gives credit as it gets done with what came. A connection without any reads nothing more,
-  /// so that the server waits; `closed` and a `pong` need none. By default it does nothing: then what a
-  /// client has not got done with is in its memory.
+  /// A client gives credit as it stores what came. A connection without credit reads nothing more, so
+  /// that the server waits; `closed` and a `pong` need none. By default it does nothing, so that all that
+  /// comes is handed on, and waits in the client's memory.
+  ///
+  /// - Parameter messages: how many more.
   func grantCredit(_ messages: Int)
   /// Asks the other end for a sign of life: whatever comes next, be it a part of a message, is told as
   /// the message `pong`.
   ///
-  /// - Returns: whether it can ask; false by default. A server that owes an answer and is silent is given
-  ///   up later then.
+  /// - Returns: whether it can ask; false by default. Then a server that owes an answer and is silent is
+  ///   given up later.
   func probe() -> Bool
 }
 

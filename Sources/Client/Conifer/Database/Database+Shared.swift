@@ -40,9 +40,9 @@ extension Database {
   /// One of another host has a connection of its own there, of the same kind; where the transport knows
   /// no other hosts, it stays offline, and an error is logged.
   ///
-  /// It is in memory until its persistence is set, which `ConiferKit` gives a directory for each database.
-  /// Without it, make a database that keeps its data with `Database(configuration)` and a directory of
-  /// its own.
+  /// It is in memory until ``isPersistenceEnabled`` is set, for which `ConiferKit` gives each database a
+  /// directory. Without `ConiferKit`, a database that keeps its data is made with
+  /// `Database(configuration)` and a directory of its own.
   ///
   /// - Parameter url: such as `https://other.example.com`. One that makes no sense is logged as an
   ///   error, and gives the common database.

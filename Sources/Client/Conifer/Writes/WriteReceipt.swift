@@ -3,8 +3,8 @@ import Synchronization
 
 /// What follows a local write: its number, when it is durable, and how it ends.
 ///
-/// It may be ignored, and costs nothing then. A write outlives its receipt: keep the ``id`` to ask ``Database/outcome(of:)``
-/// after a restart.
+/// It may be ignored, and costs nothing then. A write outlives its receipt: keep the ``id`` to ask
+/// ``Database/outcome(of:)`` after a restart.
 public final class WriteReceipt: Sendable {
   /// What names a write for the life of its store: the identity that wrote it, and a number.
   public struct ID: Hashable, Sendable, Codable {

@@ -5,8 +5,6 @@ import Synchronization
 package final class MemoryBudget: Sendable {
   private struct State {
     var bytes = 0
-    /// How many hold something.
-    var holders = 0
     /// The most that was held since memory was last given back.
     var peak = 0
   }
@@ -40,7 +38,6 @@ package final class MemoryBudget: Sendable {
     let (old, new) = (min(old, limit), min(new, limit))
     let (fits, isReleased) = state.withLock { state -> (Bool, Bool) in
       state.bytes += new - old
-      state.holders += (new > 0 ? 1 : 0) - (old > 0 ? 1 : 0)
       state.peak = max(state.peak, state.bytes)
       let isReleased =
         state.peak - state.bytes >= SystemMemory.worth && state.bytes <= state.peak / 2

@@ -11,15 +11,16 @@
     /// The database of requests that name none.
     public var namespace: String
     /// The origins whose pages may ask beside the server's own, as browsers name them
-    /// (`http://app.test:5173`), or `*` for all; nil for those of this machine's loopback.
+    /// (`http://app.test:5173`), or `*` for all; nil for those of this machine's loopback. The server
+    /// may be reached under their names, too.
     public var origins: Set<String>?
     /// How much it takes.
     public var limits: HTTPServerLimits
     /// How long it waits.
     public var timeouts: HTTPServerTimeouts
-    /// Called for each database before it is served, to open its store or set its rules, and again when
-    /// it was empty, unused and forgotten;
-    /// what it throws is logged, and requests for the database are refused with 503.
+    /// Called for each database before it is served, to open its store or set its rules; and again when
+    /// the database was empty, unused and forgotten. What it throws is logged, and requests for the
+    /// database are refused with 503.
     public var prepare: (@Sendable (_ namespace: String) async throws -> Void)?
     /// Where it logs; data, tokens and addresses of clients are never logged.
     public var logger: Logger
@@ -67,7 +68,9 @@
     /// What may wait for a slow reader: a session for which more waits is ended. One message may pass
     /// it.
     public var unread = 64 * 1024 * 1024
-    /// What may wait for all slow readers, and in the bodies of all requests that are under way.
+    /// What is held for all connections: what waits for readers, the bodies of requests with the trees
+    /// that are read from them, large answers, messages that are not whole or not answered. Connections
+    /// that hold at most 16 KiB have a quarter more in all.
     public var total = 1024 * 1024 * 1024
 
     /// The usual sizes.

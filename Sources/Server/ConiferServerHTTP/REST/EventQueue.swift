@@ -6,8 +6,8 @@ import Synchronization
 /// The news of a session that wait for the reader of its event stream.
 ///
 /// The server puts in, at once and under its lock; the reader takes all that is there, as fast as it
-/// writes. Whoever lets more wait than a limit is ended, and so is who has more than its part when all
-/// together let too much wait.
+/// writes. Whoever lets more wait than a limit is ended. When all together let too much wait, so is who
+/// gets more, unless little waits for that one.
 final class EventQueue: Sendable {
   /// What a reader gets.
   enum Turn: Sendable {

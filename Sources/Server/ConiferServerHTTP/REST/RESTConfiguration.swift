@@ -16,8 +16,9 @@ public struct RESTConfiguration: Sendable {
   /// The most bytes of news, by estimate, that wait for the reader of an event stream; one that is
   /// slower is ended.
   public var backlog: Int
-  /// The most bytes of news, by estimate, that wait for the readers of all event streams: 256 MiB; when
-  /// there are more, those end that have more than their part.
+  /// The most bytes of news, by estimate, that wait for the readers of all event streams: 256 MiB. Where
+  /// there would be more, the stream that gets them ends; those for which at most 16 KiB wait have a
+  /// quarter more in all.
   public var backlogs: Int
   /// The most bytes of a request's body: 256 MiB.
   public var body: Int

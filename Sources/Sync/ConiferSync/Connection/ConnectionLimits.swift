@@ -14,11 +14,11 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// How long nothing may come while an answer is waited for, before the server is asked for a sign of
   /// life.
   public var quiet: Milliseconds = 10_000
-  /// How long after that nothing at all may come, besides a quarter of a millisecond for each byte that
-  /// was sent.
+  /// How long nothing at all may come after that question, before the connection is given up; and a
+  /// quarter of a millisecond more for each byte of the writes that wait for an answer.
   public var probe: Milliseconds = 15_000
-  /// How long instead of both, besides the same, where the transport cannot ask; and a tenth of how long
-  /// a living server may take for one answer.
+  /// How long instead of `quiet` and `probe`, and as much more for writes, where the transport cannot
+  /// ask. A server that lives may take ten times as long for one answer.
   public var silence: Milliseconds = 60_000
   /// How much longer than `silence`, while data is waited for.
   public var reading: Milliseconds = 600_000

@@ -34,8 +34,8 @@
     var rules: String?
     @Option(
       help: """
-        An origin whose pages may ask, as browsers name it, or * for all; by default those of this \
-        machine.
+        An origin whose pages may ask, as browsers name it, and under whose name the server may be \
+        reached; or * for all; by default those of this machine.
         """)
     var origin: [String] = []
     @Option(help: "Seconds of silence before an event stream says keep-alive.")

@@ -49,8 +49,8 @@
       // Such a key may sign tokens of many services; a secret is this server's own.
       if tokenKey != nil, named.isEmpty, !allowAnyAudience {
         throw ValidationError(
-          "--token-key needs --token-project, or --token-audience and --token-issuer: the key may "
-            + "sign tokens of others too. --allow-any-audience takes them all.")
+          "--token-key needs --token-project, or --token-audience, --token-issuer or both: the key "
+            + "may sign tokens of others too. --allow-any-audience takes them all.")
       }
     }
 
