@@ -12,9 +12,9 @@ extension Engine {
   /// - Throws: `tooLarge`, `full`, `damaged` (the index, for a `clear`), `io`, `poisoned`.
   func commit(_ batch: Batch, _ durability: Durability) throws(StoreError) {
     var changes = SortedBytes<Slot>()
-    let removes = batch.makesRoom
+    let usesReserve = batch.makesRoom
     if !batch.isEmpty {
-      changes = try append(batch, isDurable: durability == .power, removes: removes)
+      changes = try append(batch, isDurable: durability == .power, usesReserve: usesReserve)
     }
     if durability == .power { try harden() }
     published.state.withLock { state in
@@ -22,7 +22,7 @@ extension Engine {
     }
     // The commit is done: what housekeeping meets concerns the next ones.
     do throws(StoreError) {
-      try keepHouse(usesReserve: removes)
+      try keepHouse(usesReserve: usesReserve)
     } catch {
       if error.code != .full, error.code != .damaged, poison == nil { poison = error }
     }
@@ -32,7 +32,7 @@ extension Engine {
   ///
   /// - Returns: what changes in the index.
   private func append(
-    _ batch: Batch, isDurable: Bool, removes: Bool
+    _ batch: Batch, isDurable: Bool, usesReserve: Bool
   ) throws(StoreError) -> SortedBytes<Slot> {
     let snapshot = snapshot
     var frame = FrameWriter()
@@ -52,7 +52,7 @@ extension Engine {
         for key in try snapshot.keys(from: low, to: high) { fresh[key] = .gone }
       }
     }
-    try makeRoom(frame.total, removes: removes)
+    try makeRoom(frame.total, usesReserve: usesReserve)
     try write(frame, isDurable: isDurable)
     guard let active else { return fresh }
     let values = UInt32(active.position - frame.total + frame.valuesStart)
@@ -105,9 +105,9 @@ extension Engine {
 
   /// Sees to it that so many bytes fit the active segment.
   ///
-  /// - Parameter removes: whether they make room, and may take the reserve of a full disk.
-  private func makeRoom(_ count: Int, removes: Bool) throws(StoreError) {
-    if isShort, !removes {
+  /// - Parameter usesReserve: whether they may take what is set aside for a full disk, as they make room.
+  private func makeRoom(_ count: Int, usesReserve: Bool) throws(StoreError) {
+    if isShort, !usesReserve {
       setReserve()
       if isShort { throw FileFailure.full.error("write", directory) }
     }
@@ -134,7 +134,7 @@ extension Engine {
       do throws(StoreError) {
         try fold(rolling: piece)
       } catch {
-        guard error.code == .full, removes, releaseReserve() else { throw error }
+        guard error.code == .full, usesReserve, releaseReserve() else { throw error }
         try fold(rolling: piece)
       }
     }

@@ -165,11 +165,11 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Makes the database as long as the transaction at hand needs it.
-  private func makeRoom(_ removes: Bool) throws(StoreError) {
+  private func makeRoom(_ usesReserve: Bool) throws(StoreError) {
     let code = countPages.step()
     let pages = code == SQLITE_ROW ? Int(sqlite3_column_int64(countPages.handle, 0)) : 0
     countPages.reset()
-    if space.isFull(upTo: pages), !removes {
+    if space.isFull(upTo: pages), !usesReserve {
       throw full(connection.path, cause: "the database would have \(pages) pages")
     }
   }

@@ -27,7 +27,7 @@
       /// Whether no more messages are taken.
       var isEnding = false
       /// How many more messages the receiver takes.
-      var credit: Int
+      var credit: MessageCredit
       /// Whether the receiver is to be told as soon as anything comes.
       var isProbed = false
     }
@@ -41,7 +41,7 @@
       on loop: any EventLoop, _ options: WebSocketOptions, credit: Int?,
       _ receive: @escaping @Sendable (TransportEvent) -> Void
     ) {
-      state = Mutex(State(credit: credit ?? .max))
+      state = Mutex(State(credit: MessageCredit(credit)))
       self.loop = loop
       self.options = options
       self.receive = receive
@@ -75,16 +75,16 @@
     /// Reads on, when reading waits for the receiver.
     func grantCredit(_ messages: Int) {
       let stalled: (any Channel)? = state.withLock { state in
-        let hadNone = state.credit == 0
-        let (sum, isOver) = state.credit.addingReportingOverflow(messages)
-        state.credit = isOver ? .max : sum
-        guard hadNone, case .open(let channel) = state.phase else { return nil }
+        let hadSome = state.credit.isLeft
+        state.credit.grant(messages)
+        guard !hadSome, case .open(let channel) = state.phase else { return nil }
         return channel
       }
       if let stalled { loop.execute { stalled.read() } }
     }
 
-    /// Sends a ping of WebSockets, which servers answer beside all else; whatever comes is a sign of life.
+    /// Sends a ping of WebSockets, which servers answer beside all else; whatever comes is a sign of
+    /// life.
     func probe() -> Bool {
       loop.execute {
         let channel: (any Channel)? = self.state.withLock { state in
@@ -128,13 +128,13 @@
     }
 
     /// Whether the receiver takes another message.
-    var hasCredit: Bool { state.withLock { $0.credit > 0 } }
+    var hasCredit: Bool { state.withLock { $0.credit.isLeft } }
 
     /// Hands a message on, for which there is credit.
     func take(_ message: ServerMessage) {
       let isWanted = state.withLock { state in
         if case .closed = state.phase { return false }
-        if message != .pong { state.credit -= 1 }
+        state.credit.take(for: message)
         return true
       }
       if isWanted { receive(.message(message)) }

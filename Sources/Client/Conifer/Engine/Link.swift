@@ -40,10 +40,8 @@ struct Link: Sendable {
 
   /// Notes that a message of a connection was taken in.
   mutating func note(_ event: TransportEvent, of number: ConnectionNumber) {
-    guard number == self.number, case .message(let message) = event, message != .pong else {
-      return
-    }
-    handled += 1
+    guard number == self.number, case .message(let message) = event else { return }
+    if MessageCredit.counts(message) { handled += 1 }
   }
 
   /// Lets as many messages come as are done with; not for each one alone.

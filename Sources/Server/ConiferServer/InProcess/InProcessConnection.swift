@@ -23,20 +23,20 @@ final class InProcessConnection: TransportConnection {
     /// The request whose answer is lost.
     var lost: UInt64?
     /// How many more messages the client takes.
-    var credit: Int
+    var credit: MessageCredit
 
     /// Whether the first of what is under way to the client may be delivered.
     var hasCredit: Bool {
       switch toClient.first {
       case nil: false
-      case .message(.pong), .closed: true
-      case .message: credit > 0
+      case .closed: true
+      case .message(let message): credit.isLeft || !MessageCredit.counts(message)
       }
     }
 
     mutating func takeForClient() -> TransportEvent? {
       guard hasCredit, let event = toClient.popFirst() else { return nil }
-      if case .message(let message) = event, message != .pong { credit -= 1 }
+      if case .message(let message) = event { credit.take(for: message) }
       return event
     }
   }
@@ -59,7 +59,7 @@ final class InProcessConnection: TransportConnection {
     self.transport = transport
     self.request = request
     self.receive = receive
-    state = Mutex(State(credit: request.credit ?? .max))
+    state = Mutex(State(credit: MessageCredit(request.credit)))
     if case .queues = transport.delivery {
       queue = DispatchQueue(label: "conifer.connection.\(number)")
     } else {
@@ -89,8 +89,7 @@ final class InProcessConnection: TransportConnection {
 
   func grantCredit(_ messages: Int) {
     let waiting = state.withLock { state in
-      let (sum, isOver) = state.credit.addingReportingOverflow(messages)
-      state.credit = isOver ? .max : sum
+      state.credit.grant(messages)
       return min(messages, state.toClient.count)
     }
     for _ in 0..<waiting { schedule(.toClient) }
