@@ -58,7 +58,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
     try engine.settle(store.findings)
     try engine.resumeMending()
-    self.thread = try StoreThread { works in engine.drain(works) }
+    self.thread = try StoreThread(hasMore: engine.isMending) { works in engine.drain(works) }
   }
 
   deinit { thread.end() }

@@ -32,8 +32,8 @@ final class PackedEngine: @unchecked Sendable {
   let keepsIndexes: Bool
   var eviction = EvictionState()
   var mending = MendingState.idle
-  /// How many records were changed since the last slice of the mending.
-  var unmendedEdits = 0
+  /// About how many bytes the store has written since the last slice of the mending.
+  var unmended = 0
   /// Whether indexes may have to be built, or rows of dropped ones removed; nil until it was looked.
   var hasIndexWork: Bool?
   private(set) var shape: RunShape
@@ -65,8 +65,11 @@ final class PackedEngine: @unchecked Sendable {
   ///
   /// - Returns: whether eviction or the building of indexes would go on in an idle moment.
   func drain(_ works: [Work]) -> Bool {
+    let wasMending = isMending
     if works.isEmpty { isEvicting ? evictIdly() : buildIdly() }
-    defer { mendSlices() }
+    // What one of these commits leaves to be mended is left to the store's thread: whoever waits for a
+    // commit does not pay for it.
+    defer { if wasMending { mendSlices() } else { unmended = 0 } }
     var group: [Pending] = []
     for work in works {
       switch work {
@@ -211,12 +214,12 @@ final class PackedEngine: @unchecked Sendable {
     let batch = tx.batch()
     let mended = mended(by: tx)
     tx.close()
-    let edits = tx.state.editCount
+    let bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
     let changesData = Spaces.data.contains { tx.state.overlays[$0.id] != nil }
     try apply(batch, durability, changesData: changesData)
     weakest = durability
     mending = mended
-    unmendedEdits.add(edits)
+    unmended.add(bytes)
     count(tx.state.usage)
     noteIndexes(tx.state)
     return lastCommit
@@ -455,5 +458,16 @@ final class PackedEngine: @unchecked Sendable {
     let view = try store.view()
     defer { view.close() }
     return try body(view)
+  }
+}
+
+extension Batch.Edit {
+  /// The bytes that it names.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .put(_, let key, let value): key.count + value.count
+    case .delete(_, let key): key.count
+    case .clear(_, let from, let to): from.count + to.count
+    }
   }
 }

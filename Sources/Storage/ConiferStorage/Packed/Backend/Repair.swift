@@ -185,7 +185,7 @@ struct Repair {
     let prefix = StoreKey.prefix(tree)
     var row = UsageRow()
     var last: UInt64 = 0
-    let end = prefix + StoreKey.number(Numbers.lastRun) + [0xFF]
+    let end = prefix + StoreKey.number(Numbers.lastLikelyRun) + [0xFF]
     if let key = try tx.lastKey(Spaces.deltas, prefix, atOrBefore: end) {
       last = IndexKey.number(Bytes(key.prefix(12)))
     }

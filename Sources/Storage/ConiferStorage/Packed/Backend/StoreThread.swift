@@ -22,15 +22,20 @@ package final class StoreThread<Work: Sendable>: Sendable {
     var hasMore = false
   }
 
-  private let queue = Monitor(Queue())
+  private let queue: Monitor<Queue>
   private let drain: @Sendable ([Work]) -> Bool
 
   /// A thread that hands whatever was queued meanwhile to a closure, batch after batch.
   ///
-  /// - Parameter drain: says whether there is more to do without work: then it is called again, with
-  ///   an empty batch when nothing came meanwhile.
+  /// - Parameters:
+  ///   - hasMore: whether there is more to do without work from the start.
+  ///   - drain: says whether there is more to do without work: then it is called again, with
+  ///     an empty batch when nothing came meanwhile.
   /// - Throws: `io` when the system gives no thread.
-  package init(_ drain: @escaping @Sendable ([Work]) -> Bool) throws(StoreError) {
+  package init(
+    hasMore: Bool = false, _ drain: @escaping @Sendable ([Work]) -> Bool
+  ) throws(StoreError) {
+    queue = Monitor(Queue(hasMore: hasMore))
     self.drain = drain
     // The thread owns itself until `end()`: the box is released when the loop returns.
     let box = Unmanaged.passRetained(self)

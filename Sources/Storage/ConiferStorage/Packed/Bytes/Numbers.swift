@@ -8,6 +8,9 @@ import ConiferKeyValue
 enum Numbers {
   /// The last number of a run, and of a large leaf.
   static let lastRun: UInt64 = 1 << 43 - 1
+  /// The last number of a run that writing may have come to; a record's key that tells a later one was made
+  /// up, or damaged, and new numbers, below, do not go on behind it.
+  static let lastLikelyRun: UInt64 = 3 << 41
   /// The last number of a tracked query.
   static let lastQuery: UInt64 = 1 << 56 - 1
   /// The last number of a queued write.
@@ -20,7 +23,7 @@ enum Numbers {
   /// Where the numbers of runs go on while it is not known which were given: far above what counting
   /// reaches, and where no earlier loss went on.
   ///
-  /// - Parameter known: the highest number that is known to be given.
+  /// - Parameter known: the highest number that is likely to be given.
   static func runs(above known: UInt64) -> UInt64 {
     max(UInt64.random(in: 1 << 40..<1 << 42), min(known, lastRun) + 1)
   }

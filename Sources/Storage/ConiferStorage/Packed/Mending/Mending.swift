@@ -12,6 +12,14 @@ struct Mending {
   let view: FrozenView
   var phase: Phase
 
+  /// About how many bytes of records its phase has looked at.
+  var looked: Int {
+    switch phase {
+    case .sweeping(let sweep): sweep.looked
+    case .counting(let recount): recount.looked
+    }
+  }
+
   init(_ tree: TreeID, _ view: FrozenView, _ phase: Phase) {
     self.tree = tree
     self.view = view

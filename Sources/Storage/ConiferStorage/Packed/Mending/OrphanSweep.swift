@@ -3,7 +3,8 @@ import ConiferTree
 
 /// Finds records of one tree in a frozen view to which nothing refers, in slices.
 ///
-/// Numbers never repeat, so what is an orphan in a view is one for ever.
+/// Numbers of runs never repeat, so what is an orphan of theirs in a view is one for ever. A query may be
+/// tracked again, and a write come back: what belongs to them is looked at anew before it goes.
 struct OrphanSweep: Sendable {
   /// An orphan.
   typealias Orphan = (space: Space, key: Bytes)
@@ -29,6 +30,9 @@ struct OrphanSweep: Sendable {
   }
 
   var isDone: Bool { scans.isEmpty }
+
+  /// About how many bytes of records were looked at so far.
+  private(set) var looked = 0
 
   /// Looks at the next slice.
   ///
@@ -56,8 +60,19 @@ struct OrphanSweep: Sendable {
         orphans.append((scan.space, key))
       }
     }
+    looked.add(scan.looked - (scans.first?.looked ?? 0))
     if scan.isDone { scans.removeFirst() } else { scans[0] = scan }
     return orphans
+  }
+
+  /// Whether an orphan of the view is still one.
+  ///
+  /// - Parameter view: a later moment.
+  func isStill(_ orphan: Orphan, in view: any OrderedView) throws(StoreError) -> Bool {
+    switch orphan.space {
+    case Spaces.runs, Spaces.deltas, Spaces.parts: true
+    default: try !isNeeded(orphan.space, orphan.key, view)
+    }
   }
 
   /// Notes what a run or a delta refers to; false for the delta of a run that is not there.

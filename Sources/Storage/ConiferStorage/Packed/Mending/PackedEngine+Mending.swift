@@ -63,15 +63,22 @@ extension PackedEngine {
     }
   }
 
-  /// Does as many slices as look at what was changed meanwhile, and one at least: a store may not reuse
-  /// what changes while a frozen view is held, and so grows by no more than in proportion to its size.
+  /// Does as many slices as look at as many bytes as were written meanwhile, and one at least: a store may
+  /// not reuse what is written over while a frozen view is held, and so grows by no more than what the
+  /// mending looks at.
   func mendSlices() {
-    var edits = unmendedEdits
-    unmendedEdits = 0
+    var owed = unmended
+    unmended = 0
     repeat {
+      let before = looked
       mendSlice()
-      edits -= SpaceScan.mostRecords
-    } while edits > 0 && isMending
+      // A phase that begins has looked at nothing yet.
+      owed -= max(0, looked - before)
+    } while owed > 0 && isMending
+  }
+
+  private var looked: Int {
+    if case .underWay(let work) = mending { work.looked } else { 0 }
   }
 
   /// Mends all that is to be mended.
@@ -122,7 +129,9 @@ extension PackedEngine {
     if !orphans.isEmpty {
       try change(.relaxed) { (tx) throws(StoreError) in
         tx.frees = true
-        for (space, key) in orphans { try tx.delete(space, key) }
+        for orphan in orphans where try sweep.isStill(orphan, in: tx) {
+          try tx.delete(orphan.space, orphan.key)
+        }
       }
     }
     guard sweep.isDone else { return }

@@ -23,6 +23,9 @@ struct Recount: Sendable {
 
   var isDone: Bool { sizes.isEmpty && bodies.isEmpty }
 
+  /// About how many bytes of records were looked at so far.
+  private(set) var looked = 0
+
   /// Counts the next slice.
   ///
   /// - Parameter view: always the same moment.
@@ -30,9 +33,11 @@ struct Recount: Sendable {
     if var scan = sizes.first {
       let space = scan.space
       try scan.sizes(view) { key, size in note(space, key, size) }
+      looked.add(scan.looked - (sizes.first?.looked ?? 0))
       if scan.isDone { sizes.removeFirst() } else { sizes[0] = scan }
     } else if var scan = bodies.first {
       for (key, value) in try scan.records(view) { look(scan.space, key, value) }
+      looked.add(scan.looked - (bodies.first?.looked ?? 0))
       if scan.isDone { bodies.removeFirst() } else { bodies[0] = scan }
     }
   }
@@ -44,7 +49,7 @@ struct Recount: Sendable {
     case Spaces.deltas, Spaces.parts:
       // A run that cannot be read may have changes, whose keys tell its number.
       let number = IndexKey.number(Bytes(key.prefix(12)))
-      if number <= Numbers.lastRun { found.nextRun = max(found.nextRun, number + 1) }
+      if number <= Numbers.lastLikelyRun { found.nextRun = max(found.nextRun, number + 1) }
     case Spaces.dictionaries:
       found.dictionaries += 1
       named = max(named, min(DictionaryRecord.number(key), Numbers.lastDictionary))

@@ -10,6 +10,8 @@ struct SpaceScan: Sendable {
   private let prefix: Bytes
   private var from: Bytes
   private(set) var isDone = false
+  /// How many bytes of records were looked at so far.
+  private(set) var looked = 0
   /// Whether a record was left out that the store could not lend.
   private(set) var hasSkipped = false
 
@@ -28,6 +30,7 @@ struct SpaceScan: Sendable {
       guard lent.starts(with: prefix) else { return .stop }
       let key = Bytes(lent)
       visit(key, size)
+      looked.add(key.count + size)
       from = key + [0]
       count += 1
       isOver = count < Self.mostRecords
@@ -48,12 +51,14 @@ struct SpaceScan: Sendable {
         let key = Bytes(lent)
         records.append((key, Bytes(value)))
         from = key + [0]
-        bytes += value.byteCount
+        bytes += key.count + value.byteCount
         isOver = records.count < Self.mostRecords && bytes < Self.mostBytes
         return isOver ? .next : .stop
       }
       isDone = isOver
+      looked.add(bytes)
     } catch {
+      looked.add(bytes)
       guard [.damaged, .wrongKey].contains(error.code), let place = error.place,
         place.space == space.id, !bytesPrecede(place.key, from)
       else { throw error }
