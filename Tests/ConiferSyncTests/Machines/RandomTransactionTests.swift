@@ -81,7 +81,8 @@ struct RandomTransactionTests {
     #expect(
       bench.machine.isEmpty && bench.overlays.isEmpty && bench.listens.isEmpty,
       "CONIFER_SEED=\(seed)")
-    #expect(bench.outcomes.count == started.count, "CONIFER_SEED=\(seed)")
+    #expect(!started.isEmpty && bench.outcomes.count == started.count, "CONIFER_SEED=\(seed)")
+    #expect(bench.outcomes.values.contains { $0.isCommitted }, "CONIFER_SEED=\(seed)")
     for path in Self.paths {
       let own = started.filter { $0.value == path && bench.outcomes[$0.key]?.isCommitted == true }
       let expected = Double(own.count) + (foreign[path] ?? 0)

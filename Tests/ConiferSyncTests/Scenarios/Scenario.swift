@@ -35,21 +35,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  /// The file that the environment names, else the one beside the package.
-  static let file: URL = {
-    if let path = ProcessInfo.processInfo.environment["CONIFER_SCENARIOS"] {
-      return URL(fileURLWithPath: path)
-    }
-    var root = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { root.deleteLastPathComponent() }
-    return root.appendingPathComponent("../shared/scenarios/sync-points.json").standardizedFileURL
-  }()
-
-  static let isThere = FileManager.default.fileExists(atPath: file.path)
-
-  /// The cases of the file; a case that cannot be read is one that fails.
-  static let all: [Result<Scenario, ScenarioError>] = {
-    guard isThere else { return [] }
+  /// The cases of a file; a file or a case that cannot be read is one that fails.
+  static func all(of file: URL) -> [Result<Scenario, ScenarioError>] {
     guard let data = try? Data(contentsOf: file),
       let json = try? JSONSerialization.jsonObject(with: data)
     else { return [.failure(ScenarioError("\(file.path) is no JSON"))] }
@@ -62,7 +49,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
         return .failure(ScenarioError("\((item as? [String: Any])?["name"] ?? "?"): \(error)"))
       }
     }
-  }()
+  }
 
   private init(_ fields: Fields) throws {
     name = try fields.text("name")
@@ -101,23 +88,34 @@ extension Scenario.Step {
     case let path?: spec = try spec.ordered(byChild: path)
     }
     if params["orderByKey"] as? Bool == true { spec = try spec.ordered(by: .key) }
+    if params["orderByValue"] as? Bool == true { spec = try spec.ordered(by: .value) }
     if params["orderByPriority"] as? Bool == true { spec = try spec.ordered(by: .priority) }
-    for (name, bound) in params {
-      guard let bound = bound as? [String: Any] else { continue }
-      let value = try Fields(bound).node("index").leaf
-      let key = (bound["name"] as? String).map { Key($0) }
-      switch name {
-      case "startAt": spec = try spec.starting(at: value, key: key)
-      case "startAfter": spec = try spec.starting(after: value, key: key)
-      case "endAt": spec = try spec.ending(at: value, key: key)
-      case "endBefore": spec = try spec.ending(before: value, key: key)
-      case "equalTo": spec = try spec.equal(to: value, key: key)
+    for (name, param) in params {
+      switch (name, param) {
+      case ("tag", is Int), ("orderBy", is String): break
+      case ("orderByKey", is Bool), ("orderByValue", is Bool), ("orderByPriority", is Bool): break
+      case ("limitToFirst", let count as Int): spec = try spec.limited(toFirst: count)
+      case ("limitToLast", let count as Int): spec = try spec.limited(toLast: count)
+      case (_, let bound as [String: Any]): spec = try spec.bounded(name, try Fields(bound))
       default: throw ScenarioError("The parameter \(name) is not known.")
       }
     }
-    if let count = params["limitToFirst"] as? Int { spec = try spec.limited(toFirst: count) }
-    if let count = params["limitToLast"] as? Int { spec = try spec.limited(toLast: count) }
     return spec
+  }
+}
+
+extension QuerySpec {
+  fileprivate func bounded(_ name: String, _ bound: Fields) throws -> QuerySpec {
+    let value = try bound.node("index").leaf
+    let key = (bound.members["name"] as? String).map { Key($0) }
+    return switch name {
+    case "startAt": try starting(at: value, key: key)
+    case "startAfter": try starting(after: value, key: key)
+    case "endAt": try ending(at: value, key: key)
+    case "endBefore": try ending(before: value, key: key)
+    case "equalTo": try equal(to: value, key: key)
+    default: throw ScenarioError("The parameter \(name) is not known.")
+    }
   }
 }
 

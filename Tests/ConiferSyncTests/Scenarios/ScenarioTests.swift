@@ -3,21 +3,35 @@ import Foundation
 import Testing
 
 @Suite struct `Sync point scenarios` {
+  @Test(arguments: NamedScenario.all(of: ScenarioFile.own), ["", "foo/bar/baz"])
+  func `a case raises its events`(_ scenario: NamedScenario, base: String) throws {
+    try scenario.run(base)
+  }
+
   @Test(
     .enabled(
-      if: Scenario.isThere,
-      "There is no \(Scenario.file.path); name a file of scenarios by CONIFER_SCENARIOS."),
-    arguments: Scenario.all.map { NamedScenario($0) }, ["", "foo/bar/baz"])
-  func `a case raises its events`(_ scenario: NamedScenario, base: String) throws {
-    var runner = ScenarioRunner(base: Path(base))
-    try runner.run(try scenario.result.get())
+      if: ScenarioFile.hasReference,
+      "There is no \(ScenarioFile.reference.path); name a file of scenarios by CONIFER_SCENARIOS."),
+    arguments: ScenarioFile.hasReference ? NamedScenario.all(of: ScenarioFile.reference) : [],
+    ["", "foo/bar/baz"])
+  func `a case of the reference raises its events`(
+    _ scenario: NamedScenario, base: String
+  ) throws {
+    try scenario.run(base)
   }
 }
 
 struct NamedScenario: Sendable, CustomTestStringConvertible {
   let result: Result<Scenario, ScenarioError>
 
-  init(_ result: Result<Scenario, ScenarioError>) { self.result = result }
+  static func all(of file: URL) -> [NamedScenario] {
+    Scenario.all(of: file).map { NamedScenario(result: $0) }
+  }
+
+  func run(_ base: String) throws {
+    var runner = ScenarioRunner(base: Path(base))
+    try runner.run(try result.get())
+  }
 
   var testDescription: String {
     switch result {

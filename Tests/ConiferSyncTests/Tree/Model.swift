@@ -26,6 +26,8 @@ struct Model {
   private var lastListener: UInt64 = 0
   private var lastWrite: UInt64 = 0
   private(set) var log: [String] = []
+  /// How often what a listener shows was compared with what it must.
+  private(set) var checks = 0
 
   init(seed: UInt64) {
     data = ModelData(seed)
@@ -191,7 +193,7 @@ struct Model {
     }
   }
 
-  private func check() throws {
+  private mutating func check() throws {
     let state = pending.filter(\.isVisible).flatMap(\.changes)
       .reduce(server) { $0.setting($1.path, to: $1.node) }
     for replica in replicas.values {
@@ -223,6 +225,7 @@ struct Model {
         throw Wrong(
           "\(target) shows \(view.shown.node.debugDescription), not \(expected.debugDescription)")
       }
+      checks += 1
     }
   }
 

@@ -7,6 +7,7 @@ import Testing
     var model = Model(seed: seed)
     do {
       for _ in 0..<150 { try model.step() }
+      #expect(model.checks > 0, "CONIFER_SEED=\(seed): no listen was ever answered")
     } catch {
       Issue.record(
         "CONIFER_SEED=\(seed): \(error)\n\(model.log.suffix(40).joined(separator: "\n"))")
