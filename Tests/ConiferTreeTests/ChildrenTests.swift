@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: 0..<4 as Range<UInt64>)
-  func `Many children stay sorted, counted and balanced`(seed: UInt64) {
+  func `Many children stay sorted, counted and balanced`(seed: UInt64) throws {
     var random = Seeded(seed)
     var node = Node.empty
     var model: [Int: Node] = [:]
@@ -116,7 +116,8 @@ import Testing
         node = node.setting(Key("k\(key)"), to: .empty)
         model[key] = nil
       }
-      guard step % 3000 == 2999, let root = node.interior?.root else { continue }
+      guard step % 3000 == 2999 else { continue }
+      let root = try #require(node.interior?.root, "seed \(seed)")
       _ = checkParts(root, isRoot: true)
       let expected = model.map { (Key("k\($0)"), $1) }.sorted { $0.0 < $1.0 }
       #expect(node.children.map(\.key) == expected.map(\.0), "seed \(seed)")
@@ -128,7 +129,7 @@ import Testing
     #expect(node.isEmpty, "seed \(seed)")
   }
 
-  @Test func `A hundred thousand children are found and changed`() {
+  @Test func `A hundred thousand children are found and changed`() throws {
     let count = 100_000
     let node = Node(sortedChildren: (0..<count).map { (Key($0), Node(.integer(Int64($0)))) })
     #expect(node.childCount == count && node.leafCount == count)
@@ -145,7 +146,7 @@ import Testing
       appended = appended.setting(child.key, to: child.node)
     }
     #expect(appended.children.elementsEqual(node.children.prefix(20_000), by: ==))
-    guard let root = appended.interior?.root else { return }
+    let root = try #require(appended.interior?.root)
     #expect(checkParts(root, isRoot: true) <= 4)
   }
 
