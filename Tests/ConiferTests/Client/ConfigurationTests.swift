@@ -308,6 +308,16 @@ extension `Configuration`.Home {
     let names = try FileManager.default.contentsOfDirectory(atPath: base.path)
     #expect(names.sorted() == ["b", "one", "two"])
   }
+
+  @Test func `a database of the app's own takes no defaults, nor those of another's configuration`()
+  {
+    let directory = DatabaseDirectory(
+      AppDefaults(storage: { _ in .lmdb(at: "/nowhere") }, transport: { _, _ in nil }))
+    let common = directory.main
+    common.isPersistenceEnabled = true
+    #expect(common.isPersistenceEnabled)
+    #expect(!Database(common.configuration).isPersistenceEnabled)
+  }
 }
 
 /// A transport that leads nowhere, under a name.

@@ -24,6 +24,9 @@ public final class Database: Sendable {
   /// What makes no sense in the configuration is put right, and logged as an error;
   /// ``DatabaseConfiguration/validate()`` tells before.
   public convenience init(_ configuration: DatabaseConfiguration) {
+    var configuration = configuration
+    // That of a database of the class comes with a storage that is for these alone.
+    configuration.standardStorage = nil
     self.init(configuration) { Engine($0) }
   }
 

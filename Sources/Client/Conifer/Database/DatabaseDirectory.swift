@@ -25,7 +25,7 @@ final class DatabaseDirectory: Sendable {
     state.withLock { state in
       let name = Self.name(configuration.host, configuration.namespace)
       guard state.main == nil, state.others[name] == nil else { return false }
-      state.main = Database(asOnApple(configuration))
+      state.main = Database(asOnApple(configuration)) { Engine($0) }
       return true
     }
   }
@@ -34,7 +34,7 @@ final class DatabaseDirectory: Sendable {
   var main: Database {
     let (main, isNew) = state.withLock { state in
       if let main = state.main { return (main, false) }
-      let main = Database(asOnApple(DatabaseConfiguration()))
+      let main = Database(asOnApple(DatabaseConfiguration())) { Engine($0) }
       state.main = main
       return (main, true)
     }
@@ -82,7 +82,7 @@ final class DatabaseDirectory: Sendable {
     let name = Self.name(place.host, place.namespace)
     let (other, isNew) = state.withLock { state in
       if let other = state.others[name] { return (other, false) }
-      let other = Database(configuration)
+      let other = Database(configuration) { Engine($0) }
       state.others[name] = other
       return (other, true)
     }
