@@ -119,7 +119,7 @@ extension LMDBStore {
     while true {
       let result = attempt(batch, durability, &writer, environment)
       if result == 0 { break }
-      guard result == MDB_MAP_FULL else { throw failure(result, &writer) }
+      guard result == MDB_MAP_FULL else { throw failure(result, batch, &writer, environment) }
       guard
         let size = options.grown(
           from: environment.map.size, need: need, givesBack: Self.givesBack(batch, need))
@@ -238,7 +238,11 @@ extension LMDBStore {
 
   /// The error for a failed commit; a full disk leaves the store usable, for the transaction was
   /// undone and its pages are written anew by the next one.
-  private func failure(_ result: Int32, _ writer: inout Writer) -> StoreError {
+  private func failure(
+    _ code: Int32, _ batch: Batch, _ writer: inout Writer, _ environment: LMDBEnvironment
+  ) -> StoreError {
+    let wasCut = code == System.failed && wasCutShort(batch, environment)
+    let result = wasCut ? System.noSpaceError : code
     let isOrdinary =
       System.noSpace.contains(result) || result == System.noMemory || result == MDB_TXN_FULL
     if !isOrdinary { writer.isPoisoned = true }

@@ -29,6 +29,19 @@ extension LMDBStore {
     return Platform.meansFull(Platform.allocate(file, length))
   }
 
+  /// Whether a failed commit met the end of a full disk: LMDB calls a write that is cut short a failing
+  /// disk. After a meta page that could not be written it begins nothing more, and that is no full disk.
+  func wasCutShort(_ batch: Batch, _ environment: LMDBEnvironment) -> Bool {
+    var file: Int32 = -1
+    guard mdb_env_get_fd(environment.handle, &file) == 0,
+      Self.isFull(file, environment.end + room(for: batch, environment))
+    else { return false }
+    var begun: OpaquePointer?
+    guard mdb_txn_begin(environment.handle, nil, 0, &begun) == 0, let begun else { return false }
+    mdb_txn_abort(begun)
+    return true
+  }
+
   private var noSpace: StoreError { Platform.error(System.noSpaceError, "write", path) }
 
   /// At most so many bytes of new pages, about: copies of the pages that edits touch, with those

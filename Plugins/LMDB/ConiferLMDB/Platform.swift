@@ -89,6 +89,8 @@ enum System {
   static let noEntry = ENOENT
   /// No space, the one failure of a commit after which the store goes on.
   static let noSpace: Set<Int32> = [ENOSPC, EDQUOT]
+  /// The error number of a failing disk.
+  static let failed = EIO
   /// The error number of a full disk.
   static let noSpaceError = ENOSPC
   /// Another owner holds a lock.
