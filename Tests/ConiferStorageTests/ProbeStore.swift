@@ -15,6 +15,8 @@ final class ProbeStore: OrderedStore {
   let extra = Mutex<@Sendable (Int) -> (own: Int, shared: Int)>({ _ in (0, 0) })
   /// The edits and the durability of every batch that was applied.
   let applied = Mutex<[(edits: Int, durability: Durability)]>([])
+  /// The moment of the newest batch that the death of the process cannot take.
+  let kept = Mutex<(any OrderedView)?>(nil)
   /// How often the keys of each space were walked.
   let walks = Mutex<[UInt8: Int]>([:])
   /// How many records walks and gets have lent.
@@ -46,7 +48,15 @@ final class ProbeStore: OrderedStore {
       throw StoreError(.io, "The disk is gone.")
     }
     applied.withLock { $0.append((batch.edits.count, durability)) }
-    return try base.apply(batch, .relaxed)
+    let commit = try base.apply(batch, .relaxed)
+    if durability >= .process { try keep() }
+    return commit
+  }
+
+  /// Takes what is there for what a crash leaves.
+  func keep() throws(StoreError) {
+    let view = try base.view()
+    kept.withLock { $0 = view }
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }

@@ -29,18 +29,43 @@ enum Incidents {
     if !isWrite { try forgetOldest(tx, prefix, newest: number) }
   }
 
-  /// The number behind the last one of a range; the last of the range when there is none left.
+  /// The number behind the last one of a range.
+  ///
+  /// No counting reaches the end of a range. Reports that stand there move behind the others; one that
+  /// nobody can read loses its place.
   private static func next(
     _ tx: Transaction, _ prefix: Bytes, in range: Range<UInt64>
   ) throws(StoreError) -> UInt64 {
+    var end = range.upperBound - 1
+    var moved: [Bytes] = []
+    var last = try newest(tx, prefix, in: range.lowerBound...end)
+    while let number = last, number == end, end > range.lowerBound {
+      let key = prefix + StoreKey.number(number)
+      let value = try tx.value(Spaces.incidents, key) ?? []
+      try tx.delete(Spaces.incidents, key)
+      if let payload = Record.open(Spaces.incidents, key, value) { moved.append(payload) }
+      end -= 1
+      last = try newest(tx, prefix, in: range.lowerBound...end)
+    }
+    var next = last.map { $0 + 1 } ?? range.lowerBound
+    for payload in moved.reversed() {
+      try tx.put(Spaces.incidents, prefix + StoreKey.number(next), payload: payload)
+      next += 1
+    }
+    return next
+  }
+
+  /// The last number of a report in a range.
+  private static func newest(
+    _ tx: Transaction, _ prefix: Bytes, in range: ClosedRange<UInt64>
+  ) throws(StoreError) -> UInt64? {
     var last: UInt64?
-    let end = prefix + StoreKey.number(range.upperBound - 1)
+    let end = prefix + StoreKey.number(range.upperBound)
     try tx.walkKeys(Spaces.incidents, .atOrBefore(end)) { key, _ in
       if key.starts(with: prefix), key.byteCount == 12 { last = IndexKey.number(Bytes(key)) }
       return .stop
     }
-    guard let last, last >= range.lowerBound else { return range.lowerBound }
-    return min(last + 1, range.upperBound - 1)
+    return last.flatMap { range.contains($0) ? $0 : nil }
   }
 
   /// Makes room for a report.

@@ -50,6 +50,21 @@ extension Repair {
     try MendingNote.add(tx, info.id)
   }
 
+  /// Sets the write aside that a part belongs to, whole.
+  func setPartAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
+    if let lane = Self.lane(key, info) {
+      let reader = try QueueReader(tx, lane, info.order, codec)
+      let number = Bytes(key[reader.prefix.count...].prefix(8))
+      for kind in [QueueReader.Class.waiting, .rejected] {
+        let write = reader.prefix + [kind.rawValue] + number
+        if number.count == 8, try tx.keys(Spaces.queue, prefix: write, limit: 1).first == write {
+          return try setWriteAside(write, info)
+        }
+      }
+    }
+    try keep(Spaces.queueParts, key, .recordSetAside)
+  }
+
   func setFinishedAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
     try keep(Spaces.finished, key, .recordSetAside)
     guard let lane = Self.lane(key, info) else { return }

@@ -47,6 +47,7 @@ struct Repair {
     case Spaces.runs: try dropRuns(place.key, info)
     case Spaces.dictionaries: return try dropDictionary(place.key, info, begun)
     case Spaces.queue: try setWriteAside(place.key, info)
+    case Spaces.queueParts: try setPartAside(place.key, info)
     case Spaces.queries: try dropQuery(place.key, info)
     case Spaces.queryIndex: try rebuildQueryIndex(info)
     case Spaces.queryKeys: try dropTrackedKey(place.key, info)
@@ -184,12 +185,7 @@ struct Repair {
     guard (try? UsageRow.read(tx, tree)) == nil else { return }
     let prefix = StoreKey.prefix(tree)
     var row = UsageRow()
-    var last: UInt64 = 0
-    let end = prefix + StoreKey.number(Numbers.lastLikelyRun) + [0xFF]
-    if let key = try tx.lastKey(Spaces.deltas, prefix, atOrBefore: end) {
-      last = IndexKey.number(Bytes(key.prefix(12)))
-    }
-    row.nextRun = Numbers.runs(above: last)
+    row.nextRun = Numbers.runsAfterLoss()
     if let key = try tx.lastKey(Spaces.dictionaries, prefix, atOrBefore: prefix + [0xFF]) {
       // Dropped ones may have had higher numbers, and none may repeat.
       let number = min(DictionaryRecord.number(key), Numbers.lastDictionary)

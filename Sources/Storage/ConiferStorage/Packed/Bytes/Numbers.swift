@@ -21,12 +21,9 @@ enum Numbers {
   static let skip: UInt64 = 1 << 20
 
   /// Where the numbers of runs go on while it is not known which were given: far above what counting
-  /// reaches, and where no earlier loss went on.
-  ///
-  /// - Parameter known: the highest number that is likely to be given.
-  static func runs(above known: UInt64) -> UInt64 {
-    max(UInt64.random(in: 1 << 40..<1 << 42), min(known, lastRun) + 1)
-  }
+  /// reaches, and by chance, so that no earlier loss went on there. Right behind one that is known lie
+  /// others of the same loss.
+  static func runsAfterLoss() -> UInt64 { .random(in: 1 << 40..<1 << 42) }
 
   /// A number some way above one, at most the last.
   static func skipping(_ number: UInt64, last: UInt64) -> UInt64 {

@@ -103,8 +103,9 @@ struct QueueReader {
     return nil
   }
 
-  /// Whether no unfinished write has a number.
+  /// Whether no write is known to have had a number.
   func isFree(_ id: WriteID) throws(StoreError) -> Bool {
+    if try view.get(Spaces.finished, numbered(id), { _ in }) != nil { return false }
     for kind in [Class.waiting, .rejected] {
       if try view.get(Spaces.queue, key(kind, id), { _ in }) != nil { return false }
     }
