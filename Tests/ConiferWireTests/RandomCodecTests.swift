@@ -59,18 +59,22 @@ import Testing
   @Test(arguments: seeds) func `Frames come together to the message`(_ seed: UInt64) throws {
     var random = RandomMessages(seed: seed)
     var assembler = FrameAssembler(limit: 10 << 20)
+    var many = 0
     for _ in 0..<20 {
       var text = ""
-      while text.utf8.count < random.below(200_000) { text += random.text() + "{}" }
+      let length = random.below(200_000)
+      while text.utf8.count < length { text += random.text() + "{}" }
       let message = Array(text.utf8)
       // A text of nothing but a number is none of the protocol.
       guard message.count > 6 else { continue }
       let frames = Frames.split(message)
+      if frames.count > 1 { many += 1 }
       for (index, frame) in frames.enumerated() {
         let whole = assembler.add(frame)?.text
         #expect((whole != nil) == (index == frames.count - 1))
         if let whole { #expect(whole == message) }
       }
     }
+    #expect(many > 0, "No message took more than one frame, seed \(seed)")
   }
 }

@@ -2,6 +2,7 @@ import ConiferQuery
 import ConiferTree
 import ConiferWire
 import TestSupport
+import Testing
 
 /// Random messages of every kind, from a seed.
 struct RandomMessages {
@@ -57,7 +58,12 @@ struct RandomMessages {
       "{}", #"{"i":".key"}"#, #"{"sp":null,"i":"a/b"}"#, #"{"l":3,"vf":"r"}"#,
       #"{"ep":"x","en":"k","i":".value"}"#, #"{"sp":1,"sin":false,"l":1,"vf":"l"}"#,
     ]
-    return (try? QuerySpec(json: Array(pick(texts).utf8))) ?? .default
+    do {
+      return try QuerySpec(json: Array(pick(texts).utf8))
+    } catch {
+      Issue.record("A query of the test is none: \(error)")
+      return .default
+    }
   }
 
   mutating func tag() -> Int? { below(2) == 0 ? nil : below(1000) }
