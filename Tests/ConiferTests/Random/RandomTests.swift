@@ -16,16 +16,27 @@ import Testing
   /// all other tests have ended.
   struct Share: Sendable, CustomTestStringConvertible {
     let store: Store
-    let part: UInt64
-    let parts: UInt64
+    var part = 0
+    var parts = 1
+    let seeds: [UInt64]
 
     var testDescription: String { parts == 1 ? store.rawValue : "\(store.rawValue) \(part)" }
   }
   private static var shares: [Share] {
     stores.flatMap { store in
-      let parts: UInt64 = store == .memory ? 8 : 1
-      return (0..<parts).map { Share(store: store, part: $0, parts: parts) }
+      let seeds = seeds(store == .memory ? 1000 : 20)
+      // None is without a program, or it would pass for nothing.
+      let parts = store == .memory ? min(8, seeds.count) : 1
+      return (0..<parts).map { part in
+        let own = stride(from: part, to: seeds.count, by: parts).map { seeds[$0] }
+        return Share(store: store, part: part, parts: parts, seeds: own)
+      }
     }
+  }
+  private static func seeds(_ usual: UInt64) -> [UInt64] {
+    let first = environment["CONIFER_SEED"].flatMap { UInt64($0) } ?? 1
+    let count = environment["CONIFER_PROGRAMS"].flatMap { UInt64($0) } ?? usual
+    return Array(first..<(first + max(1, count)))
   }
   private static var isRacing: Bool { environment["CONIFER_RACE"] != nil }
 
@@ -39,7 +50,7 @@ import Testing
   {
     var mode = TwoClients.Mode(canKill: true)
     mode.isRacing = Self.isRacing
-    try await Self.run(share, mode, usual: share.store == .memory ? 1000 : 20)
+    try await Self.run(share, mode)
   }
 
   @Test(arguments: stores)
@@ -48,17 +59,15 @@ import Testing
   ) async throws {
     var mode = TwoClients.Mode()
     mode.isRacing = Self.isRacing
-    try await Self.run(Share(store: store, part: 0, parts: 1), mode, usual: 5)
+    try await Self.run(Share(store: store, seeds: Self.seeds(5)), mode)
   }
 
-  private static func run(_ share: Share, _ mode: TwoClients.Mode, usual: UInt64) async throws {
+  private static func run(_ share: Share, _ mode: TwoClients.Mode) async throws {
     let store = share.store
-    let first = environment["CONIFER_SEED"].flatMap { UInt64($0) } ?? 1
-    let count = environment["CONIFER_PROGRAMS"].flatMap { UInt64($0) } ?? usual
     let chosen = environment["CONIFER_STEPS"].map {
       $0.split(separator: ",").compactMap { Int($0) }
     }
-    for seed in first..<(first + count) where seed % share.parts == share.part {
+    for seed in share.seeds {
       var mode = mode
       mode.isTracing = environment["CONIFER_TRACE"] != nil
       if mode.isTracing { print("seed \(seed)") }

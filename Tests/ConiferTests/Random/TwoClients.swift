@@ -264,8 +264,7 @@ final class TwoClients {
     }
     for write in written where world.data(write.path).isEmpty {
       let (device, path, receipt) = (write.device, write.path, write.receipt)
-      // Writes that a killed process did not name are nobody's loss.
-      guard let id = try? await receipt.id else { continue }
+      guard let id = await id(of: receipt) else { continue }
       let outcome = try await device.engine.outcome(of: id)
       switch outcome {
       case .rejected: continue
@@ -293,6 +292,17 @@ final class TwoClients {
       let whole = Watcher(device, QueryTarget(.root))
       await world.settle()
       faults += whole.check(world.data).map { "device \(index), restarted: \($0)" }
+    }
+  }
+
+  /// The write's identity. One that a killed process did not name is nobody's loss, nor one that waited
+  /// for the user to be known when the database was closed: the app was told. Any other is a fault.
+  private func id(of receipt: WriteReceipt) async -> WriteReceipt.ID? {
+    do {
+      return try await receipt.id
+    } catch {
+      if !mode.canKill, error.code != .closed { faults.append("a write was not queued: \(error)") }
+      return nil
     }
   }
 
@@ -324,7 +334,7 @@ final class TwoClients {
     guard let shown else { return }
     for write in written where write.device === device {
       let path = write.path
-      guard let key = path.last, shown[key].isEmpty, let id = try? await write.receipt.id,
+      guard let key = path.last, shown[key].isEmpty, let id = await id(of: write.receipt),
         let outcome = try? await device.engine.outcome(of: id), outcome == .acknowledged
       else { continue }
       faults.append("the cache was complete, and \(path) is missing")
@@ -356,7 +366,7 @@ final class TwoClients {
   private func checkIncrements() async throws {
     var least = 0
     for (device, receipt) in increments {
-      guard let id = try? await receipt.id else { continue }
+      guard let id = await id(of: receipt) else { continue }
       if case .acknowledged = try await device.engine.outcome(of: id) { least += 1 }
     }
     let sum = Int(world.data("own/increments").leaf?.number ?? 0)
