@@ -6,6 +6,7 @@
   import Logging
   import Synchronization
   @testable import ConiferKit
+  import TestSupport
   import Testing
 
   #if canImport(Darwin)
@@ -97,20 +98,7 @@
     }
 
     /// The built app, beside the test program.
-    private static let app: String? = {
-      var place = URL(fileURLWithPath: CommandLine.arguments[0])
-      #if os(Linux)
-        place = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      #endif
-      while place.path != "/" {
-        place.deleteLastPathComponent()
-        let app = place.appendingPathComponent("GuideApp").path
-        var isFolder: ObjCBool = false
-        let isThere = FileManager.default.fileExists(atPath: app, isDirectory: &isFolder)
-        if isThere, !isFolder.boolValue { return app }
-      }
-      return nil
-    }()
+    private static let app = BuiltProgram.path(of: "GuideApp")
 
     /// Gives it a line.
     func type(_ line: String) { input.fileHandleForWriting.write(Data("\(line)\n".utf8)) }

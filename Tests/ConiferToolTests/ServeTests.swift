@@ -14,6 +14,45 @@
   #endif
 
   @Suite struct ServeTests {
+    /// A file of rules that a server watches.
+    private struct WatchedRules {
+      let path: String
+      private let sandbox: Sandbox
+      private let server = Server(ServerConfiguration())
+      private let watch: Task<Void, any Error>
+      private var said: AsyncStream<String>.Iterator
+
+      init(_ text: String) throws {
+        sandbox = try Sandbox()
+        path = try sandbox.file("rules.json", text)
+        let (notes, line) = AsyncStream<String>.makeStream()
+        let console = Console(
+          write: { (_: [UInt8]) throws in }, note: { (note: String) in line.yield(note) },
+          environment: { (_: String) in nil })
+        let file = try RulesFile(path, server, console)
+        watch = Task { try await file.run() }
+        said = notes.makeAsyncIterator()
+      }
+
+      /// The rules that the server goes by.
+      var rules: String { String(decoding: server.rulesSource(in: "mine"), as: UTF8.self) }
+
+      func write(_ text: String) throws { _ = try sandbox.file("rules.json", text) }
+
+      /// Returns when some words are said. The file may be looked at while it is written: what is said of
+      /// that does not count.
+      mutating func wait(for words: String) async {
+        while let note = await said.next(), !note.contains(words) {}
+      }
+
+      func end() async throws {
+        watch.cancel()
+        try await watch.value
+      }
+    }
+
+    private func text(_ allowed: Bool) -> String { #"{"rules":{".read":\#(allowed)}}"# }
+
     @Test("Rules that are none end the server before it begins, with line and column")
     func badRules() async throws {
       let sandbox = try Sandbox()
@@ -30,33 +69,17 @@
       "A file of rules that changes changes the rules; one that is none, or is gone, does not",
       .timeLimit(.minutes(1)))
     func reload() async throws {
-      let sandbox = try Sandbox()
-      let text = { (allowed: Bool) in #"{"rules":{".read":\#(allowed)}}"# }
-      let path = try sandbox.file("rules.json", text(false))
-      let (notes, line) = AsyncStream<String>.makeStream()
-      let console = Console(
-        write: { (_: [UInt8]) throws in }, note: { (note: String) in line.yield(note) },
-        environment: { (_: String) in nil })
-      let server = Server(ServerConfiguration())
-      let file = try RulesFile(path, server, console)
-      func rules() -> String { String(decoding: server.rulesSource(in: "mine"), as: UTF8.self) }
-      #expect(rules() == text(false))
-      let watch = Task { try await file.run() }
-      var said = notes.makeAsyncIterator()
-      // The file may be looked at while it is written: what is said of that does not count.
-      func wait(for words: String) async {
-        while let note = await said.next(), !note.contains(words) {}
-      }
-      _ = try sandbox.file("rules.json", text(true))
-      await wait(for: "as it is now")
-      #expect(rules() == text(true))
-      _ = try sandbox.file("rules.json", "{")
-      await wait(for: "rules.json:1:")
-      Platform.removeTree(path)
-      await wait(for: "cannot be read")
-      #expect(rules() == text(true))
-      watch.cancel()
-      try await watch.value
+      var watched = try WatchedRules(text(false))
+      #expect(watched.rules == text(false))
+      try watched.write(text(true))
+      await watched.wait(for: "as it is now")
+      #expect(watched.rules == text(true))
+      try watched.write("{")
+      await watched.wait(for: "rules.json:1:")
+      Platform.removeTree(watched.path)
+      await watched.wait(for: "cannot be read")
+      #expect(watched.rules == text(true))
+      try await watched.end()
     }
 
     @Test("A file of rules is a file, and a small one: no pipe or device, at the start or later")
@@ -83,40 +106,26 @@
       "What takes the place of a file of rules for a while ends neither the watch nor the server",
       .timeLimit(.minutes(1)))
     func replaced() async throws {
-      let sandbox = try Sandbox()
-      let text = { (allowed: Bool) in #"{"rules":{".read":\#(allowed)}}"# }
-      let path = try sandbox.file("rules.json", text(false))
-      let (notes, line) = AsyncStream<String>.makeStream()
-      let console = Console(
-        write: { (_: [UInt8]) throws in }, note: { (note: String) in line.yield(note) },
-        environment: { (_: String) in nil })
-      let server = Server(ServerConfiguration())
-      let file = try RulesFile(path, server, console)
-      func rules() -> String { String(decoding: server.rulesSource(in: "mine"), as: UTF8.self) }
-      let watch = Task { try await file.run() }
-      var said = notes.makeAsyncIterator()
-      func wait(for words: String) async {
-        while let note = await said.next(), !note.contains(words) {}
-      }
+      var watched = try WatchedRules(text(false))
+      let path = watched.path
       var allowed = false
       for make in [
         { mkfifo(path, 0o600) }, { symlink("/dev/zero", path) }, { mkdir(path, 0o700) },
       ] {
         Platform.removeTree(path)
         #expect(make() == 0)
-        await wait(for: "cannot be read")
-        #expect(rules() == text(allowed))
+        await watched.wait(for: "cannot be read")
+        #expect(watched.rules == text(allowed))
         allowed.toggle()
         Platform.removeTree(path)
-        _ = try sandbox.file("rules.json", text(allowed))
-        await wait(for: "as it is now")
-        #expect(rules() == text(allowed))
+        try watched.write(text(allowed))
+        await watched.wait(for: "as it is now")
+        #expect(watched.rules == text(allowed))
       }
       Platform.removeTree(path)
       #expect(mkfifo(path, 0o600) == 0)
-      await wait(for: "cannot be read")
-      watch.cancel()
-      try await watch.value
+      await watched.wait(for: "cannot be read")
+      try await watched.end()
     }
 
     @Test("A key that may sign tokens of others needs to be told whose are meant")

@@ -1,5 +1,6 @@
 #if Network
   import Foundation
+  import TestSupport
   import Testing
 
   #if canImport(Darwin)
@@ -13,20 +14,7 @@
   /// `conifer serve` in a process of its own, which may be killed.
   struct ServerProcess {
     /// The built tool, beside the test program.
-    static let tool: String? = {
-      var place = URL(fileURLWithPath: CommandLine.arguments[0])
-      #if os(Linux)
-        place = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      #endif
-      while place.path != "/" {
-        place.deleteLastPathComponent()
-        let tool = place.appendingPathComponent("conifer").path
-        var isFolder: ObjCBool = false
-        let isThere = FileManager.default.fileExists(atPath: tool, isDirectory: &isFolder)
-        if isThere, !isFolder.boolValue { return tool }
-      }
-      return nil
-    }()
+    static let tool = BuiltProgram.path(of: "conifer")
 
     /// It ended by itself.
     struct Ended: Error {}
