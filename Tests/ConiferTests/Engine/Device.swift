@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferQuery
 import ConiferServer
 import ConiferStorage
@@ -6,6 +7,7 @@ import ConiferWire
 import Dispatch
 import Logging
 import Synchronization
+import Testing
 
 @testable import Conifer
 @testable import ConiferSync
@@ -243,6 +245,42 @@ final class Device {
           "\(name) \(error.map { "\($0.code)" } ?? (isCommitted ? "committed" : "aborted")) \(node.text)"
         )
       })
+  }
+
+  /// How many writes the store has of the last user who was known, whoever that may be by now. The
+  /// engine has done all that was asked of it before, as far as that does not wait.
+  func stored() async throws -> Int {
+    for _ in 0..<2 {
+      await withCheckedContinuation { continuation in
+        engine.post(.ask { _ in continuation.resume() })
+      }
+    }
+    let total = await withCheckedContinuation { continuation in
+      engine.post(
+        .ask { engine in
+          continuation.resume(
+            returning: engine.read { (view, lane) throws(StoreError) in try view.totals(lane) })
+        })
+    }
+    return try #require(total).pending
+  }
+
+  /// Returns when so many steps wait to know who is signed in, or after a while.
+  func waits(for count: Int) async {
+    for _ in 0..<1000 {
+      let held = await withCheckedContinuation { continuation in
+        engine.post(
+          .ask { engine in
+            if case .asked(let waiting) = engine.user {
+              continuation.resume(returning: waiting.count)
+            } else {
+              continuation.resume(returning: 0)
+            }
+          })
+      }
+      if held >= count { return }
+      await Task.yield()
+    }
   }
 
   /// What the writes of the queue ask for, oldest first.

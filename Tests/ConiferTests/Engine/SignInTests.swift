@@ -1,6 +1,7 @@
 import ConiferQuery
 import ConiferServer
 import ConiferTree
+import ConiferWire
 import Foundation
 import Testing
 
@@ -20,12 +21,6 @@ import Testing
     func signs(in user: String?) {
       signIn.set(user)
       device.engine.refreshToken()
-    }
-
-    /// Lets the engine do what it was asked for, though answers of the provider are held back.
-    func barrier() async throws -> PendingWriteTotals {
-      _ = try await device.engine.writeTotals()
-      return try await device.engine.writeTotals()
     }
   }
 
@@ -137,7 +132,7 @@ import Testing
     var isAnswered = false
     var left = [0, 1, 2]
     for index in order {
-      #expect(try await setting.barrier().pending == 0)
+      #expect(try await device.stored() == 0)
       isAnswered = left.remove(at: index) == 2 || isAnswered
       signIn.release(index)
       if isAnswered { break }
@@ -161,7 +156,7 @@ import Testing
     await signIn.waits(for: 2)
     let late = device.set("late", "1")
     signIn.release()
-    for _ in 0..<20 { #expect(try await setting.barrier().pending == 0) }
+    for _ in 0..<20 { #expect(try await device.stored() == 0) }
     signIn.release()
     #expect(try await early.id?.identity == "alice")
     #expect(try await late.id?.identity == "alice")
@@ -212,7 +207,7 @@ import Testing
     let write = device.set("profile", "1")
     for _ in 0..<5 {
       await world.pass(31_000)
-      #expect(try await setting.barrier().pending == 0)
+      #expect(try await device.stored() == 0)
     }
     #expect(device.engine.authState.current.isPaused && signIn.held > 1)
     signIn.release()
@@ -345,13 +340,114 @@ import Testing
     #expect(setting.writers.all == ["bob /v", "bob /w"])
   }
 
+  @Test(arguments: Store.allCases, [true, false])
+  func `Right after a sign-in the queue is the new user's, with what was just written`(
+    _ store: Store, _ isOnline: Bool
+  ) async throws {
+    let setting = try await setting(store, isOnline: isOnline, "alice")
+    let (world, device, signIn) = (setting.world, setting.device, setting.signIn)
+    device.transport.intercept { request in
+      if case .put = request { Response(.permissionDenied) } else { nil }
+    }
+    // What alice wrote waits offline, or for the app once it was refused.
+    let old = device.set("old", "1")
+    let id = try #require(try await old.id)
+    await world.settle()
+    signIn.hold()
+    setting.signs(in: "bob")
+    await signIn.waits(for: 1)
+    device.engine.goOffline()
+    device.set("new", "1")
+    let engine = device.engine
+    async let pending = engine.writes(after: nil, limit: 10, rejectedOnly: false)
+    async let totals = engine.writeTotals()
+    await device.waits(for: 3)
+    #expect(try await device.stored() == (isOnline ? 0 : 1))
+    signIn.releaseAll()
+    #expect(try await pending.map(\.id.identity) == ["bob"])
+    let sums = try await totals
+    #expect(sums.pending == 1 && sums.rejected == 0)
+    // The way back: what the app says of a write of its own is taken at once.
+    signIn.hold()
+    setting.signs(in: "alice")
+    await signIn.waits(for: 1)
+    async let discarded: Void = engine.discard(id)
+    await device.waits(for: 1)
+    signIn.releaseAll()
+    try await discarded
+    #expect(try await device.queued().isEmpty)
+  }
+
+  @Test func `While the provider fails the queue is that of the user before, and is told`()
+    async throws
+  {
+    let setting = try await setting(.memory, isOnline: false, "alice")
+    let id = try #require(try await setting.device.set("old", "1").id)
+    setting.signIn.hold()
+    setting.signIn.fail()
+    setting.device.engine.refreshToken()
+    await setting.signIn.waits(for: 1)
+    setting.device.set("new", "1")
+    let engine = setting.device.engine
+    async let pending = engine.writes(after: nil, limit: 10, rejectedOnly: false)
+    await setting.device.waits(for: 2)
+    setting.signIn.releaseAll()
+    #expect(try await pending.map(\.id) == [id])
+  }
+
+  @Test(arguments: Store.durable, ["bob", "alice", nil])
+  func
+    `A sign-in that nobody has answered is asked for again at the next start, however the app ended`(
+      _ store: Store, _ user: String?
+    ) async throws
+  {
+    for (isOnline, fails) in [(true, false), (true, true), (false, false), (false, true)] {
+      let setting = try await setting(store, "alice")
+      let (world, device, signIn) = (setting.world, setting.device, setting.signIn)
+      signIn.hold()
+      setting.signs(in: user)
+      await signIn.waits(for: 1)
+      if fails { signIn.fail() }
+      for _ in 0..<2 {
+        await device.restart(isOnline: isOnline)
+        // What the run before asked is answered to nobody.
+        signIn.release()
+        await signIn.waits(for: 1)
+        let write = device.set("profile", "1")
+        #expect(try await device.stored() == 0)
+        guard !fails else { continue }
+        signIn.releaseAll()
+        #expect(try await write.id?.identity == user ?? "")
+        break
+      }
+      if fails {
+        // Kept from run to run, and never taken for anybody's.
+        signIn.recover()
+        signIn.releaseAll()
+        for _ in 0..<3 { await world.pass(31_000) }
+        #expect(try await device.queued().allSatisfy { $0.id.identity == user ?? "" })
+      }
+      device.engine.goOnline()
+      await world.settle()
+      #expect(Set(setting.writers.all) == ["\(user ?? "nobody") /profile"])
+      // The next start knows its user again.
+      await device.restart(isOnline: false)
+      let write = device.set("profile", "2")
+      #expect(try await write.id?.identity == user ?? "")
+    }
+  }
+
   @Test func `A database that is closed says so to what waits for a sign-in`() async throws {
     let setting = try await setting(.memory, "alice")
     setting.signIn.hold()
     setting.signs(in: "bob")
     await setting.signIn.waits(for: 1)
     setting.device.set("profile", "1", "profile")
-    await setting.device.engine.close()
+    let engine = setting.device.engine
+    let totals = Task { await failure { _ = try await engine.writeTotals() } }
+    await setting.device.waits(for: 2)
+    await engine.close()
+    #expect(await totals.value?.code == .closed)
     await withCheckedContinuation { continuation in
       setting.device.queue.async { continuation.resume() }
     }

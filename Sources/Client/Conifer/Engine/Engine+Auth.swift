@@ -9,6 +9,9 @@ extension Engine {
   /// The name under which the last token stands in the tree's metadata.
   static let tokenName = "conifer.token"
 
+  /// The name under which it stands there that somebody signed in or out, and nobody has said who.
+  static let changeName = "conifer.change"
+
   /// Asks the app for a token, off the engine's thread.
   func fetchToken(force: Bool, _ number: UInt64) {
     guard let provider = setup.tokenProvider else { return tell(.token(.signedOut, fetch: number)) }
@@ -29,6 +32,20 @@ extension Engine {
 
   /// It is known who is signed in, or no longer: what waited for that comes next.
   func identify(_ identification: Identification) { next += user.become(identification) }
+
+  /// Takes in whether it is known who is signed in, also for the next start: the last user may not be the
+  /// one by then.
+  func note(_ identification: Identification) {
+    identify(identification)
+    let isChanging = identification != .known
+    guard isChanging != isChangeKept, let lane else { return }
+    isChangeKept = isChanging
+    add([.setMetadata(lane.tree, Self.changeName, isChanging ? [1] : nil)]) { [self] result in
+      guard case .failure(let error) = result else { return }
+      isChangeKept = !isChanging
+      setup.logger.error("the sign-in is not kept", metadata: ["cause": "\(error)"])
+    }
+  }
 
   /// Keeps the last token for the next start, where the app wants that.
   func keep(_ token: ConiferSync.AuthToken?) {

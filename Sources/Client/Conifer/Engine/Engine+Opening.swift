@@ -37,9 +37,10 @@ extension Engine {
   private func begin(_ backend: any StorageBackend) async throws(StoreError) {
     let id = try await backend.tree(named: setup.namespace)
     await declareIndexes(backend, id)
-    let kept = try backend.read { (view) throws(StoreError) in
-      try view.metadata(id, Self.tokenName)
+    let (kept, change) = try backend.read { (view) throws(StoreError) in
+      (try view.metadata(id, Self.tokenName), try view.metadata(id, Self.changeName))
     }
+    isChangeKept = change != nil
     let usesTokens = setup.tokenProvider != nil
     let token =
       usesTokens && setup.keepsLastToken
@@ -50,7 +51,7 @@ extension Engine {
     tree = SyncTree(cache: StoredCache(backend, id, setup.logger))
     link.machine = ConnectionMachine(
       namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
-      token: token, seed: setup.random())
+      token: token, isChanging: isChangeKept, seed: setup.random())
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { keep(nil) }
     reportIncidents()

@@ -67,7 +67,7 @@ extension Engine {
     case .purge: discardAll()
     case .tick: tell(.tick)
     case .refreshToken: tell(.refreshToken)
-    case .ask(let question): question(self)
+    case .ask(let question), .askQueue(let question): question(self)
     case .close(let done):
       await shut()
       await performNext()

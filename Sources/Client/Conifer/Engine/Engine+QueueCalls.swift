@@ -6,12 +6,13 @@ import ConiferTree
 extension Engine: QueueCalls {
   private typealias Reply<R: Sendable> = @Sendable (Result<R, DatabaseError>) -> Void
 
-  /// Asks something between two steps, and waits for the reply.
+  /// Asks something about the user's queue between two steps, and waits for the reply; also until it is
+  /// known who is signed in, while the token provider is asked.
   private nonisolated func asking<R: Sendable>(
     _ question: @escaping @Sendable (isolated Engine, @escaping Reply<R>) -> Void
   ) async throws(DatabaseError) -> R {
     let result = await withCheckedContinuation { continuation in
-      post(.ask { engine in question(engine) { continuation.resume(returning: $0) } })
+      post(.askQueue { engine in question(engine) { continuation.resume(returning: $0) } })
     }
     return try result.get()
   }

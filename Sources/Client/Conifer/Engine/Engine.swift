@@ -88,6 +88,8 @@ actor Engine {
   var marks: [OutboundWriteID: Mark] = [:]
   /// Questions to the token provider that are under way, by their numbers.
   var fetches: [UInt64: Task<Void, Never>] = [:]
+  /// Whether it stands in the store that somebody signed in or out, and nobody has said who.
+  var isChangeKept = false
   var incidentsSeen = 0
   var link = Link()
 

@@ -98,7 +98,7 @@ extension Engine {
     case .shutDown(let reason):
       setup.logger.warning("the server sent the client away", metadata: ["reason": "\(reason)"])
     case .noted(let words): setup.logger.debug("\(words)")
-    case .identification(let identification): identify(identification)
+    case .identification(let identification): note(identification)
     case .authState(let state): setAuthState(state)
     case .laneChanged(let lane): changeLane(lane)
     case .keepToken(let token): keep(token)

@@ -6,7 +6,7 @@ enum User: Sendable {
   case known
   /// The token provider is being asked: what depends on its answer waits, in order.
   case asked(waiting: [Step])
-  /// The provider failed, and is asked again: what writes waits, in order; reads do not.
+  /// The provider failed, and is asked again: what writes waits, in order; the rest does not.
   case unanswered(waiting: [Step])
 
   /// Keeps a step that has to wait; whether it has.
@@ -14,7 +14,9 @@ enum User: Sendable {
     switch self {
     case .known: return false
     case .asked(var waiting):
-      guard step.needsUser || step.followsWrites && !waiting.isEmpty else { return false }
+      guard step.needsUser || step.asksQueue || step.followsWrites && !waiting.isEmpty else {
+        return false
+      }
       waiting.append(step)
       self = .asked(waiting: waiting)
     case .unanswered(var waiting):
@@ -35,9 +37,9 @@ enum User: Sendable {
       self = .asked(waiting: waiting)
       return []
     case .unanswered:
-      let reads = waiting.filter(\.followsWrites)
-      self = .unanswered(waiting: waiting.filter { !$0.followsWrites })
-      return reads
+      let rest = waiting.filter { !$0.needsUser }
+      self = .unanswered(waiting: waiting.filter(\.needsUser))
+      return rest
     }
   }
 

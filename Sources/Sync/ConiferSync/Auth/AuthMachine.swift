@@ -47,11 +47,12 @@ struct AuthMachine: Sendable {
     case unanswered(String, retry: Milliseconds)
   }
 
-  init(_ limits: ConnectionLimits, usesTokens: Bool, token: AuthToken?) {
+  /// - Parameter isChanging: whether somebody else may be signed in than whose the token is.
+  init(_ limits: ConnectionLimits, usesTokens: Bool, token: AuthToken?, isChanging: Bool) {
     self.limits = limits
     self.usesTokens = usesTokens
     self.token = usesTokens ? token : nil
-    user = usesTokens && token == nil ? .starting : .known
+    user = !usesTokens ? .known : isChanging ? .changing : token == nil ? .starting : .known
   }
 
   /// Whether attempts are to keep the longest distance.

@@ -99,11 +99,13 @@ public struct ConnectionMachine: Sendable {
   ///   - newest: the newest number ever given in that lane.
   ///   - usesTokens: whether there is a token provider.
   ///   - token: the last token, as it was kept; the lane's.
+  ///   - isChanging: whether somebody signed in or out since, and the provider has not said who.
   ///   - limits: times and sizes.
   ///   - seed: of the chance in delays.
   public init(
     namespace: String, lane: Lane, newest: WriteID?, usesTokens: Bool = false,
-    token: AuthToken? = nil, limits: ConnectionLimits = ConnectionLimits(), seed: UInt64
+    token: AuthToken? = nil, isChanging: Bool = false,
+    limits: ConnectionLimits = ConnectionLimits(), seed: UInt64
   ) {
     self.namespace = namespace
     self.limits = limits
@@ -112,7 +114,8 @@ public struct ConnectionMachine: Sendable {
     perhapsSent = self.newest
     backoff = Backoff(limits, seed: seed)
     let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
-    auth = AuthMachine(limits, usesTokens: usesTokens, token: own)
+    auth = AuthMachine(
+      limits, usesTokens: usesTokens, token: own, isChanging: isChanging)
     toldAuthState = own == nil ? .signedOut : .pending
     toldIdentification = auth.identification
   }
