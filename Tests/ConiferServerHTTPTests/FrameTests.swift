@@ -262,6 +262,28 @@
       }
     }
 
+    @Test(
+      "A message that would take too much memory is refused before it is read", arguments: [1, 2])
+    func tooHeavy(_ number: Int) async throws {
+      try await serving { configuration in
+        configuration.limits.total = 1_000_000
+      } _: { serving in
+        let client = try await serving.client()
+        let ones = "[" + Array(repeating: "1", count: 20_000).joined(separator: ",") + "]"
+        // What makes no sense behind its data would end the session, if it were read.
+        let rest = number == 1 ? "}}}" : "}}"
+        try await client.send(
+          #"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"/a","d":\#(ones)\#(rest)"#)
+        let answer = try await client.message()
+        #expect(answer?["d/r" as Path] == Node(.integer(Int64(number))))
+        #expect(answer?["d/b/s" as Path] == "too_big")
+        #expect(serving.server.data("a", in: "demo") == .empty)
+        #expect(try await client.ask("p", #"{"p":"/a","d":1}"#)["s" as Key] == "ok")
+        try await client.send(ones)
+        #expect(try await client.closeCode() == 1009)
+      }
+    }
+
     @Test("A request that is nested too deeply is refused as too large, and the session goes on")
     func tooDeep() async throws {
       try await serving { serving in
@@ -292,6 +314,22 @@
         #expect(try await client.closeCode() == 1008)
         #expect(serving.server.sessions(in: "demo") == [other.session])
         #expect(try await other.ask("s", #"{"c":{}}"#)["s" as Key] == "ok")
+      }
+    }
+
+    @Test(
+      "A frame that begins and does not go on ends its session after a time, of whatever kind it is",
+      arguments: [
+        [0x81], [0x81, 0xFF, 0, 0, 0], [0x81, 0x85, 0, 0, 0, 0], [0x01, 0x80, 0, 0, 0, 0],
+        [0x89, 0x85, 0, 0, 0, 0, 7], [0x88, 0x82, 0, 0, 0, 0, 3], [0x8A],
+      ] as [[UInt8]])
+    func unfinished(_ bytes: [UInt8]) async throws {
+      try await serving { configuration in
+        configuration.timeouts.request = .milliseconds(300)
+      } _: { serving in
+        let client = try await serving.client()
+        try await client.socket.send(bytes)
+        #expect(try await client.closeCode() == 1008)
       }
     }
 

@@ -29,6 +29,40 @@
       }
     }
 
+    @Test(
+      "Requests that are sent ahead of what is none are answered, also when nobody reads at once",
+      arguments: [
+        ("", "GARBAGE\r\n\r\n", [400]), ("", "GET / HTTP/1.1\r\n\r\n", [400]),
+        ("", "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", [403]),
+        ("", "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 5000))\r\n\r\n", [431]),
+        ("Connection: close\r\n", "GET /4 HTTP/1.1\r\nHost: localhost\r\n\r\n", []),
+        ("Connection: close\r\n", "GARBAGE\r\n\r\n", []),
+      ])
+    func ahead(_ header: String, _ last: String, _ statuses: [Int]) async throws {
+      let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+      let entered = Counter()
+      let responder = ClosureResponder { request in
+        if entered.next() == 1 { for await _ in gate { break } }
+        return HTTPResponse(status: 200, body: .bytes(Array(request.path.utf8)))
+      }
+      try await serving(responders: [responder]) {
+        $0.limits.head = 4096
+      } _: { serving in
+        let reader = Reader(try serving.socket())
+        let request = { (number: Int, header: String) in
+          "GET /\(number) HTTP/1.1\r\nHost: localhost\r\n\(header)\r\n"
+        }
+        try await reader.socket.send(
+          request(1, "") + request(2, "") + request(3, header) + last)
+        try await eventually("It is not asked.") { entered.count == 1 }
+        opener.finish()
+        for number in 1...3 { #expect(try await Reply.next(reader)?.text == "/\(number)") }
+        for status in statuses { #expect(try await Reply.next(reader)?.status == status) }
+        #expect(try await Reply.next(reader) == nil)
+        #expect(entered.count == 3)
+      }
+    }
+
     @Test("A request is taken apart: method, path, query, database, body in chunks")
     func parts() async throws {
       try await serving(responders: Self.responders) { serving in
@@ -170,6 +204,9 @@
       Bad(
         request: "PUT / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n"
           + String(repeating: "x", count: 1001) + "\r\n0\r\n\r\n", status: 413),
+      Bad(
+        request: "PUT / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+          + "1\r\n5\r\n0\r\n\r\n", status: 501),
       Bad(request: "GET /.ws?v=5 HTTP/1.1\r\nHost: localhost\r\n\r\n", status: 426),
       Bad(request: "GET /.lp?start=t HTTP/1.1\r\nHost: localhost\r\n\r\n", status: 501),
       Bad(request: "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", status: 404),

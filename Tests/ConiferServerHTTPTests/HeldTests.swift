@@ -68,6 +68,113 @@
       }
     }
 
+    @Test("An answer that there is no room for is refused, and its client may ask again")
+    func answers() async throws {
+      let responder = ClosureResponder { _ in
+        HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 0x61, count: 8 << 20)))
+      }
+      try await serving(responders: [responder]) {
+        $0.limits.total = 12 << 20
+      } _: { serving in
+        let request = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        let slow = try serving.socket(receiveBuffer: 4096)
+        try await slow.send(request)
+        try await eventually("Nothing is held.") { serving.http.connections.bytes == 8 << 20 }
+        #expect(try await serving.ask(request)?.status == 503)
+        #expect(serving.http.connections.bytes == 8 << 20)
+        try await slow.reset()
+        try await eventually("Something counts on.") { serving.http.connections.bytes == 0 }
+        #expect(try await serving.ask(request)?.status == 200)
+      }
+    }
+
+    @Test("A part of a stream that there is no room for ends its connection")
+    func parts() async throws {
+      let responder = ClosureResponder { _ in
+        let (parts, writer) = AsyncStream.makeStream(of: [UInt8].self)
+        writer.yield([UInt8](repeating: 0x61, count: 8 << 20))
+        writer.finish()
+        return HTTPResponse(status: 200, body: .stream(parts))
+      }
+      try await serving(responders: [responder]) {
+        $0.limits.total = 12 << 20
+      } _: { serving in
+        let request = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        let slow = try serving.socket(receiveBuffer: 4096)
+        try await slow.send(request)
+        try await eventually("Nothing is held.") { serving.http.connections.bytes == 8 << 20 }
+        let reader = Reader(try serving.socket())
+        try await reader.socket.send(request)
+        #expect(try await Reply.head(reader)?.status == 200)
+        try await eventually("The connection is open.") { serving.http.connectionCount == 1 }
+        try await slow.reset()
+        try await eventually("Something counts on.") { serving.http.connections.bytes == 0 }
+        #expect(try await serving.ask(request)?.body.count == 8 << 20)
+      }
+    }
+
+    @Test("Of many bodies that are too much together some are taken")
+    func manyBodies() async throws {
+      let taken = Counter()
+      let responder = ClosureResponder { _ in
+        taken.next()
+        return HTTPResponse(status: 200)
+      }
+      let body = [UInt8](repeating: 0x61, count: 2 << 20)
+      let request =
+        Array("PUT /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.count)\r\n\r\n".utf8)
+        + body
+      try await serving(responders: [responder]) {
+        $0.limits.total = 8 << 20
+      } _: { serving in
+        for round in 1...10 {
+          let before = taken.count
+          await withTaskGroup { group in
+            for _ in 0..<8 {
+              group.addTask {
+                guard let reader = try? Reader(serving.socket()) else { return }
+                try? await reader.socket.send(request)
+                _ = try? await Reply.next(reader)
+              }
+            }
+          }
+          #expect(taken.count > before, "round \(round)")
+        }
+        try await eventually("Something counts on.") { serving.http.connections.bytes == 0 }
+      }
+    }
+
+    @Test("A message that there is no room for is not read, and its session ends")
+    func messages() async throws {
+      let entered = Counter()
+      let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+      let responder = ClosureResponder { _ in
+        entered.next()
+        for await _ in gate { break }
+        return HTTPResponse(status: 200)
+      }
+      try await serving(responders: [responder]) {
+        $0.limits.total = 2_000_000
+      } _: { serving in
+        let client = try await serving.client()
+        let other = try await serving.client()
+        let body = String(repeating: "x", count: 400_000)
+        let reader = Reader(try serving.socket())
+        try await reader.socket.send(
+          "PUT /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 400000\r\n\r\n\(body)")
+        try await eventually("It is not asked.") { entered.count == 1 }
+        let ones = "[" + Array(repeating: "1", count: 20_000).joined(separator: ",") + "]"
+        try await client.send("p", #"{"p":"/a","d":\#(ones)}"#)
+        try await eventually("The session goes on.") {
+          serving.server.sessions(in: "demo") == [other.session]
+        }
+        #expect(serving.server.data("a", in: "demo") == .empty)
+        opener.finish()
+        #expect(try await Reply.next(reader)?.status == 200)
+        #expect(try await other.ask("p", #"{"p":"/a","d":\#(ones)}"#)["s" as Key] == "ok")
+      }
+    }
+
     @Test(
       "Requests that wait for a slow store count until it is done, also when their session has ended"
     )

@@ -37,6 +37,20 @@ import Testing
     #expect(budget.bytes == 16 << 10)
   }
 
+  @Test func `Of many who want too much together one goes on`() {
+    let budget = MemoryBudget(1000)
+    let shares = (0..<8).map { _ in MemoryShare(of: budget) }
+    var open = shares
+    for size in stride(from: 50, through: 900, by: 50) {
+      open.removeAll { !$0.claim(size, mayExceed: true) }
+      #expect(budget.bytes == open.count * size)
+    }
+    #expect(open.count == 1)
+    // Who was refused holds nothing, and may begin anew.
+    #expect(shares.allSatisfy { $0 === open.first || $0.claim(10) })
+    #expect(budget.bytes == 970)
+  }
+
   @Test func `A share is given back when nobody holds it any more`() {
     let budget = MemoryBudget(1000)
     var share: MemoryShare? = MemoryShare(of: budget)

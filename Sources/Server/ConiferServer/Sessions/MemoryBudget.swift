@@ -34,33 +34,48 @@ package final class MemoryBudget: Sendable {
   /// - Returns: false when there is no room for it.
   @discardableResult
   package func account(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
-    let isTooLarge = new > limit && !mayExceed
-    let (old, new) = (min(old, limit), min(new, limit))
-    let (fits, isReleased) = state.withLock { state -> (Bool, Bool) in
-      state.bytes += new - old
-      state.peak = max(state.peak, state.bytes)
-      let isReleased =
-        state.peak - state.bytes >= SystemMemory.worth && state.bytes <= state.peak / 2
-      if isReleased { state.peak = state.bytes }
-      return (!isTooLarge && isRoom(old, new, mayExceed, state), isReleased)
-    }
-    if isReleased { SystemMemory.giveBack() }
-    return fits
+    change(old, new, mayExceed, otherwise: new)
   }
 
   /// Takes note of what one wants to hold, if there is room for it.
   ///
   /// - Returns: whether there is.
   package func reserve(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
-    if account(old, new, mayExceed: mayExceed) { return true }
-    account(new, old)
-    return false
+    change(old, new, mayExceed, otherwise: old)
   }
 
-  private func isRoom(_ old: Int, _ new: Int, _ mayExceed: Bool, _ state: State) -> Bool {
-    if new <= old || state.bytes <= limit { return true }
+  /// Takes note of what one wants to hold, which gives up what it held if there is no room for it. So of
+  /// many that want too much together, one goes on: others find the room of each that gives up.
+  ///
+  /// - Returns: whether there is.
+  package func claim(_ old: Int, _ new: Int, mayExceed: Bool = false) -> Bool {
+    change(old, new, mayExceed, otherwise: 0)
+  }
+
+  /// - Parameter other: what it holds if there is no room.
+  private func change(_ old: Int, _ new: Int, _ mayExceed: Bool, otherwise other: Int) -> Bool {
+    let isTooLarge = new > limit && !mayExceed
+    let (old, new, other) = (min(old, limit), min(new, limit), min(other, limit))
+    let (fits, isReleased) = state.withLock { state -> (Bool, Bool) in
+      let others = state.bytes - old
+      let fits = !isTooLarge && isRoom(old, new, mayExceed, others)
+      let held = fits ? new : other
+      state.bytes = others + held
+      state.peak = max(state.peak, state.bytes)
+      let isReleased =
+        state.peak - state.bytes >= SystemMemory.worth && state.bytes <= state.peak / 2
+      if isReleased { state.peak = state.bytes }
+      return (fits, isReleased)
+    }
+    if isReleased { SystemMemory.giveBack() }
+    return fits
+  }
+
+  /// - Parameter others: what all others hold.
+  private func isRoom(_ old: Int, _ new: Int, _ mayExceed: Bool, _ others: Int) -> Bool {
+    if new <= old || others + new <= limit { return true }
     let rest = limit / 4
-    if mayExceed, state.bytes - new <= rest { return true }
-    return new <= min(Self.little, rest) && state.bytes <= limit + rest
+    if mayExceed, others <= rest { return true }
+    return new <= min(Self.little, rest) && others + new <= limit + rest
   }
 }

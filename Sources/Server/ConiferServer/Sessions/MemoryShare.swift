@@ -20,4 +20,16 @@ package final class MemoryShare: Sendable {
       return budget.account(held, bytes, mayExceed: mayExceed)
     }
   }
+
+  /// Takes note of what is to be held now, if there is room for it; holds nothing if there is not.
+  ///
+  /// - Parameter mayExceed: whether it may be more than all may hold, while the others hold little.
+  /// - Returns: whether there is.
+  package func claim(_ bytes: Int, mayExceed: Bool = false) -> Bool {
+    held.withLock { held in
+      let fits = budget.claim(held, bytes, mayExceed: mayExceed)
+      held = fits ? bytes : 0
+      return fits
+    }
+  }
 }

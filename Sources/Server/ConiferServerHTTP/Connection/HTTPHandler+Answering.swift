@@ -68,6 +68,8 @@
     func refuse(_ status: Int, _ words: String) {
       keepsAlive = false
       phase = .answering
+      _ = incoming?.takeBody()
+      share.hold(0)
       write(.refusal(status, words))
     }
 
@@ -91,7 +93,7 @@
       case .bytes(let bytes) where isHead || bytes.count <= slice:
         loop.execute { bound.value.write(response, isHead: isHead) }
       case .bytes(let bytes):
-        guard share.hold(bytes.count) else {
+        guard share.claim(bytes.count) else {
           return loop.execute { bound.value.refuseAnswer() }
         }
         loop.execute { bound.value.writeHead(response, length: bytes.count) }
@@ -110,7 +112,7 @@
         if isHead { withUnsafeCurrentTask { $0?.cancel() } }
         for await chunk in stream where !chunk.isEmpty {
           // A part of a stream counts until the client has it.
-          guard share.hold(chunk.count) else {
+          guard share.claim(chunk.count) else {
             loop.execute { bound.value.channel.close(promise: nil) }
             break
           }

@@ -26,6 +26,13 @@
       case lingering
     }
 
+    /// What came while a request was being answered.
+    private enum Waiting {
+      case part(HTTPServerRequestPart)
+      /// Nothing that could be read follows.
+      case fault(HTTPParserError)
+    }
+
     /// A request that is here in part or whole.
     struct Incoming {
       let head: HTTPRequestHead
@@ -55,7 +62,7 @@
     var keepsAlive = true
     var isQuiescing = false
     private var isInputClosed = false
-    private var waiting = CircularBuffer<HTTPServerRequestPart>()
+    private var waiting = CircularBuffer<Waiting>()
     private var wantsRead = false
     /// What the request under way takes, and then its answer. Who answers holds it too, as long as it
     /// has the body, also when the connection has ended.
@@ -115,7 +122,7 @@
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let part = unwrapInboundIn(data)
       switch phase {
-      case .answering: waiting.append(part)
+      case .answering: waiting.append(.part(part))
       case .lingering: break
       case .idle, .receiving: take(part)
       }
@@ -131,17 +138,17 @@
     }
 
     private func takeBody(_ bytes: ByteBuffer) {
-      guard var request = incoming.take() else { return }
-      guard request.body.count + bytes.readableBytes <= limits.body else { return refuseSize() }
-      request.cost.add(bytes.readableBytesView)
-      request.body.append(contentsOf: bytes.readableBytesView)
-      incoming = request
-      guard request.cost.memory <= limits.total else {
+      guard let count = incoming?.body.count else { return }
+      guard count + bytes.readableBytes <= limits.body else { return refuseSize() }
+      incoming?.cost.add(bytes.readableBytesView)
+      let memory = incoming?.cost.memory ?? 0
+      guard memory <= limits.total else {
         return refuse(413, "The body takes more than \(limits.total) bytes of memory.")
       }
-      guard share.hold(request.cost.memory, mayExceed: true) else {
+      guard share.claim(memory, mayExceed: true) else {
         return refuse(503, "The server has too much to do.")
       }
+      incoming?.body.append(contentsOf: bytes.readableBytesView)
     }
 
     private func takeHead(_ head: HTTPRequestHead) {
@@ -174,6 +181,11 @@
       case .beyondMeasure: return refuseSize()
       case .malformed: return refuse(400, "The length of the body is no number, or several.")
       }
+      // Any other coding would be taken for data.
+      let codings = head.headers[canonicalForm: "transfer-encoding"]
+      guard codings.allSatisfy({ $0.lowercased() == "chunked" }) else {
+        return refuse(501, "The only coding of a transfer is chunked.")
+      }
       incoming = Incoming(head: head, target: target, namespace: namespace)
       if let expected = head.headers.first(name: "expect") {
         guard expected.lowercased() == "100-continue" else {
@@ -193,7 +205,12 @@
       guard keepsAlive, !isQuiescing else { return linger() }
       phase = .idle
       since = .now()
-      while phase != .answering, phase != .lingering, let part = waiting.popFirst() { take(part) }
+      while phase != .answering, phase != .lingering, let next = waiting.popFirst() {
+        switch next {
+        case .part(let part): take(part)
+        case .fault(let fault): take(fault)
+        }
+      }
       switch phase {
       case .idle, .receiving:
         if isInputClosed { return channel.close(promise: nil) }
@@ -249,16 +266,20 @@
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
       // What asked to become a WebSocket in vain is answered as any request.
       if error is NIOWebSocketUpgradeError { return }
-      guard let error = error as? HTTPParserError else { return channel.close(promise: nil) }
+      guard let fault = error as? HTTPParserError else { return channel.close(promise: nil) }
       switch phase {
-      case .idle, .receiving:
-        if case .headerOverflow = error {
-          refuse(431, "The headers have more than \(limits.head) bytes, or are too many.")
-        } else {
-          refuse(400, "This is no HTTP request.")
-        }
-      case .answering: keepsAlive = false
+      case .idle, .receiving: take(fault)
+      // The requests before it are answered.
+      case .answering: waiting.append(.fault(fault))
       case .lingering: channel.close(promise: nil)
+      }
+    }
+
+    private func take(_ fault: HTTPParserError) {
+      if case .headerOverflow = fault {
+        refuse(431, "The headers have more than \(limits.head) bytes, or are too many.")
+      } else {
+        refuse(400, "This is no HTTP request.")
       }
     }
   }

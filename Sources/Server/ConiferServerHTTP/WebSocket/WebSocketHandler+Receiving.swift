@@ -56,7 +56,7 @@
 
     /// Takes note of a part of a message; one too many of all connections' is the session's end.
     private func holdPart() {
-      if account(heldBytes) { return }
+      if claim(heldBytes) { return }
       logger.notice("The server holds too much of messages that are not whole, and a session ends.")
       abort()
     }
@@ -87,24 +87,43 @@
       guard let line, let session else { return }
       switch message {
       case .text(let bytes):
+        var cost = JSONCost()
+        cost.add(bytes)
+        // Before it is read: what is made of it may take far more than its text.
+        guard cost.memory <= limits.total else {
+          return refuse(
+            RequestNumberFinder.number(in: bytes),
+            "takes more than \(limits.total) bytes of memory", line, session)
+        }
+        guard claim(heldBytes + cost.memory, isAsking: true) else {
+          logger.notice("There is no room for a client's message, and its session ends.")
+          return abort()
+        }
         do throws(WireError) {
           let message = try ClientMessage(decoding: bytes)
-          var cost = JSONCost()
-          cost.add(bytes)
           line.ask(message, bytes.count, memory: cost.memory)
           session.receive(message)
         } catch {
           refuse(error)
         }
-      case .tooLarge(let number?):
-        let reason = "The message has more than \(limits.message) bytes. Write it in parts."
-        let message = ClientMessage.tooLarge(number, reason: reason)
-        line.ask(message, 0)
-        session.receive(message)
-      // Nobody can be told which one it was.
-      case .tooLarge(nil):
-        close(.messageTooLarge, "A message has more than \(limits.message) bytes.")
+      case .tooLarge(let number):
+        refuse(number, "has more than \(limits.message) bytes", line, session)
       }
+    }
+
+    /// Refuses a message that is too large.
+    ///
+    /// - Parameters:
+    ///   - number: its request's; nil when nobody can be told which one it was.
+    ///   - what: what of it is too large.
+    private func refuse(
+      _ number: UInt64?, _ what: String, _ line: SessionLine, _ session: ServerSession
+    ) {
+      guard let number else { return close(.messageTooLarge, "A message \(what).") }
+      let message = ClientMessage.tooLarge(
+        number, reason: "The message \(what). Write it in parts.")
+      line.ask(message, 0)
+      session.receive(message)
     }
 
     private func refuse(_ error: WireError) {

@@ -52,7 +52,7 @@
     /// Whether the client reads what is sent to it; the session of one that does not is ended.
     func isReadEnough() -> Bool {
       let waiting = channel.waitingBytes
-      let isRoom = account(heldBytes)
+      let isRoom = claim(heldBytes)
       if waiting <= limits.unread, isRoom { return true }
       logger.notice("A client reads too slowly: \(waiting) bytes wait, and its session ends.")
       abort()
@@ -66,11 +66,14 @@
     }
 
     /// Takes note of the bytes that are held.
-    @discardableResult
-    func account(_ count: Int) -> Bool {
+    func account(_ count: Int) { share.hold(count) }
+
+    /// Takes note of the bytes that are held, if there is room for them; else the session has to end.
+    ///
+    /// - Parameter isAsking: whether they are a request's too.
+    func claim(_ count: Int, isAsking: Bool = false) -> Bool {
       // A request is waited for, as its client would only send it again.
-      let isAsking = (line?.unanswered.count ?? 0) > 0
-      return share.hold(count, mayExceed: isAsking)
+      share.claim(count, mayExceed: isAsking || (line?.unanswered.count ?? 0) > 0)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

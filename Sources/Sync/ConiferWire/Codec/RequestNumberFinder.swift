@@ -3,7 +3,7 @@
 ///
 /// What it remembers is bounded, whatever it reads. It does not check that the text is JSON: of what
 /// is none it finds any number, or none.
-struct RequestNumberFinder: Sendable {
+public struct RequestNumberFinder: Sendable {
   /// The number that was found last.
   private(set) var number: UInt64?
 
@@ -25,6 +25,13 @@ struct RequestNumberFinder: Sendable {
   private var isWithinData = false
   /// Whether the value that comes next is the member that is looked for.
   private var isNext: (data: Bool, number: Bool) = (false, false)
+
+  /// The number in a message's text, if it is a request; its text in UTF-8.
+  public static func number(in text: [UInt8]) -> UInt64? {
+    var finder = RequestNumberFinder()
+    finder.read(text)
+    return finder.number
+  }
 
   /// Reads the next bytes of the text.
   mutating func read(_ bytes: [UInt8]) {
