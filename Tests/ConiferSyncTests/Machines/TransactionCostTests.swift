@@ -39,7 +39,7 @@ import Testing
         case .listen, .unlisten: break
         case .run(let id, _, let input): runs.append((id: id, input: input))
         case .write(let id, let path, let node, let isVisible):
-          _ = tree.write(id, [NodeChange(path, node)], isUpdate: false, isVisible: isVisible)
+          _ = tree.write(id, [NodeChange(path, node)], isVisible: isVisible)
         case .revert(let id): _ = tree.revert(id)
         case .acknowledge(let id, let isEarly): _ = tree.acknowledge(id, isEarly: isEarly)
         case .put(let put): puts.append(put)

@@ -36,15 +36,6 @@ struct TransactionTests {
     #expect(bench.machine.isEmpty && bench.listens.isEmpty && bench.puts.isEmpty)
   }
 
-  @Test("a result that cannot be written ends it with the error")
-  func invalid() {
-    var bench = make()
-    let id = bench.start(1, "a")
-    let error = Response(.failure, reason: "bad key")
-    bench.run { _ in .invalid(error) }
-    #expect(bench.outcomes[id] == .init(error: error, isCommitted: false, node: .empty))
-  }
-
   @Test("what changed while the function ran makes it run again")
   func changedMeanwhile() {
     var bench = make(Node(children: [(Key("a"), Node(4))]))

@@ -87,7 +87,7 @@ struct ScenarioRunner {
   private mutating func write(_ changes: [NodeChange], _ step: Scenario.Step) -> SyncResult {
     defer { nextWrite += 1 }
     return tree.write(
-      OverlayID(nextWrite), changes, isUpdate: step.type == "update", isVisible: step.isVisible)
+      OverlayID(nextWrite), changes, isVisible: step.isVisible)
   }
 
   private func expectExactly(

@@ -34,7 +34,7 @@ import Testing
   @Test func `8: what is stored of a query leaves out local writes`() throws {
     let target = QueryTarget("list", try QuerySpec.default.limited(toFirst: 2))
     try listen(1, target)
-    let write = tree.write(OverlayID(1), [NodeChange("list/a", 0)], isUpdate: false)
+    let write = tree.write(OverlayID(1), [NodeChange("list/a", 0)])
     #expect(told(write) == ["childAdded a -"])
     #expect(write.windows.isEmpty)
     let first = tree.overwrite("list", ["b": 1, "c": 2], tag: 1)
@@ -55,7 +55,7 @@ import Testing
     _ = tree.overwrite("list", ["a": 1, "c": 3], tag: 1)
     _ = tree.merge("list", [NodeChange("b", 2)], tag: 1)
     // The server may have changed the child since.
-    let result = tree.write(OverlayID(1), [NodeChange("list/a", .empty)], isUpdate: false)
+    let result = tree.write(OverlayID(1), [NodeChange("list/a", .empty)])
     #expect(told(result) == ["childRemoved a -", "value  -"])
   }
 
@@ -80,11 +80,11 @@ import Testing
   @Test func `12: a hidden write stays hidden when a write that overlaps it ends`() throws {
     try listen(1, QueryTarget("a"))
     _ = tree.overwrite("a", ["n": 1])
-    _ = tree.write(OverlayID(1), [NodeChange("a", ["n": 2])], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a", ["n": 2])])
     let hidden = tree.write(
-      OverlayID(1, 1), [NodeChange("a/n", 50)], isUpdate: false, isVisible: false)
+      OverlayID(1, 1), [NodeChange("a/n", 50)], isVisible: false)
     #expect(hidden.events.isEmpty)
-    _ = tree.write(OverlayID(2), [NodeChange("a/m", 3)], isUpdate: false)
+    _ = tree.write(OverlayID(2), [NodeChange("a/m", 3)])
     #expect(tree.value(at: "a") == ["n": 2, "m": 3])
     #expect(tree.value(at: "a", OverlayFilter(includesHidden: true)) == ["n": 50, "m": 3])
     #expect(
@@ -105,8 +105,7 @@ import Testing
     try listen(2, target)
     _ = tree.overwrite("list", ["a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6])
     let result = tree.write(
-      OverlayID(1), ["a", "b", "c", "d"].map { NodeChange(Path("list/\($0)"), .empty) },
-      isUpdate: true)
+      OverlayID(1), ["a", "b", "c", "d"].map { NodeChange(Path("list/\($0)"), .empty) })
     let window = result.events.filter { $0.listener.rawValue == 2 }.map(\.event)
     #expect(window.map(\.kind) == [.childRemoved, .childRemoved, .childAdded, .childAdded, .value])
     #expect(window.last?.node == ["e": 5, "f": 6])
@@ -115,8 +114,7 @@ import Testing
   @Test func `20: pending writes are loaded again, ordered by number, at the root too`() throws {
     for number in [10, 2, 9] as [UInt64] {
       tree.load(
-        OverlayID(number), [NodeChange(.root, ["n": Node(.integer(Int64(number)))])],
-        isUpdate: false)
+        OverlayID(number), [NodeChange(.root, ["n": Node(.integer(Int64(number)))])])
     }
     #expect(told(try listen(1, QueryTarget(.root))) == ["childAdded n -", "value  -"])
     #expect(tree.value(at: "n") == 10)
@@ -132,9 +130,9 @@ import Testing
     _ = tree.overwrite("a", .empty)
     let (composed, decomposed) = (Key("\u{E9}"), Key("e\u{301}"))
     _ = tree.write(
-      OverlayID(1), [NodeChange(Path(["a", composed]), 1)], isUpdate: false)
+      OverlayID(1), [NodeChange(Path(["a", composed]), 1)])
     _ = tree.write(
-      OverlayID(2), [NodeChange(Path(["a", decomposed]), 2)], isUpdate: false)
+      OverlayID(2), [NodeChange(Path(["a", decomposed]), 2)])
     #expect(tree.value(at: Path(["a", composed])) == 1)
     #expect(tree.value(at: Path(["a", decomposed])) == 2)
     let result = tree.revert(OverlayID(1))
@@ -145,8 +143,8 @@ import Testing
   @Test func `a write below a leaf, deleted again, leaves nothing of the leaf`() throws {
     try listen(1, QueryTarget("a"))
     _ = tree.overwrite("a", "leaf")
-    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)], isUpdate: false)
-    _ = tree.write(OverlayID(2), [NodeChange("a/b", .empty)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)])
+    _ = tree.write(OverlayID(2), [NodeChange("a/b", .empty)])
     #expect(tree.value(at: "a")?.isEmpty == true)
     _ = tree.revert(OverlayID(1))
     #expect(tree.value(at: "a") == "leaf")

@@ -77,18 +77,7 @@ import Testing
     // What is not listened to any more cannot be refused.
     try listen(5, QueryTarget(.root))
     #expect(tree.cancel(limited).listeners.isEmpty)
-    #expect(tree.cancelAll(at: "a/b").listeners.isEmpty)
     #expect(tree.places.count == 3)
-  }
-
-  @Test func `all listens at a path can be revoked at once`() throws {
-    try listen(1, QueryTarget("a"))
-    try listen(2, try Self.limited("a"))
-    try listen(3, QueryTarget("a/b"))
-    let (ended, result) = tree.cancelAll(at: "a")
-    #expect(ended == [ListenerID(rawValue: 1), ListenerID(rawValue: 2)])
-    #expect(result.started == [Listen(QueryTarget("a/b"), tag: nil)])
-    #expect(tree.overwrite("a", ["b": 1, "c": 2], tag: 1).events.isEmpty)
   }
 
   @Test func `news with an unknown tag are ignored`() throws {
@@ -105,7 +94,7 @@ import Testing
     try listen(2, QueryTarget("a"))
     _ = tree.overwrite("a", ["b": 1, "c": 2, "d": 3])
     #expect(tree.merge("a", [NodeChange("b", 1)], tag: 1).events.isEmpty)
-    let result = tree.write(OverlayID(1), [NodeChange("a/b", .empty)], isUpdate: false)
+    let result = tree.write(OverlayID(1), [NodeChange("a/b", .empty)])
     let first = result.events.filter { $0.listener.rawValue == 1 }.map(\.event)
     #expect(first.map(\.kind) == [.childRemoved, .childAdded, .value])
     #expect(first.last?.node == ["c": 2, "d": 3])
@@ -125,16 +114,16 @@ import Testing
 
   @Test func `a write that is acknowledged before the listen is answered stays shown`() throws {
     try listen(1, QueryTarget("a"))
-    _ = tree.write(OverlayID(1), [NodeChange("a/b", ["x": 1])], isUpdate: false)
-    _ = tree.write(OverlayID(2), [NodeChange("a/b/y", 2)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/b", ["x": 1])])
+    _ = tree.write(OverlayID(2), [NodeChange("a/b/y", 2)])
     #expect(tree.acknowledge(OverlayID(1)).events.isEmpty)
     #expect(tree.acknowledge(OverlayID(2)).events.isEmpty)
     let answer = tree.overwrite("a", ["b": ["x": 1, "y": 2]])
     #expect(answer.events.map(\.event.kind) == [.value])
 
     try listen(2, QueryTarget("b"))
-    _ = tree.write(OverlayID(3), [NodeChange("b", ["x": 1])], isUpdate: false)
-    _ = tree.write(OverlayID(4), [NodeChange("b/y", 2)], isUpdate: false)
+    _ = tree.write(OverlayID(3), [NodeChange("b", ["x": 1])])
+    _ = tree.write(OverlayID(4), [NodeChange("b/y", 2)])
     #expect(tree.acknowledge(OverlayID(3)).events.isEmpty)
     #expect(tree.acknowledge(OverlayID(4)).events.isEmpty)
     #expect(tree.overwrite("b", ["x": 1, "y": 2]).events.isEmpty)

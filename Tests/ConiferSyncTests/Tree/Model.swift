@@ -146,7 +146,7 @@ struct Model {
     pending.append(write)
     try follow(
       tree.write(
-        write.id, changes, isUpdate: changes.count > 1, isVisible: write.isVisible))
+        write.id, changes, isVisible: write.isVisible))
   }
 
   private mutating func acknowledge() throws {

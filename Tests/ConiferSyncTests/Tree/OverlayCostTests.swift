@@ -31,7 +31,7 @@ import Testing
     var most = 0
     for i in 0..<Self.count {
       let changes = [NodeChange(path(i, isOne), Node(.integer(Int64(i))))]
-      let cost = visits { _ = tree.write(OverlayID(UInt64(i)), changes, isUpdate: false) }
+      let cost = visits { _ = tree.write(OverlayID(UInt64(i)), changes) }
       most = max(most, cost)
     }
     for i in 0..<Self.count / 2 {
@@ -56,7 +56,7 @@ import Testing
     try open()
     for i in 0..<Self.count {
       let changes = [NodeChange("list/5000", Node(.integer(Int64(i))))]
-      _ = tree.write(OverlayID(UInt64(i)), changes, isUpdate: false)
+      _ = tree.write(OverlayID(UInt64(i)), changes)
     }
     var total = 0
     for i in (1..<Self.count - 1).filter({ $0 % 2 == 1 })
@@ -74,11 +74,11 @@ import Testing
     try open()
     for i in 0..<Self.count {
       let changes = [NodeChange(path(i, false), Node(.integer(Int64(i))))]
-      _ = tree.write(OverlayID(UInt64(i)), changes, isUpdate: false)
+      _ = tree.write(OverlayID(UInt64(i)), changes)
     }
     let id = OverlayID(UInt64(Self.count))
     let cost = visits {
-      _ = tree.write(id, [NodeChange("list", ["only": true])], isUpdate: false)
+      _ = tree.write(id, [NodeChange("list", ["only": true])])
     }
     #expect(cost <= 64, "\(cost)")
     #expect(tree.value(at: "list") == ["only": true])
@@ -95,11 +95,11 @@ import Testing
   @Test func `an old set above many newer writes goes unseen while a newer one covers it`() throws {
     try open()
     for id in [0, 1] as [UInt64] {
-      _ = tree.write(OverlayID(id), [NodeChange("list", ["set": true])], isUpdate: false)
+      _ = tree.write(OverlayID(id), [NodeChange("list", ["set": true])])
     }
     for i in 2..<Self.count {
       let changes = [NodeChange(path(i, false), Node(.integer(Int64(i))))]
-      _ = tree.write(OverlayID(UInt64(i)), changes, isUpdate: false)
+      _ = tree.write(OverlayID(UInt64(i)), changes)
     }
     let cost = visits { _ = tree.acknowledge(OverlayID(0)) }
     #expect(cost <= 64, "\(cost)")

@@ -19,11 +19,11 @@ import Testing
       json: #"{"n":{".sv":{"increment":2}},"m":{".sv":{"increment":3}},"t":{".sv":"timestamp"}}"#)
     let resolved = tree.resolve(node, at: "a", now: 1000)
     #expect(resolved == ["n": 7, "m": 3, "t": 1000])
-    _ = tree.write(OverlayID(1), [NodeChange("a", resolved)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a", resolved)])
     #expect(tree.resolve(node, at: "a", now: 2000) == ["n": 9, "m": 6, "t": 2000])
     // Also over a hidden write, which the server will see before.
     _ = tree.write(
-      OverlayID(1, 1), [NodeChange("a/n", 100)], isUpdate: false, isVisible: false)
+      OverlayID(1, 1), [NodeChange("a/n", 100)], isVisible: false)
     #expect(tree.resolve(node, at: "a", now: 0)[Key("n")] == 102)
   }
 
@@ -33,14 +33,14 @@ import Testing
     #expect(tree.value(at: "a/.priority") == 3)
     let increment = try Node(json: #"{".sv":{"increment":4}}"#)
     #expect(tree.resolve(increment, at: "a/.priority", now: 0) == 7)
-    _ = tree.write(OverlayID(1), [NodeChange("a/.priority", 9)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/.priority", 9)])
     #expect(tree.value(at: "a/.priority") == 9)
     #expect(tree.value(at: "b/.priority") == nil)
   }
 
   @Test func `a value is known from a write alone`() throws {
     #expect(tree.value(at: "a") == nil)
-    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)])
     #expect(tree.value(at: "a") == nil)
     #expect(tree.value(at: "a/b") == 1)
     #expect(tree.value(at: "a/b/c")?.isEmpty == true)
@@ -58,12 +58,12 @@ import Testing
     _ = try tree.listen(ListenerID(rawValue: 9), to: target, kinds: .all)
     #expect(tree.value(of: target) == nil)
     _ = tree.overwrite("a", ["c": 2], tag: 1)
-    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)])
     #expect(tree.value(of: target) == ["b": 1])
     #expect(tree.value(of: QueryTarget("a")) == nil)
     _ = tree.stop(ListenerID(rawValue: 9))
     #expect(tree.value(of: target) == nil)
-    _ = tree.write(OverlayID(2), [NodeChange("a", ["x": 1, "y": 2])], isUpdate: false)
+    _ = tree.write(OverlayID(2), [NodeChange("a", ["x": 1, "y": 2])])
     #expect(tree.value(of: target) == ["x": 1])
   }
 

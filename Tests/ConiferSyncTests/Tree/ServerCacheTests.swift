@@ -37,10 +37,10 @@ private final class FixedCache: ServerCache {
   {
     cache.stored[QueryTarget("a")] = CachedNode(["n": 1], isComplete: true, isFiltered: false)
     _ = try listen(1, QueryTarget("a"))
-    _ = tree.write(OverlayID(1), [NodeChange("a/n", 2)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/n", 2)])
     #expect(tree.acknowledge(OverlayID(1), isEarly: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 2])
-    _ = tree.write(OverlayID(2), [NodeChange("a", ["m": 3])], isUpdate: false)
+    _ = tree.write(OverlayID(2), [NodeChange("a", ["m": 3])])
     #expect(tree.acknowledge(OverlayID(2), isEarly: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["m": 3])
     #expect(tree.serverData(of: QueryTarget("a"))?.node == ["m": 3])
@@ -50,10 +50,10 @@ private final class FixedCache: ServerCache {
     cache.stored[QueryTarget("a")] = CachedNode(
       ["x": 1, "y": 1], isComplete: false, isFiltered: true)
     _ = try listen(1, QueryTarget("a"))
-    _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)])
     #expect(tree.acknowledge(OverlayID(1), isEarly: true).events.isEmpty)
     #expect(tree.value(at: "a/x") == 2)
-    _ = tree.write(OverlayID(2), [NodeChange("a", ["n": 1])], isUpdate: false)
+    _ = tree.write(OverlayID(2), [NodeChange("a", ["n": 1])])
     #expect(tree.acknowledge(OverlayID(2), isEarly: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 1])
   }
@@ -62,7 +62,7 @@ private final class FixedCache: ServerCache {
     let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 2))
     cache.stored[target] = CachedNode(["b": 1, "c": 1], isComplete: true, isFiltered: true)
     _ = try listen(1, target)
-    _ = tree.write(OverlayID(1), [NodeChange("a/a", 2)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/a", 2)])
     #expect(tree.acknowledge(OverlayID(1), isEarly: true).events.isEmpty)
     #expect(tree.serverData(of: target)?.node == ["a": 2, "b": 1])
   }
@@ -71,7 +71,7 @@ private final class FixedCache: ServerCache {
     cache.stored[QueryTarget("a")] = CachedNode(
       ["x": 1, "y": 1], isComplete: false, isFiltered: true)
     _ = try listen(1, QueryTarget("a", QuerySpec.default.ordered(by: .value)))
-    _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)])
     _ = tree.acknowledge(OverlayID(1), isEarly: true)
     _ = try listen(2, QueryTarget("a"))
     #expect(tree.serverData(of: QueryTarget("a"))?.node == ["x": 1, "y": 1])
@@ -127,7 +127,7 @@ private final class FixedCache: ServerCache {
     let all: Node = ["a": 1, "b": 2, "c": 3]
     cache.stored[target] = CachedNode(all, isComplete: true, isFiltered: false)
     #expect(told(try listen(1, target)) == ["childAdded a", "childAdded b", "value "])
-    let write = tree.write(OverlayID(1), [NodeChange("a/a", .empty)], isUpdate: false)
+    let write = tree.write(OverlayID(1), [NodeChange("a/a", .empty)])
     #expect(told(write) == ["childRemoved a", "childAdded c", "value "])
     // What the server answers for is the window; what lies beyond may be old by then.
     #expect(tree.serverData(of: target)?.node == ["a": 1, "b": 2])
@@ -148,9 +148,9 @@ private final class FixedCache: ServerCache {
 
   @Test func `writes loaded before a view opens are shown in it`() throws {
     cache.stored[QueryTarget("a")] = CachedNode(["b": 1], isComplete: true, isFiltered: false)
-    tree.load(OverlayID(7), [NodeChange("a/c", 2)], isUpdate: false)
-    tree.load(OverlayID(3), [NodeChange("a", ["d": 3])], isUpdate: false)
-    tree.load(OverlayID(3), [NodeChange("a", .empty)], isUpdate: false)
+    tree.load(OverlayID(7), [NodeChange("a/c", 2)])
+    tree.load(OverlayID(3), [NodeChange("a", ["d": 3])])
+    tree.load(OverlayID(3), [NodeChange("a", .empty)])
     #expect(told(try listen(1, QueryTarget("a"))) == ["childAdded c", "childAdded d", "value "])
     #expect(told(tree.revert(OverlayID(3))) == ["childRemoved d", "childAdded b", "value "])
   }

@@ -1,3 +1,4 @@
+import ConiferSync
 import ConiferTree
 import Testing
 

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferSync
 import ConiferTree
 import Foundation
 import Testing

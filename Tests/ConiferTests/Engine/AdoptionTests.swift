@@ -17,7 +17,7 @@ import Testing
     let first = try QuerySpec.default.ordered(by: .value).limited(toFirst: 1)
     let target = QueryTarget("own", first)
     _ = try tree.listen(ListenerID(rawValue: 1), to: target, kinds: .all)
-    _ = tree.write(OverlayID(1), [NodeChange("own/n", json("1"))], isUpdate: false)
+    _ = tree.write(OverlayID(1), [NodeChange("own/n", json("1"))])
     let hashed = tree.serverData(of: target)?.node
     _ = tree.acknowledge(OverlayID(1))
     #expect(tree.serverData(of: target)?.node == hashed)

@@ -1,5 +1,6 @@
 import ConiferQuery
 import ConiferServer
+import ConiferSync
 import ConiferTree
 import ConiferWire
 import Synchronization
@@ -15,7 +16,7 @@ import Testing
   private final class Silence: TokenProvider {
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
 
-    func token(forcingRefresh: Bool) async throws -> AuthToken? {
+    func token(forcingRefresh: Bool) async throws -> Conifer.AuthToken? {
       await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
       return nil
     }
@@ -142,7 +143,7 @@ import Testing
     #expect(device.lines.take().last == #"v value {"k1":1,"k2":2,"k3":3}"#)
 
     tokens.set("new token", VerifiedToken(uid: "alice"))
-    signIn.set(AuthToken("new token", identity: "alice"))
+    signIn.set(Conifer.AuthToken("new token", identity: "alice"))
     device.engine.refreshToken()
     await world.settle()
     for _ in 0..<4 { await world.pass(31_000) }

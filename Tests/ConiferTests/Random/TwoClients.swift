@@ -132,7 +132,7 @@ final class TwoClients {
       faults += watcher.faults
     case .pin(let path, let isPinned): device.engine.setPinned(isPinned, QueryTarget(path))
     case .onDisconnect(let path, let text):
-      let operation = text.map { DisconnectOperation.put(path, json($0)) } ?? .cancel(path)
+      let operation = text.map { DisconnectRequest.put(path, json($0)) } ?? .cancel(path)
       device.engine.onDisconnect(operation, completion: nil)
     case .purge:
       hasPurged = true

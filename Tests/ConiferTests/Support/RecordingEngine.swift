@@ -24,7 +24,7 @@ final class RecordingEngine: EngineCalls, QueueCalls {
     var stoppedAll: [QueryTarget] = []
     var gets: [QueryTarget] = []
     var pins: [(Bool, QueryTarget)] = []
-    var disconnects: [DisconnectOperation] = []
+    var disconnects: [DisconnectRequest] = []
     var calls: [String] = []
     var pending: [PendingWrite] = []
     var edits: [(WriteReceipt.ID, LocalWrite)] = []
@@ -33,7 +33,7 @@ final class RecordingEngine: EngineCalls, QueueCalls {
     var node = Node.empty
     /// The nodes that a transaction's function is given, one after the other.
     var inputs: [Node] = [.empty]
-    var steps: [TransactionStep] = []
+    var steps: [TransactionMachine.Decision] = []
   }
 
   let configuration: DatabaseConfiguration
@@ -69,14 +69,15 @@ final class RecordingEngine: EngineCalls, QueueCalls {
   }
 
   func transact(
-    at path: Path, raisesLocalEvents: Bool, update: @escaping @Sendable (Node) -> TransactionStep,
+    at path: Path, raisesLocalEvents: Bool,
+    update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
     completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void
   ) {
     set { $0.calls.append("transact \(path) \(raisesLocalEvents)") }
     let inputs = noted.inputs
     let error = noted.error
     later {
-      var last = TransactionStep.abort
+      var last = TransactionMachine.Decision.abort
       for input in inputs {
         last = update(input)
         let step = last
@@ -140,7 +141,7 @@ final class RecordingEngine: EngineCalls, QueueCalls {
   }
 
   func onDisconnect(
-    _ operation: DisconnectOperation, completion: (@Sendable (DatabaseError?) -> Void)?
+    _ operation: DisconnectRequest, completion: (@Sendable (DatabaseError?) -> Void)?
   ) {
     set { $0.disconnects.append(operation) }
     let error = noted.error

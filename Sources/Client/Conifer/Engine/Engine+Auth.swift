@@ -91,7 +91,7 @@ extension Engine {
     }
     for entry in found?.0 ?? [] {
       laid.insert(entry.id)
-      raise(tree.write(entry.id, entry.changes, isUpdate: entry.isUpdate))
+      raise(tree.write(entry.id, entry.changes))
     }
     tell(.laneOpened(newest: found?.1))
     listenToRefusedPins()

@@ -20,7 +20,8 @@ extension Engine: EngineCalls {
 
   /// Runs a transaction.
   nonisolated func transact(
-    at path: Path, raisesLocalEvents: Bool, update: @escaping @Sendable (Node) -> TransactionStep,
+    at path: Path, raisesLocalEvents: Bool,
+    update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
     completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void
   ) {
     post(
@@ -83,7 +84,7 @@ extension Engine: EngineCalls {
 
   /// Tells the server what to do when the connection ends.
   nonisolated func onDisconnect(
-    _ operation: DisconnectOperation, completion: (@Sendable (DatabaseError?) -> Void)?
+    _ operation: DisconnectRequest, completion: (@Sendable (DatabaseError?) -> Void)?
   ) {
     post(.onDisconnect(operation, completion))
   }

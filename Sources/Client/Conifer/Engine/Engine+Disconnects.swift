@@ -29,20 +29,13 @@ struct Disconnects {
 
 extension Engine {
   /// Tells the server what to do when the connection ends.
-  func issue(_ operation: DisconnectOperation, _ completion: Disconnects.Completion?) {
-    let request: DisconnectRequest
-    let path: Path
-    switch operation {
-    case .put(let place, let node): (path, request) = (place, .put(place, node))
-    case .merge(let place, let changes): (path, request) = (place, .merge(place, changes))
-    case .cancel(let place): (path, request) = (place, .cancel(place))
-    }
+  func issue(_ request: DisconnectRequest, _ completion: Disconnects.Completion?) {
     guard backend != nil else {
       let error = phaseError
       if let completion { outbox.append { completion(error) } }
       return
     }
-    tell(.onDisconnect(disconnects.add(path, completion), request))
+    tell(.onDisconnect(disconnects.add(request.path, completion), request))
   }
 
   func onDisconnectAnswered(_ id: OperationID, _ response: Response) {

@@ -121,7 +121,7 @@ extension Engine {
     let single = SyncTree(cache: AnsweredData(node))
     // What is not queued: transactions.
     tree.copyWrites(touching: target.path, to: single) { $0.step > 0 }
-    for entry in entries ?? [] { single.load(entry.id, entry.changes, isUpdate: entry.isUpdate) }
+    for entry in entries ?? [] { single.load(entry.id, entry.changes) }
     return shown(target, by: single) ?? node
   }
 
@@ -137,7 +137,7 @@ extension Engine {
       var overlay = QueueOverlay(view, lane, now: now)
       return try overlay.entries(touching: target.path).filter { !isEnded($0.id, lane) }
     }
-    for entry in entries ?? [] { single.load(entry.id, entry.changes, isUpdate: entry.isUpdate) }
+    for entry in entries ?? [] { single.load(entry.id, entry.changes) }
     return shown(target, by: single)
   }
 

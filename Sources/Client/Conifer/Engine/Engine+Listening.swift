@@ -65,7 +65,7 @@ extension Engine {
     // Nothing was read that could be damaged.
     if let entries, entries == nil { return }
     for entry in (entries ?? []) ?? [] where laid.insert(entry.id).inserted {
-      tree.load(entry.id, entry.changes, isUpdate: entry.isUpdate)
+      tree.load(entry.id, entry.changes)
     }
     reportIncidents()
   }

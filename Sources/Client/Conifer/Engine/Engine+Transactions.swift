@@ -28,13 +28,8 @@ extension Engine {
   }
 
   /// A transaction's function has returned.
-  func ran(_ id: TransactionID, _ step: TransactionStep) {
+  func ran(_ id: TransactionID, _ decision: TransactionMachine.Decision) {
     guard let place = link.machine?.nextPlace() else { return }
-    let decision: TransactionMachine.Decision =
-      switch step {
-      case .write(let node): .write(node)
-      case .abort: .abort
-      }
     handle(.ran(id, decision, overlay: place, serverTime: serverTime))
   }
 
@@ -81,7 +76,7 @@ extension Engine {
         self?.post(.ran(id, step))
       }
     case .write(let overlay, let path, let node, let isVisible):
-      raise(tree.write(overlay, [NodeChange(path, node)], isUpdate: false, isVisible: isVisible))
+      raise(tree.write(overlay, [NodeChange(path, node)], isVisible: isVisible))
     case .revert(let overlay): raise(tree.revert(overlay))
     case .acknowledge(let overlay, let isEarly):
       raise(tree.acknowledge(overlay, isEarly: isEarly))

@@ -65,7 +65,7 @@ extension Engine {
     if known == nil { front = nil }
     guard changes.contains(where: { views.touches($0.path.owner) }) else { return }
     let entry = resolved(write, lane, known, now)
-    raise(tree.write(entry.id, entry.changes, isUpdate: entry.isUpdate))
+    raise(tree.write(entry.id, entry.changes))
     laid.insert(entry.id)
   }
 
@@ -97,7 +97,7 @@ extension Engine {
       return NodeChange(change.path, tree.resolve(change.node, at: change.path, now: now))
     }
     return QueueOverlay.Entry(
-      id: OverlayID(write.id.rawValue), changes: resolved, isUpdate: write.content.kind == .update)
+      id: OverlayID(write.id.rawValue), changes: resolved)
   }
 
   /// Tells the app of a write that was not queued.

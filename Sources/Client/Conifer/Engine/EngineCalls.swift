@@ -11,24 +11,6 @@ enum LocalWrite: Sendable {
   case update(Path, [NodeChange])
 }
 
-/// What a transaction's function decided.
-enum TransactionStep: Sendable {
-  /// Writes a node, which may hold server values.
-  case write(Node)
-  /// Gives up.
-  case abort
-}
-
-/// What is to happen when the connection ends.
-enum DisconnectOperation: Sendable {
-  /// Replaces a node.
-  case put(Path, Node)
-  /// Replaces several nodes; their paths are relative.
-  case merge(Path, [NodeChange])
-  /// Forgets what was to happen at and below a path.
-  case cancel(Path)
-}
-
 /// What the API asks of the engine. Every call returns at once; closures run on the configuration's
 /// callback queue, one after the other.
 protocol EngineCalls: AnyObject, Sendable {
@@ -42,7 +24,8 @@ protocol EngineCalls: AnyObject, Sendable {
   /// - update: the app's function over the current node; it may run several times.
   /// - completion: the error, whether it was committed, and the node there.
   func transact(
-    at path: Path, raisesLocalEvents: Bool, update: @escaping @Sendable (Node) -> TransactionStep,
+    at path: Path, raisesLocalEvents: Bool,
+    update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
     completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void)
   /// Begins to listen under a number of the caller's.
   ///
@@ -68,7 +51,7 @@ protocol EngineCalls: AnyObject, Sendable {
   func setPinned(_ isPinned: Bool, _ target: QueryTarget)
   /// Tells the server what to do when the connection ends.
   func onDisconnect(
-    _ operation: DisconnectOperation, completion: (@Sendable (DatabaseError?) -> Void)?)
+    _ operation: DisconnectRequest, completion: (@Sendable (DatabaseError?) -> Void)?)
   /// Connects, and stays connected.
   func goOnline()
   /// Disconnects, until `goOnline`.

@@ -10,7 +10,6 @@ struct QueueOverlay {
   struct Entry {
     let id: OverlayID
     let changes: [NodeChange]
-    let isUpdate: Bool
   }
 
   let view: any StorageView
@@ -158,6 +157,6 @@ extension Set<Path> {
 extension QueueOverlay.Entry {
   fileprivate init(_ write: QueuedWrite, _ changes: [NodeChange]) {
     self.init(
-      id: OverlayID(write.id.rawValue), changes: changes, isUpdate: write.content.kind == .update)
+      id: OverlayID(write.id.rawValue), changes: changes)
   }
 }

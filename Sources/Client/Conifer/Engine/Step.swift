@@ -16,8 +16,8 @@ enum Step: Sendable {
   case get(GetRequest)
   case transact(TransactionRequest)
   /// A transaction's function has returned.
-  case ran(TransactionID, TransactionStep)
-  case onDisconnect(DisconnectOperation, (@Sendable (DatabaseError?) -> Void)?)
+  case ran(TransactionID, TransactionMachine.Decision)
+  case onDisconnect(DisconnectRequest, (@Sendable (DatabaseError?) -> Void)?)
   /// Something happened on the connection with a number.
   case event(ConnectionNumber, TransportEvent)
   /// The connection's machine is told something.
@@ -64,6 +64,6 @@ struct GetRequest: Sendable {
 struct TransactionRequest: Sendable {
   let path: Path
   let raisesLocalEvents: Bool
-  let update: @Sendable (Node) -> TransactionStep
+  let update: @Sendable (Node) -> TransactionMachine.Decision
   let completion: @Sendable (DatabaseError?, Bool, Node) -> Void
 }

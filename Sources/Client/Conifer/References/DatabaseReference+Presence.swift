@@ -1,3 +1,4 @@
+import ConiferSync
 import ConiferTree
 
 // What the server does for this client when the connection ends, however it ends. It is done once:
@@ -95,7 +96,7 @@ extension DatabaseReference {
 
   static func merge(
     _ values: [AnyHashable: Any], at path: Path
-  ) throws(DatabaseError) -> DisconnectOperation {
+  ) throws(DatabaseError) -> DisconnectRequest {
     let changes = try WriteRules.update(values, at: path)
     return .merge(
       path, changes.map { NodeChange($0.path.relative(to: path) ?? $0.path, $0.node) })
@@ -103,7 +104,7 @@ extension DatabaseReference {
 
   /// Hands an operation to the engine, or tells why it is none.
   private func arrange(
-    _ block: CompletionBlock?, _ make: () throws(DatabaseError) -> DisconnectOperation
+    _ block: CompletionBlock?, _ make: () throws(DatabaseError) -> DisconnectRequest
   ) {
     let user = block.map { UserCode<((any Error)?, DatabaseReference)>($0) }
     let completion: (@Sendable (DatabaseError?) -> Void)?

@@ -48,6 +48,13 @@ public enum DisconnectRequest: Hashable, Sendable {
   /// Forgets what was to happen at and below a path.
   case cancel(Path)
 
+  /// Where.
+  public var path: Path {
+    switch self {
+    case .put(let path, _), .merge(let path, _), .cancel(let path): return path
+    }
+  }
+
   /// The request that carries it.
   public var request: Request {
     switch self {

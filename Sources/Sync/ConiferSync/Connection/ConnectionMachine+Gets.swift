@@ -22,7 +22,7 @@ extension ConnectionMachine {
   /// Sends all reads that wait, unless the server does not know who the client is.
   mutating func sendGets() {
     while canRead, session?.authRequest == nil, let get = gets.first {
-      gets.removeFirst()
+      gets.popFirst()
       send(.get(get.target), .get(get))
     }
   }

@@ -87,7 +87,7 @@ extension ConnectionMachine {
   mutating func releaseHeld(all: Bool = false) {
     while let first = held.first {
       if !all, let listen = session?.unanswered.oldestListen, listen <= first.after { return }
-      held.removeFirst()
+      held.popFirst()
       switch first.about {
       case .write(let id, _):
         actions.append(.writeAnswered(id, first.response, isEarly: first.isEarly))

@@ -93,7 +93,7 @@ extension ConnectionMachine {
     while session?.isTaken == true, session?.isFlowing == true, session?.authRequest == nil {
       if let next = operations.first, queue.isPast(next.place.number) {
         guard hasRoom(next.size) else { break }
-        operations.removeFirst()
+        operations.popFirst()
         send(next)
       } else if let write = queue.buffer.first {
         guard hasRoom(write.size) else { break }

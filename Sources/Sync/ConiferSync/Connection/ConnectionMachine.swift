@@ -1,4 +1,5 @@
 public import ConiferStorage
+import ConiferWire
 
 /// What a client does about its connection: when it connects, what it sends in which order, and what
 /// becomes of what was not answered.
@@ -76,9 +77,9 @@ public struct ConnectionMachine: Sendable {
   var lastListen: UInt64 = 0
   var queue = OutboundQueue()
   var marking = Marking.possible
-  var operations = Fifo<Operation>()
-  var gets = Fifo<WaitingGet>()
-  var held = Fifo<HeldAnswer>()
+  var operations = FIFO<Operation>()
+  var gets = FIFO<WaitingGet>()
+  var held = FIFO<HeldAnswer>()
   /// Since when nothing can be read.
   var unreadableSince = Milliseconds.min
 

@@ -1,9 +1,10 @@
 import ConiferStorage
+import ConiferWire
 
 /// The part of the outbound queue that is in memory: the next writes to be sent, by number.
 struct OutboundQueue: Sendable {
   /// The writes that come next.
-  private(set) var buffer = Fifo<OutboundWrite>()
+  private(set) var buffer = FIFO<OutboundWrite>()
   /// The highest number that was taken in since the beginning.
   private(set) var cursor: UInt64 = 0
   /// Whether the store's queue holds nothing behind the cursor.
@@ -102,10 +103,10 @@ struct OutboundQueue: Sendable {
   }
 
   private mutating func insert(_ write: OutboundWrite) {
-    if !buffer.all.contains(where: { $0.id == write.id }) { append(write) }
+    if !buffer.contains(where: { $0.id == write.id }) { append(write) }
   }
 
-  mutating func removeFirst() { buffer.removeFirst() }
+  mutating func removeFirst() { buffer.popFirst() }
 
   /// Takes a write out.
   mutating func withdraw(_ id: OutboundWriteID) {

@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferWire
 
 /// What was sent on a connection.
 enum Sent: Sendable {
@@ -36,9 +37,9 @@ enum Sent: Sendable {
 struct Unanswered: Sendable {
   private var requests: [UInt64: Sent] = [:]
   /// All numbers in order with the time of sending; answered ones are dropped at the front.
-  private var times = Fifo<(number: UInt64, time: Milliseconds)>()
+  private var times = FIFO<(number: UInt64, time: Milliseconds)>()
   /// The numbers of listens likewise.
-  private var listens = Fifo<UInt64>()
+  private var listens = FIFO<UInt64>()
   /// The writes.
   private var writes: Set<OutboundWriteID> = []
   /// How many writes and puts there are.
@@ -65,8 +66,8 @@ struct Unanswered: Sendable {
     guard let sent = requests.removeValue(forKey: number) else { return nil }
     if let write = sent.write { writes.remove(write.id) }
     count(sent, -1)
-    while let first = times.first, requests[first.number] == nil { times.removeFirst() }
-    while let first = listens.first, requests[first] == nil { listens.removeFirst() }
+    while let first = times.first, requests[first.number] == nil { times.popFirst() }
+    while let first = listens.first, requests[first] == nil { listens.popFirst() }
     return sent
   }
 

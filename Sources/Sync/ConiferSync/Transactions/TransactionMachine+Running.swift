@@ -50,8 +50,6 @@ extension TransactionMachine {
     }
     switch decision {
     case .abort: finish(id, Outcome(isCommitted: false, node: seen))
-    case .invalid(let response):
-      finish(id, Outcome(error: response, isCommitted: false, node: seen))
     case .write(let output):
       let resolved = output.resolvingServerValues(over: seen, now: serverTime)
       transactions[id]?.input = seen

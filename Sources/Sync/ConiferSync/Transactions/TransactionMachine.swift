@@ -34,8 +34,6 @@ public struct TransactionMachine: Sendable {
     case write(Node)
     /// Gives up.
     case abort
-    /// The function's result cannot be written; with a reason.
-    case invalid(Response)
   }
 
   /// What the machine is told.

@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 public import ConiferQuery
-public import ConiferTree
+import ConiferTree
 
 extension SyncTree {
   /// Begins to listen.
@@ -95,21 +95,10 @@ extension SyncTree {
   ///
   /// - Returns: the listeners that ended, in the order in which they began, and what is to be done.
   public func cancel(_ target: QueryTarget) -> (listeners: [ListenerID], result: SyncResult) {
-    cancel(at: target.path) { view in
+    func isCancelled(_ view: View) -> Bool {
       target.spec.loadsAllData ? view.loadsAllData : view.target.spec == target.spec
     }
-  }
-
-  /// Ends all listeners at exactly a path, silent ones too, as the server revoked all listens there.
-  ///
-  /// - Returns: as `cancel`.
-  public func cancelAll(at path: Path) -> (listeners: [ListenerID], result: SyncResult) {
-    cancel(at: path) { _ in true }
-  }
-
-  private func cancel(
-    at path: Path, where isCancelled: (View) -> Bool
-  ) -> (listeners: [ListenerID], result: SyncResult) {
+    let path = target.path
     var listeners: [ListenerID] = []
     var result = SyncResult()
     guard let point = point(at: path), !(path.parent.map { isListened($0) } ?? false) else {

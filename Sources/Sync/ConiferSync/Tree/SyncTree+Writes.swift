@@ -6,10 +6,9 @@ extension SyncTree {
   /// - Parameters:
   ///   - id: its place among all; a known one is ignored.
   ///   - changes: the new nodes by absolute paths, without server values; none contains another.
-  ///   - isUpdate: whether it may be several.
   ///   - isVisible: whether views show it; otherwise only questions that ask for it do.
   public func write(
-    _ id: OverlayID, _ changes: [NodeChange], isUpdate: Bool, isVisible: Bool = true
+    _ id: OverlayID, _ changes: [NodeChange], isVisible: Bool = true
   ) -> SyncResult {
     var result = SyncResult()
     guard overlay.add(id, changes, isVisible: isVisible), isVisible else { return result }
@@ -22,8 +21,7 @@ extension SyncTree {
   /// - Parameters:
   ///   - id: its place among all; a known one is ignored.
   ///   - changes: as of `write`.
-  ///   - isUpdate: as of `write`.
-  public func load(_ id: OverlayID, _ changes: [NodeChange], isUpdate: Bool) {
+  public func load(_ id: OverlayID, _ changes: [NodeChange]) {
     _ = overlay.add(id, changes, isVisible: true)
   }
 
