@@ -20,13 +20,14 @@ extension Repair {
     return true
   }
 
-  /// Whether a run's entries cannot be read, with its deltas.
+  /// Whether a run's entries cannot be read, with its deltas, or are not those of its place.
   private func isUnreadable(
     _ key: Bytes, _ value: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
     try meetsDamage { () throws(StoreError) in
-      let entries = try reader(info.id).merged(RunHead(storeKey: key, value: value))
-      return entries.contains {
+      let head = try RunHead(storeKey: key, value: value)
+      if try reader(info.id).isMisplaced(head) { return true }
+      return try reader(info.id).merged(head).contains {
         LeafCodec.decode($0.value) == nil || PathKey.path($0.key, info.order) == nil
       }
     }
@@ -57,7 +58,8 @@ extension Repair {
     guard try isUnreadable(storeKey, value, info) else {
       return try dropLeaves(try damagedLeaves(storeKey, value, info), info)
     }
-    var ranges = [try dropRun(storeKey, info)]
+    var ranges = try held(storeKey, value, info)
+    ranges.append(try dropRun(storeKey, info))
     var after = storeKey
     let prefix = StoreKey.prefix(info.id)
     for _ in 0..<Self.neighbours {
@@ -68,6 +70,21 @@ extension Repair {
       if !isSound { ranges.append(try dropRun(next, info)) }
     }
     try markIncomplete(ranges, info)
+  }
+
+  /// Where the entries of a run lie, be it elsewhere than its key tells; nothing if they are not readable.
+  private func held(
+    _ key: Bytes, _ value: Bytes, _ info: TreeInfo
+  ) throws(StoreError) -> [PruneRanges.KeyRange] {
+    var ranges: [PruneRanges.KeyRange] = []
+    _ = try meetsDamage { () throws(StoreError) in
+      let entries = try reader(info.id).merged(RunHead(storeKey: key, value: value))
+      if let first = entries.first, let last = entries.last {
+        ranges = [PruneRanges.KeyRange(low: first.key, high: last.key + [PathKey.endMark])]
+      }
+      return false
+    }
+    return ranges
   }
 
   /// Whether a run's record is what was written.

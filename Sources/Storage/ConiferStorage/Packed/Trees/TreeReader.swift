@@ -15,13 +15,13 @@ struct TreeReader {
       return own.priority.map { Node($0.leaf) } ?? .empty
     }
     let key = PathKey.encode(path, order)
-    if slice == .all {
-      if let leaf = runs.currentLeaf(key) { return leaf }
+    if slice == .all, let leaf = runs.currentLeaf(key) { return leaf }
+    return try locating(key) { () throws(StoreError) in
+      guard slice == .all else { return try part(key, slice) }
       var assembler = NodeAssembler(at: key, order)
       try assemble(key, key + [PathKey.endMark], &assembler)
       return try finish(&assembler, key)
     }
-    return try part(key, slice)
   }
 
   /// A leaf, or a limited or bounded part of an interior node with its priority.
@@ -63,9 +63,11 @@ struct TreeReader {
     _ key: Bytes, _ low: Bytes, _ high: Bytes, limit: Int, fromEnd: Bool
   ) throws(StoreError) -> Node {
     guard limit > 0, bytesPrecede(low, high) else { return .empty }
-    var assembler = NodeAssembler(at: key, order)
-    try collect(key, low, high, limit, fromEnd: fromEnd, into: &assembler)
-    return try finish(&assembler, key)
+    return try locating(key) { () throws(StoreError) in
+      var assembler = NodeAssembler(at: key, order)
+      try collect(key, low, high, limit, fromEnd: fromEnd, into: &assembler)
+      return try finish(&assembler, key)
+    }
   }
 
   private func collect(
@@ -99,6 +101,25 @@ struct TreeReader {
       return isFound ? .enough : .more
     }
     return isFound
+  }
+
+  /// Does something that meets damage where entries are not in order, and names the run then whose
+  /// entries are out of place: what comes behind such a run is met as damage, though it is sound.
+  private func locating<R>(
+    _ key: Bytes, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      guard error.code == .damaged, error.place?.space == Spaces.runs.id else { throw error }
+      let end = key + [PathKey.endMark]
+      var head = try runs.run(coveringOrAfter: key)
+      while let run = head, bytesPrecede(run.separator, end) {
+        if try runs.isMisplaced(run) { throw Damage.error(Spaces.runs, run.storeKey) }
+        head = try runs.run(after: run.storeKey)
+      }
+      throw error
+    }
   }
 
   private func finish(_ assembler: inout NodeAssembler, _ key: Bytes) throws(StoreError) -> Node {
