@@ -152,7 +152,7 @@ extension ConnectionWorld {
       return fail("\(path) is no write that waits")
     }
     if id.lane.identity != machine.lane.identity { fail("write \(id) is another user's") }
-    if write.doubles, !write.isMarked { fail("write \(id) was not marked") }
+    if !write.isIdempotent, !write.isMarked { fail("write \(id) was not marked") }
     if flying.values.contains(id) { fail("write \(id) is under way already") }
     if answered[id] != nil { fail("write \(id) was answered and is sent again") }
     for (other, earlier) in stored where other.lane == id.lane && other.id < id.id {

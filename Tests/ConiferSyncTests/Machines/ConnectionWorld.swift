@@ -10,7 +10,7 @@ import TestSupport
 /// connection ends is lost.
 struct ConnectionWorld {
   struct StoredWrite {
-    let doubles: Bool
+    let isIdempotent: Bool
     var isMarked = false
     var isRejected = false
     /// When it was queued, among all that was issued.
@@ -131,7 +131,7 @@ struct ConnectionWorld {
     newest[lane.identity] = number
     let id = ConnectionBench.id(number, in: lane)
     order += 1
-    stored[id] = StoredWrite(doubles: chance.one(in: 4), order: order)
+    stored[id] = StoredWrite(isIdempotent: !chance.one(in: 4), order: order)
     submit(id)
   }
 
@@ -143,7 +143,7 @@ struct ConnectionWorld {
 
   func outbound(_ id: OutboundWriteID) -> OutboundWrite? {
     guard let write = stored[id] else { return nil }
-    let leaf: Leaf = write.doubles ? .serverValue(.increment(1)) : 1
+    let leaf: Leaf = write.isIdempotent ? 1 : .serverValue(.increment(1))
     let path = Path("w/-\(id.lane.identity)/\(id.id.rawValue)")
     return OutboundWrite(
       id.lane,

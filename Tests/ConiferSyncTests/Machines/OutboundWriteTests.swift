@@ -214,16 +214,17 @@ struct OutboundWriteTests {
     #expect(QueueRules.request(for: transaction) == .put("a", Node(2), hash: "h"))
   }
 
-  @Test("what doubles, and what a later write replaces")
+  @Test("what is idempotent, and what a later write replaces")
   func rules() {
     let increment = Node(.serverValue(.increment(2)))
     let timestamp = Node(.serverValue(.timestamp))
     let deep = Node(children: [
       (Key("x"), Node(children: [(Key("y"), increment)])), (Key("z"), timestamp),
     ])
-    #expect(QueueRules.doubles(.set("a", deep)))
-    #expect(QueueRules.doubles(.set("a", Node(1, priority: Priority(.serverValue(.increment(1)))))))
-    #expect(!QueueRules.doubles(.set("a", timestamp)))
+    #expect(!QueueRules.isIdempotent(.set("a", deep)))
+    #expect(
+      !QueueRules.isIdempotent(.set("a", Node(1, priority: Priority(.serverValue(.increment(1)))))))
+    #expect(QueueRules.isIdempotent(.set("a", timestamp)))
     let old = WriteContent.set("a/b", Node(1))
     #expect(QueueRules.supersedes(.set("a/b", Node(2)), old))
     #expect(QueueRules.supersedes(.set("a", timestamp), old))

@@ -40,13 +40,13 @@ extension Engine {
     guard !units.isEmpty else { return }
     let group = units
     units = []
-    standsAlone = false
+    endsCommit = false
     newRecords = []
     commit(group)
   }
 
   private func commit(_ group: [CommitUnit]) {
-    payOwed()
+    retryFailedCommits()
     do throws(StoreError) {
       let receipt = try commit(group.flatMap(\.edits))
       var (writes, queries) = (receipt.writes[...], receipt.queries[...])
@@ -74,38 +74,38 @@ extension Engine {
   private func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
     guard let backend else { throw StoreError(.closed, "The database has no storage.") }
     guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
-    if let front, !edits.allSatisfy(front.holds) { self.front = nil }
+    if let queuedValues, !edits.allSatisfy(queuedValues.holds) { self.queuedValues = nil }
     return try backend.commitAndWait(edits, min(.process, backend.traits.store.strongest))
   }
 
-  /// Keeps for later the end of a write that could not be committed but must be.
-  func owe(
+  /// Keeps the end of a write that could not be committed, to try again before each later commit.
+  func commitLater(
     _ edits: [StorageEdit], of write: OutboundWriteID, _ outcome: WriteReceipt.Outcome
   ) {
     endedUnstored[write] = outcome
-    owed.append(
+    failedCommits.append(
       CommitUnit(edits: edits) { [self] _ in
         endedUnstored[write] = nil
         tell(.finished(write))
       })
   }
 
-  private func payOwed() {
-    guard !owed.isEmpty else { return }
-    let debts = owed
-    owed = []
-    for debt in debts {
+  private func retryFailedCommits() {
+    guard !failedCommits.isEmpty else { return }
+    let units = failedCommits
+    failedCommits = []
+    for unit in units {
       do throws(StoreError) {
-        let receipt = try commit(debt.edits)
-        debt.done(
+        let receipt = try commit(unit.edits)
+        unit.done(
           .success(CommitUnit.Numbers(commit: receipt.commit, writes: [], queries: [])))
       } catch {
-        // What the store finds senseless now was done, or is void.
+        // The store refuses it as invalid: the write has ended already, or is gone.
         guard error.code == .invalid else {
-          owed.append(debt)
+          failedCommits.append(unit)
           continue
         }
-        debt.done(.failure(error))
+        unit.done(.failure(error))
       }
     }
   }

@@ -80,7 +80,7 @@ extension Engine {
     giveUpTransactions(.identityChanged)
     let reverted = tree.revertAll()
     laid = []
-    front = nil
+    queuedValues = nil
     phase = .open(backend, lane)
     raise(reverted)
     let (now, paths) = (serverTime, Set(views.paths))

@@ -76,7 +76,7 @@ extension Engine {
     if let error = DatabaseError(local: response, "Reading \(target) failed") {
       guard response.status != .permissionDenied else {
         // What is cached may be what another user was allowed to read.
-        reckoning.forget(target.path)
+        openIncrements.forget(target.path)
         return outbox.append { request.completion(.failure(error)) }
       }
       return answerFromCache(request, error)
@@ -94,7 +94,7 @@ extension Engine {
 
   /// The server did not give it: what is known completely is the answer, else the error.
   private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
-    reckoning.forget(request.target.path)
+    openIncrements.forget(request.target.path)
     let result: Result<Node, DatabaseError> =
       known(request.target).map { .success($0) } ?? .failure(error)
     if case .success = result {
@@ -154,10 +154,10 @@ extension Engine {
   /// query alone.
   private func store(_ node: Node, of target: QueryTarget) {
     guard let lane, active[target] == nil, !tree.isListened(target.path) else {
-      return reckoning.forget(target.path)
+      return openIncrements.forget(target.path)
     }
     // News that follow are newer, and must find this in the store.
-    standsAlone = true
+    endsCommit = true
     let (path, parameters) = (target.path, target.spec.identifier)
     let stored = read { (view, lane) throws(StoreError) in
       try view.trackedQuery(lane.tree, path, parameters)
@@ -195,7 +195,7 @@ extension Engine {
     edits += outdated(above: query.path)
     edits.append(.saveQuery(query))
     edits.append(.setTrackedKeys(query.tree, stored.id, node.children.map(\.key)))
-    standsAlone = true
+    endsCommit = true
     add(edits) { [self] result in
       if case .success = result { touch([stored.id], in: query.tree) }
     }

@@ -82,7 +82,7 @@ extension Engine {
   }
 
   /// Ends all work, makes it durable and closes the storage.
-  func shut() async {
+  func closeAll() async {
     // What is under way is of unknown outcome from now on.
     tell(.close(.suspended))
     settle()
@@ -95,7 +95,7 @@ extension Engine {
     link.watch?.stop()
     link.watch = nil
     let closing = backend
-    front = nil
+    queuedValues = nil
     phase = .closed
     isConnected.set(false)
     authState.finish()

@@ -48,7 +48,7 @@ extension Engine {
       tell(.event(event, number))
       link.note(event, of: number)
       runActions()
-      if units.count >= Self.largestGroup || standsAlone || link.hasActions { settle() }
+      if units.count >= Self.largestGroup || endsCommit || link.hasActions { settle() }
       return
     default: settle()
     }
@@ -69,7 +69,7 @@ extension Engine {
     case .refreshToken: tell(.refreshToken)
     case .ask(let question), .askQueue(let question): question(self)
     case .close(let done):
-      await shut()
+      await closeAll()
       await performNext()
       settle()
       done()

@@ -232,7 +232,7 @@ extension Engine {
       query.isComplete = true
       return StoredQuery(id: stored.id, query: query)
     }
-    reckoning.wait(for: path, above)
+    openIncrements.wait(for: path, above)
     return edits
   }
 
@@ -240,7 +240,7 @@ extension Engine {
   func found(_ path: Path) -> [StorageEdit] {
     // What was damaged meanwhile is incomplete for another reason.
     reportIncidents()
-    return reckoning.settle(path).compactMap { whole in
+    return openIncrements.resolve(path).compactMap { whole in
       let stored = read { (view, lane) throws(StoreError) in
         try view.trackedQuery(lane.tree, whole.query.path, whole.query.parameters)
       }

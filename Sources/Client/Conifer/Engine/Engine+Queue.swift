@@ -37,7 +37,7 @@ extension Engine {
     case .sent, .outcomeUnknown: break
     case .queued, .rejected: return false
     }
-    return QueueRules.doubles(write.content) && marks[id] == nil && inFlight[id] == nil
+    return !QueueRules.isIdempotent(write.content) && marks[id] == nil && inFlight[id] == nil
       && endedUnstored[id] == nil
   }
 
@@ -81,7 +81,7 @@ extension Engine {
 
   /// The connection broke after a write was sent.
   func outcomeUnknown(_ id: OutboundWriteID) {
-    if setup.unknownOutcome == .leaveToApp, OverlayPlace(self, id).doubles {
+    if setup.unknownOutcome == .leaveToApp, !OverlayPlace(self, id).isIdempotent {
       return leaveToApp(id)
     }
     add(sendingEnded(id) + [.setState(id.lane, id.id, .outcomeUnknown)]) { _ in }
@@ -130,10 +130,10 @@ extension Engine {
           touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
           tell(.finished(id))
         case .failure:
-          // What the cache holds may be newer when this is paid: the value is asked for instead.
+          // When this is tried again the cache may be newer: the value is asked for instead.
           let paths = place.paths.filter { !isListened($0) }
-          for path in paths { reckoning.forget(path) }
-          owe([ended] + paths.flatMap { incomplete(around: $0) }, of: id, .acknowledged)
+          for path in paths { openIncrements.forget(path) }
+          commitLater([ended] + paths.flatMap { incomplete(around: $0) }, of: id, .acknowledged)
           for path in paths where !cached.unknown.contains(path) { refresh(path) }
         }
         for path in cached.unknown { refresh(path) }
@@ -157,7 +157,7 @@ extension Engine {
       )
       switch stored {
       case .success: tell(.finished(id))
-      case .failure: owe(edits, of: id, .rejected(error))
+      case .failure: commitLater(edits, of: id, .rejected(error))
       }
       dataChanged(place.paths)
     }
@@ -193,8 +193,8 @@ extension Engine {
       let isListened = isListened(owner)
       if isListened, !isEarly { continue }
       if isLong, !isListened, isForeign(owner) {
-        // What lacked something else lacks this too, now.
-        reckoning.forget(owner)
+        // A query that waits for another place would wait for this one too.
+        openIncrements.forget(owner)
         continue
       }
       if change.node.hasServerValues {
@@ -203,7 +203,7 @@ extension Engine {
         guard !isLong else {
           // Thousands of questions would wait behind a long queue: the next listen tells.
           cached.edits += incomplete(around: owner)
-          reckoning.forget(owner)
+          openIncrements.forget(owner)
           continue
         }
         cached.edits += lost(around: owner)
@@ -279,7 +279,7 @@ extension Engine {
     for incident in incidents.dropFirst(incidentsSeen) {
       setup.logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }
-    if incidents.count > incidentsSeen { reckoning = Reckoning() }
+    if incidents.count > incidentsSeen { openIncrements = OpenIncrements() }
     incidentsSeen = max(incidentsSeen, incidents.count)
   }
 }
@@ -288,7 +288,7 @@ extension Engine {
 private struct OverlayPlace {
   var path = Path.root
   var changes: [NodeChange] = []
-  var doubles = false
+  var isIdempotent = true
   var paths: [Path] { changes.map(\.path.owner) }
 }
 
@@ -298,7 +298,7 @@ extension OverlayPlace {
     guard let write, let content = write?.content else { return }
     path = content.path
     changes = content.changes
-    doubles = QueueRules.doubles(content)
+    isIdempotent = QueueRules.isIdempotent(content)
   }
 }
 

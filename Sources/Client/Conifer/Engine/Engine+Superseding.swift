@@ -19,7 +19,7 @@ extension Engine {
     add(edits) { [self] stored in
       switch stored {
       case .success: tell(.finished(id))
-      case .failure: owe(edits, of: id, .superseded(by: to))
+      case .failure: commitLater(edits, of: id, .superseded(by: to))
       }
       let others = followers.removeValue(forKey: from) ?? []
       // Those of what it had superseded itself come first, and were told.

@@ -61,8 +61,8 @@ extension Engine {
   func lay(_ write: QueuedWrite, _ lane: Lane) {
     let changes = write.content.changes
     let now = serverTime
-    let known = front?.pass(write, lane, now: now)
-    if known == nil { front = nil }
+    let known = queuedValues?.pass(write, lane, now: now)
+    if known == nil { queuedValues = nil }
     guard changes.contains(where: { views.touches($0.path.owner) }) else { return }
     let entry = resolved(write, lane, known, now)
     raise(tree.write(entry.id, entry.changes))
@@ -77,7 +77,7 @@ extension Engine {
     let changes = write.content.changes
     // Where no view is, the writes that were laid over others need not be all that wait.
     let isHidden = changes.map {
-      QueueRules.doubles($0.node)
+      !QueueRules.isIdempotent($0.node)
         && !(views.covers($0.path.owner) && tree.value(at: $0.path.owner) != nil)
     }
     var stored = known ?? [NodeChange?](repeating: nil, count: changes.count)
@@ -88,7 +88,7 @@ extension Engine {
       }
       if let (entry, next) = found {
         stored = entry.changes
-        if let next { front = front?.joined(next) ?? next }
+        if let next { queuedValues = queuedValues?.joined(next) ?? next }
       }
     }
     let resolved = changes.indices.map { index in

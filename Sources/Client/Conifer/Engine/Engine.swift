@@ -44,12 +44,12 @@ actor Engine {
 
   /// Edits that wait for the next commit.
   var units: [CommitUnit] = []
-  /// Whether nothing may join them, as what follows must see them stored.
-  var standsAlone = false
+  /// Whether the next commit ends with these, as what follows must see them stored.
+  var endsCommit = false
   /// Records of complete data among them, which a read does not find yet.
   var newRecords: [TrackedQuery] = []
-  /// Edits that must be committed, and could not be.
-  var owed: [CommitUnit] = []
+  /// Edits that could not be committed, and are tried again before each commit.
+  var failedCommits: [CommitUnit] = []
   /// How writes ended that the store still takes for waiting, as it could not be told.
   var endedUnstored: [OutboundWriteID: WriteReceipt.Outcome] = [:]
   var waitingWrites: [WaitingWrite] = []
@@ -77,9 +77,9 @@ actor Engine {
   /// What is pinned, and the server did not let this user listen to.
   var refusedPins: Set<QueryTarget> = []
   var gets = Gets()
-  var reckoning = Reckoning()
+  var openIncrements = OpenIncrements()
   /// What increments behind the newest write count from; nil when the queue is to be read.
-  var front: QueueFront?
+  var queuedValues: QueuedValues?
   var transactions = Transactions()
   var disconnects = Disconnects()
   /// Writes that were sent, and are not answered.

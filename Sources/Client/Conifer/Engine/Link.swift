@@ -73,7 +73,7 @@ extension Engine {
     while link.hasActions {
       let actions = link.take()
       for (index, action) in actions.enumerated() {
-        if standsAlone || !action.joinsCommit, !units.isEmpty || !waitingWrites.isEmpty {
+        if endsCommit || !action.joinsCommit, !units.isEmpty || !waitingWrites.isEmpty {
           link.giveBack(actions[index...])
           return
         }

@@ -67,12 +67,12 @@ struct QueueOverlay {
   /// What a new write is resolved to behind all that wait, and what the next one may go on from.
   ///
   /// - Throws: as the view's reads.
-  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (Entry, QueueFront?) {
+  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (Entry, QueuedValues?) {
     try collect(write)
     writes = writes.filter { $0.key < write.id }
     writes[write.id] = write
     let entry = try resolved().last?.entry ?? Entry(write, write.content.changes)
-    return (entry, QueueFront(lane, write, known))
+    return (entry, QueuedValues(lane, write, known))
   }
 
   /// Takes the waiting writes that touch a path, and what their server values depend on.

@@ -1,8 +1,8 @@
 /// The names of origins, as browsers say them of their pages: `http://app.test:5173`.
-public enum OriginName {
+package enum OriginName {
   /// Whether a text can be what a browser says: a scheme and a host, with a port that is not the
   /// scheme's own and without a path; or `null`, or `*` for all.
-  public static func isValid(_ text: String) -> Bool {
+  package static func isValid(_ text: String) -> Bool {
     if text == "*" || text == "null" { return true }
     guard let mark = text.firstRange(of: "://") else { return false }
     let scheme = text[..<mark.lowerBound].lowercased()

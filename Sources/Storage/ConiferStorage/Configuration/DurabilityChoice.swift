@@ -15,7 +15,7 @@ public enum DurabilityChoice: Hashable, Sendable, CustomStringConvertible {
   public static let power = DurabilityChoice.exactly(.power)
 
   /// What is wanted, whatever the store can do: `strongest` wants `.power`.
-  public var wanted: Durability {
+  package var wanted: Durability {
     switch self {
     case .strongest: .power
     case .exactly(let level): level

@@ -25,13 +25,13 @@ extension ConnectionMachine {
       auth.take(token, at: now, offset: offset)
       follow(token.identity)
       guard let session else { return proceed() }
-      if !(isSame && session.isTaken) { authenticate(token) }
+      if !(isSame && session.isAccepted) { authenticate(token) }
     case .signedOut:
       let wasNobody = auth.token == nil
       auth.take(nil, at: now, offset: offset)
       if !follow("") { actions.append(.keepToken(nil)) }
       guard let session else { return proceed() }
-      if !(wasNobody && session.isTaken) { authenticate(nil) }
+      if !(wasNobody && session.isAccepted) { authenticate(nil) }
     case .failed(let reason): tokenFailed(reason)
     }
     readOn()
@@ -42,7 +42,7 @@ extension ConnectionMachine {
 
   /// Asks for what waited to know who is signed in.
   mutating func readOn() {
-    guard session?.isTaken == true, !isReadingHeld else { return }
+    guard session?.isAccepted == true, !isReadingHeld else { return }
     sendListens()
     flush()
   }
@@ -94,13 +94,12 @@ extension ConnectionMachine {
     }
     auth.noteTaken(at: now.uptime)
     if let token { actions.append(.keepToken(token)) }
-    if session?.isTaken == false { establish() }
+    if session?.isAccepted == false { establish() }
   }
 
   /// The server knows who the client is: all that waited goes on.
   mutating func establish() {
-    session?.isTaken = true
-    session?.isDoubted = false
+    session?.standing = .accepted(sendsWrites: false)
     settleOtherLanes()
     sendListens()
     sendGets()
@@ -121,21 +120,20 @@ extension ConnectionMachine {
   /// The token's time is over, as far as the client knows.
   mutating func expireToken() {
     auth.noteExpiry(at: now.uptime)
-    guard session?.isTaken == true else { return }
+    guard session?.isAccepted == true else { return }
     pause()
   }
 
   /// Lets everything wait for a token.
   mutating func pause() {
-    let wasTaken = session?.isTaken == true
-    session?.isTaken = false
-    session?.isDoubted = true
-    if wasTaken { stopFlowing() }
+    let wasAccepted = session?.isAccepted == true
+    session?.standing = .refused
+    if wasAccepted { stopSending() }
   }
 
   /// Notes that nothing goes out from now on.
-  mutating func stopFlowing() {
-    session?.isFlowing = false
+  mutating func stopSending() {
+    session?.setSendsWrites(false)
     unreadableSince = now.uptime
     actions.append(.writable(false))
     returnPuts()
@@ -149,11 +147,11 @@ extension ConnectionMachine {
       if session?.authRequest != nil {
         // A newer token is being shown: its answer decides.
         pause()
-      } else if session?.isTaken == true {
+      } else if session?.isAccepted == true {
         refuse(response.status, response.reason ?? response.status.rawValue)
       }
       return true
-    case .permissionDenied: return session?.isDoubted == true
+    case .permissionDenied: return session?.isRefused == true
     default: return false
     }
   }
@@ -166,9 +164,9 @@ extension ConnectionMachine {
     let next = Lane(tree: lane.tree, identity: identity)
     guard next != lane else { return false }
     // First, so that no transaction that a held answer lets go is issued as the new user's.
-    if session?.isTaken == true {
-      session?.isTaken = false
-      stopFlowing()
+    if session?.isAccepted == true {
+      session?.standing = .unknown
+      stopSending()
     }
     releaseHeld(all: true)
     lane = next

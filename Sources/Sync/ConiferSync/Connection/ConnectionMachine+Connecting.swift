@@ -6,7 +6,7 @@ extension ConnectionMachine {
     if reason == .offline { closeReasons.remove(.shutdown) }
     // Also without a connection what the app writes is somebody's.
     if reason == .starting, identification == .asked { fetchToken() }
-    guard closeReasons.isEmpty, case .idle = phase else { return hurry() }
+    guard closeReasons.isEmpty, case .idle = phase else { return connectSooner() }
     backoff.reset()
     retry()
   }
@@ -19,7 +19,7 @@ extension ConnectionMachine {
   }
 
   /// Begins a waiting attempt at once, unless it waits because tokens were refused.
-  mutating func hurry() {
+  mutating func connectSooner() {
     guard case .waiting = phase, !auth.isSlowed else { return }
     backoff.reset()
     retry()
@@ -136,7 +136,7 @@ extension ConnectionMachine {
     markEarly(ended)
     session = nil
     actions.append(.connected(false))
-    if ended.isTaken { stopFlowing() }
+    if ended.isAccepted { stopSending() }
     releaseHeld(all: true)
     auth.noteSteady(at: now.uptime)
     if now.uptime.subtracting(ended.opened) >= limits.steadyTime {
@@ -146,7 +146,7 @@ extension ConnectionMachine {
     for sent in ended.unanswered.removeAll() {
       switch sent {
       case .write(let write): actions.append(.writeOutcomeUnknown(write.id))
-      case .operation(let operation): lose(operation)
+      case .operation(let operation): giveUp(operation, with: .disconnect)
       case .get(let get): giveBack(get)
       case .listen, .authenticate: break
       }

@@ -17,7 +17,7 @@ extension ConnectionMachine {
   }
 
   /// Whether the server knows who reads.
-  private var canRead: Bool { session?.isTaken == true && !isReadingHeld }
+  private var canRead: Bool { session?.isAccepted == true && !isReadingHeld }
 
   /// Sends all reads that wait, unless the server does not know who the client is.
   mutating func sendGets() {

@@ -7,7 +7,7 @@ extension ConnectionMachine {
     guard listens[listen] == nil else { return }
     lastListen += 1
     listens[listen] = ListenEntry(order: lastListen)
-    if session?.isTaken == true, !isReadingHeld { ask(listen) }
+    if session?.isAccepted == true, !isReadingHeld { ask(listen) }
   }
 
   mutating func remove(_ listen: Listen) {
@@ -54,9 +54,9 @@ extension ConnectionMachine {
   mutating func revoke(_ path: Path, _ spec: QuerySpec) {
     let target = QueryTarget(path, spec.normalized)
     let revoked = listens.filter { $0.key.target == target }
-    let isDoubted = auth.token != nil && session?.isDoubted == true
+    let isDueToToken = auth.token != nil && session?.isRefused == true
     for (listen, _) in revoked.sorted(by: { $0.value.order < $1.value.order }) {
-      if isDoubted {
+      if isDueToToken {
         listens[listen]?.asked = nil
       } else {
         listens[listen] = nil

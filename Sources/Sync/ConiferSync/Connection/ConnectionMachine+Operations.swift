@@ -3,7 +3,7 @@ import ConiferWire
 extension ConnectionMachine {
   /// Takes in something that the app issued.
   mutating func issue(_ kind: Operation.Kind, at place: OverlayID) {
-    if case .put(let put) = kind, session?.isTaken != true {
+    if case .put(let put) = kind, session?.isAccepted != true {
       // It names a hash of the moment, and may be another user's when the next token is taken.
       actions.append(.putReturned(put.id))
       return
@@ -46,11 +46,6 @@ extension ConnectionMachine {
     case .onDisconnect: enqueue(operation)
     case .put(let put): actions.append(.putReturned(put.id))
     }
-  }
-
-  /// The connection broke after an operation was sent.
-  mutating func lose(_ operation: Operation) {
-    giveUp(operation, with: .disconnect)
   }
 
   /// Hands unsent puts back, since they name hashes of the moment.

@@ -34,7 +34,7 @@ extension ConnectionMachine {
       }
     }
     if case .authenticate = sent {
-    } else if session?.isTaken == true, session?.authRequest == nil {
+    } else if session?.isAccepted == true, session?.authRequest == nil {
       auth.noteTrusted()
     }
     flush()

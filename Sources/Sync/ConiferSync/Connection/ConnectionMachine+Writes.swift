@@ -18,13 +18,13 @@ extension ConnectionMachine {
 
   /// Begins again with the first write that waits for an answer.
   mutating func restartQueue() {
-    session?.isFlowing = false
+    session?.setSendsWrites(false)
     queue.restart()
   }
 
   /// Asks for the next writes where there is room for them.
   mutating func askForWrites() {
-    guard session?.isTaken == true, isLaneOpen else { return }
+    guard session?.isAccepted == true, isLaneOpen else { return }
     if let (after, count) = queue.ask(limit: limits.window) {
       actions.append(.needWrites(lane, after: after, limit: count))
     }
@@ -32,12 +32,12 @@ extension ConnectionMachine {
 
   /// Takes in the next writes.
   mutating func add(_ page: [OutboundWrite], of lane: Lane, after: WriteID?, isLast: Bool) {
-    guard lane == self.lane, queue.isAsking(after: after), let session, session.isTaken else {
+    guard lane == self.lane, queue.isAsking(after: after), let session, session.isAccepted else {
       return
     }
     let unanswered = session.unanswered
     queue.add(page, isLast: isLast) { unanswered.contains($0) }
-    self.session?.isFlowing = true
+    self.session?.setSendsWrites(true)
     flush()
   }
 
@@ -90,14 +90,14 @@ extension ConnectionMachine {
   /// While a newer token is shown nothing does: what the old one is refused for would be overtaken.
   mutating func flush() {
     sendGets()
-    while session?.isTaken == true, session?.isFlowing == true, session?.authRequest == nil {
+    while session?.sendsWrites == true, session?.authRequest == nil {
       if let next = operations.first, queue.isPast(next.place.number) {
         guard hasRoom(next.size) else { break }
         operations.popFirst()
         send(next)
       } else if let write = queue.buffer.first {
         guard hasRoom(write.size) else { break }
-        if write.doubles, !write.isMarked {
+        if !write.isIdempotent, !write.isMarked {
           if marking.retry.map({ $0 > now.uptime }) ?? false { break }
           let ids = queue.takeUnmarked()
           if !ids.isEmpty { actions.append(.markSent(ids)) }
@@ -134,7 +134,7 @@ extension ConnectionMachine {
     for case .operation(let operation) in puts ?? [] { giveUp(operation, with: .writeCanceled) }
     giveUpOperations(with: .writeCanceled)
     // Nothing is left that could be overtaken.
-    if session?.isTaken == true { session?.isFlowing = true }
+    session?.setSendsWrites(true)
     flush()
   }
 }

@@ -129,14 +129,14 @@ public struct ConnectionMachine: Sendable {
     if let trouble = auth.trouble { return trouble }
     if let reason = auth.unanswered { return .unavailable(reason) }
     if auth.token == nil { return lane.identity.isEmpty ? .signedOut : .pending }
-    return session?.isTaken == true ? .authenticated : .pending
+    return session?.isAccepted == true ? .authenticated : .pending
   }
 
   /// Whether the connection stands.
   public var isConnected: Bool { session != nil }
 
   /// Whether operations go out.
-  public var isWritable: Bool { session?.isTaken == true }
+  public var isWritable: Bool { session?.isAccepted == true }
 
   /// Whether the server has answered a write, though the store may still show it as waiting.
   public func isAnswered(_ id: OutboundWriteID) -> Bool { queue.isAnswered(id) }
@@ -186,7 +186,7 @@ public struct ConnectionMachine: Sendable {
     switch input {
     case .open(let reason): open(reason)
     case .close(let reason): close(reason)
-    case .networkReturned: hurry()
+    case .networkReturned: connectSooner()
     case .event(let event, let number): receive(event, number)
     case .token(let answer, let fetch): take(answer, fetch)
     case .refreshToken: refreshToken()

@@ -141,7 +141,7 @@ struct OutboundQueue: Sendable {
 
   /// The writes of the buffer that must be marked before they leave and are not being marked.
   mutating func takeUnmarked() -> [OutboundWriteID] {
-    let ids = buffer.all.filter { $0.doubles && !$0.isMarked && !marking.contains($0.id) }
+    let ids = buffer.all.filter { !$0.isIdempotent && !$0.isMarked && !marking.contains($0.id) }
       .map(\.id)
     marking.formUnion(ids)
     return ids

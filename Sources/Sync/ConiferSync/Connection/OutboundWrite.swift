@@ -28,8 +28,8 @@ public struct OutboundWrite: Hashable, Sendable {
   public let content: WriteContent
   /// Whether the store holds that it was sent, or may have been.
   public internal(set) var isMarked: Bool
-  /// Whether it would count twice if it were applied twice.
-  public let doubles: Bool
+  /// Whether it may be applied twice.
+  public let isIdempotent: Bool
   /// About how many bytes it takes on the wire.
   public let size: Int
 
@@ -39,7 +39,7 @@ public struct OutboundWrite: Hashable, Sendable {
   public init(_ lane: Lane, _ write: QueuedWrite, isMarking: Bool = false) {
     id = OutboundWriteID(lane, write.id)
     content = write.content
-    doubles = QueueRules.doubles(write.content)
+    isIdempotent = QueueRules.isIdempotent(write.content)
     size = QueueRules.size(of: write.content)
     switch write.state {
     case .sent, .outcomeUnknown: isMarked = !isMarking

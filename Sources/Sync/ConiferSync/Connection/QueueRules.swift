@@ -23,24 +23,24 @@ public enum QueueRules {
     return .merge(content.path, relative)
   }
 
-  /// Whether a write counts twice when it is applied twice: then that it was sent must be durable
-  /// before it leaves.
+  /// Whether a write that is applied twice leaves what it leaves when it is applied once: that any other was sent must
+  /// be durable before it leaves.
   ///
-  /// An increment does, and so may a server value that this version does not know; a set or a
-  /// timestamp ends in the same place.
-  public static func doubles(_ content: WriteContent) -> Bool {
-    content.changes.contains { $0.node.doubles }
+  /// A set or a timestamp is idempotent; an increment is not, and a server value that this version does not know may
+  /// not be.
+  public static func isIdempotent(_ content: WriteContent) -> Bool {
+    content.changes.allSatisfy { $0.node.isIdempotent }
   }
 
-  /// Whether data has increments.
-  public static func doubles(_ node: Node) -> Bool { node.doubles }
+  /// Whether data has no increments.
+  public static func isIdempotent(_ node: Node) -> Bool { node.isIdempotent }
 
   /// Whether a new write makes an earlier one of its lane needless, if that was never sent and no
   /// write stands between them.
   ///
   /// It does when it replaces all that the earlier one wrote and does not build on it.
   public static func supersedes(_ new: WriteContent, _ old: WriteContent) -> Bool {
-    guard new.kind == .set, new.preconditions.isEmpty, !doubles(new) else { return false }
+    guard new.kind == .set, new.preconditions.isEmpty, isIdempotent(new) else { return false }
     guard old.kind != .transaction, old.preconditions.isEmpty, !old.changes.isEmpty else {
       return false
     }
@@ -62,21 +62,21 @@ public enum QueueRules {
 }
 
 extension Node {
-  /// Whether a server value anywhere in it builds on what was there.
-  fileprivate var doubles: Bool {
-    guard hasServerValues else { return false }
-    if leaf?.doubles == true || priority?.leaf.doubles == true { return true }
-    return children.contains { $0.node.doubles }
+  /// Whether no server value in it builds on what was there.
+  fileprivate var isIdempotent: Bool {
+    guard hasServerValues else { return true }
+    if leaf?.isIdempotent == false || priority?.leaf.isIdempotent == false { return false }
+    return children.allSatisfy { $0.node.isIdempotent }
   }
 }
 
 extension Leaf {
-  /// Whether it is a server value that builds on what was there, or may.
-  fileprivate var doubles: Bool {
+  /// Whether it is no server value that builds on what was there, or may.
+  fileprivate var isIdempotent: Bool {
     switch self {
-    case .serverValue(.timestamp): return false
-    case .serverValue: return true
-    case .string, .integer, .double, .bool: return false
+    case .serverValue(.timestamp): return true
+    case .serverValue: return false
+    case .string, .integer, .double, .bool: return true
     }
   }
 }

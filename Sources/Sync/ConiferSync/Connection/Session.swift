@@ -12,6 +12,16 @@ struct Session: Sendable {
     case impossible
   }
 
+  /// What the server has made of who the client is.
+  enum Standing {
+    /// Nothing yet.
+    case unknown
+    /// It did not take the token, or no longer does: other refusals may be due to that alone.
+    case refused
+    /// It knows the client. Writes leave when the first of the queue came, so that the order of all is known.
+    case accepted(sendsWrites: Bool)
+  }
+
   /// The connection.
   let number: ConnectionNumber
   /// The uptime of its hello.
@@ -27,18 +37,23 @@ struct Session: Sendable {
   var unanswered = Unanswered()
   /// The last request that says who the client is, until it is answered.
   var authRequest: UInt64?
-  /// Whether the server knows who the client is: reading and writing go on.
-  var isTaken = false
-  /// Whether the server took the token and then no longer: refusals may be due to that alone.
-  var isDoubted = false
-  /// Whether the first writes of the queue came, so that the order of all is known.
-  var isFlowing = false
+  var standing = Standing.unknown
 
   init(_ number: ConnectionNumber, at now: Milliseconds) {
     self.number = number
     opened = now
     lastSent = now
     lastReceived = now
+  }
+
+  /// Whether the server knows who the client is.
+  var isAccepted: Bool { if case .accepted = standing { true } else { false } }
+  var isRefused: Bool { if case .refused = standing { true } else { false } }
+  var sendsWrites: Bool { if case .accepted(sendsWrites: true) = standing { true } else { false } }
+
+  /// Lets writes leave, or no longer; nothing changes before the server knows the client.
+  mutating func setSendsWrites(_ sendsWrites: Bool) {
+    if isAccepted { standing = .accepted(sendsWrites: sendsWrites) }
   }
 
   /// Notes that something came.

@@ -82,7 +82,7 @@ extension TransactionMachine {
 
   /// The writes over which a function runs: what earlier transactions wrote, and what is under way,
   /// but not what is to run again later.
-  mutating func sight(of transaction: Transaction) -> OverlayFilter {
+  mutating func visibleWrites(for transaction: Transaction) -> OverlayFilter {
     // What is newer than a write on top is excluded anyway, as a set would have ended the
     // transaction: it need not be looked at.
     let end = isOnTop(transaction) ? transaction.overlay : nil

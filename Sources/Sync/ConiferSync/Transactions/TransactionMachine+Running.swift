@@ -45,7 +45,8 @@ extension TransactionMachine {
       return
     }
     // What changed meanwhile, or what an earlier one is to write anew, it has to see.
-    guard isInTurn(transaction), state(transaction.path, sight(of: transaction)) == seen else {
+    guard isInTurn(transaction), state(transaction.path, visibleWrites(for: transaction)) == seen
+    else {
       return wait(id)
     }
     switch decision {
@@ -91,7 +92,7 @@ extension TransactionMachine {
     while !mustProceed, running == nil, let (_, id) = nextRun() {
       runs.removeFirst()
       guard let transaction = transactions[id] else { continue }
-      let input = state(transaction.path, sight(of: transaction))
+      let input = state(transaction.path, visibleWrites(for: transaction))
       if transaction.output != nil, input == transaction.input, isOnTop(transaction) {
         set(.ready, id)
         ready.insert(transaction.path)

@@ -2,13 +2,13 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 
-/// What the newest waiting write left at places that are incremented, so that the next one is resolved
-/// without reading all that wait.
+/// The values of incremented places with all waiting writes applied, so that the next increment is resolved
+/// without reading the queue.
 ///
 /// It holds for the next write of its lane. It ends when that newest write is answered; when any is
 /// refused, given up or queued again; and when server data at a place is stored, or a query there is
 /// complete again. Writes before it that are acknowledged stay counted, as the server has done them.
-struct QueueFront {
+struct QueuedValues {
   /// A write above them goes over all places; what increments more is read from the queue.
   private static let limit = 256
 
@@ -24,7 +24,7 @@ struct QueueFront {
   init?(_ lane: Lane, _ write: QueuedWrite, _ known: Node) {
     (self.lane, id) = (lane, write.id)
     places = Set(
-      write.content.changes.filter { QueueRules.doubles($0.node) }.map(\.path.owner))
+      write.content.changes.filter { !QueueRules.isIdempotent($0.node) }.map(\.path.owner))
     guard places.count <= Self.limit else { return nil }
     above = Set(places.flatMap { $0.prefixes.dropLast() })
     for place in places { self.known = self.known.setting(place, to: known[place]) }
@@ -39,7 +39,7 @@ struct QueueFront {
     id = write.id
     var result: [NodeChange?] = []
     for change in write.content.changes {
-      guard !QueueRules.doubles(change.node) || places.cover(change.path.owner) else {
+      guard QueueRules.isIdempotent(change.node) || places.cover(change.path.owner) else {
         guard !above.contains(change.path) else { return nil }
         result.append(nil)
         continue
@@ -47,11 +47,11 @@ struct QueueFront {
       let node = change.node.resolvingServerValues(over: known[change.path], now: now)
       result.append(NodeChange(change.path, node))
     }
-    for case let change? in result { fold(change) }
+    for case let change? in result { apply(change) }
     return result
   }
 
-  private mutating func fold(_ change: NodeChange) {
+  private mutating func apply(_ change: NodeChange) {
     if places.cover(change.path) {
       known = known.setting(change.path, to: change.node)
     } else if above.contains(change.path) {
@@ -83,7 +83,7 @@ struct QueueFront {
   private func isTouched(by path: Path) -> Bool { above.contains(path) || places.cover(path) }
 
   /// This and what was found at other places, behind the same write; those alone when all are many.
-  func joined(_ other: QueueFront) -> QueueFront {
+  func joined(_ other: QueuedValues) -> QueuedValues {
     var joined = self
     joined.places.formUnion(other.places)
     joined.above.formUnion(other.above)

@@ -1,8 +1,9 @@
 import ConiferStorage
 import ConiferTree
 
-/// Queries that are not taken for complete until the server has told what it made of an increment.
-struct Reckoning {
+/// Increments that were acknowledged and whose results the server has still to tell, and the queries that are
+/// not complete until then.
+struct OpenIncrements {
   private var waiting: [QueryID: (query: StoredQuery, places: Set<Path>)] = [:]
 
   /// Notes that a complete query is not, for want of a place; also one that was not before.
@@ -13,8 +14,10 @@ struct Reckoning {
     }
   }
 
-  /// Notes that a place is known; gives the queries that lack no more.
-  mutating func settle(_ place: Path) -> [StoredQuery] {
+  /// Notes that the result at a place is known.
+  ///
+  /// - Returns: the queries that are complete with it.
+  mutating func resolve(_ place: Path) -> [StoredQuery] {
     var whole: [StoredQuery] = []
     for (id, entry) in waiting where entry.places.contains(place) {
       waiting[id]?.places.remove(place)
