@@ -123,6 +123,9 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       + verifying + programs
     return [
       Conditional(checks: always),
+      Conditional(checks: tampering) {
+        $0.isPacked ? nil : "keeps its records in a form of its own"
+      },
       Conditional(checks: indexes + indexPrograms) {
         $0.options.encryption == nil ? nil : "keeps no indexes: their keys would show values"
       },

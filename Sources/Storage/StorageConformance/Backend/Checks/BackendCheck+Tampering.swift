@@ -1,0 +1,247 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+extension BackendCheck {
+  /// Records that are gone, stand in each other's place, or stand under keys that nobody wrote.
+  static let tampering: [BackendCheck] = [
+    BackendCheck(.store, "records may be gone, and what is lost is told", .silentLoss) { bench in
+      try await Tampering(bench).run { record, _, _ in [nil] }
+    },
+    BackendCheck(.store, "records may stand in each other's place", .silentLoss) { bench in
+      try await Tampering(bench).run { record, others, random in
+        let other = random.pick(others)
+        return [record.holding(other.value), other.holding(record.value)]
+      }
+    },
+    BackendCheck(.store, "records may stand under forged keys", .silentLoss) { bench in
+      try await Tampering(bench).run(isForged: true) { record, _, random in
+        let (key, count) = (record.key, record.key.count)
+        let low = min(4, count)
+        let keys: [Bytes] = [
+          key.prefix(max(low, count - 8)) + Bytes(repeating: 0xFF, count: 8),
+          key.prefix(max(low, count - 8)) + Bytes(repeating: 0, count: 8),
+          key.prefix(max(low, count - 8)) + [0x7F] + Bytes(repeating: 0xFF, count: 7),
+          key.prefix(low) + Bytes(repeating: 0xFF, count: 8) + key.dropFirst(12), key + [0],
+          Bytes(key.prefix(Int.random(in: low...max(low, count - 1), using: &random))),
+        ]
+        // Moved, or there twice.
+        let moved = record.moved(to: random.pick(keys))
+        return random.one(in: 2) ? [nil, moved] : [moved]
+      }
+    },
+  ]
+}
+
+/// Changes single records of one of two trees, and looks at what the backend makes of it.
+private struct Tampering {
+  /// What a tree shows.
+  private struct Content: Equatable {
+    var root = Node.empty
+    var waiting: [QueuedWrite] = []
+    var rejected: [QueuedWrite] = []
+    var queries: [StoredQuery] = []
+    var keys: [[Key]] = []
+    var pins: [Pin] = []
+    var metadata: [UInt8]?
+
+    init(_ backend: any StorageBackend, _ tree: TreeID) throws {
+      let lane = Lane(tree: tree, identity: "ann")
+      self = try backend.read { (view) throws(StoreError) in
+        var content = Content()
+        content.root = try view.node(tree, .root)
+        content.waiting = try view.writes(lane, after: nil, limit: 99)
+        content.rejected = try view.rejectedWrites(lane, after: nil, limit: 99)
+        content.queries = try view.trackedQueries(tree, after: nil, limit: 99)
+        for query in content.queries {
+          content.keys.append(try view.trackedKeys(tree, query.id))
+        }
+        content.pins = try view.pins(tree)
+        content.metadata = try view.metadata(tree, "cursor")
+        _ = try view.totals(lane)
+        _ = try view.finishedWrites(lane, after: nil, limit: 99)
+        return content
+      }
+    }
+
+    init() {}
+  }
+
+  /// Gives what stands in place of a record, nil for nothing; others are of its space.
+  typealias Change = (HeldRecord, [HeldRecord], inout SeededRandom) -> [HeldRecord?]
+
+  private let bench: BackendBench
+  private static let large = Node.text(300_000)
+  /// What the rooms held before one leaf was changed.
+  private static let rooms: [Node] = {
+    var random = SeededRandom(seed: 7)
+    return (0..<4).map { _ in
+      Node(children: (0..<20).map { (Key("m\($0)"), random.noise(400)) })
+    }
+  }()
+
+  init(_ bench: BackendBench) { self.bench = bench }
+
+  func run(isForged: Bool = false, _ change: Change) async throws {
+    var backend = try bench.open()
+    let trees = try await fill(backend)
+    let expected = try trees.map { try Content(backend, $0) }
+    let records = try held(backend).records()
+    let seeds: [UInt64] = try Variable.seed().map { [$0] } ?? [1, 2]
+    for seed in seeds.prefix(bench.factory.declared.isPersistent ? 1 : 2) {
+      var random = SeededRandom(seed: seed)
+      for kind in kinds(records, of: trees[0]) {
+        let record = random.pick(kind)
+        let others = kind.filter { $0.key != record.key }
+        if others.isEmpty { continue }
+        let changes = change(record, others, &random)
+        var changed = records
+        if let first = changes.first, first == nil { changed.removeAll { $0.isAt(record) } }
+        for new in changes.compactMap({ $0 }) {
+          changed.removeAll { $0.isAt(new) }
+          changed.append(new)
+        }
+        let place = "seed \(seed), space \(record.space.id), key \(record.key)"
+        do {
+          let next = try await reopened(backend, changed)
+          backend = try await judge(
+            next, trees, expected, isForged: isForged, seed: seed, place)
+        } catch let error as StoreError {
+          // Without the registry there is no telling whose the records are.
+          let isTold = record.space.id == 1 && [.damaged, .foreign].contains(error.code)
+          try require(isTold, .refused, "\(error), \(place)")
+          backend = try await reopened(backend, records)
+        }
+      }
+    }
+  }
+
+  private func fill(_ backend: any StorageBackend) async throws -> [TreeID] {
+    var trees: [TreeID] = []
+    for name in ["first", "second"] {
+      let tree = try await backend.tree(named: name)
+      trees.append(tree)
+      let lane = Lane(tree: tree, identity: "ann")
+      for (room, node) in Self.rooms.enumerated() {
+        let path = Path("rooms/r\(room)")
+        _ = try await backend.commit([
+          .overwrite(tree, path, node), .enqueue(lane, .set(path, Node(.integer(Int64(room))))),
+          .saveQuery(TrackedQuery(tree: tree, path: path, isComplete: true)),
+        ])
+      }
+      let filtered = TrackedQuery(tree: tree, path: "rooms", parameters: "{\"l\":2}")
+      let saved = try await backend.commit([.saveQuery(filtered)]).queries
+      _ = try await backend.commit([
+        .overwrite(tree, "rooms/r1/m7", "changed"), .overwrite(tree, "large", Self.large),
+        .enqueue(lane, .set("big", .text(20_000))), .setMetadata(tree, "cursor", [1, 2]),
+        .pin(Pin(tree: tree, path: "rooms/r1")), .pin(Pin(tree: tree, path: "rooms/r2")),
+        .finish(lane, WriteID(rawValue: 1), .acknowledged),
+        .setState(lane, WriteID(rawValue: 2), .rejected(reason: "no")),
+        .report(Incident(kind: .recordSetAside, tree: tree, place: "before", bytes: [1])),
+      ])
+      for id in saved { _ = try await backend.commit([.setTrackedKeys(tree, id, ["r0", "r1"])]) }
+    }
+    return trees
+  }
+
+  /// The records of a tree, and the registry's, by what they are.
+  private func kinds(_ records: [HeldRecord], of tree: TreeID) -> [[HeldRecord]] {
+    var kinds: [[Int]: [HeldRecord]] = [:]
+    let number = tree.rawValue
+    let prefix = (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) }
+    for record in records where record.space.id == 1 || record.key.starts(with: prefix) {
+      // The row behind all others, and what begins with another letter, are of kinds of their own.
+      let last = record.key.last == 0xFF ? 1 : 0
+      let letter = record.space.id == 1 && record.key.count > 4 ? Int(record.key[4]) : 0
+      kinds[[Int(record.space.id), last, letter], default: []].append(record)
+    }
+    return kinds.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+  }
+
+  private func held(_ backend: any StorageBackend) throws -> any RecordHolding {
+    guard let held = backend as? any RecordHolding else {
+      throw ConformanceFailure(.refused, "the backend's records cannot be reached")
+    }
+    return held
+  }
+
+  /// Another backend on other records.
+  private func reopened(
+    _ backend: any StorageBackend, _ records: [HeldRecord]
+  ) async throws -> any StorageBackend {
+    var options = bench.factory.options
+    (options.budget, options.encryption) = (nil, nil)
+    return try await held(backend).replaced(by: records, options)
+  }
+
+  /// Looks at what is there, commits, and looks again after a reopening.
+  private func judge(
+    _ backend: any StorageBackend, _ trees: [TreeID], _ expected: [Content], isForged: Bool,
+    seed: UInt64, _ place: String
+  ) async throws -> any StorageBackend {
+    let (tree, lane) = (trees[0], Lane(tree: trees[0], identity: "ann"))
+    for (name, tree) in zip(["first", "second"], trees) {
+      try require(await backend.tree(named: name) == tree, .lostAcknowledged, "a tree is gone")
+    }
+    let wasTold = try !backend.verify().isSound
+    let found = try Content(backend, tree)
+    let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    let isTold = wasTold || incidents.contains { $0.place != "before" }
+    try require(found == expected[0] || isTold, .silentLoss, "nothing tells of a loss, \(place)")
+    if !isForged {
+      for (path, leaf) in found.root.leaves {
+        // Without the record of a change the leaf is what it was before.
+        let isEarlier = path == "rooms/r1/m7" && leaf == Self.rooms[1][Key("m7")]
+        let isWritten = leaf == expected[0].root[path]
+        try require(isWritten || isEarlier, .wrongData, "\(path) is \(leaf), \(place)")
+      }
+    }
+    for write in expected[0].waiting {
+      let isThere = found.waiting.contains(write)
+      try require(isThere || isTold, .lostAcknowledged, "write \(write.id) is gone, \(place)")
+    }
+    try require(
+      Content(backend, trees[1]) == expected[1], .wrongData, "the other tree changed, \(place)")
+    let given = Set(expected[0].waiting.map(\.id) + [WriteID(rawValue: 1), WriteID(rawValue: 2)])
+    let edits: [StorageEdit] = [
+      .overwrite(tree, "new/small", "new"), .overwrite(tree, "new/large", Self.large),
+      .saveQuery(TrackedQuery(tree: tree, path: "new", isComplete: true)),
+    ]
+    _ = try await backend.commit(edits)
+    do throws(StoreError) {
+      let receipt = try await backend.commit([.enqueue(lane, .set("new", 1))])
+      let isNew = receipt.writes.allSatisfy { !given.contains($0) }
+      guard isNew else { throw StoreError(.invalid, "the number of a write was given again") }
+    } catch {
+      // All numbers were given, as a forged key says.
+      try require(isForged && error.code == .tooLarge, .refused, "\(error), \(place)")
+    }
+    let before = try Content(backend, tree)
+    let records = try held(backend).records()
+    let again = try await reopened(backend, records)
+    let after = try Content(again, tree)
+    let new: Node = ["small": "new", "large": Self.large]
+    try require(
+      after.root[Key("new")] == new, .lostAcknowledged, "what came later is gone, \(place)")
+    try require(after == before, .lostAcknowledged, "a reopening changed it, \(place)")
+    try require(
+      Content(again, trees[1]) == expected[1], .wrongData, "the other tree changed, \(place)")
+    return again
+  }
+}
+
+extension HeldRecord {
+  fileprivate func isAt(_ other: HeldRecord) -> Bool {
+    space == other.space && key == other.key
+  }
+}
+
+extension Node {
+  /// The leaves with their paths.
+  fileprivate var leaves: [(path: Path, leaf: Node)] {
+    guard !children.isEmpty else { return isEmpty ? [] : [(.root, self)] }
+    return children.flatMap { key, child in
+      child.leaves.map { (Path([key] + $0.path.keys), $0.leaf) }
+    }
+  }
+}
