@@ -38,13 +38,15 @@ import Testing
       } catch { code = error.code }
     }
     #expect(code == .full || gone == 4000)
+    // One is left to be deleted below.
+    let isLeft = gone < 4000
     #expect(try view.value(FileTests.space, Self.key(1009))?.count == 1000)
     view.close()
     // What was deleted gives its pages back.
     var more = Batch()
     more.delete(FileTests.space, Self.key(gone * 1009 % 4000))
     _ = try store.apply(more, .relaxed)
-    gone += 1
+    if isLeft { gone += 1 }
     session.setFull(false)
     var last = Batch()
     last.put(FileTests.space, [0xFF], [1])

@@ -437,6 +437,27 @@ import Testing
     }
   }
 
+  @Test(arguments: Store.durable)
+  func `A sign-in while the app's first answer is out is asked for again at the next start, too`(
+    _ store: Store
+  ) async throws {
+    let setting = try await setting(store, isOnline: false, isStarting: true, holds: true)
+    let (device, signIn) = (setting.device, setting.signIn)
+    await signIn.waits(for: 1)
+    setting.signs(in: "bob")
+    await signIn.waits(for: 2)
+    signIn.stopHolding()
+    signIn.fail()
+    await device.restart(isOnline: false)
+    await setting.world.settle()
+    device.set("profile", "1", "profile")
+    #expect(try await device.stored() == 0)
+    signIn.recover()
+    for _ in 0..<3 { await setting.world.pass(31_000) }
+    #expect(try await device.queued().map(\.id.identity) == ["bob"])
+    signIn.releaseAll()
+  }
+
   @Test func `A database that is closed says so to what waits for a sign-in`() async throws {
     let setting = try await setting(.memory, "alice")
     setting.signIn.hold()

@@ -37,12 +37,17 @@ extension Engine {
   /// one by then.
   func note(_ identification: Identification) {
     identify(identification)
-    let isChanging = identification != .known
+    keepChange(identification != .known)
+  }
+
+  /// Keeps that it is to be known anew who is signed in, or that it is known.
+  func keepChange(_ isChanging: Bool) {
     guard isChanging != isChangeKept, let lane else { return }
     isChangeKept = isChanging
     add([.setMetadata(lane.tree, Self.changeName, isChanging ? [1] : nil)]) { [self] result in
       guard case .failure(let error) = result else { return }
-      isChangeKept = !isChanging
+      // Whatever the store holds, the next change is noted.
+      isChangeKept = false
       setup.logger.error("the sign-in is not kept", metadata: ["cause": "\(error)"])
     }
   }

@@ -66,8 +66,11 @@ extension Engine {
     case .tell(let input): tell(input)
     case .purge: discardAll()
     case .tick: tell(.tick)
-    case .refreshToken: tell(.refreshToken)
-    case .ask(let question), .askQueue(let question): question(self)
+    case .refreshToken:
+      // Also where the first answer is still out, and so nothing else changes.
+      if setup.tokenProvider != nil { keepChange(true) }
+      tell(.refreshToken)
+    case .ask(let question), .askQueue(_, let question): question(self)
     case .close(let done):
       await closeAll()
       await performNext()

@@ -9,10 +9,14 @@ extension Engine: QueueCalls {
   /// Asks something about the user's queue between two steps, and waits for the reply; also until it is
   /// known who is signed in, while the token provider is asked.
   private nonisolated func asking<R: Sendable>(
+    isChange: Bool = false,
     _ question: @escaping @Sendable (isolated Engine, @escaping Reply<R>) -> Void
   ) async throws(DatabaseError) -> R {
     let result = await withCheckedContinuation { continuation in
-      post(.askQueue { engine in question(engine) { continuation.resume(returning: $0) } })
+      post(
+        .askQueue(isChange: isChange) { engine in
+          question(engine) { continuation.resume(returning: $0) }
+        })
     }
     return try result.get()
   }
@@ -171,7 +175,7 @@ extension Engine: QueueCalls {
     _ id: WriteReceipt.ID,
     _ change: @escaping @Sendable (isolated Engine, QueuedWrite, Lane, @escaping Reply<R>) -> Void
   ) async throws(DatabaseError) -> R {
-    try await asking { engine, reply in
+    try await asking(isChange: true) { engine, reply in
       guard let own = engine.lane else { return reply(.failure(engine.phaseError)) }
       let lane = Lane(tree: own.tree, identity: id.identity)
       let write = engine.read { (view, _) throws(StoreError) in

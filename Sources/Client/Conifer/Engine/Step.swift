@@ -28,8 +28,8 @@ enum Step: Sendable {
   case refreshToken
   /// Something is asked of the engine between two steps.
   case ask(@Sendable (isolated Engine) -> Void)
-  /// Something is asked about the user's queue.
-  case askQueue(@Sendable (isolated Engine) -> Void)
+  /// Something is asked about the user's queue, or changed in it.
+  case askQueue(isChange: Bool, @Sendable (isolated Engine) -> Void)
   case close(@Sendable () -> Void)
 }
 
@@ -44,6 +44,9 @@ extension Step {
 
   /// Whether it is about the queue of who is signed in, as far as that is to be known.
   var asksQueue: Bool { if case .askQueue = self { true } else { false } }
+
+  /// Whether what the app reads behind it may be another.
+  var isChange: Bool { if case .askQueue(let isChange, _) = self { isChange } else { needsUser } }
 
   /// Whether it must see the writes that were made before it.
   var followsWrites: Bool {

@@ -14,7 +14,10 @@ enum User: Sendable {
     switch self {
     case .known: return false
     case .asked(var waiting):
-      guard step.needsUser || step.asksQueue || step.followsWrites && !waiting.isEmpty else {
+      guard
+        step.needsUser || step.asksQueue
+          || step.followsWrites && waiting.contains(where: \.isChange)
+      else {
         return false
       }
       waiting.append(step)

@@ -63,18 +63,19 @@ extension PackedEngine {
     }
   }
 
-  /// Does as many slices as look at as many bytes as were written meanwhile, and one at least: a store may
-  /// not reuse what is written over while a frozen view is held, and so grows by no more than what the
+  /// Does as many slices as look at as many bytes as others wrote meanwhile, and one at least: a store may
+  /// not reuse what is written over while a frozen view is held, and so grows by little more than what the
   /// mending looks at.
   func mendSlices() {
     var owed = unmended
-    unmended = 0
     repeat {
       let before = looked
       mendSlice()
       // A phase that begins has looked at nothing yet.
       owed -= max(0, looked - before)
     } while owed > 0 && isMending
+    // What the mending itself removed asks for no more of it, or few orphans would ask for all at once.
+    unmended = 0
   }
 
   private var looked: Int {
