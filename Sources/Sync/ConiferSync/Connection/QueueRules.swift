@@ -23,8 +23,8 @@ public enum QueueRules {
     return .merge(content.path, relative)
   }
 
-  /// Whether a write that is applied twice leaves what it leaves when it is applied once: that any other was sent must
-  /// be durable before it leaves.
+  /// Whether a write that is applied twice has the effect of one that is applied once. Before any other
+  /// write leaves, the store must hold durably that it was sent.
   ///
   /// A set or a timestamp is idempotent; an increment is not, and a server value that this version does not know may
   /// not be.
