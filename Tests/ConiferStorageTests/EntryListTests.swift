@@ -52,14 +52,7 @@ import Testing
     let low = Int.random(in: 0...entries.count, using: &random)
     let range = low..<Int.random(in: low...entries.count, using: &random)
     let (body, _) = RunBody.encode(Self.list(entries), range)
-    let read = body.withUnsafeBytes { lent in
-      withUnsafeTemporaryAllocation(byteCount: body.count, alignment: 1) { keyBytes in
-        RunCursor(lent, count: range.count, keyBytes: keyBytes).flatMap { cursor in
-          var cursor = cursor
-          return EntryList(&cursor, size: body.count)
-        }
-      }
-    }
+    let read = body.withUnsafeBytes { RunBody.decode($0, count: range.count) }
     #expect(Array(try #require(read)) == Array(entries[range]), "seed \(seed)")
   }
 
@@ -136,14 +129,7 @@ import Testing
     var body = ByteWriter()
     for count in [lengths.count, 0, 0, 0, 0] { body.varint(count) }
     body.append(lengths.bytes)
-    let read = body.bytes.withUnsafeBytes { lent in
-      withUnsafeTemporaryAllocation(byteCount: body.count, alignment: 1) { keyBytes in
-        RunCursor(lent, count: 100_000, keyBytes: keyBytes).map { cursor in
-          var cursor = cursor
-          return EntryList(&cursor, size: body.count) == nil
-        }
-      }
-    }
-    #expect(read == true)
+    let read = body.bytes.withUnsafeBytes { RunBody.decode($0, count: 100_000) }
+    #expect(read == nil)
   }
 }

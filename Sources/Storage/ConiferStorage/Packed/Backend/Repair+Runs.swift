@@ -42,8 +42,8 @@ extension Repair {
     var damaged: [Entry] = []
     for index in entries.indices where entries.isExternal(index) {
       let isDamaged = try meetsDamage { () throws(StoreError) in
-        guard let decoded = entries.leaf(index) else { return true }
-        _ = try reader.leaf(decoded, in: key)
+        guard case .external(let number, let count, _) = entries.leaf(index) else { return true }
+        _ = try reader.largeLeaf(number, count, in: key)
         return false
       }
       if isDamaged { damaged.append(entries[index]) }

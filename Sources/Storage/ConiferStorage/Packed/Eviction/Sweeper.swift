@@ -35,9 +35,7 @@ struct Sweeper {
         editor = makeEditor()
         if try isEnough() { return at }
       }
-      guard let entry = try editor.firstEntry(atOrAfter: at),
-        compareBytes(entry.key, high) < 0
-      else { return nil }
+      guard let entry = try editor.firstEntry(at, high) else { return nil }
       if compareBytes(at, entry.key) < 0 { at = entry.key }
       let covered = try coverage.next(at)
       if let covered, compareBytes(covered.low, at) <= 0 {

@@ -73,10 +73,14 @@ struct ChildFacts {
     _ entries: EntryList, _ index: Int, _ runs: RunReader
   ) throws(StoreError) -> (Leaf, Priority?) {
     let prefix = StoreKey.prefix(runs.tree)
-    guard let decoded = entries.leaf(index),
-      case .leaf(let leaf, let priority) = try runs.leaf(
-        decoded, in: try runs.run(covering: entries.key(index))?.storeKey ?? prefix)
-    else { throw Damage.error(Spaces.runs, prefix) }
-    return (leaf, priority)
+    func run() throws(StoreError) -> Bytes {
+      try runs.run(covering: entries.key(index))?.storeKey ?? prefix
+    }
+    switch entries.leaf(index) {
+    case .leaf(let leaf, let priority): return (leaf, priority)
+    case .external(let number, let count, let priority):
+      return (try runs.largeLeaf(number, count, in: try run()), priority)
+    case nil: throw Damage.error(Spaces.runs, prefix)
+    }
   }
 }

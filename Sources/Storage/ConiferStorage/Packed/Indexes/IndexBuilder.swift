@@ -50,7 +50,7 @@ struct IndexBuilder {
     let reader = RunReader(view: tx, tree: tree, codec: codec, longestKey: longestKey)
     let rows = IndexRows(tx: tx)
     var count = 0
-    return try StoredEntries(reader: reader).forEachChild(
+    return try reader.forEachChild(
       plan, index.position ?? [], [PathKey.endMark], limit: Self.mostEntries
     ) { (child, node, facts) throws(StoreError) in
       try rows.add(plan.row(child, node: node, facts))

@@ -35,7 +35,7 @@ final class IndexKeeper {
 
   /// Takes note of what the entries in `low ..< high` stand for, before others take their place.
   func willReplace(
-    _ low: Bytes, _ high: Bytes, with new: EntryList, in source: some EntrySource
+    _ low: Bytes, _ high: Bytes, with new: EntryList, in source: some RunSource
   ) throws(StoreError) {
     for index in plans.indices {
       // What the build has not passed is left to it.
@@ -45,7 +45,7 @@ final class IndexKeeper {
   }
 
   private func note(
-    _ index: Int, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ source: some EntrySource
+    _ index: Int, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ source: some RunSource
   ) throws(StoreError) {
     let depth = plans[index].depth
     var from = low
@@ -84,7 +84,7 @@ final class IndexKeeper {
   /// Notes the children of one node that have entries in a range, or will have.
   private func noteChildren(
     _ index: Int, _ node: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList,
-    _ source: some EntrySource
+    _ source: some RunSource
   ) throws(StoreError) {
     let plan = plans[index]
     guard plan.indexes(node) else { return }
@@ -117,7 +117,7 @@ final class IndexKeeper {
   // MARK: After all changes
 
   /// Writes the rows that follow from the entries as they are now.
-  func flush(_ source: some EntrySource) throws(StoreError) {
+  func flush(_ source: some RunSource) throws(StoreError) {
     for (index, plan) in plans.enumerated() {
       let done = changes[index]
       changes[index] = Changes()
@@ -162,7 +162,7 @@ final class IndexKeeper {
 
   /// Makes the rows of all nodes in a range follow from the entries; rows that go are not read.
   private func renew(
-    _ plan: IndexPlan, _ range: KeyRange, _ source: some EntrySource
+    _ plan: IndexPlan, _ range: KeyRange, _ source: some RunSource
   ) throws(StoreError) {
     var high = range.high
     if let position = plan.stored.position, bytesPrecede(position, high) { high = position }

@@ -72,12 +72,11 @@ struct QueryReader {
   private func children(
     _ items: [IndexWalk.Item], _ plan: IndexPlan, _ node: Bytes, _ spec: QuerySpec
   ) throws(StoreError) -> [Node.Child] {
-    var reader = ChildReader(tree)
     var found: [Found?] = Array(repeating: nil, count: items.count)
     // By key, so that no run is read twice.
-    for index in items.indices.sorted(by: { compareBytes(items[$0].child, items[$1].child) < 0 }) {
+    let order = items.indices.sorted { compareBytes(items[$0].child, items[$1].child) < 0 }
+    for (index, child) in zip(order, try tree.children(order.map { items[$0].child })) {
       let item = items[index]
-      let child = try reader.child(item.child)
       let key = item.child.withUnsafeBytes { PathKey.key($0, node.count..<$0.count, tree.order) }
       guard let key, !child.isEmpty else { throw Damage.error(Spaces.indexes, item.row) }
       let value = spec.index.value(of: key, child)

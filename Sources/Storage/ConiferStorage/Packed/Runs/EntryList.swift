@@ -6,7 +6,7 @@ import ConiferTree
 /// The leaves of a room are a handful of allocations, and move from run to run as memory.
 struct EntryList: Sendable {
   /// Where an entry ends in the two buffers.
-  fileprivate struct End: Sendable {
+  struct End: Sendable {
     var key = 0
     var value = 0
   }
@@ -20,33 +20,13 @@ struct EntryList: Sendable {
 
   init() {}
 
-  /// The entries of a run, from a cursor before the first one; nil when the body is damaged.
+  /// A list of parts that fit together.
   ///
-  /// - Parameter size: the bytes of the body, which values never exceed.
-  init?(_ cursor: inout RunCursor, size: Int) {
-    // No run that was written comes near this: its keys would be a thousand times the body.
-    guard let keySize = cursor.sizeOfKeys(), keySize <= 1 << 30 else { return nil }
-    var ends = [End()]
-    ends.reserveCapacity(cursor.count + 1)
-    var values = Bytes()
-    var isWhole = true
-    keys = Bytes(unsafeUninitializedCapacity: keySize) { keyBuffer, keyCount in
-      var keyWriter = LentWriter(UnsafeMutableRawBufferPointer(keyBuffer))
-      values = Bytes(unsafeUninitializedCapacity: size) { valueBuffer, valueCount in
-        var valueWriter = LentWriter(UnsafeMutableRawBufferPointer(valueBuffer))
-        while cursor.next(), cursor.copyValue(to: &valueWriter) {
-          keyWriter.append(cursor.key)
-          ends.append(End(key: keyWriter.count, value: valueWriter.count))
-        }
-        valueCount = valueWriter.count
-        isWhole = !valueWriter.isOverfull
-      }
-      keyCount = keyWriter.count
-      isWhole = isWhole && !keyWriter.isOverfull
-    }
+  /// - Parameter ends: the end of each entry, behind the beginning of the first.
+  init(keys: Bytes, values: Bytes, ends: [End]) {
+    self.keys = keys
     self.values = ByteWriter(values)
     self.ends = ends
-    guard isWhole, !cursor.isDamaged else { return nil }
   }
 
   /// About what the list takes in memory.
@@ -261,26 +241,6 @@ extension EntryList: RandomAccessCollection {
     keys.withUnsafeBytes { keys in
       values.bytes.withUnsafeBytes { values in
         ends.withUnsafeBufferPointer { body(Lent(keys: keys, values: values, ends: $0)) }
-      }
-    }
-  }
-
-  /// Lends the keys of some entries, in order, with their leaves (nil for a damaged value), until a
-  /// visit says that it is over.
-  ///
-  /// - Returns: whether one did.
-  func visit(
-    _ range: Range<Int>, _ body: (UnsafeRawBufferPointer, LeafCodec.Decoded?) -> Bool
-  ) -> Bool {
-    keys.withUnsafeBytes { keys in
-      values.bytes.withUnsafeBytes { values in
-        for index in range {
-          var reader = LentReader(UnsafeRawBufferPointer(rebasing: values[valueRange(index)]))
-          var leaf = LeafCodec.decode(&reader)
-          if reader.remaining > 0 { leaf = nil }
-          if body(UnsafeRawBufferPointer(rebasing: keys[keyRange(index)]), leaf) { return true }
-        }
-        return false
       }
     }
   }

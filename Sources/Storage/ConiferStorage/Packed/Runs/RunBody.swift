@@ -29,6 +29,58 @@ enum RunBody {
     }
   }
 
+  /// The entries of a body, or nil when the bytes are none.
+  static func decode(_ body: UnsafeRawBufferPointer, count: Int) -> EntryList? {
+    // No run that was written comes near this: its keys would be a thousand times the body.
+    guard var columns = Parsed(body), let keySize = columns.sizeOfKeys(count), keySize <= 1 << 30
+    else { return nil }
+    var ends = [EntryList.End()]
+    ends.reserveCapacity(count + 1)
+    var values = Bytes()
+    var isWhole = true
+    let keys = Bytes(unsafeUninitializedCapacity: keySize) { keyBuffer, keyCount in
+      var keyWriter = LentWriter(UnsafeMutableRawBufferPointer(keyBuffer))
+      // Values never exceed the body.
+      values = Bytes(unsafeUninitializedCapacity: body.count) { valueBuffer, valueCount in
+        var valueWriter = LentWriter(UnsafeMutableRawBufferPointer(valueBuffer))
+        var previous = 0
+        for index in 0..<count {
+          let start = keyWriter.count
+          guard let shared = columns.lengths.size(), let added = columns.lengths.size(),
+            let suffix = columns.suffixes.take(added), shared <= start - previous
+          else {
+            isWhole = false
+            break
+          }
+          let last = UnsafeRawBufferPointer(rebasing: keyWriter.written[previous...])
+          keyWriter.append(UnsafeRawBufferPointer(rebasing: last[..<shared]))
+          keyWriter.append(suffix)
+          guard index == 0 || ascends(last, shared, suffix), columns.copyValue(to: &valueWriter)
+          else {
+            isWhole = false
+            break
+          }
+          previous = start
+          ends.append(EntryList.End(key: keyWriter.count, value: valueWriter.count))
+        }
+        valueCount = valueWriter.count
+        isWhole = isWhole && !valueWriter.isOverfull
+      }
+      keyCount = keyWriter.count
+      isWhole = isWhole && !keyWriter.isOverfull
+    }
+    return isWhole ? EntryList(keys: keys, values: values, ends: ends) : nil
+  }
+
+  /// Whether a key that shares so many bytes with the one before comes after it; the first byte that
+  /// differs tells.
+  private static func ascends(
+    _ last: UnsafeRawBufferPointer, _ shared: Int, _ suffix: UnsafeRawBufferPointer
+  ) -> Bool {
+    guard let first = suffix.first else { return false }
+    return shared == last.count || last[shared] < first
+  }
+
   /// How many leading bytes all keys share.
   static func shared(_ entries: EntryList, _ range: Range<Int>) -> Int {
     guard let first = range.first, let last = range.last else { return 0 }
@@ -122,6 +174,66 @@ enum RunBody {
         for column in columns { body.append(column.written) }
         count = body.count
       }
+    }
+  }
+
+  /// The columns of a body that is read.
+  private struct Parsed {
+    var lengths, suffixes, tags, numbers, textLengths, text: LentReader
+
+    /// Nil when the bytes are no body.
+    init?(_ body: UnsafeRawBufferPointer) {
+      var reader = LentReader(body)
+      guard let a = reader.size(), let b = reader.size(), let c = reader.size(),
+        let d = reader.size(), let e = reader.size(), let lengths = reader.take(a),
+        let suffixes = reader.take(b), let tags = reader.take(c), let numbers = reader.take(d),
+        let textLengths = reader.take(e), let text = reader.take(reader.remaining)
+      else { return nil }
+      self.lengths = LentReader(lengths)
+      self.suffixes = LentReader(suffixes)
+      self.tags = LentReader(tags)
+      self.numbers = LentReader(numbers)
+      self.textLengths = LentReader(textLengths)
+      self.text = LentReader(text)
+    }
+
+    /// How many bytes so many keys have together, or nil when the body is damaged.
+    func sizeOfKeys(_ count: Int) -> Int? {
+      var lengths = lengths
+      var size = 0
+      for _ in 0..<count {
+        guard let shared = lengths.size(), let added = lengths.size() else { return nil }
+        size += shared + added
+      }
+      return size
+    }
+
+    /// Appends the next value as `LeafCodec` writes it, with its priority; false when it is damaged.
+    @inline(__always)
+    mutating func copyValue(to writer: inout LentWriter) -> Bool {
+      var hasMore = true
+      while hasMore {
+        guard let tag = tags.byte() else { return false }
+        hasMore = tag & LeafCodec.Tag.priorityFlag != 0
+        writer.byte(tag)
+        switch tag & ~LeafCodec.Tag.priorityFlag {
+        case LeafCodec.Tag.string, LeafCodec.Tag.otherPlaceholder:
+          guard let count = textLengths.size(), let bytes = text.take(count) else { return false }
+          writer.varint(count)
+          writer.append(bytes)
+        case LeafCodec.Tag.double, LeafCodec.Tag.incrementDouble:
+          guard let bytes = numbers.take(8) else { return false }
+          writer.append(bytes)
+        case LeafCodec.Tag.integer, LeafCodec.Tag.incrementInteger:
+          guard let bytes = numbers.takeVarints(1) else { return false }
+          writer.append(bytes)
+        case LeafCodec.Tag.external:
+          guard let bytes = numbers.takeVarints(2) else { return false }
+          writer.append(bytes)
+        default: break
+        }
+      }
+      return true
     }
   }
 }

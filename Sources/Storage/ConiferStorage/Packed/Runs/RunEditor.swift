@@ -30,35 +30,14 @@ final class RunEditor {
 
   /// The last entry before a path key, with the edits so far.
   func lastEntry(before key: Bytes) throws(StoreError) -> Entry? {
-    var place = try self.place(covering: key)
-    var bound: Bytes? = key
-    while let storeKey = place {
-      let run = try load(storeKey)
-      let index = bound.map { run.entries.lowerBound($0) } ?? run.entries.count
-      if index > 0 { return run.entries[index - 1] }
-      bound = nil
-      place = try self.place(before: storeKey)
-    }
-    return nil
+    var cursor = LeafCursor(self, [], key)
+    return try cursor.last() ? cursor.entries[cursor.index] : nil
   }
 
-  /// The first entry at or after a path key, with the edits so far.
-  func firstEntry(atOrAfter key: Bytes) throws(StoreError) -> Entry? {
-    var place = try self.place(covering: key)
-    if place == nil { place = try self.place(after: nil) }
-    while let storeKey = place {
-      let run = try load(storeKey)
-      let index = run.entries.lowerBound(key)
-      if index < run.entries.count { return run.entries[index] }
-      place = try self.place(after: storeKey)
-    }
-    return nil
-  }
-
-  /// The entry of exactly a path key.
-  func entry(_ key: Bytes) throws(StoreError) -> Entry? {
-    guard let found = try firstEntry(atOrAfter: key), found.key == key else { return nil }
-    return found
+  /// The first entry in `low ..< high`, with the edits so far.
+  func firstEntry(_ low: Bytes, _ high: Bytes) throws(StoreError) -> Entry? {
+    var cursor = LeafCursor(self, low, high)
+    return try cursor.first() ? cursor.entries[cursor.index] : nil
   }
 
   // MARK: Changing
@@ -77,12 +56,12 @@ final class RunEditor {
     try keeper?.willReplace(low, high, with: new, in: self)
     var isChanged = false
     var index = 0
-    var place = try self.place(covering: low)
+    var place = try self.place(covering: low)?.storeKey
     if place == nil {
-      place = new.isEmpty ? try self.place(after: nil) : makeFirst()
+      place = new.isEmpty ? try self.place(after: nil)?.storeKey : makeFirst()
     }
     while let storeKey = place {
-      let next = try self.head(after: storeKey)
+      let next = try reader.run(after: storeKey)
       let separator = loaded[storeKey]?.separator
       // What belongs to this run ends where the next begins.
       let end = next.map { new.lowerBound($0.separator, from: index) } ?? new.count
@@ -107,7 +86,8 @@ final class RunEditor {
   private func numbered(_ list: EntryList) throws(StoreError) -> EntryList {
     guard list.hasContents else { return list }
     return try list.replacingContents { (entry, content) throws(StoreError) in
-      try LargeLeaf.numbered(entry, content, replacing: try self.entry(entry.key), self)
+      try LargeLeaf.numbered(
+        entry, content, replacing: try firstEntry(entry.key, entry.key + [0]), self)
     }
   }
 
@@ -208,26 +188,6 @@ final class RunEditor {
 
   var hasUnstoredFirst: Bool {
     loaded[StoreKey.prefix(tree)].map { $0.number == nil } ?? false
-  }
-
-  private func place(covering key: Bytes) throws(StoreError) -> Bytes? {
-    if let head = try reader.run(covering: key) { return head.storeKey }
-    return hasUnstoredFirst ? StoreKey.prefix(tree) : nil
-  }
-
-  private func head(after storeKey: Bytes) throws(StoreError) -> RunHead? {
-    try reader.run(after: storeKey)
-  }
-
-  private func place(after storeKey: Bytes?) throws(StoreError) -> Bytes? {
-    if storeKey == nil, hasUnstoredFirst { return StoreKey.prefix(tree) }
-    return try reader.run(after: storeKey)?.storeKey
-  }
-
-  private func place(before storeKey: Bytes) throws(StoreError) -> Bytes? {
-    if let head = try reader.run(before: storeKey) { return head.storeKey }
-    let first = StoreKey.prefix(tree)
-    return hasUnstoredFirst && storeKey != first ? first : nil
   }
 
   /// Loads a run so that `flush` rewrites it with its deltas; for housekeeping.

@@ -102,34 +102,19 @@ struct RunHead: Sendable {
     return body
   }
 
-  /// Lends a cursor over the body's entries.
+  /// The entries of the body.
   ///
   /// - Throws: `damaged`, `unsupported`.
-  func withCursor<R>(
-    _ source: DictionarySource, _ body: (inout RunCursor) -> R
-  ) throws(StoreError) -> R {
-    guard !value.isEmpty else { throw Damage.error(Spaces.runs, storeKey) }
-    let bytes: Bytes
-    var start = 0
-    if method == .raw {
-      guard value.count - bodyStart == rawCount else {
-        throw Damage.error(Spaces.runs, storeKey)
-      }
-      bytes = value
-      start = bodyStart
-    } else {
-      bytes = try self.body(source)
+  func entries(_ source: DictionarySource) throws(StoreError) -> EntryList {
+    // What was not packed is read where it is.
+    let isRaw = method == .raw && value.count - bodyStart == rawCount
+    let bytes = isRaw ? value : try body(source)
+    let entries = bytes.withUnsafeBytes { bytes in
+      RunBody.decode(
+        UnsafeRawBufferPointer(rebasing: bytes[(isRaw ? bodyStart : 0)...]), count: count)
     }
-    let result: R? = bytes.withUnsafeBytes { buffer in
-      let lent = UnsafeRawBufferPointer(rebasing: buffer[start...])
-      return withUnsafeTemporaryAllocation(byteCount: lent.count, alignment: 1) { keyBytes in
-        guard var cursor = RunCursor(lent, count: count, keyBytes: keyBytes) else { return nil }
-        let result = body(&cursor)
-        return cursor.isDamaged ? nil : result
-      }
-    }
-    guard let result else { throw Damage.error(Spaces.runs, storeKey) }
-    return result
+    guard let entries else { throw Damage.error(Spaces.runs, storeKey) }
+    return entries
   }
 
   /// Entries encoded and compressed, before it is known under which key they will be stored.

@@ -153,9 +153,7 @@ struct RunReader {
 
   /// The entries of a run without its deltas.
   func entries(_ head: RunHead) throws(StoreError) -> EntryList {
-    let entries = try head.withCursor(source) { EntryList(&$0, size: head.rawCount) }
-    guard let entries else { throw Damage.error(Spaces.runs, head.storeKey) }
-    return entries
+    try head.entries(source)
   }
 
   /// The entries of a run with its deltas.
@@ -180,12 +178,6 @@ struct RunReader {
       return false
     }
     return next.map { entries.compareKey(last, $0.separator) >= 0 } ?? false
-  }
-
-  /// A run decoded, if it is kept so or was read lately; nil for one that is read for the first time.
-  func kept(_ head: RunHead) throws(StoreError) -> DecodedRun? {
-    guard isKept(head) else { return nil }
-    return try decoded(head, keeps: true)
   }
 
   /// Whether a run is kept decoded, or was read lately and shall be.
@@ -271,20 +263,19 @@ struct RunReader {
     return leaf
   }
 
-  /// The leaf of an entry's value, put together when it is stored in parts.
+  /// A leaf that is stored in parts.
   ///
-  /// - Parameter run: the store's key of the run that holds it.
+  /// - Parameter run: the store's key of the run that refers to them.
   /// - Throws: `damaged` naming the run.
-  func leaf(
-    _ decoded: LeafCodec.Decoded, in run: @autoclosure () throws(StoreError) -> Bytes
-  ) throws(StoreError) -> LeafCodec.Decoded {
-    guard case .external(let number, let count, let priority) = decoded else { return decoded }
-    return try naming(try run()) { () throws(StoreError) in
+  func largeLeaf(
+    _ number: UInt64, _ count: Int, in run: @autoclosure () throws(StoreError) -> Bytes
+  ) throws(StoreError) -> Leaf {
+    try naming(try run()) { () throws(StoreError) in
       let content = try LargeLeaf.read(self, number, count)
       guard case .leaf(let leaf, _) = LeafCodec.decode(content) else {
         throw Damage.error(Spaces.parts, LargeLeaf.prefix(tree, number))
       }
-      return .leaf(leaf, priority)
+      return leaf
     }
   }
 }

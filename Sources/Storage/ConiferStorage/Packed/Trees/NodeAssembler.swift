@@ -67,19 +67,14 @@ struct NodeAssembler {
   }
 
   /// Adds a leaf, or the priority of an interior node; false when the key is no path.
-  ///
-  /// - Parameter shared: how many bytes at least the key shares with the one that was added before.
   mutating func add(
-    _ key: UnsafeRawBufferPointer, sharing shared: Int = 0, _ leaf: consuming Leaf,
-    _ priority: Priority?
+    _ key: UnsafeRawBufferPointer, _ leaf: consuming Leaf, _ priority: Priority?
   ) -> Bool {
     if key.count == base {
       root = Node(leaf, priority: priority)
       return true
     }
-    if shared < path.count {
-      guard open(key) else { return false }
-    }
+    guard open(key) else { return false }
     var at = path.count
     while at < key.count {
       if key[at] == PathKey.priorityMark, at + 1 == key.count {

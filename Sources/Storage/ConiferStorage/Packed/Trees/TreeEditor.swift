@@ -53,9 +53,7 @@ struct TreeEditor {
       }
       priority = known
     }
-    guard let first = try runs.firstEntry(atOrAfter: key), first.key.starts(with: key) else {
-      return
-    }
+    guard let first = try runs.firstEntry(key, key + [PathKey.endMark]) else { return }
     if first.key != key {
       let mark = key + [PathKey.priorityMark]
       if let priority { try putPriority(key, priority) } else { try runs.delete(mark) }
@@ -76,8 +74,8 @@ struct TreeEditor {
     var place = path
     while let here = place {
       let key = PathKey.encode(here, order)
-      let child = try runs.firstEntry(atOrAfter: key + [PathKey.priorityMark + 1])
-      if let child, child.key.starts(with: key) { return }
+      let low = key + [PathKey.priorityMark + 1]
+      if try runs.firstEntry(low, key + [PathKey.endMark]) != nil { return }
       try runs.delete(key + [PathKey.priorityMark])
       place = here.parent
     }

@@ -19,7 +19,9 @@ struct TreeReader {
     return try locating(key) { () throws(StoreError) in
       guard slice == .all else { return try part(key, slice) }
       var assembler = NodeAssembler(at: key, order)
-      try assemble(key, key + [PathKey.endMark], &assembler)
+      let end = key + [PathKey.endMark]
+      var cursor = LeafCursor(runs, key, end, meter)
+      if try cursor.first() { try assemble(key, end, &cursor, &assembler) }
       return try finish(&assembler, key)
     }
   }
@@ -29,7 +31,7 @@ struct TreeReader {
     var assembler = NodeAssembler(at: key, order)
     var isLeaf = false
     var hasChild = false
-    try scan(key, key + [PathKey.endMark]) { entry, _, leaf, priority in
+    try scan(key, key + [PathKey.endMark]) { entry, leaf, priority in
       isLeaf = entry.count == key.count
       let isPriority = entry.count == key.count + 1 && entry.last == PathKey.priorityMark
       hasChild = !isLeaf && !isPriority
@@ -78,14 +80,14 @@ struct TreeReader {
     if fromEnd, limit < .max { low = try lastChildren(limit, key, low, high) }
     var child = Bytes()
     var count = 0
-    try scan(low, high) { entry, shared, leaf, priority in
+    try scan(low, high) { entry, leaf, priority in
       if count == 0 || !entry.starts(with: child) {
         guard let end = PathKey.segmentEnd(entry, key.count) else { return .damaged }
         count += 1
         if count > limit { return .enough }
         child = Bytes(entry[..<end])
       }
-      return assembler.add(entry, sharing: shared, leaf, priority) ? .more : .damaged
+      return assembler.add(entry, leaf, priority) ? .more : .damaged
     }
   }
 
@@ -93,7 +95,7 @@ struct TreeReader {
   /// builds no node.
   func hasChildPriorities(_ key: Bytes) throws(StoreError) -> Bool {
     var isFound = false
-    try scan(key + [PathKey.firstChildMark], key + [PathKey.endMark]) { entry, _, _, priority in
+    try scan(key + [PathKey.firstChildMark], key + [PathKey.endMark]) { entry, _, priority in
       guard let end = PathKey.segmentEnd(entry, key.count) else { return .damaged }
       let isLeaf = entry.count == end
       let isPriority = entry.count == end + 1 && entry[end] == PathKey.priorityMark
@@ -134,24 +136,15 @@ struct TreeReader {
     _ limit: Int, _ key: Bytes, _ low: Bytes, _ high: Bytes
   ) throws(StoreError) -> Bytes {
     var first = high
-    var count = 0
-    var head = try runs.run(covering: high)
-    while let run = head {
-      meter?.note(run)
-      let entries = try runs.merged(run)
-      for entry in entries.reversed() where bytesPrecede(entry.key, first) {
-        if bytesPrecede(entry.key, low) { return max(low, first) }
-        guard let end = entry.key.withUnsafeBytes({ PathKey.segmentEnd($0, key.count) }) else {
-          throw Damage.error(Spaces.runs, run.storeKey)
-        }
-        first = Bytes(entry.key[..<end])
-        count += 1
-        if count == limit { return first }
-      }
-      if !bytesPrecede(low, run.separator) { break }
-      head = try runs.run(before: run.storeKey)
+    var cursor = LeafCursor(runs, low, high, meter)
+    var isLeaf = try cursor.last()
+    for _ in 0..<limit {
+      while isLeaf, !bytesPrecede(cursor.key, first) { isLeaf = try cursor.previous() }
+      guard isLeaf else { return max(low, first) }
+      guard let child = cursor.child(of: key) else { throw cursor.damage }
+      first = child
     }
-    return max(low, first)
+    return first
   }
 
   private func max(_ a: Bytes, _ b: Bytes) -> Bytes { bytesPrecede(a, b) ? b : a }
@@ -160,40 +153,43 @@ struct TreeReader {
   func childKeys(_ path: Path, after: Key?, limit: Int) throws(StoreError) -> [Key] {
     let key = PathKey.encode(path, order)
     var keys: [Key] = []
-    guard limit > 0 else { return keys }
     var low = key + [PathKey.firstChildMark]
     if let after {
       low = key
       PathKey.append(after, order, to: &low)
       low.append(PathKey.endMark)
     }
-    let high = key + [PathKey.endMark]
-    var head = try runs.run(coveringOrAfter: low)
-    while let run = head, bytesPrecede(run.separator, high) {
-      for entry in try runs.merged(run) {
-        guard !bytesPrecede(entry.key, low) else { continue }
-        guard bytesPrecede(entry.key, high) else { return keys }
-        guard
-          let child = entry.key.withUnsafeBytes({ bytes in
-            PathKey.segmentEnd(bytes, key.count).flatMap { end in
-              PathKey.key(bytes, key.count..<end, order).map { ($0, end) }
-            }
-          })
-        else { throw Damage.error(Spaces.runs, run.storeKey) }
-        keys.append(child.0)
-        if keys.count == limit { return keys }
-        low = Bytes(entry.key[..<child.1]) + [PathKey.endMark]
-      }
-      // The rest of a child that fills whole runs is skipped, not read.
-      let next = try runs.run(after: run.storeKey)
-      if let next, bytesPrecede(next.separator, low) {
-        let jump = try runs.run(covering: low)
-        head = jump.map { bytesPrecede(run.storeKey, $0.storeKey) ? $0 : next } ?? next
-      } else {
-        head = next
-      }
+    var cursor = LeafCursor(runs, low, key + [PathKey.endMark], meter)
+    var isLeaf = try cursor.first()
+    while isLeaf, keys.count < limit {
+      guard let child = cursor.child(of: key),
+        let name = child.withUnsafeBytes({ PathKey.key($0, key.count..<child.count, order) })
+      else { throw cursor.damage }
+      keys.append(name)
+      isLeaf = try cursor.seek(child + [PathKey.endMark])
     }
     return keys
+  }
+
+  /// Some children of a node, each empty where it is not; runs that hold none of them are not read.
+  ///
+  /// - Parameter keys: path keys, ascending.
+  func children(_ keys: [Bytes]) throws(StoreError) -> [Node] {
+    guard let first = keys.first, let last = keys.last else { return [] }
+    var nodes: [Node] = []
+    var cursor = LeafCursor(runs, first, last + [PathKey.endMark], meter)
+    // One for all, since the leaves of siblings have the same names.
+    var assembler = NodeAssembler(at: first, order)
+    for key in keys {
+      assembler.restart(at: key)
+      let place = try cursor.seek(key) ? cursor.run?.storeKey : nil
+      try assemble(key, key + [PathKey.endMark], &cursor, &assembler)
+      guard let node = assembler.finish() else {
+        throw Damage.error(Spaces.runs, place ?? StoreKey.prefix(runs.tree))
+      }
+      nodes.append(node)
+    }
+    return nodes
   }
 
   // MARK: Scanning
@@ -204,117 +200,108 @@ struct TreeReader {
     case damaged
   }
 
-  /// Is lent a path key, and given how many bytes it is known to share with the one before, and its
-  /// leaf.
-  private typealias Visit = (UnsafeRawBufferPointer, Int, consuming Leaf, Priority?) -> Answer
-
-  /// Visits the entries in `low ..< high` in order.
-  private func scan(_ low: Bytes, _ high: Bytes, _ visit: Visit) throws(StoreError) {
-    var head = try runs.run(coveringOrAfter: low)
-    while let run = head, bytesPrecede(run.separator, high) {
-      meter?.note(run)
-      var isOver = false
-      if let kept = try runs.kept(run) {
-        isOver = try scan(run, kept.entries, low, high, visit)
-      } else {
-        let deltas = try runs.deltas(of: run)
-        if deltas.isEmpty {
-          isOver = try scan(run, low, high, visit)
-        } else {
-          let entries = try runs.entries(run).merged(deltas.flatMap(\.delta.changes))
-          isOver = try scan(run, entries, low, high, visit)
-        }
-      }
-      if isOver { return }
-      head = try runs.run(after: run.storeKey)
-    }
-  }
-
-  /// Visits the entries of one decoded run; true when the scan is over.
+  /// Visits the leaves in `low ..< high` in order: each path key is lent.
   private func scan(
-    _ run: RunHead, _ entries: EntryList, _ low: Bytes, _ high: Bytes, _ visit: Visit
-  ) throws(StoreError) -> Bool {
-    let end = entries.lowerBound(high)
-    var failure: StoreError?
-    let isOver = entries.visit(min(entries.lowerBound(low), end)..<end) { key, leaf in
-      step(run, key, leaf, visit, &failure)
-    }
-    if let failure { throw failure }
-    return isOver || end < entries.count
-  }
-
-  /// Visits an entry; true when the scan is over.
-  ///
-  /// - Parameter failure: an error, as entries are lent to closures that do not throw.
-  private func step(
-    _ run: RunHead, _ key: UnsafeRawBufferPointer, _ decoded: LeafCodec.Decoded?, _ visit: Visit,
-    _ failure: inout StoreError?
-  ) -> Bool {
-    do throws(StoreError) {
-      guard let decoded else { throw Damage.error(Spaces.runs, run.storeKey) }
-      let (leaf, priority) = try whole(decoded, run)
-      switch visit(key, 0, leaf, priority) {
-      case .more: return false
-      case .enough: return true
-      case .damaged: throw Damage.error(Spaces.runs, run.storeKey)
-      }
-    } catch {
-      failure = error
-      return true
-    }
-  }
-
-  /// Visits the entries of one run without deltas; true when the scan is over.
-  private func scan(
-    _ run: RunHead, _ low: Bytes, _ high: Bytes, _ visit: Visit
-  ) throws(StoreError) -> Bool {
-    var failure: StoreError?
-    let isOver = try run.withCursor(runs.source) { cursor in
-      low.withUnsafeBytes { low in
-        high.withUnsafeBytes { high in
-          var isInside = false
-          while cursor.next() {
-            var shared = cursor.shared
-            if !isInside {
-              if compareBytes(cursor.key, low) < 0 {
-                cursor.skip()
-                continue
-              }
-              isInside = true
-              shared = 0
-            }
-            // What shares more with the key before than the end of the range has is before it too.
-            if shared < high.count, compareBytes(cursor.key, high) >= 0 { return true }
-            guard let leaf = cursor.plainLeaf() else {
-              // A damaged value ends the cursor, which tells of it.
-              guard let decoded = cursor.leaf() else { return true }
-              if step(run, cursor.key, decoded, visit, &failure) { return true }
-              continue
-            }
-            switch visit(cursor.key, shared, leaf, nil) {
-            case .more: continue
-            case .enough: return true
-            case .damaged:
-              failure = Damage.error(Spaces.runs, run.storeKey)
-              return true
-            }
+    _ low: Bytes, _ high: Bytes,
+    _ visit: (UnsafeRawBufferPointer, consuming Leaf, Priority?) -> Answer
+  ) throws(StoreError) {
+    var cursor = LeafCursor(runs, low, high, meter)
+    var isLeaf = try cursor.first()
+    while isLeaf {
+      var answer = Answer.more
+      var failure: StoreError?
+      cursor.entries.lend { lent in
+        var index = cursor.index
+        while index < cursor.range.upperBound, answer == .more {
+          do throws(StoreError) {
+            let (leaf, priority) = try whole(lent.leaf(index), cursor)
+            answer = visit(lent.key(index), leaf, priority)
+          } catch {
+            return failure = error
           }
-          return false
+          index += 1
         }
       }
+      if let failure { throw failure }
+      switch answer {
+      case .more: isLeaf = try cursor.nextRun()
+      case .enough: return
+      case .damaged: throw cursor.damage
+      }
     }
-    if let failure { throw failure }
-    return isOver
   }
 
   /// A leaf with its priority, put together when it is stored in parts.
-  func whole(
-    _ decoded: LeafCodec.Decoded, _ run: RunHead
+  private func whole(
+    _ decoded: LeafCodec.Decoded?, _ cursor: borrowing LeafCursor<RunReader>
   ) throws(StoreError) -> (Leaf, Priority?) {
-    if case .leaf(let leaf, let priority) = decoded { return (leaf, priority) }
-    guard case .leaf(let leaf, let priority) = try runs.leaf(decoded, in: run.storeKey) else {
-      throw Damage.error(Spaces.runs, run.storeKey)
+    switch decoded {
+    case .leaf(let leaf, let priority): return (leaf, priority)
+    case .external(let number, let count, let priority):
+      let run = cursor.run?.storeKey
+      let leaf = try runs.largeLeaf(number, count, in: run ?? StoreKey.prefix(runs.tree))
+      return (leaf, priority)
+    case nil: throw cursor.damage
     }
-    return (leaf, priority)
   }
+
+  // MARK: Whole nodes
+
+  /// Adds the leaves of a node, from the first that a cursor found.
+  ///
+  /// - Parameters:
+  ///   - key: the node's path key.
+  ///   - end: behind all path keys of the node.
+  private func assemble(
+    _ key: Bytes, _ end: Bytes, _ cursor: inout LeafCursor<RunReader>,
+    _ assembler: inout NodeAssembler
+  ) throws(StoreError) {
+    if cursor.run != nil, cursor.entries.compareKey(cursor.index, key) == 0 {
+      let (leaf, priority) = try whole(cursor.entries.leaf(cursor.index), cursor)
+      guard key.withUnsafeBytes({ assembler.add($0, leaf, priority) }) else { throw cursor.damage }
+      return
+    }
+    var isLeaf = cursor.run != nil
+    while isLeaf {
+      let entries = cursor.entries
+      let first = cursor.index
+      let end = min(entries.lowerBound(end, from: first), cursor.range.upperBound)
+      // Leaves may wait where they fill a good part of what they hold in memory.
+      let isLate = order == .realtimeDatabase && (end - first) * 4 >= entries.count
+      if isLate { assembler.begin(entries) }
+      var failure: StoreError?
+      entries.lend { lent in
+        var index = first
+        while index < end {
+          if isLate {
+            guard let taken = assembler.addLate(lent, from: index, to: end) else {
+              return failure = cursor.damage
+            }
+            index += taken
+            if taken > 0 { continue }
+          }
+          do throws(StoreError) {
+            let (leaf, priority) = try whole(lent.leaf(index), cursor)
+            guard assembler.add(lent.key(index), leaf, priority) else { throw cursor.damage }
+          } catch { return failure = error }
+          index += 1
+        }
+      }
+      if let failure { throw failure }
+      if end < entries.count { return }
+      isLeaf = try cursor.nextRun()
+    }
+  }
+}
+
+extension LeafCursor {
+  /// The path key of the child that the cursor is in, or nil when its key is none of a child.
+  fileprivate func child(of node: Bytes) -> Bytes? {
+    entries.withKey(index) { key in
+      PathKey.segmentEnd(key, node.count).map { Bytes(key[..<$0]) }
+    }
+  }
+
+  /// What is thrown where entries are not what they should be.
+  fileprivate var damage: StoreError { Damage.error(Spaces.runs, run?.storeKey ?? []) }
 }

@@ -56,7 +56,7 @@ extension Verifier {
     let reader = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
     let expected = try reading(Spaces.runs, StoreKey.prefix(tree)) { () throws(StoreError) in
       var expected: Sums = [:]
-      try StoredEntries(reader: reader).forEachChild(
+      try reader.forEachChild(
         plan, [], plan.stored.position ?? [PathKey.endMark]
       ) { (child, node, facts) throws(StoreError) in
         let row = plan.row(child, node: node, facts)
