@@ -143,7 +143,7 @@ final class Device {
           .ask { engine in
             continuation.resume(
               returning: engine.hardening.isRunning || engine.transactions.machine.running != nil
-                || engine.fetches.count > signIn?.held ?? 0)
+                || engine.identity.questionCount > signIn?.held ?? 0)
           })
       }
       if mortal == nil {
@@ -271,11 +271,7 @@ final class Device {
       let held = await withCheckedContinuation { continuation in
         engine.post(
           .ask { engine in
-            if case .asked(let waiting) = engine.user {
-              continuation.resume(returning: waiting.count)
-            } else {
-              continuation.resume(returning: 0)
-            }
+            continuation.resume(returning: engine.identity.waitingCount)
           })
       }
       if held >= count { return }

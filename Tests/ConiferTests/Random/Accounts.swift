@@ -87,11 +87,7 @@ extension Device {
     await withCheckedContinuation { continuation in
       engine.post(
         .ask { engine in
-          if case .known = engine.user {
-            continuation.resume(returning: true)
-          } else {
-            continuation.resume(returning: false)
-          }
+          continuation.resume(returning: engine.identity.isKnown)
         })
     }
   }

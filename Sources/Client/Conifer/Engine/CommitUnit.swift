@@ -46,7 +46,7 @@ extension Engine {
   }
 
   private func commit(_ group: [CommitUnit]) {
-    retryFailedCommits()
+    storeEnds()
     do throws(StoreError) {
       let receipt = try commit(group.flatMap(\.edits))
       var (writes, queries) = (receipt.writes[...], receipt.queries[...])
@@ -78,35 +78,17 @@ extension Engine {
     return try backend.commitAndWait(edits, min(.process, backend.traits.store.strongest))
   }
 
-  /// Keeps the end of a write that could not be committed, to try again before each later commit.
-  func commitLater(
-    _ edits: [StorageEdit], of write: OutboundWriteID, _ outcome: WriteReceipt.Outcome
-  ) {
-    endedUnstored[write] = outcome
-    failedCommits.append(
-      CommitUnit(edits: edits) { [self] _ in
-        endedUnstored[write] = nil
-        tell(.finished(write))
-      })
-  }
-
-  private func retryFailedCommits() {
-    guard !failedCommits.isEmpty else { return }
-    let units = failedCommits
-    failedCommits = []
-    for unit in units {
+  /// Tries again to store how writes ended, where that failed before.
+  private func storeEnds() {
+    for (id, edits) in writes.unstoredEnds {
       do throws(StoreError) {
-        let receipt = try commit(unit.edits)
-        unit.done(
-          .success(CommitUnit.Numbers(commit: receipt.commit, writes: [], queries: [])))
+        _ = try commit(edits)
       } catch {
         // The store refuses it as invalid: the write has ended already, or is gone.
-        guard error.code == .invalid else {
-          failedCommits.append(unit)
-          continue
-        }
-        unit.done(.failure(error))
+        guard error.code == .invalid else { continue }
       }
+      writes.stored(id)
+      tell(.finished(id))
     }
   }
 }

@@ -15,7 +15,7 @@ extension Engine {
   /// Asks the app for a token, off the engine's thread.
   func fetchToken(force: Bool, _ number: UInt64) {
     guard let provider = setup.tokenProvider else { return tell(.token(.signedOut, fetch: number)) }
-    fetches[number] = Task.detached { [weak self] in
+    let question = Task.detached { [weak self] in
       let answer: TokenAnswer
       do {
         answer = TokenAnswer(try await provider.token(forcingRefresh: force))
@@ -24,30 +24,29 @@ extension Engine {
       }
       self?.post(
         .ask { engine in
-          engine.fetches[number] = nil
+          engine.identity.ended(number)
           engine.tell(.token(answer, fetch: number))
         })
     }
+    identity.began(question, number)
   }
 
   /// It is known who is signed in, or no longer: what waited for that comes next.
-  func identify(_ identification: Identification) { next += user.become(identification) }
-
-  /// Takes in whether it is known who is signed in, also for the next start: the last user may not be the
-  /// one by then.
-  func note(_ identification: Identification) {
-    identify(identification)
-    keepChange(identification != .known)
+  func identify(_ identification: Identification) {
+    switch identification {
+    case .known: identity.known()
+    case .starting, .changing: identity.asked()
+    case .unanswered: identity.unanswered()
+    }
   }
 
-  /// Keeps that it is to be known anew who is signed in, or that it is known.
-  func keepChange(_ isChanging: Bool) {
-    guard isChanging != isChangeKept, let lane else { return }
-    isChangeKept = isChanging
+  /// Stores that somebody signed in or out, or that it is known who: the last user may not be the one at
+  /// the next start.
+  func storeChange(_ isChanging: Bool) {
+    guard let lane, identity.storeChange(isChanging) else { return }
     add([.setMetadata(lane.tree, Self.changeName, isChanging ? [1] : nil)]) { [self] result in
       guard case .failure(let error) = result else { return }
-      // Whatever the store holds, the next change is noted.
-      isChangeKept = false
+      identity.changeNotStored()
       setup.logger.error("the sign-in is not kept", metadata: ["cause": "\(error)"])
     }
   }
@@ -84,18 +83,18 @@ extension Engine {
     guard let backend else { return }
     giveUpTransactions(.identityChanged)
     let reverted = tree.revertAll()
-    laid = []
+    writes.hideAll()
     queuedValues = nil
     phase = .open(backend, lane)
     raise(reverted)
     let (now, paths) = (serverTime, Set(views.paths))
     let found = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now)
-      let entries = try overlay.entries(touching: Array(paths)).filter { !isEnded($0.id, lane) }
+      let entries = try overlay.entries(touching: Array(paths)).filter { !hasEnded($0.id, lane) }
       return (entries, try view.totals(lane).newest)
     }
     for entry in found?.0 ?? [] {
-      laid.insert(entry.id)
+      _ = writes.show(OutboundWriteID(lane, entry.id))
       raise(tree.write(entry.id, entry.changes))
     }
     tell(.laneOpened(newest: found?.1))

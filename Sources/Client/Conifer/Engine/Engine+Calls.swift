@@ -14,7 +14,7 @@ extension Engine: EngineCalls {
       return .nothing(setup.options.durability.wanted)
     }
     let receipt = WriteReceipt()
-    post(.write(write, Follow(receipt: receipt, completion: completion)))
+    post(.write(write, WriteCaller(receipt: receipt, completion: completion)))
     return receipt
   }
 

@@ -55,7 +55,11 @@ extension Engine {
     setup.clock.wake(at: request.issued + longest) { [weak self] in
       self?.post(
         .ask { engine in
-          for read in engine.user.endReads(issuedBy: engine.setup.clock.now - longest) {
+          let oldest = engine.setup.clock.now - longest
+          let ended = engine.identity.remove { step in
+            if case .get(let request) = step { request.issued <= oldest } else { false }
+          }
+          for case .get(let read) in ended {
             engine.answerFromCache(read, .unreachable(read.target))
           }
         })
@@ -110,11 +114,11 @@ extension Engine {
   /// of all requests.
   private func waitingLaid(over node: Node, of target: QueryTarget) -> Node {
     let now = serverTime
-    let (machine, ended) = (link.machine, endedUnstored)
+    let (machine, writes) = (link.machine, writes)
     let entries = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now, over: (target, node)) { id in
         let id = OutboundWriteID(lane, id)
-        return machine?.isAnswered(id) == true || ended[id] != nil
+        return machine?.isAnswered(id) == true || writes.outcome(of: id) != nil
       }
       return try overlay.entries(touching: target.path)
     }
@@ -135,7 +139,7 @@ extension Engine {
     let now = serverTime
     let entries = read { (view, lane) throws(StoreError) in
       var overlay = QueueOverlay(view, lane, now: now)
-      return try overlay.entries(touching: target.path).filter { !isEnded($0.id, lane) }
+      return try overlay.entries(touching: target.path).filter { !hasEnded($0.id, lane) }
     }
     for entry in entries ?? [] { single.load(entry.id, entry.changes) }
     return shown(target, by: single)

@@ -48,23 +48,25 @@ extension Engine {
   }
 
   /// Whether a write of the queue has ended, so that views are to show it no longer.
-  func isEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
-    endedUnstored[OutboundWriteID(lane, WriteID(rawValue: id.number))] != nil
+  func hasEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
+    writes.outcome(of: OutboundWriteID(lane, id)) != nil
   }
 
   /// Lays what waits in the queue over a path, before a view opens there.
   private func loadQueue(touching path: Path) {
-    guard !views.covers(path) else { return }
-    let (now, known) = (serverTime, laid)
+    guard !views.covers(path), let lane else { return }
+    let (now, known) = (serverTime, writes)
     let entries = read { (view, lane) throws(StoreError) -> [QueueOverlay.Entry]? in
       let waiting = try view.pendingWrites(lane, touching: path)
-      guard waiting.contains(where: { !known.contains(OverlayID($0.rawValue)) }) else { return nil }
+      guard waiting.contains(where: { !known.isShown(OutboundWriteID(lane, $0)) }) else {
+        return nil
+      }
       var overlay = QueueOverlay(view, lane, now: now)
-      return try overlay.entries(touching: path).filter { !isEnded($0.id, lane) }
+      return try overlay.entries(touching: path).filter { !hasEnded($0.id, lane) }
     }
     // Nothing was read that could be damaged.
     if let entries, entries == nil { return }
-    for entry in (entries ?? []) ?? [] where laid.insert(entry.id).inserted {
+    for entry in (entries ?? []) ?? [] where writes.show(OutboundWriteID(lane, entry.id)) {
       tree.load(entry.id, entry.changes)
     }
     reportIncidents()

@@ -40,7 +40,7 @@ extension Engine {
     let (kept, change) = try backend.read { (view) throws(StoreError) in
       (try view.metadata(id, Self.tokenName), try view.metadata(id, Self.changeName))
     }
-    isChangeKept = change != nil
+    identity = IdentityGate(isChangeStored: change != nil)
     let usesTokens = setup.tokenProvider != nil
     let token =
       usesTokens && setup.keepsLastToken
@@ -51,7 +51,7 @@ extension Engine {
     tree = SyncTree(cache: StoredCache(backend, id, setup.logger))
     link.machine = ConnectionMachine(
       namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
-      token: token, isChanging: isChangeKept, seed: setup.random())
+      token: token, isChanging: change != nil, seed: setup.random())
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { keep(nil) }
     reportIncidents()
@@ -86,8 +86,7 @@ extension Engine {
     // What is under way is of unknown outcome from now on.
     tell(.close(.suspended))
     settle()
-    for fetch in fetches.values { fetch.cancel() }
-    fetches = [:]
+    identity.cancelQuestions()
     identify(.known)
     giveUpTransactions(.databaseClosed)
     link.machine = nil
@@ -107,13 +106,10 @@ extension Engine {
     }
     for get in gets.removeAll() { outbox.append { get.completion(.failure(error)) } }
     for completion in disconnects.removeAll() { outbox.append { completion(error) } }
-    for (_, waiting) in followers.sorted(by: { $0.key.number < $1.key.number }) {
-      for follower in waiting {
-        follower.receipt?.close(error)
-        if let completion = follower.completion { outbox.append { completion(error) } }
-      }
+    for follower in writes.removeFollowers() {
+      follower.receipt?.close(error)
+      if let completion = follower.completion { outbox.append { completion(error) } }
     }
-    followers = [:]
     guard let closing else { return }
     do throws(StoreError) {
       try await closing.close()
@@ -138,14 +134,11 @@ extension Engine {
         return sendQueueAnew(lane)
       }
       let reverted = tree.revertAll()
-      laid = []
-      inFlight = [:]
-      marks = marks.filter { $0.key.lane != lane }
+      let followed = writes.purge(lane)
       raise(reverted)
       giveUpTransactions(.writeCanceled)
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
-      let ended = followers.keys.filter { $0.identity == lane.identity }
-      for id in ended.sorted(by: { $0.number < $1.number }) { end(id, .discarded, error) }
+      for id in followed { tell(writes.end(id, .discarded), .discarded, error) }
     }
   }
 

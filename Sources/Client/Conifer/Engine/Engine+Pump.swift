@@ -23,28 +23,26 @@ extension Engine {
 
   /// Does what waited to know who is signed in.
   private func performNext() async {
-    let steps = next
-    next = []
-    for step in steps { await perform(step) }
+    for step in identity.takeReady() { await perform(step) }
   }
 
   /// Does one step.
   ///
   /// Writes that follow one another share a commit, and so do answers and news of the server.
   private func perform(_ step: Step) async {
-    if user.holds(step) {
+    if identity.holds(step, step.dependence) {
       if case .get(let request) = step { limit(request) }
       return
     }
     switch step {
-    case .write(let write, let follow):
+    case .write(let write, let caller):
       if !units.isEmpty || link.hasActions { settle() }
-      waitingWrites.append(WaitingWrite(write: write, follow: follow))
-      if waitingWrites.count >= Self.largestGroup { settle() }
+      writes.add(write.content(time: setup.clock.wallTime), caller)
+      if writes.unqueuedCount >= Self.largestGroup { settle() }
       return
-    case .released(let id): return released(id)
+    case .released(let id): return writes.released(id)
     case .event(let number, let event):
-      if !waitingWrites.isEmpty { settle() }
+      if writes.unqueuedCount > 0 { settle() }
       tell(.event(event, number))
       link.note(event, of: number)
       runActions()
@@ -68,7 +66,7 @@ extension Engine {
     case .tick: tell(.tick)
     case .refreshToken:
       // Also where the first answer is still out, and so nothing else changes.
-      if setup.tokenProvider != nil { keepChange(true) }
+      if setup.tokenProvider != nil { storeChange(true) }
       tell(.refreshToken)
     case .ask(let question), .askQueue(_, let question): question(self)
     case .close(let done):
@@ -87,7 +85,7 @@ extension Engine {
       queueWrites()
       commitUnits()
       runActions()
-    } while !waitingWrites.isEmpty || !units.isEmpty || link.hasActions
+    } while writes.unqueuedCount > 0 || !units.isEmpty || link.hasActions
     link.grantCredit()
     deliver()
   }

@@ -9,47 +9,33 @@ import Logging
 extension Engine {
   /// Gives the connection the next writes of the queue.
   func giveWrites(_ lane: Lane, _ after: WriteID?, _ limit: Int) {
-    let found = read { (view, _) throws(StoreError) in
+    let page = read { (view, _) throws(StoreError) in
       try view.writes(lane, after: after, limit: limit)
     }
     reportIncidents()
     // A queue that cannot be read now is asked for again with the next write or connection.
-    var writes = found ?? []
+    var found = page ?? []
     if setup.unknownOutcome == .leaveToApp {
-      let doubtful = writes.filter { isDoubtful($0, lane) }
+      let doubtful = found.filter {
+        !QueueRules.isIdempotent($0.content) && writes.isOutcomeUnknown($0, lane)
+      }
       for write in doubtful { leaveToApp(OutboundWriteID(lane, write.id)) }
       if !doubtful.isEmpty {
         // Asked for again when the store no longer takes them for waiting.
         return link.add([.needWrites(lane, after: after, limit: limit)])
       }
-      writes.removeAll { endedUnstored[OutboundWriteID(lane, $0.id)] != nil }
+      found.removeAll { writes.outcome(of: OutboundWriteID(lane, $0.id)) != nil }
     }
     tell(
       .writes(
-        writes.map { OutboundWrite(lane, $0, isMarking: isMarking($0, lane)) }, lane, after: after,
-        isLast: found.map { $0.count < limit } ?? false))
-  }
-
-  /// Whether a write may have been done already, and must not be done twice.
-  private func isDoubtful(_ write: QueuedWrite, _ lane: Lane) -> Bool {
-    let id = OutboundWriteID(lane, write.id)
-    switch write.state {
-    case .sent, .outcomeUnknown: break
-    case .queued, .rejected: return false
-    }
-    return !QueueRules.isIdempotent(write.content) && marks[id] == nil && inFlight[id] == nil
-      && endedUnstored[id] == nil
-  }
-
-  /// Whether the store takes a write for sent, and may forget that when the power goes.
-  private func isMarking(_ write: QueuedWrite, _ lane: Lane) -> Bool {
-    if case .open? = marks[OutboundWriteID(lane, write.id)] { true } else { false }
+        found.map {
+          OutboundWrite(lane, $0, isMarking: writes.isMarking(OutboundWriteID(lane, $0.id)))
+        }, lane, after: after, isLast: page.map { $0.count < limit } ?? false))
   }
 
   /// Makes durable that writes are sent, then lets them leave.
   func markSent(_ ids: [OutboundWriteID]) {
-    for id in ids { marks[id] = .open }
-    add(ids.map { .setState($0.lane, $0.id, .sent) }) { [self] result in
+    add(writes.mark(ids)) { [self] result in
       switch result {
       case .success(let numbers):
         harden(numbers.commit) { [weak self] result in
@@ -75,7 +61,7 @@ extension Engine {
         metadata: ["cause": "\(fault)"])
       if waits { return tell(.notMarked(ids)) }
     }
-    for id in ids where marks[id] != nil { marks[id] = .durable }
+    writes.marked(ids)
     tell(.marked(ids))
   }
 
@@ -84,22 +70,14 @@ extension Engine {
     if setup.unknownOutcome == .leaveToApp, !OverlayPlace(self, id).isIdempotent {
       return leaveToApp(id)
     }
-    add(sendingEnded(id) + [.setState(id.lane, id.id, .outcomeUnknown)]) { _ in }
+    add(writes.outcomeUnknown(id)) { _ in }
   }
 
   /// The server did not look at a write for want of a token.
   func returned(_ id: OutboundWriteID) {
-    add(sendingEnded(id) + [.setState(id.lane, id.id, .queued)]) { [self] result in
-      // Where the store still takes it for sent, it is not in doubt all the same.
-      if case .failure = result { marks[id] = .open }
+    add(writes.returned(id)) { [self] result in
+      if case .failure = result { writes.returnedUnstored(id) }
     }
-  }
-
-  /// A write is no longer under way: the edits that count the sending, where that was not done before
-  /// it left.
-  private func sendingEnded(_ id: OutboundWriteID) -> [StorageEdit] {
-    guard case .unnoted = inFlight.removeValue(forKey: id) else { return [] }
-    return [.setState(id.lane, id.id, .sent)]
   }
 
   /// Nobody knows whether a write was done, and doing it again might double it: the app decides.
@@ -111,29 +89,27 @@ extension Engine {
 
   /// The server answered a write: one commit ends it and brings the cache up to date.
   func answered(_ id: OutboundWriteID, _ response: Response, _ isEarly: Bool) {
-    let name = WriteReceipt.ID(identity: id.lane.identity, number: id.id.rawValue)
     let overlay = OverlayID(id.id.rawValue)
     let place = OverlayPlace(self, id)
     if let error = DatabaseError(response, "The write to \(place.path) failed") {
       reject(id, place, RejectionReason(response), error)
     } else {
-      inFlight[id] = nil
-      let isLaid = id.lane == lane && laid.remove(overlay) != nil
-      let result = isLaid ? tree.acknowledge(overlay, isEarly: isEarly) : SyncResult()
+      let result = writes.hide(id) ? tree.acknowledge(overlay, isEarly: isEarly) : SyncResult()
       let cached = cachedByAnswer(place.changes, isEarly, in: id.lane)
-      let ended = StorageEdit.finish(id.lane, id.id, .acknowledged)
-      add([ended] + cached.edits + cached.records) { [self] stored in
+      let ended = writes.acknowledged(id)
+      add(ended + cached.edits + cached.records) { [self] stored in
         raise(result)
-        end(name, .acknowledged, nil)
         switch stored {
         case .success(let numbers):
+          tell(writes.end(id, .acknowledged), .acknowledged, nil)
           touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
           tell(.finished(id))
         case .failure:
           // When this is tried again the cache may be newer: the value is asked for instead.
           let paths = place.paths.filter { !isListened($0) }
           for path in paths { openIncrements.forget(path) }
-          commitLater([ended] + paths.flatMap { incomplete(around: $0) }, of: id, .acknowledged)
+          let unstored = ended + paths.flatMap { incomplete(around: $0) }
+          tell(writes.end(id, .acknowledged, unstored: unstored), .acknowledged, nil)
           for path in paths where !cached.unknown.contains(path) { refresh(path) }
         }
         for path in cached.unknown { refresh(path) }
@@ -147,25 +123,36 @@ extension Engine {
     _ id: OutboundWriteID, _ place: OverlayPlace, _ reason: RejectionReason, _ error: DatabaseError
   ) {
     let overlay = OverlayID(id.id.rawValue)
-    let isLaid = id.lane == lane && laid.remove(overlay) != nil
-    let result = isLaid ? tree.revert(overlay) : SyncResult()
-    let edits = sendingEnded(id) + [.setState(id.lane, id.id, .rejected(reason: reason.text))]
+    let result = writes.hide(id) ? tree.revert(overlay) : SyncResult()
+    let edits = writes.rejected(id, reason.text)
     add(edits) { [self] stored in
       raise(result)
-      end(
-        WriteReceipt.ID(identity: id.lane.identity, number: id.id.rawValue), .rejected(error), error
-      )
-      switch stored {
-      case .success: tell(.finished(id))
-      case .failure: commitLater(edits, of: id, .rejected(error))
-      }
+      end(id, .rejected(error), error, edits, stored)
       dataChanged(place.paths)
     }
   }
 
+  /// A write has ended: tells who waits for it, and the connection once the store holds it.
+  func end(
+    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
+    _ edits: [StorageEdit], _ stored: Result<CommitUnit.Numbers, StoreError>
+  ) {
+    switch stored {
+    case .success:
+      tell(writes.end(id, outcome), outcome, error)
+      tell(.finished(id))
+    case .failure: tell(writes.end(id, outcome, unstored: edits), outcome, error)
+    }
+  }
+
   /// Tells who waits for a write how it ended.
-  func end(_ id: WriteReceipt.ID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
-    for follower in followers.removeValue(forKey: id) ?? [] { finish(follower, outcome, error) }
+  func tell(
+    _ followers: [WriteFollower], _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?
+  ) {
+    for follower in followers {
+      follower.receipt?.settle(outcome)
+      if let completion = follower.completion { outbox.append { completion(error) } }
+    }
   }
 
   // MARK: What an answer tells of the server's data

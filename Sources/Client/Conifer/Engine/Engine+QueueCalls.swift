@@ -46,20 +46,20 @@ extension Engine: QueueCalls {
     let after = number.map { WriteID(rawValue: $0) }
     return try await reading { (engine, view, lane) throws(StoreError) in
       // Some of what the store takes for waiting has ended.
-      let (sum, isOver) = limit.addingReportingOverflow(engine.endedUnstored.count)
+      let (sum, isOver) = limit.addingReportingOverflow(engine.writes.unstoredCount)
       let most = isOver ? limit : sum
       var found = try view.rejectedWrites(lane, after: after, limit: most)
       if !rejectedOnly { found += try view.writes(lane, after: after, limit: most) }
       let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { write -> PendingWrite? in
         let id = OutboundWriteID(lane, write.id)
-        let sending = engine.inFlight[id]
-        var state = PendingWrite.State(write, isInFlight: sending != nil)
-        switch engine.endedUnstored[id] {
+        var state = PendingWrite.State(write, isSent: engine.writes.isSent(id))
+        switch engine.writes.outcome(of: id) {
         case nil: break
         case .rejected(let error)?: state = .rejected(error)
         default: return nil
         }
-        let attempts = Int(write.attempts) + (sending == .unnoted ? 1 : 0)
+        var attempts = Int(write.attempts)
+        if case .sent(isStored: false) = engine.writes.delivery(id) { attempts += 1 }
         return PendingWrite(write, lane, state, attempts: attempts)
       }
       return Array(pending.prefix(limit))
@@ -84,7 +84,8 @@ extension Engine: QueueCalls {
       (engine, view, lane) throws(StoreError) in
       let lane = Lane(tree: lane.tree, identity: id.identity)
       let number = WriteID(rawValue: id.number)
-      if let end = engine.endedUnstored[OutboundWriteID(lane, number)] { return end }
+      let name = OutboundWriteID(lane, number)
+      if let end = engine.writes.outcome(of: name) { return end }
       if let end = try view.finishedWrite(lane, number) { return .init(end.outcome, lane) }
       guard let write = try view.write(lane, number) else {
         return .failed(DatabaseError(.unknownWrite, "The store knows no write \(id)."))
@@ -92,7 +93,7 @@ extension Engine: QueueCalls {
       if case .rejected(let reason) = write.state {
         return .rejected(RejectionReason(reason).error(write.content.path))
       }
-      engine.follow(id, Follow(receipt: receipt))
+      engine.follow(name, WriteCaller(receipt: receipt))
       return nil
     }
     guard let known else { return try await receipt.outcome }
@@ -131,10 +132,11 @@ extension Engine: QueueCalls {
           let receipt = WriteReceipt()
           if let number = numbers.writes.first {
             engine.queued(
-              QueuedWrite(id: number, content: content), Follow(receipt: receipt), lane,
+              QueuedWrite(id: number, content: content), WriteCaller(receipt: receipt), lane,
               numbers.commit)
           }
-          engine.end(id, .discarded, nil)
+          let followers = engine.writes.end(OutboundWriteID(lane, write.id), .discarded)
+          engine.tell(followers, .discarded, nil)
           reply(.success(receipt))
         case .failure(let error):
           reply(.failure(DatabaseError(error, "The write was not replaced")))
@@ -149,7 +151,7 @@ extension Engine: QueueCalls {
       let name = OutboundWriteID(lane, write.id)
       switch write.state {
       case .rejected: break
-      case .queued where engine.inFlight[name] == nil: break
+      case .queued where !engine.writes.isSent(name): break
       default:
         return reply(
           .failure(DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")))
@@ -158,11 +160,10 @@ extension Engine: QueueCalls {
         if case .success = result {
           let error = DatabaseError(.discarded, "The app discarded the write \(id).")
           engine.tell(.withdraw(name))
-          engine.marks[name] = nil
-          if lane == engine.lane, engine.laid.remove(OverlayID(write.id.rawValue)) != nil {
+          if engine.writes.hide(name) {
             engine.raise(engine.tree.revert(OverlayID(write.id.rawValue)))
           }
-          engine.end(id, .discarded, error)
+          engine.tell(engine.writes.end(name, .discarded), .discarded, error)
           engine.dataChanged(write.content.changes.map(\.path.owner))
         }
         reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not discarded") })
@@ -226,11 +227,11 @@ extension PendingWrite {
 }
 
 extension PendingWrite.State {
-  fileprivate init(_ write: QueuedWrite, isInFlight: Bool) {
+  fileprivate init(_ write: QueuedWrite, isSent: Bool) {
     self =
       switch write.state {
-      case .queued: isInFlight ? .sent : .queued
-      case .sent: isInFlight ? .sent : .outcomeUnknown
+      case .queued: isSent ? .sent : .queued
+      case .sent: isSent ? .sent : .outcomeUnknown
       case .outcomeUnknown: .outcomeUnknown
       case .rejected(let reason): .rejected(RejectionReason(reason).error(write.content.path))
       }

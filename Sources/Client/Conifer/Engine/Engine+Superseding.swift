@@ -13,23 +13,22 @@ extension Engine {
     else { return }
     tell(.superseded(id))
     let overlay = OverlayID(id.id.rawValue)
-    if laid.remove(overlay) != nil { raise(tree.revert(overlay)) }
+    if writes.hide(id) { raise(tree.revert(overlay)) }
     let edits = [StorageEdit.finish(lane, id.id, .superseded(by: new.id))]
-    let (from, to) = (name(of: id), name(of: OutboundWriteID(lane, new.id)))
+    let name = OutboundWriteID(lane, new.id)
+    let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(name))
     add(edits) { [self] stored in
-      switch stored {
-      case .success: tell(.finished(id))
-      case .failure: commitLater(edits, of: id, .superseded(by: to))
-      }
-      let others = followers.removeValue(forKey: from) ?? []
-      // Those of what it had superseded itself come first, and were told.
-      for case let receipt? in others.reversed().map(\.receipt) {
-        if receipt.isEnded { break }
-        receipt.settle(.superseded(by: to))
-      }
       // Whether what they wrote counts is told by the end of the new one.
-      let own = followers.removeValue(forKey: to) ?? []
-      for follower in others + own { follow(to, follower) }
+      let moved = writes.handFollowers(of: id, to: name)
+      end(id, outcome, nil, edits, stored)
+      for follower in moved { watch(follower.receipt, name) }
+      // Some may have been released meanwhile, and nobody told it.
+      writes.released(name)
+      // Those of what it had superseded itself come first, and were told.
+      for case let receipt? in moved.reversed().map(\.receipt) {
+        if receipt.isEnded { break }
+        receipt.settle(outcome)
+      }
     }
   }
 
@@ -38,9 +37,5 @@ extension Engine {
     let write = read { (view, _) throws(StoreError) in try view.write(id.lane, id.id) }
     guard let write, let write, case .queued = write.state else { return nil }
     return write
-  }
-
-  private func name(of id: OutboundWriteID) -> WriteReceipt.ID {
-    WriteReceipt.ID(identity: id.lane.identity, number: id.id.rawValue)
   }
 }

@@ -18,22 +18,20 @@ extension LocalWrite {
 extension Engine {
   /// Queues the writes that wait, in one commit; when that fails, each is tried alone.
   func queueWrites() {
-    guard !waitingWrites.isEmpty else { return }
-    let group = waitingWrites
-    waitingWrites = []
+    guard writes.unqueuedCount > 0 else { return }
+    let group = writes.takeUnqueued()
     guard let lane else {
-      for waiting in group { fail(waiting.follow, phaseError) }
+      for (_, caller) in group { fail(caller, phaseError) }
       return
     }
-    for waiting in group {
-      let content = waiting.write.content(time: setup.clock.wallTime)
+    for (content, caller) in group {
       add([.enqueue(lane, content)]) { [self] result in
         switch result {
         case .success(let numbers):
           guard let id = numbers.writes.first else { return }
-          queued(QueuedWrite(id: id, content: content), waiting.follow, lane, numbers.commit)
+          queued(QueuedWrite(id: id, content: content), caller, lane, numbers.commit)
         case .failure(let error):
-          fail(waiting.follow, DatabaseError(error, "The write to \(content.path) was not queued"))
+          fail(caller, DatabaseError(error, "The write to \(content.path) was not queued"))
         }
       }
     }
@@ -41,11 +39,11 @@ extension Engine {
   }
 
   /// A write is in the queue: lays it over the views, and lets the connection know.
-  func queued(_ write: QueuedWrite, _ follow: Follow, _ lane: Lane, _ commit: CommitID) {
-    let id = WriteReceipt.ID(identity: lane.identity, number: write.id.rawValue)
-    follow.receipt.settle(id: id)
-    self.follow(id, follow)
-    let receipt = follow.receipt
+  func queued(_ write: QueuedWrite, _ caller: WriteCaller, _ lane: Lane, _ commit: CommitID) {
+    let id = OutboundWriteID(lane, write.id)
+    let receipt = caller.receipt
+    receipt.settle(id: WriteReceipt.ID(id))
+    follow(id, caller)
     if setup.options.durability.wanted == .power {
       harden(commit) { receipt.settle(durable: $0) }
     } else {
@@ -66,7 +64,7 @@ extension Engine {
     guard changes.contains(where: { views.touches($0.path.owner) }) else { return }
     let entry = resolved(write, lane, known, now)
     raise(tree.write(entry.id, entry.changes))
-    laid.insert(entry.id)
+    _ = writes.show(OutboundWriteID(lane, write.id))
   }
 
   /// A write with its server values resolved: increments over what the views show there, else over
@@ -101,14 +99,19 @@ extension Engine {
   }
 
   /// Tells the app of a write that was not queued.
-  func fail(_ follow: Follow, _ error: DatabaseError) {
-    follow.receipt.fail(error)
-    if let completion = follow.completion { outbox.append { completion(error) } }
+  func fail(_ caller: WriteCaller, _ error: DatabaseError) {
+    caller.receipt.fail(error)
+    if let completion = caller.completion { outbox.append { completion(error) } }
   }
 
-  /// Tells the app how a write ended.
-  func finish(_ follower: Follower, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
-    follower.receipt?.settle(outcome)
-    if let completion = follower.completion { outbox.append { completion(error) } }
+  /// Notes who is to be told of a write's end.
+  func follow(_ id: OutboundWriteID, _ caller: WriteCaller) {
+    writes.follow(id, WriteFollower(caller))
+    watch(caller.receipt, id)
+  }
+
+  /// Has what is kept of a receipt forgotten when nobody holds it.
+  func watch(_ receipt: WriteReceipt?, _ id: OutboundWriteID) {
+    receipt?.whenReleased { [weak self] in self?.post(.released(id)) }
   }
 }

@@ -48,15 +48,10 @@ actor Engine {
   var endsCommit = false
   /// Records of complete data among them, which a read does not find yet.
   var newRecords: [TrackedQuery] = []
-  /// Edits that could not be committed, and are tried again before each commit.
-  var failedCommits: [CommitUnit] = []
-  /// How writes ended that the store still takes for waiting, as it could not be told.
-  var endedUnstored: [OutboundWriteID: WriteReceipt.Outcome] = [:]
-  var waitingWrites: [WaitingWrite] = []
+  /// The app's writes, until the store holds how they ended.
+  var writes = OutboundWrites()
   /// Whose is what the app asks for.
-  var user = User.known
-  /// What waited for that, and comes before all else.
-  var next: [Step] = []
+  var identity = IdentityGate<Step>()
   var hardening = Hardening()
   /// What the app is to be told after this step.
   var outbox: [@Sendable () -> Void] = []
@@ -64,10 +59,6 @@ actor Engine {
   /// Listens that the server was asked for.
   var active: [QueryTarget: ActiveQuery] = [:]
   var tags: [Int: QueryTarget] = [:]
-  /// Writes that lie over the views.
-  var laid: Set<OverlayID> = []
-  /// Who waits for the end of a queued write.
-  var followers: [WriteReceipt.ID: [Follower]] = [:]
   /// The silent listeners of what is pinned.
   var pins: [QueryTarget: ListenerID] = [:]
   /// What was pinned, and is listened to as soon as there is a connection.
@@ -82,14 +73,6 @@ actor Engine {
   var queuedValues: QueuedValues?
   var transactions = Transactions()
   var disconnects = Disconnects()
-  /// Writes that were sent, and are not answered.
-  var inFlight: [OutboundWriteID: Sending] = [:]
-  /// Writes that the store may take for sent, and that have not left yet.
-  var marks: [OutboundWriteID: Mark] = [:]
-  /// Questions to the token provider that are under way, by their numbers.
-  var fetches: [UInt64: Task<Void, Never>] = [:]
-  /// Whether it stands in the store that somebody signed in or out, and nobody has said who.
-  var isChangeKept = false
   var incidentsSeen = 0
   var link = Link()
 
@@ -151,33 +134,6 @@ extension Engine {
       case .stored(let stored): stored.query.isComplete
       }
     }
-  }
-
-  /// What is noted of a write before it leaves.
-  enum Mark {
-    /// That it is sent is not durable yet, or could not be noted.
-    case open
-    /// That it is sent is as durable as it can be.
-    case durable
-  }
-
-  /// Whether the store holds of a write under way that it was sent.
-  enum Sending {
-    case noted
-    /// It is told when the sending has ended.
-    case unnoted
-  }
-
-  /// Who asked for a write, until it is queued.
-  struct Follow {
-    let receipt: WriteReceipt
-    var completion: (@Sendable (DatabaseError?) -> Void)?
-  }
-
-  /// A write that waits to be queued.
-  struct WaitingWrite {
-    let write: LocalWrite
-    let follow: Follow
   }
 
   /// The lane whose queue lies over the views; nil without storage.

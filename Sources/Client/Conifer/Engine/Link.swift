@@ -73,7 +73,7 @@ extension Engine {
     while link.hasActions {
       let actions = link.take()
       for (index, action) in actions.enumerated() {
-        if endsCommit || !action.joinsCommit, !units.isEmpty || !waitingWrites.isEmpty {
+        if endsCommit || !action.joinsCommit, !units.isEmpty || writes.unqueuedCount > 0 {
           link.giveBack(actions[index...])
           return
         }
@@ -98,7 +98,9 @@ extension Engine {
     case .shutDown(let reason):
       setup.logger.warning("the server sent the client away", metadata: ["reason": "\(reason)"])
     case .noted(let words): setup.logger.debug("\(words)")
-    case .identification(let identification): note(identification)
+    case .identification(let identification):
+      identify(identification)
+      storeChange(identification != .known)
     case .authState(let state): setAuthState(state)
     case .laneChanged(let lane): changeLane(lane)
     case .keepToken(let token): keep(token)
@@ -109,8 +111,7 @@ extension Engine {
     case .pushed(let push): pushed(push)
     case .needWrites(let lane, let after, let limit): giveWrites(lane, after, limit)
     case .markSent(let ids): markSent(ids)
-    case .writeSent(let id):
-      inFlight[id] = marks.removeValue(forKey: id) == .durable ? .noted : .unnoted
+    case .writeSent(let id): writes.sent(id)
     case .writeAnswered(let id, let response, let isEarly): answered(id, response, isEarly)
     case .writeOutcomeUnknown(let id): outcomeUnknown(id)
     case .writeReturned(let id): returned(id)

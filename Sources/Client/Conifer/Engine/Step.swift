@@ -6,9 +6,9 @@ import ConiferWire
 /// Something that the engine is to do.
 enum Step: Sendable {
   case open
-  case write(LocalWrite, Engine.Follow)
+  case write(LocalWrite, WriteCaller)
   /// Nobody holds a receipt of a queued write any longer.
-  case released(WriteReceipt.ID)
+  case released(OutboundWriteID)
   case observe(Registration)
   case stop(ListenerID)
   case stopAll(QueryTarget)
@@ -34,24 +34,14 @@ enum Step: Sendable {
 }
 
 extension Step {
-  /// Whether it is done for the user who asked for it.
-  var needsUser: Bool {
+  /// What it has to do with who is signed in.
+  var dependence: IdentityGate<Step>.Dependence {
     switch self {
-    case .write, .transact, .onDisconnect, .purge: true
-    default: false
+    case .write, .transact, .onDisconnect, .purge: .isUsers
+    case .askQueue(let isChange, _): .isAboutQueue(isChange: isChange)
+    case .get(let request) where request.target.path.first != .info: .followsWrites
+    default: .none
     }
-  }
-
-  /// Whether it is about the queue of who is signed in, as far as that is to be known.
-  var asksQueue: Bool { if case .askQueue = self { true } else { false } }
-
-  /// Whether what the app reads behind it may be another.
-  var isChange: Bool { if case .askQueue(let isChange, _) = self { isChange } else { needsUser } }
-
-  /// Whether it must see the writes that were made before it.
-  var followsWrites: Bool {
-    if case .get(let request) = self { return request.target.path.first != .info }
-    return false
   }
 }
 

@@ -14,8 +14,8 @@ struct AuthMachine: Sendable {
   private(set) var expiry: Milliseconds?
   /// The uptime at which the provider is asked next, while connected.
   private(set) var fetchAt: Milliseconds?
-  /// Who is signed in, as far as it is known.
-  private(set) var user: User
+  /// Whether it is known who is signed in.
+  private(set) var identification: Identification
   /// The number of what the provider was asked or told last.
   private(set) var newestFetch: UInt64 = 0
   /// Answers to what was asked before this number are out of date.
@@ -35,24 +35,13 @@ struct AuthMachine: Sendable {
   /// Why writes wait.
   private(set) var trouble: AuthState?
 
-  /// Who is signed in, as far as it is known.
-  enum User: Sendable {
-    /// Whose the token is, or nobody.
-    case known
-    /// The app has just started: nobody, should the provider fail.
-    case starting
-    /// Perhaps somebody else since the app said so: only an answer tells.
-    case changing
-    /// Perhaps somebody else, and the provider failed, for this reason; it is asked again at an uptime.
-    case unanswered(String, retry: Milliseconds)
-  }
-
   /// - Parameter isChanging: whether somebody else may be signed in than whose the token is.
   init(_ limits: ConnectionLimits, usesTokens: Bool, token: AuthToken?, isChanging: Bool) {
     self.limits = limits
     self.usesTokens = usesTokens
     self.token = usesTokens ? token : nil
-    user = !usesTokens ? .known : isChanging ? .changing : token == nil ? .starting : .known
+    identification =
+      !usesTokens ? .known : isChanging ? .changing : token == nil ? .starting : .known
   }
 
   /// Whether attempts are to keep the longest distance.
@@ -60,21 +49,13 @@ struct AuthMachine: Sendable {
 
   /// Why the provider has not said who is signed in since that may have changed; nil when it has.
   var unanswered: String? {
-    if case .unanswered(let reason, _) = user { reason } else { nil }
+    if case .unanswered(let reason, _) = identification { reason } else { nil }
   }
 
   /// The uptime at which the provider is asked again who is signed in.
   var userRetry: Milliseconds? {
-    guard case .unanswered(_, let retry) = user, fetchingSince == nil else { return nil }
+    guard case .unanswered(_, let retry) = identification, fetchingSince == nil else { return nil }
     return retry
-  }
-
-  var identification: Identification {
-    switch user {
-    case .known: .known
-    case .starting, .changing: .asked
-    case .unanswered: .unanswered
-    }
   }
 
   /// Begins to ask the provider, unless it is being asked; whether that is new.
@@ -91,7 +72,7 @@ struct AuthMachine: Sendable {
   /// Asks the provider who is signed in now: what it is about to answer may be of the user before.
   mutating func beginChange(at now: Milliseconds) {
     fetchAt = nil
-    user = .changing
+    identification = .changing
     ask(at: now, isForced: mustForce, isAnew: true)
   }
 
@@ -124,7 +105,7 @@ struct AuthMachine: Sendable {
     failures = 0
     mustForce = false
     token = new
-    user = .known
+    identification = .known
     if case .unavailable = trouble { trouble = nil }
     if new == nil {
       trouble = nil
@@ -162,10 +143,10 @@ struct AuthMachine: Sendable {
     fetchingSince = nil
     failures += 1
     fetchAt = retry
-    switch user {
+    switch identification {
     case .known: break
-    case .starting: user = .known
-    case .changing, .unanswered: user = .unanswered(reason, retry: retry)
+    case .starting: identification = .known
+    case .changing, .unanswered: identification = .unanswered(reason, retry: retry)
     }
     switch trouble {
     case .expired, .refused: break

@@ -1,12 +1,18 @@
-/// Whether it is known whose is what the app asks for.
+/// Whether it is known who is signed in.
 public enum Identification: Hashable, Sendable {
-  /// It is the user's whose lane is shown.
+  /// It is the user whose lane is shown, or nobody.
   case known
-  /// The token provider is being asked: what depends on the user waits.
-  case asked
-  /// The provider gives no answer, and is asked again: what the app reads goes on as the user before,
-  /// what it writes waits.
-  case unanswered
+  /// The app has just started, and the token provider is asked: what depends on the user waits. Should
+  /// the provider fail it is nobody.
+  case starting
+  /// Perhaps somebody else since the app said so: what depends on the user waits for an answer.
+  case changing
+  /// Perhaps somebody else, and the provider failed, for this reason; it is asked again at an uptime. What
+  /// the app reads goes on as the user before, what it writes waits.
+  case unanswered(String, retry: Milliseconds)
+
+  /// Whether the token provider is asked, and what depends on the user waits.
+  public var isAsked: Bool { self == .starting || self == .changing }
 }
 
 /// Whether writes go out, as far as the user's token decides it; to be shown to the app.

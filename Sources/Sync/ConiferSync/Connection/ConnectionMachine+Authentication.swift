@@ -38,7 +38,7 @@ extension ConnectionMachine {
   }
 
   /// Whether what the app reads waits to know who is signed in.
-  var isReadingHeld: Bool { if case .changing = auth.user { true } else { false } }
+  var isReadingHeld: Bool { auth.identification == .changing }
 
   /// Asks for what waited to know who is signed in.
   mutating func readOn() {

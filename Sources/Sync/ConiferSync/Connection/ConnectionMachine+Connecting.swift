@@ -5,7 +5,7 @@ extension ConnectionMachine {
     closeReasons.remove(reason)
     if reason == .offline { closeReasons.remove(.shutdown) }
     // Also without a connection what the app writes is somebody's.
-    if reason == .starting, identification == .asked { fetchToken() }
+    if reason == .starting, identification.isAsked { fetchToken() }
     guard closeReasons.isEmpty, case .idle = phase else { return connectSooner() }
     backoff.reset()
     retry()

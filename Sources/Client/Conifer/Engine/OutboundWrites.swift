@@ -1,0 +1,293 @@
+import ConiferStorage
+import ConiferSync
+
+/// The app's writes until the store holds how they ended: one record a write, with one state.
+///
+/// It has no effects: it is told what happened, and returns the edits of the queue that follow from it. A
+/// write that waits in the store's queue, and that no view shows and nobody follows, has no record.
+struct OutboundWrites {
+  /// How far a write has come on its way to the server.
+  enum Delivery {
+    /// It waits in the queue.
+    case queued
+    /// It leaves as soon as the store holds durably that it was sent; whether it does already.
+    case marked(isDurable: Bool)
+    /// It left, and is not answered; whether the store holds that, else it is told afterwards.
+    case sent(isStored: Bool)
+  }
+
+  /// A write whose end is not known.
+  private struct Waiting {
+    var delivery = Delivery.queued
+    /// Whether it lies over the views.
+    var isShown = false
+    var followers: [WriteFollower] = []
+
+    /// Whether it is as a write without a record is.
+    var isBlank: Bool {
+      guard case .queued = delivery else { return false }
+      return !isShown && followers.isEmpty
+    }
+  }
+
+  private enum State {
+    case waiting(Waiting)
+    /// It has ended so, and the store still takes it for waiting, until these edits are stored.
+    case ended(WriteReceipt.Outcome, unstored: [StorageEdit])
+  }
+
+  private var states: [OutboundWriteID: State] = [:]
+  /// Those that ended and are not stored so, in order.
+  private var unstored: [OutboundWriteID] = []
+  /// Writes that are not in the queue yet, in order.
+  private var unqueued: [(content: WriteContent, caller: WriteCaller)] = []
+
+  private func waiting(_ id: OutboundWriteID) -> Waiting? {
+    if case .waiting(let waiting)? = states[id] { waiting } else { nil }
+  }
+
+  /// Changes the record of a write that has not ended.
+  private mutating func change<R>(_ id: OutboundWriteID, _ body: (inout Waiting) -> R) -> R? {
+    if case .ended? = states[id] { return nil }
+    var record = Waiting()
+    // Taken out, so that its followers are not copied.
+    if case .waiting(let known)? = states.removeValue(forKey: id) { record = known }
+    defer { states[id] = record.isBlank ? nil : .waiting(record) }
+    return body(&record)
+  }
+}
+
+// MARK: Before the queue
+
+extension OutboundWrites {
+  /// How many writes are to be queued.
+  var unqueuedCount: Int { unqueued.count }
+
+  /// Takes in a write that is to be queued.
+  mutating func add(_ content: WriteContent, _ caller: WriteCaller) {
+    unqueued.append((content, caller))
+  }
+
+  /// Takes the writes that are to be queued, in order.
+  mutating func takeUnqueued() -> [(content: WriteContent, caller: WriteCaller)] {
+    defer { unqueued = [] }
+    return unqueued
+  }
+}
+
+// MARK: Who follows a write
+
+extension OutboundWrites {
+  /// Notes who is to be told of a write's end; a receipt that nobody holds any longer is not.
+  mutating func follow(_ id: OutboundWriteID, _ follower: WriteFollower) {
+    guard !follower.isNobody else { return }
+    _ = change(id) { $0.followers.append(follower) }
+  }
+
+  /// Nobody holds a receipt of a write any longer: nothing is kept of it.
+  mutating func released(_ id: OutboundWriteID) {
+    guard waiting(id) != nil else { return }
+    _ = change(id) { $0.followers.removeAll(where: \.isNobody) }
+  }
+
+  /// How many writes are followed.
+  var followedCount: Int {
+    states.values.count {
+      if case .waiting(let write) = $0 { !write.followers.isEmpty } else { false }
+    }
+  }
+
+  /// Forgets all who wait, as the database closes; by the numbers of their writes.
+  mutating func removeFollowers() -> [WriteFollower] {
+    let ids = states.keys.sorted { $0.id < $1.id }
+    return ids.flatMap { takeFollowers($0) }
+  }
+
+  private mutating func takeFollowers(_ id: OutboundWriteID) -> [WriteFollower] {
+    guard waiting(id) != nil else { return [] }
+    return change(id) { record in
+      defer { record.followers = [] }
+      return record.followers
+    } ?? []
+  }
+
+  /// A write was dropped for a later one, whose end tells its followers too.
+  ///
+  /// - Returns: those followers, in order.
+  mutating func handFollowers(
+    of old: OutboundWriteID, to new: OutboundWriteID
+  ) -> [WriteFollower] {
+    let moved = takeFollowers(old).filter { !$0.isNobody }
+    if !moved.isEmpty { _ = change(new) { $0.followers = moved + $0.followers } }
+    return moved
+  }
+}
+
+// MARK: What views show
+
+extension OutboundWrites {
+  /// Whether a write lies over the views.
+  func isShown(_ id: OutboundWriteID) -> Bool { waiting(id)?.isShown ?? false }
+
+  /// Notes that a write lies over the views; whether that is new.
+  mutating func show(_ id: OutboundWriteID) -> Bool {
+    change(id) { record in
+      defer { record.isShown = true }
+      return !record.isShown
+    } ?? false
+  }
+
+  /// Notes that a write no longer lies over the views; whether it did.
+  mutating func hide(_ id: OutboundWriteID) -> Bool {
+    guard isShown(id) else { return false }
+    _ = change(id) { $0.isShown = false }
+    return true
+  }
+
+  /// Notes that no write lies over the views.
+  mutating func hideAll() {
+    for id in Array(states.keys) { _ = hide(id) }
+  }
+}
+
+// MARK: The way to the server
+
+extension OutboundWrites {
+  /// How far a write has come.
+  func delivery(_ id: OutboundWriteID) -> Delivery { waiting(id)?.delivery ?? .queued }
+
+  /// Whether a write left, and is not answered.
+  func isSent(_ id: OutboundWriteID) -> Bool {
+    if case .sent = delivery(id) { true } else { false }
+  }
+
+  /// Whether a write may have been done by the server already, as the store has it.
+  func isOutcomeUnknown(_ write: QueuedWrite, _ lane: Lane) -> Bool {
+    let id = OutboundWriteID(lane, write.id)
+    switch write.state {
+    case .sent, .outcomeUnknown: break
+    case .queued, .rejected: return false
+    }
+    guard outcome(of: id) == nil, case .queued = delivery(id) else { return false }
+    return true
+  }
+
+  /// Whether the store takes a write for sent, and may forget that when the power goes.
+  func isMarking(_ id: OutboundWriteID) -> Bool {
+    if case .marked(isDurable: false) = delivery(id) { true } else { false }
+  }
+
+  /// Writes are to leave: the edits that mark them as sent.
+  mutating func mark(_ ids: [OutboundWriteID]) -> [StorageEdit] {
+    for id in ids { _ = change(id) { $0.delivery = .marked(isDurable: false) } }
+    return ids.map { .setState($0.lane, $0.id, .sent) }
+  }
+
+  /// That writes are sent is as durable as it can be.
+  mutating func marked(_ ids: [OutboundWriteID]) {
+    for id in ids where isMarking(id) {
+      _ = change(id) { $0.delivery = .marked(isDurable: true) }
+    }
+  }
+
+  /// A write left.
+  mutating func sent(_ id: OutboundWriteID) {
+    var isStored = false
+    if case .marked(isDurable: true) = delivery(id) { isStored = true }
+    _ = change(id) { $0.delivery = .sent(isStored: isStored) }
+  }
+
+  /// The connection broke after a write was sent: the edits that say so.
+  mutating func outcomeUnknown(_ id: OutboundWriteID) -> [StorageEdit] {
+    endSending(id) + [.setState(id.lane, id.id, .outcomeUnknown)]
+  }
+
+  /// The server did not look at a write, which is sent again: the edits that say so.
+  mutating func returned(_ id: OutboundWriteID) -> [StorageEdit] {
+    endSending(id) + [.setState(id.lane, id.id, .queued)]
+  }
+
+  /// The store still takes a returned write for sent; it is not in doubt all the same.
+  mutating func returnedUnstored(_ id: OutboundWriteID) {
+    _ = change(id) { $0.delivery = .marked(isDurable: false) }
+  }
+
+  /// A write is no longer under way: the edits that count the sending, where the store does not hold it.
+  private mutating func endSending(_ id: OutboundWriteID) -> [StorageEdit] {
+    guard case .sent(let isStored) = delivery(id) else { return [] }
+    _ = change(id) { $0.delivery = .queued }
+    return isStored ? [] : [.setState(id.lane, id.id, .sent)]
+  }
+}
+
+// MARK: The end
+
+extension OutboundWrites {
+  /// The server has done a write: the edits that end it.
+  mutating func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
+    _ = endSending(id)
+    return [.finish(id.lane, id.id, .acknowledged)]
+  }
+
+  /// A write is not done and waits for the app: the edits that say so.
+  mutating func rejected(_ id: OutboundWriteID, _ reason: String) -> [StorageEdit] {
+    endSending(id) + [.setState(id.lane, id.id, .rejected(reason: reason))]
+  }
+
+  /// A write has ended: it has no record any longer.
+  ///
+  /// - Parameter unstored: the edits that the store did not take.
+  /// - Returns: who is to be told.
+  mutating func end(
+    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, unstored edits: [StorageEdit]? = nil
+  ) -> [WriteFollower] {
+    let followers = takeFollowers(id)
+    states[id] = nil
+    if let edits {
+      states[id] = .ended(outcome, unstored: edits)
+      unstored.append(id)
+    }
+    return followers
+  }
+
+  /// How a write ended that the store still takes for waiting; nil for any other.
+  func outcome(of id: OutboundWriteID) -> WriteReceipt.Outcome? {
+    if case .ended(let outcome, _)? = states[id] { outcome } else { nil }
+  }
+
+  /// How many writes the store takes for waiting that have ended.
+  var unstoredCount: Int { unstored.count }
+
+  /// What the store was not told of how writes ended, in order.
+  var unstoredEnds: [(id: OutboundWriteID, edits: [StorageEdit])] {
+    unstored.compactMap { id in
+      if case .ended(_, let edits)? = states[id] { (id, edits) } else { nil }
+    }
+  }
+
+  /// The store holds how a write ended, or does not know the write.
+  mutating func stored(_ id: OutboundWriteID) {
+    states[id] = nil
+    unstored.removeAll { $0 == id }
+  }
+
+  /// All writes of a lane were given up, and none lies over the views; those that were on their way in other lanes
+  /// are no longer.
+  ///
+  /// - Returns: those that are followed, in order.
+  mutating func purge(_ lane: Lane) -> [OutboundWriteID] {
+    var followed: [OutboundWriteID] = []
+    for id in Array(states.keys) where waiting(id) != nil {
+      _ = change(id) { record in
+        record.isShown = false
+        switch record.delivery {
+        case .queued: break
+        case .marked: if id.lane == lane { record.delivery = .queued }
+        case .sent: record.delivery = .queued
+        }
+        if id.lane == lane, !record.followers.isEmpty { followed.append(id) }
+      }
+    }
+    return followed.sorted { $0.id < $1.id }
+  }
+}
