@@ -16,7 +16,7 @@ import Testing
     let store = try LMDBStore(at: directory.path)
     let engine = PackedEngine(
       store, StorageOptions(budget: nil, compression: .none), Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     let (rooms, messages) = (8, 6000)
     let text = String(repeating: "x", count: 150)
     for room in 0..<rooms {
@@ -38,9 +38,9 @@ import Testing
     // What the same takes without mending.
     for _ in 0..<100 { commit() }
     let before = try store.size().file
-    try engine.change(.relaxed) { (tx) throws(StoreError) in try MendingNote.add(tx, tree) }
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingNote.add(tx, tree) }
     var commits = 0
-    while engine.isMending {
+    while engine.mender.hasWork {
       commit()
       commits += 1
     }

@@ -39,8 +39,8 @@ import Testing
 
   /// Evicts until the engine has nothing more to do.
   private static func settle(_ engine: PackedEngine) {
-    for _ in 0..<10_000 where engine.isEvicting { _ = engine.drain([]) }
-    #expect(!engine.isEvicting)
+    for _ in 0..<10_000 where engine.evictor.hasWork { _ = engine.drain([]) }
+    #expect(!engine.evictor.hasWork)
   }
 
   private static func cache(_ store: ProbeStore) throws -> Int {
@@ -52,16 +52,16 @@ import Testing
   private static func isEmpty(
     _ engine: PackedEngine, _ tree: TreeID, _ path: Path
   ) throws -> Bool {
-    let view = try engine.store.view()
+    let view = try engine.writer.store.view()
     defer { view.close() }
-    return try PackedView(LateView(view), codec: engine.codec, longestKey: engine.longestKey)
+    return try PackedView(LateView(view), codec: engine.codec, longestKey: engine.writer.longestKey)
       .node(tree, path, .all).isEmpty
   }
 
   @Test func `A slice that has no time left when it begins goes on all the same`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, StorageOptions(budget: nil), Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<4) + [.overwrite(tree, "stray", Self.room(9))]])
     let view = try store.view()
     var run = try EvictionRun(view, to: 0)
@@ -70,8 +70,10 @@ import Testing
     for _ in 0..<1000 where !run.isDone {
       var next = run
       let size = try store.size()
-      try engine.change(.relaxed) { (tx) throws(StoreError) in
-        try next.slice(tx, engine.packing, BudgetMeter(tx, size), engine.activity, &swept) { true }
+      try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
+        try next.slice(tx, engine.evictor.packing, BudgetMeter(tx, size), engine.activity, &swept) {
+          true
+        }
       }
       run = next
     }
@@ -110,7 +112,7 @@ import Testing
     let store = ProbeStore()
     let filler = PackedEngine(
       store, StorageOptions(budget: nil, compression: .none), Activity(after: 0))
-    let tree = try filler.tree("main", .realtimeDatabase, .process)
+    let tree = try filler.committer.tree("main", .realtimeDatabase, .process)
     _ = filler.group([Self.rooms(tree, 0..<80)])
     let engine = PackedEngine(store, options, Activity(after: 80))
     let full = try Self.cache(store)
@@ -129,12 +131,12 @@ import Testing
   @Test func `What an eviction is still to reach counts as uncovered for all others`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([[.overwrite(tree, "stray", Self.room(99, leaves: 3800))]])
     let view = try store.view()
     let run = try EvictionRun(view, to: 0)
     view.close()
-    #expect(try !engine.evictSlice(run).isDone)
+    #expect(try !engine.evictor.slice(run).isDone)
     let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
     _ = engine.group([Self.rooms(tree, 0..<count)])
     Self.settle(engine)
@@ -145,19 +147,19 @@ import Testing
   @Test func `The data of a query whose record was damaged is the first to go`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<30)])
     let view = try store.view()
     var run = try EvictionRun(view, to: Self.cache(store) - 1000)
     view.close()
-    while !run.isDone { run = try engine.evictSlice(run) }
+    while !run.isDone { run = try engine.evictor.slice(run) }
     try #require(run.report.queries.map(\.path) == ["rooms/r0"])
     let last = try #require(try store.base.keys(Spaces.queries).filter { $0.count == 12 }.last)
     try store.base.damage(Spaces.queries, last)
-    try engine.repair(StoreError.Place(space: Spaces.queries.id, key: last))
+    try engine.repairer.repair(StoreError.Place(space: Spaces.queries.id, key: last))
     try #require(try !Self.queries(store, tree).contains("rooms/r29"))
     var next = 30
-    while !engine.eviction.phase.isRunning, next < 99 {
+    while !engine.evictor.phase.isRunning, next < 99 {
       _ = engine.group([Self.rooms(tree, next..<next + 1)])
       if try Self.isEmpty(engine, tree, "rooms/r29") { break }
       next += 1
@@ -170,12 +172,12 @@ import Testing
   @Test func `An eviction that was suspended goes on after the next commit`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([[.overwrite(tree, "stray", Self.room(1, leaves: 16_000))]])
-    try #require(engine.isEvicting)
+    try #require(engine.evictor.hasWork)
     try store.suspend()
     _ = engine.drain([])
-    #expect(!engine.isEvicting)
+    #expect(!engine.evictor.hasWork)
     #expect(engine.group([[.overwrite(tree, "a", 1)]])[0].code == .suspended)
     try store.resume()
     _ = engine.group([[.overwrite(tree, "a", 1)]])
@@ -186,8 +188,8 @@ import Testing
   @Test func `A damaged count of another tree holds up no eviction`() throws {
     let store = ProbeStore()
     let first = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try first.tree("main", .realtimeDatabase, .process)
-    let other = try first.tree("other", .realtimeDatabase, .process)
+    let tree = try first.committer.tree("main", .realtimeDatabase, .process)
+    let other = try first.committer.tree("other", .realtimeDatabase, .process)
     _ = first.group([[.overwrite(other, "a", Self.room(1))]])
     try store.base.damage(Spaces.usage, StoreKey.prefix(other))
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
@@ -199,7 +201,7 @@ import Testing
   @Test func `Too many queries that are pinned are looked at once, not after each commit`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     func save(_ numbers: Range<Int>, at path: String) {
       _ = engine.group([
         numbers.map { number in
@@ -212,7 +214,7 @@ import Testing
     _ = engine.group([[.pin(Pin(tree: tree, path: "pinned"))]])
     save(0..<1010, at: "pinned")
     #expect(try Self.queries(store, tree).count == 1010)
-    #expect(engine.eviction.stuck != nil)
+    #expect(engine.evictor.stuck != nil)
     // What may go is looked for again when as many came as a run makes room for.
     save(0..<101, at: "free")
     #expect(try Self.queries(store, tree).count == 1010)
@@ -221,7 +223,7 @@ import Testing
   @Test func `A query that is gone does not stay active`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<2)])
     let known = Activity.Name(tree: tree, query: QueryID(rawValue: 2))
     #expect(engine.activity.setActive(true, Activity.Name(tree: tree, query: QueryID(rawValue: 9))))
@@ -239,7 +241,7 @@ import Testing
   func `What is uncovered in a clean tree is the first to go`(_ kind: Uncovering) throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<30)])
     let pin = Pin(tree: tree, path: "x")
     let isFiltered = kind == .keys || kind == .changedKeys
@@ -258,9 +260,9 @@ import Testing
     let view = try store.view()
     var run = try EvictionRun(view, to: Self.cache(store) - 1000)
     view.close()
-    while !run.isDone { run = try engine.evictSlice(run) }
+    while !run.isDone { run = try engine.evictor.slice(run) }
     try #require(run.report.queries.map(\.path) == ["rooms/r0"])
-    try #require(engine.eviction.swept.clean == [tree])
+    try #require(engine.evictor.swept.clean == [tree])
     let edit: StorageEdit =
       switch kind {
       case .write: .overwrite(tree, "x/a", Self.room(7))
@@ -272,7 +274,7 @@ import Testing
       }
     _ = try engine.group([[edit]])[0].get()
     var next = 30
-    while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.eviction.phase.isRunning {
+    while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.evictor.phase.isRunning {
       _ = engine.group([Self.rooms(tree, next..<next + 1)])
       if try Self.queries(store, tree).count < next - 5 { break }
       next += 1
@@ -285,13 +287,13 @@ import Testing
   @Test func `What a forgotten query left behind a failure is the first to go`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     let large = TrackedQuery(tree: tree, path: "large")
     _ = engine.group([[.overwrite(tree, "large", Self.room(1, leaves: 3800)), .saveQuery(large)]])
     let view = try store.view()
     var run = try EvictionRun(view, to: 0)
     view.close()
-    while run.report.queries.isEmpty { run = try engine.evictSlice(run) }
+    while run.report.queries.isEmpty { run = try engine.evictor.slice(run) }
     // The run is given up here.
     try #require(!run.isDone)
     let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
@@ -304,7 +306,7 @@ import Testing
   @Test func `A query that was used since the run began is passed over`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, Self.options, Activity(after: 50))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<6)])
     let view = try store.view()
     var run = try EvictionRun(view, to: Self.cache(store) - 30_000)
@@ -313,8 +315,10 @@ import Testing
     for _ in 0..<1000 where !run.isDone {
       let before = run.report.queries.count
       let size = try store.size()
-      try engine.change(.relaxed) { (tx) throws(StoreError) in
-        try run.slice(tx, engine.packing, BudgetMeter(tx, size), engine.activity, &swept) { true }
+      try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
+        try run.slice(tx, engine.evictor.packing, BudgetMeter(tx, size), engine.activity, &swept) {
+          true
+        }
       }
       guard before == 0, run.report.queries.count == 1 else { continue }
       let used = Activity.Name(tree: tree, query: QueryID(rawValue: 2))
@@ -329,10 +333,10 @@ import Testing
     #expect(activity.setActive(true, name) && !activity.release(name))
     #expect(activity.setActive(false, name) && activity.release(name))
     #expect(!activity.setActive(true, name) && !activity.isActive(name))
-    activity.settle(isDone: false)
+    activity.endRelease(isCommitted: false)
     #expect(activity.uses == [name: 2])
     #expect(activity.release(name))
-    activity.settle(isDone: true)
+    activity.endRelease(isCommitted: true)
     #expect(activity.uses.isEmpty && activity.setActive(true, name))
   }
 }

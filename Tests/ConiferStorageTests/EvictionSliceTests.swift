@@ -51,10 +51,10 @@ import Testing
     for _ in 0..<slices where !run.isDone {
       let size = try store.size()
       var next = run
-      try engine.change(.relaxed) { (tx) throws(StoreError) in
+      try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
         var asked = 0
         let meter = try BudgetMeter(tx, size)
-        try next.slice(tx, engine.packing, meter, engine.activity, &swept) {
+        try next.slice(tx, engine.evictor.packing, meter, engine.activity, &swept) {
           asked += 1
           return asked > 2
         }
@@ -179,7 +179,7 @@ import Testing
       // The last one may find nothing left to do.
       #expect(batches() <= before + 2)
       slices += 1
-    } while engine.isEvicting && slices < 1000
+    } while engine.evictor.hasWork && slices < 1000
     #expect(slices > 20)
     let run = try PackedBackend(store, name: "probe", options: Self.options)
     #expect(try run.space().cache <= budget)

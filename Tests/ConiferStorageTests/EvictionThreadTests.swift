@@ -80,7 +80,7 @@ import Testing
     let store = ProbeStore()
     let engine = PackedEngine(
       store, StorageOptions(budget: 1 << 20, compression: .none), Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     let lane = Lane(tree: tree)
     let batches = { store.applied.withLock { $0.count } }
     func count(_ edits: [StorageEdit]) -> Int {
@@ -91,7 +91,7 @@ import Testing
     #expect(count([.overwrite(tree, "a", Self.room(20))]) == 1)
     #expect(count([.overwrite(tree, "stray", Self.room(24_000))]) == 1, "eviction came first")
     for number in 0..<5 { #expect(count([.enqueue(lane, .set("q", 1))]) <= 2, "\(number)") }
-    #expect(engine.isEvicting)
+    #expect(engine.evictor.hasWork)
     // What feeds the cache waits for as much as was brought.
     #expect(count([.overwrite(tree, "b", 1)]) > 4)
   }

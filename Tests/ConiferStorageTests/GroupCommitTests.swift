@@ -10,14 +10,14 @@ import Testing
   private func engine(_ store: any OrderedStore, _ role: StoreRole = .cache) throws -> PackedEngine
   {
     let engine = PackedEngine(store, StorageOptions(role: role), Activity(after: 0))
-    _ = try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+    _ = try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     return engine
   }
 
   @Test func `A commit that the store refuses does not fail the others`() throws {
     let store = ProbeStore()
     let engine = try engine(store)
-    let tree = try engine.tree("main", .realtimeDatabase, .power)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .power)
     let lane = Lane(tree: tree)
     let large = Node(
       children: (0..<2000).map { number in
@@ -41,7 +41,7 @@ import Testing
     for key in try store.keys(Spaces.runs) { try store.damage(Spaces.runs, key) }
     let engine = PackedEngine(store, StorageOptions(role: .authority), Activity(after: 0))
     let tree = TreeID(rawValue: 1)
-    let other = try engine.tree("other", .realtimeDatabase, .relaxed)
+    let other = try engine.committer.tree("other", .realtimeDatabase, .relaxed)
     let answers = engine.group(
       [
         [.enqueue(Lane(tree: tree), .set("a", 1))],
@@ -54,7 +54,7 @@ import Testing
   @Test func `A refused commit leaves nothing behind, not in the counts either`() throws {
     let store = ProbeStore()
     let engine = try engine(store)
-    let tree = try engine.tree("main", .realtimeDatabase, .power)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .power)
     let lane = Lane(tree: tree)
     let text = Node(.string(String(repeating: "text ", count: 100_000)))
     let refused: [StorageEdit] = [
@@ -77,7 +77,7 @@ import Testing
   @Test func `A commit that changes nothing covers what an earlier process left unsynced`() throws {
     let store = ProbeStore()
     let first = try engine(store)
-    let tree = try first.tree("main", .realtimeDatabase, .power)
+    let tree = try first.committer.tree("main", .realtimeDatabase, .power)
     _ = first.group([[.overwrite(tree, "a", 1)]], .process)
     // As after the death of the first process: what it wrote may sit in the system's cache.
     let second = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))

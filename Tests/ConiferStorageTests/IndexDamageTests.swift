@@ -133,7 +133,7 @@ import Testing
       let store = try DamageTests.copy(original)
       let options = StorageOptions(budget: nil, compression: .none)
       let engine = PackedEngine(store, options, Activity(after: 0))
-      try engine.change(.relaxed) { (tx) throws(StoreError) in
+      try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
         let copy = IndexSet.key(tree, isCopy: true)
         let kept = try tx.value(Spaces.indexes, copy)
         try set.write(tx, tree)

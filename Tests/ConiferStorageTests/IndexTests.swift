@@ -126,8 +126,8 @@ import Testing
       return PackedEngine(store, options, Activity(after: 0))
     }
     var current = opened()
-    try current.change(.relaxed) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
-    let tree = try current.tree("main", .realtimeDatabase, .relaxed)
+    try current.writer.change(.relaxed) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+    let tree = try current.committer.tree("main", .realtimeDatabase, .relaxed)
     for room in 1...6 {
       let path = Path("rooms/r\(room)/messages")
       _ = current.group([[.overwrite(tree, path, Self.rows(1000))]], .relaxed)
@@ -168,9 +168,9 @@ import Testing
       // As after a kill: what the slices wrote is all there is.
       if fractions.count % 5 == 0 {
         current = opened()
-        #expect(try current.needsIndexWork())
+        #expect(try current.indexBuilder.needsSlice())
       }
-      try current.buildIndexes()
+      try current.indexBuilder.slice()
     }
     #expect(serving > 5 && fractions == fractions.sorted() && fractions.count > 20, "\(fractions)")
     let backend = try Self.open(store)
@@ -181,15 +181,15 @@ import Testing
     let store = MemoryStore()
     let options = StorageOptions(budget: nil, compression: .none)
     let engine = PackedEngine(store, options, Activity(after: 0))
-    try engine.change(.relaxed) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
-    let tree = try engine.tree("main", .realtimeDatabase, .relaxed)
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .relaxed)
     let place = Path("rooms/r1/messages")
     _ = engine.group([[.overwrite(tree, place, Self.rows(900))]], .relaxed)
     let index = try IndexDefinition("rooms/$room/messages", by: .priority)
     _ = engine.group([[.setIndexes(tree, [index])]], .relaxed)
     var slices = 0
-    while try engine.needsIndexWork() {
-      try engine.buildIndexes()
+    while try engine.indexBuilder.needsSlice() {
+      try engine.indexBuilder.slice()
       slices += 1
       let set = try IndexSet.read(try store.view(), tree)
       guard let position = set.indexes.first?.position, !position.isEmpty else { continue }

@@ -20,7 +20,7 @@ import Testing
   func `A mending may be cut off behind every slice`(seed: UInt64) throws {
     var attack = try MendingAttack(seed)
     for _ in 0..<60 {
-      attack.engine.mendSlice()
+      attack.engine.mender.slice()
       try attack.crash()
       try attack.step()
     }
@@ -53,9 +53,10 @@ struct MendingAttack {
     random = Seeded(seed)
     store = ProbeStore(bestValueSize: 1024)
     engine = PackedEngine(store, StorageOptions(compression: .none), Activity(after: 0))
-    try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+    try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     for name in ["first", "second"] {
-      trees.append(Content(name: name, id: try engine.tree(name, .realtimeDatabase, .process)))
+      trees.append(
+        Content(name: name, id: try engine.committer.tree(name, .realtimeDatabase, .process)))
       for _ in 0..<14 { try commit(trees.count - 1) }
     }
     for tree in trees.indices { try loseUsage(tree) }
@@ -70,7 +71,7 @@ struct MendingAttack {
     let tree = random.below(trees.count)
     switch random.below(20) {
     case 0..<8: try commit(tree)
-    case 8..<11: engine.mendSlice()
+    case 8..<11: engine.mender.slice()
     case 11..<14: try lose(tree)
     case 14: try evict()
     case 15: try crash()
@@ -84,14 +85,14 @@ struct MendingAttack {
 
   /// Ends the mending and looks at everything; what nobody has met of the damage is met now.
   mutating func end() throws {
-    for place in damaged { try? engine.repair(place) }
+    for place in damaged { try? engine.repairer.repair(place) }
     try adopt()
     for tree in trees.indices { try loseUsage(tree) }
     // A full disk has made it wait.
     _ = engine.group([[.setMetadata(trees[0].id, "end", [1])]])
     var slices = 0
-    while engine.isMending, slices < 1000 {
-      engine.mendSlice()
+    while engine.mender.hasWork, slices < 1000 {
+      engine.mender.slice()
       slices += 1
     }
     try hold(try MendingNote.first(store.view()) == nil, "not mended")
@@ -174,7 +175,7 @@ struct MendingAttack {
     switch random.below(4) {
     case 0:
       try apply("wipe", [.wipe(content.id)])
-      let id = try engine.tree(content.name, .realtimeDatabase, .process)
+      let id = try engine.committer.tree(content.name, .realtimeDatabase, .process)
       trees[tree] = Content(name: content.name, id: id)
     case 1:
       try apply("purge", [.purge(content.lane)])
@@ -208,7 +209,7 @@ struct MendingAttack {
       _ = try store.base.apply(batch, .relaxed)
     }
     try store.keep()
-    try engine.repair(StoreError.Place(space: Spaces.usage.id, key: key))
+    try engine.repairer.repair(StoreError.Place(space: Spaces.usage.id, key: key))
   }
 
   /// Damages some records, or removes one that others do not tell of, and takes what is left.
@@ -229,7 +230,7 @@ struct MendingAttack {
     // What is known of the moment would hide it.
     engine.moments.begin()
     engine.moments.end(changesData: true)
-    if random.one(in: 2) { for place in places { try engine.repair(place) } }
+    if random.one(in: 2) { for place in places { try engine.repairer.repair(place) } }
     try adopt()
   }
 
@@ -238,7 +239,7 @@ struct MendingAttack {
     let view = try store.view()
     defer { view.close() }
     var run = try EvictionRun(view, to: random.below(60_000))
-    while !run.isDone { run = try engine.evictSlice(run) }
+    while !run.isDone { run = try engine.evictor.slice(run) }
     // A crash may bring back what went.
     try store.keep()
     try adopt()
@@ -279,7 +280,7 @@ struct MendingAttack {
   private mutating func fill(_ tree: Int) throws {
     steps.append("full disk")
     store.mostEdits.withLock { $0 = random.below(4) }
-    for _ in 0...random.below(4) { engine.mendSlice() }
+    for _ in 0...random.below(4) { engine.mender.slice() }
     store.mostEdits.withLock { $0 = .max }
     try commit(tree)
   }
@@ -290,8 +291,8 @@ struct MendingAttack {
     store = ProbeStore(base, bestValueSize: 1024)
     try store.keep()
     engine = PackedEngine(store, StorageOptions(compression: .none), Activity(after: 0))
-    try engine.settle([])
-    try engine.resumeMending()
+    try engine.repairer.recover(from: [])
+    try engine.mender.resume()
   }
 
   /// Opens what the death of the process leaves.
@@ -311,16 +312,17 @@ struct MendingAttack {
 
   private mutating func reopen() throws {
     steps.append("reopen")
-    engine.endIdleWork()
-    engine.stopMending()
+    engine.evictor.stop()
+    engine.indexBuilder.stop()
+    engine.mender.stop()
     try open(store.base)
   }
 
   private mutating func suspend() throws {
     steps.append("suspend")
-    engine.stopMending()
+    engine.mender.stop()
     try store.suspend()
-    engine.mendSlice()
+    engine.mender.slice()
     try store.resume()
     try store.keep()
     try engine.forgetStore()
@@ -329,7 +331,7 @@ struct MendingAttack {
   // MARK: Looking
 
   private func read<R>(_ body: (PackedView) throws(StoreError) -> R) throws -> R {
-    try engine.retryingAfterRepair { (_) throws(StoreError) in
+    try engine.repairer.retrying { (_) throws(StoreError) in
       let view = LateView(store, engine.moments)
       defer { view.close() }
       try view.open()

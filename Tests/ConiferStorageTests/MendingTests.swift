@@ -39,8 +39,8 @@ import Testing
 
   private func mend(_ engine: PackedEngine, _ store: ProbeStore) throws {
     var slices = 0
-    while engine.isMending {
-      let records = store.counting { engine.mendSlice() }
+    while engine.mender.hasWork {
+      let records = store.counting { engine.mender.slice() }
       // A row of the queue's index asks for its write, and a removal for what it removes.
       #expect(records <= 3 * SpaceScan.mostRecords + slack)
       slices += 1
@@ -55,7 +55,8 @@ import Testing
     let numbers = try store.base.numbers(tree)
     try store.base.damage(Spaces.usage, StoreKey.prefix(tree))
     let records = try store.counting {
-      try engine.repair(StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
+      try engine.repairer.repair(
+        StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
     }
     #expect(records < slack)
     try mend(engine, store)
@@ -73,7 +74,7 @@ import Testing
     for key in runs[100..<300] where try store.base.view().value(Spaces.runs, key) != nil {
       repairs += 1
       let records = try store.counting {
-        try engine.repair(StoreError.Place(space: Spaces.runs.id, key: key))
+        try engine.repairer.repair(StoreError.Place(space: Spaces.runs.id, key: key))
       }
       #expect(records < 1000)
     }
@@ -90,7 +91,7 @@ import Testing
     let key = try #require(try store.base.keys(Spaces.queue).dropFirst(300).first)
     try store.base.damage(Spaces.queue, key)
     let records = try store.counting {
-      try engine.repair(StoreError.Place(space: Spaces.queue.id, key: key))
+      try engine.repairer.repair(StoreError.Place(space: Spaces.queue.id, key: key))
     }
     #expect(records < slack)
     try mend(engine, store)
@@ -107,8 +108,8 @@ import Testing
   @Test func `What a crash cut off is mended after the next opening`() async throws {
     let (store, engine) = try await filled()
     try store.base.damage(Spaces.usage, StoreKey.prefix(tree))
-    try engine.repair(StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
-    engine.mendSlice()
+    try engine.repairer.repair(StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
+    engine.mender.slice()
     let copy = try DamageTests.copy(store.base)
     let backend = try MemoryBackend(copy, name: "memory", options: StorageOptions())
     try await backend.commit([.overwrite(tree, "x", 1)])
@@ -160,7 +161,7 @@ import Testing
   @Test func `Reports are bounded, but those of writes; one costs a write`() throws {
     let store = ProbeStore()
     let engine = PackedEngine(store, StorageOptions(), Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     for number in 0..<600 {
       let kind: Incident.Kind = number % 3 == 0 ? .writeSetAside : .cacheRangeDropped
       let records = store.counting {

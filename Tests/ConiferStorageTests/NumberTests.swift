@@ -165,7 +165,7 @@ import Testing
   @Test func `However often numbers of runs are lost, none repeats`() async throws {
     let store = ProbeStore(bestValueSize: 1024)
     let engine = PackedEngine(store, StorageOptions(compression: .none), Activity(after: 0))
-    let tree = try engine.tree("main", .realtimeDatabase, .process)
+    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     for round in 0..<16 {
       // Some runs, and a delta of the first of them.
       let node = Node(
@@ -177,7 +177,8 @@ import Testing
       let numbers = try store.base.numbers(tree)
       #expect(Set(numbers).count == numbers.count, "round \(round)")
       try store.base.damage(Spaces.usage, StoreKey.prefix(tree))
-      try engine.repair(StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
+      try engine.repairer.repair(
+        StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
     }
   }
 

@@ -109,7 +109,7 @@ extension PackedEngine {
   }
 }
 
-extension PackedEngine.Phase {
+extension Evictor.Phase {
   /// Whether a run is under way.
   var isRunning: Bool { if case .running = self { true } else { false } }
 }

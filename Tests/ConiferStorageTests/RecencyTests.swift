@@ -93,7 +93,7 @@ import Testing
     // A counter that a store holds is not trusted further.
     var writer = ByteWriter()
     writer.varint(lastUse)
-    try backend.engine.change(.process) { (tx) throws(StoreError) in
+    try backend.engine.writer.change(.process) { (tx) throws(StoreError) in
       let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "u")]
       try tx.put(Spaces.system, key, payload: writer.bytes)
     }

@@ -42,12 +42,14 @@ import Testing
     let sound = try store.view().value(Spaces.runs, key)
     for (space, key) in [(Spaces.runs, key), (Spaces.queue, write)] {
       // As when two readers met the damage, and the range was fetched before the second's repair.
-      try engine.repair(StoreError.Place(space: space.id, key: key))
+      try engine.repairer.repair(StoreError.Place(space: space.id, key: key))
     }
     #expect(try store.view().value(Spaces.runs, key) == sound)
     #expect(try Incidents.all(try store.view()).isEmpty)
     try store.damage(Spaces.queue, write)
-    for _ in 0..<2 { try engine.repair(StoreError.Place(space: Spaces.queue.id, key: write)) }
+    for _ in 0..<2 {
+      try engine.repairer.repair(StoreError.Place(space: Spaces.queue.id, key: write))
+    }
     #expect(try Incidents.all(try store.view()).count == 1)
   }
 
@@ -155,9 +157,9 @@ import Testing
     for key in try store.keys(Spaces.runs) { try store.damage(Spaces.runs, key) }
     try store.damage(Spaces.usage, StoreKey.prefix(tree))
     let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
-    try engine.repair(StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
+    try engine.repairer.repair(StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree)))
     #expect(try UsageRow.read(try store.view(), tree).nextRun > number)
-    try engine.finishMending()
+    try engine.mender.finish()
     #expect(try UsageRow.read(try store.view(), tree).nextRun > number)
   }
 }

@@ -18,9 +18,9 @@ import Testing
     let store = try await DamageTests.filled()
     let engine = PackedEngine(store, StorageOptions(), Activity(after: 0))
     try store.damage(space, key)
-    try engine.repair(StoreError.Place(space: space.id, key: key))
-    engine.mendSlice()
-    guard case .underWay(let work) = engine.mending, case .sweeping = work.phase else {
+    try engine.repairer.repair(StoreError.Place(space: space.id, key: key))
+    engine.mender.slice()
+    guard case .underWay(let work) = engine.mender.state, case .sweeping = work.phase else {
       Issue.record("nothing is swept")
       return (store, engine)
     }
@@ -43,7 +43,7 @@ import Testing
     let (store, engine) = try await begun(Spaces.queries, original.key(lost.id))
     let new = try engine.group([[.saveQuery(query)]], .relaxed)[0].get().queries[0]
     #expect(new != lost.id)
-    try engine.finishMending()
+    try engine.mender.finish()
     let queries = Queries(view: try store.view(), tree: tree, order: .realtimeDatabase)
     #expect(try queries.find(query.path, query.parameters)?.id == new)
     #expect(try engine.group([[.saveQuery(query)]], .relaxed)[0].get().queries == [new])
@@ -59,7 +59,7 @@ import Testing
     let write = try #require(try reader.find(id)?.write)
     let (store, engine) = try await begun(Spaces.queue, reader.key(.waiting, id))
     #expect(engine.group([[.restore(lane, write)]], .relaxed)[0].code == nil)
-    try engine.finishMending()
+    try engine.mender.finish()
     let after = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(.standard))
     #expect(try after.find(id)?.write == write)
     try sound(store)
@@ -89,12 +89,12 @@ import Testing
       StorageEdit.overwrite(tree, Path("new/r\($0)"), DamageTests.room($0))
     }
     #expect(engine.group([[rooms[0]]], .relaxed)[0].code == nil)
-    try engine.finishMending()
+    try engine.mender.finish()
     #expect(engine.group([[rooms[1]]], .relaxed)[0].code == nil)
     // Once more, behind numbers that were given after a loss.
     try store.damage(Spaces.usage, StoreKey.prefix(tree))
     #expect(engine.group([[rooms[2]]], .relaxed)[0].code == nil)
-    try engine.finishMending()
+    try engine.mender.finish()
     let numbers = try store.numbers(tree)
     #expect(Set(numbers).count == numbers.count)
     let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
@@ -112,7 +112,7 @@ import Testing
     let parts = try base.keys(Spaces.parts).count
     for key in try base.keys(Spaces.runs) {
       try base.damage(Spaces.runs, key)
-      try engine.repair(StoreError.Place(space: Spaces.runs.id, key: key))
+      try engine.repairer.repair(StoreError.Place(space: Spaces.runs.id, key: key))
     }
     #expect(try parts > 0 && base.keys(Spaces.parts).count == parts)
     let sweepers = Mutex<Set<UInt>>([])

@@ -20,6 +20,7 @@ final class Transaction: OrderedView, @unchecked Sendable {
     var growth = 0
     /// Whether indexes were declared, restarted, or built a part of.
     var changesIndexes = false
+    var cover = CoverChange()
 
     /// How many records are changed.
     var editCount: Int { overlays.values.reduce(0) { $0 + $1.count } }

@@ -86,9 +86,9 @@ package struct Salvager {
     let locked = try dropLocked(store)
     let mended = try SalvagedRegistry.mend(store)
     let engine = PackedEngine(store, options, Activity(after: 0))
-    try engine.settle(store.findings)
+    try engine.repairer.recover(from: store.findings)
     for scope in locked.scopes.sorted(by: { bytesPrecede($0.prefix, $1.prefix) }) {
-      try engine.settle(scope)
+      try engine.repairer.reconcile(scope)
     }
     let view = try store.view()
     defer { view.close() }

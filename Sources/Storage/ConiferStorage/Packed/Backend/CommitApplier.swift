@@ -13,14 +13,6 @@ struct CommitApplier {
   private var infos: [TreeID: TreeInfo] = [:]
   private(set) var writes: [WriteID] = []
   private(set) var queries: [QueryID] = []
-  /// Trees in which data may have lost what covered it, or come where nothing does.
-  private(set) var uncovered: Set<TreeID> = []
-  /// How much was let go of, for eviction to try again.
-  private(set) var releases = 0
-  private(set) var wiped: Set<TreeID> = []
-  private(set) var removed: Set<Activity.Name> = []
-  /// Queries that were saved without a use of their own.
-  private(set) var saved: [Activity.Name] = []
   private var written: [(tree: TreeID, path: Path)] = []
   /// Lanes in which writes ended.
   private var finished: Set<Lane> = []
@@ -44,15 +36,16 @@ struct CommitApplier {
     }
   }
 
-  /// Adds the trees in which this commit wrote where nothing covers, of those that are asked about.
-  mutating func findUncovered(in trees: Set<TreeID>) throws(StoreError) {
-    for (tree, path) in written where trees.contains(tree) && !uncovered.contains(tree) {
+  /// Notes in which of some trees this commit wrote where nothing covers.
+  func findUncovered(in trees: Set<TreeID>) throws(StoreError) {
+    for (tree, path) in written
+    where trees.contains(tree) && !tx.state.cover.uncovered.contains(tree) {
       guard let info = try Trees.info(tx, tree) else { continue }
       let key = PathKey.encode(path, info.order)
       guard let range = try Coverage(tx, info).next(key), compareBytes(range.low, key) <= 0,
         compareBytes(key + [PathKey.endMark], range.high) <= 0
       else {
-        uncovered.insert(tree)
+        tx.state.cover.uncovered.insert(tree)
         continue
       }
     }
@@ -73,25 +66,25 @@ struct CommitApplier {
     case .saveQuery(let query):
       let id = try QueryEditor(tx, try info(query.tree)).save(query)
       queries.append(id)
-      if query.lastUse == 0 { saved.append(Activity.Name(tree: query.tree, query: id)) }
+      if query.lastUse == 0 {
+        tx.state.cover.saved.append(Activity.Name(tree: query.tree, query: id))
+      }
     case .removeQuery(let tree, let id):
-      removed.insert(Activity.Name(tree: tree, query: id))
-      uncovered.insert(tree)
-      releases += PackedEngine.release
+      let name = Activity.Name(tree: tree, query: id)
+      tx.state.cover.removed.insert(name)
+      tx.state.cover.saved.removeAll { $0 == name }
+      uncover(tree, releasing: Evictor.enoughReleased)
       try QueryEditor(tx, try info(tree)).remove(id)
     case .setTrackedKeys(let tree, let id, let keys):
-      uncovered.insert(tree)
-      releases += 1
+      uncover(tree, releasing: 1)
       try QueryEditor(tx, try info(tree)).setKeys(id, keys)
     case .updateTrackedKeys(let tree, let id, let added, let removed):
-      uncovered.insert(tree)
-      releases += 1
+      uncover(tree, releasing: 1)
       try QueryEditor(tx, try info(tree)).updateKeys(id, added: added, removed: removed)
     case .pin(let pin):
       try Pins.pin(tx, pin, try info(pin.tree).order)
     case .unpin(let pin):
-      uncovered.insert(pin.tree)
-      releases += PackedEngine.release
+      uncover(pin.tree, releasing: Evictor.enoughReleased)
       try Pins.unpin(tx, pin, try info(pin.tree).order)
     case .setIndexes(let tree, let definitions):
       try setIndexes(tree, definitions)
@@ -123,13 +116,20 @@ struct CommitApplier {
       _ = try info(tree)
       try Metadata.write(tx, tree, name, bytes)
     case .wipe(let tree):
-      wiped.insert(tree)
-      releases += PackedEngine.release
+      tx.state.cover.wiped.insert(tree)
+      tx.state.cover.saved.removeAll { $0.tree == tree }
+      uncover(tree, releasing: Evictor.enoughReleased)
       try Trees.wipe(tx, tree)
       editors[tree] = nil
       infos[tree] = nil
       finished = finished.filter { $0.tree != tree }
     }
+  }
+
+  /// Notes that data of a tree may have lost what covered it.
+  private func uncover(_ tree: TreeID, releasing amount: Int) {
+    tx.state.cover.uncovered.insert(tree)
+    tx.state.cover.released += amount
   }
 
   private mutating func setIndexes(

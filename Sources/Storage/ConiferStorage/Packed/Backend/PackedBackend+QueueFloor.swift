@@ -16,8 +16,8 @@ extension PackedBackend: FloorKeeper {
 
   func raiseFloor(to number: UInt64?) async throws(StoreError) {
     try await run { (engine) throws(StoreError) in
-      try engine.retryingAfterRepair { (_) throws(StoreError) in
-        try engine.change(.power) { (tx) throws(StoreError) in
+      try engine.repairer.retrying { (_) throws(StoreError) in
+        try engine.writer.change(.power) { (tx) throws(StoreError) in
           if let number { try QueueFloor.raise(tx, to: number) } else { try QueueFloor.raise(tx) }
         }
       }

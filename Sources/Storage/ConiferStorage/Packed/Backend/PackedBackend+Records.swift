@@ -58,10 +58,9 @@ extension PackedBackend: RecordHolding {
     for record in records { batch.put(record.space, record.key, record.value) }
     let changes = batch
     try await run { (engine) throws(StoreError) in
-      engine.endIdleWork()
-      engine.stopMending()
-      engine.moments.stop()
-      _ = try engine.store.apply(changes, min(.process, engine.store.traits.strongest))
+      engine.stop()
+      let store = engine.writer.store
+      _ = try store.apply(changes, min(.process, store.traits.strongest))
     }
     return try packed(store, traits.name, options)
   }

@@ -28,6 +28,6 @@ extension PackedBackend: UsageRecounting {
 
   /// Waits until trees that lost something are mended.
   func finishMending() throws(StoreError) {
-    try waiting { (engine) throws(StoreError) in try engine.finishMending() }
+    try waiting { (engine) throws(StoreError) in try engine.mender.finish() }
   }
 }

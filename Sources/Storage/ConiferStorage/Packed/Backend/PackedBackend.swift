@@ -54,11 +54,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       durability: durability, budget: options.budget,
       evicts: true, isEncrypted: options.encryption != nil, format: Int(Trees.format))
     if !isKnown {
-      try engine.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+      try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }
-    try engine.settle(store.findings)
-    try engine.resumeMending()
-    self.thread = try StoreThread(hasMore: engine.isMending) { works in engine.drain(works) }
+    try engine.open()
+    self.thread = try StoreThread(hasMore: engine.mender.hasWork) { works in engine.drain(works) }
   }
 
   deinit { thread.end() }
@@ -77,7 +76,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   public func tree(named name: String, order: KeyOrder) async throws(StoreError) -> TreeID {
     let durability = traits.durability
     return try await run { (engine) throws(StoreError) in
-      try engine.tree(name, order, durability)
+      try engine.committer.tree(name, order, durability)
     }
   }
 
@@ -173,7 +172,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: as the contract says.
   public func harden(_ upTo: CommitID) async throws(StoreError) {
-    try await run { (engine) throws(StoreError) in try engine.harden(upTo) }
+    try await run { (engine) throws(StoreError) in try engine.writer.harden(upTo) }
   }
 
   // MARK: Reads
@@ -226,35 +225,23 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Does something that reads, again each time a damaged record was set aside.
+  /// Does something that reads, again each time that damage which stood in its way was repaired.
   private func repairing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
-    var places: Set<StoreError.Place> = []
-    while true {
-      do throws(StoreError) {
-        return try body()
-      } catch {
-        // Within the store's own work nothing can be mended beside it.
-        guard error.code == .damaged, engine.role == .cache || error.place != nil,
-          !thread.isWorking
-        else { throw error }
-        guard let place = error.place else {
-          let isMended = try waiting { (engine) throws(StoreError) in try engine.goOn(after: error)
-          }
-          if isMended { continue }
-          throw error
-        }
-        guard engine.mayRepair(place), places.insert(place).inserted else { throw error }
-        // Commits go on between those of the repair.
-        var run = RepairRun(place)
-        while !run.isDone {
-          let begun = run
-          run = try waiting { (engine) throws(StoreError) in
-            var run = begun
-            try engine.goOn(&run)
-            return run
-          }
-        }
+    try engine.policy.retrying { (_) throws(StoreError) in
+      try body()
+    } repair: { (place) throws(StoreError) in
+      // Within the store's own work nothing can be repaired beside it.
+      guard !thread.isWorking else { return false }
+      guard let place else {
+        return try waiting { (engine) throws(StoreError) in try engine.repairer.recover() }
       }
+      // Commits go on between those of the repair.
+      var repair = RecordRepair(place)
+      while !repair.isDone {
+        let begun = repair
+        repair = try waiting { (engine) throws(StoreError) in try engine.repairer.step(begun) }
+      }
+      return true
     }
   }
 
@@ -291,7 +278,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Throws: as the contract says.
   public func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
     // Idle means no reading: what is tidy has not changed since it was looked at.
-    let wasTidy = try await run { (engine) in engine.isTidy }
+    let wasTidy = try await run { (engine) in engine.housekeeper.isTidy }
     if !wasTidy { _ = try await train() }
     let isMore = try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
     if isMore || wasTidy { return isMore }
@@ -311,9 +298,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     do throws(StoreError) {
       return try repairing { () throws(StoreError) in try trainer.train() }
     } catch {
-      guard error.code == .damaged, let place = error.place, !engine.mayRepair(place) else {
-        throw error
-      }
+      guard engine.policy.keeps(error) else { throw error }
       return nil
     }
   }
@@ -322,25 +307,14 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: as the contract says.
   public func suspend() async throws(StoreError) {
-    try await run { (engine) throws(StoreError) in
-      // Recency is not worth an error.
-      try? engine.storeRecency()
-      engine.stopMending()
-      engine.moments.stop()
-      try engine.store.suspend()
-    }
+    try await run { (engine) throws(StoreError) in try engine.suspend() }
   }
 
   /// Takes the locks again.
   ///
   /// - Throws: as the contract says.
   public func resume() async throws(StoreError) {
-    try await run { (engine) throws(StoreError) in
-      try engine.store.resume()
-      try engine.forgetStore()
-      try engine.settle(engine.store.findings)
-      engine.moments.resume()
-    }
+    try await run { (engine) throws(StoreError) in try engine.resume() }
   }
 
   /// Makes all commits durable and closes.
@@ -349,13 +323,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   public func close() async throws(StoreError) {
     defer { thread.end() }
     do throws(StoreError) {
-      try await run { (engine) throws(StoreError) in
-        try? engine.storeRecency()
-        engine.endIdleWork()
-        engine.stopMending()
-        engine.moments.stop()
-        try engine.store.close()
-      }
+      try await run { (engine) throws(StoreError) in try engine.close() }
     } catch {
       // Somebody else closed it first.
       guard error.code == .closed else { throw error }

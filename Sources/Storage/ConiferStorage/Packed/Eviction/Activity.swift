@@ -9,8 +9,8 @@ import Synchronization
 final class Activity: Sendable {
   /// How many uses a crash may set a query back.
   static let quantum: UInt64 = 16
-  /// The most uses that ride along with one commit.
-  static let ride = 32
+  /// The most uses that one commit stores along with its own changes.
+  static let mostPerCommit = 32
   /// How many saved queries are remembered until they are used.
   static let mostSaved = 256
 
@@ -63,14 +63,14 @@ final class Activity: Sendable {
     guard !names.isEmpty else { return }
     state.withLock { state in
       for name in names {
-        // Older ones had their time.
+        // All are forgotten at once: those that were to become active have done so by now.
         if state.saved.count == Self.mostSaved { state.saved = [:] }
         state.saved[name] = state.clock + 1
       }
     }
   }
 
-  /// Lets a query go, unless it is active; it cannot become so until `settle`.
+  /// Lets a query go, unless it is active; it cannot become so until `endRelease`.
   func release(_ name: Name) -> Bool {
     state.withLock { state in
       guard !state.active.contains(name) else { return false }
@@ -90,10 +90,10 @@ final class Activity: Sendable {
   }
 
   /// Ends what `release` began: the commit is done, or has failed.
-  func settle(isDone: Bool) {
+  func endRelease(isCommitted: Bool) {
     state.withLock { state in
       defer { state.leaving = [] }
-      guard isDone else { return }
+      guard isCommitted else { return }
       for name in state.leaving {
         state.uses[name] = nil
         state.close.remove(name)
@@ -134,8 +134,8 @@ final class Activity: Sendable {
     state.withLock { max($0.uses[name] ?? 0, $0.saved[name] ?? 0) }
   }
 
-  /// Those of them that may lie a quantum behind the stored ones.
-  var due: [Name: UInt64] {
+  /// Those of them that may be a quantum later than the stored ones.
+  var usesToStore: [Name: UInt64] {
     state.withLock { state in state.uses.filter { !state.close.contains($0.key) } }
   }
 

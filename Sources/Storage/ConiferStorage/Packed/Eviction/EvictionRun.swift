@@ -110,7 +110,7 @@ struct EvictionRun: Sendable {
 
   /// Takes note of what the cache takes once all is stored. A run that is above its target goes on, by
   /// the new measure.
-  mutating func settle(_ measured: BudgetMeter, _ cache: Int) {
+  mutating func end(_ measured: BudgetMeter, cache: Int) {
     report.after = cache
     guard let target = report.target, cache > target, let reached else { return }
     phase = reached

@@ -33,12 +33,12 @@ extension PackedBackend {
     let target = try target(bytes)
     if dryRun {
       // As the store's thread would pack what is left of runs.
-      return try rehearse(target, try await self.run { $0.packing })
+      return try rehearse(target, try await self.run { $0.evictor.packing })
     }
     var run = try reading { (view) throws(StoreError) in try EvictionRun(view, to: target) }
     while !run.isDone {
       let current = run
-      run = try await self.run { (engine) throws(StoreError) in try engine.evictSlice(current) }
+      run = try await self.run { (engine) throws(StoreError) in try engine.evictor.slice(current) }
     }
     return run.report
   }
@@ -104,7 +104,7 @@ extension PackedBackend {
 
   private func explainer(_ view: any OrderedView, _ meter: BudgetMeter) -> SpaceExplainer {
     SpaceExplainer(
-      view: view, codec: engine.codec, longestKey: engine.longestKey, meter: meter,
+      view: view, codec: engine.codec, longestKey: store.traits.longestKey, meter: meter,
       activity: engine.activity, role: traits.role)
   }
 }

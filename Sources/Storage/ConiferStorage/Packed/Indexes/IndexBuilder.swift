@@ -1,61 +1,83 @@
 import ConiferKeyValue
 
-/// Builds declared indexes and removes the rows of dropped ones, a slice a commit.
-struct IndexBuilder {
-  /// How many rows a slice writes or removes.
-  private static let mostRows = 256
-  /// How many entries a slice looks at.
-  private static let mostEntries = 4096
+/// Builds indexes and removes the rows of dropped ones, in slices between commits.
+final class IndexBuilder {
+  private let writer: StoreWriter
+  private let repairer: Repairer
+  /// Whether something is to be built or removed; nil until it was looked.
+  private var isNeeded: Bool?
 
-  let tx: Transaction
-  let codec: Codec
-  let longestKey: Int
-
-  /// The trees that have index records.
-  static func trees(_ view: any OrderedView) throws(StoreError) -> [TreeID] {
-    var trees: [TreeID] = []
-    try view.walkKeys(Spaces.indexes, .atOrAfter([])) { key, _ in
-      let prefix = Bytes(key.extracting(first: min(4, key.byteCount)))
-      guard prefix.count == 4, let end = StoreKey.end(of: prefix) else { return .next }
-      trees.append(StoreKey.tree(prefix))
-      return .jump(end)
-    }
-    return trees
+  init(_ writer: StoreWriter, _ repairer: Repairer) {
+    self.writer = writer
+    self.repairer = repairer
   }
 
-  /// Does a slice for one tree; what it did and where it stands are of one commit.
-  ///
-  /// - Returns: whether more is left.
-  func step(_ tree: TreeID) throws(StoreError) -> Bool {
-    var set = try IndexSet.read(tx, tree)
-    if let number = set.dropped.first {
-      let prefix = IndexSet.prefix(tree, number)
-      let keys = try tx.keys(Spaces.indexes, prefix: prefix, limit: Self.mostRows)
-      for key in keys { try tx.delete(Spaces.indexes, key) }
-      if keys.count < Self.mostRows {
-        set.dropped.removeFirst()
-        try set.write(tx, tree)
+  /// Whether a slice waits, as far as is known.
+  var hasWork: Bool { isNeeded == true }
+
+  /// Takes note of a change that declared or restarted indexes, or is the first one since the store
+  /// was opened in a tree that has some.
+  func note(_ change: StoreChange) {
+    let hasIndexes = change.usage.values.contains { $0.bytes[Spaces.indexes.id] ?? 0 > 0 }
+    if change.changesIndexes || (isNeeded == nil && hasIndexes) { isNeeded = true }
+  }
+
+  /// Forgets what was known of the store, which another process may have had since.
+  func forget() { isNeeded = nil }
+
+  /// Builds nothing more; before the store is closed.
+  func stop() { isNeeded = false }
+
+  /// Whether something is to be built or removed; looks when that is not known.
+  func needsSlice() throws(StoreError) -> Bool {
+    if let isNeeded { return isNeeded }
+    // The record of what is declared may be lost or damaged.
+    let isNeeded = try repairer.retrying { (_) throws(StoreError) in
+      try writer.read { (view) throws(StoreError) in
+        for tree in try IndexSlice.trees(view) where try IndexSet.read(view, tree).hasWork {
+          return true
+        }
+        return false
       }
-      return set.hasWork
     }
-    guard let place = set.indexes.firstIndex(where: { !$0.isReady }) else { return false }
-    set.indexes[place].position = try build(set.indexes[place], tree)
-    try set.write(tx, tree)
-    return set.hasWork
+    self.isNeeded = isNeeded
+    return isNeeded
   }
 
-  /// Writes the rows of the next children; gives where the next slice begins, nil at the end.
-  private func build(_ index: StoredIndex, _ tree: TreeID) throws(StoreError) -> Bytes? {
-    let plan = IndexPlan(index, tree)
-    let reader = RunReader(view: tx, tree: tree, codec: codec, longestKey: longestKey)
-    let rows = IndexRows(tx: tx)
-    var count = 0
-    return try reader.forEachChild(
-      plan, index.position ?? [], [PathKey.endMark], limit: Self.mostEntries
-    ) { (child, node, facts) throws(StoreError) in
-      try rows.add(plan.row(child, node: node, facts))
-      count += 1
-      return count < Self.mostRows
+  /// Does a slice in a commit of its own.
+  func slice() throws(StoreError) {
+    do throws(StoreError) {
+      isNeeded = try repairer.retrying { (_) throws(StoreError) in
+        // Losing a slice in a crash loses nothing: the next one begins where it did.
+        try writer.change(.relaxed) { (tx) throws(StoreError) in try slice(tx) }
+      }
+    } catch {
+      // A later commit tries again; an authority's damaged data is told by whoever reads it.
+      isNeeded = nil
+      guard repairer.policy.keeps(error) else { throw error }
+      isNeeded = false
     }
+  }
+
+  /// Does a slice of the first tree that has one; tells whether more is left.
+  private func slice(_ tx: Transaction) throws(StoreError) -> Bool {
+    let slice = IndexSlice(tx: tx, codec: writer.codec, longestKey: writer.longestKey)
+    var isDone = false
+    var failure: StoreError?
+    for tree in try IndexSlice.trees(tx) where try IndexSet.read(tx, tree).hasWork {
+      if isDone { return true }
+      let saved = tx.state
+      do throws(StoreError) {
+        if try slice.step(tree) { return true }
+        isDone = true
+      } catch {
+        // An authority's damage stays: its other trees go on.
+        guard repairer.policy.keeps(error) else { throw error }
+        tx.state = saved
+        failure = error
+      }
+    }
+    if let failure, !isDone { throw failure }
+    return false
   }
 }

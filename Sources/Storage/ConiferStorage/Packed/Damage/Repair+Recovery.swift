@@ -2,7 +2,7 @@ import ConiferKeyValue
 
 extension Repair {
   /// Reports what the store had to leave out. It is not known which records are lacking, so numbers go
-  /// on above all that may have been given, and each tree is to be settled.
+  /// on above all that may have been given, and the store's own records are counted anew.
   func report(_ words: [String]) throws(StoreError) {
     for words in words {
       try Incidents.add(
@@ -15,7 +15,7 @@ extension Repair {
 
   /// Makes what is left of a tree or lane agree after records of it were removed; of a lane the
   /// totals are left.
-  func settle(_ scope: StoreScope) throws(StoreError) {
+  func reconcile(_ scope: StoreScope) throws(StoreError) {
     guard let tree = scope.tree, let info = try Trees.info(tx, tree) else { return }
     if let lane = scope.lane {
       try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: false)
@@ -23,12 +23,12 @@ extension Repair {
       return try MendingNote.add(tx, info.id)
     }
     try QueueFloor.raise(tx)
-    try settle(info)
+    try reconcile(info)
   }
 
   /// Makes what is left of a tree agree again: no query counts as complete, and totals and indexes are
   /// made anew. Nothing of the cache is taken for known any more.
-  func settle(_ info: TreeInfo) throws(StoreError) {
+  func reconcile(_ info: TreeInfo) throws(StoreError) {
     // Which numbers were given may be lost too.
     try loseUsage(info.id)
     try restartIndexes(info.id)

@@ -71,9 +71,10 @@ extension Repair {
   /// Drops the next runs that need a dictionary, and it behind the last of them, in one report.
   ///
   /// - Parameter begun: how far the commits before came.
+  /// - Returns: how far this one came, when another is to go on.
   func dropDictionary(
     _ key: Bytes, _ info: TreeInfo, _ begun: DictionaryDrop?
-  ) throws(StoreError) -> Progress {
+  ) throws(StoreError) -> DictionaryDrop? {
     let number = DictionaryRecord.number(key)
     if begun == nil {
       // Nothing is packed with it any more.
@@ -90,7 +91,7 @@ extension Repair {
       if ranges.count >= SpaceScan.mostRecords { break }
     }
     try markIncomplete(ranges, info)
-    guard drop.isDone else { return .more(drop) }
+    guard drop.isDone else { return drop }
     let stored = try tx.value(Spaces.dictionaries, key)
     try Incidents.add(
       tx,
@@ -102,6 +103,6 @@ extension Repair {
       try tx.delete(Spaces.dictionaries, key)
       try tx.changeUsage(info.id) { $0.dictionaries -= 1 }
     }
-    return .done
+    return nil
   }
 }

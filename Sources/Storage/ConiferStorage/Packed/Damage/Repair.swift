@@ -15,70 +15,68 @@ struct Repair {
     self.shape = shape
   }
 
-  /// How far a repair is.
-  enum Progress {
-    case done
-    /// Another commit goes on.
-    case more(DictionaryDrop)
-  }
-
   /// Sets a record aside and mends what refers to it, or a slice of that. What takes a scan is left to
   /// the mending of the tree.
   ///
-  /// - Parameter begun: how far the commits before came.
+  /// - Parameter drop: how far the runs of a lost dictionary were dropped by the commits before.
+  /// - Returns: how far they are dropped now, when another commit is to go on.
   /// - Throws: `damaged` when the record is one that the store cannot do without.
   func setAside(
-    _ place: StoreError.Place, _ begun: DictionaryDrop? = nil
-  ) throws(StoreError) -> Progress {
-    guard let space = Spaces.all.first(where: { $0.id == place.space }), place.key.count >= 4,
-      space != Spaces.system
-    else { throw Damage.error(Space(id: place.space, shape: .rows), place.key) }
+    _ place: StoreError.Place, _ drop: DictionaryDrop? = nil
+  ) throws(StoreError) -> DictionaryDrop? {
+    let space = Space(id: place.space, shape: .rows)
+    guard let cost = DamageCost(place.space), cost != .store, place.key.count >= 4 else {
+      throw Damage.error(space, place.key)
+    }
     let tree = StoreKey.tree(place.key)
-    if space == Spaces.usage {
+    if cost == .counts {
       try loseUsage(tree)
-      return .done
+      return nil
     }
     let info = try Trees.known(tx, tree)
-    if begun == nil {
-      guard try isDamaged(space, place.key, info) else { return .done }
-      if space == Spaces.runs || space == Spaces.dictionaries { try restartIndexes(tree) }
+    if drop == nil {
+      guard try isDamaged(cost, space, place.key, info) else { return nil }
     }
-    switch space {
-    case Spaces.runs: try dropRuns(place.key, info)
-    case Spaces.dictionaries: return try dropDictionary(place.key, info, begun)
-    case Spaces.queue: try setWriteAside(place.key, info)
-    case Spaces.queueParts: try setPartAside(place.key, info)
-    case Spaces.queries: try dropQuery(place.key, info)
-    case Spaces.queryIndex: try rebuildQueryIndex(info)
-    case Spaces.queryKeys: try dropTrackedKey(place.key, info)
-    case Spaces.finished: try setFinishedAside(place.key, info)
-    case Spaces.indexes: try dropIndex(place.key, info)
-    // Whoever reads the run meets what of it is damaged here.
-    case Spaces.deltas, Spaces.parts: break
-    default: try keep(space, place.key, .recordSetAside)
+    switch cost {
+    case .run:
+      try restartIndexes(tree)
+      try dropRuns(place.key, info)
+    case .runsOfDictionary:
+      if drop == nil { try restartIndexes(tree) }
+      return try dropDictionary(place.key, info, drop)
+    case .write: try setWriteAside(place.key, info)
+    case .partOfWrite: try setPartAside(place.key, info)
+    case .finishedWrite: try setFinishedAside(place.key, info)
+    case .query: try dropQuery(place.key, info)
+    case .keysOfQuery: try dropTrackedKey(place.key, info)
+    case .queryIndex: try rebuildQueryIndex(info)
+    case .index: try dropIndex(place.key, info)
+    case .record: try keep(space, place.key, .recordSetAside)
+    case .partOfRun, .counts, .store: break
     }
-    return .done
+    return nil
   }
 
   /// Whether a record is still damaged: it may have been set aside and written anew since the read
   /// that met it.
   private func isDamaged(
-    _ space: Space, _ key: Bytes, _ info: TreeInfo
+    _ cost: DamageCost, _ space: Space, _ key: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
     let stored = try tx.value(space, key)
-    switch space {
-    case Spaces.dictionaries: return try isDictionaryDamaged(key, stored, info)
-    case Spaces.indexes: return try isIndexDamaged(key, stored, info)
-    case Spaces.runs:
+    switch cost {
+    case .runsOfDictionary: return try isDictionaryDamaged(key, stored, info)
+    case .index: return try isIndexDamaged(key, stored, info)
+    case .run:
       guard let stored else { return false }
       return try isRunDamaged(key, stored, info)
-    case Spaces.queue: return try isWriteDamaged(key, stored, info)
-    case Spaces.queries: return try isQueryDamaged(key, stored, info)
-    case Spaces.finished:
+    case .write: return try isWriteDamaged(key, stored, info)
+    case .query: return try isQueryDamaged(key, stored, info)
+    case .finishedWrite:
       guard let stored else { return false }
       let number = IndexKey.number(key)
       return !Record.isIntact(space, key, stored) || number == 0 || number > Numbers.lastWrite
-    default: return stored.map { !Record.isIntact(space, key, $0) } ?? false
+    case .store, .partOfRun, .partOfWrite, .keysOfQuery, .queryIndex, .counts, .record:
+      return stored.map { !Record.isIntact(space, key, $0) } ?? false
     }
   }
 

@@ -1,0 +1,53 @@
+import ConiferKeyValue
+
+/// Keeps runs well packed: passes of ``Housekeeping``, a step at a time, until one finds nothing to do.
+final class Housekeeper {
+  private let writer: StoreWriter
+  private let repairer: Repairer
+  private var pass = Housekeeping()
+  /// The newest commit when the pass began.
+  private var passBegan = CommitID(rawValue: 0)
+  /// The commit behind which a whole pass found nothing to do.
+  private var tidied: CommitID?
+
+  init(_ writer: StoreWriter, _ repairer: Repairer) {
+    self.writer = writer
+    self.repairer = repairer
+  }
+
+  /// Whether nothing was committed since a whole pass found nothing to do.
+  var isTidy: Bool { tidied == writer.lastCommit }
+
+  /// Forgets what was known of the store, which another process may have had since.
+  func forget() { tidied = nil }
+
+  /// Goes on until all is tidy or the time is over.
+  func tidy(until end: ContinuousClock.Instant) throws(StoreError) {
+    while !isTidy, ContinuousClock.now < end {
+      if pass.isAtStart { passBegan = writer.lastCommit }
+      let isDone = try repairer.retrying { (_) throws(StoreError) in
+        let (next, isDone) = try step()
+        pass = next
+        return isDone
+      }
+      if isDone, passBegan == writer.lastCommit { tidied = writer.lastCommit }
+    }
+  }
+
+  private func step() throws(StoreError) -> (Housekeeping, isDone: Bool) {
+    do throws(StoreError) {
+      let isQuiet = passBegan == writer.lastCommit
+      let (next, isDone, learnt) = try writer.change(.process) { (tx) throws(StoreError) in
+        try pass.step(
+          tx, codec: writer.codec, longestKey: writer.longestKey, shape: writer.shape,
+          isQuiet: isQuiet)
+      }
+      writer.shape = learnt
+      return (next, isDone)
+    } catch {
+      guard repairer.policy.keeps(error) else { throw error }
+      // What may not be set aside is left as it is, with the runs around it.
+      return try writer.read { (view) throws(StoreError) in try pass.skip(view) }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import ConiferKeyValue
+
+/// Changes the store, a batch at a time, and tells what each change did; on the store's thread alone.
+final class StoreWriter {
+  let store: any OrderedStore
+  let moments: Moments
+  let codec: Codec
+  let longestKey: Int
+  /// How runs are packed, with what was learnt from those that were written.
+  var shape: RunShape
+  /// Is told of each change that the store has taken.
+  var changed: (StoreChange) -> Void = { _ in }
+  /// The tree of which a change also tells what was counted before it.
+  var recountedTree: TreeID?
+  private(set) var lastCommit = CommitID(rawValue: 0)
+  /// What all commits so far survive. What was found at opening, or when the store was taken again, counts
+  /// for nothing: the process that wrote it may have died before its sync.
+  private var survived = Durability.relaxed
+
+  init(_ store: any OrderedStore, _ options: StorageOptions, _ codec: Codec, _ moments: Moments) {
+    self.store = store
+    self.moments = moments
+    self.codec = codec
+    longestKey = store.traits.longestKey
+    shape = RunShape(store.traits, options.compression)
+  }
+
+  /// Reads the newest commit.
+  func read<R>(_ body: (any OrderedView) throws(StoreError) -> R) throws(StoreError) -> R {
+    let view = try store.view()
+    defer { view.close() }
+    return try body(view)
+  }
+
+  /// Makes a change in one batch.
+  ///
+  /// - Parameter durability: no more than the store can do is asked of it.
+  func change<R>(
+    _ durability: Durability, _ body: (Transaction) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    let tx = Transaction(try store.view())
+    defer { tx.close() }
+    let result = try body(tx)
+    _ = try commit(tx, min(durability, store.traits.strongest))
+    return result
+  }
+
+  /// Stores a transaction and closes it; one that changes nothing writes nothing.
+  func commit(_ tx: Transaction, _ durability: Durability) throws(StoreError) -> CommitID {
+    var change = StoreChange(cover: tx.state.cover)
+    guard tx.state.isChanged else {
+      tx.close()
+      if durability > survived {
+        try apply(Batch(), durability, changesData: false)
+        survived = durability
+      }
+      changed(change)
+      return lastCommit
+    }
+    try tx.writeUsage()
+    let batch = tx.batch()
+    change.usage = tx.state.usage
+    change.damagedTrees = tx.state.mending
+    change.changesIndexes = tx.state.changesIndexes
+    change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
+    if let recountedTree, change.usage[recountedTree] != nil {
+      change.recountedBefore = (try? UsageRow.read(tx.base, recountedTree)) ?? UsageRow()
+    }
+    let changesData = Spaces.data.contains { tx.state.overlays[$0.id] != nil }
+    tx.close()
+    try apply(batch, durability, changesData: changesData)
+    survived = durability
+    changed(change)
+    return lastCommit
+  }
+
+  /// Hands a batch to the store, between two moments of readers; it is not counted.
+  ///
+  /// - Parameter changesData: whether data or the list of trees may be others then.
+  func apply(
+    _ batch: Batch, _ durability: Durability, changesData: Bool = true
+  ) throws(StoreError) {
+    moments.begin()
+    defer { moments.end(changesData: changesData) }
+    lastCommit = try store.apply(batch, durability)
+  }
+
+  func harden(_ upTo: CommitID) throws(StoreError) {
+    try store.harden(upTo)
+    if upTo >= lastCommit { survived = .power }
+  }
+
+  /// Forgets what was known of the store, which another process may have had since.
+  func forget() { survived = .relaxed }
+}
+
+/// What a change of the store did, for those who keep count of it.
+struct StoreChange {
+  /// The counts of the trees that changed.
+  var usage: [TreeID: UsageRow] = [:]
+  /// What `StoreWriter.recountedTree` counted before, when its counts changed.
+  var recountedBefore: UsageRow?
+  /// Trees that lost records and are to be mended.
+  var damagedTrees: Set<TreeID> = []
+  /// Whether indexes were declared, restarted, or built a part of.
+  var changesIndexes = false
+  /// About how many bytes the store wrote; 0 when nothing changed.
+  var bytes = 0
+  var cover: CoverChange
+
+  init(cover: CoverChange = CoverChange()) { self.cover = cover }
+}
+
+/// What a change did to queries and pins, and to the data that they cover.
+struct CoverChange {
+  /// Trees in which data may have lost what covered it, or come where nothing does.
+  var uncovered: Set<TreeID> = []
+  /// How much was let go of: an eviction that could do no more is tried again after enough of it.
+  var released = 0
+  var wiped: Set<TreeID> = []
+  var removed: Set<Activity.Name> = []
+  /// Queries that were saved without a use of their own.
+  var saved: [Activity.Name] = []
+}
+
+extension Batch.Edit {
+  /// The bytes that it names.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .put(_, let key, let value): key.count + value.count
+    case .delete(_, let key): key.count
+    case .clear(_, let from, let to): from.count + to.count
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import ConiferKeyValue
+
+/// What a damaged record costs.
+enum DamageCost {
+  /// All: no store can do without its registry of trees.
+  case store
+  /// The leaves of a run: their range is dropped, and the queries over it are incomplete.
+  case run
+  /// The same, but only the run tells whose it is: it is dropped when it is read.
+  case partOfRun
+  /// Every run that is packed with the dictionary.
+  case runsOfDictionary
+  /// A queued write, which is set aside with its bytes; the totals of a lane are counted anew.
+  case write
+  /// The write that the part belongs to.
+  case partOfWrite
+  /// What became of a write that is answered.
+  case finishedWrite
+  /// A tracked query; the number of the last one is made up anew.
+  case query
+  /// What is known of a query's children: it is incomplete.
+  case keysOfQuery
+  /// Nothing: it is made anew from the queries.
+  case queryIndex
+  /// Nothing: the index is built anew, in slices.
+  case index
+  /// Nothing: the tree is counted anew, in slices.
+  case counts
+  /// The record alone, which is set aside with its bytes.
+  case record
+
+  /// What a damaged record of a space costs; nil for a space that is not known.
+  init?(_ space: UInt8) {
+    switch Spaces.all.first(where: { $0.id == space }) {
+    case nil: return nil
+    case Spaces.system: self = .store
+    case Spaces.runs: self = .run
+    case Spaces.deltas, Spaces.parts: self = .partOfRun
+    case Spaces.dictionaries: self = .runsOfDictionary
+    case Spaces.queue: self = .write
+    case Spaces.queueParts: self = .partOfWrite
+    case Spaces.finished: self = .finishedWrite
+    case Spaces.queries: self = .query
+    case Spaces.queryKeys: self = .keysOfQuery
+    case Spaces.queryIndex: self = .queryIndex
+    case Spaces.indexes: self = .index
+    case Spaces.usage: self = .counts
+    default: self = .record
+    }
+  }
+}
+
+/// Decides whether a damaged record is repaired, and when what met it is tried again.
+struct DamagePolicy: Sendable {
+  let role: StoreRole
+
+  /// Whether a damaged record is repaired: an authority never drops its data.
+  func repairs(_ place: StoreError.Place) -> Bool {
+    switch DamageCost(place.space) {
+    case nil, .store: false
+    case .run, .partOfRun, .runsOfDictionary: role == .cache
+    case .write, .partOfWrite, .finishedWrite, .query, .keysOfQuery, .queryIndex, .index, .counts,
+      .record:
+      true
+    }
+  }
+
+  /// Whether an error tells of a damaged record that is repaired, and was not tried yet.
+  func repairs(_ error: StoreError, _ tried: Set<StoreError.Place>) -> Bool {
+    guard error.code == .damaged, let place = error.place else { return false }
+    return repairs(place) && !tried.contains(place)
+  }
+
+  /// Whether an error tells of a damaged record that stays as it is.
+  func keeps(_ error: StoreError) -> Bool {
+    guard error.code == .damaged, let place = error.place else { return false }
+    return !repairs(place)
+  }
+
+  /// Tries something again each time that damage which stood in its way was repaired.
+  ///
+  /// - Parameters:
+  ///   - body: gets the damaged records that were tried already.
+  ///   - repair: gets a damaged record, or nil for damage that the store itself can lay to no record;
+  ///     returns false where nothing can be done.
+  func retrying<R>(
+    _ body: (Set<StoreError.Place>) throws(StoreError) -> R,
+    repair: (StoreError.Place?) throws(StoreError) -> Bool
+  ) throws(StoreError) -> R {
+    var tried: Set<StoreError.Place> = []
+    while true {
+      let failure: StoreError
+      do throws(StoreError) { return try body(tried) } catch { failure = error }
+      if failure.code == .damaged, failure.place == nil, role == .cache {
+        guard try repair(nil) else { throw failure }
+        continue
+      }
+      guard repairs(failure, tried), let place = failure.place else { throw failure }
+      tried.insert(place)
+      do throws(StoreError) {
+        guard try repair(place) else { throw failure }
+      } catch {
+        // Damage that cannot be set aside is met again by those whom it concerns.
+        guard error.code == .damaged else { throw error }
+      }
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import ConiferKeyValue
+
+/// What the cache takes, counted as changes go by, so that the store is seldom asked.
+final class CacheCounts {
+  private let writer: StoreWriter
+  /// By tree, what counts against the budget and how many queries are tracked; nil until needed.
+  private var trees: [TreeID: (bytes: Int, queries: Int)]?
+  /// The last known factor between records and physical bytes, and the bytes that it was taken at.
+  private var meter: (meter: BudgetMeter, at: Int)?
+
+  init(_ writer: StoreWriter) { self.writer = writer }
+
+  func note(_ change: StoreChange) {
+    guard trees != nil else { return }
+    // What a wiped tree counted is gone with its row.
+    if !change.cover.wiped.isEmpty { return trees = nil }
+    for (tree, row) in change.usage { trees?[tree] = (row.usage.budgeted, row.queries) }
+  }
+
+  /// Forgets what was known of the store, which another process may have had since.
+  func forget() { (trees, meter) = (nil, nil) }
+
+  /// What the cache takes, and how many queries are tracked.
+  func totals() throws(StoreError) -> (used: Int, queries: Int) {
+    let (bytes, queries) = Self.sum(try counted())
+    if let meter, Self.holds(meter.at, bytes) { return (meter.meter.physical(bytes), queries) }
+    let meter = try writer.read { (view) throws(StoreError) in
+      try BudgetMeter(view, writer.store.size())
+    }
+    self.meter = (meter, bytes)
+    return (meter.physical(bytes), queries)
+  }
+
+  /// The same without asking the store; nil when it is not known.
+  var known: (used: Int, queries: Int)? {
+    guard let trees, let meter else { return nil }
+    let (bytes, queries) = Self.sum(trees)
+    return Self.holds(meter.at, bytes) ? (meter.meter.physical(bytes), queries) : nil
+  }
+
+  private static func sum(
+    _ trees: [TreeID: (bytes: Int, queries: Int)]
+  ) -> (bytes: Int, queries: Int) {
+    var sum = (bytes: 0, queries: 0)
+    for tree in trees.values {
+      sum.bytes.add(tree.bytes)
+      sum.queries.add(tree.queries)
+    }
+    return sum
+  }
+
+  /// Whether a factor that was taken at so many bytes holds for others.
+  private static func holds(_ at: Int, _ bytes: Int) -> Bool { abs(bytes - at) < 1 << 16 }
+
+  private func counted() throws(StoreError) -> [TreeID: (bytes: Int, queries: Int)] {
+    if let trees { return trees }
+    let trees = try writer.read { (view) throws(StoreError) in
+      var trees: [TreeID: (bytes: Int, queries: Int)] = [:]
+      for key in try view.keys(Spaces.usage, prefix: []) {
+        let row = try UsageRow.read(view, StoreKey.tree(key))
+        trees[StoreKey.tree(key)] = (row.usage.budgeted, row.queries)
+      }
+      return trees
+    }
+    self.trees = trees
+    return trees
+  }
+}

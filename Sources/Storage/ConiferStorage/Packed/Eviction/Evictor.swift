@@ -1,0 +1,245 @@
+import ConiferKeyValue
+
+/// Keeps the cache under its budget, in slices between commits and while nothing waits.
+final class Evictor {
+  /// How many records a slice changes before it ends, by one stride more: the time that the store
+  /// takes to apply them comes on top.
+  private static let sliceEdits = 64
+  /// What must have been let go of before a run that could not reach its target is repeated.
+  static let enoughReleased = 64
+  /// About how far the cache may pass its budget before commits that feed it wait.
+  private static let slack = 1 << 20
+
+  /// What the budget asks for.
+  enum Phase {
+    /// Nothing: the cache is within it, or nothing more may go.
+    case resting
+    /// A commit may have taken the cache over it.
+    case looking
+    /// A run is under way; whether a slice of it goes before the next commit.
+    case running(EvictionRun, isOwed: Bool)
+  }
+
+  /// Where things stood when a run ended above its target, because nothing more may go.
+  struct Stuck {
+    /// What the cache took.
+    let used: Int
+    /// How many queries were not active.
+    let inactive: Int
+    let released: Int
+  }
+
+  private let writer: StoreWriter
+  private let repairer: Repairer
+  private let activity: Activity
+  /// What the cache may take, in physical bytes; nil for an authority, which never evicts.
+  private let budget: Int?
+  /// About how long a slice holds the commits that come meanwhile.
+  private let sliceTime: Duration
+  private let counts: CacheCounts
+  private(set) var swept = SweptTrees()
+  private(set) var phase = Phase.resting
+  private(set) var stuck: Stuck?
+  /// What the cache took when the last commit that feeds it was let in.
+  private var reached = Int.max
+  /// How much was let go of: pins and queries, and a little for keys of queries.
+  private var released = 0
+
+  init(
+    _ writer: StoreWriter, _ repairer: Repairer, _ activity: Activity, _ options: StorageOptions
+  ) {
+    self.writer = writer
+    self.repairer = repairer
+    self.activity = activity
+    budget = options.role == .cache ? options.budget : nil
+    sliceTime = options.evictionSlice
+    counts = CacheCounts(writer)
+  }
+
+  /// Whether slices wait for an idle moment.
+  var hasWork: Bool {
+    if case .resting = phase { false } else { true }
+  }
+
+  // MARK: What commits change
+
+  /// Takes note of a change: what it counted, covered and uncovered.
+  func note(_ change: StoreChange) {
+    counts.note(change)
+    let cover = change.cover
+    swept.uncover(cover.uncovered)
+    released += cover.released
+    if !cover.removed.isEmpty || !cover.wiped.isEmpty {
+      activity.remove { cover.removed.contains($0) || cover.wiped.contains($0.tree) }
+    }
+    activity.save(cover.saved)
+  }
+
+  /// Begins to look at the budget when commits may have taken the cache over it, by what is known without
+  /// asking the store: whoever waits for a commit pays for nothing else.
+  func noteCommits() {
+    guard let budget else { return }
+    switch phase {
+    case .resting: if mayBeDue(budget) { phase = .looking }
+    case .looking: break
+    case .running(let run, _): phase = .running(run, isOwed: true)
+    }
+  }
+
+  /// Forgets what was known of the store, which another process may have had since.
+  func forget() {
+    counts.forget()
+    (swept, phase, stuck) = (SweptTrees(), .resting, nil)
+    (reached, released) = (.max, 0)
+  }
+
+  /// Begins nothing more by itself; before the store is closed.
+  func stop() { phase = .resting }
+
+  // MARK: Slices
+
+  /// Does what is owed before commits go on: one slice; when the cache is far over its budget, commits
+  /// that feed it wait until as much was evicted as they brought. What was over the budget before holds up
+  /// none of them.
+  func makeRoom(before group: [PackedEngine.Pending]) {
+    switch phase {
+    case .resting, .running(_, isOwed: false): return
+    case .looking, .running(_, isOwed: true): break
+    }
+    guard let budget else { return }
+    do throws(StoreError) {
+      try step(budget)
+      guard group.contains(where: { $0.edits.contains(where: \.feedsCache) }) else { return }
+      var before = Int.max
+      while hasWork {
+        let used = try counts.totals().used
+        guard used > max(budget + Self.slack / 2, reached), used < before else { break }
+        before = used
+        try step(budget)
+      }
+      reached = try counts.totals().used
+    } catch {
+      // A later commit tries again; one that the store refuses says so itself.
+      giveUp(error)
+    }
+  }
+
+  /// Does a slice while nothing else waits.
+  func slice() {
+    guard let budget else { return }
+    do throws(StoreError) { try step(budget) } catch { giveUp(error) }
+  }
+
+  /// Begins a run when one is due, and does a slice of it.
+  private func step(_ budget: Int) throws(StoreError) {
+    let run: EvictionRun
+    switch phase {
+    case .resting: return
+    case .running(let known, _): run = known
+    case .looking:
+      guard let new = try repairer.retrying({ (_) throws(StoreError) in try begin(budget) })
+      else {
+        phase = .resting
+        return
+      }
+      run = new
+    }
+    let next = try slice(run)
+    guard next.isDone else {
+      phase = .running(next, isOwed: false)
+      return
+    }
+    phase = .resting
+    stuck = next.isStuck ? try stuck(at: next.report.after) : nil
+  }
+
+  private func begin(_ budget: Int) throws(StoreError) -> EvictionRun? {
+    let (used, queries) = try counts.totals()
+    guard isDue(budget, used, inactive(queries)) else { return nil }
+    return try writer.read { (view) throws(StoreError) in
+      try EvictionRun(view, to: used > budget ? budget / 10 * 9 : nil, swept: swept)
+    }
+  }
+
+  /// Does a slice of a run in a commit of its own, and returns the run as it goes on.
+  func slice(_ run: EvictionRun) throws(StoreError) -> EvictionRun {
+    var next = try repairer.retrying { (_) throws(StoreError) in
+      let end = ContinuousClock.now + sliceTime
+      var run = run
+      var swept = swept
+      let size = try writer.store.size()
+      var isCommitted = false
+      defer { activity.endRelease(isCommitted: isCommitted) }
+      // Losing an eviction in a crash loses nothing.
+      try writer.change(.relaxed) { (tx) throws(StoreError) in
+        tx.frees = true
+        try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
+          tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
+        }
+      }
+      isCommitted = true
+      self.swept = swept
+      return run
+    }
+    guard next.isDone else { return next }
+    try repairer.retrying { (_) throws(StoreError) in
+      try writer.read { (view) throws(StoreError) in
+        let meter = try BudgetMeter(view, writer.store.size())
+        next.end(meter, cache: try meter.cache(view))
+      }
+    }
+    return next
+  }
+
+  /// How what is left of runs is packed.
+  var packing: EvictionPacking {
+    EvictionPacking(codec: writer.codec, longestKey: writer.longestKey, shape: writer.shape)
+  }
+
+  /// Ends the run without having reached its target.
+  private func giveUp(_ error: StoreError) {
+    phase = .resting
+    // What stands in the way may be gone soon: the next commit that the store takes goes on.
+    guard ![.suspended, .busy, .full].contains(error.code) else { return }
+    stuck = (try? counts.totals().used).flatMap { try? stuck(at: $0) }
+  }
+
+  // MARK: When a run is due
+
+  /// Whether a run may be due, without asking the store.
+  private func mayBeDue(_ budget: Int) -> Bool {
+    guard let (used, queries) = counts.known else { return true }
+    return isDue(budget, used, inactive(queries))
+  }
+
+  private func isDue(_ budget: Int, _ used: Int, _ inactive: Int) -> Bool {
+    guard used > budget || inactive > EvictionRun.mostInactive else { return false }
+    guard let stuck else { return true }
+    return allReleased - stuck.released >= Self.enoughReleased
+      || used >= stuck.used + Self.slack / 4
+      || inactive >= stuck.inactive + EvictionRun.mostInactive - EvictionRun.fewerInactive
+  }
+
+  private func stuck(at used: Int) throws(StoreError) -> Stuck {
+    Stuck(
+      used: used, inactive: inactive(try counts.totals().queries), released: allReleased)
+  }
+
+  private func inactive(_ queries: Int) -> Int { queries - activity.active.count }
+
+  private var allReleased: Int { released + activity.releases * Self.enoughReleased }
+}
+
+extension StorageEdit {
+  /// Whether it may add to what counts against the budget.
+  fileprivate var feedsCache: Bool {
+    switch self {
+    case .overwrite, .merge, .saveQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .setIndexes,
+      .restoreQuery:
+      true
+    case .prune, .removeQuery, .unpin, .enqueue, .restore, .replace, .setState, .finish, .purge,
+      .reserveQueries, .restoreFinished, .reserve, .report, .setMetadata, .wipe:
+      false
+    }
+  }
+}

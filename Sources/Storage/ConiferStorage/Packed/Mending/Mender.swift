@@ -1,0 +1,183 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// Mends trees of which records were lost, in slices between commits.
+final class Mender {
+  enum State {
+    /// Nothing is to be done, or nothing can be done before the store is opened again.
+    case idle
+    /// Some tree has a note.
+    case noted
+    /// Some tree has a note, but the store took no slice: the next change that it takes goes on.
+    case refused
+    case underWay(Mending)
+  }
+
+  private let writer: StoreWriter
+  private let repairer: Repairer
+  private(set) var state = State.idle {
+    didSet { writer.recountedTree = recountedTree }
+  }
+  /// About how many bytes the store has written since the last slice.
+  private var written = 0
+
+  init(_ writer: StoreWriter, _ repairer: Repairer) {
+    self.writer = writer
+    self.repairer = repairer
+  }
+
+  /// Whether a slice waits.
+  var hasWork: Bool {
+    switch state {
+    case .idle, .refused: false
+    case .noted, .underWay: true
+    }
+  }
+
+  /// Looks for trees that an earlier opening left to be mended.
+  func resume() throws(StoreError) {
+    do throws(StoreError) {
+      let tree = try writer.read { (view) throws(StoreError) in try MendingNote.first(view) }
+      state = tree == nil ? .idle : .noted
+    } catch {
+      // Damage beside the notes refuses no store: whoever reads it tells it, and so does the first slice.
+      guard error.code == .damaged else { throw error }
+      state = .noted
+    }
+  }
+
+  /// Lets go of the view; the note tells later that the tree is still to be mended.
+  func stop() { state = .idle }
+
+  /// Takes note of a change: the tree that is counted may be another by it, and trees may be to be mended
+  /// from now on.
+  func note(_ change: StoreChange) {
+    guard change.bytes > 0 else { return }
+    written.add(change.bytes)
+    // What was counted so far may be what was lost.
+    if !change.damagedTrees.isEmpty { return state = .noted }
+    switch state {
+    case .refused: state = .noted
+    case .underWay(let work):
+      guard case .counting(var recount) = work.phase, let before = change.recountedBefore,
+        let after = change.usage[work.tree]
+      else { return }
+      recount.note(from: before, to: after)
+      state = .underWay(Mending(work.tree, work.view, .counting(recount)))
+    case .idle, .noted: break
+    }
+  }
+
+  /// Does a slice; an error ends the mending until the store is opened again or more is lost, but a full
+  /// disk only delays it.
+  func slice() {
+    guard hasWork else { return }
+    do throws(StoreError) {
+      try step()
+    } catch {
+      state = [.full, .busy].contains(error.code) ? .refused : .idle
+    }
+  }
+
+  /// Does as many slices as look at as many bytes as others wrote since the last ones, and one at least: a
+  /// store may not reuse what is written over while a frozen view is held, and so grows by little more than
+  /// what the mending looks at.
+  func catchUp() {
+    var owed = written
+    repeat {
+      let before = looked
+      slice()
+      // A phase that begins has looked at nothing yet.
+      owed -= max(0, looked - before)
+    } while owed > 0 && hasWork
+    forgetWritten()
+  }
+
+  /// What the mending itself removed asks for no more of it, or few orphans would ask for all at once; and
+  /// what was written while no view was held asks for none.
+  func forgetWritten() { written = 0 }
+
+  /// Mends all that is to be mended.
+  func finish() throws(StoreError) {
+    while hasWork { try step() }
+  }
+
+  private var looked: Int {
+    if case .underWay(let work) = state { work.looked } else { 0 }
+  }
+
+  private var recountedTree: TreeID? {
+    if case .underWay(let work) = state, case .counting = work.phase { work.tree } else { nil }
+  }
+
+  private func step() throws(StoreError) {
+    do throws(StoreError) {
+      switch state {
+      case .idle, .refused: return
+      case .noted: try begin()
+      case .underWay(let work):
+        switch work.phase {
+        case .sweeping(let sweep): try sweepOn(work, sweep)
+        case .counting(let recount): try countOn(work, recount)
+        }
+      }
+    } catch {
+      // What the store itself cannot read is left out from now on, and all is looked at anew.
+      guard try repairer.recover(after: error) else { throw error }
+      state = .noted
+    }
+  }
+
+  private func begin() throws(StoreError) {
+    let frozen = FrozenView(try writer.store.view())
+    guard let tree = try MendingNote.first(frozen.view) else { return stop() }
+    if let info = try Trees.info(frozen.view, tree) {
+      let sweep = OrphanSweep(
+        info, repairer.policy.role, codec: writer.codec, longestKey: writer.longestKey)
+      state = .underWay(Mending(tree, frozen, .sweeping(sweep)))
+    } else {
+      // The store itself has nothing that could be left over.
+      state = .underWay(Mending(tree, frozen, .counting(Recount(tree))))
+    }
+  }
+
+  private func sweepOn(_ work: Mending, _ begun: OrphanSweep) throws(StoreError) {
+    var work = work
+    var sweep = begun
+    let orphans = try sweep.step(work.view.view)
+    work.phase = .sweeping(sweep)
+    state = .underWay(work)
+    if !orphans.isEmpty {
+      try writer.change(.relaxed) { (tx) throws(StoreError) in
+        tx.frees = true
+        for orphan in orphans where try sweep.isStill(orphan, in: tx) {
+          try tx.delete(orphan.space, orphan.key)
+        }
+      }
+    }
+    guard sweep.isDone else { return }
+    let view = FrozenView(try writer.store.view())
+    state = .underWay(Mending(work.tree, view, .counting(Recount(work.tree))))
+  }
+
+  private func countOn(_ work: Mending, _ begun: Recount) throws(StoreError) {
+    var recount = begun
+    if !recount.isDone {
+      try recount.step(work.view.view)
+      state = .underWay(Mending(work.tree, work.view, .counting(recount)))
+      return
+    }
+    // The row itself is no change that counts.
+    state = .noted
+    let tree = work.tree
+    try writer.change(.process) { (tx) throws(StoreError) in
+      try MendingNote.remove(tx, tree)
+      if tree.rawValue != 0, try Trees.info(tx, tree) == nil { return }
+      // Removing the note is a change of the store's own records.
+      if tree.rawValue == 0, let row = tx.state.usage[tree] {
+        recount.note(from: try UsageRow.read(tx.base, tree), to: row)
+      }
+      tx.setUsage(tree, recount.result(try tx.usage(tree)))
+    }
+  }
+}
