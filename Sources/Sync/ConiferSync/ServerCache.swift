@@ -1,9 +1,9 @@
-public import ConiferKeyValue
-public import ConiferQuery
-public import ConiferTree
+package import ConiferKeyValue
+package import ConiferQuery
+package import ConiferTree
 
 /// Where a new view finds the server data of earlier listens.
-public protocol ServerCache: AnyObject {
+package protocol ServerCache: AnyObject {
   /// What is stored for a target.
   ///
   /// - Throws: as reads of the store do.
@@ -11,21 +11,21 @@ public protocol ServerCache: AnyObject {
 }
 
 /// Server data, and how much of a target it is.
-public struct CachedNode: Sendable {
+package struct CachedNode: Sendable {
   /// The data.
-  public var node: Node
+  package var node: Node
   /// Whether it is all of the target; otherwise its children are whole, and others may be missing.
-  public var isComplete: Bool
+  package var isComplete: Bool
   /// Whether it holds the children of the query alone, rather than all of the node.
-  public var isFiltered: Bool
+  package var isFiltered: Bool
 
   /// Server data.
-  public init(_ node: Node, isComplete: Bool, isFiltered: Bool) {
+  package init(_ node: Node, isComplete: Bool, isFiltered: Bool) {
     self.node = node
     self.isComplete = isComplete
     self.isFiltered = isFiltered
   }
 
   /// Nothing is known.
-  public static let unknown = CachedNode(.empty, isComplete: false, isFiltered: false)
+  package static let unknown = CachedNode(.empty, isComplete: false, isFiltered: false)
 }

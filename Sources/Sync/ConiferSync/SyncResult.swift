@@ -1,62 +1,62 @@
-public import ConiferQuery
-public import ConiferTree
+package import ConiferQuery
+package import ConiferTree
 
 /// A listener's number; never given twice in a process.
-public struct ListenerID: Hashable, Sendable {
+package struct ListenerID: Hashable, Sendable {
   /// The number.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
   /// The listener with a number.
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// The place of a local write among all that lie over the views.
 ///
 /// A queued write has its number in the lane and 0; one that is not queued, as a transaction's, has
 /// the number of the last queued one before it and a counter from 1.
-public struct OverlayID: Hashable, Comparable, Sendable {
+package struct OverlayID: Hashable, Comparable, Sendable {
   /// The number in the lane.
-  public let number: UInt64
+  package let number: UInt64
   /// The counter of what is not queued.
-  public let step: UInt64
+  package let step: UInt64
 
   /// The place of a local write.
-  public init(_ number: UInt64, _ step: UInt64 = 0) {
+  package init(_ number: UInt64, _ step: UInt64 = 0) {
     self.number = number
     self.step = step
   }
 
   /// Orders writes as they were made.
-  public static func < (a: OverlayID, b: OverlayID) -> Bool {
+  package static func < (a: OverlayID, b: OverlayID) -> Bool {
     (a.number, a.step) < (b.number, b.step)
   }
 }
 
 /// A listen that a server is asked for.
-public struct Listen: Hashable, Sendable {
+package struct Listen: Hashable, Sendable {
   /// What is listened to; normalized.
-  public let target: QueryTarget
+  package let target: QueryTarget
   /// What names the pushes of a filtered query; nil for a default one.
-  public let tag: Int?
+  package let tag: Int?
 
   /// A listen.
-  public init(_ target: QueryTarget, tag: Int?) {
+  package init(_ target: QueryTarget, tag: Int?) {
     self.target = target
     self.tag = tag
   }
 }
 
 /// What a step of the sync tree asks its owner to do, in this order of members.
-public struct SyncResult: Sendable {
+package struct SyncResult: Sendable {
   /// An event for one listener.
-  public struct Raised: Sendable {
+  package struct Raised: Sendable {
     /// Whom to tell.
-    public let listener: ListenerID
+    package let listener: ListenerID
     /// What.
-    public let event: DataEvent
+    package let event: DataEvent
 
     /// An event for one listener.
-    public init(_ listener: ListenerID, _ event: DataEvent) {
+    package init(_ listener: ListenerID, _ event: DataEvent) {
       self.listener = listener
       self.event = event
     }
@@ -64,18 +64,18 @@ public struct SyncResult: Sendable {
 
   /// Keys that came into and left the server data of a filtered listen, whose data and tracked keys
   /// are to be stored so.
-  public struct Window: Sendable {
+  package struct Window: Sendable {
     /// The filtered query.
-    public let target: QueryTarget
+    package let target: QueryTarget
     /// Keys that it holds now.
-    public var added: [Key]
+    package var added: [Key]
     /// Keys that it held before.
-    public var removed: [Key]
+    package var removed: [Key]
     /// Whether the added keys are all there are, whatever was stored before.
-    public var replacesAll: Bool
+    package var replacesAll: Bool
 
     /// Keys that came and went.
-    public init(
+    package init(
       _ target: QueryTarget, added: [Key], removed: [Key], replacesAll: Bool = false
     ) {
       self.target = target
@@ -86,14 +86,14 @@ public struct SyncResult: Sendable {
   }
 
   /// Listens that the server is to be asked for, in order.
-  public var started: [Listen] = []
+  package var started: [Listen] = []
   /// Listens that the server is to be told to end, in order, after the started ones.
-  public var stopped: [Listen] = []
+  package var stopped: [Listen] = []
   /// Changes of what filtered listens hold.
-  public var windows: [Window] = []
+  package var windows: [Window] = []
   /// What listeners are told, in order.
-  public var events: [Raised] = []
+  package var events: [Raised] = []
 
   /// Nothing to do.
-  public init() {}
+  package init() {}
 }

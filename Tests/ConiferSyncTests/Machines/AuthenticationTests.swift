@@ -23,13 +23,13 @@ struct AuthenticationTests {
     #expect(greeting.listens.isEmpty)
     bench.give(.listen(Bench.listen("c")))
     bench.give(.write(Bench.write(8, in: lane)))
-    #expect(bench.machine.authState == .pending)
+    #expect(bench.machine.authentication == .pending)
     let actions = bench.answer(1)
     #expect(
       actions == [
         .keepToken(ada), .sendListen(2, Bench.listen("a")), .sendListen(3, Bench.listen("c")),
         .send(.request(4, .get(Bench.listen("b").target))), .writable(true),
-        .needWrites(lane, after: nil, limit: 64), .authState(.authenticated),
+        .needWrites(lane, after: nil, limit: 64), .authentication(.authenticated),
       ])
     let page = [Bench.write(7, in: lane), Bench.write(8, in: lane)]
     let sent = bench.give(.writes(page, lane, after: nil, isLast: true)).requests.map(\.request)
@@ -44,7 +44,7 @@ struct AuthenticationTests {
     bench.hello()
     let actions = bench.answer(1, Response(.permissionDenied, reason: "no"))
     #expect(actions.fetches.contains(true))
-    #expect(actions.last == .authState(.refused("no")))
+    #expect(actions.last == .authentication(.blocked(.refused("no"))))
     bench.give(.write(Bench.write(1, in: lane)))
     bench.give(.listen(Bench.listen("a")))
     #expect(bench.pass(10_000).isEmpty)
@@ -54,7 +54,7 @@ struct AuthenticationTests {
         == [.authenticate(second.credential)])
     let taken = bench.answer(2)
     #expect(taken.listens.map(\.number) == [3])
-    #expect(taken.last == .authState(.authenticated))
+    #expect(taken.last == .authentication(.authenticated))
   }
 
   @Test("the third refusal in a row slows down")
@@ -91,7 +91,7 @@ struct AuthenticationTests {
     bench.give(.write(writes[1]))
     let pushed = bench.receive(.push(.authRevoked(.expiredToken, reason: "old")))
     #expect(pushed.contains(.writable(false)) && pushed.fetches.contains(true))
-    #expect(pushed.last == .authState(.expired("old")))
+    #expect(pushed.last == .authentication(.blocked(.expired("old"))))
     // Refused for want of a token: not an answer.
     #expect(
       bench.answer(3, Response(.permissionDenied)) == [.writeReturned(writes[0].id)])
@@ -118,7 +118,7 @@ struct AuthenticationTests {
     bench.give(.write(Bench.write(1, in: lane)))
     let actions = bench.answer(2, Response(.expiredToken, reason: "old"))
     #expect(actions.fetches.contains(true))
-    #expect(actions.last == .authState(.expired("old")))
+    #expect(actions.last == .authentication(.blocked(.expired("old"))))
     #expect(!actions.contains { if case .writeAnswered = $0 { true } else { false } })
   }
 
@@ -135,7 +135,7 @@ struct AuthenticationTests {
     #expect(bench.give(.write(Bench.write(1, in: lane))).isEmpty)
     let taken = bench.answer(shown.lastNumber)
     #expect(taken.first == .keepToken(next) && taken.puts == ["w/1"])
-    #expect(bench.machine.authState == .authenticated)
+    #expect(bench.machine.authentication == .authenticated)
   }
 
   @Test("a token whose time is over pauses writes until another one is taken")
@@ -145,7 +145,8 @@ struct AuthenticationTests {
     bench.pass(3_300_000)
     bench.give(.token(.failed("no network")))
     let actions = bench.pass(300_000)
-    #expect(actions.contains { if case .authState(.expired) = $0 { true } else { false } })
+    #expect(
+      actions.contains { if case .authentication(.blocked(.expired)) = $0 { true } else { false } })
     #expect(actions.contains(.writable(false)))
     #expect(bench.give(.write(Bench.write(1, in: lane))).isEmpty)
     let next = Bench.token("ada", "new")
@@ -205,7 +206,7 @@ struct AuthenticationTests {
     #expect(actions.requests.map(\.request) == [.unauthenticate])
     bench.give(.laneOpened(newest: nil))
     #expect(bench.answer(2).contains(.writable(true)))
-    #expect(bench.machine.authState == .signedOut)
+    #expect(bench.machine.authentication == .signedOut)
     bench.give(.writes([], Bench.nobody, after: nil, isLast: true))
     #expect(bench.give(.write(Bench.write(1))).puts == ["w/1"])
   }
@@ -216,10 +217,10 @@ struct AuthenticationTests {
     bench.give(.open(.starting))
     let actions = bench.give(.token(.failed("away")))
     #expect(actions.connects.isEmpty)
-    #expect(actions.last == .authState(.unavailable("away")))
+    #expect(actions.last == .authentication(.blocked(.unavailable("away"))))
     #expect(bench.pass(1_000).fetches == [false])
     #expect(bench.give(.token(.token(ada))).connects.count == 1)
-    #expect(bench.machine.authState == .pending)
+    #expect(bench.machine.authentication == .pending)
   }
 
   @Test("a kept token serves while the provider fails, unless its time is over")
@@ -227,7 +228,7 @@ struct AuthenticationTests {
     for (expiry, isUsed) in [(Int64(5_000), false), (50_000, true)] {
       let token = Bench.token("ada", "kept", until: expiry)
       var bench = Bench(lane: lane, usesTokens: true, token: token)
-      #expect(bench.machine.authState == .pending)
+      #expect(bench.machine.authentication == .pending)
       bench.give(.open(.starting))
       #expect(bench.give(.token(.failed("away"))).connects.isEmpty != isUsed)
     }
@@ -239,12 +240,13 @@ struct AuthenticationTests {
     bench.give(.open(.starting))
     #expect(bench.pass(29_999).isEmpty)
     bench.pass(1)
-    #expect(bench.machine.authState.isPaused)
+    #expect(
+      bench.machine.authentication == .blocked(.unavailable("It did not answer in time.")))
   }
 
   @Test("no token shows in descriptions")
   func hidden() {
-    let token = AuthToken(Credential("secret"), identity: "ada", expiry: 5)
+    let token = UserToken(Credential("secret"), identity: "ada", expiry: 5)
     #expect(!"\(token)".contains("secret"))
     #expect(!"\([ConnectionAction.keepToken(token)])".contains("secret"))
     let request = ConnectionAction.send(.request(1, .authenticate(token.credential)))

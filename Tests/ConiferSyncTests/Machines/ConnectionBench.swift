@@ -14,9 +14,9 @@ struct ConnectionBench {
 
   /// A token of somebody; `life` in milliseconds from wall time 0.
   static func token(_ identity: String, _ text: String = "t", until expiry: Int64? = nil)
-    -> AuthToken
+    -> UserToken
   {
-    AuthToken(Credential("\(identity)-\(text)"), identity: identity, expiry: expiry)
+    UserToken(Credential("\(identity)-\(text)"), identity: identity, expiry: expiry)
   }
 
   static func write(_ number: UInt64, _ node: Node = Node(1), in lane: Lane = nobody)
@@ -48,7 +48,7 @@ struct ConnectionBench {
   private(set) var connection = ConnectionNumber(rawValue: 0)
 
   init(
-    lane: Lane = nobody, newest: UInt64? = nil, usesTokens: Bool = false, token: AuthToken? = nil,
+    lane: Lane = nobody, newest: UInt64? = nil, usesTokens: Bool = false, token: UserToken? = nil,
     limits: ConnectionLimits = ConnectionLimits(), seed: UInt64 = 1
   ) {
     machine = ConnectionMachine(
@@ -59,7 +59,7 @@ struct ConnectionBench {
   /// Gives an input; the actions but for wishes to be woken.
   @discardableResult
   mutating func give(_ input: ConnectionInput) -> [ConnectionAction] {
-    let now = Moment(uptime: uptime, wallTime: uptime + skew)
+    let now = ClockReading(uptime: uptime, wallTime: uptime + skew)
     var actions: [ConnectionAction] = []
     for action in machine.handle(input, at: now) {
       switch action {
@@ -121,7 +121,7 @@ struct ConnectionBench {
   }
 
   /// Connects as somebody, and answers that the queue is empty.
-  mutating func connect(as token: AuthToken) {
+  mutating func connect(as token: UserToken) {
     give(.open(.starting))
     give(.token(.token(token)))
     hello()

@@ -12,7 +12,7 @@ extension ConnectionWorld {
     guard !isGiving else { return }
     isGiving = true
     while !inbox.isEmpty {
-      let now = Moment(uptime: uptime, wallTime: wall)
+      let now = ClockReading(uptime: uptime, wallTime: wall)
       let actions = machine.handle(inbox.removeFirst(), at: now)
       isChangingLane = actions.contains { if case .laneChanged = $0 { true } else { false } }
       for action in actions { execute(action) }
@@ -68,7 +68,8 @@ extension ConnectionWorld {
       if operations.removeValue(forKey: id) == nil { fail("operation \(id.rawValue) ended twice") }
     case .putAnswered(let id, _, _), .putReturned(let id):
       if puts.remove(id) == nil { fail("put \(id.rawValue) ended twice") }
-    case .connected, .offset, .identification, .writable, .shutDown, .noted, .authState, .keepToken,
+    case .connected, .offset, .identification, .writable, .shutDown, .log, .authentication,
+      .keepToken,
       .listenAnswered, .listenRevoked, .pushed, .writeSent:
       break
     }

@@ -201,8 +201,8 @@ struct ConnectionWorld {
     give(.token(user.isEmpty ? .signedOut : .token(token())))
   }
 
-  func token() -> AuthToken {
-    AuthToken(Credential("\(user)#\(tokenNumber)"), identity: user)
+  func token() -> UserToken {
+    UserToken(Credential("\(user)#\(tokenNumber)"), identity: user)
   }
 
   /// All tokens up to now are over.

@@ -154,7 +154,7 @@ struct IdentityChangeTests {
       return
     }
     #expect(failed.contains(.identification(bench.machine.identification)))
-    #expect(failed.last == .authState(.unavailable("away")))
+    #expect(failed.last == .authentication(.blocked(.unavailable("away"))))
     // Reads go on as they were.
     #expect(failed.listens.map(\.listen) == (isOnline ? [listen] : []))
     let second = try #require(bench.pass(1_000).fetchNumbers.first)

@@ -108,7 +108,7 @@ struct ListenTests {
     bench.give(.writes([Bench.write(1), Bench.write(2)], Bench.nobody, after: nil, isLast: true))
     bench.answer(2)
     #expect(
-      bench.lose().filter { $0 != .noted("The connection ended: lost") } == [
+      bench.lose().filter { $0 != .log("The connection ended: lost") } == [
         .connected(false), .writable(false), .writeAnswered(Bench.id(1), .ok),
         .writeOutcomeUnknown(Bench.id(2)),
       ])

@@ -103,7 +103,7 @@ struct OperationTests {
     let places = (bench.machine.nextPlace(), bench.machine.nextPlace())
     bench.give(.put(TransactionPut(one, place: places.0, "a", Node(1), hash: "h")))
     bench.give(.put(TransactionPut(two, place: places.1, "b", Node(1), hash: "h")))
-    let lost = bench.lose().filter { $0 != .noted("The connection ended: lost") }
+    let lost = bench.lose().filter { $0 != .log("The connection ended: lost") }
     #expect(
       lost == [
         .connected(false), .writable(false), .putReturned(two),

@@ -32,7 +32,7 @@ extension ConnectionWorld {
     let waiting = stored.filter { $0.key.lane == machine.lane && !$0.value.isRejected }.keys
     fail(
       "no rest: writes \(waiting.map(\.description)), operations \(operations.keys.map(\.rawValue)), "
-        + "puts \(puts.map(\.rawValue)), \(machine.authState)")
+        + "puts \(puts.map(\.rawValue)), \(machine.authentication)")
   }
 
   /// Whether nothing is left to do for the user who is signed in.

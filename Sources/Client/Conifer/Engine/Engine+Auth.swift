@@ -52,7 +52,7 @@ extension Engine {
   }
 
   /// Keeps the last token for the next start, where the app wants that.
-  func keep(_ token: ConiferSync.AuthToken?) {
+  func keep(_ token: UserToken?) {
     guard let lane else { return }
     let bytes = setup.keepsLastToken ? token.map(\.stored) : nil
     add([.setMetadata(lane.tree, Self.tokenName, bytes)]) { [self] result in
@@ -61,7 +61,7 @@ extension Engine {
     }
   }
 
-  func setAuthState(_ state: ConiferSync.AuthState) {
+  func setAuthState(_ state: Authentication) {
     let identity = link.machine?.lane.identity ?? ""
     func expired(_ code: DatabaseError.Code, _ words: String) -> AuthState {
       .expired(identity: identity, DatabaseError(code, words))
@@ -72,9 +72,9 @@ extension Engine {
     case .authenticated:
       authState.set(.signedIn(identity: identity))
       listenToRefusedPins()
-    case .expired(let words): authState.set(expired(.expiredToken, words))
-    case .refused(let words): authState.set(expired(.invalidToken, words))
-    case .unavailable(let words): authState.set(expired(.unavailable, words))
+    case .blocked(.expired(let words)): authState.set(expired(.expiredToken, words))
+    case .blocked(.refused(let words)): authState.set(expired(.invalidToken, words))
+    case .blocked(.unavailable(let words)): authState.set(expired(.unavailable, words))
     }
   }
 
@@ -115,12 +115,12 @@ extension TokenAnswer {
       return
     }
     self = .token(
-      ConiferSync.AuthToken(Credential(token.token), identity: token.identity, expiry: token.expiry)
+      UserToken(Credential(token.token), identity: token.identity, expiry: token.expiry)
     )
   }
 }
 
-extension ConiferSync.AuthToken {
+extension UserToken {
   /// The token as it is kept.
   fileprivate var stored: [UInt8] {
     var children: [(Key, Node)] = [

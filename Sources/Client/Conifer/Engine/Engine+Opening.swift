@@ -44,7 +44,7 @@ extension Engine {
     let usesTokens = setup.tokenProvider != nil
     let token =
       usesTokens && setup.keepsLastToken
-      ? kept.flatMap { ConiferSync.AuthToken(stored: $0) } : nil
+      ? kept.flatMap { UserToken(stored: $0) } : nil
     let lane = Lane(tree: id, identity: token?.identity ?? "")
     let newest = try backend.read { (view) throws(StoreError) in try view.totals(lane).newest }
     phase = .open(backend, lane)

@@ -58,7 +58,7 @@ struct Link: Sendable {
 
 extension Engine {
   /// Both clocks.
-  var moment: Moment { Moment(uptime: setup.clock.now, wallTime: setup.clock.wallTime) }
+  var moment: ClockReading { ClockReading(uptime: setup.clock.now, wallTime: setup.clock.wallTime) }
 
   /// Tells the connection's machine something; what it asks for is done before the step ends.
   func tell(_ input: ConnectionInput) {
@@ -97,11 +97,11 @@ extension Engine {
     case .writable(let isWritable): writable(isWritable)
     case .shutDown(let reason):
       setup.logger.warning("the server sent the client away", metadata: ["reason": "\(reason)"])
-    case .noted(let words): setup.logger.debug("\(words)")
+    case .log(let words): setup.logger.debug("\(words)")
     case .identification(let identification):
       identify(identification)
       storeChange(identification != .known)
-    case .authState(let state): setAuthState(state)
+    case .authentication(let state): setAuthState(state)
     case .laneChanged(let lane): changeLane(lane)
     case .keepToken(let token): keep(token)
     case .listenAnswered(let listen, let response): answered(listen, response)
@@ -188,7 +188,7 @@ extension ConnectionAction {
   /// what it raises waits behind them.
   fileprivate var joinsCommit: Bool {
     switch self {
-    case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .noted: true
+    case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true
     case .listenAnswered(_, let response): response.status == .ok
     default: false
     }

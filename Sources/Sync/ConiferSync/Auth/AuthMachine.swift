@@ -5,38 +5,30 @@ import ConiferWire
 /// A token is replaced before its expiry. A refused one is replaced by force: at once, then after
 /// a delay, and from the third refusal in a row every 30 seconds.
 struct AuthMachine: Sendable {
-  let limits: ConnectionLimits
+  private let limits: ConnectionLimits
   /// Whether there is a provider at all.
   let usesTokens: Bool
   /// The last token that the provider gave; nil when nobody is signed in.
-  private(set) var token: AuthToken?
-  /// The uptime at which its time is over.
+  private(set) var token: UserToken?
+  /// The uptime at which the token expires.
   private(set) var expiry: Milliseconds?
   /// The uptime at which the provider is asked next, while connected.
   private(set) var fetchAt: Milliseconds?
   /// Whether it is known who is signed in.
   private(set) var identification: Identification
-  /// The number of what the provider was asked or told last.
-  private(set) var newestFetch: UInt64 = 0
-  /// Answers to what was asked before this number are out of date.
-  private var oldestFetch: UInt64 = 1
-  /// Whether what was asked last was for another token than the one there is.
-  private var isForced = false
-  /// Since when the provider is being asked.
-  private(set) var fetchingSince: Milliseconds?
-  /// Whether the last token is of no use.
+  /// What the provider was asked.
+  private(set) var requests = TokenRequests()
+  /// Whether the last token is of no use, so that the next request must force another one.
   private(set) var mustForce = false
   /// How often tokens were refused in a row.
-  private(set) var refusals = 0
-  /// How often the provider failed in a row.
-  private(set) var failures = 0
+  private var refusals = 0
   /// The uptime at which the server took the token; nil when it has not, or no longer does.
   private var takenAt: Milliseconds?
   /// Why writes wait.
-  private(set) var trouble: AuthState?
+  private var lastProblem: TokenProblem?
 
-  /// - Parameter isChanging: whether somebody else may be signed in than whose the token is.
-  init(_ limits: ConnectionLimits, usesTokens: Bool, token: AuthToken?, isChanging: Bool) {
+  /// - Parameter isChanging: whether somebody other than the token's user may be signed in.
+  init(_ limits: ConnectionLimits, usesTokens: Bool, token: UserToken?, isChanging: Bool) {
     self.limits = limits
     self.usesTokens = usesTokens
     self.token = usesTokens ? token : nil
@@ -44,28 +36,38 @@ struct AuthMachine: Sendable {
       !usesTokens ? .known : isChanging ? .changing : token == nil ? .starting : .known
   }
 
-  /// Whether attempts are to keep the longest distance.
+  /// Whether attempts to connect are to keep the longest distance.
   var isSlowed: Bool { refusals >= 3 }
 
-  /// Why the provider has not said who is signed in since that may have changed; nil when it has.
-  var unanswered: String? {
-    if case .unanswered(let reason, _) = identification { reason } else { nil }
+  /// Whether the user may have changed, and the provider is being asked.
+  var isChanging: Bool { identification == .changing }
+
+  /// Why writes wait, or why the provider has not said who is signed in.
+  var problem: TokenProblem? {
+    if let lastProblem { return lastProblem }
+    if case .unanswered(let reason, _) = identification { return .unavailable(reason) }
+    return nil
   }
 
   /// The uptime at which the provider is asked again who is signed in.
   var userRetry: Milliseconds? {
-    guard case .unanswered(_, let retry) = identification, fetchingSince == nil else { return nil }
+    guard case .unanswered(_, let retry) = identification, requests.since == nil else { return nil }
     return retry
   }
+
+  /// The uptime at which the provider has taken too long to answer.
+  var answerDeadline: Milliseconds? { requests.since?.adding(limits.tokenTime) }
+
+  // MARK: The provider
 
   /// Begins to ask the provider, unless it is being asked; whether that is new.
   ///
   /// An answer under way may be the token that the server refused meanwhile: then it is asked anew.
   mutating func beginFetch(at now: Milliseconds, isForced: Bool) -> Bool {
     fetchAt = nil
-    let isRefused = mustForce && !self.isForced
-    guard fetchingSince == nil || isRefused else { return false }
-    ask(at: now, isForced: isForced, isAnew: isRefused)
+    let isReplacing = mustForce && !requests.isForced
+    guard requests.since == nil || isReplacing else { return false }
+    requests.begin(at: now, isForced: isForced, isReplacing: isReplacing)
     return true
   }
 
@@ -73,51 +75,32 @@ struct AuthMachine: Sendable {
   mutating func beginChange(at now: Milliseconds) {
     fetchAt = nil
     identification = .changing
-    ask(at: now, isForced: mustForce, isAnew: true)
+    requests.begin(at: now, isForced: mustForce, isReplacing: true)
   }
 
-  private mutating func ask(at now: Milliseconds, isForced: Bool, isAnew: Bool) {
-    fetchingSince = now
-    newestFetch += 1
-    self.isForced = isForced
-    if isAnew { oldestFetch = newestFetch }
-  }
-
-  /// Whether an answer counts; what it says makes all that was asked before out of date, and one that
-  /// came unasked all that was asked until now.
-  ///
-  /// One that came too late counts unless a newer one came first; a failure only of what was asked last.
-  mutating func counts(_ answer: TokenAnswer, _ fetch: UInt64?) -> Bool {
-    guard let fetch else {
-      newestFetch += 1
-      oldestFetch = newestFetch
-      return true
-    }
-    if case .failed = answer { return fetch == newestFetch && fetch >= oldestFetch }
-    guard fetch >= oldestFetch else { return false }
-    oldestFetch = fetch + 1
-    return true
+  /// Whether an answer of the provider counts; see `TokenRequests`.
+  mutating func accepts(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
+    usesTokens && requests.accepts(answer, to: request)
   }
 
   /// Takes the provider's token, or that there is none.
-  mutating func take(_ new: AuthToken?, at now: Moment, offset: Int64) {
-    fetchingSince = nil
-    failures = 0
+  mutating func take(_ new: UserToken?, at now: ClockReading, offset: Int64) {
+    requests.succeed()
     mustForce = false
     token = new
     identification = .known
-    if case .unavailable = trouble { trouble = nil }
+    if case .unavailable = lastProblem { lastProblem = nil }
     if new == nil {
-      trouble = nil
+      lastProblem = nil
       refusals = 0
     }
-    reckon(at: now, offset: offset)
+    scheduleReplacement(at: now, offset: offset)
   }
 
-  /// Reckons anew when the token is to be replaced and when its time is over.
+  /// Computes when the token is to be replaced and when it expires.
   ///
-  /// A time that is over already says nothing: the server's clock decides.
-  mutating func reckon(at now: Moment, offset: Int64) {
+  /// An expiry that is over already says nothing: the server's clock decides.
+  mutating func scheduleReplacement(at now: ClockReading, offset: Int64) {
     expiry = nil
     fetchAt = nil
     guard let end = token?.expiry else { return }
@@ -128,59 +111,61 @@ struct AuthMachine: Sendable {
   }
 
   /// Whether the token at hand may serve while the provider fails.
-  func canUseLast(at now: Moment, offset: Int64) -> Bool {
+  func canUseLast(at now: ClockReading, offset: Int64) -> Bool {
     guard let token, !mustForce else { return false }
     return token.expiry.map { $0 > now.wallTime.adding(offset) } ?? true
   }
 
-  /// Notes that the provider failed, or did not answer.
+  /// Takes in that the provider failed, or did not answer.
   ///
   /// - Parameters:
   ///   - reason: in the provider's words.
   ///   - retry: the uptime of the next try, while connected.
   ///   - isBlocking: whether there can be no connection without a token.
-  mutating func noteFailure(_ reason: String, retry: Milliseconds, isBlocking: Bool) {
-    fetchingSince = nil
-    failures += 1
+  mutating func fetchFailed(_ reason: String, retry: Milliseconds, isBlocking: Bool) {
+    requests.fail()
     fetchAt = retry
     switch identification {
     case .known: break
     case .starting: identification = .known
     case .changing, .unanswered: identification = .unanswered(reason, retry: retry)
     }
-    switch trouble {
+    switch lastProblem {
     case .expired, .refused: break
-    default: if isBlocking { trouble = .unavailable(reason) }
+    case .unavailable, nil: if isBlocking { lastProblem = .unavailable(reason) }
     }
   }
 
-  /// Notes that the server took the token. That alone does not end a row of refusals: it may take
+  // MARK: The server
+
+  /// Takes in that the server took the token. That alone does not end a row of refusals: it may take
   /// each one only to revoke it.
-  mutating func noteTaken(at now: Milliseconds) {
+  mutating func tokenAccepted(at now: Milliseconds) {
     takenAt = now
-    trouble = nil
+    lastProblem = nil
   }
 
-  /// Notes that the server answered a request as that of the token's owner.
-  mutating func noteTrusted() { refusals = 0 }
+  /// Takes in that the server answered a request as that of the token's user.
+  mutating func requestServed() { refusals = 0 }
 
-  /// Ends a row of refusals if the last token was taken for long enough.
-  mutating func noteSteady(at now: Milliseconds) {
+  /// Takes in that the server knows the token no longer, since the connection ended or it was refused:
+  /// that ends a row of refusals if the token was taken for long enough.
+  mutating func tokenForgotten(at now: Milliseconds) {
     if let takenAt, now.subtracting(takenAt) >= limits.steadyTime { refusals = 0 }
     takenAt = nil
   }
 
-  /// Notes that the server did not take the token, or no longer does.
+  /// Takes in that the server did not take the token, or no longer does.
   ///
   /// - Parameter delay: until the provider is asked after a second refusal.
-  mutating func noteRefusal(
+  mutating func tokenRefused(
     _ status: Response.Status, _ reason: String, at now: Milliseconds, delay: Milliseconds
   ) {
-    noteSteady(at: now)
+    tokenForgotten(at: now)
     refusals += 1
     mustForce = true
     expiry = nil
-    trouble = status == .expiredToken ? .expired(reason) : .refused(reason)
+    lastProblem = status == .expiredToken ? .expired(reason) : .refused(reason)
     switch refusals {
     case 1: fetchAt = now
     case 2: fetchAt = now.adding(delay)
@@ -188,11 +173,11 @@ struct AuthMachine: Sendable {
     }
   }
 
-  /// Notes that the token's time is over, as far as the client knows.
-  mutating func noteExpiry(at now: Milliseconds) {
+  /// Takes in that the token has expired, as far as the client knows.
+  mutating func tokenExpired(at now: Milliseconds) {
     expiry = nil
     mustForce = true
-    trouble = .expired("The token's time is over.")
+    lastProblem = .expired("The token has expired.")
     if fetchAt == nil || refusals == 0 { fetchAt = now }
   }
 }

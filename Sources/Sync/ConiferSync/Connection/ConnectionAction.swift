@@ -1,8 +1,8 @@
-public import ConiferStorage
-public import ConiferWire
+package import ConiferStorage
+package import ConiferWire
 
 /// What a connection machine asks its owner to do, in order.
-public enum ConnectionAction: Hashable, Sendable {
+package enum ConnectionAction: Hashable, Sendable {
   // MARK: The connection
 
   /// Open a connection, and hand its events over under the number.
@@ -29,20 +29,20 @@ public enum ConnectionAction: Hashable, Sendable {
   /// The server sent the client away, until the app goes online again; with the reason.
   case shutDown(String)
   /// Words for a log; without secrets.
-  case noted(String)
+  case log(String)
 
   // MARK: Who the client is
 
   /// It changed whether it is known who is signed in. What the app asks for is to wait, or goes on,
   /// behind all that is asked for here.
   case identification(Identification)
-  /// The state of authentication changed.
-  case authState(AuthState)
+  /// It changed whether writes go out, as far as the token decides it.
+  case authentication(Authentication)
   /// Another user is signed in, or nobody: views show this lane from now on. Answered by
   /// `laneOpened`.
   case laneChanged(Lane)
   /// The token to keep for the next start; nil for none.
-  case keepToken(AuthToken?)
+  case keepToken(UserToken?)
 
   // MARK: Listens
 
@@ -89,13 +89,13 @@ public enum ConnectionAction: Hashable, Sendable {
 
 extension Response.Status {
   /// Sent, and the connection broke before the answer.
-  public static let disconnect = Response.Status(rawValue: "disconnect")
+  package static let disconnect = Response.Status(rawValue: "disconnect")
   /// The app gave up all that waited.
-  public static let writeCanceled = Response.Status(rawValue: "write_canceled")
+  package static let writeCanceled = Response.Status(rawValue: "write_canceled")
   /// Another user was signed in before it was sent.
-  public static let identityChanged = Response.Status(rawValue: "identity_changed")
+  package static let identityChanged = Response.Status(rawValue: "identity_changed")
   /// A transaction was overridden by a set or an update.
-  public static let overriddenBySet = Response.Status(rawValue: "overriddenbyset")
+  package static let overriddenBySet = Response.Status(rawValue: "overriddenbyset")
   /// A transaction's data changed too often meanwhile.
-  public static let maxRetries = Response.Status(rawValue: "maxretry")
+  package static let maxRetries = Response.Status(rawValue: "maxretry")
 }

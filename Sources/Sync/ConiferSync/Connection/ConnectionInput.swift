@@ -1,10 +1,10 @@
-public import ConiferQuery
-public import ConiferStorage
-public import ConiferTree
-public import ConiferWire
+package import ConiferQuery
+package import ConiferStorage
+package import ConiferTree
+package import ConiferWire
 
 /// Why a client does not connect; it does when no reason is left.
-public enum CloseReason: Hashable, Sendable {
+package enum CloseReason: Hashable, Sendable {
   /// The engine is not ready yet; holds from the beginning.
   case starting
   /// The app went offline.
@@ -16,31 +16,31 @@ public enum CloseReason: Hashable, Sendable {
 }
 
 /// The number of a connection; never given twice by one machine.
-public struct ConnectionNumber: Hashable, Comparable, Sendable {
+package struct ConnectionNumber: Hashable, Comparable, Sendable {
   /// The number, from 1.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
   /// The connection with a number.
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Orders connections by the time of their beginning.
-  public static func < (a: ConnectionNumber, b: ConnectionNumber) -> Bool {
+  package static func < (a: ConnectionNumber, b: ConnectionNumber) -> Bool {
     a.rawValue < b.rawValue
   }
 }
 
 /// The number of a get, an onDisconnect or a transaction's put; the caller gives no number twice to
 /// operations of one kind.
-public struct OperationID: Hashable, Sendable {
+package struct OperationID: Hashable, Sendable {
   /// The number.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
   /// The operation with a number.
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// What the server is to do when the connection ends.
-public enum DisconnectRequest: Hashable, Sendable {
+package enum DisconnectRequest: Hashable, Sendable {
   /// Replaces a node.
   case put(Path, Node)
   /// Replaces several nodes below a path; their paths are relative.
@@ -49,14 +49,14 @@ public enum DisconnectRequest: Hashable, Sendable {
   case cancel(Path)
 
   /// Where.
-  public var path: Path {
+  package var path: Path {
     switch self {
     case .put(let path, _), .merge(let path, _), .cancel(let path): return path
     }
   }
 
   /// The request that carries it.
-  public var request: Request {
+  package var request: Request {
     switch self {
     case .put(let path, let node): return .onDisconnectPut(path, node)
     case .merge(let path, let changes): return .onDisconnectMerge(path, changes)
@@ -66,20 +66,20 @@ public enum DisconnectRequest: Hashable, Sendable {
 }
 
 /// A transaction's attempt: a put that the server applies only if the node there has a hash.
-public struct TransactionPut: Hashable, Sendable {
+package struct TransactionPut: Hashable, Sendable {
   /// Its number.
-  public let id: OperationID
+  package let id: OperationID
   /// When it was issued, among all that was: the place of its first transaction.
-  public let place: OverlayID
+  package let place: OverlayID
   /// Where.
-  public let path: Path
+  package let path: Path
   /// The new node, with server values unresolved.
-  public let node: Node
+  package let node: Node
   /// The hash that the node there must have.
-  public let hash: String
+  package let hash: String
 
   /// A transaction's attempt.
-  public init(_ id: OperationID, place: OverlayID, _ path: Path, _ node: Node, hash: String) {
+  package init(_ id: OperationID, place: OverlayID, _ path: Path, _ node: Node, hash: String) {
     self.id = id
     self.place = place
     self.path = path
@@ -89,7 +89,7 @@ public struct TransactionPut: Hashable, Sendable {
 }
 
 /// What a connection machine is told.
-public enum ConnectionInput: Sendable {
+package enum ConnectionInput: Sendable {
   // MARK: The connection
 
   /// A reason for being away ended; `offline` also ends `shutdown`. Connecting begins at once.

@@ -1,40 +1,53 @@
 import ConiferWire
 
+/// What earlier connections told of the way to the server.
+struct ServerRoute: Sendable {
+  /// The number of the last connection.
+  var lastConnection: UInt64 = 0
+  /// The host that the server named.
+  var host: String?
+  /// The name of the last session.
+  var lastSession: String?
+  /// Whether the server sent the client to another host since a connection stood for long.
+  var wasRedirected = false
+}
+
 extension ConnectionMachine {
+  // MARK: Between connections
+
   mutating func open(_ reason: CloseReason) {
-    closeReasons.remove(reason)
-    if reason == .offline { closeReasons.remove(.shutdown) }
-    // Also without a connection what the app writes is somebody's.
-    if reason == .starting, identification.isAsked { fetchToken() }
-    guard closeReasons.isEmpty, case .idle = phase else { return connectSooner() }
-    backoff.reset()
-    retry()
+    // Also without a connection what the app writes belongs to a user.
+    if reason == .starting, identification.isAsked { client.fetchToken(isConnected: false) }
+    guard case .closed(var reasons) = state else { return connectSooner() }
+    reasons.remove(reason)
+    if reason == .offline { reasons.remove(.shutdown) }
+    state = .closed(reasons)
+    guard reasons.isEmpty else { return }
+    client.backoff.reset()
+    connectLater()
   }
 
   mutating func close(_ reason: CloseReason) {
-    closeReasons.insert(reason)
-    end()
-    backoff.reset()
-    phase = .idle
+    var reasons: Set<CloseReason> = [reason]
+    if case .closed(let others) = state { reasons.formUnion(others) }
+    endConnection()
+    client.backoff.reset()
+    state = .closed(reasons)
   }
 
   /// Begins a waiting attempt at once, unless it waits because tokens were refused.
   mutating func connectSooner() {
-    guard case .waiting = phase, !auth.isSlowed else { return }
-    backoff.reset()
-    retry()
+    guard case .waiting = state, !client.auth.isSlowed else { return }
+    client.backoff.reset()
+    connectLater()
   }
 
-  /// Connects again, at once or after a delay.
-  mutating func retry() {
-    guard closeReasons.isEmpty else {
-      phase = .idle
-      return
-    }
-    var delay = backoff.next()
-    if auth.isSlowed { delay = max(delay, limits.longestDelay) }
+  /// Connects after the delay that is due, which may be none.
+  mutating func connectLater() {
+    var delay = client.backoff.next()
+    if client.auth.isSlowed { delay = max(delay, client.limits.longestDelay) }
     if delay > 0 {
-      phase = .waiting(until: now.uptime.adding(delay))
+      state = .waiting(until: client.now.uptime.adding(delay))
     } else {
       attempt()
     }
@@ -42,115 +55,100 @@ extension ConnectionMachine {
 
   /// Asks for a token where there is a provider, and connects.
   mutating func attempt() {
-    guard auth.usesTokens else { return connect() }
-    phase = .fetching
-    fetchToken()
+    guard client.auth.usesTokens else { return connect() }
+    state = .fetchingToken
+    client.fetchToken(isConnected: false)
   }
 
   mutating func connect() {
-    lastConnection += 1
-    let number = ConnectionNumber(rawValue: lastConnection)
-    phase = .connecting(number, since: now.uptime)
-    let request = ConnectionRequest(namespace: namespace, host: host, lastSession: lastSession)
-    actions.append(.connect(request, number))
+    route.lastConnection += 1
+    let number = ConnectionNumber(rawValue: route.lastConnection)
+    state = .connecting(number, since: client.now.uptime)
+    let request = ConnectionRequest(
+      namespace: namespace, host: route.host, lastSession: route.lastSession)
+    client.actions.append(.connect(request, number))
   }
 
+  // MARK: What a connection brings
+
   mutating func receive(_ event: TransportEvent, _ number: ConnectionNumber) {
-    switch phase {
-    case .connecting(let current, _) where current == number: break
-    case .connected where session?.number == number: break
-    default: return
-    }
+    guard number == connectionNumber else { return }
     switch event {
-    case .message(let message):
-      session?.hear(at: now.uptime)
-      receive(message, number)
+    case .message(let message): receive(message, number)
     case .closed(let reason):
-      actions.append(.noted("The connection ended: \(reason)"))
-      end(isClosed: true)
-      retry()
+      client.log("The connection ended: \(reason)")
+      endConnection(isClosed: true)
+      connectLater()
+    }
+  }
+
+  /// The number of the connection or of the attempt.
+  private var connectionNumber: ConnectionNumber? {
+    switch state {
+    case .closed, .waiting, .fetchingToken: nil
+    case .connecting(let number, _): number
+    case .connected(let session): session.number
     }
   }
 
   private mutating func receive(_ message: ServerMessage, _ number: ConnectionNumber) {
     switch message {
     case .hello(let hello): greet(hello, number)
-    case .response(let request, let response): receive(response, to: request)
-    case .push(let push): receive(push)
+    case .response, .push, .pong, .error, .unknown:
+      if let complaint = message.complaint { client.log(complaint) }
+      whileConnected { session, client in session.receive(message, &client) }
     case .reset(let host):
-      end()
-      self.host = host
+      endConnection()
+      route.host = host
       // Servers may send the client to one another for ever.
-      if !wasReset { backoff.reset() }
-      wasReset = true
-      retry()
+      if !route.wasRedirected { client.backoff.reset() }
+      route.wasRedirected = true
+      connectLater()
     case .shutdown(let reason):
       close(.shutdown)
-      actions.append(.shutDown(reason))
-    case .error(let text): actions.append(.noted("The server reports an error: \(text)"))
-    case .pong: break
-    case .unknown(let words):
-      actions.append(.noted("The server sends what this version does not know: \(words)"))
+      client.actions.append(.shutDown(reason))
     }
   }
 
   private mutating func greet(_ hello: Hello, _ number: ConnectionNumber) {
-    guard case .connecting = phase else {
-      return actions.append(.noted("The server said hello twice."))
-    }
-    phase = .connected
-    session = Session(number, at: now.uptime)
-    if !hello.host.isEmpty { host = hello.host }
-    lastSession = hello.session
-    offset = hello.timestamp &- now.wallTime
-    actions.append(.offset(offset))
-    actions.append(.connected(true))
-    auth.reckon(at: now, offset: offset)
-    if let token = auth.token {
-      authenticate(token)
-    } else {
-      establish()
-    }
+    guard case .connecting = state else { return client.log("The server said hello twice.") }
+    if !hello.host.isEmpty { route.host = hello.host }
+    route.lastSession = hello.session
+    client.offset = hello.timestamp &- client.now.wallTime
+    client.actions.append(.offset(client.offset))
+    client.actions.append(.connected(true))
+    client.auth.scheduleReplacement(at: client.now, offset: client.offset)
+    state = .connected(Session(number, &client))
   }
 
-  /// Ends the connection or the attempt, and settles what was under way.
+  /// Ends the connection or the attempt; the caller gives the next state.
   ///
   /// - Parameter isClosed: whether the transport has closed it already.
-  mutating func end(isClosed: Bool = false) {
-    switch phase {
-    case .idle, .waiting, .fetching: break
+  mutating func endConnection(isClosed: Bool = false) {
+    switch state {
+    case .closed, .waiting, .fetchingToken: break
     case .connecting(let number, _):
       // The server's redirection may be what does not work.
-      host = nil
-      if !isClosed { actions.append(.disconnect(number)) }
-    case .connected:
-      guard let session else { break }
-      if !isClosed { actions.append(.disconnect(session.number)) }
-      settle(session)
-    }
-    phase = .idle
-  }
-
-  private mutating func settle(_ ended: Session) {
-    var ended = ended
-    markEarly(ended)
-    session = nil
-    actions.append(.connected(false))
-    if ended.isAccepted { stopSending() }
-    releaseHeld(all: true)
-    auth.noteSteady(at: now.uptime)
-    if now.uptime.subtracting(ended.opened) >= limits.steadyTime {
-      backoff.reset()
-      wasReset = false
-    }
-    for sent in ended.unanswered.removeAll() {
-      switch sent {
-      case .write(let write): actions.append(.writeOutcomeUnknown(write.id))
-      case .operation(let operation): giveUp(operation, with: .disconnect)
-      case .get(let get): giveBack(get)
-      case .listen, .authenticate: break
+      route.host = nil
+      if !isClosed { client.actions.append(.disconnect(number)) }
+    case .connected(var session):
+      if !isClosed { client.actions.append(.disconnect(session.number)) }
+      if client.now.uptime.subtracting(session.opened) >= client.limits.steadyTime {
+        client.backoff.reset()
+        route.wasRedirected = false
       }
+      session.end(&client)
     }
-    queue.restart()
+  }
+}
+
+extension ServerMessage {
+  /// What of a message is for a log alone.
+  fileprivate var complaint: String? {
+    switch self {
+    case .error(let text): "The server reports an error: \(text)"
+    case .unknown(let words): "The server sends what this version does not know: \(words)"
+    case .hello, .response, .push, .reset, .shutdown, .pong: nil
+    }
   }
 }

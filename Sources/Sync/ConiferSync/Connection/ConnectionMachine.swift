@@ -1,4 +1,4 @@
-public import ConiferStorage
+package import ConiferStorage
 import ConiferWire
 
 /// What a client does about its connection: when it connects, what it sends in which order, and what
@@ -15,82 +15,33 @@ import ConiferWire
 /// - Where an answer is due and nothing comes, the server is asked for a sign of life, and a connection
 ///   that gives none is given up.
 /// - Answers of writes are handed on when the listens that were sent before them are answered.
-/// - A write that the server refuses because the token's time is over is not refused: it is sent
-///   again with the next token.
-public struct ConnectionMachine: Sendable {
-  enum Phase: Sendable {
-    /// A reason keeps the client away.
-    case idle
+/// - A write that the server refuses because the token has expired is not refused: it is sent again
+///   with the next token.
+package struct ConnectionMachine: Sendable {
+  /// What the client does about its connection now.
+  enum State: Sendable {
+    /// There are reasons not to connect, at least one.
+    case closed(Set<CloseReason>)
     /// The next attempt waits for an uptime.
     case waiting(until: Milliseconds)
     /// The token provider is asked before connecting.
-    case fetching
+    case fetchingToken
     /// The server's hello is waited for.
     case connecting(ConnectionNumber, since: Milliseconds)
-    /// There is a session.
-    case connected
-  }
-
-  /// Whether the store can hold that writes are sent.
-  enum Marking: Sendable {
-    case possible
-    /// It could not, so often in a row; the next attempt waits for an uptime, or for an occasion.
-    case failed(Int, retry: Milliseconds?)
-
-    var failures: Int { if case .failed(let count, _) = self { count } else { 0 } }
-    var retry: Milliseconds? { if case .failed(_, let retry) = self { retry } else { nil } }
-  }
-
-  /// What is known of a listen that the app has.
-  struct ListenEntry: Sendable {
-    /// Its place among all listens.
-    let order: UInt64
-    /// The connection and the request by which the server was asked.
-    var asked: (connection: ConnectionNumber, request: UInt64)?
+    /// The server has said hello.
+    case connected(Session)
   }
 
   let namespace: String
-  let limits: ConnectionLimits
-  var backoff: Backoff
-  var auth: AuthMachine
-  var closeReasons: Set<CloseReason> = [.starting]
-  var phase = Phase.idle
-  var session: Session?
-  var lastConnection: UInt64 = 0
-  /// Whether the server sent the client to another host since a connection stood for long.
-  var wasReset = false
-  /// The host that the server named.
-  var host: String?
-  var lastSession: String?
-
-  /// The queue whose writes are sent, and that views show.
-  public internal(set) var lane: Lane
-  /// Whether the lane's newest number is known.
-  var isLaneOpen = true
-  /// The newest number of the lane, and how much was issued since.
-  var newest: UInt64
-  var step: UInt64 = 0
-  /// Up to which number writes may have been sent, by this run or one before.
-  var perhapsSent: UInt64
-
-  var listens: [Listen: ListenEntry] = [:]
-  var lastListen: UInt64 = 0
-  var queue = OutboundQueue()
-  var marking = Marking.possible
-  var operations = FIFO<Operation>()
-  var gets = FIFO<WaitingGet>()
-  var held = FIFO<HeldAnswer>()
-  /// Since when nothing can be read.
-  var unreadableSince = Milliseconds.min
-
-  var now = Moment(uptime: 0, wallTime: 0)
-  var scheduled: Milliseconds?
-  var toldAuthState: AuthState
-  var toldIdentification: Identification
-  var actions: [ConnectionAction] = []
-
-  /// The server's time minus the device's, in milliseconds; 0 before the first hello.
-  public internal(set) var offset: Int64 = 0
+  var state = State.closed([.starting])
+  /// What outlasts a connection.
+  var client: ClientState
+  var route = ServerRoute()
+  /// The earliest uptime at which a wake was asked for.
+  private var scheduledWake: Milliseconds?
+  /// What the owner was told last.
+  private var toldAuthentication: Authentication
+  private var toldIdentification: Identification
 
   /// A machine that waits for `.open(.starting)`.
   ///
@@ -102,59 +53,54 @@ public struct ConnectionMachine: Sendable {
   ///   - token: the last token, as it was kept; the lane's.
   ///   - isChanging: whether somebody signed in or out since, and the provider has not said who.
   ///   - limits: times and sizes.
-  ///   - seed: of the chance in delays.
-  public init(
+  ///   - seed: of the random part of delays.
+  package init(
     namespace: String, lane: Lane, newest: WriteID?, usesTokens: Bool = false,
-    token: AuthToken? = nil, isChanging: Bool = false,
+    token: UserToken? = nil, isChanging: Bool = false,
     limits: ConnectionLimits = ConnectionLimits(), seed: UInt64
   ) {
     self.namespace = namespace
-    self.limits = limits
-    self.lane = lane
-    self.newest = newest?.rawValue ?? 0
-    perhapsSent = self.newest
-    backoff = Backoff(limits, seed: seed)
     let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
-    auth = AuthMachine(
-      limits, usesTokens: usesTokens, token: own, isChanging: isChanging)
-    toldAuthState = own == nil ? .signedOut : .pending
+    let auth = AuthMachine(limits, usesTokens: usesTokens, token: own, isChanging: isChanging)
+    client = ClientState(
+      limits, LanePosition(lane, newest: newest), auth, Backoff(limits, seed: seed))
+    toldAuthentication = own == nil ? .signedOut : .pending
     toldIdentification = auth.identification
   }
 
-  /// Whether it is known who is signed in.
-  public var identification: Identification { auth.identification }
+  /// The queue whose writes are sent, and that views show.
+  package var lane: Lane { client.position.lane }
 
-  /// The state of authentication.
-  public var authState: AuthState {
-    if let trouble = auth.trouble { return trouble }
-    if let reason = auth.unanswered { return .unavailable(reason) }
-    if auth.token == nil { return lane.identity.isEmpty ? .signedOut : .pending }
-    return session?.isAccepted == true ? .authenticated : .pending
+  /// Whether it is known who is signed in.
+  package var identification: Identification { client.auth.identification }
+
+  /// Whether writes go out, as far as the token decides it.
+  package var authentication: Authentication {
+    if let problem = client.auth.problem { return .blocked(problem) }
+    if client.auth.token == nil { return lane.identity.isEmpty ? .signedOut : .pending }
+    return isWritable ? .authenticated : .pending
   }
 
   /// Whether the connection stands.
-  public var isConnected: Bool { session != nil }
+  package var isConnected: Bool { if case .connected = state { true } else { false } }
 
   /// Whether operations go out.
-  public var isWritable: Bool { session?.isAccepted == true }
+  package var isWritable: Bool {
+    if case .connected(let session) = state { session.isAccepted } else { false }
+  }
 
   /// Whether the server has answered a write, though the store may still show it as waiting.
-  public func isAnswered(_ id: OutboundWriteID) -> Bool { queue.isAnswered(id) }
+  package func isAnswered(_ id: OutboundWriteID) -> Bool { client.queue.isAnswered(id) }
 
   /// The place of something that is issued now, after all that was issued before; never given twice
   /// in a lane.
-  public mutating func nextPlace() -> OverlayID {
-    step += 1
-    return OverlayID(newest, step)
-  }
+  package mutating func nextPlace() -> OverlayID { client.position.next() }
 
   /// The lane's newest write, unless it may have been sent, is about to be marked as sent, or something
   /// was issued after it. What a run before queued may have been sent by it: the store does not tell.
-  public var lastUnsent: OutboundWriteID? {
-    guard isLaneOpen, step == 0, newest > perhapsSent else { return nil }
-    let id = OutboundWriteID(lane, WriteID(rawValue: newest))
-    let isTaken = session?.unanswered.contains(id) == true || queue.isTaken(id)
-    return isTaken ? nil : id
+  package var lastUnsent: OutboundWriteID? {
+    guard let id = client.position.lastUnsent, !isUnanswered(id) else { return nil }
+    return client.queue.isAnswered(id) || client.queue.isBeingMarked(id) ? nil : id
   }
 
   /// Takes in what happened.
@@ -165,21 +111,23 @@ public struct ConnectionMachine: Sendable {
   ///   - input: what happened.
   ///   - now: when; uptimes never go back.
   /// - Returns: what is to be done, in order.
-  public mutating func handle(_ input: ConnectionInput, at now: Moment) -> [ConnectionAction] {
-    self.now = now
+  package mutating func handle(_ input: ConnectionInput, at now: ClockReading)
+    -> [ConnectionAction]
+  {
+    client.now = now
     take(input)
     expireGets()
     if identification != toldIdentification {
       toldIdentification = identification
-      actions.append(.identification(toldIdentification))
+      client.actions.append(.identification(toldIdentification))
     }
-    if authState != toldAuthState {
-      toldAuthState = authState
-      actions.append(.authState(toldAuthState))
+    if authentication != toldAuthentication {
+      toldAuthentication = authentication
+      client.actions.append(.authentication(toldAuthentication))
     }
-    schedule()
-    defer { actions = [] }
-    return actions
+    scheduleWake()
+    defer { client.actions = [] }
+    return client.actions
   }
 
   private mutating func take(_ input: ConnectionInput) {
@@ -188,25 +136,68 @@ public struct ConnectionMachine: Sendable {
     case .close(let reason): close(reason)
     case .networkReturned: connectSooner()
     case .event(let event, let number): receive(event, number)
+    case .cannotProbe(let number):
+      whileConnected { session, _ in if session.number == number { session.probe = .impossible } }
     case .token(let answer, let fetch): take(answer, fetch)
-    case .refreshToken: refreshToken()
+    case .refreshToken: client.refreshToken()
     case .tick: tick()
-    case .listen(let listen): add(listen)
-    case .unlisten(let listen): remove(listen)
+    case .listen(let listen):
+      guard client.listens.add(listen) else { break }
+      whileConnected { session, client in session.ask(listen, &client) }
+    case .unlisten(let listen):
+      guard client.listens.remove(listen) else { break }
+      whileConnected { session, client in session.end(listen, &client) }
     case .write(let write): add(write)
     case .writes(let page, let lane, let after, let isLast):
-      add(page, of: lane, after: after, isLast: isLast)
-    case .marked(let ids): marked(ids)
-    case .notMarked(let ids): notMarked(ids)
-    case .withdraw(let id): withdraw(id)
-    case .superseded(let id): queue.supersede(id)
-    case .finished(let id): queue.noteFinished(id)
-    case .laneOpened(let newest): laneOpened(newest)
-    case .get(let id, let target): get(id, target)
-    case .cannotProbe(let number): session?.cannotProbe(number)
-    case .put(let put): issue(.put(put), at: put.place)
-    case .onDisconnect(let id, let request): issue(.onDisconnect(id, request), at: nextPlace())
+      whileConnected { session, client in
+        session.add(page, of: lane, after: after, isLast: isLast, &client)
+      }
+    case .marked(let ids):
+      client.queue.marked(ids)
+      sendWaiting()
+    case .notMarked(let ids): client.markingFailed(ids)
+    case .withdraw(let id):
+      client.queue.withdraw(id)
+      whileConnected { session, client in session.withdraw(id, &client) }
+    case .superseded(let id): client.queue.supersede(id)
+    case .finished(let id): client.queue.finished(id)
+    case .laneOpened(let newest): openLane(newest)
+    case .get(let id, let target):
+      client.gets.add(WaitingGet(id: id, target: target, issued: client.now.uptime))
+      whileConnected { session, client in session.sendGets(&client) }
+    case .put(let put): issue(put)
+    case .onDisconnect(let id, let request):
+      client.issue(.onDisconnect(id, request), at: nextPlace())
+      sendWaiting()
     case .purge: purge()
     }
+  }
+
+  // MARK: The session
+
+  /// Has something done with the session, if there is one. The state gives it away meanwhile, so that it
+  /// has one owner and nothing of it is copied.
+  mutating func whileConnected(_ body: (inout Session, inout ClientState) -> Void) {
+    guard case .connected(var session) = state else { return }
+    state = .closed([])
+    body(&session, &client)
+    state = .connected(session)
+  }
+
+  /// Sends what waits and may go.
+  mutating func sendWaiting() {
+    whileConnected { session, client in session.sendWaiting(&client) }
+  }
+
+  func isUnanswered(_ id: OutboundWriteID) -> Bool {
+    if case .connected(let session) = state { session.unanswered.contains(id) } else { false }
+  }
+
+  /// Asks to be woken when something is due, unless an earlier wake was asked for.
+  private mutating func scheduleWake() {
+    if let scheduledWake, scheduledWake <= client.now.uptime { self.scheduledWake = nil }
+    guard let deadline, scheduledWake.map({ deadline < $0 }) ?? true else { return }
+    scheduledWake = deadline
+    client.actions.append(.wake(at: deadline))
   }
 }

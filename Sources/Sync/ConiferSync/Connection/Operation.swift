@@ -1,22 +1,18 @@
 import ConiferStorage
 import ConiferTree
 
-/// Something that was issued beside the queue and waits to be sent.
+/// Something that is sent besides the queue's writes, in order with them.
 struct Operation: Sendable {
-  /// What it is.
   enum Kind: Sendable {
     case put(TransactionPut)
     case onDisconnect(OperationID, DisconnectRequest)
   }
 
-  /// What it is.
   let kind: Kind
-  /// When it was issued, among all that was: after the write with its number.
+  /// Its place in the order of all that was issued: after the write with its number.
   var place: OverlayID
   /// The lane that the place is in.
   var lane: Lane
-  /// The uptime at which it was issued.
-  let issued: Milliseconds
 
   /// About how many bytes it takes in the window.
   var size: Int? {

@@ -1,171 +1,214 @@
 import ConiferStorage
 import ConiferWire
 
-/// The part of the outbound queue that is in memory: the next writes to be sent, by number.
+/// The part of the outbound queue that is in memory: the next writes to be sent, by number. They are
+/// read from the store's queue in pages, behind a cursor.
 struct OutboundQueue: Sendable {
-  /// The writes that come next.
-  private(set) var buffer = FIFO<OutboundWrite>()
-  /// The highest number that was taken in since the beginning.
-  private(set) var cursor: UInt64 = 0
-  /// Whether the store's queue holds nothing behind the cursor.
-  private(set) var isExhausted = false
-  /// Whether writes were asked for.
-  private var isAsking = false
-  /// Whether a write was queued since then that may not be in the answer.
-  private var missed = false
-  /// Whether the store gave nothing though there may be more, so that asking waits for an occasion.
-  private var isStalled = false
-  /// Rejected writes that are to be tried again and may not be in that answer.
-  private var renewed: [OutboundWrite] = []
+  /// What is known of the store's queue behind the cursor.
+  private enum Rest: Sendable {
+    /// There may be more.
+    case unknown
+    /// A page was asked for.
+    case asked(Question)
+    /// The store gave nothing though there may be more: the next write or connection asks again.
+    case unreadable
+    /// There is nothing.
+    case empty
+  }
+
+  /// A page that was asked for, and what happened since, which it may not show.
+  private struct Question: Sendable {
+    /// Whether a write was queued.
+    var missedWrite = false
+    /// Rejected writes that are to be tried again.
+    var renewed: [OutboundWrite] = []
+    /// Writes whose end the store holds by now.
+    var finished: [OutboundWriteID] = []
+  }
+
+  /// Whether the store can hold that writes are sent.
+  private enum Marking: Sendable {
+    case possible
+    /// It could not, so often in a row; the next attempt waits for an uptime, or for an occasion.
+    case failed(Int, retry: Milliseconds?)
+  }
+
+  private var buffer = FIFO<OutboundWrite>()
+  /// The highest number that was read since the beginning.
+  private var cursor: UInt64 = 0
+  private var rest = Rest.unknown
+  private var marking = Marking.possible
   /// Writes that are being marked.
-  private var marking: Set<OutboundWriteID> = []
+  private var beingMarked: Set<OutboundWriteID> = []
   /// Answered and superseded writes that the store may still show as waiting.
   private var answered: Set<OutboundWriteID> = []
-  /// Those of them that it no longer shows, but what was asked for may.
-  private var finished: Set<OutboundWriteID> = []
 
-  /// Begins again with the first write of the store's queue.
-  mutating func restart() {
-    buffer.removeAll()
-    cursor = 0
-    isExhausted = false
-    isAsking = false
-    isStalled = false
-    missed = false
-    renewed = []
-    marking = []
-    forgetFinished()
-  }
+  /// The write that comes next.
+  var first: OutboundWrite? { buffer.first }
 
-  private mutating func forgetFinished() {
-    answered.subtract(finished)
-    finished = []
-  }
+  mutating func removeFirst() { buffer.popFirst() }
 
   /// Whether all writes up to a number have been handed out.
   func isPast(_ number: UInt64) -> Bool {
     if let first = buffer.first { return first.id.id.rawValue > number }
-    return isExhausted || cursor >= number
+    if case .empty = rest { return true }
+    return cursor >= number
   }
 
-  /// Whether the writes after a number are what was asked for.
-  func isAsking(after id: WriteID?) -> Bool { isAsking && cursor == id?.rawValue ?? 0 }
+  /// Begins again with the first write of the store's queue.
+  mutating func restart() {
+    if case .asked(let question) = rest { answered.subtract(question.finished) }
+    buffer.removeAll()
+    cursor = 0
+    rest = .unknown
+    beingMarked = []
+  }
 
-  /// Notes that writes are asked for; whether that makes sense now.
+  /// Forgets all: the store's queue was emptied.
+  mutating func purge() {
+    restart()
+    answered = []
+    rest = .empty
+  }
+
+  // MARK: Reading the store's queue
+
+  /// Begins to ask for a page where there is room for one.
   mutating func ask(limit: Int) -> (after: WriteID?, count: Int)? {
-    guard !isExhausted, !isAsking, !isStalled, buffer.count * 2 <= limit else { return nil }
-    isAsking = true
-    missed = false
+    guard case .unknown = rest, buffer.count * 2 <= limit else { return nil }
+    rest = .asked(Question())
     return (cursor == 0 ? nil : WriteID(rawValue: cursor), limit - buffer.count)
   }
 
-  /// Takes in what was asked for, but for writes that are under way or answered.
+  /// Whether the writes after a number are what was asked for.
+  func isAsking(after id: WriteID?) -> Bool {
+    if case .asked = rest { cursor == id?.rawValue ?? 0 } else { false }
+  }
+
+  /// Takes in the page that was asked for, but for writes that are under way or answered.
   mutating func add(_ page: [OutboundWrite], isLast: Bool, isUnanswered: (OutboundWriteID) -> Bool)
   {
-    guard isAsking else { return }
-    isAsking = false
-    let end = cursor
-    let newer = Set(renewed.map(\.id))
+    guard case .asked(let question) = rest else { return }
+    let start = cursor
+    let renewed = Set(question.renewed.map(\.id))
     for write in page where write.id.id.rawValue > cursor {
       cursor = write.id.id.rawValue
-      if !newer.contains(write.id), !answered.contains(write.id), !isUnanswered(write.id) {
+      if !renewed.contains(write.id), !answered.contains(write.id), !isUnanswered(write.id) {
         append(write)
       }
     }
-    isExhausted = isLast && !missed
-    isStalled = !isLast && !missed && cursor == end
-    missed = false
-    for write in renewed where write.id.id.rawValue <= cursor { insert(write) }
-    renewed = []
-    forgetFinished()
+    if question.missedWrite || (!isLast && cursor > start) {
+      rest = .unknown
+    } else {
+      rest = isLast ? .empty : .unreadable
+    }
+    for write in question.renewed where write.id.id.rawValue <= cursor { insert(write) }
+    answered.subtract(question.finished)
   }
 
-  /// Takes in a new or renewed write where there is room, or notes that the store has it.
+  /// Takes in a new or renewed write where there is room, or leaves it to the store.
   mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
     answered.remove(write.id)
-    finished.remove(write.id)
-    isStalled = false
     let number = write.id.id.rawValue
-    if number <= cursor {
-      insert(write)
-    } else if isExhausted, !isAsking, buffer.count < limit {
+    let isRead = number <= cursor
+    if isRead { insert(write) }
+    switch rest {
+    case .unknown: break
+    case .unreadable: rest = .unknown
+    case .asked(var question):
+      question.finished.removeAll { $0 == write.id }
+      if !isRead {
+        question.missedWrite = true
+        if !isNew { question.renewed.append(write) }
+      }
+      rest = .asked(question)
+    case .empty where isRead: break
+    case .empty where buffer.count < limit:
       cursor = number
       append(write)
-    } else {
-      isExhausted = false
-      missed = isAsking
-      if isAsking, !isNew { renewed.append(write) }
+    case .empty: rest = .unknown
     }
+  }
+
+  /// Takes in a write that may be in the buffer already.
+  private mutating func insert(_ write: OutboundWrite) {
+    if !buffer.contains(where: { $0.id == write.id }) { append(write) }
   }
 
   private mutating func append(_ write: OutboundWrite) {
     buffer.insert(write) { $0.id.id.rawValue > write.id.id.rawValue }
   }
 
-  private mutating func insert(_ write: OutboundWrite) {
-    if !buffer.contains(where: { $0.id == write.id }) { append(write) }
-  }
+  // MARK: Ends of writes
 
-  mutating func removeFirst() { buffer.popFirst() }
-
-  /// Takes a write out.
+  /// Takes a write out that the app takes back.
   mutating func withdraw(_ id: OutboundWriteID) {
     buffer.removeAll { $0.id == id }
-    renewed.removeAll { $0.id == id }
+    if case .asked(var question) = rest {
+      question.renewed.removeAll { $0.id == id }
+      rest = .asked(question)
+    }
     answered.remove(id)
   }
-
-  /// Whether a write was answered, or is being marked.
-  func isTaken(_ id: OutboundWriteID) -> Bool { answered.contains(id) || marking.contains(id) }
-
-  /// Whether a write was answered or superseded, though the store may still show it as waiting.
-  func isAnswered(_ id: OutboundWriteID) -> Bool { answered.contains(id) }
 
   /// Takes a write out for good, though the store may still show it as waiting.
   mutating func supersede(_ id: OutboundWriteID) {
     withdraw(id)
-    noteAnswered(id)
+    answered(id)
   }
 
-  /// Notes that a write was answered, so that it is not taken in again.
-  mutating func noteAnswered(_ id: OutboundWriteID) { answered.insert(id) }
+  /// Takes in that a write was answered, so that it is not read again.
+  mutating func answered(_ id: OutboundWriteID) { answered.insert(id) }
 
-  /// Notes that the store no longer shows a write as waiting.
-  mutating func noteFinished(_ id: OutboundWriteID) {
-    if isAsking {
-      finished.insert(id)
+  /// Takes in that the store no longer shows a write as waiting; the page that is under way may.
+  mutating func finished(_ id: OutboundWriteID) {
+    if case .asked(var question) = rest {
+      question.finished.append(id)
+      rest = .asked(question)
     } else {
       answered.remove(id)
     }
   }
 
-  /// The writes of the buffer that must be marked before they leave and are not being marked.
-  mutating func takeUnmarked() -> [OutboundWriteID] {
-    let ids = buffer.all.filter { !$0.isIdempotent && !$0.isMarked && !marking.contains($0.id) }
+  /// Whether a write was answered or superseded, though the store may still show it as waiting.
+  func isAnswered(_ id: OutboundWriteID) -> Bool { answered.contains(id) }
+
+  // MARK: Marking
+
+  func isBeingMarked(_ id: OutboundWriteID) -> Bool { beingMarked.contains(id) }
+
+  /// How often in a row writes could not be marked.
+  var markingFailures: Int { if case .failed(let count, _) = marking { count } else { 0 } }
+
+  /// The uptime at which writes are marked again.
+  var markingRetry: Milliseconds? {
+    if case .failed(_, let retry) = marking { retry } else { nil }
+  }
+
+  /// Begins to mark all writes that must be marked before they leave; none while a failure is recent.
+  mutating func markWaiting(at now: Milliseconds) -> [OutboundWriteID] {
+    if let retry = markingRetry, retry > now { return [] }
+    let ids = buffer.all
+      .filter { !$0.isIdempotent && !$0.isMarked && !beingMarked.contains($0.id) }
       .map(\.id)
-    marking.formUnion(ids)
+    beingMarked.formUnion(ids)
     return ids
   }
 
-  /// Notes that writes could not be marked.
-  mutating func noteUnmarked(_ ids: [OutboundWriteID]) { marking.subtract(ids) }
-
-  mutating func noteMarked(_ ids: [OutboundWriteID]) {
+  /// Takes in that the store holds writes as sent.
+  mutating func marked(_ ids: [OutboundWriteID]) {
+    marking = .possible
     let ids = Set(ids)
-    marking.subtract(ids)
+    beingMarked.subtract(ids)
     buffer.changeAll { if ids.contains($0.id) { $0.isMarked = true } }
   }
 
-  /// Forgets all: the store's queue was emptied.
-  mutating func purge() {
-    buffer.removeAll()
-    renewed = []
-    marking = []
-    answered = []
-    finished = []
-    isExhausted = true
-    isAsking = false
-    isStalled = false
-    missed = false
+  /// Takes in that the store cannot hold writes as sent; they are marked again at an uptime.
+  mutating func markingFailed(_ ids: [OutboundWriteID], retry: Milliseconds) {
+    beingMarked.subtract(ids)
+    marking = .failed(markingFailures + 1, retry: retry)
   }
+
+  /// Lets writes be marked again.
+  mutating func markAgain() { marking = .failed(markingFailures, retry: nil) }
 }

@@ -1,14 +1,14 @@
-public import ConiferStorage
-public import ConiferTree
-public import ConiferWire
+package import ConiferStorage
+package import ConiferTree
+package import ConiferWire
 
 /// Rules of the outbound queue that need no state.
-public enum QueueRules {
+package enum QueueRules {
   /// The request that carries a write.
   ///
   /// A write that replaces one node is a put, with the hash that its precondition names; all others
   /// are one merge, so that the server applies all of it or nothing.
-  public static func request(for content: WriteContent) -> Request {
+  package static func request(for content: WriteContent) -> Request {
     if content.kind != .update, content.changes.count == 1, let change = content.changes.first {
       let hash = content.preconditions.first { $0.path == change.path }?.hash
       return .put(change.path, change.node, hash: hash)
@@ -28,18 +28,18 @@ public enum QueueRules {
   ///
   /// A set or a timestamp is idempotent; an increment is not, and a server value that this version does not know may
   /// not be.
-  public static func isIdempotent(_ content: WriteContent) -> Bool {
+  package static func isIdempotent(_ content: WriteContent) -> Bool {
     content.changes.allSatisfy { $0.node.isIdempotent }
   }
 
   /// Whether data has no increments.
-  public static func isIdempotent(_ node: Node) -> Bool { node.isIdempotent }
+  package static func isIdempotent(_ node: Node) -> Bool { node.isIdempotent }
 
   /// Whether a new write makes an earlier one of its lane needless, if that was never sent and no
   /// write stands between them.
   ///
   /// It does when it replaces all that the earlier one wrote and does not build on it.
-  public static func supersedes(_ new: WriteContent, _ old: WriteContent) -> Bool {
+  package static func supersedes(_ new: WriteContent, _ old: WriteContent) -> Bool {
     guard new.kind == .set, new.preconditions.isEmpty, isIdempotent(new) else { return false }
     guard old.kind != .transaction, old.preconditions.isEmpty, !old.changes.isEmpty else {
       return false

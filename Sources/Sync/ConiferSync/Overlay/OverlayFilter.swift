@@ -1,11 +1,11 @@
 /// Which pending writes count.
-public struct OverlayFilter {
+package struct OverlayFilter {
   /// Whether hidden writes count.
-  public var includesHidden = false
+  package var includesHidden = false
   /// Only writes before this one count; nil for all.
-  public var end: OverlayID?
+  package var end: OverlayID?
   /// Whether a write does not count.
-  public var isExcluded: ((OverlayID) -> Bool)?
+  package var isExcluded: ((OverlayID) -> Bool)?
 
   /// Which pending writes count; all visible ones unless more is said.
   ///
@@ -13,7 +13,7 @@ public struct OverlayFilter {
   ///   - includesHidden: whether hidden writes count.
   ///   - end: only writes before this one count.
   ///   - isExcluded: whether a write does not count.
-  public init(
+  package init(
     includesHidden: Bool = false, end: OverlayID? = nil,
     isExcluded: ((OverlayID) -> Bool)? = nil
   ) {
@@ -27,7 +27,7 @@ public struct OverlayFilter {
   /// - Parameters:
   ///   - id: its place among all.
   ///   - isVisible: whether views show it.
-  public func counts(_ id: OverlayID, isVisible: Bool) -> Bool {
+  package func counts(_ id: OverlayID, isVisible: Bool) -> Bool {
     (isVisible || includesHidden) && end.map { id < $0 } ?? true && isExcluded?(id) != true
   }
 

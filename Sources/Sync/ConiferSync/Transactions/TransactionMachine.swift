@@ -1,13 +1,13 @@
-public import ConiferTree
-public import ConiferWire
+package import ConiferTree
+package import ConiferWire
 
 /// A transaction's number; never given twice in a process.
-public struct TransactionID: Hashable, Sendable {
+package struct TransactionID: Hashable, Sendable {
   /// The number.
-  public let rawValue: UInt64
+  package let rawValue: UInt64
 
   /// The transaction with a number.
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// What becomes of transactions: when the app's function runs, over what, and what is tried when.
@@ -24,12 +24,12 @@ public struct TransactionID: Hashable, Sendable {
 /// - A set or an update at, above or below a transaction ends it; when it was sent, the server's
 ///   answer counts.
 /// - A put that was sent and not answered when the connection breaks ends its transactions.
-public struct TransactionMachine: Sendable {
+package struct TransactionMachine: Sendable {
   /// How often a transaction may be sent.
-  public static let maxAttempts = 25
+  package static let maxAttempts = 25
 
   /// What the app's function decided.
-  public enum Decision: Hashable, Sendable {
+  package enum Decision: Hashable, Sendable {
     /// Writes a node, which may hold server values.
     case write(Node)
     /// Gives up.
@@ -37,7 +37,7 @@ public struct TransactionMachine: Sendable {
   }
 
   /// What the machine is told.
-  public enum Input: Sendable {
+  package enum Input: Sendable {
     /// The app began a transaction.
     ///
     /// - isVisible: whether listeners see its result before the server confirmed it.
@@ -67,7 +67,7 @@ public struct TransactionMachine: Sendable {
   }
 
   /// What the machine asks its owner to do, in order.
-  public enum Action: Hashable, Sendable {
+  package enum Action: Hashable, Sendable {
     /// Listen to the path silently, as long as the transaction lives.
     case listen(TransactionID, Path)
     /// End that.
@@ -89,16 +89,16 @@ public struct TransactionMachine: Sendable {
   }
 
   /// How a transaction ended.
-  public struct Outcome: Hashable, Sendable {
+  package struct Outcome: Hashable, Sendable {
     /// Why it failed; nil when it was committed, or given up by the app's function.
-    public var error: Response?
+    package var error: Response?
     /// Whether the server has it.
-    public var isCommitted: Bool
+    package var isCommitted: Bool
     /// The node that was written, or over which the function ran last.
-    public var node: Node
+    package var node: Node
 
     /// How a transaction ended.
-    public init(error: Response? = nil, isCommitted: Bool, node: Node) {
+    package init(error: Response? = nil, isCommitted: Bool, node: Node) {
       self.error = error
       self.isCommitted = isCommitted
       self.node = node
@@ -106,7 +106,7 @@ public struct TransactionMachine: Sendable {
   }
 
   /// The node that views would show at a path with the writes that count; empty where nothing is known.
-  public typealias State = (_ path: Path, _ filter: OverlayFilter) -> Node
+  package typealias State = (_ path: Path, _ filter: OverlayFilter) -> Node
 
   var transactions: [TransactionID: Transaction] = [:]
   var tree = TransactionTree()
@@ -132,10 +132,10 @@ public struct TransactionMachine: Sendable {
   var mustProceed = false
 
   /// A machine without transactions that cannot send yet.
-  public init() {}
+  package init() {}
 
   /// Whether no transaction is alive.
-  public var isEmpty: Bool { transactions.isEmpty }
+  package var isEmpty: Bool { transactions.isEmpty }
 
   /// Takes in what happened.
   ///
@@ -143,7 +143,7 @@ public struct TransactionMachine: Sendable {
   ///   - input: what happened.
   ///   - state: what the views show now; only called during the call.
   /// - Returns: what is to be done, in order.
-  public mutating func handle(_ input: Input, state: State) -> [Action] {
+  package mutating func handle(_ input: Input, state: State) -> [Action] {
     take(input, state)
     if !mustProceed { runNext(state) }
     if !mustProceed { sendReady(state) }

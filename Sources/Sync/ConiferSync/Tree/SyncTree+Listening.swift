@@ -1,5 +1,5 @@
-public import ConiferKeyValue
-public import ConiferQuery
+package import ConiferKeyValue
+package import ConiferQuery
 import ConiferTree
 
 extension SyncTree {
@@ -15,7 +15,7 @@ extension SyncTree {
   ///   - isSilent: whether it only keeps the data coming: it is told nothing, and `stopAll` leaves
   ///     it alone.
   /// - Throws: what reading the cache throws; then nothing has changed.
-  public func listen(
+  package func listen(
     _ id: ListenerID, to target: QueryTarget, kinds: DataEvent.Kinds, isSilent: Bool = false
   ) throws(StoreError) -> SyncResult {
     var result = SyncResult()
@@ -67,7 +67,7 @@ extension SyncTree {
   }
 
   /// Ends a listener; an unknown one is ignored.
-  public func stop(_ id: ListenerID) -> SyncResult {
+  package func stop(_ id: ListenerID) -> SyncResult {
     var result = SyncResult()
     guard let view = places.removeValue(forKey: id) else { return result }
     view.listeners.removeAll { $0.id == id }
@@ -76,7 +76,7 @@ extension SyncTree {
   }
 
   /// Ends all listeners of a target but the silent ones; of the default target, all at its path.
-  public func stopAll(_ target: QueryTarget) -> SyncResult {
+  package func stopAll(_ target: QueryTarget) -> SyncResult {
     var result = SyncResult()
     for view in point(at: target.path)?.views ?? []
     where target.spec.isDefault || view.target.spec == target.spec {
@@ -94,7 +94,7 @@ extension SyncTree {
   /// more, since another one covers it.
   ///
   /// - Returns: the listeners that ended, in the order in which they began, and what is to be done.
-  public func cancel(_ target: QueryTarget) -> (listeners: [ListenerID], result: SyncResult) {
+  package func cancel(_ target: QueryTarget) -> (listeners: [ListenerID], result: SyncResult) {
     func isCancelled(_ view: View) -> Bool {
       target.spec.loadsAllData ? view.loadsAllData : view.target.spec == target.spec
     }

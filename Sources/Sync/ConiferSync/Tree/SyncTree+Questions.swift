@@ -1,5 +1,5 @@
-public import ConiferQuery
-public import ConiferTree
+package import ConiferQuery
+package import ConiferTree
 
 extension SyncTree {
   /// The whole node at a path as views show it, or nil where some of it is unknown.
@@ -7,7 +7,7 @@ extension SyncTree {
   /// - Parameters:
   ///   - path: where.
   ///   - filter: which writes count.
-  public func value(at path: Path, _ filter: OverlayFilter = OverlayFilter()) -> Node? {
+  package func value(at path: Path, _ filter: OverlayFilter = OverlayFilter()) -> Node? {
     if let parent = path.parent, path.last?.isPriority == true {
       return value(at: parent, filter)?[.priority]
     }
@@ -18,7 +18,7 @@ extension SyncTree {
 
   /// What a target shows, or nil where some of it is unknown: as its open view shows it, or as the
   /// query makes it of the whole node.
-  public func value(of target: QueryTarget) -> Node? {
+  package func value(of target: QueryTarget) -> Node? {
     if let view = view(of: target), view.isComplete {
       return target.spec.filtered(view.shown.node)
     }
@@ -26,13 +26,13 @@ extension SyncTree {
   }
 
   /// What open views show of a target; nil where none is open that shows all of it.
-  public func shown(of target: QueryTarget) -> Node? {
+  package func shown(of target: QueryTarget) -> Node? {
     if view(of: target)?.isComplete != true, serverData(at: target.path) == nil { return nil }
     return value(of: target)
   }
 
   /// What an open view has of the server's data for its listen, to be hashed; nil without a view.
-  public func serverData(of target: QueryTarget) -> CachedNode? { view(of: target)?.window }
+  package func serverData(of target: QueryTarget) -> CachedNode? { view(of: target)?.window }
 
   /// A write's node with its server values as the server may resolve them.
   ///
@@ -43,7 +43,7 @@ extension SyncTree {
   ///   - node: the node, which may hold server values.
   ///   - path: where it is to be written.
   ///   - now: the server's time in milliseconds since 1970.
-  public func resolve(_ node: Node, at path: Path, now: Int64) -> Node {
+  package func resolve(_ node: Node, at path: Path, now: Int64) -> Node {
     guard node.hasServerValues else { return node }
     if let existing = value(at: path, OverlayFilter(includesHidden: true)) {
       return node.resolvingServerValues(over: existing, now: now)
@@ -63,7 +63,7 @@ extension SyncTree {
   }
 
   /// Whether a view that loads all data is open at a path or above.
-  public func isListened(_ path: Path) -> Bool {
+  package func isListened(_ path: Path) -> Bool {
     points(along: path).contains { $0.wholeView != nil }
   }
 }

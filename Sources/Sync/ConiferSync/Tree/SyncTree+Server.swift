@@ -1,5 +1,5 @@
-public import ConiferQuery
-public import ConiferTree
+package import ConiferQuery
+package import ConiferTree
 
 extension SyncTree {
   /// Takes a node of the server's.
@@ -8,7 +8,7 @@ extension SyncTree {
   ///   - path: where; absolute.
   ///   - node: the node.
   ///   - tag: the filtered listen that alone it belongs to; an unknown one is ignored.
-  public func overwrite(_ path: Path, _ node: Node, tag: Int? = nil) -> SyncResult {
+  package func overwrite(_ path: Path, _ node: Node, tag: Int? = nil) -> SyncResult {
     receive([NodeChange(path, node)], isMerge: false, tag: tag)
   }
 
@@ -18,7 +18,7 @@ extension SyncTree {
   ///   - path: what the changes are relative to; absolute.
   ///   - changes: the nodes.
   ///   - tag: as of `overwrite`.
-  public func merge(_ path: Path, _ changes: [NodeChange], tag: Int? = nil) -> SyncResult {
+  package func merge(_ path: Path, _ changes: [NodeChange], tag: Int? = nil) -> SyncResult {
     let absolute = changes.map { NodeChange(path.appending($0.path), $0.node) }
     return receive(absolute, isMerge: true, tag: tag)
   }
@@ -30,7 +30,7 @@ extension SyncTree {
   ///   - path: the listen's path.
   ///   - ranges: the ranges, which replace what the view's server data has there, in order.
   ///   - tag: as of `overwrite`.
-  public func mergeRanges(_ path: Path, _ ranges: [RangeMerge], tag: Int? = nil) -> SyncResult {
+  package func mergeRanges(_ path: Path, _ ranges: [RangeMerge], tag: Int? = nil) -> SyncResult {
     let view = tag.map { tags[$0] } ?? view(of: QueryTarget(path))
     guard let view, view.target.path == path else { return SyncResult() }
     let node = ranges.reduce(view.window.node) { $1.applied(to: $0) }
@@ -39,7 +39,7 @@ extension SyncTree {
 
   /// Takes the answer to a listen that its data is complete: what the view has is what the server
   /// has. Ignored without a view of that listen.
-  public func complete(_ target: QueryTarget) -> SyncResult {
+  package func complete(_ target: QueryTarget) -> SyncResult {
     guard let view = view(of: target) else { return SyncResult() }
     if view.loadsAllData {
       // News too for filtered views at the path and all views below.

@@ -1,4 +1,4 @@
-public import ConiferTree
+package import ConiferTree
 
 extension SyncTree {
   /// Lays a write over the views.
@@ -7,7 +7,7 @@ extension SyncTree {
   ///   - id: its place among all; a known one is ignored.
   ///   - changes: the new nodes by absolute paths, without server values; none contains another.
   ///   - isVisible: whether views show it; otherwise only questions that ask for it do.
-  public func write(
+  package func write(
     _ id: OverlayID, _ changes: [NodeChange], isVisible: Bool = true
   ) -> SyncResult {
     var result = SyncResult()
@@ -21,7 +21,7 @@ extension SyncTree {
   /// - Parameters:
   ///   - id: its place among all; a known one is ignored.
   ///   - changes: as of `write`.
-  public func load(_ id: OverlayID, _ changes: [NodeChange]) {
+  package func load(_ id: OverlayID, _ changes: [NodeChange]) {
     _ = overlay.add(id, changes, isVisible: true)
   }
 
@@ -31,7 +31,7 @@ extension SyncTree {
   ///   - path: where.
   ///   - other: the tree, without views; writes that it knows stay as they are.
   ///   - isWanted: which writes.
-  public func copyWrites(
+  package func copyWrites(
     touching path: Path, to other: SyncTree, where isWanted: (OverlayID) -> Bool = { _ in true }
   ) {
     for write in overlay.shown
@@ -50,7 +50,7 @@ extension SyncTree {
   ///   - id: its place among all.
   ///   - isEarly: whether its news did not come, as the connection broke: then the write is taken for
   ///     the server's data, until the listens are answered on the next connection.
-  public func acknowledge(_ id: OverlayID, isEarly: Bool = false) -> SyncResult {
+  package func acknowledge(_ id: OverlayID, isEarly: Bool = false) -> SyncResult {
     var result = SyncResult()
     guard let write = overlay.remove(id), write.isVisible else { return result }
     root.visit(write.changes) { view, changes in
@@ -62,14 +62,14 @@ extension SyncTree {
   }
 
   /// Takes a write back; an unknown one is ignored.
-  public func revert(_ id: OverlayID) -> SyncResult {
+  package func revert(_ id: OverlayID) -> SyncResult {
     var result = SyncResult()
     if let write = overlay.remove(id), write.isVisible { reveal(write, into: &result) }
     return result
   }
 
   /// Takes all writes back, hidden ones too.
-  public func revertAll() -> SyncResult {
+  package func revertAll() -> SyncResult {
     var result = SyncResult()
     let changes = overlay.removeAll().filter(\.isVisible).flatMap(\.changes)
     root.visit(changes) { view, changes in refresh(view, changes.map(\.path), into: &result) }

@@ -8,7 +8,7 @@ import ConiferTree
 /// Every change returns what its owner is to do, as values; nothing is sent, stored or called from
 /// here. It belongs to one executor. A write, an acknowledgement or a revert costs in proportion to
 /// what it touches, whatever the number of pending writes.
-public final class SyncTree {
+package final class SyncTree {
   private let cache: (any ServerCache)?
   let overlay = Overlay()
   let root = SyncPoint(.root)
@@ -19,7 +19,7 @@ public final class SyncTree {
   /// A tree without views and writes.
   ///
   /// - Parameter cache: where views find data of earlier listens; nil for nowhere.
-  public init(cache: (any ServerCache)?) { self.cache = cache }
+  package init(cache: (any ServerCache)?) { self.cache = cache }
 
   /// The points from the root to a path, as far as there are any.
   func points(along path: Path) -> [SyncPoint] {

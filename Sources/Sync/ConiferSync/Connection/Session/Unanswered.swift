@@ -7,7 +7,7 @@ enum Sent: Sendable {
   case operation(Operation)
   case get(WaitingGet)
   case listen(Listen)
-  case authenticate(AuthToken?)
+  case authenticate(UserToken?)
 
   /// The bytes that count in the window of unanswered writes; nil when it does not.
   var size: Int? {

@@ -1,0 +1,47 @@
+/// The numbered requests to the app's token provider, and which answers still count.
+struct TokenRequests: Sendable {
+  /// The number of the newest request or unasked answer.
+  private(set) var newest: UInt64 = 0
+  /// Answers to requests before this number are out of date.
+  private var oldestValid: UInt64 = 1
+  /// Whether the newest request was for another token than the one there is.
+  private(set) var isForced = false
+  /// Since when a request is under way.
+  private(set) var since: Milliseconds?
+  /// How often the provider failed in a row.
+  private(set) var failures = 0
+
+  /// Begins a request; `isReplacing` makes the answers to all earlier ones out of date.
+  mutating func begin(at now: Milliseconds, isForced: Bool, isReplacing: Bool) {
+    since = now
+    newest += 1
+    self.isForced = isForced
+    if isReplacing { oldestValid = newest }
+  }
+
+  /// Whether an answer counts. One that does makes all earlier requests out of date; one that came
+  /// unasked (nil) all requests until now.
+  ///
+  /// A late answer counts unless a newer one came first; a failure counts only for the newest request.
+  mutating func accepts(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
+    guard let request else {
+      newest += 1
+      oldestValid = newest
+      return true
+    }
+    if case .failed = answer { return request == newest && request >= oldestValid }
+    guard request >= oldestValid else { return false }
+    oldestValid = request + 1
+    return true
+  }
+
+  mutating func succeed() {
+    since = nil
+    failures = 0
+  }
+
+  mutating func fail() {
+    since = nil
+    failures += 1
+  }
+}

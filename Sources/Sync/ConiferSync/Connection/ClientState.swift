@@ -1,0 +1,120 @@
+import ConiferStorage
+import ConiferWire
+
+/// What outlasts a connection: who the client is, what it wants sent, and what is to be done.
+struct ClientState: Sendable {
+  let limits: ConnectionLimits
+  var position: LanePosition
+  var auth: AuthMachine
+  var backoff: Backoff
+  var listens = WantedListens()
+  /// The writes that come next.
+  var queue = OutboundQueue()
+  /// Puts and onDisconnects that wait to be sent, in order.
+  var operations = FIFO<Operation>()
+  /// Reads that wait to be sent.
+  var gets = WaitingGets()
+  /// When the present input came.
+  var now = ClockReading(uptime: 0, wallTime: 0)
+  /// The server's time minus the device's, in milliseconds; 0 before the first hello.
+  var offset: Int64 = 0
+  /// What the owner is to do after the present input.
+  var actions: [ConnectionAction] = []
+
+  init(
+    _ limits: ConnectionLimits, _ position: LanePosition, _ auth: AuthMachine, _ backoff: Backoff
+  ) {
+    self.limits = limits
+    self.position = position
+    self.auth = auth
+    self.backoff = backoff
+  }
+
+  mutating func log(_ words: String) { actions.append(.log(words)) }
+
+  // MARK: Tokens
+
+  /// Asks the token provider, unless it is being asked. While connected another token is forced.
+  mutating func fetchToken(isConnected: Bool) {
+    let isForced = auth.mustForce || isConnected
+    guard auth.beginFetch(at: now.uptime, isForced: isForced) else { return }
+    actions.append(.fetchToken(force: isForced, number: auth.requests.newest))
+  }
+
+  /// Asks the token provider anew, as somebody else may be signed in.
+  mutating func refreshToken() {
+    guard auth.usesTokens else { return }
+    auth.beginChange(at: now.uptime)
+    actions.append(.fetchToken(force: auth.mustForce, number: auth.requests.newest))
+  }
+
+  // MARK: Lanes
+
+  /// Changes to another user's lane: what was issued under the old one is not sent as the new user's.
+  mutating func change(to lane: Lane) {
+    position = LanePosition(opening: lane)
+    queue.restart()
+    giveUpOperations(with: .identityChanged)
+    // The next start must not show the old user's token.
+    actions.append(.keepToken(nil))
+    actions.append(.laneChanged(lane))
+  }
+
+  /// Takes in the newest number of the lane; all that waits has its place after it.
+  mutating func openLane(_ newest: WriteID?) {
+    position = LanePosition(position.lane, newest: newest)
+    var position = position
+    operations.changeAll { operation in
+      operation.place = position.next()
+      operation.lane = position.lane
+    }
+    self.position = position
+  }
+
+  // MARK: Operations
+
+  /// Takes in an operation that waits to be sent.
+  mutating func issue(_ kind: Operation.Kind, at place: OverlayID) {
+    insert(Operation(kind: kind, place: place, lane: position.lane))
+  }
+
+  /// Has an operation wait in its place; after all others if it was issued in another lane.
+  mutating func insert(_ operation: Operation) {
+    var operation = operation
+    if operation.lane != position.lane {
+      operation.place = position.next()
+      operation.lane = position.lane
+    }
+    operations.insert(operation) { operation.place < $0.place }
+  }
+
+  /// Hands unsent puts back, since they name hashes of the data at that time.
+  mutating func returnPuts() {
+    for operation in operations.all {
+      if case .put(let put) = operation.kind { actions.append(.putReturned(put.id)) }
+    }
+    operations.removeAll { if case .put = $0.kind { true } else { false } }
+  }
+
+  /// Ends all unsent operations with a local status.
+  mutating func giveUpOperations(with status: Response.Status) {
+    let all = operations.all
+    operations.removeAll()
+    for operation in all { giveUp(operation, with: status) }
+  }
+
+  mutating func giveUp(_ operation: Operation, with status: Response.Status) {
+    switch operation.kind {
+    case .put(let put): actions.append(.putAnswered(put.id, Response(status)))
+    case .onDisconnect(let id, _): actions.append(.onDisconnectAnswered(id, Response(status)))
+    }
+  }
+
+  // MARK: Marking
+
+  /// Has writes that could not be marked wait, and what follows them: nothing overtakes.
+  mutating func markingFailed(_ ids: [OutboundWriteID]) {
+    let delay = max(limits.firstDelay, backoff.delay(queue.markingFailures + 1))
+    queue.markingFailed(ids, retry: now.uptime.adding(delay))
+  }
+}

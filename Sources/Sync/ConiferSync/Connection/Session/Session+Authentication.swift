@@ -1,0 +1,96 @@
+import ConiferWire
+
+extension Session {
+  /// Shows the server a token, or that nobody is signed in.
+  mutating func authenticate(_ token: UserToken?, _ client: inout ClientState) {
+    let request: Request = token.map { .authenticate($0.credential) } ?? .unauthenticate
+    authRequest = send(request, .authenticate(token), &client)
+  }
+
+  /// Takes in the answer to a shown token.
+  mutating func authenticated(
+    _ number: UInt64, _ token: UserToken?, _ response: Response, _ client: inout ClientState
+  ) {
+    guard authRequest == number else { return }
+    authRequest = nil
+    guard response.status == .ok || token == nil else {
+      return refuse(response.status, response.reason ?? response.status.rawValue, &client)
+    }
+    client.auth.tokenAccepted(at: client.now.uptime)
+    if let token { client.actions.append(.keepToken(token)) }
+    if !isAccepted { accept(&client) }
+  }
+
+  /// The server knows who the client is: all that waited goes on.
+  mutating func accept(_ client: inout ClientState) {
+    standing = .accepted
+    reportOtherLanes(&client)
+    sendListens(&client)
+    sendGets(&client)
+    client.queue.restart()
+    client.actions.append(.writable(true))
+    askForWrites(&client)
+  }
+
+  /// The server does not take the token, or no longer does: all but the connection waits.
+  private mutating func refuse(
+    _ status: Response.Status, _ reason: String, _ client: inout ClientState
+  ) {
+    pause(&client)
+    let delay = client.backoff.delay(0)
+    client.auth.tokenRefused(status, reason, at: client.now.uptime, delay: delay)
+    client.log("The server does not take the token: \(status) \(reason)")
+    if let due = client.auth.fetchAt, due <= client.now.uptime {
+      client.fetchToken(isConnected: true)
+    }
+  }
+
+  /// The server no longer takes a token; when a newer one is being shown, its answer decides.
+  mutating func tokenRevoked(
+    _ status: Response.Status, _ reason: String, _ client: inout ClientState
+  ) {
+    if authRequest == nil {
+      refuse(status, reason, &client)
+    } else {
+      pause(&client)
+    }
+  }
+
+  /// The token has expired, as far as the client knows.
+  mutating func expireToken(_ client: inout ClientState) {
+    client.auth.tokenExpired(at: client.now.uptime)
+    if isAccepted { pause(&client) }
+  }
+
+  /// Lets everything wait for a token.
+  private mutating func pause(_ client: inout ClientState) {
+    let wasAccepted = isAccepted
+    standing = .refused
+    if wasAccepted { stopSending(&client) }
+  }
+
+  /// Whether a refusal says no more than that the token is not taken, so that it does not count.
+  mutating func isDueToToken(_ response: Response, _ client: inout ClientState) -> Bool {
+    guard response.status != .ok, client.auth.token != nil else { return false }
+    switch response.status {
+    case .expiredToken, .invalidToken:
+      if authRequest != nil || isAccepted {
+        let reason = response.reason ?? response.status.rawValue
+        tokenRevoked(response.status, reason, &client)
+      }
+      return true
+    case .permissionDenied: return isRefused
+    default: return false
+    }
+  }
+
+  /// Another user is signed in: nothing goes out until the server knows that one.
+  mutating func leaveLane(_ client: inout ClientState) {
+    // First, so that no transaction that an answer lets go is issued as the new user's.
+    if isAccepted {
+      standing = .unknown
+      stopSending(&client)
+    }
+    deliverAnswers(all: true, &client)
+  }
+}

@@ -1,0 +1,149 @@
+import ConiferWire
+
+/// One connection from the server's hello to its end: what was sent and not answered, and what the
+/// server has made of who the client is.
+struct Session: Sendable {
+  /// Whether the server was asked for a sign of life.
+  enum Probe {
+    case none
+    /// At an uptime, and nothing came since.
+    case asked(Milliseconds)
+    /// The transport cannot ask.
+    case impossible
+  }
+
+  /// What the server has made of who the client is.
+  enum Standing {
+    /// Nothing yet.
+    case unknown
+    /// It did not take the token, or no longer does: other refusals may be due to that alone.
+    case refused
+    /// It knows the client.
+    case accepted
+  }
+
+  let number: ConnectionNumber
+  /// The uptime of its hello.
+  let opened: Milliseconds
+  /// When something was last sent.
+  var lastSent: Milliseconds
+  /// When something last came.
+  private(set) var lastReceived: Milliseconds
+  var probe = Probe.none
+  var standing = Standing.unknown
+  /// The last request that says who the client is, until it is answered.
+  var authRequest: UInt64?
+  /// The last request's number.
+  private(set) var lastRequest: UInt64 = 0
+  /// The requests without an answer.
+  var unanswered = Unanswered()
+  /// The requests by which the server was asked for listens.
+  var asked: [Listen: UInt64] = [:]
+  /// Answers that wait for those of the listens that were sent before them.
+  var deferred = FIFO<DeferredAnswer>()
+
+  /// A connection whose hello came; shows the token, if there is one.
+  init(_ number: ConnectionNumber, _ client: inout ClientState) {
+    self.number = number
+    opened = client.now.uptime
+    lastSent = opened
+    lastReceived = opened
+    if let token = client.auth.token {
+      authenticate(token, &client)
+    } else {
+      accept(&client)
+    }
+  }
+
+  /// Whether the server knows who the client is.
+  var isAccepted: Bool { if case .accepted = standing { true } else { false } }
+  var isRefused: Bool { if case .refused = standing { true } else { false } }
+
+  // MARK: Messages
+
+  /// Sends a request; its answer is waited for when something is to be done about it.
+  @discardableResult
+  mutating func send(_ request: Request, _ sent: Sent? = nil, _ client: inout ClientState) -> UInt64
+  {
+    let number = addRequest(sent, at: client.now.uptime)
+    client.actions.append(.send(.request(number, request)))
+    return number
+  }
+
+  /// Gives a number to a request that leaves.
+  mutating func addRequest(_ sent: Sent?, at now: Milliseconds) -> UInt64 {
+    lastRequest += 1
+    lastSent = now
+    if let sent { unanswered.add(lastRequest, sent, at: now) }
+    return lastRequest
+  }
+
+  /// Takes in what the server says but for the hello, and what ends the connection.
+  mutating func receive(_ message: ServerMessage, _ client: inout ClientState) {
+    lastReceived = client.now.uptime
+    if case .asked = probe { probe = .none }
+    switch message {
+    case .response(let number, let response): receive(response, to: number, &client)
+    case .push(let push): receive(push, &client)
+    case .hello, .pong, .reset, .shutdown, .error, .unknown: break
+    }
+  }
+
+  private mutating func receive(
+    _ response: Response, to number: UInt64, _ client: inout ClientState
+  ) {
+    guard let sent = unanswered.remove(number) else { return }
+    switch sent {
+    case .authenticate(let token): authenticated(number, token, response, &client)
+    case .listen(let listen): answered(number, listen, response, &client)
+    case .write(let write): answered(write, response, &client)
+    case .operation(let operation): answered(operation, response, &client)
+    case .get(let get): answered(get, response, &client)
+    }
+    if case .authenticate = sent {
+    } else if isAccepted, authRequest == nil {
+      client.auth.requestServed()
+    }
+    sendWaiting(&client)
+  }
+
+  private mutating func receive(_ push: Push, _ client: inout ClientState) {
+    switch push {
+    case .overwrite, .merge, .rangeMerge: client.actions.append(.pushed(push))
+    case .listenRevoked(let path, let spec): revoke(path, spec, &client)
+    case .authRevoked(let status, let reason):
+      guard client.auth.token != nil else { break }
+      tokenRevoked(status, reason, &client)
+    case .appCheckRevoked(let status, let reason):
+      client.log("The server does not take the app's token: \(status) \(reason)")
+    case .debug(let words): client.log("The server says: \(words)")
+    }
+  }
+
+  // MARK: The end
+
+  /// The connection ended: what was not answered waits again, or is reported.
+  mutating func end(_ client: inout ClientState) {
+    markEarlyAnswers()
+    client.actions.append(.connected(false))
+    if isAccepted { stopSending(&client) }
+    deliverAnswers(all: true, &client)
+    client.auth.tokenForgotten(at: client.now.uptime)
+    for sent in unanswered.removeAll() {
+      switch sent {
+      case .write(let write): client.actions.append(.writeOutcomeUnknown(write.id))
+      case .operation(let operation): client.giveUp(operation, with: .disconnect)
+      case .get(let get): client.gets.add(get)
+      case .listen, .authenticate: break
+      }
+    }
+    client.queue.restart()
+  }
+
+  /// Takes in that nothing goes out from now on.
+  mutating func stopSending(_ client: inout ClientState) {
+    client.gets.block(at: client.now.uptime)
+    client.actions.append(.writable(false))
+    client.returnPuts()
+  }
+}

@@ -1,0 +1,51 @@
+import ConiferQuery
+import ConiferWire
+
+/// A read that waits for the server.
+struct WaitingGet: Sendable {
+  let id: OperationID
+  let target: QueryTarget
+  /// The uptime at which it was issued.
+  let issued: Milliseconds
+}
+
+/// The reads that wait to be sent, in the order in which they were issued.
+struct WaitingGets: Sendable {
+  private var gets = FIFO<WaitingGet>()
+  /// Since when nothing can be read.
+  private var blockedSince = Milliseconds.min
+
+  /// Takes in a read, also one that was sent and not answered: it waits again, in its place.
+  mutating func add(_ get: WaitingGet) { gets.insert(get) { $0.id.rawValue > get.id.rawValue } }
+
+  mutating func popFirst() -> WaitingGet? { gets.popFirst() }
+
+  /// Takes in that nothing can be read from now on.
+  mutating func block(at now: Milliseconds) { blockedSince = now }
+
+  /// When the oldest read gives up, if nothing can be read.
+  func deadline(_ patience: Milliseconds) -> Milliseconds? {
+    gets.first.map { giveUpTime($0, patience) }
+  }
+
+  private func giveUpTime(_ get: WaitingGet, _ patience: Milliseconds) -> Milliseconds {
+    max(get.issued, blockedSince).adding(patience)
+  }
+
+  /// Takes out the reads that have waited longer than `patience`.
+  mutating func removeExpired(at now: Milliseconds, _ patience: Milliseconds) -> [OperationID] {
+    guard !gets.isEmpty else { return [] }
+    let expired = gets.all.filter { giveUpTime($0, patience) <= now }.map(\.id)
+    if !expired.isEmpty {
+      let ids = Set(expired)
+      gets.removeAll { ids.contains($0.id) }
+    }
+    return expired
+  }
+
+  /// Takes out all reads.
+  mutating func removeAll() -> [OperationID] {
+    defer { gets.removeAll() }
+    return gets.all.map(\.id)
+  }
+}
