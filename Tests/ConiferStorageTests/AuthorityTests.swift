@@ -54,7 +54,7 @@ import Testing
     let original = try await DamageTests.filled()
     let tree = TreeID(rawValue: 1)
     let reader = RunReader(
-      view: try original.view(), tree: tree, codec: Codec(.standard), longestKey: .max)
+      view: try LeafStore(original, .standard).openSnapshot(), tree: tree)
     let keys = try original.keys(Spaces.runs)
     func entries(_ key: Bytes) throws -> EntryList {
       let value = try #require(try original.view().value(Spaces.runs, key))

@@ -83,7 +83,7 @@
       #expect(try backend.usage(tree).dictionaryCount == 0)
       #expect(try UsageRow.read(store.view(), tree).recent == RecentRuns())
       let written = batches(store)
-      let trainer = DictionaryTrainer(store, Codec(.standard))
+      let trainer = DictionaryTrainer(LeafStore(store, .standard))
       #expect(try trainer.train() == nil)
       try await open(store).tidyAll()
       #expect(batches(store) == written)
@@ -97,7 +97,7 @@
       var found: [Bytes] = []
       for _ in 0..<2 {
         let (store, _, _) = try await filled(seed: 5)
-        let training = try DictionaryTrainer(store, Codec(.standard)).train()
+        let training = try DictionaryTrainer(LeafStore(store, .standard)).train()
         found.append(try #require(training?.record?.content))
       }
       #expect(found[0] == found[1])
@@ -117,7 +117,7 @@
       }
       // Trained, but no run packed with it yet: the old runs are as they were.
       let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
-      let training = try #require(try DictionaryTrainer(store, engine.codec).train())
+      let training = try #require(try DictionaryTrainer(engine.leaves).train())
       #expect(training.record != nil && training.after == 2)
       try engine.keep(training)
       #expect(try store.base.dictionaries(tree) == [1, 2])
@@ -163,7 +163,7 @@
       for isEmptied in [false, true] {
         let (store, _, node) = try await filled(seed: 9)
         let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
-        try engine.keep(#require(try DictionaryTrainer(store, engine.codec).train()))
+        try engine.keep(#require(try DictionaryTrainer(engine.leaves).train()))
         #expect(try store.base.dictionaries(tree) == [1])
         #expect(try store.base.namedByRuns(tree)[1] == nil)
         // The process dies here.
@@ -185,7 +185,7 @@
     @Test func `Small runs on either side of those that are packed anew stay apart`() async throws {
       let (store, backend, node) = try await filled(seed: 14)
       let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
-      try engine.keep(#require(try DictionaryTrainer(store, engine.codec).train()))
+      try engine.keep(#require(try DictionaryTrainer(engine.leaves).train()))
       // What stays is one step of a pass: a run of one tiny leaf, runs of rooms, another tiny one.
       var edits: [StorageEdit] = [.overwrite(tree, "a", 1), .overwrite(tree, "z", 1)]
       var expected = node.setting(Path("a"), to: 1).setting(Path("z"), to: 1)
@@ -207,7 +207,7 @@
     @Test func `A dictionary that comes too late is not kept`() async throws {
       let (store, backend, _) = try await filled(seed: 10)
       let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
-      let training = try #require(try DictionaryTrainer(store, engine.codec).train())
+      let training = try #require(try DictionaryTrainer(engine.leaves).train())
       try engine.keep(training)
       let written = batches(store)
       // Another task was faster.
@@ -311,7 +311,7 @@
       #expect(try open(store).node(tree) == expected)
       try expectExactUsage(store.base, "with deltas")
       // A dictionary that deltas alone name is one that is in use.
-      let tx = Transaction(try store.view())
+      let tx = try LeafStore(store, .standard).transaction()
       try NamedDictionaries().dropOthers(tx)
       #expect(!tx.state.isChanged)
       try tx.deleteAll(Spaces.deltas, prefix: StoreKey.prefix(tree))

@@ -54,7 +54,7 @@ import Testing
   ) throws -> Bool {
     let view = try engine.writer.store.view()
     defer { view.close() }
-    return try PackedView(LateView(view), codec: engine.codec, longestKey: engine.writer.longestKey)
+    return try PackedView(LeafSnapshot(engine.leaves, view))
       .node(tree, path, .all).isEmpty
   }
 
@@ -71,7 +71,7 @@ import Testing
       var next = run
       let size = try store.size()
       try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
-        try next.slice(tx, engine.evictor.packing, BudgetMeter(tx, size), engine.activity, &swept) {
+        try next.slice(tx, BudgetMeter(tx, size), engine.activity, &swept) {
           true
         }
       }
@@ -316,7 +316,7 @@ import Testing
       let before = run.report.queries.count
       let size = try store.size()
       try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
-        try run.slice(tx, engine.evictor.packing, BudgetMeter(tx, size), engine.activity, &swept) {
+        try run.slice(tx, BudgetMeter(tx, size), engine.activity, &swept) {
           true
         }
       }

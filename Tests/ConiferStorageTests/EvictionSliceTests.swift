@@ -54,7 +54,7 @@ import Testing
       try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
         var asked = 0
         let meter = try BudgetMeter(tx, size)
-        try next.slice(tx, engine.evictor.packing, meter, engine.activity, &swept) {
+        try next.slice(tx, meter, engine.activity, &swept) {
           asked += 1
           return asked > 2
         }

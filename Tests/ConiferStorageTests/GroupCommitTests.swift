@@ -30,7 +30,7 @@ import Testing
       [.overwrite(tree, "b", 2)],
     ])
     #expect(answers.map(\.code) == [nil, .full, nil])
-    let writes = try QueueReader(try store.view(), lane, .realtimeDatabase, engine.codec)
+    let writes = try QueueReader(try store.view(), lane, .realtimeDatabase, engine.leaves.codec)
       .window(.waiting, after: nil, limit: 9)
     #expect(writes.map(\.content) == [.set("a", 1)])
     try expectExactUsage(store.base, "after the group")
@@ -70,7 +70,8 @@ import Testing
     let view = try store.view()
     #expect(try view.keys(Spaces.parts, prefix: []).isEmpty)
     #expect(try view.keys(Spaces.queries, prefix: []).isEmpty)
-    #expect(try QueueReader(view, lane, .realtimeDatabase, engine.codec).totals().newest == 1)
+    #expect(
+      try QueueReader(view, lane, .realtimeDatabase, engine.leaves.codec).totals().newest == 1)
     try expectExactUsage(store.base, "after the group")
   }
 

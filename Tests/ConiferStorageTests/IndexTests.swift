@@ -135,7 +135,7 @@ import Testing
     _ = current.group([[.setIndexes(tree, [try Self.index()])]], .relaxed)
     let spec = try Self.byTime().limited(toLast: 5)
     func ask(_ room: Int) throws -> QueryExplanation {
-      let view = PackedView(LateView(try store.view()), codec: current.codec, longestKey: .max)
+      let view = PackedView(LeafSnapshot(current.leaves, try store.view()))
       let path = Path("rooms/r\(room)/messages")
       let answer = try view.query(tree, path, spec)
       #expect(answer.children.map(\.key) == spec.evaluate(try view.node(tree, path)).map(\.key))
@@ -144,7 +144,7 @@ import Testing
     var fractions: [Double] = []
     var serving = 0
     while true {
-      let view = PackedView(LateView(try store.view()), codec: current.codec, longestKey: .max)
+      let view = PackedView(LeafSnapshot(current.leaves, try store.view()))
       let status = try #require(try view.indexes(tree).first)
       let (first, last) = (try ask(1), try ask(6))
       guard case .building(let fraction) = status.state else {

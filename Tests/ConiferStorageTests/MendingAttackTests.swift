@@ -228,8 +228,7 @@ struct MendingAttack {
     damaged += places
     try store.keep()
     // What is known of the moment would hide it.
-    engine.moments.begin()
-    engine.moments.end(changesData: true)
+    engine.leaves.generations.publishUnknown()
     if random.one(in: 2) { for place in places { try engine.repairer.repair(place) } }
     try adopt()
   }
@@ -332,10 +331,10 @@ struct MendingAttack {
 
   private func read<R>(_ body: (PackedView) throws(StoreError) -> R) throws -> R {
     try engine.repairer.retrying { (_) throws(StoreError) in
-      let view = LateView(store, engine.moments)
+      let view = LeafSnapshot(engine.leaves)
       defer { view.close() }
       try view.open()
-      return try body(PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
+      return try body(PackedView(view))
     }
   }
 

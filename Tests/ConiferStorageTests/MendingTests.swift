@@ -136,7 +136,7 @@ import Testing
       batch.put(Spaces.metadata, key, Record.seal(Spaces.metadata, key, [1]))
     }
     _ = try base.apply(batch, .relaxed)
-    let tx = Transaction(try base.view())
+    let tx = try LeafStore(base, .standard).transaction()
     tx.setUsage(tree, try Recount.whole(tx, tree))
     let prefix = { (byte: UInt8) in StoreKey.prefix(tree) + [byte] }
     for byte in [1, 3, 2] as [UInt8] { try tx.deleteAll(Spaces.metadata, prefix: prefix(byte)) }

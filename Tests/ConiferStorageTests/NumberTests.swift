@@ -192,7 +192,7 @@ import Testing
     }
     #expect(backend.setActive(true, id, in: TreeID(rawValue: 7)))
     #expect(backend.engine.activity.active == [Activity.Name(tree: tree, query: id)])
-    let tx = Transaction(try store.view())
+    let tx = try LeafStore(store, .standard).transaction()
     let queries = try UsageRow.read(tx, tree).queries
     #expect(try EvictionRun.inactive(tx, backend.engine.activity) == queries - 1)
     // One that is removed later ceases to be active.

@@ -37,16 +37,17 @@ import Testing
 
   @Test func `A run is kept from its second reading on`() async throws {
     let (backend, tree) = try await Self.backend()
-    let view = try backend.store.view()
+    let leaves = LeafStore(backend.store, .none, cache: 1 << 20)
+    let view = LeafSnapshot(leaves, try backend.store.view())
     defer { view.close() }
-    let codec = Codec(.none, cache: 1 << 20)
-    let reader = RunReader(view: view, tree: tree, codec: codec, longestKey: .max)
+    let reader = RunReader(view: view, tree: tree)
     let key = PathKey.encode(Self.path(3), .realtimeDatabase)
     for reading in 1...3 {
       let head = try #require(try reader.run(covering: key))
       #expect((head.decoded != nil) == (reading == 3), "reading \(reading)")
       #expect(try reader.merged(head).count > 0)
-      #expect(codec.runs.usage.runs == (reading == 1 ? 0 : 1), "reading \(reading)")
+      #expect(
+        leaves.generations.withRuns(\.usage).runs == (reading == 1 ? 0 : 1), "reading \(reading)")
     }
   }
 
@@ -66,7 +67,7 @@ import Testing
       #expect(try read(backend, tree, place) == expected, "step \(step)")
       #expect(try read(backend, tree, place.appending(key)) == leaf, "step \(step)")
     }
-    let view = PackedView(LateView(old), codec: backend.engine.codec, longestKey: .max)
+    let view = PackedView(LeafSnapshot(backend.engine.leaves, old))
     #expect(try view.node(tree, place, .all) == Self.room(3))
     #expect(try read(backend, tree, place) == expected)
     try await backend.commit([.overwrite(tree, place, .empty)])
@@ -77,17 +78,17 @@ import Testing
   @Test func `What is kept stays within its budget, and what is used stays`() async throws {
     let budget = 512 << 10
     let (backend, tree) = try await Self.backend(rooms: 80, cache: budget)
-    let cache = backend.engine.codec.runs
+    let memory = backend.engine.leaves.generations
     for round in 0..<4 {
       for number in 0..<80 {
         #expect(try read(backend, tree, Self.path(number)) == Self.room(number))
         #expect(try read(backend, tree, Self.path(0)) == Self.room(0))
-        #expect(cache.usage.bytes <= budget, "round \(round), room \(number)")
+        #expect(memory.withRuns(\.usage).bytes <= budget, "round \(round), room \(number)")
       }
     }
-    let view = try backend.store.view()
+    let view = try backend.engine.leaves.openSnapshot()
     defer { view.close() }
-    let reader = RunReader(view: view, tree: tree, codec: backend.engine.codec, longestKey: .max)
+    let reader = RunReader(view: view, tree: tree)
     let hot = try reader.run(covering: PathKey.encode(Self.path(0), .realtimeDatabase))
     #expect(hot?.decoded != nil)
   }
@@ -95,7 +96,7 @@ import Testing
   @Test func `Nothing is kept without a budget`() async throws {
     let (backend, tree) = try await Self.backend(cache: 0)
     for _ in 1...4 { #expect(try read(backend, tree, Self.path(2)) == Self.room(2)) }
-    #expect(backend.engine.codec.runs.usage.runs == 0)
+    #expect(backend.engine.leaves.generations.withRuns(\.usage).runs == 0)
   }
 
   @Test func `A damaged record of a kept run is met when the store is asked for it`() async throws {
@@ -105,9 +106,11 @@ import Testing
     let key = try #require(try view.keys(Spaces.runs, prefix: []).last)
     view.close()
     try backend.store.damage(Spaces.runs, key)
-    // Until data changes, what was read is still true, and the store is not asked.
+    // Until the run changes, what was read is still true, and the store is not asked.
     #expect(try read(backend, tree, Self.path(0)) == Self.room(0))
-    try await backend.commit([.overwrite(tree, "elsewhere", Node(.integer(1)))])
+    try await backend.commit([
+      .overwrite(tree, Self.path(0).appending(Key("message-1007")), Node(.integer(1)))
+    ])
     _ = try read(backend, tree, Self.path(0))
     let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
     #expect(!incidents.isEmpty)

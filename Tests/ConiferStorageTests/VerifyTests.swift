@@ -84,7 +84,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
   let words: String
   /// Whether the counts are made to agree afterwards.
   var recounts = true
-  let change: @Sendable (Transaction) throws -> Void
+  let change: @Sendable (LeafTransaction) throws -> Void
 
   var testDescription: String { name }
 
@@ -93,7 +93,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
   static let lane = prefix + Bytes("ann".utf8) + [0]
 
   func commit(_ store: MemoryStore) throws {
-    let tx = Transaction(try store.view())
+    let tx = try LeafStore(store, .standard).transaction()
     try change(tx)
     if recounts {
       tx.setUsage(Self.tree, try Recount.whole(tx, Self.tree))
@@ -104,12 +104,12 @@ struct Breach: Sendable, CustomTestStringConvertible {
 
   /// Writes one run anew with other entries.
   static func rewrite(
-    _ tx: Transaction, _ index: Int, separator: Bytes? = nil, number: UInt64? = nil,
+    _ tx: LeafTransaction, _ index: Int, separator: Bytes? = nil, number: UInt64? = nil,
     _ change: (inout [Entry]) -> Void
   ) throws {
     let key = try tx.keys(Spaces.runs, prefix: prefix)[index]
     let head = try RunHead(storeKey: key, value: try tx.value(Spaces.runs, key) ?? [])
-    let reader = RunReader(view: tx, tree: tree, codec: Codec(.standard), longestKey: .max)
+    let reader = RunReader(view: tx, tree: tree)
     var entries = Array(try reader.entries(head))
     change(&entries)
     var list = EntryList()
@@ -174,7 +174,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
       let key = try tx.keys(Spaces.deltas, prefix: prefix)[0]
       let record = try DeltaRecord(
         key: key, value: try tx.value(Spaces.deltas, key) ?? [],
-        DictionarySource(view: tx, tree: tree, codec: Codec(.standard)))
+        DictionarySource(view: tx, tree: tree))
       let (payload, _) = DeltaRecord.payload(
         record.changes, leaves: 7, Packing(Codec(.standard)))
       try tx.put(Spaces.deltas, key, payload: payload)

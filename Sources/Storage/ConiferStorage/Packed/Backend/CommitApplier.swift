@@ -3,13 +3,9 @@ import ConiferTree
 
 /// Applies the edits of one commit to a commit in the making.
 struct CommitApplier {
-  let tx: Transaction
-  let codec: Codec
-  let longestKey: Int
+  let tx: LeafTransaction
   /// Whether the tree's indexes may be kept: their keys show values.
   let keepsIndexes: Bool
-  var shape: RunShape
-  private var editors: [TreeID: RunEditor] = [:]
   private var infos: [TreeID: TreeInfo] = [:]
   private(set) var writes: [WriteID] = []
   private(set) var queries: [QueryID] = []
@@ -17,23 +13,15 @@ struct CommitApplier {
   /// Lanes in which writes ended.
   private var finished: Set<Lane> = []
 
-  init(
-    _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape, keepsIndexes: Bool
-  ) {
+  init(_ tx: LeafTransaction, keepsIndexes: Bool) {
     self.tx = tx
-    self.codec = codec
-    self.longestKey = longestKey
     self.keepsIndexes = keepsIndexes
-    self.shape = shape
   }
 
   mutating func apply(_ edits: [StorageEdit]) throws(StoreError) {
     for edit in edits { try apply(edit) }
     for lane in finished { try queue(lane).forgetOldest() }
-    for editor in editors.values.sorted(by: { $0.tree < $1.tree }) {
-      try editor.flush()
-      shape = editor.shape
-    }
+    try tx.flush()
   }
 
   /// Notes in which of some trees this commit wrote where nothing covers.
@@ -120,7 +108,7 @@ struct CommitApplier {
       tx.state.cover.saved.removeAll { $0.tree == tree }
       uncover(tree, releasing: Evictor.enoughReleased)
       try Trees.wipe(tx, tree)
-      editors[tree] = nil
+      tx.dropChanges(tree)
       infos[tree] = nil
       finished = finished.filter { $0.tree != tree }
     }
@@ -150,10 +138,7 @@ struct CommitApplier {
     var set = try IndexSet.read(tx, tree)
     guard try set.declare(definitions) else { return }
     // What was edited so far belongs to the indexes that were declared then.
-    if let editor = editors.removeValue(forKey: tree) {
-      try editor.flush()
-      shape = editor.shape
-    }
+    try tx.flush(tree)
     try set.write(tx, tree)
   }
 
@@ -165,14 +150,10 @@ struct CommitApplier {
   }
 
   private mutating func editor(_ tree: TreeID) throws(StoreError) -> TreeEditor {
-    let info = try info(tree)
-    if let runs = editors[tree] { return TreeEditor(runs: runs, order: info.order) }
-    let runs = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
-    editors[tree] = runs
-    return TreeEditor(runs: runs, order: info.order)
+    TreeEditor(runs: tx.editor(tree), order: try info(tree).order)
   }
 
   private mutating func queue(_ lane: Lane) throws(StoreError) -> QueueEditor {
-    try QueueEditor(tx, lane, try info(lane.tree).order, codec)
+    try QueueEditor(tx, lane, try info(lane.tree).order, tx.leaves.codec)
   }
 }

@@ -74,7 +74,7 @@ final class Committer {
   private func apply(
     _ group: [PackedEngine.Pending], _ trees: Set<TreeID>, _ tried: Set<StoreError.Place>
   ) throws(StoreError) -> [Result<CommitReceipt, StoreError>] {
-    let tx = Transaction(try writer.store.view())
+    let tx = try writer.leaves.transaction()
     defer { tx.close() }
     var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
     var durability = Durability.relaxed
@@ -85,7 +85,7 @@ final class Committer {
         durability = max(durability, pending.durability)
       } catch {
         if repairer.policy.repairs(error, tried) { throw error }
-        tx.state = saved
+        tx.restore(saved)
         outcomes.append(.failure(error))
       }
     }
@@ -98,7 +98,7 @@ final class Committer {
   }
 
   private func apply(
-    _ pending: PackedEngine.Pending, _ tx: Transaction, _ trees: Set<TreeID>
+    _ pending: PackedEngine.Pending, _ tx: LeafTransaction, _ trees: Set<TreeID>
   ) throws(StoreError) -> (writes: [WriteID], queries: [QueryID]) {
     guard pending.durability <= writer.store.traits.strongest else {
       throw StoreError(
@@ -106,21 +106,18 @@ final class Committer {
         "This store goes no further than \(writer.store.traits.strongest): commit at that, or choose "
           + "another backend.")
     }
-    var applier = CommitApplier(
-      tx, codec: writer.codec, longestKey: writer.longestKey, shape: writer.shape,
-      keepsIndexes: keepsIndexes)
+    var applier = CommitApplier(tx, keepsIndexes: keepsIndexes)
     try applier.apply(pending.edits)
     try applier.findUncovered(in: trees)
-    writer.shape = applier.shape
     return (applier.writes, applier.queries)
   }
 
   /// Stores some uses of queries with a commit that writes anyway.
-  private func storeSomeUses(_ tx: Transaction) throws(StoreError) -> Recency.Stored {
+  private func storeSomeUses(_ tx: LeafTransaction) throws(StoreError) -> Recency.Stored {
     let stored = try Recency.store(
       tx, activity.usesToStore, distance: Activity.quantum, limit: Activity.mostPerCommit)
     // The counter is a record of the system space.
-    if tx.state.overlays[Spaces.system.id] != nil {
+    if tx.state.overlays[Spaces.system] != nil {
       activity.advance(to: try Recency.clock(tx))
     }
     return stored

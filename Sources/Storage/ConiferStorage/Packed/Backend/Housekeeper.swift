@@ -37,13 +37,9 @@ final class Housekeeper {
   private func step() throws(StoreError) -> (Housekeeping, isDone: Bool) {
     do throws(StoreError) {
       let isQuiet = passBegan == writer.lastCommit
-      let (next, isDone, learnt) = try writer.change(.process) { (tx) throws(StoreError) in
-        try pass.step(
-          tx, codec: writer.codec, longestKey: writer.longestKey, shape: writer.shape,
-          isQuiet: isQuiet)
+      return try writer.change(.process) { (tx) throws(StoreError) in
+        try pass.step(tx, isQuiet: isQuiet)
       }
-      writer.shape = learnt
-      return (next, isDone)
     } catch {
       guard repairer.policy.keeps(error) else { throw error }
       // What may not be set aside is left as it is, with the runs around it.

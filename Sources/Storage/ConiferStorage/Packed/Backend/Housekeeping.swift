@@ -16,34 +16,29 @@ struct Housekeeping {
   /// Does a step in a commit of its own.
   ///
   /// - Parameter isQuiet: whether nothing was committed since the pass began.
-  /// - Returns: where the next step begins, whether the pass is complete, and the shape with what
-  ///   was learnt.
+  /// - Returns: where the next step begins, and whether the pass is complete.
   func step(
-    _ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape, isQuiet: Bool
-  ) throws(StoreError) -> (Housekeeping, isDone: Bool, RunShape) {
+    _ tx: LeafTransaction, isQuiet: Bool
+  ) throws(StoreError) -> (Housekeeping, isDone: Bool) {
     let keys = try keys(tx)
-    var shape = shape
-    shape.effort = .thorough
+    tx.shape.effort = .thorough
     var named = named
     var index = 0
     while index < keys.count {
       let tree = StoreKey.tree(keys[index])
       var end = index
       while end < keys.count, StoreKey.tree(keys[end]) == tree { end += 1 }
-      let editor = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
-      let packing = try Packing(tx, tree, codec, shape.effort)
-      let done = try RunRefresher(editor, packing).refresh(keys[index..<end], &named)
+      let editor = tx.editor(tree)
+      let done = try RunRefresher(editor, Packing(tx, tree)).refresh(keys[index..<end], &named)
       try tidy(keys[index..<end], leaving: done, editor)
-      try editor.flush()
-      shape = editor.shape
+      try tx.flush(tree)
       index = end
     }
-    shape.effort = .quick
     var (result, isDone) = next(keys)
     result.named = isDone ? NamedDictionaries() : named
     // Only a pass that saw every run as it is now knows what none of them names.
     if isDone, isQuiet, !tx.state.isChanged { try named.dropOthers(tx) }
-    return (result, isDone, shape)
+    return (result, isDone)
   }
 
   /// Goes on without doing this step's work.
@@ -87,8 +82,8 @@ struct Housekeeping {
       let hasDeltas = try !editor.tx.keys(Spaces.deltas, prefix: prefix, limit: 1).isEmpty
       if hasDeltas { try editor.fold(key) }
       // What would not fit as stored would be split again, in every pass.
-      if let small = previous, small.raw + head.rawCount < editor.shape.rawTarget * 3 / 4,
-        small.stored + value.count <= editor.shape.bestStored
+      if let small = previous, small.raw + head.rawCount < editor.tx.shape.rawTarget * 3 / 4,
+        small.stored + value.count <= editor.tx.shape.bestStored
       {
         try editor.join(key, into: small.key)
         previous = (small.key, small.raw + head.rawCount, small.stored + value.count)

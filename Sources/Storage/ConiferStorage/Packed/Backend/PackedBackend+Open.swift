@@ -39,9 +39,7 @@ extension PackedBackend {
   ) async throws(StoreError) -> R {
     let store = store
     return try await run { (engine) throws(StoreError) in
-      engine.moments.begin()
-      defer { engine.moments.end(changesData: true) }
-      return try body(store)
+      try engine.leaves.change { (_) throws(StoreError) in try body(store) }
     }
   }
 }

@@ -48,7 +48,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     let isKnown = try Self.isKnown(store)
     let engine = PackedEngine(store, options, Activity(after: try Recency.clock(of: store)))
     self.engine = engine
-    self.trainer = DictionaryTrainer(store, engine.codec)
+    self.trainer = DictionaryTrainer(engine.leaves)
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: durability, budget: options.budget,
@@ -183,9 +183,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Throws: as the contract says.
   public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
     try requireOwnProcess()
-    if let moment = engine.moments.current, let leaf = engine.codec.leaf(tree, path, at: moment) {
-      return leaf
-    }
+    if let leaf = engine.leaves.leafFromMemory(tree, path) { return leaf }
     return try read { (view) throws(StoreError) in try view.node(tree, path, .all) }
   }
 
@@ -200,12 +198,11 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     return try repairing { () throws(StoreError) in
       var isLate = true
       while true {
-        let view = LateView(store, engine.moments)
+        let view = engine.leaves.snapshot()
         defer { view.close() }
         do throws(StoreError) {
-          if !isLate || view.moment == nil { try view.open() }
-          let result = try body(
-            PackedView(view, codec: engine.codec, longestKey: store.traits.longestKey))
+          if !isLate || view.generation == nil { try view.open() }
+          let result = try body(PackedView(view))
           if !view.isTorn { return result }
         } catch {
           if !view.isTorn { throw error }
@@ -216,10 +213,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   }
 
   /// Reads one moment of the store, again each time a damaged record was set aside.
-  func reading<R>(_ body: (any OrderedView) throws(StoreError) -> R) throws(StoreError) -> R {
+  func reading<R>(_ body: (LeafSnapshot) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOwnProcess()
     return try repairing { () throws(StoreError) in
-      let view = try store.view()
+      let view = try engine.leaves.openSnapshot()
       defer { view.close() }
       return try body(view)
     }

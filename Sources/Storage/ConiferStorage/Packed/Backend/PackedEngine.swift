@@ -3,7 +3,7 @@ import ConiferKeyValue
 /// Gives all that changes the store its turn, on the store's thread: commits, eviction, building of
 /// indexes, mending, housekeeping. Each has its own state; what one of them changed is told to all.
 final class PackedEngine: @unchecked Sendable {
-  // Unchecked: all but `activity`, `codec`, `moments` and `policy` is used on the store's thread alone.
+  // Unchecked: all but `activity`, `leaves` and `policy` is used on the store's thread alone.
 
   /// A commit that waits for its turn.
   struct Pending: Sendable {
@@ -20,8 +20,7 @@ final class PackedEngine: @unchecked Sendable {
   }
 
   let activity: Activity
-  let codec: Codec
-  let moments = Moments()
+  let leaves: LeafStore
   let writer: StoreWriter
   let repairer: Repairer
   let committer: Committer
@@ -32,8 +31,8 @@ final class PackedEngine: @unchecked Sendable {
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     self.activity = activity
-    codec = Codec(options.compression, cache: options.decodedCache)
-    writer = StoreWriter(store, options, codec, moments)
+    leaves = LeafStore(store, options.compression, cache: options.decodedCache)
+    writer = StoreWriter(leaves)
     repairer = Repairer(writer, options.role)
     committer = Committer(
       writer, repairer, activity, keepsIndexes: options.encryption == nil)
@@ -127,7 +126,7 @@ final class PackedEngine: @unchecked Sendable {
     // When queries were used is not worth an error.
     try? committer.storeUses()
     mender.stop()
-    moments.stop()
+    leaves.generations.stop()
     try writer.store.suspend()
   }
 
@@ -136,7 +135,7 @@ final class PackedEngine: @unchecked Sendable {
     try writer.store.resume()
     try forgetStore()
     try repairer.recover(from: writer.store.findings)
-    moments.resume()
+    leaves.generations.resume()
   }
 
   /// Forgets what was known of the store.
@@ -154,7 +153,7 @@ final class PackedEngine: @unchecked Sendable {
     evictor.stop()
     indexBuilder.stop()
     mender.stop()
-    moments.stop()
+    leaves.generations.stop()
   }
 
   func close() throws(StoreError) {

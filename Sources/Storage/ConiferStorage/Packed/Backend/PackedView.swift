@@ -4,24 +4,18 @@ import ConiferTree
 
 /// The contract's view over a frozen view of an ordered store.
 final class PackedView: StorageView {
-  private let view: LateView
-  private let codec: Codec
-  private let longestKey: Int
+  private let view: LeafSnapshot
 
-  init(_ view: LateView, codec: Codec, longestKey: Int) {
-    self.view = view
-    self.codec = codec
-    self.longestKey = longestKey
-  }
+  init(_ view: LeafSnapshot) { self.view = view }
 
   func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(view) }
 
   private func info(_ tree: TreeID) throws(StoreError) -> TreeInfo {
-    try codec.trees.known(view, tree)
+    try KnownTree.find(view, tree).info
   }
 
   private func runs(_ tree: TreeID) -> RunReader {
-    RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey, late: view)
+    RunReader(view: view, tree: tree)
   }
 
   private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {
@@ -87,7 +81,7 @@ final class PackedView: StorageView {
   }
 
   private func queue(_ lane: Lane) throws(StoreError) -> QueueReader {
-    try QueueReader(view, lane, try info(lane.tree).order, codec)
+    try QueueReader(view, lane, try info(lane.tree).order, view.leaves.codec)
   }
 
   func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] {

@@ -2,12 +2,7 @@ import ConiferKeyValue
 
 /// Changes the store, a batch at a time, and tells what each change did; on the store's thread alone.
 final class StoreWriter {
-  let store: any OrderedStore
-  let moments: Moments
-  let codec: Codec
-  let longestKey: Int
-  /// How runs are packed, with what was learnt from those that were written.
-  var shape: RunShape
+  let leaves: LeafStore
   /// Is told of each change that the store has taken.
   var changed: (StoreChange) -> Void = { _ in }
   /// The tree of which a change also tells what was counted before it.
@@ -17,13 +12,9 @@ final class StoreWriter {
   /// for nothing: the process that wrote it may have died before its sync.
   private var survived = Durability.relaxed
 
-  init(_ store: any OrderedStore, _ options: StorageOptions, _ codec: Codec, _ moments: Moments) {
-    self.store = store
-    self.moments = moments
-    self.codec = codec
-    longestKey = store.traits.longestKey
-    shape = RunShape(store.traits, options.compression)
-  }
+  init(_ leaves: LeafStore) { self.leaves = leaves }
+
+  var store: any OrderedStore { leaves.store }
 
   /// Reads the newest commit.
   func read<R>(_ body: (any OrderedView) throws(StoreError) -> R) throws(StoreError) -> R {
@@ -36,9 +27,9 @@ final class StoreWriter {
   ///
   /// - Parameter durability: no more than the store can do is asked of it.
   func change<R>(
-    _ durability: Durability, _ body: (Transaction) throws(StoreError) -> R
+    _ durability: Durability, _ body: (LeafTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    let tx = Transaction(try store.view())
+    let tx = try leaves.transaction()
     defer { tx.close() }
     let result = try body(tx)
     _ = try commit(tx, min(durability, store.traits.strongest))
@@ -46,12 +37,12 @@ final class StoreWriter {
   }
 
   /// Stores a transaction and closes it; one that changes nothing writes nothing.
-  func commit(_ tx: Transaction, _ durability: Durability) throws(StoreError) -> CommitID {
+  func commit(_ tx: LeafTransaction, _ durability: Durability) throws(StoreError) -> CommitID {
     var change = StoreChange(cover: tx.state.cover)
     guard tx.state.isChanged else {
       tx.close()
       if durability > survived {
-        try apply(Batch(), durability, changesData: false)
+        lastCommit = try leaves.apply(tx, Batch(), durability)
         survived = durability
       }
       changed(change)
@@ -66,23 +57,18 @@ final class StoreWriter {
     if let recountedTree, change.usage[recountedTree] != nil {
       change.recountedBefore = (try? UsageRow.read(tx.base, recountedTree)) ?? UsageRow()
     }
-    let changesData = Spaces.data.contains { tx.state.overlays[$0.id] != nil }
     tx.close()
-    try apply(batch, durability, changesData: changesData)
+    lastCommit = try leaves.apply(tx, batch, durability)
     survived = durability
     changed(change)
     return lastCommit
   }
 
-  /// Hands a batch to the store, between two moments of readers; it is not counted.
-  ///
-  /// - Parameter changesData: whether data or the list of trees may be others then.
-  func apply(
-    _ batch: Batch, _ durability: Durability, changesData: Bool = true
-  ) throws(StoreError) {
-    moments.begin()
-    defer { moments.end(changesData: changesData) }
-    lastCommit = try store.apply(batch, durability)
+  /// Hands a batch to the store beside transactions; it is not counted.
+  func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) {
+    lastCommit = try leaves.change { (store) throws(StoreError) in
+      try store.apply(batch, durability)
+    }
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) {

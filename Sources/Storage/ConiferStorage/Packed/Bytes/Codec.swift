@@ -51,28 +51,13 @@ final class Codec: Sendable {
   }
 
   let compression: Compression
-  /// Dictionaries that were read.
-  let dictionaries = DictionaryCache()
-  /// What was read of trees.
-  let trees = TreeCache()
-  /// The indexes that were read.
-  let indexes = IndexCache()
-  /// Runs that were decoded.
-  let runs: RunCache
   #if Zstd
     private let compressors: Mutex<[Context]> = Mutex([])
     private let decompressors: Mutex<[Context]> = Mutex([])
   #endif
 
-  /// A codec.
-  ///
-  /// - Parameters:
-  ///   - compression: how new bodies are packed.
-  ///   - cache: about how many bytes of decoded runs are kept.
-  init(_ compression: Compression, cache: Int = 0) {
-    self.compression = compression
-    runs = RunCache(budget: cache)
-  }
+  /// - Parameter compression: how new bodies are packed.
+  init(_ compression: Compression) { self.compression = compression }
 
   /// The smaller of a body and its compressed form; raw when under 12 % would be saved.
   ///

@@ -17,7 +17,7 @@ enum Incidents {
   /// never go.
   private static let writes: UInt64 = 1 << 62
 
-  static func add(_ tx: Transaction, _ incident: Incident) throws(StoreError) {
+  static func add(_ tx: LeafTransaction, _ incident: Incident) throws(StoreError) {
     let prefix = StoreKey.prefix(incident.tree)
     let isWrite = incident.kind == .writeSetAside
     let number = try next(tx, prefix, in: isWrite ? writes..<(.max) : 1..<writes)
@@ -34,7 +34,7 @@ enum Incidents {
   /// No counting reaches the end of a range. Reports that stand there move behind the others; one that
   /// nobody can read loses its place.
   private static func next(
-    _ tx: Transaction, _ prefix: Bytes, in range: Range<UInt64>
+    _ tx: LeafTransaction, _ prefix: Bytes, in range: Range<UInt64>
   ) throws(StoreError) -> UInt64 {
     var end = range.upperBound - 1
     var moved: [Bytes] = []
@@ -57,7 +57,7 @@ enum Incidents {
 
   /// The last number of a report in a range.
   private static func newest(
-    _ tx: Transaction, _ prefix: Bytes, in range: ClosedRange<UInt64>
+    _ tx: LeafTransaction, _ prefix: Bytes, in range: ClosedRange<UInt64>
   ) throws(StoreError) -> UInt64? {
     var last: UInt64?
     let end = prefix + StoreKey.number(range.upperBound)
@@ -70,7 +70,7 @@ enum Incidents {
 
   /// Makes room for a report.
   private static func forgetOldest(
-    _ tx: Transaction, _ prefix: Bytes, newest: UInt64
+    _ tx: LeafTransaction, _ prefix: Bytes, newest: UInt64
   ) throws(StoreError) {
     guard let (key, value) = try tx.first(Spaces.incidents, atOrAfter: prefix),
       key.starts(with: prefix), newest - min(newest, IndexKey.number(key)) >= mostKept

@@ -22,7 +22,7 @@ enum RecoveryMarker {
   /// Clears it, in the commit that makes all agree.
   ///
   /// - Returns: what was lost.
-  static func clear(_ tx: Transaction) throws(StoreError) -> [String] {
+  static func clear(_ tx: LeafTransaction) throws(StoreError) -> [String] {
     let words = try lost(tx)
     try tx.delete(Spaces.system, key)
     return words

@@ -8,7 +8,7 @@ struct DictionaryDrop: Sendable {
   private var changed = NumberMap()
   private var scan: SpaceScan
 
-  init(_ tx: Transaction, _ tree: TreeID, _ number: UInt32) throws(StoreError) {
+  init(_ tx: LeafTransaction, _ tree: TreeID, _ number: UInt32) throws(StoreError) {
     self.tree = tree
     self.number = number
     var scan = SpaceScan(Spaces.deltas, tree)
@@ -23,7 +23,7 @@ struct DictionaryDrop: Sendable {
   var isDone: Bool { scan.isDone }
 
   /// The keys of runs that cannot be read without the dictionary, of the next ones.
-  mutating func users(_ tx: Transaction) throws(StoreError) -> [Bytes] {
+  mutating func users(_ tx: LeafTransaction) throws(StoreError) -> [Bytes] {
     var users: [Bytes] = []
     for (key, value) in try scan.records(tx) {
       guard let head = try? RunHead(storeKey: key, value: value) else { continue }
@@ -34,7 +34,7 @@ struct DictionaryDrop: Sendable {
     return users
   }
 
-  private func hasDelta(_ tx: Transaction, _ run: RunHead) throws(StoreError) -> Bool {
+  private func hasDelta(_ tx: LeafTransaction, _ run: RunHead) throws(StoreError) -> Bool {
     try tx.entries(Spaces.deltas, prefix: DeltaRecord.prefix(tree, run.number))
       .contains { Self.names($0.key, $0.value, number) }
   }

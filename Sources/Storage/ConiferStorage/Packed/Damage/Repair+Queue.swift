@@ -7,7 +7,7 @@ extension Repair {
     _ key: Bytes, _ stored: Bytes?, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
     guard let lane = Self.lane(key, info) else { return stored != nil }
-    let reader = try QueueReader(tx, lane, info.order, codec)
+    let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     if key == reader.totalsKey {
       return try meetsDamage { () throws(StoreError) in
         try reader.totals().newest < reader.highest()
@@ -25,7 +25,7 @@ extension Repair {
     guard let lane = Self.lane(key, info) else {
       return try keep(Spaces.queue, key, .recordSetAside)
     }
-    let reader = try QueueReader(tx, lane, info.order, codec)
+    let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     if key == reader.totalsKey { return try recountLane(reader, newestIsLost: true) }
     let id = WriteID(rawValue: IndexKey.number(key))
     let parts = try tx.entries(Spaces.queueParts, prefix: reader.numbered(id))
@@ -53,7 +53,7 @@ extension Repair {
   /// Sets the write aside that a part belongs to, whole.
   func setPartAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
     if let lane = Self.lane(key, info) {
-      let reader = try QueueReader(tx, lane, info.order, codec)
+      let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
       let number = Bytes(key[reader.prefix.count...].prefix(8))
       for kind in [QueueReader.Class.waiting, .rejected] {
         let write = reader.prefix + [kind.rawValue] + number
@@ -68,7 +68,7 @@ extension Repair {
   func setFinishedAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
     try keep(Spaces.finished, key, .recordSetAside)
     guard let lane = Self.lane(key, info) else { return }
-    try changeTotals(try QueueReader(tx, lane, info.order, codec)) { $0.finished -= 1 }
+    try changeTotals(try QueueReader(tx, lane, info.order, tx.leaves.codec)) { $0.finished -= 1 }
   }
 
   /// Changes a lane's totals before the record goes that they counted; totals that cannot be read are

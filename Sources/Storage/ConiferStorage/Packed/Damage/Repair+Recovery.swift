@@ -18,7 +18,7 @@ extension Repair {
   func reconcile(_ scope: StoreScope) throws(StoreError) {
     guard let tree = scope.tree, let info = try Trees.info(tx, tree) else { return }
     if let lane = scope.lane {
-      try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: false)
+      try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: false)
       try rebuildQueueIndex(info)
       return try MendingNote.add(tx, info.id)
     }
@@ -43,7 +43,7 @@ extension Repair {
     try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
     try rebuildQueryIndex(info)
     for lane in try lanes(info.id) {
-      try recountLane(try QueueReader(tx, lane, info.order, codec), newestIsLost: true)
+      try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: true)
     }
     try rebuildQueueIndex(info)
     try MendingNote.add(tx, info.id)
@@ -61,7 +61,7 @@ extension Repair {
   private func rebuildQueueIndex(_ info: TreeInfo) throws(StoreError) {
     try tx.deleteAll(Spaces.queueIndex, prefix: StoreKey.prefix(info.id))
     for lane in try QueueReader.lanes(tx, info.id) {
-      let editor = try QueueEditor(tx, lane, info.order, codec)
+      let editor = try QueueEditor(tx, lane, info.order, tx.leaves.codec)
       let prefix = editor.reader.prefix + [QueueReader.Class.waiting.rawValue]
       var after: Bytes?
       while true {
@@ -78,7 +78,7 @@ extension Repair {
   /// Drops runs whose leaves lie in the same range: a lost commit had removed one of them, or had cut
   /// it in two, before the other was written, and it cannot be told which one is right.
   private func dropOverlaps(_ info: TreeInfo) throws(StoreError) {
-    let reader = RunReader(view: tx, tree: info.id, codec: codec, longestKey: longestKey)
+    let reader = RunReader(view: tx, tree: info.id)
     var overlapping: Set<Bytes> = []
     /// The run that reached furthest so far.
     var furthest: (storeKey: Bytes, last: Bytes)?

@@ -8,7 +8,7 @@ extension Repair {
   private static let neighbours = 64
 
   private func reader(_ tree: TreeID) -> RunReader {
-    RunReader(view: tx, tree: tree, codec: codec, longestKey: longestKey)
+    RunReader(view: tx, tree: tree)
   }
 
   func isRunDamaged(
@@ -111,7 +111,7 @@ extension Repair {
   }
 
   private func dropLeaves(_ leaves: [Entry], _ info: TreeInfo) throws(StoreError) {
-    let editor = RunEditor(tx, info.id, codec: codec, longestKey: longestKey, shape: shape)
+    let editor = tx.editor(info.id)
     var ranges: [PruneRanges.KeyRange] = []
     for entry in leaves {
       var found = Bytes()
@@ -129,7 +129,7 @@ extension Repair {
       try editor.delete(entry.key)
       ranges.append(PruneRanges.KeyRange(low: entry.key, high: entry.key + [PathKey.endMark]))
     }
-    try editor.flush()
+    try tx.flush(info.id)
     try markIncomplete(ranges, info)
     // What the parts counted is not known.
     try MendingNote.add(tx, info.id)

@@ -3,17 +3,9 @@ import ConiferTree
 
 /// Sets damaged records aside, so that all others can be used; runs in a commit of its own.
 struct Repair {
-  let tx: Transaction
-  let codec: Codec
-  let longestKey: Int
-  let shape: RunShape
+  let tx: LeafTransaction
 
-  init(_ tx: Transaction, codec: Codec, longestKey: Int, shape: RunShape) {
-    self.tx = tx
-    self.codec = codec
-    self.longestKey = longestKey
-    self.shape = shape
-  }
+  init(_ tx: LeafTransaction) { self.tx = tx }
 
   /// Sets a record aside and mends what refers to it, or a slice of that. What takes a scan is left to
   /// the mending of the tree.
@@ -96,7 +88,7 @@ struct Repair {
 
   /// Where the bodies of a tree's runs and deltas are unpacked.
   func source(_ tree: TreeID) -> DictionarySource {
-    DictionarySource(view: tx, tree: tree, codec: codec)
+    DictionarySource(view: tx, tree: tree)
   }
 
   /// The lane that a key of the queue belongs to.
@@ -135,10 +127,9 @@ struct Repair {
   /// run begins among the keys that share the cut separator.
   private func bounds(_ storeKey: Bytes) -> (low: Bytes, high: Bytes) {
     let separator = Bytes(storeKey.dropFirst(4))
-    let reader = RunReader(
-      view: tx, tree: StoreKey.tree(storeKey), codec: codec, longestKey: longestKey)
-    guard separator.count >= reader.cutLength else { return (separator, separator) }
-    let cut = Bytes(separator.prefix(reader.cutLength))
+    let cutLength = tx.leaves.cutLength
+    guard separator.count >= cutLength else { return (separator, separator) }
+    let cut = Bytes(separator.prefix(cutLength))
     return (cut, StoreKey.end(of: cut) ?? [PathKey.endMark])
   }
 

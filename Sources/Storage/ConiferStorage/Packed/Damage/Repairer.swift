@@ -61,8 +61,7 @@ struct Repairer {
     _ durability: Durability, _ body: (Repair) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     try writer.change(durability) { (tx) throws(StoreError) in
-      try body(
-        Repair(tx, codec: writer.codec, longestKey: writer.longestKey, shape: writer.shape))
+      try body(Repair(tx))
     }
   }
 
@@ -122,9 +121,7 @@ struct Repairer {
         try RecoveryMarker.set(view, lost: findings.map(\.words))
       }
       try writer.apply(marker, min(.power, writer.store.traits.strongest))
-      writer.moments.begin()
-      defer { writer.moments.end(changesData: true) }
-      try writer.store.acknowledgeFindings()
+      try writer.leaves.change { (store) throws(StoreError) in try store.acknowledgeFindings() }
     }
     guard try writer.read(RecoveryMarker.isSet) else { return }
     // Tree by tree: the marker stays until all agree.

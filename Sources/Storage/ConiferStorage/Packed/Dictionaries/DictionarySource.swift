@@ -2,19 +2,18 @@ import ConiferKeyValue
 
 /// Where the bodies of one tree's records are unpacked: the codec, and the dictionaries of a view.
 struct DictionarySource {
-  let view: any OrderedView
+  let view: any LeafView
   let tree: TreeID
-  let codec: Codec
 
   /// A dictionary by its number.
   ///
   /// - Throws: `damaged`, naming the dictionary, also when it is missing; `unsupported`.
   func dictionary(_ number: UInt32) throws(StoreError) -> TreeDictionary {
-    if let known = codec.dictionaries.find(tree, number) { return known }
+    if let known = view.leaves.dictionaries.find(tree, number) { return known }
     let key = DictionaryRecord.key(tree, number)
     let record = try DictionaryRecord(key: key, value: view.value(Spaces.dictionaries, key))
     let dictionary = TreeDictionary(number: number, ratio: record.ratio, record.content)
-    codec.dictionaries.add(tree, dictionary)
+    view.leaves.dictionaries.add(tree, dictionary)
     return dictionary
   }
 
@@ -25,7 +24,10 @@ struct DictionarySource {
   func unpack(
     _ method: Codec.Method, _ dictionary: UInt32, _ packed: Bytes, rawCount: Int
   ) throws(StoreError) -> Bytes? {
-    guard dictionary != 0 else { return try codec.unpack(method, packed, rawCount: rawCount) }
-    return try codec.unpack(method, packed, rawCount: rawCount, try self.dictionary(dictionary))
+    guard dictionary != 0 else {
+      return try view.leaves.codec.unpack(method, packed, rawCount: rawCount)
+    }
+    return try view.leaves.codec.unpack(
+      method, packed, rawCount: rawCount, try self.dictionary(dictionary))
   }
 }

@@ -13,15 +13,13 @@ final class DictionaryTrainer: Sendable {
   /// A dictionary is trained anew when runs pack under this share of what it did at first.
   static let fading = 0.9
 
-  private let store: any OrderedStore
-  private let codec: Codec
+  private let leaves: LeafStore
   /// Whether some task trains: one at a time is enough.
   private let isBusy = Mutex(false)
 
-  init(_ store: any OrderedStore, _ codec: Codec) {
-    self.store = store
-    self.codec = codec
-  }
+  init(_ leaves: LeafStore) { self.leaves = leaves }
+
+  private var codec: Codec { leaves.codec }
 
   /// What to store for the first tree that deserves a dictionary, or nil when none does.
   ///
@@ -39,7 +37,7 @@ final class DictionaryTrainer: Sendable {
   }
 
   private func candidate() throws(StoreError) -> (TreeID, UsageRow)? {
-    let view = try store.view()
+    let view = try leaves.openSnapshot()
     defer { view.close() }
     for key in try view.keys(Spaces.usage, prefix: []) {
       let tree = StoreKey.tree(key)
@@ -59,7 +57,7 @@ final class DictionaryTrainer: Sendable {
 
   private func train(_ tree: TreeID, _ row: UsageRow) throws(StoreError) -> Training {
     let capacity = Self.capacity(row.raw.runs)
-    let samples = try RunSamples(store, tree, codec, atMost: 100 * capacity)
+    let samples = try RunSamples(leaves, tree, atMost: 100 * capacity)
     guard let content = ZstdTrainer.train(samples.training, capacity) else {
       return Training(tree: tree, after: row.nextDictionary, record: nil)
     }
@@ -88,17 +86,17 @@ final class DictionaryTrainer: Sendable {
   private func dictionary(
     _ number: UInt32, _ tree: TreeID
   ) throws(StoreError) -> TreeDictionary? {
-    let view = try store.view()
+    let view = try leaves.openSnapshot()
     defer { view.close() }
     return try dictionary(number, tree, view)
   }
 
   /// A dictionary, or nil when there is none that could be read.
   private func dictionary(
-    _ number: UInt32, _ tree: TreeID, _ view: any OrderedView
+    _ number: UInt32, _ tree: TreeID, _ view: LeafSnapshot
   ) throws(StoreError) -> TreeDictionary? {
     guard number != 0 else { return nil }
-    let source = DictionarySource(view: view, tree: tree, codec: codec)
+    let source = DictionarySource(view: view, tree: tree)
     return try undamaged { () throws(StoreError) in try source.dictionary(number) }
   }
 }
@@ -111,7 +109,7 @@ struct Training: Sendable {
   let record: DictionaryRecord?
 
   /// Stores the dictionary, or that there is none, unless the tree is gone or has a newer one.
-  func keep(_ tx: Transaction) throws(StoreError) {
+  func keep(_ tx: LeafTransaction) throws(StoreError) {
     guard try Trees.info(tx, tree) != nil else { return }
     var row = try tx.usage(tree)
     guard row.nextDictionary == after else { return }

@@ -17,19 +17,16 @@ struct Packing {
   /// As the newest commit of a tree says.
   ///
   /// A dictionary that cannot be read is not used: whoever reads what names it meets the damage.
-  init(
-    _ tx: Transaction, _ tree: TreeID, _ codec: Codec, _ effort: Codec.Effort
-  ) throws(StoreError) {
-    self.codec = codec
-    self.effort = effort
+  init(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
+    codec = tx.leaves.codec
+    effort = tx.shape.effort
     let number = try tx.usage(tree).newestDictionary
     guard number != 0, codec.compression != .none else {
       dictionary = nil
       return
     }
     do throws(StoreError) {
-      let source = DictionarySource(view: tx, tree: tree, codec: codec)
-      dictionary = try source.dictionary(number)
+      dictionary = try DictionarySource(view: tx, tree: tree).dictionary(number)
     } catch {
       guard [.damaged, .unsupported].contains(error.code) else { throw error }
       dictionary = nil

@@ -26,7 +26,7 @@ struct RecentRuns: Equatable, Sendable {
   }
 }
 
-extension Transaction {
+extension LeafTransaction {
   /// Counts a run that was written.
   func countRun(
     _ tree: TreeID, _ run: RunHead.Packed, _ packing: Packing

@@ -63,7 +63,7 @@ struct NamedDictionaries {
 
   /// Removes the dictionaries that neither a run nor a delta names: the older ones, and the newest
   /// when it made no run smaller.
-  func dropOthers(_ tx: Transaction) throws(StoreError) {
+  func dropOthers(_ tx: LeafTransaction) throws(StoreError) {
     guard isWhole else { return }
     for key in try tx.keys(Spaces.dictionaries, prefix: []) {
       let (tree, number) = (StoreKey.tree(key), DictionaryRecord.number(key))
@@ -84,7 +84,7 @@ struct NamedDictionaries {
   }
 
   private func isNamedByDelta(
-    _ tx: Transaction, _ tree: TreeID, _ number: UInt32
+    _ tx: LeafTransaction, _ tree: TreeID, _ number: UInt32
   ) throws(StoreError) -> Bool {
     var scan = SpaceScan(Spaces.deltas, tree)
     while !scan.isDone {

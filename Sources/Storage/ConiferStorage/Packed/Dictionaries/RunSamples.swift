@@ -18,14 +18,14 @@ struct RunSamples {
   ///
   /// - Throws: `io`, `closed`, `suspended`.
   init(
-    _ store: any OrderedStore, _ tree: TreeID, _ codec: Codec, atMost limit: Int
+    _ leaves: LeafStore, _ tree: TreeID, atMost limit: Int
   ) throws(StoreError) {
-    let keys = try Self.keys(store, tree, atMost: limit / (8 << 10))
+    let keys = try Self.keys(leaves.store, tree, atMost: limit / (8 << 10))
     var taken: [Bytes] = []
     for start in stride(from: 0, to: keys.count, by: Self.runsAtATime) {
-      let view = try store.view()
+      let view = try leaves.openSnapshot()
       defer { view.close() }
-      let source = DictionarySource(view: view, tree: tree, codec: codec)
+      let source = DictionarySource(view: view, tree: tree)
       for key in keys[start..<min(start + Self.runsAtATime, keys.count)] {
         let body = try undamaged { () throws(StoreError) -> Bytes? in
           guard let value = try view.value(Spaces.runs, key) else { return nil }

@@ -25,7 +25,7 @@ struct BudgetMeter {
   /// What the records of all trees take, with the edits of a commit in the making.
   static func sum(_ view: any OrderedView) throws(StoreError) -> StorageUsage {
     var sum = StorageUsage()
-    guard let tx = view as? Transaction else {
+    guard let tx = view as? LeafTransaction else {
       for key in try view.keys(Spaces.usage, prefix: []) {
         sum.add(try UsageRow.read(view, StoreKey.tree(key)).usage)
       }

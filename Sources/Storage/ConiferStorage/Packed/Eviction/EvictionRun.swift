@@ -72,7 +72,7 @@ struct EvictionRun: Sendable {
   ///   - swept: is told of sweeps and of forgotten queries.
   ///   - isOver: whether the slice is; asked after each step and each stride.
   mutating func slice(
-    _ tx: Transaction, _ packing: EvictionPacking, _ measured: BudgetMeter, _ activity: Activity,
+    _ tx: LeafTransaction, _ measured: BudgetMeter, _ activity: Activity,
     _ swept: inout SweptTrees, isOver: () -> Bool
   ) throws(StoreError) {
     let meter = meter ?? measured
@@ -90,13 +90,13 @@ struct EvictionRun: Sendable {
           // Data need not go because there are many queries.
           phase = .forgetting(try Self.candidates(tx, activity))
         } else {
-          try goOn(tx, packing, meter, activity, trees, sweep, &swept, isOver)
+          try goOn(tx, meter, activity, trees, sweep, &swept, isOver)
         }
       case .forgetting(let candidates):
         if try isMet(tx, meter, activity) { return reach() }
         try forget(tx, activity, candidates, &swept)
       case .clearing(let tree, let key, let sweep, let before, let rest):
-        try clear(tx, packing, meter, tree, key, sweep, before, rest, &swept, isOver)
+        try clear(tx, meter, tree, key, sweep, before, rest, &swept, isOver)
       case .done: return
       }
       if isOver() { return }
@@ -120,20 +120,20 @@ struct EvictionRun: Sendable {
 
   /// Whether the cache is small enough, and the inactive queries few enough.
   private func isMet(
-    _ tx: Transaction, _ meter: BudgetMeter, _ activity: Activity
+    _ tx: LeafTransaction, _ meter: BudgetMeter, _ activity: Activity
   ) throws(StoreError) -> Bool {
     guard try isSmall(tx, meter) else { return false }
     guard hasTooMany else { return true }
     return try Self.inactive(tx, activity) <= Self.fewerInactive
   }
 
-  private func isSmall(_ tx: Transaction, _ meter: BudgetMeter) throws(StoreError) -> Bool {
+  private func isSmall(_ tx: LeafTransaction, _ meter: BudgetMeter) throws(StoreError) -> Bool {
     guard let target = report.target else { return true }
     return try meter.cache(tx) <= target
   }
 
   /// How many tracked queries are not active.
-  static func inactive(_ tx: Transaction, _ activity: Activity) throws(StoreError) -> Int {
+  static func inactive(_ tx: LeafTransaction, _ activity: Activity) throws(StoreError) -> Int {
     var count = 0
     for key in try tx.keys(Spaces.usage, prefix: []) {
       count += try tx.usage(StoreKey.tree(key)).queries
@@ -142,7 +142,7 @@ struct EvictionRun: Sendable {
   }
 
   private mutating func goOn(
-    _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ activity: Activity,
+    _ tx: LeafTransaction, _ meter: BudgetMeter, _ activity: Activity,
     _ trees: [TreeID], _ begun: Sweep?, _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
     guard let tree = trees.first else {
@@ -154,7 +154,7 @@ struct EvictionRun: Sendable {
     var sweep = begun ?? Sweep(number: swept.begin(tree), at: [])
     let before = try BudgetMeter.sum(tx).budgeted
     let target = report.target ?? 0
-    let next = try Sweeper(tx, info, packing).sweep(sweep.at, [PathKey.endMark]) {
+    let next = try Sweeper(tx, info).sweep(sweep.at, [PathKey.endMark]) {
       () throws(StoreError) in
       if isOver() { return true }
       return try meter.cache(tx) <= target
@@ -196,7 +196,7 @@ struct EvictionRun: Sendable {
 
   /// Forgets the least recently used query, if it may still go.
   private mutating func forget(
-    _ tx: Transaction, _ activity: Activity, _ candidates: [Candidate],
+    _ tx: LeafTransaction, _ activity: Activity, _ candidates: [Candidate],
     _ swept: inout SweptTrees
   ) throws(StoreError) {
     var rest = candidates
@@ -232,14 +232,14 @@ struct EvictionRun: Sendable {
   /// Removes what only the query that was just forgotten covered; all of it, so that none is left
   /// half there.
   private mutating func clear(
-    _ tx: Transaction, _ packing: EvictionPacking, _ meter: BudgetMeter, _ tree: TreeID,
+    _ tx: LeafTransaction, _ meter: BudgetMeter, _ tree: TreeID,
     _ key: Bytes, _ begun: Sweep, _ before: Int, _ rest: [Candidate],
     _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
     var sweep = begun
     var next: Bytes?
     if let info = try Trees.info(tx, tree) {
-      next = try Sweeper(tx, info, packing).sweep(sweep.at, key + [PathKey.endMark]) {
+      next = try Sweeper(tx, info).sweep(sweep.at, key + [PathKey.endMark]) {
         () throws(StoreError) in isOver()
       }
     }

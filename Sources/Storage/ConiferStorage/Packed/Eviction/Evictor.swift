@@ -173,7 +173,7 @@ final class Evictor {
       // Losing an eviction in a crash loses nothing.
       try writer.change(.relaxed) { (tx) throws(StoreError) in
         tx.frees = true
-        try run.slice(tx, packing, BudgetMeter(tx, size), activity, &swept) {
+        try run.slice(tx, BudgetMeter(tx, size), activity, &swept) {
           tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
         }
       }
@@ -192,10 +192,6 @@ final class Evictor {
   }
 
   /// How what is left of runs is packed.
-  var packing: EvictionPacking {
-    EvictionPacking(codec: writer.codec, longestKey: writer.longestKey, shape: writer.shape)
-  }
-
   /// Ends the run without having reached its target.
   private func giveUp(_ error: StoreError) {
     phase = .resting

@@ -32,8 +32,7 @@ extension PackedBackend {
   public func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
     let target = try target(bytes)
     if dryRun {
-      // As the store's thread would pack what is left of runs.
-      return try rehearse(target, try await self.run { $0.evictor.packing })
+      return try rehearse(target)
     }
     var run = try reading { (view) throws(StoreError) in try EvictionRun(view, to: target) }
     while !run.isDone {
@@ -60,16 +59,14 @@ extension PackedBackend {
   }
 
   /// Does all of an eviction in a commit that is then forgotten.
-  private func rehearse(
-    _ target: Int, _ packing: EvictionPacking
-  ) throws(StoreError) -> EvictionReport {
+  private func rehearse(_ target: Int) throws(StoreError) -> EvictionReport {
     try reading { (view) throws(StoreError) in
-      let tx = Transaction(view)
+      let tx = engine.leaves.transaction(on: view)
       var run = try EvictionRun(tx, to: target, isDryRun: true)
       let meter = try BudgetMeter(tx, store.size())
       var swept = SweptTrees()
       while !run.isDone {
-        try run.slice(tx, packing, meter, engine.activity, &swept) { false }
+        try run.slice(tx, meter, engine.activity, &swept) { false }
       }
       return run.report
     }
@@ -102,9 +99,8 @@ extension PackedBackend {
     }
   }
 
-  private func explainer(_ view: any OrderedView, _ meter: BudgetMeter) -> SpaceExplainer {
+  private func explainer(_ view: LeafSnapshot, _ meter: BudgetMeter) -> SpaceExplainer {
     SpaceExplainer(
-      view: view, codec: engine.codec, longestKey: store.traits.longestKey, meter: meter,
-      activity: engine.activity, role: traits.role)
+      view: view, meter: meter, activity: engine.activity, role: traits.role)
   }
 }

@@ -25,7 +25,7 @@ enum Recency {
   }
 
   /// Stores the counter when a commit stores a later use.
-  static func setClock(_ tx: Transaction, _ use: UInt64) throws(StoreError) {
+  static func setClock(_ tx: LeafTransaction, _ use: UInt64) throws(StoreError) {
     guard use < end, try use > clock(tx) else { return }
     var writer = ByteWriter()
     writer.varint(use)
@@ -46,7 +46,7 @@ enum Recency {
   /// - Parameter limit: how many uses are looked at.
   /// - Returns: what is known of those uses once the commit is done.
   static func store(
-    _ tx: Transaction, _ uses: [Activity.Name: UInt64], distance: UInt64, limit: Int
+    _ tx: LeafTransaction, _ uses: [Activity.Name: UInt64], distance: UInt64, limit: Int
   ) throws(StoreError) -> Stored {
     var stored = Stored()
     for (name, use) in uses.sorted(by: { $0.value < $1.value }).prefix(limit) {

@@ -3,9 +3,7 @@ import ConiferTree
 
 /// Tells what a path's data takes, and why it is kept.
 struct SpaceExplainer {
-  let view: any OrderedView
-  let codec: Codec
-  let longestKey: Int
+  let view: LeafSnapshot
   let meter: BudgetMeter
   let activity: Activity
   let role: StoreRole
@@ -17,7 +15,7 @@ struct SpaceExplainer {
   private func measure(
     _ tree: TreeInfo, _ ranges: [PruneRanges.KeyRange]
   ) throws(StoreError) -> RangeMeter.Sum {
-    let runs = RunReader(view: view, tree: tree.id, codec: codec, longestKey: longestKey)
+    let runs = RunReader(view: view, tree: tree.id)
     return try RangeMeter(runs: runs).measure(ranges)
   }
 
@@ -117,7 +115,7 @@ struct SpaceExplainer {
   private func pendingWrites(_ tree: TreeInfo, _ path: Path) throws(StoreError) -> Int {
     var count = 0
     for lane in try QueueReader.lanes(view, tree.id) {
-      count += try QueueReader(view, lane, tree.order, codec).touching(path).count
+      count += try QueueReader(view, lane, tree.order, view.leaves.codec).touching(path).count
     }
     return count
   }

@@ -6,16 +6,20 @@ struct Sweeper {
   /// How many runs are removed before it is asked whether to go on.
   private static let stride = 32
 
-  let tx: Transaction
+  let tx: LeafTransaction
   let tree: TreeInfo
   let coverage: Coverage
-  private let makeEditor: () -> RunEditor
 
-  init(_ tx: Transaction, _ tree: TreeInfo, _ packing: EvictionPacking) {
+  init(_ tx: LeafTransaction, _ tree: TreeInfo) {
     self.tx = tx
     self.tree = tree
     self.coverage = Coverage(tx, tree)
-    self.makeEditor = { packing.editor(tx, tree.id) }
+  }
+
+  private func makeEditor() -> RunEditor {
+    let editor = RunEditor(tx, tree.id)
+    editor.avoidsDeltas = true
+    return editor
   }
 
   /// Removes what nothing covers in a range, in path order, so that the priority of a node goes
@@ -64,18 +68,5 @@ struct Sweeper {
     guard let run, compareBytes(run.separator, gap) < 0, compareBytes(at, run.separator) < 0
     else { return gap }
     return run.separator
-  }
-}
-
-/// What a sweep needs to change runs.
-struct EvictionPacking {
-  let codec: Codec
-  let longestKey: Int
-  let shape: RunShape
-
-  func editor(_ tx: Transaction, _ tree: TreeID) -> RunEditor {
-    let editor = RunEditor(tx, tree, codec: codec, longestKey: longestKey, shape: shape)
-    editor.avoidsDeltas = true
-    return editor
   }
 }

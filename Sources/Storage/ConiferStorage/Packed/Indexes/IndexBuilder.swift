@@ -60,8 +60,8 @@ final class IndexBuilder {
   }
 
   /// Does a slice of the first tree that has one; tells whether more is left.
-  private func slice(_ tx: Transaction) throws(StoreError) -> Bool {
-    let slice = IndexSlice(tx: tx, codec: writer.codec, longestKey: writer.longestKey)
+  private func slice(_ tx: LeafTransaction) throws(StoreError) -> Bool {
+    let slice = IndexSlice(tx: tx)
     var isDone = false
     var failure: StoreError?
     for tree in try IndexSlice.trees(tx) where try IndexSet.read(tx, tree).hasWork {
@@ -73,7 +73,7 @@ final class IndexBuilder {
       } catch {
         // An authority's damage stays: its other trees go on.
         guard repairer.policy.keeps(error) else { throw error }
-        tx.state = saved
+        tx.restore(saved)
         failure = error
       }
     }

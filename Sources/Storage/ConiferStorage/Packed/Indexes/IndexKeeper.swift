@@ -14,13 +14,13 @@ final class IndexKeeper {
     var whole: [KeyRange] = []
   }
 
-  private let tx: Transaction
+  private let tx: LeafTransaction
   private let rows: IndexRows
   private let plans: [IndexPlan]
   private var changes: [Changes]
 
   /// Nil when the tree has no index.
-  init?(_ tx: Transaction, _ tree: TreeID) throws(StoreError) {
+  init?(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     // The counts tell, without another read.
     guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return nil }
     let set = try IndexSet.read(tx, tree)
@@ -184,7 +184,7 @@ final class IndexKeeper {
 
 /// The stored rows of a tree's indexes, in a commit.
 struct IndexRows {
-  let tx: Transaction
+  let tx: LeafTransaction
 
   func add(_ row: IndexRow) throws(StoreError) {
     guard let segment = row.segment else {

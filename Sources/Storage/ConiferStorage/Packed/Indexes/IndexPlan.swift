@@ -170,3 +170,19 @@ struct IndexRow: Hashable {
     return writer.bytes
   }
 }
+
+/// The declared indexes of a tree, ready to be used.
+final class IndexPlans: Sendable {
+  let plans: [IndexPlan]
+
+  private init(_ plans: [IndexPlan]) { self.plans = plans }
+
+  /// - Throws: as `IndexSet.read`.
+  static func find(_ view: any LeafView, _ tree: TreeID) throws(StoreError) -> IndexPlans {
+    func read() throws(StoreError) -> IndexPlans {
+      IndexPlans(try IndexSet.read(view, tree).indexes.map { IndexPlan($0, tree) })
+    }
+    guard let snapshot = view.snapshot else { return try read() }
+    return try snapshot.object(Spaces.indexes, tree, IndexSet.key(tree), read)
+  }
+}

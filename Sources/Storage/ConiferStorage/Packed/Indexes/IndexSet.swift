@@ -158,7 +158,7 @@ struct IndexSet: Equatable, Sendable {
   }
 
   /// Stores the set, or removes its records when there is nothing to remember.
-  func write(_ tx: Transaction, _ tree: TreeID) throws(StoreError) {
+  func write(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     let (key, copy) = (Self.key(tree), Self.key(tree, isCopy: true))
     tx.state.changesIndexes = true
     try tx.put(Spaces.indexes, key, payload: payload)
@@ -166,7 +166,7 @@ struct IndexSet: Equatable, Sendable {
   }
 
   /// Whether the copy tells other declarations, or none that can be read.
-  private func copyIsOld(_ tx: Transaction, _ copy: Bytes) throws(StoreError) -> Bool {
+  private func copyIsOld(_ tx: LeafTransaction, _ copy: Bytes) throws(StoreError) -> Bool {
     guard let value = try tx.value(Spaces.indexes, copy) else { return true }
     guard let known = try? Self.read(copy, value) else { return true }
     return known.indexes.map(\.definition) != indexes.map(\.definition) || known.next < next

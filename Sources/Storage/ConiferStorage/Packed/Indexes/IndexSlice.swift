@@ -7,9 +7,7 @@ struct IndexSlice {
   /// How many entries a slice looks at.
   private static let mostEntries = 4096
 
-  let tx: Transaction
-  let codec: Codec
-  let longestKey: Int
+  let tx: LeafTransaction
 
   /// The trees that have index records.
   static func trees(_ view: any OrderedView) throws(StoreError) -> [TreeID] {
@@ -47,7 +45,7 @@ struct IndexSlice {
   /// Writes the rows of the next children; gives where the next slice begins, nil at the end.
   private func build(_ index: StoredIndex, _ tree: TreeID) throws(StoreError) -> Bytes? {
     let plan = IndexPlan(index, tree)
-    let reader = RunReader(view: tx, tree: tree, codec: codec, longestKey: longestKey)
+    let reader = RunReader(view: tx, tree: tree)
     let rows = IndexRows(tx: tx)
     var count = 0
     return try reader.forEachChild(

@@ -129,11 +129,10 @@ final class Mender {
   }
 
   private func begin() throws(StoreError) {
-    let frozen = FrozenView(try writer.store.view())
+    let frozen = FrozenView(try writer.leaves.openSnapshot())
     guard let tree = try MendingNote.first(frozen.view) else { return stop() }
     if let info = try Trees.info(frozen.view, tree) {
-      let sweep = OrphanSweep(
-        info, repairer.policy.role, codec: writer.codec, longestKey: writer.longestKey)
+      let sweep = OrphanSweep(info, repairer.policy.role)
       state = .underWay(Mending(tree, frozen, .sweeping(sweep)))
     } else {
       // The store itself has nothing that could be left over.
@@ -156,7 +155,7 @@ final class Mender {
       }
     }
     guard sweep.isDone else { return }
-    let view = FrozenView(try writer.store.view())
+    let view = FrozenView(try writer.leaves.openSnapshot())
     state = .underWay(Mending(work.tree, view, .counting(Recount(work.tree))))
   }
 

@@ -29,9 +29,9 @@ struct Mending {
 
 /// A view that is closed when nobody has it any more.
 final class FrozenView {
-  let view: any OrderedView
+  let view: LeafSnapshot
 
-  init(_ view: any OrderedView) { self.view = view }
+  init(_ view: LeafSnapshot) { self.view = view }
 
   deinit { view.close() }
 }

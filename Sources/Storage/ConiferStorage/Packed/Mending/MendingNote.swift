@@ -9,12 +9,12 @@ enum MendingNote {
 
   static func isNote(_ key: Bytes) -> Bool { key.count == 9 && key.starts(with: prefix) }
 
-  static func add(_ tx: Transaction, _ tree: TreeID) throws(StoreError) {
+  static func add(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     tx.state.mending.insert(tree)
     try tx.put(Spaces.system, key(tree), payload: [])
   }
 
-  static func remove(_ tx: Transaction, _ tree: TreeID) throws(StoreError) {
+  static func remove(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     try tx.delete(Spaces.system, key(tree))
   }
 

@@ -10,8 +10,6 @@ struct OrphanSweep: Sendable {
   typealias Orphan = (space: Space, key: Bytes)
 
   private let tree: TreeInfo
-  private let codec: Codec
-  private let longestKey: Int
   private var scans: [SpaceScan]
   private var runs = NumberMap()
   private var parts = NumberMap()
@@ -19,10 +17,8 @@ struct OrphanSweep: Sendable {
   private var isBlind = false
 
   /// - Parameter role: an authority's data stays, whether or not anything leads to it.
-  init(_ tree: TreeInfo, _ role: StoreRole, codec: Codec, longestKey: Int) {
+  init(_ tree: TreeInfo, _ role: StoreRole) {
     self.tree = tree
-    self.codec = codec
-    self.longestKey = longestKey
     // First what refers to others.
     let data = role == .cache ? [Spaces.runs, Spaces.deltas, Spaces.parts] : []
     let others = [Spaces.queueParts, Spaces.queueIndex, Spaces.queryIndex, Spaces.queryKeys]
@@ -37,11 +33,11 @@ struct OrphanSweep: Sendable {
   /// Looks at the next slice.
   ///
   /// - Parameter view: always the same moment.
-  mutating func step(_ view: any OrderedView) throws(StoreError) -> [Orphan] {
+  mutating func step(_ view: LeafSnapshot) throws(StoreError) -> [Orphan] {
     guard var scan = scans.first else { return [] }
     var orphans: [Orphan] = []
     if scan.space == Spaces.runs || scan.space == Spaces.deltas {
-      let reader = RunReader(view: view, tree: tree.id, codec: codec, longestKey: longestKey)
+      let reader = RunReader(view: view, tree: tree.id)
       for (key, value) in try scan.records(view) {
         do throws(StoreError) {
           if try !isNeeded(scan.space, key, value, reader) { orphans.append((scan.space, key)) }

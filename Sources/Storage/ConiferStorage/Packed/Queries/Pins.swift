@@ -8,14 +8,14 @@ enum Pins {
     return IndexKey.row(StoreKey.prefix(pin.tree), pin.path, order, hash)
   }
 
-  static func pin(_ tx: Transaction, _ pin: Pin, _ order: KeyOrder) throws(StoreError) {
+  static func pin(_ tx: LeafTransaction, _ pin: Pin, _ order: KeyOrder) throws(StoreError) {
     var writer = ByteWriter()
     NodeCodec.append(pin.path, to: &writer)
     writer.sized(pin.parameters)
     try tx.put(Spaces.pins, key(pin, order), payload: writer.bytes)
   }
 
-  static func unpin(_ tx: Transaction, _ pin: Pin, _ order: KeyOrder) throws(StoreError) {
+  static func unpin(_ tx: LeafTransaction, _ pin: Pin, _ order: KeyOrder) throws(StoreError) {
     try tx.delete(Spaces.pins, key(pin, order))
   }
 

@@ -3,10 +3,10 @@ import ConiferTree
 
 /// Changes the tracked queries of one tree within a commit.
 struct QueryEditor {
-  let tx: Transaction
+  let tx: LeafTransaction
   let queries: Queries
 
-  init(_ tx: Transaction, _ tree: TreeInfo) {
+  init(_ tx: LeafTransaction, _ tree: TreeInfo) {
     self.tx = tx
     self.queries = Queries(view: tx, tree: tree.id, order: tree.order)
   }

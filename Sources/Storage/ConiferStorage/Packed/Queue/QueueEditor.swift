@@ -6,10 +6,10 @@ struct QueueEditor {
   /// How many finished writes a lane remembers.
   static let finishedLimit = 1000
 
-  let tx: Transaction
+  let tx: LeafTransaction
   let reader: QueueReader
 
-  init(_ tx: Transaction, _ lane: Lane, _ order: KeyOrder, _ codec: Codec) throws(StoreError) {
+  init(_ tx: LeafTransaction, _ lane: Lane, _ order: KeyOrder, _ codec: Codec) throws(StoreError) {
     self.tx = tx
     self.reader = try QueueReader(tx, lane, order, codec)
   }

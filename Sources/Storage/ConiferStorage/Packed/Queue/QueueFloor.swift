@@ -19,14 +19,14 @@ enum QueueFloor {
   }
 
   /// Raises it to what another store has.
-  static func raise(_ tx: Transaction, to number: UInt64) throws(StoreError) {
+  static func raise(_ tx: LeafTransaction, to number: UInt64) throws(StoreError) {
     guard try read(tx) < number else { return }
     try tx.put(
       Spaces.system, key, payload: StoreKey.number(min(number, last)))
   }
 
   /// Raises it, when some of the queue may have been lost.
-  static func raise(_ tx: Transaction) throws(StoreError) {
+  static func raise(_ tx: LeafTransaction) throws(StoreError) {
     try tx.put(
       Spaces.system, key, payload: StoreKey.number(min(try read(tx) + step, last)))
   }

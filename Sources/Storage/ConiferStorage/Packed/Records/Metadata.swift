@@ -34,7 +34,7 @@ enum Metadata {
   }
 
   static func write(
-    _ tx: Transaction, _ tree: TreeID, _ name: String, _ bytes: Bytes?
+    _ tx: LeafTransaction, _ tree: TreeID, _ name: String, _ bytes: Bytes?
   ) throws(StoreError) {
     let key = try key(tree, name)
     if let bytes {

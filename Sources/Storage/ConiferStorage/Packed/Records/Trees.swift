@@ -68,7 +68,7 @@ enum Trees {
   }
 
   /// Writes the format record of a new store.
-  static func writeFormat(_ tx: Transaction) throws(StoreError) {
+  static func writeFormat(_ tx: LeafTransaction) throws(StoreError) {
     var writer = ByteWriter()
     writer.varint(format)
     try tx.put(Spaces.system, formatKey, payload: writer.bytes)
@@ -156,7 +156,7 @@ enum Trees {
 
   /// The tree with a name, made if there is none.
   static func make(
-    _ tx: Transaction, _ name: String, _ order: KeyOrder
+    _ tx: LeafTransaction, _ name: String, _ order: KeyOrder
   ) throws(StoreError) -> TreeID {
     guard (1...longestName).contains(name.utf8.count) else {
       throw StoreError(
@@ -202,7 +202,7 @@ enum Trees {
   }
 
   /// Removes a tree with all of its records.
-  static func wipe(_ tx: Transaction, _ id: TreeID) throws(StoreError) {
+  static func wipe(_ tx: LeafTransaction, _ id: TreeID) throws(StoreError) {
     let info = try known(tx, id)
     for space in Spaces.all where space != Spaces.system && space != Spaces.usage {
       try tx.deleteAll(space, prefix: StoreKey.prefix(id), isCounted: false)
@@ -211,5 +211,19 @@ enum Trees {
     try tx.delete(Spaces.system, infoKey(id))
     try tx.delete(Spaces.system, nameKey(info.name))
     try tx.forgetUsage(id)
+  }
+}
+
+/// What is known of a tree, kept in memory.
+final class KnownTree: Sendable {
+  let info: TreeInfo
+
+  private init(_ info: TreeInfo) { self.info = info }
+
+  /// - Throws: as `Trees.known`.
+  static func find(_ view: LeafSnapshot, _ id: TreeID) throws(StoreError) -> KnownTree {
+    try view.object(Spaces.system, id, Trees.infoKey(id)) { () throws(StoreError) in
+      KnownTree(try Trees.known(view, id))
+    }
   }
 }

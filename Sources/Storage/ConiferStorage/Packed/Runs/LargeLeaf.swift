@@ -60,7 +60,7 @@ enum LargeLeaf {
   }
 
   /// A number under which no parts stand: those of stores of before were hashes.
-  private static func fresh(_ tx: Transaction, _ tree: TreeID) throws(StoreError) -> UInt64 {
+  private static func fresh(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) -> UInt64 {
     while true {
       let number = try tx.nextRunNumber(tree)
       let parts = try tx.keys(Spaces.parts, prefix: prefix(tree, number), limit: 1)
@@ -69,12 +69,12 @@ enum LargeLeaf {
   }
 
   static func write(
-    _ tx: Transaction, _ tree: TreeID, _ entry: Entry, codec: Codec
+    _ tx: LeafTransaction, _ tree: TreeID, _ entry: Entry
   ) throws(StoreError) {
     guard let content = entry.content, let number = number(entry) else { return }
     for (part, start) in stride(from: 0, to: content.count, by: threshold).enumerated() {
       let body = Bytes(content[start..<min(start + threshold, content.count)])
-      let (method, packed) = codec.pack(body)
+      let (method, packed) = tx.leaves.codec.pack(body)
       var writer = ByteWriter()
       writer.byte(method.rawValue)
       writer.varint(body.count)
@@ -84,7 +84,7 @@ enum LargeLeaf {
     try tx.countTree(tree, leaves: 0, raw: RawBytes(largeLeaves: content.count))
   }
 
-  static func delete(_ tx: Transaction, _ tree: TreeID, _ entry: Entry) throws(StoreError) {
+  static func delete(_ tx: LeafTransaction, _ tree: TreeID, _ entry: Entry) throws(StoreError) {
     guard case .external(let number, let count, _) = LeafCodec.decode(entry.value) else { return }
     try tx.deleteAll(Spaces.parts, prefix: prefix(tree, number))
     try tx.countTree(tree, leaves: 0, raw: -RawBytes(largeLeaves: count))
@@ -106,7 +106,7 @@ enum LargeLeaf {
       var parts = ByteReader(value, from: Record.overhead)
       guard Record.isIntact(Spaces.parts, key, value), let method = parts.byte(),
         let rawCount = parts.size(), let packed = parts.take(parts.remaining),
-        let body = try reader.codec.unpack(Codec.method(method), packed, rawCount: rawCount)
+        let body = try reader.leaves.codec.unpack(Codec.method(method), packed, rawCount: rawCount)
       else { throw Damage.error(Spaces.parts, key) }
       content += body
       guard content.count <= count else { throw Damage.error(Spaces.parts, prefix) }

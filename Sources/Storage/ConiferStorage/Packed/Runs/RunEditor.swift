@@ -6,11 +6,9 @@ final class RunEditor {
   /// A run's deltas together stay below this, whatever the run's size.
   private static let largestDeltas = 4 << 10
 
-  let tx: Transaction
+  let tx: LeafTransaction
   let tree: TreeID
-  let codec: Codec
   let reader: RunReader
-  var shape: RunShape
   /// Whether changed runs are written anew, so that what goes frees its bytes at once.
   var avoidsDeltas = false
   private var loaded: [Bytes: LoadedRun] = [:]
@@ -18,12 +16,10 @@ final class RunEditor {
   private var keeper: IndexKeeper?
   private var looksForKeeper = true
 
-  init(_ tx: Transaction, _ tree: TreeID, codec: Codec, longestKey: Int, shape: RunShape) {
+  init(_ tx: LeafTransaction, _ tree: TreeID) {
     self.tx = tx
     self.tree = tree
-    self.codec = codec
-    self.shape = shape
-    self.reader = RunReader(view: tx, tree: tree, codec: codec, longestKey: longestKey)
+    self.reader = RunReader(view: tx, tree: tree)
   }
 
   // MARK: Looking
@@ -160,7 +156,7 @@ final class RunEditor {
     let (oldNumber, newNumber) = (old.flatMap(LargeLeaf.number), new.flatMap(LargeLeaf.number))
     // The number was taken over, as the content is the same: only a priority changed.
     guard oldNumber != newNumber else { return }
-    if let new { try LargeLeaf.write(tx, tree, new, codec: codec) }
+    if let new { try LargeLeaf.write(tx, tree, new) }
     if let old { try LargeLeaf.delete(tx, tree, old) }
   }
 
@@ -168,7 +164,9 @@ final class RunEditor {
 
   func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
     if let run = loaded[storeKey] { return run }
-    let stored = try reader.decoded(codec.runs.withNewest(try reader.run(at: storeKey), tree))
+    let found = try reader.run(at: storeKey)
+    let stored = try reader.decoded(
+      tx.leaves.generations.withRuns { $0.withNewest(found, tree) })
     let head = stored.head
     let run = LoadedRun(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
@@ -231,7 +229,7 @@ final class RunEditor {
       try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
     } else if let number = run.number, !run.changes.isTooMuch, isWorthADelta(run) {
       try writeDelta(run, number)
-    } else if run.hasOnlyGrown, shape.isFull(stored: run.storedSize, raw: run.countedRaw.runs),
+    } else if run.hasOnlyGrown, tx.shape.isFull(stored: run.storedSize, raw: run.countedRaw.runs),
       try appendRuns(run)
     {
       return
@@ -252,7 +250,7 @@ final class RunEditor {
   private func writeDelta(_ run: LoadedRun, _ number: UInt64) throws(StoreError) {
     let leaves = run.entries.count - run.countedLeaves
     let (payload, rawCount) = DeltaRecord.payload(
-      run.changes.list, leaves: leaves, try Packing(tx, tree, codec, shape.effort))
+      run.changes.list, leaves: leaves, try Packing(tx, tree))
     let sequence = run.deltas.last.map { Self.sequence($0.key) &+ 1 } ?? 0
     try tx.put(Spaces.deltas, DeltaRecord.key(tree, number, sequence), payload: payload)
     try tx.countTree(tree, leaves: leaves, raw: RawBytes(deltas: rawCount))
@@ -270,8 +268,8 @@ final class RunEditor {
 
   /// Stores what came behind a full run as runs of its own; false when no key is left for them.
   private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
-    let packing = try Packing(tx, tree, codec, shape.effort)
-    let pieces = shape.pack(run.entries, run.untouched..<run.entries.count, packing)
+    let packing = try Packing(tx, tree)
+    let pieces = tx.shape.pack(run.entries, run.untouched..<run.entries.count, packing)
     guard let keys = try storeKeys(run, pieces) else { return false }
     for (piece, key) in zip(pieces, keys.dropFirst()) {
       try store(run.entries, piece, key, number: try tx.nextRunNumber(tree), packing)
@@ -282,8 +280,8 @@ final class RunEditor {
   private func rewrite(_ first: LoadedRun) throws(StoreError) {
     var run = first
     run.untouched = 0
-    let packing = try Packing(tx, tree, codec, shape.effort)
-    var pieces = shape.pack(run.entries, 0..<run.entries.count, packing)
+    let packing = try Packing(tx, tree)
+    var pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
     var keys = try storeKeys(run, pieces)
     while keys == nil, let next = try reader.run(after: run.storeKey) {
       // No ordinal is left between cut keys: take the neighbour in and number both anew.
@@ -292,7 +290,7 @@ final class RunEditor {
       try remove(neighbour)
       try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
       run.entries.append(neighbour.entries, 0..<neighbour.entries.count)
-      pieces = shape.pack(run.entries, 0..<run.entries.count, packing)
+      pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
       keys = try storeKeys(run, pieces)
     }
     guard let keys else { throw Damage.error(Spaces.runs, run.storeKey) }
@@ -314,8 +312,11 @@ final class RunEditor {
     try tx.put(Spaces.runs, key.storeKey, value: head.value)
     try tx.countRun(tree, piece, packing)
     // A load goes on behind what it wrote last.
-    if piece.range.upperBound == entries.count {
-      codec.runs.note(newest: head, entries, piece.range, tree)
+    if piece.range.upperBound == entries.count, !tx.leaves.generations.withRuns(\.isOff) {
+      var own = EntryList()
+      own.append(entries, piece.range)
+      let run = DecodedRun(head, [], own)
+      tx.leaves.generations.withRuns { $0.note(newest: run, tree) }
     }
   }
 

@@ -1,21 +1,16 @@
 import ConiferKeyValue
 import ConiferTree
 
-/// Finds and reads the runs of one tree in a view, merged with their deltas.
+/// Finds and reads the runs of one tree in a snapshot or a commit in the making, merged with their deltas.
 struct RunReader {
-  let view: any OrderedView
+  let view: any LeafView
   let tree: TreeID
-  let codec: Codec
-  /// How long the store's keys may be, without the space byte.
-  let longestKey: Int
-  /// The view, when it may know of a moment.
-  var late: LateView?
 
-  /// Separators from this length on are cut, and told apart by an ordinal of eight bytes.
-  var cutLength: Int { longestKey == .max ? .max : longestKey - 4 - 8 }
+  var leaves: LeafStore { view.leaves }
+  var cutLength: Int { leaves.cutLength }
 
   /// Where the bodies of runs and deltas are unpacked.
-  var source: DictionarySource { DictionarySource(view: view, tree: tree, codec: codec) }
+  var source: DictionarySource { DictionarySource(view: view, tree: tree) }
 
   /// The head of a run; of a damaged one as much as its key tells, so that the runs around it can be
   /// used. Reading its entries throws.
@@ -42,7 +37,7 @@ struct RunReader {
     try view.walk(Spaces.runs, origin) { key, value in
       if let other, key.equals(other) { return .next }
       guard key.starts(with: prefix) else { return .stop }
-      kept = codec.runs.find(tree, key, value)
+      kept = find(key, value)
       if kept == nil { found = (Bytes(key), Bytes(value)) }
       return .stop
     }
@@ -51,13 +46,22 @@ struct RunReader {
     return try head(key, value)
   }
 
+  /// The kept run that was decoded from a lent record.
+  private func find(_ storeKey: RawSpan, _ value: RawSpan) -> DecodedRun? {
+    guard let number = RunHead.number(value),
+      let run = leaves.generations.withRuns({ $0.find(tree, number) }),
+      run.isStored(as: storeKey, value)
+    else { return nil }
+    return run
+  }
+
   /// The head of the run with a key of the store.
   ///
   /// - Throws: `damaged`, also when there is none.
   func run(at storeKey: Bytes) throws(StoreError) -> RunHead {
     var kept: DecodedRun?
     let value: Bytes?? = try view.get(Spaces.runs, storeKey) { value in
-      kept = codec.runs.find(tree, storeKey.span.bytes, value)
+      kept = find(storeKey.span.bytes, value)
       return kept == nil ? Bytes(value) : nil
     }
     if let kept { return kept.kept }
@@ -92,19 +96,18 @@ struct RunReader {
   /// The run after a key of the store, or the tree's first.
   func run(after storeKey: Bytes?) throws(StoreError) -> RunHead? {
     guard let storeKey else { return try head(.atOrAfter(StoreKey.prefix(tree))) }
-    if let late, let moment = late.moment {
-      switch codec.runs.next(tree, storeKey, moment) {
-      case .unknown: break
-      case .none:
-        late.use()
-        return nil
-      case .run(let run):
-        late.use()
-        return run.current
-      }
+    let known = view.snapshot?.fromMemory { memory, generation in
+      memory.withRuns { $0.next(tree, storeKey, at: generation) }
+    }
+    switch known {
+    case .some(.none): return nil
+    case .run(let run): return run.current
+    case nil: break
     }
     let next = try head(.atOrAfter(storeKey + [0]))
-    if let moment = late?.moment { codec.runs.note(next, after: storeKey, tree, moment) }
+    if let generation = view.snapshot?.generation {
+      leaves.generations.note(next, after: storeKey, tree, at: generation)
+    }
     return next
   }
 
@@ -182,7 +185,7 @@ struct RunReader {
 
   /// Whether a run is kept decoded, or was read lately and shall be.
   private func isKept(_ head: RunHead) -> Bool {
-    head.decoded != nil || codec.runs.isWelcome(tree, head)
+    head.decoded != nil || leaves.generations.withRuns { $0.isWelcome(tree, head) }
   }
 
   /// A run decoded with its deltas, and kept for others when it was read lately.
@@ -233,34 +236,33 @@ struct RunReader {
 
   private func keep(_ run: DecodedRun, _ keeps: Bool) -> DecodedRun {
     guard keeps else { return run }
-    codec.runs.add(tree, run)
+    leaves.generations.withRuns { $0.add(tree, run) }
     return confirmed(run)
   }
 
-  /// Notes that a run was seen as it is stored at the moment of the view.
+  /// Notes that a run was seen as it is stored at the snapshot's generation.
   private func confirmed(_ run: DecodedRun) -> DecodedRun {
-    if let moment = late?.moment { codec.runs.confirm(tree, run, moment) }
-    return run
-  }
-
-  // MARK: The moment
-
-  /// The run that a path key belongs to, if it is known how it is at the view's moment.
-  private func current(covering key: Bytes) -> DecodedRun? {
-    guard let late, let moment = late.moment, key.count < cutLength,
-      let run = codec.runs.covering(tree, key, moment)
-    else { return nil }
-    late.use()
-    return run
-  }
-
-  /// The leaf with a path key, if its run is known as it is at the view's moment.
-  func currentLeaf(_ key: Bytes) -> Node? {
-    guard let late, let moment = late.moment, let leaf = codec.leaf(tree, key, at: moment) else {
-      return nil
+    if let generation = view.snapshot?.generation {
+      leaves.generations.confirm(tree, run, at: generation)
     }
-    late.use()
-    return leaf
+    return run
+  }
+
+  // MARK: Memory
+
+  /// The run that a path key belongs to, if memory knows it at the snapshot's generation.
+  private func current(covering key: Bytes) -> DecodedRun? {
+    guard key.count < cutLength else { return nil }
+    return view.snapshot?.fromMemory { memory, generation in
+      memory.withRuns { $0.covering(tree, key, at: generation) }
+    }
+  }
+
+  /// The leaf with a path key, if memory knows its run at the snapshot's generation.
+  func currentLeaf(_ key: Bytes) -> Node? {
+    view.snapshot?.fromMemory { memory, generation in
+      memory.leaf(tree, key, at: generation)
+    }
   }
 
   /// A leaf that is stored in parts.

@@ -21,13 +21,11 @@ extension PackedBackend {
       report.isPartial = true
       return report
     }
-    let view = try store.view()
+    // Memory of its own, that knows nothing: dictionaries are read from the store.
+    let view = try LeafStore(store, traits.compression).openSnapshot()
     defer { view.close() }
     return try withoutActuallyEscaping(progress) { (progress) throws(StoreError) in
-      // A codec of its own: dictionaries are read from the store, not from memory.
-      let verifier = Verifier(
-        view, codec: Codec(traits.compression), longestKey: store.traits.longestKey,
-        report: report, progress: progress)
+      let verifier = Verifier(view, report: report, progress: progress)
       try verifier.run()
       return verifier.report
     }

@@ -53,7 +53,7 @@ extension Verifier {
     _ tree: TreeID, _ plan: IndexPlan, _ found: Sums
   ) throws(StoreError) {
     guard let info = trees[tree], !damaged.contains(tree) else { return }
-    let reader = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+    let reader = RunReader(view: view, tree: tree)
     let expected = try reading(Spaces.runs, StoreKey.prefix(tree)) { () throws(StoreError) in
       var expected: Sums = [:]
       try reader.forEachChild(

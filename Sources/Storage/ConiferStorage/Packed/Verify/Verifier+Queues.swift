@@ -62,7 +62,8 @@ extension Verifier {
       let identity = String(validating: key[4..<end], as: UTF8.self),
       identity.utf8.count <= Lane.longestIdentity
     else { throw Damage.error(space, key) }
-    let reader = try QueueReader(view, Lane(tree: tree, identity: identity), info.order, codec)
+    let reader = try QueueReader(
+      view, Lane(tree: tree, identity: identity), info.order, view.leaves.codec)
     return (reader, Bytes(key[(end + 1)...]))
   }
 
@@ -146,7 +147,7 @@ extension Verifier {
 
   private func checkTotals(_ lane: Lane, _ count: LaneCount) throws(StoreError) {
     guard let info = trees[lane.tree] else { return }
-    let key = try QueueReader(view, lane, info.order, codec).totalsKey
+    let key = try QueueReader(view, lane, info.order, view.leaves.codec).totalsKey
     guard let stored = count.stored else {
       if damaged.contains(lane.tree) || lockedLanes.contains(lane) { return }
       return found(.missing, Spaces.queue, key, "the lane's totals are not there")

@@ -26,7 +26,7 @@ extension Verifier {
       trail.last = nil
       let head = try RunHead(storeKey: key, value: value)
       checkHead(head, &trail)
-      let reader = RunReader(view: view, tree: tree, codec: codec, longestKey: longestKey)
+      let reader = RunReader(view: view, tree: tree)
       let entries = try reader.entries(head)
       checkBody(head, entries)
       guard let merged = try changed(head, entries, reader) else { return }
@@ -66,7 +66,7 @@ extension Verifier {
       found(.order, Spaces.runs, key, "the runs are not in order")
     }
     trail.separator = head.separator
-    let cut = longestKey == .max ? Int.max : longestKey - 4 - 8
+    let cut = view.leaves.cutLength
     let own = key.dropFirst(4)
     let isRight =
       head.isCut

@@ -3,9 +3,7 @@ import ConiferTree
 
 /// Checks all records of a view: each alone, and each with those that it is tied to.
 final class Verifier {
-  let view: any OrderedView
-  let codec: Codec
-  let longestKey: Int
+  let view: LeafSnapshot
   private(set) var report: VerificationReport
   private let progress: (VerificationProgress) -> Void
   private var expected = 0
@@ -26,12 +24,10 @@ final class Verifier {
   private var strays: Set<StoreError.Place> = []
 
   init(
-    _ view: any OrderedView, codec: Codec, longestKey: Int, report: VerificationReport,
+    _ view: LeafSnapshot, report: VerificationReport,
     progress: @escaping (VerificationProgress) -> Void
   ) {
     self.view = view
-    self.codec = codec
-    self.longestKey = longestKey
     self.report = report
     self.progress = progress
   }

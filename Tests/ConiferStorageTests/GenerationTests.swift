@@ -1,18 +1,19 @@
 import ConiferKeyValue
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import ConiferStorage
 
-/// What is answered from memory is of one moment, and of an open store.
-@Suite struct MomentTests {
+/// What is answered from memory is of one generation, and of an open store.
+@Suite struct GenerationTests {
   private static let leaf = RunCacheTests.path(1).appending(Key("message-1007"))
 
   /// A backend of which one run was read so often that the store need not be asked.
-  private func warm() async throws -> (MemoryBackend, TreeID) {
-    let (backend, tree) = try await RunCacheTests.backend(rooms: 4)
+  private func warm(rooms: Int = 4) async throws -> (MemoryBackend, TreeID) {
+    let (backend, tree) = try await RunCacheTests.backend(rooms: rooms)
     for _ in 1...3 {
-      for number in 0..<4 {
+      for number in 0..<rooms {
         _ = try backend.read { (view) throws(StoreError) in
           try view.node(tree, RunCacheTests.path(number))
         }
@@ -23,13 +24,13 @@ import Testing
 
   @Test func `A leaf and a node that are known need no view of the store`() async throws {
     let (backend, tree) = try await warm()
-    let late = LateView(backend.store, backend.engine.moments)
-    let view = PackedView(late, codec: backend.engine.codec, longestKey: .max)
+    let snapshot = backend.engine.leaves.snapshot()
+    let view = PackedView(snapshot)
     #expect(try view.node(tree, Self.leaf, .all) == RunCacheTests.room(1)[Key("message-1007")])
     #expect(try view.node(tree, RunCacheTests.path(1), .all) == RunCacheTests.room(1))
     try await backend.close()
     // It was never opened, so that its first question to the store fails.
-    #expect(throws: StoreError.self) { try late.open() }
+    #expect(throws: StoreError.self) { try snapshot.open() }
   }
 
   @Test func `A node that is read alone is the one that a view gives`() async throws {
@@ -86,19 +87,74 @@ import Testing
     #expect(second == [2])
   }
 
-  @Test func `A change that is no change of data leaves what is known of it`() async throws {
-    let (backend, tree) = try await warm()
-    let before = try #require(backend.engine.moments.current)
+  @Test func `A commit leaves in memory what it does not change`() async throws {
+    let (backend, tree) = try await warm(rooms: 24)
+    let leaves = backend.engine.leaves
+    let before = try #require(leaves.generations.newest)
     let write = WriteContent.set("a", Node(.integer(1)), time: 1)
     try await backend.commit([.enqueue(Lane(tree: tree), write)])
-    let after = try #require(backend.engine.moments.current)
-    #expect(after.number > before.number)
-    #expect(after.sees(before.number))
+    try await backend.commit([.overwrite(tree, RunCacheTests.path(23), Node(.integer(1)))])
+    #expect(try #require(leaves.generations.newest) > before)
+    #expect(leaves.leafFromMemory(tree, Self.leaf) == RunCacheTests.room(1)[Key("message-1007")])
     try await backend.commit([.overwrite(tree, Self.leaf, Node(.integer(3)))])
-    let last = try #require(backend.engine.moments.current)
-    #expect(!last.sees(after.number))
+    #expect(leaves.leafFromMemory(tree, Self.leaf) == nil)
     let read = try backend.read { (view) throws(StoreError) in try view.node(tree, Self.leaf) }
     #expect(read == Node(.integer(3)))
+    #expect(leaves.leafFromMemory(tree, Self.leaf) == Node(.integer(3)))
+    try await backend.commit([.wipe(tree)])
+    #expect(leaves.leafFromMemory(tree, Self.leaf) == nil)
+    #expect(throws: StoreError.self) { try backend.node(tree, Self.leaf) }
+  }
+
+  /// Reads between commits that write, remove, cut and join runs: each is of one generation.
+  @Test(arguments: 0..<12 as Range<UInt64>)
+  func `Whatever is committed, memory and the store give one tree`(seed: UInt64) async throws {
+    var random = Seeded(state: seed)
+    let options = StorageOptions(budget: nil, compression: .none)
+    let backend = try PackedBackend(
+      ProbeStore(bestValueSize: 1024), name: "probe", options: options)
+    let tree = try await backend.tree(named: "main")
+    var model = Node.empty
+    for step in 0..<150 {
+      let old = PackedView(backend.engine.leaves.snapshot())
+      let place = Path((0..<2).map { _ in Key("k\(Int.random(in: 0..<6, using: &random))") })
+      if random.one(in: 3) {
+        _ = try backend.node(tree, place)
+        let node = try old.node(tree, place, .all)
+        try #require(node == model[place], "seed \(seed), step \(step)")
+      }
+      let before = model
+      if random.one(in: 4) {
+        let path = random.one(in: 3) ? Path([place.keys[0]]) : place
+        model = model.setting(path, to: .empty)
+        try await backend.commit([.overwrite(tree, path, .empty)])
+      } else {
+        let path = place.appending(Key("leaf\(Int.random(in: 0..<9, using: &random))"))
+        let text = String(repeating: "x", count: .random(in: 0...400, using: &random))
+        model = model.setting(path, to: Node(.string("\(step) \(text)")))
+        try await backend.commit([.overwrite(tree, path, Node(.string("\(step) \(text)")))])
+      }
+      if random.one(in: 9) { _ = try await backend.tidy(.seconds(1)) }
+      for reading in 1...2 {
+        let other = Path((0..<2).map { _ in Key("k\(Int.random(in: 0..<6, using: &random))") })
+        for path in [place, other, Path([other.keys[0]])] {
+          let expected = model[path]
+          let words: Comment = "seed \(seed), step \(step), \(path), reading \(reading)"
+          try #require(try backend.node(tree, path) == expected, words)
+          let seen = try backend.read { (view) throws(StoreError) in try view.node(tree, path) }
+          try #require(seen == expected, words)
+        }
+      }
+      // What was begun before the commit is of the time before, as far as it answers.
+      let seen = Result { () throws(StoreError) in try old.node(tree, place, .all) }
+      switch seen {
+      case .success(let node):
+        let isOfOneTime = node == before[place] || node == model[place]
+        try #require(isOfOneTime, "seed \(seed), step \(step)")
+      case .failure(let error):
+        try #require(error.code == .busy, "seed \(seed), step \(step): \(error)")
+      }
+    }
   }
 
   @Test func `What is known is no answer once the store is let go of`() async throws {
@@ -108,9 +164,9 @@ import Testing
     }
     try read()
     try await backend.suspend()
-    #expect(backend.engine.moments.current == nil)
+    #expect(backend.engine.leaves.generations.newest == nil)
     try await backend.resume()
-    #expect(backend.engine.moments.current != nil)
+    #expect(backend.engine.leaves.generations.newest != nil)
     try read()
     try await backend.close()
     #expect(throws: StoreError.self) { try read() }

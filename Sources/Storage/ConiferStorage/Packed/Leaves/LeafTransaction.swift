@@ -3,15 +3,15 @@ import ConiferKeyValue
 /// A commit in the making: edits laid over a frozen view, which reads then see.
 ///
 /// It counts what each tree's records take, edit by edit, so that usage is exact without a scan.
-final class Transaction: OrderedView, @unchecked Sendable {
+final class LeafTransaction: LeafView, @unchecked Sendable {
   // Unchecked: made, used and dropped on the store's thread alone.
 
   /// Everything that a failed commit of a group puts back.
   struct State {
     /// By space: a value, or nil for a deleted key.
-    var overlays: [UInt8: SortedBytes<Bytes?>] = [:]
+    var overlays: [Space: SortedBytes<Bytes?>] = [:]
     /// By space: ranges that were cleared, of which nothing below the overlay is left.
-    var cleared: [UInt8: ClearedRanges] = [:]
+    var cleared: [Space: ClearedRanges] = [:]
     var usage: [TreeID: UsageRow] = [:]
     var isChanged = false
     /// Trees that lost something, and are to be mended.
@@ -26,23 +26,64 @@ final class Transaction: OrderedView, @unchecked Sendable {
     var editCount: Int { overlays.values.reduce(0) { $0 + $1.count } }
   }
 
-  let base: any OrderedView
+  let base: LeafSnapshot
   var state = State()
+  /// How runs are cut and packed, with what this commit learns.
+  var shape: RunShape
   /// Whether it is a step towards taking less space.
   var frees = false
+  private var editors: [TreeID: RunEditor] = [:]
 
-  init(_ base: any OrderedView) { self.base = base }
+  init(_ base: LeafSnapshot, _ shape: RunShape) {
+    self.base = base
+    self.shape = shape
+  }
+
+  var leaves: LeafStore { base.leaves }
+  var snapshot: LeafSnapshot? { nil }
+
+  // MARK: Leaves
+
+  /// What changes the leaves of a tree; what it changed is written by `flush`.
+  func editor(_ tree: TreeID) -> RunEditor {
+    if let editor = editors[tree] { return editor }
+    let editor = RunEditor(self, tree)
+    editors[tree] = editor
+    return editor
+  }
+
+  /// Writes what was changed of all trees' leaves into the commit.
+  func flush() throws(StoreError) {
+    for tree in editors.keys.sorted() { try flush(tree) }
+  }
+
+  /// Writes what was changed of a tree's leaves into the commit.
+  func flush(_ tree: TreeID) throws(StoreError) {
+    try editors.removeValue(forKey: tree)?.flush()
+  }
+
+  /// Leaves what was changed of a tree's leaves, which are all gone.
+  func dropChanges(_ tree: TreeID) { editors[tree] = nil }
+
+  /// Takes back what was changed since a state.
+  func restore(_ saved: State) {
+    state = saved
+    editors = [:]
+  }
+
+  // MARK: The batch
 
   /// Edits for the store, each key once.
   func batch() -> Batch {
     var batch = Batch()
     batch.frees = frees || state.growth < 0
-    for space in Spaces.all {
+    let spaces = Set(state.overlays.keys).union(state.cleared.keys)
+    for space in spaces.sorted(by: { $0.id < $1.id }) {
       // Before the edits: what was put there after a clear stays.
-      for range in state.cleared[space.id]?.ranges ?? [] {
+      for range in state.cleared[space]?.ranges ?? [] {
         batch.clear(space, from: range.from, to: range.to)
       }
-      state.overlays[space.id]?.forEach { key, value in
+      state.overlays[space]?.forEach { key, value in
         if let value { batch.put(space, key, value) } else { batch.delete(space, key) }
       }
     }
@@ -109,13 +150,13 @@ final class Transaction: OrderedView, @unchecked Sendable {
     } else if try self.keys(space, prefix: prefix, limit: 1).isEmpty {
       return
     }
-    state.overlays[space.id, default: SortedBytes()].removeAll(from: prefix, to: end)
-    state.cleared[space.id, default: ClearedRanges()].add(from: prefix, to: end)
+    state.overlays[space, default: SortedBytes()].removeAll(from: prefix, to: end)
+    state.cleared[space, default: ClearedRanges()].add(from: prefix, to: end)
     state.isChanged = true
   }
 
   private func set(_ space: Space, _ key: Bytes, _ value: Bytes?) {
-    state.overlays[space.id, default: SortedBytes()][key] = .some(value)
+    state.overlays[space, default: SortedBytes()][key] = .some(value)
     state.isChanged = true
   }
 
@@ -187,10 +228,10 @@ final class Transaction: OrderedView, @unchecked Sendable {
   // MARK: Reads
 
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
-    if let edited = state.overlays[space.id]?[key] {
+    if let edited = state.overlays[space]?[key] {
       return edited.map { read($0.span.bytes) }
     }
-    if state.cleared[space.id]?.contains(key) == true { return nil }
+    if state.cleared[space]?.contains(key) == true { return nil }
     return try base.get(space, key, read)
   }
 
@@ -210,8 +251,8 @@ final class Transaction: OrderedView, @unchecked Sendable {
 
   /// A walk over the edits of a space, or nil when there are none.
   private func merged(_ space: Space) -> MergedWalk? {
-    let overlay = state.overlays[space.id] ?? SortedBytes()
-    let cleared = state.cleared[space.id] ?? ClearedRanges()
+    let overlay = state.overlays[space] ?? SortedBytes()
+    let cleared = state.cleared[space] ?? ClearedRanges()
     guard !overlay.isEmpty || !cleared.ranges.isEmpty else { return nil }
     return MergedWalk(base: base, overlay: overlay, cleared: cleared, space: space)
   }
