@@ -34,10 +34,10 @@ import Testing
     ref.keepSynced(true)
     _ = try await ref.getData()
     let engine = try #require(database.engine as? Engine)
-    let silent = try #require(await engine.pins.values.first)
+    let silent = try #require(await engine.pinListeners.first)
     ref.removeObserver(withHandle: DatabaseHandle(silent.rawValue))
     _ = try await database.pendingWriteTotals()
-    #expect(await engine.listeners[silent] != nil)
+    #expect(await engine.listens(silent))
     await database.close()
   }
 }

@@ -285,7 +285,7 @@ import Testing
     device.listenToValue("all", QueryTarget("list"))
     await world.settle()
     func hash() async -> ListenHash? {
-      await device.engine.active[QueryTarget("list")]?.hash
+      await device.engine.hash(of: QueryTarget("list"))
     }
     func reconnected() async -> ListenHash? {
       device.transport.disconnect()

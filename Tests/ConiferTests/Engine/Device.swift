@@ -140,10 +140,11 @@ final class Device {
     while quiet < 2, !life.isOver {
       let isBusy = await withCheckedContinuation { continuation in
         engine.post(
-          .ask { engine in
+          .ask { loop in
             continuation.resume(
-              returning: engine.hardening.isRunning || engine.transactions.machine.running != nil
-                || engine.identity.questionCount > signIn?.held ?? 0)
+              returning: loop.writes.durability.isRunning
+                || loop.transactions.machine.running != nil
+                || loop.user.questionCount > signIn?.held ?? 0)
           })
       }
       if mortal == nil {
@@ -257,9 +258,11 @@ final class Device {
     }
     let total = await withCheckedContinuation { continuation in
       engine.post(
-        .ask { engine in
+        .ask { loop in
           continuation.resume(
-            returning: engine.read { (view, lane) throws(StoreError) in try view.totals(lane) })
+            returning: loop.lifetime.storage.read { (view, lane) throws(StoreError) in
+              try view.totals(lane)
+            })
         })
     }
     return try #require(total).pending
@@ -270,8 +273,8 @@ final class Device {
     for _ in 0..<1000 {
       let held = await withCheckedContinuation { continuation in
         engine.post(
-          .ask { engine in
-            continuation.resume(returning: engine.identity.waitingCount)
+          .ask { loop in
+            continuation.resume(returning: loop.user.waitingCount)
           })
       }
       if held >= count { return }
@@ -283,6 +286,21 @@ final class Device {
   func queued() async throws -> [PendingWrite] {
     try await engine.writes(after: nil, limit: 1000, rejectedOnly: false)
   }
+}
+
+extension Engine {
+  /// The storage; nil when it is not open.
+  var backend: (any StorageBackend)? { loop.lifetime.storage.backend }
+  /// The lane whose queue lies over the views; nil without storage.
+  var lane: Lane? { loop.lifetime.storage.lane }
+  /// The listeners of what is pinned.
+  var pinListeners: [ListenerID] { loop.pins.listeners }
+  /// How many reports of damage it has seen.
+  var incidentsSeen: Int { loop.lifetime.cache.incidentsSeen }
+  /// Whether a listener listens to the server's data.
+  func listens(_ id: ListenerID) -> Bool { loop.listening.contains(id) }
+  /// The hash of a target's data as the server was last told.
+  func hash(of target: QueryTarget) -> ListenHash? { loop.news.hash(of: target) }
 }
 
 /// What a device has sent since this was made.

@@ -86,8 +86,8 @@ extension Device {
   func knowsUser() async -> Bool {
     await withCheckedContinuation { continuation in
       engine.post(
-        .ask { engine in
-          continuation.resume(returning: engine.identity.isKnown)
+        .ask { loop in
+          continuation.resume(returning: loop.user.isKnown)
         })
     }
   }

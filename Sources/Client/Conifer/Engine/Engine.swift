@@ -3,8 +3,6 @@ import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
-import ConiferWire
-import Logging
 import Synchronization
 
 /// The engine behind a database: storage, views, connection and callbacks, joined on one thread.
@@ -13,168 +11,233 @@ import Synchronization
 /// other, so that no step sees half of another's effects while that waits for its commit.
 actor Engine {
   nonisolated let setup: DatabaseConfiguration
-  nonisolated let thread = EngineThread()
-  nonisolated let inbox = Inbox<Step>()
   nonisolated let registrations = Registrations()
   /// Who the client is; changes with tokens.
   nonisolated let authState = StateSource(AuthState.signedOut)
   /// Whether there is a connection on which the server has said hello.
   nonisolated let isConnected = StateSource(false)
-  /// What the server's time is ahead of the device's, in milliseconds.
-  nonisolated let offset = Atomic<Int64>(0)
+  nonisolated let clock: ServerClock
+  private nonisolated let thread = EngineThread()
+  private nonisolated let inbox = Inbox<Step>()
   /// Whether the app went offline, maybe before the storage was open.
-  nonisolated let isAway = Atomic(false)
+  private nonisolated let isAway = Atomic(false)
+  /// What does the steps; made by the first one.
+  private(set) lazy var loop = EngineLoop(self)
+
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
-
-  /// Whether storage is open, or why not.
-  var phase = Phase.opening
-  /// The views of the server's data; without a cache until storage is open.
-  var tree = SyncTree(cache: nil)
-  /// The views of `.info`.
-  var info = InfoViews()
-  /// Where views of the server's data are open.
-  var views = ViewPaths()
-  /// What listeners of the server's data listen to, silent ones too.
-  var listeners: [ListenerID: QueryTarget] = [:]
-  /// Those of them that raise nothing.
-  var silent: Set<ListenerID> = []
-  /// The last number given to a silent listener; the API's begin at 1.
-  var lastSilent = firstSilent
-  static let firstSilent: UInt64 = 1 << 63
-
-  /// Edits that wait for the next commit.
-  var units: [CommitUnit] = []
-  /// Whether the next commit ends with these, as what follows must see them stored.
-  var endsCommit = false
-  /// Records of complete data among them, which a read does not find yet.
-  var newRecords: [TrackedQuery] = []
-  /// The app's writes, until the store holds how they ended.
-  var writes = OutboundWrites()
-  /// Whose is what the app asks for.
-  var identity = IdentityGate<Step>()
-  var hardening = Hardening()
-  /// What the app is to be told after this step.
-  var outbox: [@Sendable () -> Void] = []
-
-  /// Listens that the server was asked for.
-  var active: [QueryTarget: ActiveQuery] = [:]
-  var tags: [Int: QueryTarget] = [:]
-  /// The silent listeners of what is pinned.
-  var pins: [QueryTarget: ListenerID] = [:]
-  /// What was pinned, and is listened to as soon as there is a connection.
-  var waitingPins: Set<QueryTarget> = []
-  /// Whether the pins of earlier runs were read.
-  var arePinsRead = false
-  /// What is pinned, and the server did not let this user listen to.
-  var refusedPins: Set<QueryTarget> = []
-  var gets = Gets()
-  var openIncrements = OpenIncrements()
-  /// What increments behind the newest write count from; nil when the queue is to be read.
-  var queuedValues: QueuedValues?
-  var transactions = Transactions()
-  var disconnects = Disconnects()
-  var incidentsSeen = 0
-  var link = Link()
 
   /// An engine that opens its storage at once, on its own thread.
   init(_ configuration: DatabaseConfiguration) {
     setup = configuration
-    post(.open)
+    clock = ServerClock(configuration.clock)
+    post(.open { [weak self] in self?.isAway.load(ordering: .relaxed) ?? false })
   }
 
-  deinit {
-    link.connection?.close()
-    link.watch?.stop()
+  /// Asks for a step; returns at once.
+  nonisolated func post(_ step: Step) {
+    guard inbox.add(step) else { return }
+    Task(executorPreference: thread) { await self.work() }
+  }
+
+  /// Does the steps there are, until there are none.
+  private func work() async {
+    while let steps = inbox.take() {
+      for step in steps { await loop.perform(step) }
+      loop.carryOut()
+    }
+  }
+
+  /// Makes commits durable beside the steps, until nobody waits for that.
+  nonisolated func harden(_ backend: any StorageBackend) {
+    Task(executorPreference: thread) { await self.runDurability(backend) }
+  }
+
+  private func runDurability(_ backend: any StorageBackend) async {
+    await loop.writes.durability.run(backend)
   }
 }
 
-extension Engine {
-  /// Whether the engine has its storage.
-  enum Phase {
-    case opening
-    case open(any StorageBackend, Lane)
-    case failed(DatabaseError)
-    case closed
-  }
-
-  /// A listen that the server was asked for.
-  struct ActiveQuery {
-    /// How far the store knows a listen's query.
-    enum Record {
-      /// There is no store.
-      case none
-      /// Not yet, or it could not be stored. A plain one is stored with its first data, so that a listen
-      /// costs no commit of its own.
-      case new(TrackedQuery)
-      /// With the next commit, which gives it its number.
-      case numbering(TrackedQuery)
-      /// It is stored.
-      case stored(StoredQuery)
-    }
-
-    let listen: Listen
-    var record = Record.none
-    /// Whether all its data was stored since it began.
-    var isWhole = false
-    /// Whether storage lacks some of what the view shows, as a commit failed.
-    var isBehind = false
-    /// The hash of its data when the server was last asked, so that it is not reckoned again.
-    var hash: ListenHash?
-
-    /// What is stored of it; nil when nothing is.
-    var stored: StoredQuery? {
-      if case .stored(let stored) = record { stored } else { nil }
-    }
-
-    /// Whether all its data is stored, or about to be.
-    var isComplete: Bool {
-      switch record {
-      case .none: false
-      case .new(let query), .numbering(let query): query.isComplete
-      case .stored(let stored): stored.query.isComplete
-      }
-    }
-  }
-
-  /// The lane whose queue lies over the views; nil without storage.
-  var lane: Lane? {
-    guard case .open(_, let lane) = phase else { return nil }
-    return lane
-  }
-
-  /// The storage; nil when it is not open.
-  var backend: (any StorageBackend)? {
-    guard case .open(let backend, _) = phase else { return nil }
-    return backend
-  }
-
-  /// Why there is no storage.
-  var phaseError: DatabaseError {
-    switch phase {
-    case .failed(let error): error
-    default: DatabaseError(.closed, "The database was closed.")
-    }
-  }
-
+extension Engine: EngineCalls {
   /// The server's time in milliseconds since 1970, as far as it is known.
-  nonisolated var serverTime: Int64 {
-    setup.clock.wallTime &+ offset.load(ordering: .relaxed)
-  }
+  nonisolated var serverTime: Int64 { clock.serverTime }
 
-  /// A number for a listener of the engine's own.
-  func silentID() -> ListenerID {
-    lastSilent += 1
-    return ListenerID(rawValue: lastSilent)
-  }
-
-  /// Reads storage; nil when it is not open or cannot be read, which is logged.
-  func read<R>(_ body: (any StorageView, Lane) throws(StoreError) -> R) -> R? {
-    guard let backend, let lane else { return nil }
-    do throws(StoreError) {
-      return try backend.read { (view) throws(StoreError) in try body(view, lane) }
-    } catch {
-      setup.logger.error("storage could not be read", metadata: ["cause": "\(error)"])
-      return nil
+  /// Queues a write.
+  nonisolated func write(
+    _ write: LocalWrite, completion: (@Sendable (DatabaseError?) -> Void)?
+  ) -> WriteReceipt {
+    if case .update(_, let changes) = write, changes.isEmpty {
+      if let completion { post(.ask { $0.commits.call { completion(nil) } }) }
+      return .nothing(setup.options.durability.wanted)
     }
+    let receipt = WriteReceipt()
+    post(.write(write, WriteCaller(receipt: receipt, completion: completion)))
+    return receipt
+  }
+
+  /// Runs a transaction.
+  nonisolated func transact(
+    at path: Path, raisesLocalEvents: Bool,
+    update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
+    completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void
+  ) {
+    post(
+      .transact(
+        TransactionRequest(
+          path: path, raisesLocalEvents: raisesLocalEvents, update: update, completion: completion))
+    )
+  }
+
+  /// Begins to listen.
+  nonisolated func observe(
+    _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,
+    event: @escaping @Sendable (DataEvent) -> Void,
+    cancel: (@Sendable (DatabaseError) -> Void)?, removed: (@Sendable () -> Void)? = nil
+  ) {
+    begin(
+      Registration(
+        id, target, kinds, isOnce: false, event: event, cancel: cancel, removed: removed))
+  }
+
+  /// Listens until the first event.
+  nonisolated func observeOnce(
+    _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,
+    event: @escaping @Sendable (DataEvent) -> Void,
+    cancel: (@Sendable (DatabaseError) -> Void)?
+  ) {
+    begin(Registration(id, target, kinds, isOnce: true, event: event, cancel: cancel))
+  }
+
+  private nonisolated func begin(_ registration: Registration) {
+    registrations.add(registration)
+    post(.observe(registration))
+  }
+
+  /// Ends a listener.
+  nonisolated func stopObserving(_ id: ListenerID) {
+    // Numbers beyond are those of the engine's own listeners.
+    guard id.rawValue < Listening.firstSilent else { return }
+    registrations.end(id)
+    post(.stop(id))
+  }
+
+  /// Ends all listeners of a target; of a default one, all at its path.
+  nonisolated func stopObservingAll(_ target: QueryTarget) {
+    registrations.endAll(target)
+    post(.stopAll(target))
+  }
+
+  /// Reads once.
+  nonisolated func get(
+    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
+  ) {
+    post(.get(GetRequest(target: target, issued: setup.clock.now, completion: completion)))
+  }
+
+  /// Pins a target, or ends that.
+  nonisolated func setPinned(_ isPinned: Bool, _ target: QueryTarget) {
+    post(.pin(isPinned, target))
+  }
+
+  /// Tells the server what to do when the connection ends.
+  nonisolated func onDisconnect(
+    _ operation: DisconnectRequest, completion: (@Sendable (DatabaseError?) -> Void)?
+  ) {
+    post(.onDisconnect(operation, completion))
+  }
+
+  /// Connects, and stays connected.
+  nonisolated func goOnline() {
+    isAway.store(false, ordering: .relaxed)
+    post(.tell(.open(.offline)))
+  }
+
+  /// Disconnects, until `goOnline`.
+  nonisolated func goOffline() {
+    isAway.store(true, ordering: .relaxed)
+    post(.tell(.close(.offline)))
+  }
+
+  /// Discards all waiting writes, transactions and onDisconnects.
+  nonisolated func purge() { post(.purge) }
+}
+
+extension Engine: QueueCalls {
+  /// Asks something about the user's queue between two steps, and waits for the reply; also until it is
+  /// known who is signed in, while the token provider is asked.
+  private nonisolated func asking<R: Sendable>(
+    isChange: Bool = false,
+    _ question:
+      @escaping @Sendable (QueueRequests, @escaping QueueRequests.Reply<R>) throws(DatabaseError) ->
+      Void
+  ) async throws(DatabaseError) -> R {
+    let result: Result<R, DatabaseError> = await withCheckedContinuation { continuation in
+      post(
+        .askQueue(isChange: isChange) { loop in
+          do throws(DatabaseError) {
+            try question(loop.requests) { continuation.resume(returning: $0) }
+          } catch {
+            continuation.resume(returning: .failure(error))
+          }
+        })
+    }
+    return try result.get()
+  }
+
+  /// A window of the current identity's writes in the order of their numbers.
+  nonisolated func writes(
+    after number: UInt64?, limit: Int, rejectedOnly: Bool
+  ) async throws(DatabaseError) -> [PendingWrite] {
+    try await asking { requests, reply in
+      reply(requests.list(after: number, limit: limit, rejectedOnly: rejectedOnly))
+    }
+  }
+
+  /// What the current identity's queue holds.
+  nonisolated func writeTotals() async throws(DatabaseError) -> PendingWriteTotals {
+    try await asking { requests, reply in reply(requests.totals()) }
+  }
+
+  /// Waits until a write has ended.
+  nonisolated func outcome(
+    of id: WriteReceipt.ID
+  ) async throws(DatabaseError) -> WriteReceipt.Outcome {
+    let receipt = WriteReceipt()
+    let known: WriteReceipt.Outcome? = try await asking { requests, reply in
+      reply(requests.outcome(of: id, receipt))
+    }
+    guard let known else { return try await receipt.outcome }
+    if case .failed(let error) = known { throw error }
+    return known
+  }
+
+  /// Queues a refused write again, in its old place.
+  nonisolated func retry(_ id: WriteReceipt.ID) async throws(DatabaseError) {
+    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+      try requests.retry(id, reply)
+    }
+  }
+
+  /// Replaces a refused write by another one, which is queued last.
+  nonisolated func edit(
+    _ id: WriteReceipt.ID, to new: LocalWrite
+  ) async throws(DatabaseError) -> WriteReceipt {
+    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+      try requests.edit(id, to: new, reply)
+    }
+  }
+
+  /// Gives up a write that is refused, or that was never sent.
+  nonisolated func discard(_ id: WriteReceipt.ID) async throws(DatabaseError) {
+    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+      try requests.discard(id, reply)
+    }
+  }
+
+  /// Asks the token provider anew.
+  nonisolated func refreshToken() { post(.refreshToken) }
+
+  /// Ends all work, makes it durable and closes the store.
+  nonisolated func close() async {
+    await withCheckedContinuation { continuation in post(.close { continuation.resume() }) }
   }
 }

@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferStorage
 import ConiferSync
 import ConiferTree
 
@@ -9,6 +10,15 @@ enum LocalWrite: Sendable {
   case set(Path, Node)
   /// Replaces several nodes at once, all or none; the path is the one that the app named.
   case update(Path, [NodeChange])
+
+  /// What is queued of it.
+  func content(time: Int64) -> WriteContent {
+    switch self {
+    case .set(let path, let node): .set(path, node, time: time)
+    case .update(let path, let changes):
+      WriteContent(kind: .update, path: path, changes: changes, time: time)
+    }
+  }
 }
 
 /// What the API asks of the engine. Every call returns at once; closures run on the configuration's

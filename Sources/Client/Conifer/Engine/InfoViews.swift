@@ -3,10 +3,9 @@ import ConiferQuery
 import ConiferSync
 import ConiferTree
 
-/// The client's own branch `.info`: views without a server or storage.
-struct InfoViews {
-  /// What the branch tells.
-  enum Name: String {
+/// The client's own branch `.info`: views of what it knows of its connection, without a server or storage.
+final class InfoViews {
+  private enum Name: String {
     case connected
     case serverTimeOffset
 
@@ -26,8 +25,12 @@ struct InfoViews {
   private let known = Known()
   private let tree: SyncTree
   private var listeners: Set<ListenerID> = []
+  private let isConnected: StateSource<Bool>
+  private let clock: ServerClock
 
-  init() {
+  init(_ isConnected: StateSource<Bool>, _ clock: ServerClock) {
+    self.isConnected = isConnected
+    self.clock = clock
     tree = SyncTree(cache: known)
     _ = set(.connected, Node(.bool(false)))
   }
@@ -37,14 +40,31 @@ struct InfoViews {
   /// What is known at a target.
   func node(_ target: QueryTarget) -> Node { target.spec.filtered(known.node[target.path]) }
 
-  /// What a fact becomes, for the listeners of it.
-  func set(_ name: Name, _ node: Node) -> SyncResult {
+  /// The connection stands, or no longer does.
+  func connected(_ isConnected: Bool) -> SyncResult {
+    self.isConnected.set(isConnected)
+    return set(.connected, Node(.bool(isConnected)))
+  }
+
+  /// It became known what the server's time is ahead of the device's, in milliseconds.
+  func offset(_ milliseconds: Int64) -> SyncResult {
+    clock.set(offset: milliseconds)
+    return set(.serverTimeOffset, Node(.double(Double(milliseconds))))
+  }
+
+  /// The database is closed.
+  func close() {
+    isConnected.set(false)
+    isConnected.finish()
+  }
+
+  private func set(_ name: Name, _ node: Node) -> SyncResult {
     known.node = known.node.setting(name.path, to: node)
     return tree.overwrite(name.path, node)
   }
 
   /// Begins to listen; what is known is told at once.
-  mutating func listen(
+  func listen(
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds
   ) -> SyncResult {
     listeners.insert(id)
@@ -56,7 +76,7 @@ struct InfoViews {
     }
   }
 
-  mutating func stop(_ id: ListenerID) -> SyncResult {
+  func stop(_ id: ListenerID) -> SyncResult {
     listeners.remove(id)
     return tree.stop(id)
   }

@@ -1,0 +1,251 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import Logging
+
+/// What the answers to writes and reads make of the cache, where no open view brings it up to date.
+final class AnswerCache {
+  /// What an acknowledged write makes of the cache.
+  struct Change {
+    var edits: [StorageEdit] = []
+    /// New records of what is known completely by it.
+    var records: [StorageEdit] = []
+    /// Places of which only the server knows what they hold now.
+    var unknown: [Path] = []
+  }
+
+  /// Records of complete data in the next commit, which a read does not find yet.
+  private var newRecords: [TrackedQuery] = []
+  private var openIncrements = OpenIncrements()
+  private(set) var incidentsSeen = 0
+  private let storage: EngineStorage
+  private let views: Views
+  private let listens: ServerListens
+  private let outbox: Outbox
+  private let logger: Logger
+
+  init(
+    _ storage: EngineStorage, _ views: Views, _ listens: ServerListens, _ outbox: Outbox,
+    _ logger: Logger
+  ) {
+    self.storage = storage
+    self.views = views
+    self.listens = listens
+    self.outbox = outbox
+    self.logger = logger
+  }
+
+  /// What waits for the next commit is committed.
+  func willCommit() { newRecords = [] }
+
+  // MARK: Acknowledged writes
+
+  /// What puts an acknowledged write into the cache.
+  ///
+  /// - Parameter isEarly: whether the connection broke before news could come, so that open views do
+  ///   not do it either.
+  func change(_ changes: [NodeChange], isEarly: Bool, in lane: Lane) -> Change {
+    let tree = storage.tree
+    let completeness = listens.completeness
+    var cached = Change()
+    let isLong = isLong(lane)
+    for change in changes {
+      let owner = change.path.owner
+      // Whether it belongs to what a query above held, only the server knows.
+      cached.edits += completeness.outdated(above: owner)
+      let isListened = listens.isListened(owner)
+      if isListened, !isEarly { continue }
+      if isLong, !isListened, isForeign(owner) {
+        // A query that waits for another place would wait for this one too.
+        openIncrements.forget(owner)
+        continue
+      }
+      if change.node.hasServerValues {
+        // The answer to the listen will tell.
+        if isListened { continue }
+        guard !isLong else {
+          // Thousands of questions would wait behind a long queue: the next listen tells.
+          cached.edits += unknown(around: owner)
+          openIncrements.forget(owner)
+          continue
+        }
+        cached.edits += awaited(around: owner)
+        cached.unknown.append(owner)
+        continue
+      }
+      cached.edits.append(.overwrite(tree, change.path, change.node))
+      cached.edits += completeness.outdated(below: owner)
+      // What open views below have is newer, as answers may be held back.
+      if views.paths.isOpen(below: change.path) {
+        for target in listens.targets where change.path.contains(target.path) {
+          cached.edits += listens.snapshot(of: target)
+        }
+      }
+      if change.path.last?.isPriority == true || isCached(change.path) { continue }
+      let record = TrackedQuery(
+        tree: tree, path: change.path, isComplete: true, isKnownMissing: change.node.isEmpty)
+      newRecords.append(record)
+      cached.records.append(.saveQuery(record))
+    }
+    return cached
+  }
+
+  /// A write's answer could not be stored: when that is tried again the cache may be newer, so the value
+  /// is asked for instead.
+  ///
+  /// - Returns: the places to ask for, and the edits that end the completeness of what holds them.
+  func changeFailed(_ paths: [Path]) -> (paths: [Path], edits: [StorageEdit]) {
+    let paths = paths.filter { !listens.isListened($0) }
+    for path in paths { openIncrements.forget(path) }
+    return (paths, paths.flatMap { unknown(around: $0) })
+  }
+
+  /// Whether so much of a queue waits that what is answered now would soon be evicted again, and what
+  /// the app listened to with it: a backend keeps 1,000 queries that nobody listens to.
+  private func isLong(_ lane: Lane) -> Bool {
+    let pending = storage.read { (view, _) throws(StoreError) in try view.totals(lane).pending }
+    return pending ?? 0 > 100
+  }
+
+  /// Whether the cache holds nothing of a place, and nothing that covers it.
+  private func isForeign(_ path: Path) -> Bool {
+    if views.paths.isOpen(below: path) || newRecords.contains(where: { $0.path.touches(path) }) {
+      return false
+    }
+    return storage.read { (view, lane) throws(StoreError) in
+      if try view.isComplete(lane.tree, path) { return false }
+      let found =
+        try view.trackedQueries(lane.tree, at: path)
+        + view.trackedQueries(lane.tree, below: path)
+      return found.isEmpty
+    } ?? false
+  }
+
+  private func isCached(_ path: Path) -> Bool {
+    storage.read { (view, lane) throws(StoreError) in try view.isComplete(lane.tree, path) }
+      ?? false
+  }
+
+  /// Makes queries the most recently used ones.
+  func touch(_ queries: some Sequence<QueryID>, in tree: TreeID) {
+    for query in queries where storage.backend?.setActive(true, query, in: tree) == true {
+      storage.backend?.setActive(false, query, in: tree)
+    }
+  }
+
+  // MARK: Places that only the server knows
+
+  /// A place stays unknown: the queries that hold it wait for a listen.
+  func forget(_ path: Path) { openIncrements.forget(path) }
+
+  /// Edits that end the completeness of what holds a place until the server has told what it holds
+  /// now.
+  private func awaited(around path: Path) -> [StorageEdit] {
+    let edits = unknown(around: path)
+    let above = edits.compactMap { edit -> StoredQuery? in
+      guard case .saveQuery(var query) = edit, query.isDefault, query.path.contains(path),
+        let stored = storage.read({ (view, lane) throws(StoreError) in
+          try view.trackedQuery(lane.tree, query.path, query.parameters)
+        }), let stored
+      else { return nil }
+      query.isComplete = true
+      return StoredQuery(id: stored.id, query: query)
+    }
+    openIncrements.wait(for: path, above)
+    return edits
+  }
+
+  /// Edits that make complete again what lacked nothing but a place that is known now.
+  private func found(_ path: Path) -> [StorageEdit] {
+    // What was damaged meanwhile is incomplete for another reason.
+    reportIncidents()
+    return openIncrements.resolve(path).compactMap { whole in
+      let stored = storage.read { (view, lane) throws(StoreError) in
+        try view.trackedQuery(lane.tree, whole.query.path, whole.query.parameters)
+      }
+      // It may be evicted by now.
+      guard let stored, var query = stored?.query, stored?.id == whole.id else { return nil }
+      query.isComplete = true
+      return .saveQuery(query)
+    }
+  }
+
+  /// Edits that end the completeness of all that holds a place, or some of it, of which it is not
+  /// known what it holds now.
+  private func unknown(around path: Path) -> [StorageEdit] {
+    let new = newRecords.filter { $0.path.touches(path) }
+    return listens.completeness.unknown(around: path)
+      + new.map { record in
+        var record = record
+        record.isComplete = false
+        return .saveQuery(record)
+      }
+  }
+
+  // MARK: Reads
+
+  /// Puts what the server answered to a read into the cache; a filtered query's answer is complete for
+  /// that query alone.
+  func store(_ node: Node, of target: QueryTarget) {
+    guard let lane = storage.lane, !listens.contains(target), !views.tree.isListened(target.path)
+    else { return openIncrements.forget(target.path) }
+    // News that follow are newer, and must find this in the store.
+    outbox.seal()
+    let (path, parameters) = (target.path, target.spec.identifier)
+    let stored = storage.read { (view, lane) throws(StoreError) in
+      try view.trackedQuery(lane.tree, path, parameters)
+    }
+    var query =
+      (stored ?? nil)?.query ?? TrackedQuery(tree: lane.tree, path: path, parameters: parameters)
+    guard !target.spec.isDefault else {
+      query.isComplete = true
+      query.isKnownMissing = node.isEmpty
+      let completeness = listens.completeness
+      let edits =
+        [.overwrite(lane.tree, path, node), .saveQuery(query)]
+        + completeness.outdated(below: path) + completeness.outdated(above: path) + found(path)
+      outbox.commit(edits) { [self] result in
+        if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
+      }
+      return
+    }
+    guard let known = stored, let known else {
+      // Keys are stored under the query's number, which the first commit gives.
+      outbox.commit([.saveQuery(query)]) { [self] result in
+        guard case .success(let numbers) = result, let id = numbers.queries.first else { return }
+        storeFiltered(node, of: StoredQuery(id: id, query: query))
+      }
+      return
+    }
+    storeFiltered(node, of: known)
+  }
+
+  private func storeFiltered(_ node: Node, of stored: StoredQuery) {
+    var query = stored.query
+    query.isComplete = true
+    var edits = node.children.map {
+      StorageEdit.overwrite(query.tree, query.path.appending($0.key), $0.node)
+    }
+    edits += listens.completeness.outdated(above: query.path)
+    edits.append(.saveQuery(query))
+    edits.append(.setTrackedKeys(query.tree, stored.id, node.children.map(\.key)))
+    outbox.seal()
+    outbox.commit(edits) { [self] result in
+      if case .success = result { touch([stored.id], in: query.tree) }
+    }
+  }
+
+  // MARK: Damage
+
+  /// Reports what storage set aside since the last time.
+  func reportIncidents() {
+    let incidents = storage.read { (view, _) throws(StoreError) in try view.incidents() } ?? []
+    for incident in incidents.dropFirst(incidentsSeen) {
+      logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
+    }
+    if incidents.count > incidentsSeen { openIncrements = OpenIncrements() }
+    incidentsSeen = max(incidentsSeen, incidents.count)
+  }
+}

@@ -1,0 +1,157 @@
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Logging
+
+/// The engine's end of the connection: the machine that decides, what it asked for and is not done
+/// yet, and the transport's connection there is.
+final class Connection {
+  private var machine: ConnectionMachine?
+  private var connection: (any TransportConnection)?
+  private var number: ConnectionNumber?
+  /// What tells that the network has returned.
+  private var watch: (any NetworkWatch)?
+  /// How many of the connection's messages are done with, and not yet given back as credit.
+  private var handled = 0
+  private var actions: [ConnectionAction] = []
+  private let setup: DatabaseConfiguration
+  private let post: @Sendable (Step) -> Void
+
+  /// The most messages of a server that came and are not done with.
+  private static let credit = 256
+
+  init(_ setup: DatabaseConfiguration, _ post: @escaping @Sendable (Step) -> Void) {
+    self.setup = setup
+    self.post = post
+  }
+
+  deinit {
+    connection?.close()
+    watch?.stop()
+  }
+
+  // MARK: The machine
+
+  /// Begins; what waits is asked for when it is started.
+  func begin(_ machine: ConnectionMachine) { self.machine = machine }
+
+  /// Connects, where there is a way to the server.
+  func start() {
+    if let transport = setup.transport {
+      watch = transport.watchNetwork { [post] in post(.tell(.networkReturned)) }
+    } else {
+      tell(.close(.suspended))
+    }
+    tell(.open(.starting))
+  }
+
+  /// Ends for good.
+  func end() {
+    machine = nil
+    connection = nil
+    watch?.stop()
+    watch = nil
+  }
+
+  /// Tells the machine something; what it asks for is done before the step ends.
+  func tell(_ input: ConnectionInput) { actions += handle(input) }
+
+  /// Tells the machine that all that waits is given up.
+  ///
+  /// - Returns: what it asks for.
+  func purge() -> [ConnectionAction] { handle(.purge) }
+
+  private func handle(_ input: ConnectionInput) -> [ConnectionAction] {
+    let now = ClockReading(uptime: setup.clock.now, wallTime: setup.clock.wallTime)
+    return machine?.handle(input, at: now) ?? []
+  }
+
+  /// The place of something that is issued now; nil while there is no storage.
+  func nextPlace() -> OverlayID? { machine?.nextPlace() }
+
+  /// The newest write, unless it may have been sent or something was issued after it.
+  var lastUnsent: OutboundWriteID? { machine?.lastUnsent }
+
+  /// Whether it is known who is signed in; nil while there is no storage.
+  var identification: Identification? { machine?.identification }
+
+  /// Who was last signed in.
+  var identity: String { machine?.lane.identity ?? "" }
+
+  /// Whether the server has answered a write, though the store may still show it as waiting.
+  var isAnswered: (OutboundWriteID) -> Bool {
+    let machine = machine
+    return { machine?.isAnswered($0) == true }
+  }
+
+  // MARK: What it asks for
+
+  /// Whether something is left to do.
+  var hasActions: Bool { !actions.isEmpty }
+
+  /// Adds to what is left to do.
+  func add(_ more: [ConnectionAction]) { actions += more }
+
+  /// Takes what is to be done; what is not done is to be given back.
+  func takeActions() -> [ConnectionAction] {
+    defer { actions = [] }
+    return actions
+  }
+
+  /// Gives back what was not done; it comes first.
+  func giveBack(_ rest: ArraySlice<ConnectionAction>) { actions.insert(contentsOf: rest, at: 0) }
+
+  // MARK: The transport
+
+  /// Takes in what happened on a connection.
+  func receive(_ event: TransportEvent, _ number: ConnectionNumber) {
+    tell(.event(event, number))
+    guard number == self.number, case .message(let message) = event else { return }
+    if MessageCredit.counts(message) { handled += 1 }
+  }
+
+  /// Lets as many messages come as are done with; not for each one alone.
+  func grantCredit() {
+    guard handled >= Self.credit / 4 else { return }
+    connection?.grantCredit(handled)
+    handled = 0
+  }
+
+  /// Opens a connection, which takes the place of the one before.
+  func connect(_ request: ConnectionRequest, _ number: ConnectionNumber) {
+    connection?.close()
+    self.number = number
+    handled = 0
+    guard let transport = setup.transport else { return }
+    var request = request
+    request.credit = Self.credit
+    connection = transport.connect(request) { [post] event in post(.event(number, event)) }
+  }
+
+  func disconnect(_ number: ConnectionNumber) {
+    guard self.number == number else { return }
+    connection?.close()
+    connection = nil
+  }
+
+  /// Asks the server for a sign of life.
+  func probe(_ number: ConnectionNumber) {
+    if connection?.probe() != true { tell(.cannotProbe(number)) }
+  }
+
+  func send(_ message: ClientMessage) { connection?.send(message) }
+
+  /// The server sent the client away.
+  func shutDown(_ reason: String) {
+    setup.logger.warning("the server sent the client away", metadata: ["reason": "\(reason)"])
+  }
+
+  /// Tells the log what the machine says.
+  func log(_ words: String) { setup.logger.debug("\(words)") }
+
+  /// Has the machine told when a moment has come.
+  func wake(at moment: Milliseconds) {
+    setup.clock.wake(at: moment) { [post] in post(.tick) }
+  }
+}

@@ -1,0 +1,41 @@
+import ConiferKeyValue
+import ConiferStorage
+
+/// Who waits until a commit survives power loss. Syncs run beside the steps, one for all that wait by then.
+final class DurabilityWaits {
+  typealias Answer = @Sendable (Result<Durability, DatabaseError>) -> Void
+
+  private var waiting: [(commit: CommitID, answer: Answer)] = []
+  private(set) var isRunning = false
+  /// Has the engine call `run` beside its steps.
+  private let begin: @Sendable (any StorageBackend) -> Void
+
+  init(_ begin: @escaping @Sendable (any StorageBackend) -> Void) { self.begin = begin }
+
+  /// Tells when a commit survives power loss, as far as the storage can.
+  func wait(for commit: CommitID, in storage: EngineStorage, _ answer: @escaping Answer) {
+    guard let backend = storage.backend else { return }
+    guard storage.strongest == .power else { return answer(.success(storage.strongest)) }
+    waiting.append((commit, answer))
+    guard !isRunning else { return }
+    isRunning = true
+    begin(backend)
+  }
+
+  /// Syncs until nobody waits.
+  nonisolated(nonsending) func run(_ backend: any StorageBackend) async {
+    while let last = waiting.last {
+      let batch = waiting
+      waiting = []
+      var result: Result<Durability, DatabaseError> = .success(.power)
+      do throws(StoreError) {
+        try await backend.harden(last.commit)
+      } catch {
+        result = .failure(
+          DatabaseError(error, "The write is queued, but may not survive power loss"))
+      }
+      for entry in batch { entry.answer(result) }
+    }
+    isRunning = false
+  }
+}

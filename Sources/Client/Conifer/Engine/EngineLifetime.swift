@@ -1,0 +1,113 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import Logging
+
+/// The beginning and the end of an engine's work.
+final class EngineLifetime {
+  let storage: EngineStorage
+  private let setup: DatabaseConfiguration
+  private let views: Views
+  private let shown: ShownWrites
+  let cache: AnswerCache
+  private let connection: Connection
+  private let user: SignedInUser
+  private let listening: Listening
+  private let writes: Writes
+  private let gets: Gets
+  private let transactions: Transactions
+  private let disconnects: Disconnects
+
+  init(
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
+    _ shown: ShownWrites, _ cache: AnswerCache, _ connection: Connection, _ user: SignedInUser,
+    _ listening: Listening, _ writes: Writes, _ gets: Gets, _ transactions: Transactions,
+    _ disconnects: Disconnects
+  ) {
+    self.setup = setup
+    self.storage = storage
+    self.views = views
+    self.shown = shown
+    self.cache = cache
+    self.connection = connection
+    self.user = user
+    self.listening = listening
+    self.writes = writes
+    self.gets = gets
+    self.transactions = transactions
+    self.disconnects = disconnects
+  }
+
+  /// Opens the storage, shows nothing of it yet, and lets the connection begin.
+  ///
+  /// Neither queue nor cache is read: what was kept of the last user, the number of the last write and
+  /// the pins are.
+  ///
+  /// - Parameter isAway: whether the app went offline meanwhile; asked when the storage is open.
+  nonisolated(nonsending) func open(isAway: () -> Bool) async {
+    if let fault = setup.fault { return storage.fail(fault) }
+    do throws(StoreError) {
+      let (backend, salvage) = try await setup.effectiveStorage.openOrSalvage()
+      if let salvage {
+        setup.logger.error("the store was damaged and salvaged", metadata: ["report": "\(salvage)"])
+      }
+      do throws(StoreError) {
+        try await begin(backend)
+      } catch {
+        try? await backend.close()
+        throw error
+      }
+    } catch {
+      return storage.fail(DatabaseError(error, "The storage could not be opened"))
+    }
+    if isAway() { connection.tell(.close(.offline)) }
+    connection.start()
+  }
+
+  private nonisolated(nonsending) func begin(
+    _ backend: any StorageBackend
+  ) async throws(StoreError) {
+    let tree = try await backend.tree(named: setup.namespace)
+    await declareIndexes(backend, tree)
+    try user.begin(backend, tree)
+    views.use(StoredCache(backend, tree, setup.logger))
+    cache.reportIncidents()
+  }
+
+  private nonisolated(nonsending) func declareIndexes(
+    _ backend: any StorageBackend, _ tree: TreeID
+  ) async {
+    do throws(StoreError) {
+      _ = try await backend.commit(
+        [.setIndexes(tree, setup.indexes)], min(.process, backend.traits.store.strongest))
+    } catch {
+      // Queries are answered all the same, only slower.
+      guard !setup.indexes.isEmpty else { return }
+      setup.logger.error("indexes are not kept", metadata: ["cause": "\(error)"])
+    }
+  }
+
+  /// Ends all work; gives the storage that is to be closed.
+  func end() -> (any StorageBackend)? {
+    user.close()
+    transactions.giveUp(.databaseClosed)
+    connection.end()
+    shown.forgetValues()
+    let backend = storage.close()
+    let error = storage.error
+    listening.close(error)
+    gets.close(error)
+    disconnects.close(error)
+    writes.close(error)
+    return backend
+  }
+
+  /// Closes the storage, with everything in it made durable.
+  nonisolated(nonsending) func close(_ backend: any StorageBackend) async {
+    do throws(StoreError) {
+      try await backend.close()
+    } catch {
+      storage.report(DatabaseError(error, "The storage was not closed in order"))
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import ConiferWire
+import Logging
+
+/// Does the steps of an engine, one after the other: its parts decide, each over its own state, and what they ask for
+/// is done here, when the step ends.
+final class EngineLoop {
+  let commits: Commits
+  let connection: Connection
+  let user: SignedInUser
+  let listening: Listening
+  let pins: Pins
+  let news: ServerNews
+  let writes: Writes
+  let requests: QueueRequests
+  let gets: Gets
+  let transactions: Transactions
+  let disconnects: Disconnects
+  let lifetime: EngineLifetime
+
+  init(_ engine: Engine) {
+    let setup = engine.setup
+    let (clock, logger) = (engine.clock, setup.logger)
+    let post: @Sendable (Step) -> Void = { [weak engine] in engine?.post($0) }
+    let outbox = Outbox()
+    let storage = EngineStorage(logger)
+    let durability = DurabilityWaits { [weak engine] backend in engine?.harden(backend) }
+    connection = Connection(setup, post)
+    let views = Views(engine.registrations, outbox, post)
+    let shown = ShownWrites(storage, views, clock)
+    let listens = ServerListens(storage, views, connection, outbox, logger)
+    let cache = AnswerCache(storage, views, listens, outbox, logger)
+    commits = Commits(storage, shown, cache, connection, outbox, setup.callbackQueue)
+    listening = Listening(
+      storage, views, shown, listens, cache, InfoViews(engine.isConnected, clock), logger)
+    pins = Pins(storage, listening, outbox, logger, post)
+    transactions = Transactions(storage, views, listening, connection, clock, outbox, post)
+    news = ServerNews(views, listens, listening, pins, transactions, outbox, logger)
+    gets = Gets(setup, storage, views, shown, cache, listening, connection, outbox)
+    writes = Writes(
+      setup, storage, durability, views, shown, cache, gets, transactions, connection, outbox, post)
+    requests = QueueRequests(
+      setup, storage, views, shown, writes, transactions, connection, outbox)
+    disconnects = Disconnects(storage, connection, outbox)
+    user = SignedInUser(
+      setup, storage, shown, transactions, pins, connection, outbox, engine.authState, post)
+    lifetime = EngineLifetime(
+      setup, storage, views, shown, cache, connection, user, listening, writes, gets,
+      transactions, disconnects)
+  }
+
+  // MARK: Steps
+
+  /// Does a step, and what waited to know who is signed in.
+  nonisolated(nonsending) func perform(_ step: Step) async {
+    await performAlone(step)
+    for step in user.takeReady() { await performAlone(step) }
+  }
+
+  /// Does one step.
+  ///
+  /// Writes that follow one another share a commit, and so do answers and news of the server.
+  private nonisolated(nonsending) func performAlone(_ step: Step) async {
+    if user.holds(step) { return }
+    switch step {
+    case .write(let write, let caller):
+      if commits.hasUnits || connection.hasActions { carryOut() }
+      writes.add(write, caller)
+      if writes.isFull { carryOut() }
+      return
+    case .released(let id): return writes.released(id)
+    case .event(let number, let event):
+      if writes.areWaiting { carryOut() }
+      connection.receive(event, number)
+      runActions()
+      if commits.isFull || commits.isSealed || connection.hasActions { carryOut() }
+      return
+    default: carryOut()
+    }
+    switch step {
+    case .write, .released, .event: break
+    case .open(let isAway): await lifetime.open(isAway: isAway)
+    case .observe(let registration): listening.observe(registration)
+    case .stop(let id): listening.stop(id)
+    case .stopAll(let target): listening.stopAll(target)
+    case .pin(let isPinned, let target): pins.pin(isPinned, target)
+    case .listenToPin(let target): pins.listenToWaiting(target)
+    case .get(let request): gets.begin(request)
+    case .endWaitingGets: for request in user.takeLateGets() { gets.giveUp(request) }
+    case .transact(let request): transactions.begin(request)
+    case .ran(let id, let decision): transactions.ran(id, decision)
+    case .onDisconnect(let request, let completion): disconnects.issue(request, completion)
+    case .tell(let input): connection.tell(input)
+    case .marked(let ids, let fault): writes.marked(ids, fault)
+    case .purge: purge()
+    case .tick: connection.tell(.tick)
+    case .refreshToken: user.refreshToken()
+    case .tokenAnswered(let answer, let number): user.answered(answer, number)
+    case .ask(let question), .askQueue(_, let question): question(self)
+    case .close(let done): await close(done)
+    }
+    carryOut()
+  }
+
+  /// Gives up all waiting writes, transactions and onDisconnects of the user.
+  private func purge() {
+    let storage = lifetime.storage
+    guard let lane = storage.lane else { return }
+    let actions = connection.purge()
+    // Answers that were held back are answers all the same.
+    for action in actions where action.isHeldAnswer { act(action) }
+    commits.store()
+    commits.add([.purge(lane)]) { [self] result in
+      defer { connection.add(actions.filter { !$0.isHeldAnswer }) }
+      if case .failure(let error) = result {
+        storage.report(DatabaseError(error, "No write was purged"))
+        return requests.sendAnew(lane)
+      }
+      requests.purged(lane)
+    }
+  }
+
+  /// Ends all work, makes it durable and closes the storage.
+  private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
+    // What is under way is of unknown outcome from now on.
+    connection.tell(.close(.suspended))
+    carryOut()
+    if let backend = lifetime.end() { await lifetime.close(backend) }
+    for step in user.takeReady() { await performAlone(step) }
+    carryOut()
+    done()
+  }
+
+  // MARK: What the parts ask for
+
+  /// Queues and commits what waits, does what the connection asks for, and tells the app, until
+  /// nothing is left.
+  func carryOut() {
+    repeat {
+      if writes.areWaiting {
+        writes.queueAll()
+        commits.store()
+      }
+      commits.store()
+      runActions()
+    } while writes.areWaiting || commits.hasUnits || connection.hasActions
+    connection.grantCredit()
+    commits.callApp()
+  }
+
+  /// Does what the connection's machine asks for, up to something that must see what waits for its
+  /// commit, or be told behind it.
+  private func runActions() {
+    while connection.hasActions {
+      let actions = connection.takeActions()
+      for (index, action) in actions.enumerated() {
+        if commits.isSealed || !action.joinsCommit, commits.hasUnits || writes.areWaiting {
+          return connection.giveBack(actions[index...])
+        }
+        act(action)
+      }
+    }
+  }
+
+  private func act(_ action: ConnectionAction) {
+    switch action {
+    case .connect(let request, let number): connection.connect(request, number)
+    case .disconnect(let number): connection.disconnect(number)
+    case .probe(let number): connection.probe(number)
+    case .send(let message): connection.send(message)
+    case .sendListen(let number, let listen): news.send(listen, as: number)
+    case .fetchToken(let force, let number): user.fetchToken(force: force, number)
+    case .wake(let moment): connection.wake(at: moment)
+    case .connected(let isConnected):
+      listening.connected(isConnected)
+      if isConnected { pins.connected() }
+    case .offset(let milliseconds): listening.offset(milliseconds)
+    case .writable(let isWritable): transactions.writable(isWritable)
+    case .shutDown(let reason): connection.shutDown(reason)
+    case .log(let words): connection.log(words)
+    case .identification(let identification): user.changed(identification)
+    case .authentication(let state): user.tell(state)
+    case .laneChanged(let lane): user.changeLane(lane)
+    case .keepToken(let token): user.keep(token)
+    case .listenAnswered(let listen, let response): news.answered(listen, response)
+    case .listenRevoked(let listen): news.revoked(listen)
+    case .pushed(let push): news.pushed(push)
+    case .needWrites(let lane, let after, let limit):
+      writes.give(lane, after: after, limit: limit)
+    case .markSent(let ids): writes.mark(ids)
+    case .writeSent(let id): writes.sent(id)
+    case .writeAnswered(let id, let response, let isEarly):
+      writes.answered(id, response, isEarly: isEarly)
+    case .writeOutcomeUnknown(let id): writes.outcomeUnknown(id)
+    case .writeReturned(let id): writes.returned(id)
+    case .getAnswered(let id, let response): gets.answered(id, response)
+    case .getUnavailable(let id): gets.unavailable(id)
+    case .putAnswered(let id, let response, let isEarly):
+      transactions.putAnswered(id, response, isEarly: isEarly)
+    case .putReturned(let id): transactions.putReturned(id)
+    case .onDisconnectAnswered(let id, let response): disconnects.answered(id, response)
+    }
+  }
+}
+
+extension ConnectionAction {
+  /// Whether it may be done while other edits wait for their commit: what it reads is in memory, and
+  /// what it raises waits behind them.
+  fileprivate var joinsCommit: Bool {
+    switch self {
+    case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true
+    case .listenAnswered(_, let response): response.status == .ok
+    default: false
+    }
+  }
+
+  /// Whether it is the server's answer to something that changes data.
+  fileprivate var isHeldAnswer: Bool {
+    switch self {
+    case .writeAnswered: true
+    case .putAnswered(_, let response, _): !response.isLocal
+    default: false
+    }
+  }
+}

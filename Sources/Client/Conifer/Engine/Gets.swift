@@ -1,0 +1,159 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Logging
+
+/// Reads of the server's data: from the views, the server or the cache.
+final class Gets {
+  /// What the server was asked for.
+  private var asked: [OperationID: GetRequest] = [:]
+  private var last: UInt64 = 0
+  private let setup: DatabaseConfiguration
+  private let storage: EngineStorage
+  private let views: Views
+  private let shown: ShownWrites
+  private let cache: AnswerCache
+  private let listening: Listening
+  private let connection: Connection
+  private let outbox: Outbox
+
+  init(
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
+    _ shown: ShownWrites, _ cache: AnswerCache, _ listening: Listening, _ connection: Connection,
+    _ outbox: Outbox
+  ) {
+    self.setup = setup
+    self.storage = storage
+    self.views = views
+    self.shown = shown
+    self.cache = cache
+    self.listening = listening
+    self.connection = connection
+    self.outbox = outbox
+  }
+
+  /// Asks the server for data once, unless a view shows it.
+  func begin(_ request: GetRequest) {
+    let target = request.target
+    if target.path.first == .info { return answer(request, .success(listening.info(target))) }
+    guard storage.backend != nil else { return answer(request, .failure(storage.error)) }
+    if let node = views.tree.shown(of: target) { return answer(request, .success(node)) }
+    guard setup.transport != nil else { return answerFromCache(request, .unreachable(target)) }
+    ask(request)
+  }
+
+  /// Asks the server what it made of an acknowledged write with server values, for the cache.
+  func refresh(_ path: Path) {
+    guard storage.backend != nil else { return }
+    ask(GetRequest(target: QueryTarget(path), issued: setup.clock.now) { _ in })
+  }
+
+  private func ask(_ request: GetRequest) {
+    last += 1
+    let id = OperationID(rawValue: last)
+    asked[id] = request
+    connection.tell(.get(id, request.target))
+  }
+
+  /// The server answered.
+  func answered(_ id: OperationID, _ response: Response) {
+    guard let request = asked.removeValue(forKey: id) else { return }
+    let target = request.target
+    if let error = DatabaseError(local: response, "Reading \(target) failed") {
+      guard response.status != .permissionDenied else {
+        // What is cached may be what another user was allowed to read.
+        cache.forget(target.path)
+        return answer(request, .failure(error))
+      }
+      return answerFromCache(request, error)
+    }
+    let node = waitingLaid(over: response.node, of: target)
+    cache.store(response.node, of: target.normalized)
+    outbox.afterCommit { [self] in answer(request, .success(node)) }
+  }
+
+  /// The server cannot be asked.
+  func unavailable(_ id: OperationID) {
+    if let request = asked.removeValue(forKey: id) { giveUp(request) }
+  }
+
+  /// The server is not asked any longer: what is known completely is the answer.
+  func giveUp(_ request: GetRequest) { answerFromCache(request, .unreachable(request.target)) }
+
+  /// The database is closed.
+  func close(_ error: DatabaseError) {
+    for (_, request) in asked.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      answer(request, .failure(error))
+    }
+    asked = [:]
+  }
+
+  private func answer(_ request: GetRequest, _ result: Result<Node, DatabaseError>) {
+    outbox.call { request.completion(result) }
+  }
+
+  /// The server did not give it: what is known completely is the answer, else the error.
+  private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
+    cache.forget(request.target.path)
+    guard let node = known(request.target) else { return answer(request, .failure(error)) }
+    setup.logger.info(
+      "a read is answered from the cache", metadata: ["cause": "\(error.message)"])
+    answer(request, .success(node))
+  }
+
+  /// What the server answered, with what waits and is not in it over that.
+  ///
+  /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
+  /// of all requests.
+  private func waitingLaid(over node: Node, of target: QueryTarget) -> Node {
+    let entries = shown.waiting(
+      touching: target.path, over: (target, node), isOver: connection.isAnswered)
+    let single = SyncTree(cache: AnsweredData(node))
+    // What is not queued: transactions.
+    views.tree.copyWrites(touching: target.path, to: single) { $0.step > 0 }
+    for entry in entries { single.load(entry.id, entry.changes) }
+    return value(of: target, in: single) ?? node
+  }
+
+  /// What views show of a target, or would show; nil when that is not known completely.
+  private func known(_ target: QueryTarget) -> Node? {
+    if let node = views.tree.value(of: target) { return node }
+    guard let backend = storage.backend else { return nil }
+    // A tree for this one view, so that no listen of the app begins or ends.
+    let single = SyncTree(cache: StoredCache(backend, storage.tree, setup.logger))
+    views.tree.copyWrites(touching: target.path, to: single)
+    for entry in shown.waiting(touching: target.path) { single.load(entry.id, entry.changes) }
+    return value(of: target, in: single)
+  }
+
+  private func value(of target: QueryTarget, in single: SyncTree) -> Node? {
+    do throws(StoreError) {
+      return try single.listen(listening.silentID(), to: target, kinds: [.init(.value)]).events
+        .last?.event.node
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// What the server answered to a read, as the data of a view.
+private final class AnsweredData: ServerCache {
+  private let node: Node
+
+  init(_ node: Node) { self.node = node }
+
+  func cached(_ target: QueryTarget) -> CachedNode {
+    CachedNode(node, isComplete: true, isFiltered: !target.spec.isDefault)
+  }
+}
+
+extension DatabaseError {
+  /// The server cannot be asked, and the cache does not hold it.
+  fileprivate static func unreachable(_ target: QueryTarget) -> DatabaseError {
+    DatabaseError(
+      .disconnected, "There is no connection, and the cache does not hold all of \(target).")
+  }
+}

@@ -1,0 +1,148 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import Logging
+
+/// The listeners of the server's data and of `.info`, the app's and the engine's own.
+final class Listening {
+  /// What listeners of the server's data listen to, silent ones too.
+  private var listeners: [ListenerID: QueryTarget] = [:]
+  /// The last number given to a silent listener; the API's begin at 1.
+  private var lastSilent = firstSilent
+  private let info: InfoViews
+  private let storage: EngineStorage
+  private let views: Views
+  private let shown: ShownWrites
+  private let listens: ServerListens
+  private let cache: AnswerCache
+  private let logger: Logger
+
+  /// Numbers from here are those of listeners that raise nothing.
+  static let firstSilent: UInt64 = 1 << 63
+
+  init(
+    _ storage: EngineStorage, _ views: Views, _ shown: ShownWrites, _ listens: ServerListens,
+    _ cache: AnswerCache, _ info: InfoViews, _ logger: Logger
+  ) {
+    self.storage = storage
+    self.views = views
+    self.shown = shown
+    self.listens = listens
+    self.cache = cache
+    self.info = info
+    self.logger = logger
+  }
+
+  /// Whether a listener listens to the server's data.
+  func contains(_ id: ListenerID) -> Bool { listeners[id] != nil }
+
+  // MARK: The app's listeners
+
+  /// Begins to listen for the app.
+  func observe(_ registration: Registration) {
+    let (id, target) = (registration.id, registration.target)
+    // Ended before it began.
+    guard views.isRegistered(id) else { return }
+    if target.path.first == .info, !storage.isClosed {
+      return views.raise(info.listen(id, target, registration.kinds))
+    }
+    if storage.hasEnded { return views.cancel(id, storage.error) }
+    listen(id, target, registration.kinds)
+  }
+
+  /// Ends all listeners of the app on a target; of a default one, all at its path.
+  func stopAll(_ target: QueryTarget) {
+    if target.path.first == .info { return views.raise(info.stopAll(target)) }
+    for (id, other) in listeners
+    where other.path == target.path && (target.spec.isDefault || other == target)
+      && id.rawValue < Self.firstSilent
+    {
+      listeners[id] = nil
+      views.paths.remove(other.path)
+    }
+    apply(views.tree.stopAll(target))
+  }
+
+  /// The connection stands, or no longer does.
+  func connected(_ isConnected: Bool) { views.raise(info.connected(isConnected)) }
+
+  /// It became known what the server's time is ahead of the device's, in milliseconds.
+  func offset(_ milliseconds: Int64) { views.raise(info.offset(milliseconds)) }
+
+  /// The database is closed.
+  func close(_ error: DatabaseError) {
+    info.close()
+    views.cancelAll(error)
+  }
+
+  /// What is known of a target in `.info`.
+  func info(_ target: QueryTarget) -> Node { info.node(target) }
+
+  // MARK: All listeners
+
+  /// Listens to a target without events; gives the number of the listener.
+  func listenSilently(_ target: QueryTarget) -> ListenerID {
+    let id = silentID()
+    listen(id, target, [])
+    return id
+  }
+
+  /// A number for a listener of the engine's own.
+  func silentID() -> ListenerID {
+    lastSilent += 1
+    return ListenerID(rawValue: lastSilent)
+  }
+
+  /// Opens a view, or adds a listener to one, with what waits in the queue over it.
+  func listen(_ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds) {
+    guard listeners[id] == nil else { return }
+    if shown.load(touching: target.path) { cache.reportIncidents() }
+    let result: SyncResult
+    do throws(StoreError) {
+      result = try views.tree.listen(
+        id, to: target, kinds: kinds, isSilent: id.rawValue >= Self.firstSilent)
+    } catch {
+      logger.error(
+        "a listener could not begin", metadata: ["target": "\(target)", "cause": "\(error)"])
+      return views.cancel(id, DatabaseError(error, "The cache of \(target) could not be read"))
+    }
+    listeners[id] = target
+    views.paths.add(target.path)
+    apply(result)
+  }
+
+  /// Ends a listener, silent ones too.
+  func stop(_ id: ListenerID) {
+    if info.contains(id) { return views.raise(info.stop(id)) }
+    guard let target = listeners.removeValue(forKey: id) else { return }
+    views.paths.remove(target.path)
+    apply(views.tree.stop(id))
+  }
+
+  /// The server no longer allows a listen: its listeners end with an error.
+  ///
+  /// - Returns: those that ended.
+  func cancel(_ target: QueryTarget, _ error: DatabaseError) -> [ListenerID] {
+    let (ended, result) = views.tree.cancel(target)
+    listens.forget(target.normalized)
+    for id in ended {
+      if let target = listeners.removeValue(forKey: id) { views.paths.remove(target.path) }
+      views.cancel(id, error)
+    }
+    apply(result)
+    return ended
+  }
+
+  /// Does what a step of the views asks for.
+  private func apply(_ result: SyncResult) {
+    for listen in result.started { listens.start(listen) }
+    for listen in result.stopped { listens.end(listen) }
+    // What a listen that is new to the store begins with is there already.
+    let started = Set(result.started.map(\.target))
+    listens.store(
+      result.windows.filter { !started.contains($0.target) || listens.isStored($0.target) })
+    views.raise(result)
+  }
+}

@@ -1,0 +1,121 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import Logging
+
+/// What the app has pinned: it is listened to without events, as soon as there was a connection.
+final class Pins {
+  private enum State {
+    /// It is listened to when there is a first connection.
+    case waiting
+    case listening(ListenerID)
+    /// The server did not let this user listen to it.
+    case refused
+  }
+
+  private var pins: [QueryTarget: State] = [:]
+  /// Whether the pins of earlier runs were read.
+  private var areRead = false
+  private let storage: EngineStorage
+  private let listening: Listening
+  private let outbox: Outbox
+  private let logger: Logger
+  private let post: @Sendable (Step) -> Void
+
+  init(
+    _ storage: EngineStorage, _ listening: Listening, _ outbox: Outbox, _ logger: Logger,
+    _ post: @escaping @Sendable (Step) -> Void
+  ) {
+    self.storage = storage
+    self.listening = listening
+    self.outbox = outbox
+    self.logger = logger
+    self.post = post
+  }
+
+  /// The listeners of what is pinned.
+  var listeners: [ListenerID] {
+    pins.values.compactMap { if case .listening(let id) = $0 { id } else { nil } }
+  }
+
+  /// Pins a target, durably, and listens to it without events; or ends that.
+  func pin(_ isPinned: Bool, _ target: QueryTarget) {
+    let what = isPinned ? "pinned" : "unpinned"
+    guard let lane = storage.lane else {
+      logger.error(
+        "a place is not \(what)",
+        metadata: ["target": "\(target)", "cause": "\(storage.error.message)"])
+      return
+    }
+    let target = target.normalized
+    let pin = Pin(tree: lane.tree, path: target.path, parameters: target.spec.identifier)
+    let state = pins[target]
+    if isPinned {
+      switch state {
+      case .waiting, .listening: return
+      case .refused, nil: break
+      }
+    }
+    outbox.commit([isPinned ? .pin(pin) : .unpin(pin)]) { [logger] result in
+      guard case .failure(let error) = result else { return }
+      logger.error(
+        "a place is not \(what) durably", metadata: ["target": "\(target)", "cause": "\(error)"])
+    }
+    guard isPinned else {
+      pins[target] = nil
+      if case .listening(let id) = state { listening.stop(id) }
+      return
+    }
+    if areRead {
+      listen(target)
+    } else {
+      pins[target] = .waiting
+    }
+  }
+
+  /// Listens to what was pinned until there was a first connection: each pin in a step of its own, as
+  /// it is read to tell the server what the client has.
+  func connected() {
+    guard !areRead else { return }
+    areRead = true
+    let stored = storage.read { (view, lane) throws(StoreError) in try view.pins(lane.tree) }
+    for pin in stored ?? [] {
+      do throws(TreeError) {
+        let spec =
+          pin.parameters == TrackedQuery.defaultParameters
+          ? QuerySpec.default : try QuerySpec(json: Array(pin.parameters.utf8))
+        pins[QueryTarget(pin.path, spec)] = .waiting
+      } catch {
+        logger.error(
+          "a pin makes no sense", metadata: ["path": "\(pin.path)", "cause": "\(error)"])
+      }
+    }
+    for case (let target, .waiting) in pins { post(.listenToPin(target)) }
+  }
+
+  /// Listens to a pin that has waited for the first connection, unless it was ended.
+  func listenToWaiting(_ target: QueryTarget) {
+    if case .waiting? = pins[target] { listen(target) }
+  }
+
+  /// The server does not let this user listen to pins: another one may, or this one later.
+  func refused(_ ended: [ListenerID], _ error: DatabaseError) {
+    for case (let target, .listening(let id)) in pins where ended.contains(id) {
+      pins[target] = .refused
+      logger.warning(
+        "a pinned place is not downloaded",
+        metadata: ["target": "\(target)", "cause": "\(error.message)"])
+    }
+  }
+
+  /// Somebody is signed in: listens to the pins that were refused before.
+  func signedIn() {
+    for case (let target, .refused) in pins { listen(target) }
+  }
+
+  private func listen(_ target: QueryTarget) {
+    pins[target] = .listening(listening.listenSilently(target))
+  }
+}

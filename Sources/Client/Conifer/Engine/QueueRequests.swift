@@ -1,0 +1,250 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+
+/// What the app asks about its queue, and changes in it: writes that wait, and those that the server refused.
+final class QueueRequests {
+  typealias Reply<R: Sendable> = @Sendable (Result<R, DatabaseError>) -> Void
+
+  private let setup: DatabaseConfiguration
+  private let storage: EngineStorage
+  private let views: Views
+  private let shown: ShownWrites
+  private let writes: Writes
+  private let transactions: Transactions
+  private let connection: Connection
+  private let outbox: Outbox
+
+  init(
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
+    _ shown: ShownWrites, _ writes: Writes, _ transactions: Transactions,
+    _ connection: Connection, _ outbox: Outbox
+  ) {
+    self.setup = setup
+    self.storage = storage
+    self.views = views
+    self.shown = shown
+    self.writes = writes
+    self.transactions = transactions
+    self.connection = connection
+    self.outbox = outbox
+  }
+
+  // MARK: Questions
+
+  /// Reads the current identity's queue.
+  private func read<R: Sendable>(
+    _ body: (any StorageView, Lane) throws(StoreError) -> R
+  ) -> Result<R, DatabaseError> {
+    guard let backend = storage.backend, let lane = storage.lane else {
+      return .failure(storage.error)
+    }
+    do throws(StoreError) {
+      return .success(try backend.read { (view) throws(StoreError) in try body(view, lane) })
+    } catch {
+      return .failure(DatabaseError(error, "The queue could not be read"))
+    }
+  }
+
+  /// A window of the writes in the order of their numbers.
+  func list(
+    after number: UInt64?, limit: Int, rejectedOnly: Bool
+  ) -> Result<[PendingWrite], DatabaseError> {
+    let after = number.map { WriteID(rawValue: $0) }
+    let records = shown.records
+    return read { (view, lane) throws(StoreError) in
+      // Some of what the store takes for waiting has ended.
+      let (sum, isOver) = limit.addingReportingOverflow(records.unstoredCount)
+      let most = isOver ? limit : sum
+      var found = try view.rejectedWrites(lane, after: after, limit: most)
+      if !rejectedOnly { found += try view.writes(lane, after: after, limit: most) }
+      let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { write in
+        PendingWrite(write, OutboundWriteID(lane, write.id), records)
+      }
+      return Array(pending.prefix(limit))
+    }
+  }
+
+  /// What the queue holds.
+  func totals() -> Result<PendingWriteTotals, DatabaseError> {
+    read { (view, lane) throws(StoreError) in
+      let totals = try view.totals(lane)
+      return PendingWriteTotals(
+        pending: totals.pending, rejected: totals.rejected, bytes: totals.bytes)
+    }
+  }
+
+  /// How a write ended; nil when it has not, and a receipt is told.
+  func outcome(
+    of id: WriteReceipt.ID, _ receipt: WriteReceipt
+  ) -> Result<WriteReceipt.Outcome?, DatabaseError> {
+    let records = shown.records
+    let name = OutboundWriteID(id, in: storage.tree)
+    let known: Result<WriteReceipt.Outcome?, DatabaseError> = read {
+      (view, _) throws(StoreError) in
+      if let end = records.outcome(of: name) { return end }
+      if let end = try view.finishedWrite(name.lane, name.id) {
+        return .init(end.outcome, name.lane)
+      }
+      guard let write = try view.write(name.lane, name.id) else {
+        return .failed(DatabaseError(.unknownWrite, "The store knows no write \(id)."))
+      }
+      if case .rejected(let reason) = write.state {
+        return .rejected(RejectionReason(reason).error(write.content.path))
+      }
+      return nil
+    }
+    if case .success(nil) = known { writes.follow(name, WriteCaller(receipt: receipt)) }
+    return known
+  }
+
+  // MARK: Changes
+
+  /// Finds a write that has not ended, of the user who is signed in.
+  private func find(_ id: WriteReceipt.ID) throws(DatabaseError) -> (OutboundWriteID, QueuedWrite) {
+    guard let lane = storage.lane else { throw storage.error }
+    let name = OutboundWriteID(id, in: lane.tree)
+    guard name.lane == lane, let write = writes.find(name) else {
+      throw DatabaseError(.unknownWrite, "The user's queue holds no write \(id).")
+    }
+    return (name, write)
+  }
+
+  /// Finds a write that the server refused.
+  private func findRejected(
+    _ id: WriteReceipt.ID
+  ) throws(DatabaseError) -> (OutboundWriteID, QueuedWrite) {
+    let (name, write) = try find(id)
+    guard case .rejected = write.state else {
+      throw DatabaseError(.unknownWrite, "The server did not refuse the write \(id).")
+    }
+    return (name, write)
+  }
+
+  /// Queues a refused write again, in its old place.
+  func retry(_ id: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
+    var (name, write) = try findRejected(id)
+    write.state = .queued
+    outbox.commit([.setState(name.lane, name.id, .queued)]) { [self, write] result in
+      if case .success = result {
+        shown.lay(write, name.lane)
+        connection.tell(.write(OutboundWrite(name.lane, write)))
+        transactions.dataChanged(write.content.changes.map(\.path.owner))
+      }
+      reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not queued again") })
+    }
+  }
+
+  /// Replaces a refused write by another one, which is queued last.
+  func edit(
+    _ id: WriteReceipt.ID, to new: LocalWrite, _ reply: @escaping Reply<WriteReceipt>
+  ) throws(DatabaseError) {
+    let (name, _) = try findRejected(id)
+    let lane = name.lane
+    let content = new.content(time: setup.clock.wallTime)
+    let edits: [StorageEdit] = [.enqueue(lane, content), .finish(lane, name.id, .discarded)]
+    outbox.commit(edits) { [self] result in
+      switch result {
+      case .success(let numbers):
+        let receipt = WriteReceipt()
+        if let number = numbers.writes.first {
+          writes.queued(
+            QueuedWrite(id: number, content: content), WriteCaller(receipt: receipt), lane,
+            numbers.commit)
+        }
+        writes.end(name, .discarded, nil)
+        reply(.success(receipt))
+      case .failure(let error):
+        reply(.failure(DatabaseError(error, "The write was not replaced")))
+      }
+    }
+  }
+
+  /// Gives up a write that is refused, or that was never sent.
+  func discard(_ id: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
+    let (name, write) = try find(id)
+    switch write.state {
+    case .rejected: break
+    case .queued where !shown.records.isSent(name): break
+    default:
+      throw DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")
+    }
+    outbox.commit([.finish(name.lane, name.id, .discarded)]) { [self] result in
+      if case .success = result {
+        connection.tell(.withdraw(name))
+        views.raise(shown.revert(name))
+        let error = DatabaseError(.discarded, "The app discarded the write \(id).")
+        writes.end(name, .discarded, error)
+        transactions.dataChanged(write.content.changes.map(\.path.owner))
+      }
+      reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not discarded") })
+    }
+  }
+
+  // MARK: All of them
+
+  /// All writes of a lane were given up; each is told, after listeners were told of the data without them.
+  func purged(_ lane: Lane) {
+    let reverted = views.tree.revertAll()
+    let followed = shown.records.purge(lane)
+    views.raise(reverted)
+    transactions.giveUp(.writeCanceled)
+    let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
+    for id in followed { writes.end(id, .discarded, error) }
+  }
+
+  /// Lets the connection know again what is in the queue, which it takes for empty.
+  func sendAnew(_ lane: Lane) {
+    var last: WriteID?
+    while true {
+      let after = last
+      let page = storage.read { (view, _) throws(StoreError) in
+        try view.writes(lane, after: after, limit: 64)
+      }
+      guard let page, let end = page.last else { return }
+      for write in page { connection.tell(.write(OutboundWrite(lane, write))) }
+      last = end.id
+    }
+  }
+}
+
+extension WriteReceipt.Outcome {
+  fileprivate init(_ outcome: WriteOutcome, _ lane: Lane) {
+    switch outcome {
+    case .acknowledged: self = .acknowledged
+    case .discarded: self = .discarded
+    case .superseded(let by): self = .superseded(by: WriteReceipt.ID(OutboundWriteID(lane, by)))
+    }
+  }
+}
+
+extension PendingWrite {
+  /// A write of the store's queue; nil for one that has ended.
+  fileprivate init?(_ write: QueuedWrite, _ id: OutboundWriteID, _ records: OutboundWrites) {
+    let state: State
+    switch records.outcome(of: id) {
+    case nil: state = State(write, isSent: records.isSent(id))
+    case .rejected(let error)?: state = .rejected(error)
+    default: return nil
+    }
+    var attempts = Int(write.attempts)
+    if case .sent(isStored: false) = records.delivery(id) { attempts += 1 }
+    self.init(
+      id: WriteReceipt.ID(id), kind: write.content.kind == .update ? .update : .set,
+      path: write.content.path, changes: write.content.changes, state: state, attempts: attempts,
+      time: write.content.time)
+  }
+}
+
+extension PendingWrite.State {
+  fileprivate init(_ write: QueuedWrite, isSent: Bool) {
+    self =
+      switch write.state {
+      case .queued: isSent ? .sent : .queued
+      case .sent: isSent ? .sent : .outcomeUnknown
+      case .outcomeUnknown: .outcomeUnknown
+      case .rejected(let reason): .rejected(RejectionReason(reason).error(write.content.path))
+      }
+  }
+}

@@ -1,0 +1,132 @@
+import ConiferQuery
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Logging
+
+/// What the server says of its data: views first, in memory alone; then one commit, and then the events.
+final class ServerNews {
+  private let views: Views
+  private let listens: ServerListens
+  private let listening: Listening
+  private let pins: Pins
+  private let transactions: Transactions
+  private let outbox: Outbox
+  private let logger: Logger
+
+  init(
+    _ views: Views, _ listens: ServerListens, _ listening: Listening, _ pins: Pins,
+    _ transactions: Transactions, _ outbox: Outbox, _ logger: Logger
+  ) {
+    self.views = views
+    self.listens = listens
+    self.listening = listening
+    self.pins = pins
+    self.transactions = transactions
+    self.outbox = outbox
+    self.logger = logger
+  }
+
+  /// Takes in news of data.
+  func pushed(_ push: Push) {
+    switch push {
+    case .overwrite(let path, let node, let tag):
+      changed(
+        path, [NodeChange(.root, node)], tag, views.tree.overwrite(path, node, tag: tag))
+    case .merge(let path, let changes, let tag):
+      changed(path, changes, tag, views.tree.merge(path, changes, tag: tag))
+    case .rangeMerge(let path, let ranges, let tag):
+      guard let target = tag.map({ listens.target(of: $0) }) ?? QueryTarget(path) else { return }
+      let before = views.tree.serverData(of: target)?.node ?? .empty
+      let result = views.tree.mergeRanges(path, ranges, tag: tag)
+      let after = views.tree.serverData(of: target)?.node ?? .empty
+      changed(path, after.changes(from: before), tag, result, isWhole: true)
+    case .listenRevoked, .authRevoked, .appCheckRevoked: break
+    case .debug(let words): logger.debug("the server says", metadata: ["words": "\(words)"])
+    }
+  }
+
+  /// Stores what the views show of a change of server data, and tells the listeners then.
+  ///
+  /// - Parameters:
+  ///   - path: where.
+  ///   - changes: what changed; their paths are relative to it.
+  ///   - tag: that of the filtered listen which it is for.
+  ///   - result: what the views made of it.
+  ///   - isWhole: whether the listen at the path has all its data now.
+  private func changed(
+    _ path: Path, _ changes: [NodeChange], _ tag: Int?, _ result: SyncResult, isWhole: Bool = false
+  ) {
+    let target: QueryTarget?
+    if let tag {
+      target = listens.target(of: tag)
+    } else {
+      target = path.prefixes.lazy.map { QueryTarget($0) }.first { self.listens.contains($0) }
+    }
+    if let target {
+      listens.store(
+        changes, at: path, of: target, isFiltered: tag != nil, result.windows, isWhole: isWhole)
+    }
+    raiseStored(result, changes.map { path.appending($0.path).owner })
+  }
+
+  /// Asks the server for a listen.
+  func send(_ listen: Listen, as number: UInt64) { listens.send(listen, as: number) }
+
+  /// The hash of a target's data as the server was last told; nil when it has changed since.
+  func hash(of target: QueryTarget) -> ListenHash? { listens.hash(of: target) }
+
+  /// The server answered a listen: it has sent all its data, or the client had it, or refuses it.
+  func answered(_ listen: Listen, _ response: Response) {
+    let target = listen.target
+    for warning in response.warnings {
+      logger.warning(
+        "the server warns", metadata: ["target": "\(target)", "warning": "\(warning)"])
+    }
+    if let error = DatabaseError(response, "The server refused to listen at \(target)") {
+      cancel(target, error)
+    } else if listens.isActive(listen) {
+      let result = views.tree.complete(target)
+      listens.storeComplete(target)
+      raiseStored(result, [target.path])
+    }
+  }
+
+  /// The server no longer allows a listen.
+  func revoked(_ listen: Listen) {
+    let what = "The server ended the listener at \(listen.target)"
+    cancel(listen.target, DatabaseError(.permissionDenied, reason: nil, what))
+  }
+
+  private func cancel(_ target: QueryTarget, _ error: DatabaseError) {
+    pins.refused(listening.cancel(target, error), error)
+  }
+
+  /// Tells listeners and transactions of a change, behind the commits that wait.
+  private func raiseStored(_ result: SyncResult, _ paths: [Path]) {
+    guard !result.events.isEmpty || !transactions.isEmpty else { return }
+    outbox.afterCommit { [self] in
+      views.raise(result)
+      transactions.dataChanged(paths)
+    }
+  }
+}
+
+extension Node {
+  /// What to replace in an older version of the node to get this one; paths are relative.
+  func changes(from old: Node) -> [NodeChange] {
+    guard childCount > 0, old.childCount > 0 else {
+      return isIdentical(to: old) ? [] : [NodeChange(.root, self)]
+    }
+    var found: [NodeChange] = []
+    for change in changes(since: old) {
+      for inner in change.new.changes(from: change.old) {
+        found.append(NodeChange(Path([change.key]).appending(inner.path), inner.node))
+      }
+    }
+    if priority != old.priority {
+      found.append(NodeChange(Path([.priority]), priority.map { Node($0.leaf) } ?? .empty))
+    }
+    return found
+  }
+}

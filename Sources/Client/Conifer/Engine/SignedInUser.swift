@@ -1,0 +1,247 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Logging
+
+/// Who is signed in: the token provider is asked, what is known is kept for the next start, and the views show
+/// that user's writes.
+final class SignedInUser {
+  private var gate = IdentityGate<Step>()
+  private let setup: DatabaseConfiguration
+  private let storage: EngineStorage
+  private let shown: ShownWrites
+  private let transactions: Transactions
+  private let pins: Pins
+  private let connection: Connection
+  private let outbox: Outbox
+  private let authState: StateSource<AuthState>
+  private let post: @Sendable (Step) -> Void
+
+  /// The name under which the last token stands in the tree's metadata.
+  private static let tokenName = "conifer.token"
+  /// The name under which it stands there that somebody signed in or out, and nobody has said who.
+  private static let changeName = "conifer.change"
+
+  init(
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ shown: ShownWrites,
+    _ transactions: Transactions, _ pins: Pins, _ connection: Connection, _ outbox: Outbox,
+    _ authState: StateSource<AuthState>, _ post: @escaping @Sendable (Step) -> Void
+  ) {
+    self.setup = setup
+    self.storage = storage
+    self.shown = shown
+    self.transactions = transactions
+    self.pins = pins
+    self.connection = connection
+    self.outbox = outbox
+    self.authState = authState
+    self.post = post
+  }
+
+  // MARK: Begin and end
+
+  /// Begins as the user who was signed in last, as the storage has it.
+  func begin(_ backend: any StorageBackend, _ tree: TreeID) throws(StoreError) {
+    let (kept, change) = try backend.read { (view) throws(StoreError) in
+      (try view.metadata(tree, Self.tokenName), try view.metadata(tree, Self.changeName))
+    }
+    gate = IdentityGate(isChangeStored: change != nil)
+    let usesTokens = setup.tokenProvider != nil
+    let token =
+      usesTokens && setup.keepsLastToken
+      ? kept.flatMap { UserToken(stored: $0) } : nil
+    let lane = Lane(tree: tree, identity: token?.identity ?? "")
+    let newest = try backend.read { (view) throws(StoreError) in try view.totals(lane).newest }
+    storage.open(backend, lane)
+    connection.begin(
+      ConnectionMachine(
+        namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
+        token: token, isChanging: change != nil, seed: setup.random()))
+    if let token { authState.set(.known(identity: token.identity)) }
+    if kept != nil, !setup.keepsLastToken { keep(nil) }
+    // A write of an app that just starts is that of who is signed in, not nobody's.
+    if let identification = connection.identification { take(identification) }
+  }
+
+  /// The database is closed: nobody is asked any longer, and nothing waits.
+  func close() {
+    gate.cancelQuestions()
+    gate.known()
+    authState.finish()
+  }
+
+  // MARK: Steps that wait
+
+  /// Whether it is known who is signed in.
+  var isKnown: Bool { gate.isKnown }
+
+  /// How many steps wait for the token provider's answer.
+  var waitingCount: Int { gate.waitingCount }
+
+  /// How many questions to the token provider are under way.
+  var questionCount: Int { gate.questionCount }
+
+  /// Keeps a step that has to wait; whether it has.
+  func holds(_ step: Step) -> Bool {
+    guard gate.holds(step, step.dependence) else { return false }
+    if case .get(let request) = step { limit(request) }
+    return true
+  }
+
+  /// Takes the steps that wait no longer.
+  func takeReady() -> [Step] { gate.takeReady() }
+
+  /// Ends a read that waits behind writes when it has waited as long as reads may.
+  private func limit(_ request: GetRequest) {
+    setup.clock.wake(at: request.issued + ConnectionLimits().getTime) { [post] in
+      post(.endWaitingGets)
+    }
+  }
+
+  /// Takes the reads that have waited as long as reads may.
+  func takeLateGets() -> [GetRequest] {
+    let oldest = setup.clock.now - ConnectionLimits().getTime
+    let late = gate.remove { step in
+      if case .get(let request) = step { request.issued <= oldest } else { false }
+    }
+    return late.compactMap { if case .get(let request) = $0 { request } else { nil } }
+  }
+
+  // MARK: What is known
+
+  /// It is known who is signed in, or no longer; also for the next start, as the last user may not be the
+  /// one by then.
+  func changed(_ identification: Identification) {
+    take(identification)
+    storeChange(identification != .known)
+  }
+
+  private func take(_ identification: Identification) {
+    switch identification {
+    case .known: gate.known()
+    case .starting, .changing: gate.asked()
+    case .unanswered: gate.unanswered()
+    }
+  }
+
+  /// Somebody signed in or out, as the app says.
+  func refreshToken() {
+    // Also where the first answer is still out, and so nothing else changes.
+    if setup.tokenProvider != nil { storeChange(true) }
+    connection.tell(.refreshToken)
+  }
+
+  private func storeChange(_ isChanging: Bool) {
+    guard let lane = storage.lane, gate.storeChange(isChanging) else { return }
+    let value: [UInt8]? = isChanging ? [1] : nil
+    outbox.commit([.setMetadata(lane.tree, Self.changeName, value)]) { [self] result in
+      guard case .failure(let error) = result else { return }
+      gate.changeNotStored()
+      setup.logger.error("the sign-in is not kept", metadata: ["cause": "\(error)"])
+    }
+  }
+
+  // MARK: Tokens
+
+  /// Asks the app for a token, off the engine's thread.
+  func fetchToken(force: Bool, _ number: UInt64) {
+    guard let provider = setup.tokenProvider else {
+      return connection.tell(.token(.signedOut, fetch: number))
+    }
+    let question = Task.detached { [post] in
+      let answer: TokenAnswer
+      do {
+        answer = TokenAnswer(try await provider.token(forcingRefresh: force))
+      } catch {
+        answer = .failed("\(error)")
+      }
+      post(.tokenAnswered(answer, number))
+    }
+    gate.began(question, number)
+  }
+
+  /// The app has answered.
+  func answered(_ answer: TokenAnswer, _ number: UInt64) {
+    gate.ended(number)
+    connection.tell(.token(answer, fetch: number))
+  }
+
+  /// Keeps the last token for the next start, where the app wants that.
+  func keep(_ token: UserToken?) {
+    guard let lane = storage.lane else { return }
+    let bytes = setup.keepsLastToken ? token.map(\.stored) : nil
+    outbox.commit([.setMetadata(lane.tree, Self.tokenName, bytes)]) { [logger = setup.logger] in
+      guard case .failure(let error) = $0 else { return }
+      logger.error("the last token is not kept", metadata: ["cause": "\(error)"])
+    }
+  }
+
+  // MARK: What follows
+
+  /// Tells the app what the server makes of the token.
+  func tell(_ state: Authentication) {
+    let identity = connection.identity
+    func expired(_ code: DatabaseError.Code, _ words: String) -> AuthState {
+      .expired(identity: identity, DatabaseError(code, words))
+    }
+    switch state {
+    case .signedOut: authState.set(.signedOut)
+    case .pending: authState.set(.known(identity: identity))
+    case .authenticated:
+      authState.set(.signedIn(identity: identity))
+      pins.signedIn()
+    case .blocked(.expired(let words)): authState.set(expired(.expiredToken, words))
+    case .blocked(.refused(let words)): authState.set(expired(.invalidToken, words))
+    case .blocked(.unavailable(let words)): authState.set(expired(.unavailable, words))
+    }
+  }
+
+  /// Another user is signed in: views show the server's data first, then that user's queue over it.
+  func changeLane(_ lane: Lane) {
+    guard let backend = storage.backend else { return }
+    transactions.giveUp(.identityChanged)
+    connection.tell(.laneOpened(newest: shown.show(lane, of: backend)))
+    pins.signedIn()
+  }
+}
+
+extension TokenAnswer {
+  fileprivate init(_ token: AuthToken?) {
+    guard let token else {
+      self = .signedOut
+      return
+    }
+    guard (1...Lane.longestIdentity).contains(token.identity.utf8.count),
+      !token.identity.utf8.contains(0)
+    else {
+      self = .failed("The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes.")
+      return
+    }
+    self = .token(
+      UserToken(Credential(token.token), identity: token.identity, expiry: token.expiry)
+    )
+  }
+}
+
+extension UserToken {
+  /// The token as it is kept.
+  fileprivate var stored: [UInt8] {
+    var children: [(Key, Node)] = [
+      ("token", Node(.string(credential.token))), ("identity", Node(.string(identity))),
+    ]
+    if let expiry { children.append(("expiry", Node(.integer(expiry)))) }
+    return Node(children: children).json()
+  }
+
+  /// Reads what was kept; nil when it makes no sense.
+  fileprivate init?(stored: [UInt8]) {
+    guard let node = try? Node(json: stored), case .string(let token)? = node[Key("token")].leaf,
+      case .string(let identity)? = node[Key("identity")].leaf, !identity.isEmpty
+    else { return nil }
+    var expiry: Int64?
+    if case .integer(let number)? = node[Key("expiry")].leaf { expiry = number }
+    self.init(Credential(token), identity: identity, expiry: expiry)
+  }
+}

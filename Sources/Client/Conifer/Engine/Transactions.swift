@@ -1,0 +1,131 @@
+import ConiferQuery
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+
+/// The transactions of the app that have not ended.
+final class Transactions {
+  private(set) var machine = TransactionMachine()
+  private var requests: [TransactionID: TransactionRequest] = [:]
+  /// The silent listeners of their paths; one serves all at a path, however many they are.
+  private var listeners: [Path: (id: ListenerID, count: Int)] = [:]
+  private var last: UInt64 = 0
+  private let storage: EngineStorage
+  private let views: Views
+  private let listening: Listening
+  private let connection: Connection
+  private let clock: ServerClock
+  private let outbox: Outbox
+  private let post: @Sendable (Step) -> Void
+
+  init(
+    _ storage: EngineStorage, _ views: Views, _ listening: Listening, _ connection: Connection,
+    _ clock: ServerClock, _ outbox: Outbox, _ post: @escaping @Sendable (Step) -> Void
+  ) {
+    self.storage = storage
+    self.views = views
+    self.listening = listening
+    self.connection = connection
+    self.clock = clock
+    self.outbox = outbox
+    self.post = post
+  }
+
+  /// Whether there are none.
+  var isEmpty: Bool { machine.isEmpty }
+
+  /// Begins one.
+  func begin(_ request: TransactionRequest) {
+    guard let place = connection.nextPlace() else {
+      let error = storage.error
+      return outbox.call { request.completion(error, false, .empty) }
+    }
+    last += 1
+    let id = TransactionID(rawValue: last)
+    requests[id] = request
+    handle(.start(id, request.path, isVisible: request.raisesLocalEvents, place: place))
+  }
+
+  /// The app's function has returned.
+  func ran(_ id: TransactionID, _ decision: TransactionMachine.Decision) {
+    guard let place = connection.nextPlace() else { return }
+    handle(.ran(id, decision, overlay: place, serverTime: clock.serverTime))
+  }
+
+  /// Operations go out, or no longer do.
+  func writable(_ isWritable: Bool) { handle(.writable(isWritable)) }
+
+  /// The server answered an attempt.
+  func putAnswered(_ id: OperationID, _ response: Response, isEarly: Bool) {
+    handle(.putAnswered(id, response, isEarly: isEarly))
+  }
+
+  /// An attempt was not sent, and may be made again.
+  func putReturned(_ id: OperationID) { handle(.putReturned(id)) }
+
+  /// The app replaced nodes: transactions on them end.
+  func overwritten(_ content: WriteContent) {
+    if !isEmpty { handle(.overwritten(content.changes.map(\.path.owner))) }
+  }
+
+  /// Views may show something else at some paths: transactions on it run again.
+  func dataChanged(_ paths: [Path]) {
+    for path in paths where !isEmpty { handle(.changed(path)) }
+  }
+
+  /// All end.
+  func giveUp(_ status: Response.Status) {
+    if !isEmpty { handle(.giveUp(status)) }
+  }
+
+  private func handle(_ input: TransactionMachine.Input) {
+    let tree = views.tree
+    let actions = machine.handle(input) { path, filter in tree.value(at: path, filter) ?? .empty }
+    for action in actions { act(action) }
+  }
+
+  private func act(_ action: TransactionMachine.Action) {
+    switch action {
+    case .listen(_, let path): listen(path)
+    case .unlisten(_, let path): unlisten(path)
+    case .run(let id, _, let node):
+      guard let update = requests[id]?.update else { return }
+      outbox.call { [post] in post(.ran(id, update(node))) }
+    case .write(let overlay, let path, let node, let isVisible):
+      views.raise(views.tree.write(overlay, [NodeChange(path, node)], isVisible: isVisible))
+    case .revert(let overlay): views.raise(views.tree.revert(overlay))
+    case .acknowledge(let overlay, let isEarly):
+      views.raise(views.tree.acknowledge(overlay, isEarly: isEarly))
+    case .put(let put): connection.tell(.put(put))
+    case .complete(let id, let outcome):
+      guard let request = requests.removeValue(forKey: id) else { return }
+      let error = outcome.error.flatMap {
+        DatabaseError(local: $0, "The transaction at \(request.path) failed")
+      }
+      outbox.call { request.completion(error, outcome.isCommitted, outcome.node) }
+    case .proceed: handle(.proceed)
+    }
+  }
+
+  private func listen(_ path: Path) {
+    let known = listeners[path]
+    let count = (known?.count ?? 0) + 1
+    // The server may have ended the one there was.
+    if let known, listening.contains(known.id) {
+      listeners[path] = (known.id, count)
+      return
+    }
+    let id = listening.silentID()
+    listeners[path] = (id, count)
+    listening.listen(id, QueryTarget(path), [])
+  }
+
+  private func unlisten(_ path: Path) {
+    guard let listener = listeners[path] else { return }
+    listeners[path]?.count -= 1
+    guard listener.count == 1 else { return }
+    listeners[path] = nil
+    listening.stop(listener.id)
+  }
+}

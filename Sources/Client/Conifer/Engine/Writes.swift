@@ -1,0 +1,306 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import ConiferTree
+import ConiferWire
+import Logging
+
+/// The app's writes, from the call to the server's answer.
+final class Writes {
+  let durability: DurabilityWaits
+  private let setup: DatabaseConfiguration
+  private let storage: EngineStorage
+  private let views: Views
+  private let shown: ShownWrites
+  private let cache: AnswerCache
+  private let gets: Gets
+  private let transactions: Transactions
+  private let connection: Connection
+  private let outbox: Outbox
+  private let post: @Sendable (Step) -> Void
+
+  init(
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ durability: DurabilityWaits,
+    _ views: Views, _ shown: ShownWrites, _ cache: AnswerCache, _ gets: Gets,
+    _ transactions: Transactions, _ connection: Connection, _ outbox: Outbox,
+    _ post: @escaping @Sendable (Step) -> Void
+  ) {
+    self.setup = setup
+    self.storage = storage
+    self.durability = durability
+    self.views = views
+    self.shown = shown
+    self.cache = cache
+    self.gets = gets
+    self.transactions = transactions
+    self.connection = connection
+    self.outbox = outbox
+    self.post = post
+  }
+
+  // MARK: Into the queue
+
+  /// The most writes that share a commit.
+  private static let largestGroup = 256
+
+  /// Whether writes are to be queued.
+  var areWaiting: Bool { shown.records.unqueuedCount > 0 }
+
+  /// Whether as many are to be queued as should share a commit.
+  var isFull: Bool { shown.records.unqueuedCount >= Self.largestGroup }
+
+  /// Takes in a write, which is queued when the step ends.
+  func add(_ write: LocalWrite, _ caller: WriteCaller) {
+    shown.records.add(write.content(time: setup.clock.wallTime), caller)
+  }
+
+  /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
+  func queueAll() {
+    let group = shown.records.takeUnqueued()
+    guard let lane = storage.lane else {
+      for (_, caller) in group { fail(caller, storage.error) }
+      return
+    }
+    for (content, caller) in group {
+      outbox.commit([.enqueue(lane, content)]) { [self] result in
+        switch result {
+        case .success(let numbers):
+          guard let id = numbers.writes.first else { return }
+          queued(QueuedWrite(id: id, content: content), caller, lane, numbers.commit)
+        case .failure(let error):
+          fail(caller, DatabaseError(error, "The write to \(content.path) was not queued"))
+        }
+      }
+    }
+  }
+
+  /// Tells the app of a write that was not queued.
+  private func fail(_ caller: WriteCaller, _ error: DatabaseError) {
+    caller.receipt.fail(error)
+    if let completion = caller.completion { outbox.call { completion(error) } }
+  }
+
+  /// A write is in the queue: lays it over the views, and lets the connection know.
+  func queued(_ write: QueuedWrite, _ caller: WriteCaller, _ lane: Lane, _ commit: CommitID) {
+    let id = OutboundWriteID(lane, write.id)
+    let receipt = caller.receipt
+    receipt.settle(id: WriteReceipt.ID(id))
+    follow(id, caller)
+    if setup.options.durability.wanted == .power {
+      durability.wait(for: commit, in: storage) { receipt.settle(durable: $0) }
+    } else {
+      receipt.settle(durable: .success(min(.process, storage.strongest)))
+    }
+    shown.lay(write, lane)
+    if setup.dropsSupersededWrites { supersede(by: write, lane) }
+    transactions.overwritten(write.content)
+    connection.tell(.write(OutboundWrite(lane, write)))
+  }
+
+  /// Notes who is to be told of a write's end.
+  func follow(_ id: OutboundWriteID, _ caller: WriteCaller) {
+    shown.records.follow(id, WriteFollower(caller))
+    watch(caller.receipt, id)
+  }
+
+  /// Has what is kept of a receipt forgotten when nobody holds it.
+  private func watch(_ receipt: WriteReceipt?, _ id: OutboundWriteID) {
+    receipt?.whenReleased { [post] in post(.released(id)) }
+  }
+
+  /// Drops the write before a new one, when that was never sent, nothing was issued between them, and
+  /// the new one replaces all of it.
+  ///
+  /// The connection forgets it at once; the store does in the next commit.
+  private func supersede(by new: QueuedWrite, _ lane: Lane) {
+    guard let id = connection.lastUnsent, id.lane == lane, id.id < new.id,
+      let old = find(id), case .queued = old.state, QueueRules.supersedes(new.content, old.content)
+    else { return }
+    connection.tell(.superseded(id))
+    views.raise(shown.revert(id))
+    let edits = [StorageEdit.finish(lane, id.id, .superseded(by: new.id))]
+    let name = OutboundWriteID(lane, new.id)
+    let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(name))
+    outbox.commit(edits) { [self] stored in
+      // Whether what they wrote counts is told by the end of the new one.
+      let moved = shown.records.handFollowers(of: id, to: name)
+      end(id, outcome, nil, edits, stored)
+      for follower in moved { watch(follower.receipt, name) }
+      // Some may have been released meanwhile, and nobody told it.
+      shown.records.released(name)
+      // Those of what it had superseded itself come first, and were told.
+      for case let receipt? in moved.reversed().map(\.receipt) {
+        if receipt.isEnded { break }
+        receipt.settle(outcome)
+      }
+    }
+  }
+
+  /// A write as the store has it.
+  func find(_ id: OutboundWriteID) -> QueuedWrite? {
+    storage.read { (view, _) throws(StoreError) in try view.write(id.lane, id.id) } ?? nil
+  }
+
+  /// How many writes somebody follows.
+  var followedCount: Int { shown.records.followedCount }
+
+  // MARK: To the server
+
+  /// Gives the connection the next writes of the queue.
+  func give(_ lane: Lane, after: WriteID?, limit: Int) {
+    let page = storage.read { (view, _) throws(StoreError) in
+      try view.writes(lane, after: after, limit: limit)
+    }
+    cache.reportIncidents()
+    // A queue that cannot be read now is asked for again with the next write or connection.
+    var found = page ?? []
+    let records = shown.records
+    if setup.unknownOutcome == .leaveToApp {
+      let doubtful = found.filter {
+        !QueueRules.isIdempotent($0.content) && records.isOutcomeUnknown($0, lane)
+      }
+      for write in doubtful { leaveToApp(OutboundWriteID(lane, write.id), write.content) }
+      if !doubtful.isEmpty {
+        // Asked for again when the store no longer takes them for waiting.
+        return connection.add([.needWrites(lane, after: after, limit: limit)])
+      }
+      found.removeAll { records.outcome(of: OutboundWriteID(lane, $0.id)) != nil }
+    }
+    let writes = found.map {
+      OutboundWrite(lane, $0, isMarking: records.isMarking(OutboundWriteID(lane, $0.id)))
+    }
+    let isLast = page.map { $0.count < limit } ?? false
+    connection.tell(.writes(writes, lane, after: after, isLast: isLast))
+  }
+
+  /// Makes durable that writes are sent, then lets them leave.
+  func mark(_ ids: [OutboundWriteID]) {
+    outbox.commit(shown.records.mark(ids)) { [self] result in
+      switch result {
+      case .success(let numbers):
+        durability.wait(for: numbers.commit, in: storage) { [post] result in
+          var fault: DatabaseError?
+          if case .failure(let error) = result { fault = error }
+          post(.marked(ids, fault))
+        }
+      case .failure(let error):
+        marked(ids, DatabaseError(error, "It could not be stored that writes are sent"))
+      }
+    }
+  }
+
+  /// It is stored that writes are sent, or not, for a reason: those that are to count at most once wait
+  /// then, and others leave all the same, as that they might count twice is the smaller evil.
+  func marked(_ ids: [OutboundWriteID], _ fault: DatabaseError?) {
+    if let fault {
+      let waits = setup.unknownOutcome == .leaveToApp
+      setup.logger.error(
+        waits
+          ? "increments wait until it can be stored that they are sent"
+          : "increments leave without a durable mark that they are sent",
+        metadata: ["cause": "\(fault)"])
+      if waits { return connection.tell(.notMarked(ids)) }
+    }
+    shown.records.marked(ids)
+    connection.tell(.marked(ids))
+  }
+
+  /// A write left.
+  func sent(_ id: OutboundWriteID) { shown.records.sent(id) }
+
+  /// Nobody holds a receipt of a write any longer.
+  func released(_ id: OutboundWriteID) { shown.records.released(id) }
+
+  // MARK: From the server
+
+  /// The connection broke after a write was sent.
+  func outcomeUnknown(_ id: OutboundWriteID) {
+    if setup.unknownOutcome == .leaveToApp, let content = find(id)?.content,
+      !QueueRules.isIdempotent(content)
+    {
+      return leaveToApp(id, content)
+    }
+    outbox.commit(shown.records.outcomeUnknown(id))
+  }
+
+  /// The server did not look at a write for want of a token.
+  func returned(_ id: OutboundWriteID) {
+    outbox.commit(shown.records.returned(id)) { [self] result in
+      if case .failure = result { shown.records.returnedUnstored(id) }
+    }
+  }
+
+  /// Nobody knows whether a write was done, and doing it again might double it: the app decides.
+  private func leaveToApp(_ id: OutboundWriteID, _ content: WriteContent) {
+    reject(id, content, RejectionReason(Response(.disconnect)))
+  }
+
+  /// The server answered a write: one commit ends it and brings the cache up to date.
+  func answered(_ id: OutboundWriteID, _ response: Response, isEarly: Bool) {
+    let content = find(id)?.content
+    guard response.status == .ok else { return reject(id, content, RejectionReason(response)) }
+    let changes = content?.changes ?? []
+    let paths = changes.map(\.path.owner)
+    let result = shown.acknowledge(id, isEarly: isEarly)
+    let cached = cache.change(changes, isEarly: isEarly, in: id.lane)
+    let ended = shown.records.acknowledged(id)
+    outbox.commit(ended + cached.edits + cached.records) { [self] stored in
+      views.raise(result)
+      switch stored {
+      case .success(let numbers):
+        end(id, .acknowledged, nil, ended, stored)
+        cache.touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
+      case .failure:
+        let failed = cache.changeFailed(paths)
+        end(id, .acknowledged, nil, ended + failed.edits, stored)
+        for path in failed.paths where !cached.unknown.contains(path) { gets.refresh(path) }
+      }
+      for path in cached.unknown { gets.refresh(path) }
+      transactions.dataChanged(paths)
+    }
+  }
+
+  /// A write is not done: it is taken back from the views, and waits for the app with the reason.
+  private func reject(_ id: OutboundWriteID, _ content: WriteContent?, _ reason: RejectionReason) {
+    let error = reason.error(content?.path ?? .root)
+    let result = shown.revert(id)
+    let edits = shown.records.rejected(id, reason.text)
+    outbox.commit(edits) { [self] stored in
+      views.raise(result)
+      end(id, .rejected(error), error, edits, stored)
+      transactions.dataChanged(content?.changes.map(\.path.owner) ?? [])
+    }
+  }
+
+  /// A write has ended: tells who waits for it, and the connection once the store holds it.
+  private func end(
+    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
+    _ edits: [StorageEdit], _ stored: Outbox.Stored
+  ) {
+    switch stored {
+    case .success:
+      end(id, outcome, error)
+      connection.tell(.finished(id))
+    case .failure: end(id, outcome, error, unstored: edits)
+    }
+  }
+
+  /// A write has ended: tells who waits for it.
+  func end(
+    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
+    unstored: [StorageEdit]? = nil
+  ) {
+    for follower in shown.records.end(id, outcome, unstored: unstored) {
+      follower.receipt?.settle(outcome)
+      if let completion = follower.completion { outbox.call { completion(error) } }
+    }
+  }
+
+  /// The database is closed; the writes stay in the queue.
+  func close(_ error: DatabaseError) {
+    for follower in shown.records.removeFollowers() {
+      follower.receipt?.close(error)
+      if let completion = follower.completion { outbox.call { completion(error) } }
+    }
+  }
+}
