@@ -161,6 +161,7 @@ import Testing
     var next = 30
     while !engine.evictor.phase.isRunning, next < 99 {
       _ = engine.group([Self.rooms(tree, next..<next + 1)])
+      _ = engine.drain([])
       if try Self.isEmpty(engine, tree, "rooms/r29") { break }
       next += 1
     }
@@ -276,6 +277,7 @@ import Testing
     var next = 30
     while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.evictor.phase.isRunning {
       _ = engine.group([Self.rooms(tree, next..<next + 1)])
+      _ = engine.drain([])
       if try Self.queries(store, tree).count < next - 5 { break }
       next += 1
     }

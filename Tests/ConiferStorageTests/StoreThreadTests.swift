@@ -29,7 +29,7 @@ import Testing
 
   @Test func `Work that is done here and work that is queued never meet`() throws {
     let seen = Seen()
-    let thread = try StoreThread<Int> { seen.drain($0) }
+    let thread = try StoreThread<Int> { works, _ in seen.drain(works) }
     DispatchQueue.concurrentPerform(iterations: 8) { writer in
       for number in 0..<400 {
         let work = writer * 1000 + number
@@ -46,7 +46,7 @@ import Testing
 
   @Test func `Work is done before the call returns when nothing else is`() throws {
     let seen = Seen()
-    let thread = try StoreThread<Int> { seen.drain($0) }
+    let thread = try StoreThread<Int> { works, _ in seen.drain(works) }
     for number in 0..<100 {
       #expect(thread.perform(number))
       #expect(seen.works.withLock { $0.last } == number)
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `What is left to do without work is done by the thread`() throws {
     let seen = Seen()
-    let thread = try StoreThread<Int> { seen.drain($0) }
+    let thread = try StoreThread<Int> { works, _ in seen.drain(works) }
     seen.more.store(1, ordering: .relaxed)
     #expect(thread.perform(1))
     let pause = DispatchSemaphore(value: 0)

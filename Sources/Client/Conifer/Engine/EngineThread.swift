@@ -19,7 +19,7 @@ final class EngineThread: SerialExecutor, TaskExecutor {
 
   init() {
     do throws(StoreError) {
-      thread = try StoreThread { works in
+      thread = try StoreThread { works, _ in
         for work in works { work.run() }
         return false
       }

@@ -57,7 +57,9 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }
     try engine.open()
-    self.thread = try StoreThread(hasMore: engine.mender.hasWork) { works in engine.drain(works) }
+    self.thread = try StoreThread(hasMore: engine.mender.hasWork) { works, isAwaited in
+      engine.drain(works, isAwaited: isAwaited)
+    }
   }
 
   deinit { thread.end() }

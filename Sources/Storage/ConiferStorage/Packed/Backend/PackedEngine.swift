@@ -53,13 +53,16 @@ final class PackedEngine: @unchecked Sendable {
   /// Does queued work in order; neighbouring commits share one batch. With none, it does a slice of what is
   /// left to be done.
   ///
+  /// - Parameter isAwaited: whether more work has come, which slices then make way for.
   /// - Returns: whether there is more to be done without work.
-  func drain(_ works: [Work]) -> Bool {
+  func drain(_ works: [Work], isAwaited: () -> Bool = { false }) -> Bool {
     let wasMending = mender.hasWork
-    if works.isEmpty { doIdleSlice() }
+    if works.isEmpty { doIdleSlice(isAwaited) }
     // What one of these commits leaves to be mended is left to the store's thread: whoever waits for a
     // commit does not pay for it.
-    defer { if wasMending { mender.catchUp() } else { mender.forgetWritten() } }
+    defer {
+      if wasMending { mender.catchUp(isAwaited: isAwaited) } else { mender.forgetWritten() }
+    }
     var group: [Pending] = []
     for work in works {
       switch work {
@@ -81,8 +84,8 @@ final class PackedEngine: @unchecked Sendable {
     evictor.noteCommits()
   }
 
-  private func doIdleSlice() {
-    if evictor.hasWork { return evictor.slice() }
+  private func doIdleSlice(_ isAwaited: () -> Bool) {
+    if evictor.hasWork { return evictor.slice(isAwaited: isAwaited) }
     guard indexBuilder.hasWork else { return }
     // A slice that fails is tried again after a later commit.
     try? indexBuilder.slice()

@@ -23,17 +23,18 @@ package final class StoreThread<Work: Sendable>: Sendable {
   }
 
   private let queue: Monitor<Queue>
-  private let drain: @Sendable ([Work]) -> Bool
+  private let drain: @Sendable ([Work], _ isAwaited: () -> Bool) -> Bool
 
   /// A thread that hands whatever was queued meanwhile to a closure, batch after batch.
   ///
   /// - Parameters:
   ///   - hasMore: whether there is more to do without work from the start.
-  ///   - drain: says whether there is more to do without work: then it is called again, with
-  ///     an empty batch when nothing came meanwhile.
+  ///   - drain: does work, and may ask whether more has come since. It says whether there is more to do
+  ///     without work: then it is called again, with an empty batch when nothing came meanwhile.
   /// - Throws: `io` when the system gives no thread.
   package init(
-    hasMore: Bool = false, _ drain: @escaping @Sendable ([Work]) -> Bool
+    hasMore: Bool = false,
+    _ drain: @escaping @Sendable ([Work], _ isAwaited: () -> Bool) -> Bool
   ) throws(StoreError) {
     queue = Monitor(Queue(hasMore: hasMore))
     self.drain = drain
@@ -84,15 +85,18 @@ package final class StoreThread<Work: Sendable>: Sendable {
     }
     guard let isMine else { return false }
     guard isMine else { return submit(work) }
-    let hasMore = drain([work])
-    let isAwaited = queue.lend { queue in
+    let hasMore = drain([work]) { isAwaited }
+    let wakesThread = queue.lend { queue in
       queue.worker = nil
       queue.hasMore = hasMore
       return hasMore || queue.isEnding || !queue.works.isEmpty
     }
-    if isAwaited { queue.change { _ in } }
+    if wakesThread { queue.change { _ in } }
     return true
   }
+
+  /// Whether work waits that was queued since the last was taken.
+  private var isAwaited: Bool { queue.lend { !$0.works.isEmpty } }
 
   /// Ends the thread after the work that was queued so far.
   package func end() {
@@ -118,7 +122,7 @@ extension StoreThread: Runnable {
         return (queue.works, queue.isEnding)
       }
       if works.isEmpty, isEnding { return }
-      let hasMore = drain(works)
+      let hasMore = drain(works) { isAwaited }
       queue.lend { queue in
         queue.worker = nil
         queue.hasMore = hasMore

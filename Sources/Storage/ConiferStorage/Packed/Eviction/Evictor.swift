@@ -1,14 +1,18 @@
 import ConiferKeyValue
 
-/// Keeps the cache under its budget, in slices between commits and while nothing waits.
+/// Keeps the cache under its budget, in slices while no commit waits. Commits that feed the cache wait for
+/// slices only when it is far over its budget.
 final class Evictor {
   /// How many records a slice changes before it ends, by one stride more: the time that the store
   /// takes to apply them comes on top.
   private static let sliceEdits = 64
+  /// How many steps a slice does before it makes way for a commit: so eviction goes on also while one commit
+  /// follows another.
+  private static let fewestSteps = 4
   /// What must have been let go of before a run that could not reach its target is repeated.
   static let enoughReleased = 64
   /// About how far the cache may pass its budget before commits that feed it wait.
-  private static let slack = 1 << 20
+  private static let slack = 1 << 19
 
   /// What the budget asks for.
   enum Phase {
@@ -16,8 +20,7 @@ final class Evictor {
     case resting
     /// A commit may have taken the cache over it.
     case looking
-    /// A run is under way; whether a slice of it goes before the next commit.
-    case running(EvictionRun, isOwed: Bool)
+    case running(EvictionRun)
   }
 
   /// Where things stood when a run ended above its target, because nothing more may go.
@@ -40,8 +43,9 @@ final class Evictor {
   private(set) var swept = SweptTrees()
   private(set) var phase = Phase.resting
   private(set) var stuck: Stuck?
-  /// What the cache took when the last commit that feeds it was let in.
-  private var reached = Int.max
+  /// What the cache took when the last run ended, or less since; nil until it was looked. What is over the
+  /// budget and below this holds up no commit.
+  private var baseline: Int?
   /// How much was let go of: pins and queries, and a little for keys of queries.
   private var released = 0
 
@@ -78,19 +82,15 @@ final class Evictor {
   /// Begins to look at the budget when commits may have taken the cache over it, by what is known without
   /// asking the store: whoever waits for a commit pays for nothing else.
   func noteCommits() {
-    guard let budget else { return }
-    switch phase {
-    case .resting: if mayBeDue(budget) { phase = .looking }
-    case .looking: break
-    case .running(let run, _): phase = .running(run, isOwed: true)
-    }
+    guard let budget, case .resting = phase, mayBeDue(budget) else { return }
+    phase = .looking
   }
 
   /// Forgets what was known of the store, which another process may have had since.
   func forget() {
     counts.forget()
     (swept, phase, stuck) = (SweptTrees(), .resting, nil)
-    (reached, released) = (.max, 0)
+    (baseline, released) = (nil, 0)
   }
 
   /// Begins nothing more by itself; before the store is closed.
@@ -98,44 +98,39 @@ final class Evictor {
 
   // MARK: Slices
 
-  /// Does what is owed before commits go on: one slice; when the cache is far over its budget, commits
-  /// that feed it wait until as much was evicted as they brought. What was over the budget before holds up
-  /// none of them.
+  /// Evicts before commits that feed the cache when it is far over its budget, until it is so no more: this
+  /// alone lets commits wait for eviction.
   func makeRoom(before group: [PackedEngine.Pending]) {
-    switch phase {
-    case .resting, .running(_, isOwed: false): return
-    case .looking, .running(_, isOwed: true): break
-    }
-    guard let budget else { return }
+    guard let budget, hasWork, group.contains(where: { $0.edits.contains(where: \.feedsCache) })
+    else { return }
     do throws(StoreError) {
-      try step(budget)
-      guard group.contains(where: { $0.edits.contains(where: \.feedsCache) }) else { return }
-      var before = Int.max
-      while hasWork {
-        let used = try counts.totals().used
-        guard used > max(budget + Self.slack / 2, reached), used < before else { break }
-        before = used
-        try step(budget)
+      var used = try counts.totals().used
+      let limit = max(budget, baseline ?? used) + Self.slack
+      baseline = min(baseline ?? used, used)
+      while hasWork, used > limit {
+        try step(budget) { false }
+        let left = try counts.totals().used
+        guard left < used else { break }
+        used = left
       }
-      reached = try counts.totals().used
     } catch {
       // A later commit tries again; one that the store refuses says so itself.
       giveUp(error)
     }
   }
 
-  /// Does a slice while nothing else waits.
-  func slice() {
+  /// Does a slice while nothing else waits, which ends early when a commit comes.
+  func slice(isAwaited: () -> Bool) {
     guard let budget else { return }
-    do throws(StoreError) { try step(budget) } catch { giveUp(error) }
+    do throws(StoreError) { try step(budget, isAwaited) } catch { giveUp(error) }
   }
 
   /// Begins a run when one is due, and does a slice of it.
-  private func step(_ budget: Int) throws(StoreError) {
+  private func step(_ budget: Int, _ isAwaited: () -> Bool) throws(StoreError) {
     let run: EvictionRun
     switch phase {
     case .resting: return
-    case .running(let known, _): run = known
+    case .running(let known): run = known
     case .looking:
       guard let new = try repairer.retrying({ (_) throws(StoreError) in try begin(budget) })
       else {
@@ -144,12 +139,13 @@ final class Evictor {
       }
       run = new
     }
-    let next = try slice(run)
+    let next = try slice(run, isAwaited: isAwaited)
     guard next.isDone else {
-      phase = .running(next, isOwed: false)
+      phase = .running(next)
       return
     }
     phase = .resting
+    baseline = next.report.after
     stuck = next.isStuck ? try stuck(at: next.report.after) : nil
   }
 
@@ -162,7 +158,9 @@ final class Evictor {
   }
 
   /// Does a slice of a run in a commit of its own, and returns the run as it goes on.
-  func slice(_ run: EvictionRun) throws(StoreError) -> EvictionRun {
+  func slice(
+    _ run: EvictionRun, isAwaited: () -> Bool = { false }
+  ) throws(StoreError) -> EvictionRun {
     var next = try repairer.retrying { (_) throws(StoreError) in
       let end = ContinuousClock.now + sliceTime
       var run = run
@@ -173,8 +171,11 @@ final class Evictor {
       // Losing an eviction in a crash loses nothing.
       try writer.change(.relaxed) { (tx) throws(StoreError) in
         tx.frees = true
+        var steps = 0
         try run.slice(tx, BudgetMeter(tx, size), activity, &swept) {
-          tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
+          steps += 1
+          return tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
+            || (steps >= Self.fewestSteps && isAwaited())
         }
       }
       isCommitted = true
@@ -212,7 +213,7 @@ final class Evictor {
     guard used > budget || inactive > EvictionRun.mostInactive else { return false }
     guard let stuck else { return true }
     return allReleased - stuck.released >= Self.enoughReleased
-      || used >= stuck.used + Self.slack / 4
+      || used >= stuck.used + Self.slack / 2
       || inactive >= stuck.inactive + EvictionRun.mostInactive - EvictionRun.fewerInactive
   }
 

@@ -13,6 +13,9 @@ final class Mender {
     case underWay(Mending)
   }
 
+  /// How many bytes may be written beside a view before commits wait for slices.
+  private static let slack = 1 << 20
+
   private let writer: StoreWriter
   private let repairer: Repairer
   private(set) var state = State.idle {
@@ -81,20 +84,19 @@ final class Mender {
 
   /// Does as many slices as look at as many bytes as others wrote since the last ones, and one at least: a
   /// store may not reuse what is written over while a frozen view is held, and so grows by little more than
-  /// what the mending looks at.
-  func catchUp() {
-    var owed = written
-    repeat {
-      let before = looked
+  /// what the mending looks at. While a commit waits, it does only what keeps the rest small.
+  func catchUp(isAwaited: () -> Bool) {
+    while hasWork, written > Self.slack || !isAwaited() {
+      let (owed, before) = (written, looked)
       slice()
-      // A phase that begins has looked at nothing yet.
-      owed -= max(0, looked - before)
-    } while owed > 0 && hasWork
-    forgetWritten()
+      // A phase that begins has looked at nothing yet. What the mending itself removed asks for no more of
+      // it, or few orphans would ask for all at once.
+      written = max(0, owed - max(0, looked - before))
+      if written == 0 { return }
+    }
   }
 
-  /// What the mending itself removed asks for no more of it, or few orphans would ask for all at once; and
-  /// what was written while no view was held asks for none.
+  /// What was written while no view was held asks for no mending.
   func forgetWritten() { written = 0 }
 
   /// Mends all that is to be mended.
