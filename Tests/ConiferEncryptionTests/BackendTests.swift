@@ -1,5 +1,6 @@
 #if Encryption
   import ConiferKeyValue
+  import ConiferQuery
   import ConiferStorage
   import ConiferTree
   import Synchronization
@@ -107,8 +108,7 @@
     func indexes() async throws {
       let backend = try Self.open(RecordingStore())
       let tree = try await backend.tree(named: "main")
-      let rules = #"{"rules": {"rooms": {".indexOn": ".value"}}}"#
-      let indexes = try IndexDefinition.parse(rules: Array(rules.utf8))
+      let indexes = [try IndexDefinition("rooms", by: .value)]
       let refused = await #expect(throws: StoreError.self) {
         try await backend.commit([.setIndexes(tree, indexes)])
       }

@@ -6,54 +6,6 @@ import Testing
 @testable import ConiferStorage
 
 @Suite struct IndexDefinitionTests {
-  private func parse(_ rules: String) throws -> [String] {
-    try IndexDefinition.parse(rules: Array(rules.utf8)).map(\.description)
-  }
-
-  @Test func `Rules declare an index for each name, wherever they stand`() throws {
-    let rules = #"""
-      // Rules as the console shows them.
-      {
-        "rules": {
-          ".read": "auth != null", /* with "rules": inside, and a // too */
-          "rooms": {
-            "$room": {
-              "messages": { ".indexOn": ["ts", "author/name", ".value", ".key", "ts",], },
-              ".validate": "newData.hasChildren(['a', 'b//c'])",
-            },
-            ".indexOn": ".priority"
-          },
-          "dinosaurs": { ".indexOn": "height", ".write": false }
-        },
-        "other": { ".indexOn": 3 }
-      }
-      """#
-    #expect(
-      try parse(rules) == [
-        "/rooms/$room/messages on ts", "/rooms/$room/messages on author/name",
-        "/rooms/$room/messages on .value", "/rooms on .priority", "/dinosaurs on height",
-      ])
-    #expect(try parse(#"{"rules": {".indexOn": "a"}}"#) == ["/ on a"])
-    #expect(try parse(#"{"rules": {}}"#).isEmpty)
-  }
-
-  @Test(arguments: [
-    (#"{"rules": {"a": {".indexOn": 3}}}"#, "line 1, column 30"),
-    ("{\"rules\": {\n  \"a\": {\".indexOn\": [\n\"ts\", {}]}}}", "line 3, column 7"),
-    ("{\"rules\": {\n /* two\nlines */ \"a\": 1}}", "line 3, column 15"),
-    (#"{"a": {}}"#, "no member \"rules\""), (#"["rules"]"#, "JSON object"),
-    (#"{"rules": {"a": {".indexOn": "$key"}}}"#, "$key"), (#"{"rules": {}"#, "no JSON"),
-    (#"{"rules": {}} {}"#, "no JSON"), (#"{"rules": {"a": {} /* never ends"#, "no JSON"),
-    (#"{"rules": {"a": {".indexOn": "b/.x"}}}"#, "/a names \"b/.x\""), ("", "no JSON"),
-  ])
-  func `Rules that say nothing sensible are refused, and where is told`(
-    rules: String, words: String
-  ) throws {
-    let error = #expect(throws: StoreError.self) { try parse(rules) }
-    #expect(error?.code == .invalid)
-    #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
-  }
-
   @Test func `A pattern covers the nodes of its depth that it names`() throws {
     let index = try IndexDefinition("rooms/$room/messages", by: .child("ts"))
     #expect(index.covers("rooms/r1/messages"))

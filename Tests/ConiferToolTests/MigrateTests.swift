@@ -157,8 +157,8 @@ struct MigrateTests {
     let (from, to) = (sandbox.url("sqlite", "from"), sandbox.url("log", "to"))
     try await sandbox.fill(from)
     #expect(try sandbox.spawn("migrate", from, to).status == 0)
-    for name in try Platform.names(in: sandbox.path("to")) where name != "migration" {
-      Platform.removeTree(sandbox.path("to/\(name)"))
+    for name in try Directory.names(in: sandbox.path("to")) where name != "migration" {
+      Directory.remove(sandbox.path("to/\(name)"))
     }
     #expect(try sandbox.spawn("migrate", from, to, "--confirm").status == 66)
     #expect(Platform.exists(sandbox.path("from")))
@@ -171,7 +171,7 @@ struct MigrateTests {
   func damaged() async throws {
     let from = sandbox.url("log", "from")
     try await sandbox.fill(from)
-    for name in try Platform.names(in: sandbox.path("from")) where name.hasSuffix(".table") {
+    for name in try Directory.names(in: sandbox.path("from")) where name.hasSuffix(".table") {
       var bytes = try Platform.contents(sandbox.path("from/\(name)"))
       bytes[200] ^= 1
       _ = try sandbox.file("from/\(name)", bytes)
@@ -243,7 +243,7 @@ struct MigrateTests {
     try await withThrowingTaskGroup(of: String.self) { group in
       for number in 0..<8 {
         group.addTask {
-          try Directory.give("\(root)/d\(number)", aNameLike: "\(root)/old")
+          try Directory.moveToFreeName("\(root)/d\(number)", like: "\(root)/old")
         }
       }
       for try await name in group { names.insert(name) }
@@ -253,7 +253,7 @@ struct MigrateTests {
     #expect(Set(own).count == 8)
     // An empty directory of somebody else's is not taken either.
     try Platform.makeDirectories(sandbox.path("empty"))
-    #expect(try !Directory.give("\(root)/old", theName: "\(root)/empty"))
+    #expect(try !Directory.moveWithoutReplacing("\(root)/old", to: "\(root)/empty"))
   }
 }
 

@@ -196,13 +196,13 @@ struct SalvageTests {
   func leftOver() async throws {
     let from = sandbox.url("sqlite", "from")
     #expect(await sandbox.run("set", "/a", "1", store: from).status == .success)
-    let workshop = try Workshop(sandbox.path("to.salvage"))
-    try Platform.makeDirectories(workshop.made)
+    let directory = try SalvageDirectory(sandbox.path("to.salvage"))
+    try Platform.makeDirectories(directory.store)
     // Another one is at work there.
     #expect(try sandbox.spawn("salvage", from, sandbox.url("log", "to")).status == 69)
-    withExtendedLifetime(workshop) {}
-    #expect(Platform.exists(workshop.made))
-    workshop.remove()
+    withExtendedLifetime(directory) {}
+    #expect(Platform.exists(directory.store))
+    directory.remove()
     try Platform.makeDirectories(sandbox.path("to.salvage/store"))
     _ = try sandbox.file("to.salvage/workshop", "")
     #expect(try sandbox.spawn("salvage", from, sandbox.url("log", "to")).status == 0)

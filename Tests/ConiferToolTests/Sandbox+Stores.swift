@@ -96,7 +96,7 @@ extension Sandbox {
   /// The bytes of a store's files, but for those that only say who has it open.
   func files(_ name: String) throws -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
-    for file in try Platform.names(in: path(name)) where !StoreVerification.locks.contains(file) {
+    for file in try Directory.names(in: path(name)) where !StoreVerification.locks.contains(file) {
       files[file] = try Platform.contents(path("\(name)/\(file)"))
     }
     return files

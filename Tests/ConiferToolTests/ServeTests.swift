@@ -1,5 +1,6 @@
 #if Network
   import ConiferServer
+  import ConiferStorage
   import ConiferTree
   import Testing
 
@@ -76,7 +77,7 @@
       #expect(watched.rules == text(true))
       try watched.write("{")
       await watched.wait(for: "rules.json:1:")
-      Platform.removeTree(watched.path)
+      Directory.remove(watched.path)
       await watched.wait(for: "cannot be read")
       #expect(watched.rules == text(true))
       try await watched.end()
@@ -112,17 +113,17 @@
       for make in [
         { mkfifo(path, 0o600) }, { symlink("/dev/zero", path) }, { mkdir(path, 0o700) },
       ] {
-        Platform.removeTree(path)
+        Directory.remove(path)
         #expect(make() == 0)
         await watched.wait(for: "cannot be read")
         #expect(watched.rules == text(allowed))
         allowed.toggle()
-        Platform.removeTree(path)
+        Directory.remove(path)
         try watched.write(text(allowed))
         await watched.wait(for: "as it is now")
         #expect(watched.rules == text(allowed))
       }
-      Platform.removeTree(path)
+      Directory.remove(path)
       #expect(mkfifo(path, 0o600) == 0)
       await watched.wait(for: "cannot be read")
       try await watched.end()

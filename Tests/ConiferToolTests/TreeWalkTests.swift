@@ -121,7 +121,7 @@ import Testing
     #expect(try contents(file) == Array("what was there".utf8))
     #expect(await sandbox.run("export", file, store: url).status == .success)
     #expect(try contents(file) == Array("{\"a\":1}\n".utf8))
-    #expect(try Platform.names(in: sandbox.directory).filter { $0.contains("part") } == [])
+    #expect(try Directory.names(in: sandbox.directory).filter { $0.contains("part") } == [])
     #expect(await sandbox.run("--version").text.hasPrefix("conifer"))
     #expect(await sandbox.run("evict", "--to", "1.0 MB", store: url).status == .success)
     #expect(await sandbox.run("evict", "--to", "1.0.0 MB", store: url).status == .usage)

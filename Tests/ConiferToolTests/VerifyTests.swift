@@ -39,7 +39,7 @@ struct VerifyTests {
     try await sandbox.opened(backend) { store in
       try await store.commit([.overwrite(store.tree, "a/b", 1)], .process)
       // As a killed process would leave them.
-      try Platform.copyFiles(
+      try Directory.copyFiles(
         sandbox.path("store"), to: sandbox.path("left"), leaving: StoreVerification.locks)
     }
     let before = try sandbox.files("left")

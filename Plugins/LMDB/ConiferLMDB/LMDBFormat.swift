@@ -65,27 +65,27 @@ enum LMDBFormat {
   ///
   /// - Throws: `denied`, `full`, `io`.
   static func create(in path: String) throws(StoreError) {
-    let nursery = path + "/new"
-    try Platform.makeDirectory(nursery)
+    let draft = path + "/new"
+    try Platform.makeDirectory(draft)
     // What a creation that was interrupted left behind: never a store that was opened.
-    let removed = System.remove(nursery + "/data.mdb")
-    guard removed == 0 else { throw Platform.error(removed, "replace the file in", nursery) }
+    let removed = System.remove(draft + "/data.mdb")
+    guard removed == 0 else { throw Platform.error(removed, "replace the file in", draft) }
     var made: OpaquePointer?
     var result = mdb_env_create(&made)
     guard result == 0, let handle = made else { throw .lmdb(result, "create", path) }
-    result = fill(handle, nursery)
+    result = fill(handle, draft)
     mdb_env_close(handle)
     guard result == 0 else { throw .lmdb(result, "create", path) }
     // Asked again, by hand, for the systems where LMDB's own sync is weaker.
-    if let file = System.open(nursery + "/data.mdb", writing: true) {
+    if let file = System.open(draft + "/data.mdb", writing: true) {
       result = Platform.sync(file)
       Platform.close(file)
     } else {
       result = System.lastError
     }
-    if result == 0 { result = System.move(nursery + "/data.mdb", path + "/data.mdb") }
+    if result == 0 { result = System.move(draft + "/data.mdb", path + "/data.mdb") }
     guard result == 0 else { throw Platform.error(result, "create the LMDB file in", path) }
-    System.removeDirectory(nursery)
+    System.removeDirectory(draft)
     try Platform.syncDirectory(path)
     // So may have been the process that made the directory.
     try? Platform.syncDirectory(Platform.parent(of: path))

@@ -29,22 +29,15 @@
     ///
     /// - Throws: `denied`, `io`.
     static func files(in directory: String) throws(StoreError) -> [(name: String, length: Int)] {
-      guard let stream = opendir(directory) else {
-        throw Platform.error(errno, "look into", directory)
-      }
-      defer { closedir(stream) }
       var found: [(name: String, length: Int)] = []
-      while let entry = readdir(stream) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-          String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
+      for name in try Directory.names(in: directory) {
         var info = stat()
         guard stat(directory + "/" + name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
           continue
         }
         found.append((name, Int(info.st_size)))
       }
-      return found.sorted { $0.name < $1.name }
+      return found
     }
 
     /// The bytes of a file.

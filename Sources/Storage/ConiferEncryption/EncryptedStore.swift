@@ -24,9 +24,6 @@
       self.ring = ring
       var traits = base.traits
       traits.bestValueSize = max(1, traits.bestValueSize - SealedRecord.overhead)
-      // Encrypted blocks do not compress, so that whoever is above must.
-      traits.packsBlocks = false
-      traits.hidesKeys = false
       self.traits = traits
     }
 

@@ -4,29 +4,24 @@ public struct StoreTraits: Sendable, Equatable {
   public var longestKey: Int
   /// The largest value, in bytes, that is stored without waste: the engine sizes its runs by it.
   public var bestValueSize: Int
-  /// About how many bytes a commit of one small row writes; decides between rewriting and deltas.
+  /// About how many bytes a commit of one small row writes: the least that a written row is counted as
+  /// where housekeeping is paced by what commits write.
   public var writeQuantum: Int
   /// The strongest durability that a commit may ask for.
   public var strongest: Durability
   /// Whether data survives `close` and reopening.
   public var isPersistent: Bool
-  /// Whether the store compresses neighbouring rows itself, so that the engine need not.
-  public var packsBlocks: Bool
-  /// Whether keys are unreadable in the files when a key for encryption is given.
-  public var hidesKeys: Bool
 
   /// The facts about a store.
   public init(
     longestKey: Int, bestValueSize: Int, writeQuantum: Int, strongest: Durability,
-    isPersistent: Bool, packsBlocks: Bool = false, hidesKeys: Bool = false
+    isPersistent: Bool
   ) {
     self.longestKey = longestKey
     self.bestValueSize = bestValueSize
     self.writeQuantum = writeQuantum
     self.strongest = strongest
     self.isPersistent = isPersistent
-    self.packsBlocks = packsBlocks
-    self.hidesKeys = hidesKeys
   }
 }
 

@@ -2,6 +2,7 @@
 // environment, and the table of locks.
 
 internal import ConiferKeyValue
+internal import ConiferStorage
 
 #if canImport(Darwin)
   internal import Darwin
@@ -88,18 +89,9 @@ enum System {
     }
   }
 
-  /// The names in a directory, without "." and "..".
+  /// The names in a directory, in order; none where it cannot be read.
   static func names(in directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
-    return names
+    (try? Directory.names(in: directory)) ?? []
   }
 
   /// Removes a directory with all that is in it.

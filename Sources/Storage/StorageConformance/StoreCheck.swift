@@ -103,7 +103,10 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   private static var conditional: [Conditional] {
     let forgets = "keeps nothing"
     return [
-      Conditional("traits", traits), Conditional("order", order), Conditional("batches", batches),
+      Conditional("traits", traits),
+      Conditional("traits", measuredTraits) {
+        $0.declared.isPersistent ? IOSession.reason : forgets
+      }, Conditional("order", order), Conditional("batches", batches),
       Conditional("limits", limits), Conditional("views", views),
       Conditional("durability", durability), Conditional("programs", programs),
       Conditional("suspension", suspension),

@@ -56,6 +56,25 @@ import Testing
         IndexDefinition("dinosaurs", by: .child("order/name")),
         IndexDefinition("scores", by: .value), IndexDefinition("$any", by: .priority),
       ])
+    let nested = try SecurityRules(
+      json: #"""
+        // Rules as the console shows them.
+        {
+          "rules": {
+            ".read": "auth != null", /* with "rules": inside, and a // too */
+            "rooms": {
+              "$room": { "messages": { ".indexOn": ["ts", "author/name", "ts",], }, },
+              ".indexOn": ".priority"
+            },
+            ".indexOn": "a"
+          }
+        }
+        """#)
+    #expect(
+      nested.indexes.map(\.description) == [
+        "/rooms/$room/messages on ts", "/rooms/$room/messages on author/name",
+        "/rooms on .priority", "/ on a",
+      ])
   }
 
   @Test(arguments: [

@@ -91,18 +91,18 @@ package enum Directory {
     guard rename(path, new) == 0 else { throw Platform.error(errno, "rename", path) }
   }
 
-  /// Gives a directory another name, durably, without ever taking the place of something else.
+  /// Renames a directory, durably, and never replaces what bears the new name.
   ///
-  /// - Parameter takesEmpty: whether an empty directory of that name, as a process leaves that is killed
-  ///   in here, is no obstacle.
+  /// - Parameter replacesEmpty: whether an empty directory of that name is replaced all the same: a
+  ///   process that is killed in here leaves one.
   /// - Returns: false when something of that name is there.
   /// - Throws: `denied`, `full`, `io`.
-  package static func give(
-    _ path: String, theName new: String, takesEmpty: Bool = false
+  package static func moveWithoutReplacing(
+    _ path: String, to new: String, replacesEmpty: Bool = false
   ) throws(StoreError) -> Bool {
     // Whoever made the empty directory owns the name; renaming takes its place in one step.
     let isMade = try make(new)
-    guard isMade || takesEmpty else { return false }
+    guard isMade || replacesEmpty else { return false }
     if rename(path, new) != 0 {
       let number = errno
       if isMade { rmdir(new) }
@@ -114,15 +114,18 @@ package enum Directory {
     return true
   }
 
-  /// Gives a directory the first free name of a series, durably: the base, then with `-2`, `-3`.
+  /// Renames a directory to the first name of a series that is free, durably: the base, then with `-2`,
+  /// `-3`.
   ///
-  /// - Returns: the name.
+  /// - Returns: the new name.
   /// - Throws: `denied`, `full`, `io`.
-  package static func give(_ path: String, aNameLike base: String) throws(StoreError) -> String {
+  package static func moveToFreeName(
+    _ path: String, like base: String
+  ) throws(StoreError) -> String {
     var number = 1
     while true {
       let name = number == 1 ? base : "\(base)-\(number)"
-      if try give(path, theName: name) { return name }
+      if try moveWithoutReplacing(path, to: name) { return name }
       number += 1
     }
   }

@@ -23,10 +23,11 @@ package struct Salvager {
     encryption = configuration.options.encryption
   }
 
-  /// Reads a damaged store's directory and fills a new store.
+  /// Reads a damaged store and fills a new one.
   ///
   /// - Parameters:
-  ///   - directory: the damaged store's.
+  ///   - damaged: the damaged store's directory.
+  ///   - directory: where the salvage works.
   ///   - target: the new store, which nobody else opens; without a budget.
   ///   - notes: given when the new store takes the damaged one's place: reports that it is to keep
   ///     besides, with words for all that the returned report tells of. Then no record is left behind
@@ -34,16 +35,16 @@ package struct Salvager {
   /// - Returns: what came over.
   /// - Throws: `damaged` when nothing can be read at all, `wrongKey`, and as opening the new store.
   package func run(
-    _ directory: String, in workshop: Workshop, into target: StorageConfiguration,
+    _ damaged: String, in directory: SalvageDirectory, into target: StorageConfiguration,
     replacing notes: [Incident]? = nil
   ) async throws -> SalvageReport {
     var lost: [StoreFinding] = []
-    let rows = try method.rows(workshop.rows)
+    let rows = try method.rows(directory.rows)
     let (salvaged, mended, locked): (any StorageBackend, [String], [LockedRecords])
     do {
       var writer = RowWriter(store: rows)
       try method.read(
-        directory, workshop.copy, { (edit) throws(StoreError) in try writer.add(edit) },
+        damaged, directory.copy, { (edit) throws(StoreError) in try writer.add(edit) },
         { lost.append($0) })
       try writer.finish()
       (salvaged, mended, locked) = try opened(SalvagedStore(rows, lost: lost))

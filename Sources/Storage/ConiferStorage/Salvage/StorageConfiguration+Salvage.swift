@@ -57,24 +57,24 @@ extension StorageConfiguration {
     defer { lock.release() }
     guard try StoreExchange(location).aside == exchange.aside else { return nil }
     try exchange.requireOneVolume()
-    let workshop = try Workshop(StoreExchange.workshop(location))
+    let directory = try SalvageDirectory(StoreExchange.salvageDirectory(location))
     do {
-      let report = try await fill(workshop, exchange)
+      let report = try await fill(directory, exchange)
       try exchange.run()
       return report
     } catch {
       // Nothing was moved, or the mark says how far it has come.
-      if Directory.isMissing("\(location)/\(UnfinishedStore.file)") { workshop.remove() }
+      if Directory.isMissing("\(location)/\(UnfinishedStore.file)") { directory.remove() }
       throw StoreError(any: error)
     }
   }
 
   private func fill(
-    _ workshop: Workshop, _ exchange: StoreExchange
+    _ directory: SalvageDirectory, _ exchange: StoreExchange
   ) async throws -> SalvageReport {
     var options = options
     options.budget = nil
-    guard let target = salvage?.elsewhere(workshop.made, options) else {
+    guard let target = salvage?.elsewhere(directory.store, options) else {
       throw StoreError(.unsupported, "Nothing is known of the files of \(name).")
     }
     let store = TreeID(rawValue: 0)
@@ -86,10 +86,10 @@ extension StorageConfiguration {
     var report: SalvageReport
     do {
       report = try await Salvager(self).run(
-        exchange.location, in: workshop, into: target, replacing: notes)
+        exchange.location, in: directory, into: target, replacing: notes)
     } catch let error as StoreError where error.code == .damaged {
       // Not even where the rows are can be read.
-      Directory.remove(workshop.made)
+      Directory.remove(directory.store)
       notes.append(
         Incident(kind: .recordSetAside, tree: store, place: error.message, bytes: []))
       let new = try target.open()

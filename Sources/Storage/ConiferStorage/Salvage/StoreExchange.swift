@@ -4,7 +4,7 @@ import ConiferKeyValue
 ///
 /// Files are renamed, and the mark of an unfinished store says whether the old ones still leave or the new
 /// ones come in already: a process that dies between two renames leaves nothing that the next opening does
-/// not go on with. Nothing is deleted but the workshop, once all that is of use has left it.
+/// not go on with. Nothing is deleted but the directory of the salvage, once the new store has left it.
 struct StoreExchange {
   private enum Phase: String {
     /// The old files move away.
@@ -24,8 +24,8 @@ struct StoreExchange {
   /// How far another process had come, as the mark says; nil for an exchange that is to begin.
   private let reached: Phase?
 
-  /// The workshop of a store's salvage.
-  static func workshop(_ location: String) -> String { location + ".salvage" }
+  /// The directory in which a store is salvaged.
+  static func salvageDirectory(_ location: String) -> String { location + ".salvage" }
 
   /// How many names for old files were tried.
   let number: Int
@@ -90,11 +90,11 @@ struct StoreExchange {
         + "of its own. Use conifer salvage; nothing was changed.")
   }
 
-  /// Exchanges the files; the workshop holds a whole new store, and the caller the store's lock.
+  /// Exchanges the files; the directory of the salvage holds a whole new store, and the caller the store's lock.
   ///
   /// - Throws: `foreign` when the name for the old files is taken by now, `denied`, `full`, `io`.
   func run() throws(StoreError) {
-    let workshop = Self.workshop(location)
+    let directory = Self.salvageDirectory(location)
     if reached != .place {
       try mark(.aside)
       guard try Directory.make(aside) || reached == .aside else {
@@ -107,9 +107,9 @@ struct StoreExchange {
       try moveFiles(from: location, to: aside)
       try mark(.place)
     }
-    let made = workshop + "/store"
+    let made = directory + "/store"
     if !Directory.isMissing(made) { try moveFiles(from: made, to: location) }
-    Directory.remove(workshop)
+    Directory.remove(directory)
     try UnfinishedStore.finish(location)
   }
 

@@ -3,15 +3,6 @@ internal import ConiferStorage
 internal import ConiferTree
 internal import Synchronization
 
-extension BackendFactory {
-  /// Whether the backend keeps the records of `PackedBackend`, which the kit knows to change.
-  var isPacked: Bool {
-    guard let directory = try? System.makeTemporaryDirectory() else { return false }
-    defer { System.removeTree(directory) }
-    return (try? open(directory, options)) is any RecordHolding
-  }
-}
-
 /// The place where a check runs: a directory, and the backends that were opened in it.
 final class BackendBench: Sendable {
   let factory: BackendFactory

@@ -120,12 +120,9 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     let always =
       treeWrites + priorities + keys + largeLeaves + slices + prunes + pins + queries + queue
       + windows + queueStates + queueWindows + usage + atomicity + lifecycle + crowds + restore
-      + verifying + programs
+      + verifying + tampering + programs
     return [
       Conditional(checks: always),
-      Conditional(checks: tampering) {
-        $0.isPacked ? nil : "keeps its records in a form of its own"
-      },
       Conditional(checks: indexes + indexPrograms) {
         $0.options.encryption == nil ? nil : "keeps no indexes: their keys would show values"
       },
@@ -141,7 +138,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
         $0.declared.isPersistent ? IOSession.reason : "keeps nothing"
       },
       Conditional(checks: compression + dictionaries) {
-        $0.options.compression == .none || $0.declared.packsBlocks ? "does not compress" : nil
+        $0.options.compression == .none ? "does not compress" : nil
       },
     ]
   }

@@ -25,4 +25,42 @@ extension StoreCheck {
       },
     ]
   }
+
+  /// What can be measured where the calls of the C library can be watched.
+  static var measuredTraits: [StoreCheck] {
+    [
+      StoreCheck("A commit of one small row writes about writeQuantum bytes") { factory in
+        try await Trial.run(factory) { trial in
+          let session = try IOSession.record(trial.directory)
+          defer { session.end() }
+          let store = try trial.open()
+          defer { try? store.close() }
+          func change(_ number: Int) throws {
+            try store.change(factory.declared.strongest) { $0.put(.a, key(number), [1, 2, 3]) }
+          }
+          for number in 0..<8 { try change(number) }
+          let before = session.writtenBytes
+          let commits = 64
+          for number in 0..<commits { try change(1000 + number) }
+          let mean = (session.writtenBytes - before) / commits
+          guard mean > 0 else { throw LeftOut("its writes cannot be watched") }
+          CheckRecord.current?.count("bytes a commit", mean)
+          let declared = factory.declared.writeQuantum
+          // Between a journal of rows and a tree of pages there are two powers of sixteen.
+          try require(
+            mean <= 8 * declared && declared <= 8 * mean,
+            "writeQuantum is \(declared), and a commit of one small row wrote \(mean) bytes")
+        }
+      }
+    ]
+  }
+}
+
+extension IOSession {
+  /// How many bytes were written so far.
+  fileprivate var writtenBytes: Int {
+    entries().reduce(0) { sum, entry in
+      if case .write(_, _, let bytes, _) = entry { sum + bytes.count } else { sum }
+    }
+  }
 }

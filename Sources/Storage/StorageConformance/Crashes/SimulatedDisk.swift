@@ -41,7 +41,7 @@ struct SimulatedDisk: Sendable {
   }
 
   private mutating func add(_ directory: String, below prefix: String) throws {
-    for name in System.names(in: directory).sorted() {
+    for name in System.names(in: directory) {
       let path = prefix + name
       if System.isDirectory(directory + "/" + name) {
         enter(path, .directory)

@@ -80,7 +80,7 @@ struct StoreFile: Sendable {
 
   /// All files below a directory.
   static func all(in directory: String, _ prefix: String = "") -> [StoreFile] {
-    System.names(in: directory).sorted().flatMap { name -> [StoreFile] in
+    System.names(in: directory).flatMap { name -> [StoreFile] in
       let path = directory + "/" + name
       guard !System.isDirectory(path) else { return all(in: path, prefix + name + "/") }
       return (try? System.content(of: path)).map { [StoreFile(name: prefix + name, bytes: $0)] }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConiferQuery
+import ConiferServer
 import ConiferStorage
 import ConiferTree
 
@@ -48,10 +49,21 @@ struct IndexCommand: ToolCommand {
   /// What is to be declared; nil when nothing is.
   private func definitions(_ opened: TreeStore) throws -> [IndexDefinition]? {
     if none { return [] }
-    if let rules { return try IndexDefinition.parse(rules: Input.file(rules, atMost: 1 << 20)) }
+    if let rules { return try Self.indexes(of: Input.file(rules, atMost: 1 << 20)) }
     guard let path else { return nil }
     let known = try opened.backend.inspect { try $0.indexes(opened.tree) }.map(\.definition)
     return try known + on.map { try IndexDefinition(Path(path), by: Self.index($0)) }
+  }
+
+  /// The indexes that a file of database rules declares.
+  private static func indexes(of file: [UInt8]) throws -> [IndexDefinition] {
+    do throws(RulesError) {
+      return try SecurityRules(json: file).indexes
+    } catch {
+      throw Failure(
+        "bad-rules", .usage,
+        "In the database rules, line \(error.line), column \(error.column): \(error.message)")
+    }
   }
 
   private static func index(_ name: String) -> QueryIndex {

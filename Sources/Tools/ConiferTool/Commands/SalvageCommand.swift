@@ -42,7 +42,7 @@ struct SalvageCommand: ToolCommand {
     case .result(let report): try tell(report, console)
     case .failure(let failure): throw failure
     case .died(let how):
-      (try? Workshop(Salvage.workshop(target)))?.remove()
+      (try? SalvageDirectory(Salvage.directory(target)))?.remove()
       throw Failure(
         "damaged", .damaged,
         "Reading the store brought its engine down (\(how)); nothing was saved.")

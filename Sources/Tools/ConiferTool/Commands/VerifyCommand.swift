@@ -26,8 +26,8 @@ struct VerifyCommand: ToolCommand {
     let verification: StoreVerification
     if copy {
       let scratch = try Platform.temporaryDirectory(prefix: "conifer-verify")
-      defer { Platform.removeTree(scratch) }
-      try Platform.copyFiles(
+      defer { Directory.remove(scratch) }
+      try Directory.copyFiles(
         address.directory, to: scratch + "/store", leaving: StoreVerification.locks)
       verification = try StoreVerification.run(address, at: scratch + "/store", console)
     } else {

@@ -1,3 +1,5 @@
+import ConiferStorage
+
 /// A file that is being written under another name beside it, and gets its own when it is whole, so
 /// that a failed export leaves what was there.
 struct ExportFile {
@@ -33,6 +35,6 @@ struct ExportFile {
   /// Closes the file and removes what did not get its name.
   func discard() {
     Platform.closeFile(descriptor)
-    if let draft { Platform.removeTree(draft) }
+    if let draft { Directory.remove(draft) }
   }
 }

@@ -42,8 +42,8 @@ struct Migration {
       try finish()
     }
     if confirm {
-      outcome.aside = try Directory.give(
-        source.absolute, aNameLike: source.absolute + ".migrated")
+      outcome.aside = try Directory.moveToFreeName(
+        source.absolute, like: source.absolute + ".migrated")
       MigrationMarker.remove(target.directory)
     }
     return outcome

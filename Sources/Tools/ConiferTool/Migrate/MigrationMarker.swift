@@ -50,5 +50,5 @@ struct MigrationMarker {
     try Directory.put(Array("\(report.compact)\n".utf8), at: "\(directory)/\(Self.name)")
   }
 
-  static func remove(_ directory: String) { Platform.removeTree("\(directory)/\(name)") }
+  static func remove(_ directory: String) { Directory.remove("\(directory)/\(name)") }
 }

@@ -7,17 +7,18 @@ struct Salvage {
   let target: StoreAddress
 
   /// Where a new store is made, before it gets its name.
-  static func workshop(_ target: StoreAddress) -> String { target.directory + ".salvage" }
+  static func directory(_ target: StoreAddress) -> String { target.directory + ".salvage" }
 
   /// Salvages and tells what was saved and lost.
   func run() async throws -> Report {
     let salvager = try Salvager(source.configuration())
-    let workshop = try Workshop(Self.workshop(target))
-    defer { workshop.remove() }
+    let directory = try SalvageDirectory(Self.directory(target))
+    defer { directory.remove() }
     let report = try await salvager.run(
-      source.directory, in: workshop, into: target.configuration(at: workshop.made))
+      source.directory, in: directory, into: target.configuration(at: directory.store))
     guard
-      try Directory.give(workshop.made, theName: target.directory, takesEmpty: true)
+      try Directory.moveWithoutReplacing(
+        directory.store, to: target.directory, replacesEmpty: true)
     else {
       throw Failure(
         "not-empty", .foreign,

@@ -7,20 +7,6 @@
 #endif
 
 extension Platform {
-  /// The names in a directory, but for itself and the one above.
-  static func names(in directory: String) throws(Failure) -> [String] {
-    guard let stream = opendir(directory) else { throw failure("\(directory) cannot be listed") }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
-  }
-
   /// A path from the root on without links, as far as it leads to something.
   static func absolute(_ path: String) -> String {
     if let real = realpath(path, nil) {
@@ -59,13 +45,6 @@ extension Platform {
     }
   }
 
-  /// Removes a file, or a directory with all in it; what is not there is no error.
-  static func removeTree(_ path: String) {
-    if unlink(path) == 0 || errno == ENOENT { return }
-    for name in (try? names(in: path)) ?? [] { removeTree("\(path)/\(name)") }
-    _ = rmdir(path)
-  }
-
   /// Makes an open file's bytes survive power loss.
   static func sync(_ descriptor: Int32) throws(Failure) {
     guard fsync(descriptor) == 0 else { throw failure("Syncing failed") }
@@ -78,26 +57,6 @@ extension Platform {
     var bytes: [UInt8] = []
     while try read(descriptor, atMost: 1 << 16, into: &bytes) {}
     return bytes
-  }
-
-  /// Copies the files of a directory, as far as they can be read, into a new one.
-  ///
-  /// - Parameter leaving: names that are not copied.
-  static func copyFiles(_ directory: String, to copy: String, leaving: Set<String>) throws(Failure)
-  {
-    try makeDirectory(copy)
-    for name in try names(in: directory) where !leaving.contains(name) {
-      let source = try openForReading("\(directory)/\(name)")
-      defer { closeFile(source) }
-      guard size(source) != nil else { continue }
-      let target = try openForWriting("\(copy)/\(name)")
-      defer { closeFile(target) }
-      var chunk: [UInt8] = []
-      while try read(source, atMost: 1 << 20, into: &chunk) {
-        try write(chunk, to: target)
-        chunk = []
-      }
-    }
   }
 }
 
