@@ -24,7 +24,7 @@ import Testing
     let key = try #require(try store.keys(Spaces.queue).first)
     let value = try #require(try store.view().value(Spaces.queue, key))
     var payload = try #require(Record.open(Spaces.queue, key, value))
-    payload[0] = 2
+    payload[0] = 3
     let newer = Record.seal(Spaces.queue, key, payload)
     var batch = Batch()
     batch.put(Spaces.queue, key, newer)

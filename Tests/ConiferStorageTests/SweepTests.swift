@@ -56,12 +56,12 @@ import Testing
         try await DamageTests.filled().view(), lane, .realtimeDatabase, Codec(.standard)),
       WriteID(rawValue: 6)
     )
-    let write = try #require(try reader.find(id)?.write)
+    let entry = try #require(try reader.find(id)?.entry)
     let (store, engine) = try await begun(Spaces.queue, reader.key(.waiting, id))
-    #expect(engine.group([[.restore(lane, write)]], .relaxed)[0].code == nil)
+    #expect(engine.group([[.restore(lane, entry)]], .relaxed)[0].code == nil)
     try engine.mender.finish()
     let after = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(.standard))
-    #expect(try after.find(id)?.write == write)
+    #expect(try after.find(id)?.entry == entry)
     try sound(store)
   }
 

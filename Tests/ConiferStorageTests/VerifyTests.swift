@@ -270,11 +270,11 @@ struct Breach: Sendable, CustomTestStringConvertible {
     },
     Breach(name: "a waiting write that says rejected", kind: .content, words: "of its state") {
       tx in
-      let write = QueuedWrite(
-        id: WriteID(rawValue: 3), content: .set("rooms/r2/m1", 2),
+      let entry = QueueEntry(
+        id: WriteID(rawValue: 3), payload: WriteContent.set("rooms/r2/m1", 2).payload,
         state: .rejected(reason: "no"))
-      var head = WriteRecord.head(write)
-      let content = WriteRecord.content(write.content)
+      var head = WriteRecord.head(entry)
+      let content = WriteRecord.content(entry.payload)
       head.byte(0)
       head.byte(0)
       head.varint(content.count)

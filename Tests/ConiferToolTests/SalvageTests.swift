@@ -14,7 +14,7 @@ struct SalvageTests {
 
   /// A salvaged store is sound, and holds nothing that the original did not.
   private func check(
-    _ url: String, against original: (root: Node, writes: [WriteID: QueuedWrite]), _ place: String
+    _ url: String, against original: (root: Node, writes: [WriteID: QueueEntry]), _ place: String
   ) async throws -> (leaves: Int, writes: Int) {
     #expect(try sandbox.spawn("verify", "--store", url).status == 0, "\(place)")
     let configuration = try StoreOptions.registry.configuration(
@@ -58,13 +58,13 @@ struct SalvageTests {
 
   private func original(
     _ url: String
-  ) async throws -> (root: Node, writes: [WriteID: QueuedWrite]) {
+  ) async throws -> (root: Node, writes: [WriteID: QueueEntry]) {
     let configuration = try StoreOptions.registry.configuration(
       url, defaults: StorageOptions(budget: nil))
     return try await StoreOptions.opened(configuration) { backend in
       try backend.inspect { view in
         let tree = try view.trees()[0].id
-        var writes: [WriteID: QueuedWrite] = [:]
+        var writes: [WriteID: QueueEntry] = [:]
         for rejected in [false, true] {
           try view.forEachWrite(Lane(tree: tree, identity: "ann"), rejected: rejected) {
             writes[$0.id] = $0

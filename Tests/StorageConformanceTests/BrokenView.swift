@@ -21,13 +21,13 @@ final class BrokenView: StorageView {
     return defect == .readsStale ? backend.stale(path, node) : node
   }
 
-  func writes(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite] {
+  func entries(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {
     guard defect == .mixesRejected else {
-      return try view.writes(lane, after: after, limit: limit)
+      return try view.entries(lane, after: after, limit: limit)
     }
     let both =
-      try view.writes(lane, after: after, limit: limit)
-      + view.rejectedWrites(lane, after: after, limit: limit)
+      try view.entries(lane, after: after, limit: limit)
+      + view.rejectedEntries(lane, after: after, limit: limit)
     return Array(both.sorted { $0.id < $1.id }.prefix(limit))
   }
 
@@ -95,13 +95,13 @@ final class BrokenView: StorageView {
   func pins(_ tree: TreeID) throws(StoreError) -> [Pin] { try view.pins(tree) }
   func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] { try view.lanes(tree) }
   func totals(_ lane: Lane) throws(StoreError) -> QueueTotals { try view.totals(lane) }
-  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
-    try view.write(lane, id)
+  func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {
+    try view.entry(lane, id)
   }
-  func rejectedWrites(
+  func rejectedEntries(
     _ lane: Lane, after: WriteID?, limit: Int
-  ) throws(StoreError) -> [QueuedWrite] {
-    try view.rejectedWrites(lane, after: after, limit: limit)
+  ) throws(StoreError) -> [QueueEntry] {
+    try view.rejectedEntries(lane, after: after, limit: limit)
   }
   func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID] {
     try view.pendingWrites(lane, touching: path)

@@ -173,21 +173,21 @@ private final class CountingView: StorageView {
   func pins(_ tree: TreeID) throws(StoreError) -> [Pin] { try view.pins(tree) }
   func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] { try view.lanes(tree) }
   func totals(_ lane: Lane) throws(StoreError) -> QueueTotals { try view.totals(lane) }
-  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
+  func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {
     note(reads: 1, writes: 1)
-    return try view.write(lane, id)
+    return try view.entry(lane, id)
   }
-  func writes(
+  func entries(
     _ lane: Lane, after: WriteID?, limit: Int
-  ) throws(StoreError) -> [QueuedWrite] {
-    let found = try view.writes(lane, after: after, limit: limit)
+  ) throws(StoreError) -> [QueueEntry] {
+    let found = try view.entries(lane, after: after, limit: limit)
     note(reads: 1, writes: found.count)
     return found
   }
-  func rejectedWrites(
+  func rejectedEntries(
     _ lane: Lane, after: WriteID?, limit: Int
-  ) throws(StoreError) -> [QueuedWrite] {
-    let found = try view.rejectedWrites(lane, after: after, limit: limit)
+  ) throws(StoreError) -> [QueueEntry] {
+    let found = try view.rejectedEntries(lane, after: after, limit: limit)
     note(reads: 1, writes: found.count)
     return found
   }

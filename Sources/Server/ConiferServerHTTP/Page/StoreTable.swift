@@ -71,13 +71,14 @@ enum StoreTable: String, CaseIterable {
       empty: "No write waits.")
     for lane in try view.lanes(tree) {
       let left = limit - table.rows.count
-      let writes = try view.writes(lane, after: nil, limit: left + 1)
+      let writes = try view.entries(lane, after: nil, limit: left + 1)
       if writes.count > left { table.hasMore = true }
       table.rows += writes.prefix(left).map { write in
-        [
+        let content = WriteContent(write.payload)
+        return [
           .text(name(lane)), .number(Int(clamping: write.id.rawValue)), .text(write.state.words),
-          .text("\(write.content.kind)"), .place(write.content.path, ""),
-          .number(write.content.changes.count), age(write), .number(Int(write.attempts)),
+          kind(write, content), .place(write.payload.path, ""),
+          .number(write.payload.touches.count), age(content), .number(Int(write.attempts)),
         ]
       }
     }
@@ -93,14 +94,15 @@ enum StoreTable: String, CaseIterable {
       empty: "No write was rejected or set aside.")
     for lane in try view.lanes(tree) {
       let left = limit - table.rows.count
-      let writes = try view.rejectedWrites(lane, after: nil, limit: left + 1)
+      let writes = try view.rejectedEntries(lane, after: nil, limit: left + 1)
       if writes.count > left { table.hasMore = true }
       table.rows += writes.prefix(left).map { write in
+        let content = WriteContent(write.payload)
         var reason = ""
         if case .rejected(let words) = write.state { reason = words }
         return [
           .text("rejected"), .text(name(lane)), .number(Int(clamping: write.id.rawValue)),
-          .text("\(write.content.kind)"), .place(write.content.path, ""), .text(reason), age(write),
+          kind(write, content), .place(write.payload.path, ""), .text(reason), age(content),
         ]
       }
     }
@@ -120,8 +122,13 @@ enum StoreTable: String, CaseIterable {
     lane.identity.isEmpty ? "nobody" : lane.identity
   }
 
-  private static func age(_ write: QueuedWrite) -> PageTable.Cell {
-    write.content.time > 0 ? .time(write.content.time) : .none
+  private static func kind(_ write: QueueEntry, _ content: WriteContent?) -> PageTable.Cell {
+    .text(content.map { "\($0.kind)" } ?? "\(write.payload.kind)")
+  }
+
+  private static func age(_ content: WriteContent?) -> PageTable.Cell {
+    guard let content, content.time > 0 else { return .none }
+    return .time(content.time)
   }
 
   /// A query's canonical parameters in words; as they are if they are none.

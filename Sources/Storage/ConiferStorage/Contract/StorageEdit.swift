@@ -14,7 +14,7 @@ public enum StorageEdit: Sendable {
   /// sets or removes the priority of a node that exists. An equal write writes nothing.
   case overwrite(TreeID, Path, Node)
   /// Replaces several nodes below a path, given by relative paths, and leaves their siblings.
-  case merge(TreeID, Path, [WriteContent.Change])
+  case merge(TreeID, Path, [NodeChange])
   /// Removes cached data as the forest says, and keeps what a pin protects.
   case prune(TreeID, PruneForest)
 
@@ -48,12 +48,12 @@ public enum StorageEdit: Sendable {
 
   // MARK: Outbound queue
 
-  /// Appends a write to a lane; the receipt tells its number.
-  case enqueue(Lane, WriteContent)
+  /// Appends a write of any model to a lane; the receipt tells its number.
+  case enqueue(Lane, WritePayload)
   /// Puts a write back under its number, as salvage and migration do; replaces one that is there.
-  case restore(Lane, QueuedWrite)
+  case restore(Lane, QueueEntry)
   /// Replaces what a waiting or rejected write asks for, and queues it again.
-  case replace(Lane, WriteID, WriteContent)
+  case replace(Lane, WriteID, WritePayload)
   /// Marks a write sent, queued again, of unknown outcome, or rejected with a reason.
   ///
   /// A transition to `.sent` counts an attempt.

@@ -46,12 +46,12 @@ public protocol StorageView: AnyObject {
   /// What a lane holds, without reading it.
   func totals(_ lane: Lane) throws(StoreError) -> QueueTotals
   /// One write of a lane that is not finished.
-  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite?
+  func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry?
   /// A window of the writes that wait for an answer, by number.
-  func writes(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite]
+  func entries(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry]
   /// A window of the rejected writes, by number.
-  func rejectedWrites(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError)
-    -> [QueuedWrite]
+  func rejectedEntries(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError)
+    -> [QueueEntry]
   /// The numbers of the waiting writes that change something at, above or below a path.
   func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID]
   /// How a remembered write ended, or nil.

@@ -125,16 +125,14 @@ package struct StoreCopier {
     while true {
       let writes = try source.inspect {
         rejected
-          ? try $0.rejectedWrites(lane, after: after, limit: limit)
-          : try $0.writes(lane, after: after, limit: limit)
+          ? try $0.rejectedEntries(lane, after: after, limit: limit)
+          : try $0.entries(lane, after: after, limit: limit)
       }
       try await commit(writes.map { .restore(own, $0) })
       guard let last = writes.last?.id else { return }
       after = last
       // A write may have 10 MB or 100 bytes.
-      let size = writes.reduce(0) { sum, write in
-        write.content.changes.reduce(sum) { $0 + $1.node.estimatedSize }
-      }
+      let size = writes.reduce(0) { $0 + $1.payload.bytes.count }
       limit = size < Self.batch / 2 ? min(limit * 2, 512) : max(1, limit / 2)
     }
   }

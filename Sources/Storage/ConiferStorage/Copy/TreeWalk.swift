@@ -29,7 +29,7 @@ package struct TreeWalk {
       switch self {
       case .node(let path, let node): .overwrite(tree, path, node)
       case .children(let path, let children):
-        .merge(tree, path, children.map { WriteContent.Change(Path([$0.key]), $0.node) })
+        .merge(tree, path, children.map { NodeChange(Path([$0.key]), $0.node) })
       case .priority(let path, let leaf):
         .overwrite(tree, path.appending(.priority), Node(leaf))
       }

@@ -119,7 +119,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   private static var conditional: [Conditional] {
     let always =
       treeWrites + priorities + keys + largeLeaves + slices + prunes + pins + queries + queue
-      + windows + queueStates + queueWindows + usage + atomicity + lifecycle + crowds + restore
+      + windows + queueStates + queueWindows + queueKinds + usage + atomicity + lifecycle + crowds
+      + restore
       + verifying + tampering + programs
     return [
       Conditional(checks: always),

@@ -107,8 +107,8 @@ struct DamageJudge {
       }
       for lane in try view.lanes(info.id) {
         let known = written.compactMap { $0.lanes[Bytes(lane.identity.utf8)] }.flatMap(\.writes)
-        let waiting = try view.writes(lane, after: nil, limit: 100)
-        for write in waiting + (try view.rejectedWrites(lane, after: nil, limit: 100))
+        let waiting = try view.entries(lane, after: nil, limit: 100)
+        for write in waiting + (try view.rejectedEntries(lane, after: nil, limit: 100))
         where !known.contains(where: { write.difference(from: $0) == nil }) {
           return (.wrongData, "lane \"\(lane.identity)\" has \(write)")
         }
@@ -135,8 +135,8 @@ struct DamageJudge {
         }
       }
       for lane in story.lanes where lane.tree == id {
-        let waiting = try view.writes(lane, after: nil, limit: 100)
-        let found = waiting + (try view.rejectedWrites(lane, after: nil, limit: 100))
+        let waiting = try view.entries(lane, after: nil, limit: 100)
+        let found = waiting + (try view.rejectedEntries(lane, after: nil, limit: 100))
         let all = tree.lanes[Bytes(lane.identity.utf8)]?.writes ?? []
         let missing = all.filter { write in !found.contains { $0.id == write.id } }
         for write in missing {

@@ -24,8 +24,8 @@ struct QueueListCommand: ToolCommand {
           .map { lane in
             (
               lane, try view.totals(lane),
-              try view.writes(lane, after: nil, limit: limit)
-                + view.rejectedWrites(lane, after: nil, limit: limit)
+              try view.entries(lane, after: nil, limit: limit)
+                + view.rejectedEntries(lane, after: nil, limit: limit)
             )
           }
       }
@@ -50,8 +50,8 @@ struct QueueListCommand: ToolCommand {
         var table = Table(["id", "state", "kind", "path", "sent"])
         for write in writes {
           table.add(
-            String(write.id.rawValue), write.stateName, "\(write.content.kind)",
-            write.content.path.description, String(write.attempts))
+            String(write.id.rawValue), write.stateName, write.kindName,
+            write.payload.path.description, String(write.attempts))
         }
         for line in table.lines { try console.print(line) }
       }
@@ -59,7 +59,12 @@ struct QueueListCommand: ToolCommand {
   }
 }
 
-extension QueuedWrite {
+extension QueueEntry {
+  /// What a write to a tree is; of another one, the number of its kind.
+  var kindName: String {
+    WriteContent(payload).map { "\($0.kind)" } ?? "\(payload.kind)"
+  }
+
   /// The state's stable name.
   var stateName: String {
     switch state {
@@ -74,9 +79,12 @@ extension QueuedWrite {
   var summary: [(String, Report)] {
     var members: [(String, Report)] = [
       ("id", .integer(Int(clamping: id.rawValue))), ("state", .string(stateName)),
-      ("kind", .string("\(content.kind)")), ("path", .string(content.path.description)),
-      ("attempts", .integer(Int(attempts))), ("time", .integer(Int(content.time))),
+      ("kind", .string(kindName)), ("path", .string(payload.path.description)),
+      ("attempts", .integer(Int(attempts))),
     ]
+    if let content = WriteContent(payload) {
+      members.append(("time", .integer(Int(content.time))))
+    }
     if case .rejected(let reason) = state { members.append(("reason", .string(reason))) }
     return members
   }

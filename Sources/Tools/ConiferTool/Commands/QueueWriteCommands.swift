@@ -12,8 +12,8 @@ struct WriteOptions: ParsableArguments {
   func lane(_ tree: TreeID) -> Lane { Lane(tree: tree, identity: identity) }
 
   /// The write, waiting or rejected.
-  func find(_ view: any StorageView, _ tree: TreeID) throws -> QueuedWrite {
-    if let write = try view.write(lane(tree), WriteID(rawValue: id)) { return write }
+  func find(_ view: any StorageView, _ tree: TreeID) throws -> QueueEntry {
+    if let write = try view.entry(lane(tree), WriteID(rawValue: id)) { return write }
     if let finished = try view.finishedWrite(lane(tree), WriteID(rawValue: id)) {
       throw Failure.missing("no-write", "Write \(id) is finished: \(finished.outcome.words).")
     }
@@ -44,28 +44,28 @@ struct QueueShowCommand: ToolCommand {
     try await store.reading(console) { opened in
       let write = try opened.backend.inspect { try self.write.find($0, opened.tree) }
       var members = write.summary
-      members.append(
-        (
-          "changes",
-          .list(
-            write.content.changes.map {
-              .object([("path", .string($0.path.description)), ("value", .node($0.node))])
-            })
-        ))
-      if !write.content.preconditions.isEmpty {
+      if let content = WriteContent(write.payload) {
+        members += Self.members(of: content)
+      } else {
         members.append(
-          (
-            "preconditions",
-            .list(
-              write.content.preconditions.map {
-                .object([("path", .string($0.path.description)), ("hash", .string($0.hash))])
-              })
-          ))
+          ("touches", .list(write.payload.touches.map { .string($0.description) })))
+        members.append(("bytes", .integer(write.payload.bytes.count)))
       }
       var writer = JSONWriter(pretty: !store.json)
       Report.object(members).write(to: &writer)
       try console.write(writer.bytes + [UInt8(ascii: "\n")])
     }
+  }
+
+  private static func members(of content: WriteContent) -> [(String, Report)] {
+    let changes = content.changes.map {
+      Report.object([("path", .string($0.path.description)), ("value", .node($0.node))])
+    }
+    let conditions = content.preconditions.map {
+      Report.object([("path", .string($0.path.description)), ("hash", .string($0.hash))])
+    }
+    return [("changes", .list(changes))]
+      + (conditions.isEmpty ? [] : [("preconditions", .list(conditions))])
   }
 }
 

@@ -20,8 +20,8 @@ struct UpdateCommand: ToolCommand {
     let members = try Input.members(try Input.json(value))
     try Path.validate(merging: members.map(\.path))
     for member in members { try path.appending(member.path).validate(writing: member.node) }
-    let relative = members.map { WriteContent.Change($0.path, $0.node) }
-    let absolute = members.map { WriteContent.Change(path.appending($0.path), $0.node) }
+    let relative = members.map { NodeChange($0.path, $0.node) }
+    let absolute = members.map { NodeChange(path.appending($0.path), $0.node) }
     let content = WriteContent(
       kind: .update, path: path, changes: absolute, time: Platform.now())
     try await edit.perform(

@@ -15,7 +15,7 @@ struct StoreDigest: Equatable {
   /// All of it in 16 hexadecimal digits.
   var text: String {
     var sum: UInt64 = 0
-    for (part, value) in sums { sum &+= Self.hash("\(part) \(value) \(counts[part] ?? 0)") }
+    for (part, value) in sums { sum &+= Self.hash("\(part) \(value) \(counts[part] ?? 0)".utf8) }
     let digits = String(sum, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
@@ -32,14 +32,14 @@ struct StoreDigest: Equatable {
   }
 
   private mutating func add(_ part: String, _ text: String) {
-    sums[part, default: 0] &+= Self.hash(text)
+    sums[part, default: 0] &+= Self.hash(text.utf8)
     counts[part, default: 0] += 1
   }
 
-  /// FNV-1a over UTF-8, mixed at the end so that sums of similar texts do not cancel out.
-  private static func hash(_ text: String) -> UInt64 {
+  /// FNV-1a, mixed at the end so that sums of similar texts do not cancel out.
+  private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
     hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
     hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
     return hash ^ (hash >> 31)
@@ -164,19 +164,10 @@ extension StoreDigest {
     }
   }
 
-  private static func words(_ write: QueuedWrite) -> String {
-    let content = write.content
-    var text =
-      "\(write.id.rawValue) \(write.state) \(write.attempts) \(content.kind) "
-      + "\(place(content.path)) \(content.idempotencyID) \(content.time)"
-    for change in content.changes {
-      var digest = StoreDigest()
-      digest.add("", change.path, change.node)
-      text += " \(place(change.path)) \(digest.text)"
-    }
-    for condition in content.preconditions {
-      text += " if \(place(condition.path)) \(condition.hash)"
-    }
-    return text
+  private static func words(_ write: QueueEntry) -> String {
+    let payload = write.payload
+    let touches = payload.touches.map(place).joined(separator: " ")
+    return "\(write.id.rawValue) \(write.state) \(write.attempts) \(payload.kind.rawValue) "
+      + "\(place(payload.path)) \(touches) \(payload.bytes.count) \(hash(payload.bytes))"
   }
 }

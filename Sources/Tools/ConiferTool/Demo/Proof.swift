@@ -38,13 +38,14 @@ struct Proof {
     let lane = Lane(tree: tree, identity: DemoWriterCommand.identity)
     var queued: [UInt64] = []
     try view.forEachWrite(lane, rejected: false) { write in
-      guard DemoWriterCommand.place.contains(write.content.path) else { return }
+      guard DemoWriterCommand.place.contains(write.payload.path) else { return }
       queued.append(write.id.rawValue)
       let number = queued.count
       let path = DemoWriterCommand.place.appending(Key(number))
       let expected = [WriteContent.Change(path, DemoWriterCommand.node(number))]
       try Self.require(
-        write.content.changes == expected, "write \(write.id.rawValue) is not what was queued")
+        WriteContent(write.payload)?.changes == expected,
+        "write \(write.id.rawValue) is not what was queued")
     }
     found = live.childCount
     try Self.require(

@@ -18,15 +18,15 @@ extension StorageView {
 
   /// Walks the waiting or the rejected writes of a lane in windows.
   func forEachWrite(
-    _ lane: Lane, rejected: Bool, _ body: (QueuedWrite) throws -> Void
+    _ lane: Lane, rejected: Bool, _ body: (QueueEntry) throws -> Void
   ) throws {
     let window = 256
     var last: WriteID?
     while true {
       let writes =
         rejected
-        ? try rejectedWrites(lane, after: last, limit: window)
-        : try writes(lane, after: last, limit: window)
+        ? try rejectedEntries(lane, after: last, limit: window)
+        : try entries(lane, after: last, limit: window)
       for write in writes { try body(write) }
       guard writes.count == window, let end = writes.last?.id else { return }
       last = end

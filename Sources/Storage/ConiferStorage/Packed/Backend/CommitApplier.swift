@@ -76,12 +76,12 @@ struct CommitApplier {
       try Pins.unpin(tx, pin, try info(pin.tree).order)
     case .setIndexes(let tree, let definitions):
       try setIndexes(tree, definitions)
-    case .enqueue(let lane, let content):
-      writes.append(try queue(lane).enqueue(content))
-    case .restore(let lane, let write):
-      try queue(lane).restore(write)
-    case .replace(let lane, let id, let content):
-      try queue(lane).replace(id, content)
+    case .enqueue(let lane, let payload):
+      writes.append(try queue(lane).enqueue(payload))
+    case .restore(let lane, let entry):
+      try queue(lane).restore(entry)
+    case .replace(let lane, let id, let payload):
+      try queue(lane).replace(id, payload)
     case .setState(let lane, let id, let state):
       try queue(lane).setState(id, state)
     case .finish(let lane, let id, let outcome):

@@ -93,17 +93,17 @@ final class PackedView: StorageView {
     try queue(lane).publicTotals()
   }
 
-  func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
-    try queue(lane).find(id)?.write
+  func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {
+    try queue(lane).find(id)?.entry
   }
 
-  func writes(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite] {
+  func entries(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {
     try queue(lane).window(.waiting, after: after, limit: limit)
   }
 
-  func rejectedWrites(
+  func rejectedEntries(
     _ lane: Lane, after: WriteID?, limit: Int
-  ) throws(StoreError) -> [QueuedWrite] {
+  ) throws(StoreError) -> [QueueEntry] {
     try queue(lane).window(.rejected, after: after, limit: limit)
   }
 

@@ -67,7 +67,7 @@ extension Repair {
       while true {
         let some = try tx.entries(Spaces.queue, prefix: prefix, after: after, limit: 64)
         for (key, value) in some {
-          try editor.index(try editor.reader.found(.waiting, key, value).write)
+          try editor.index(try editor.reader.found(.waiting, key, value).entry)
         }
         guard let last = some.last?.key else { break }
         after = last

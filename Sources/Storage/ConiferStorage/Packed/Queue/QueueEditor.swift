@@ -15,7 +15,8 @@ struct QueueEditor {
   }
 
   /// Appends a write and returns its number.
-  func enqueue(_ content: WriteContent) throws(StoreError) -> WriteID {
+  func enqueue(_ payload: WritePayload) throws(StoreError) -> WriteID {
+    try payload.check()
     var totals = try reader.totals()
     if totals.newest == 0 { totals.newest = try QueueFloor.read(tx) }
     totals.newest = try Numbers.next(
@@ -23,22 +24,23 @@ struct QueueEditor {
     let id = WriteID(rawValue: totals.newest)
     // A write that has it already would be written over.
     guard try reader.isFree(id) else { throw Damage.error(Spaces.queue, reader.totalsKey) }
-    try store(QueuedWrite(id: id, content: content), &totals)
+    try store(QueueEntry(id: id, payload: payload), &totals)
     try write(totals)
     return id
   }
 
   /// Puts a write back under its number.
-  func restore(_ queued: QueuedWrite) throws(StoreError) {
-    try checkNumber(queued.id)
+  func restore(_ entry: QueueEntry) throws(StoreError) {
+    try checkNumber(entry.id)
+    try entry.payload.check()
     var totals = try reader.totals()
-    if let old = try reader.find(queued.id) { try remove(old, &totals) }
-    if try reader.finished(queued.id) != nil {
-      try tx.delete(Spaces.finished, reader.numbered(queued.id))
+    if let old = try reader.find(entry.id) { try remove(old, &totals) }
+    if try reader.finished(entry.id) != nil {
+      try tx.delete(Spaces.finished, reader.numbered(entry.id))
       totals.finished -= 1
     }
-    totals.newest = max(totals.newest, queued.id.rawValue)
-    try store(queued, &totals)
+    totals.newest = max(totals.newest, entry.id.rawValue)
+    try store(entry, &totals)
     try write(totals)
   }
 
@@ -72,42 +74,43 @@ struct QueueEditor {
   }
 
   /// Replaces what a write asks for, and queues it again.
-  func replace(_ id: WriteID, _ content: WriteContent) throws(StoreError) {
+  func replace(_ id: WriteID, _ payload: WritePayload) throws(StoreError) {
+    try payload.check()
     var totals = try reader.totals()
     let old = try known(id)
     try remove(old, &totals)
     try store(
-      QueuedWrite(id: id, content: content, state: .queued, attempts: old.write.attempts), &totals)
+      QueueEntry(id: id, payload: payload, state: .queued, attempts: old.entry.attempts), &totals)
     try write(totals)
   }
 
   /// Moves a write to another state.
   func setState(_ id: WriteID, _ state: WriteState) throws(StoreError) {
     let old = try known(id)
-    if case .rejected = old.write.state, state != .queued {
+    if case .rejected = old.entry.state, state != .queued {
       throw StoreError(
         .invalid,
         "Write \(id.rawValue) was rejected: queue it again, replace or discard it first.")
     }
-    var write = old.write
-    write.state = state
-    if state == .sent, write.attempts < .max { write.attempts += 1 }
+    var entry = old.entry
+    entry.state = state
+    if state == .sent, entry.attempts < .max { entry.attempts += 1 }
     var totals = try reader.totals()
     let kind = Self.kind(state)
     if kind == old.kind, old.hasParts {
       // The parts stay; only the small record changes.
-      var head = WriteRecord.head(write)
+      var head = WriteRecord.head(entry)
       head.byte(1)
-      head.varint(WriteRecord.content(write.content).count)
+      head.varint(WriteRecord.content(entry.payload).count)
       let key = reader.key(kind, id)
       let before = try tx.get(Spaces.queue, key) { $0.byteCount } ?? 0
       try tx.put(Spaces.queue, key, payload: head.bytes)
       totals.bytes += head.count + Record.overhead - before
     } else {
       try remove(old, &totals)
-      try store(write, &totals)
+      try store(entry, &totals)
     }
-    try self.write(totals)
+    try write(totals)
   }
 
   /// Takes a write out of the queue and remembers how it ended; `forgetOldest()` is due then.
@@ -115,7 +118,7 @@ struct QueueEditor {
     let old = try known(id)
     var totals = try reader.totals()
     try remove(old, &totals)
-    try remember(id, old.write.content.path, outcome, &totals)
+    try remember(id, old.entry.payload.path, outcome, &totals)
     try write(totals)
   }
 
@@ -169,7 +172,7 @@ struct QueueEditor {
         .suffix(Self.finishedLimit)
       for key in last {
         if let found = try reader.find(WriteID(rawValue: IndexKey.number(key))) {
-          try remember(found.write.id, found.write.content.path, .discarded, &totals)
+          try remember(found.entry.id, found.entry.payload.path, .discarded, &totals)
         }
       }
     }
@@ -205,13 +208,10 @@ struct QueueEditor {
     try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
   }
 
-  private func store(_ write: QueuedWrite, _ totals: inout LaneTotals) throws(StoreError) {
-    guard write.content.idempotencyID.count <= 255 else {
-      throw StoreError(.tooLarge, "An idempotency id has at most 255 bytes.")
-    }
-    let kind = Self.kind(write.state)
-    let content = WriteRecord.content(write.content)
-    var head = WriteRecord.head(write)
+  private func store(_ entry: QueueEntry, _ totals: inout LaneTotals) throws(StoreError) {
+    let kind = Self.kind(entry.state)
+    let content = WriteRecord.content(entry.payload)
+    var head = WriteRecord.head(entry)
     if content.count <= WriteRecord.inlineLimit {
       let (method, packed) =
         content.count < WriteRecord.smallestPacked ? (.raw, content) : reader.codec.pack(content)
@@ -222,23 +222,23 @@ struct QueueEditor {
     } else {
       head.byte(1)
       head.varint(content.count)
-      totals.bytes += try storeParts(write.id, content)
+      totals.bytes += try storeParts(entry.id, content)
     }
-    let key = reader.key(kind, write.id)
+    let key = reader.key(kind, entry.id)
     try tx.put(Spaces.queue, key, payload: head.bytes)
     totals.bytes += key.count + head.count + Record.overhead
     if kind == .waiting {
       totals.pending += 1
-      try index(write)
+      try index(entry)
     } else {
       totals.rejected += 1
     }
   }
 
   /// Writes the rows by which a waiting write is found by its paths.
-  func index(_ write: QueuedWrite) throws(StoreError) {
-    for change in write.content.changes {
-      try tx.put(Spaces.queueIndex, indexRow(change.path, write.id), payload: [])
+  func index(_ entry: QueueEntry) throws(StoreError) {
+    for path in entry.payload.touches {
+      try tx.put(Spaces.queueIndex, indexRow(path, entry.id), payload: [])
     }
   }
 
@@ -266,14 +266,14 @@ struct QueueEditor {
   private func remove(
     _ old: QueueReader.Found, _ totals: inout LaneTotals
   ) throws(StoreError) {
-    let id = old.write.id
+    let id = old.entry.id
     try tx.delete(Spaces.queue, reader.key(old.kind, id))
     if old.hasParts { try tx.deleteAll(Spaces.queueParts, prefix: reader.numbered(id)) }
     totals.bytes -= old.size
     if old.kind == .waiting {
       totals.pending -= 1
-      for change in old.write.content.changes {
-        try tx.delete(Spaces.queueIndex, indexRow(change.path, id))
+      for path in old.entry.payload.touches {
+        try tx.delete(Spaces.queueIndex, indexRow(path, id))
       }
     } else {
       totals.rejected -= 1

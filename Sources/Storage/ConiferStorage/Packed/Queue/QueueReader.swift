@@ -85,10 +85,10 @@ struct QueueReader {
       newest: totals.newest == 0 ? nil : WriteID(rawValue: totals.newest))
   }
 
-  /// A write with its class and the size of its record.
+  /// An entry with its class and the size of its record.
   struct Found {
     let kind: Class
-    let write: QueuedWrite
+    let entry: QueueEntry
     let size: Int
     let hasParts: Bool
   }
@@ -118,24 +118,27 @@ struct QueueReader {
     let id = WriteID(rawValue: IndexKey.number(key))
     guard (1...Numbers.lastWrite).contains(id.rawValue), key == self.key(kind, id),
       let payload = Record.open(Spaces.queue, key, value),
-      let (state, attempts, body) = try WriteRecord.read(payload, codec)
+      let record = try WriteRecord(payload, codec)
     else { throw damage() }
-    switch body {
-    case .inline(let content):
-      let write = QueuedWrite(id: id, content: content, state: state, attempts: attempts)
-      return Found(kind: kind, write: write, size: key.count + value.count, hasParts: false)
+    var size = key.count + value.count
+    let content: Bytes
+    let hasParts: Bool
+    switch record.body {
+    case .inline(let bytes): (content, hasParts) = (bytes, false)
     case .parts(let count):
       var bytes = Bytes()
-      var size = key.count + value.count
       for (key, value) in try view.entries(Spaces.queueParts, prefix: numbered(id)) {
         guard let part = try partBody(key, value) else { throw damage() }
         size += key.count + value.count
         bytes += part
       }
-      guard bytes.count == count, let content = WriteRecord.content(bytes) else { throw damage() }
-      let write = QueuedWrite(id: id, content: content, state: state, attempts: attempts)
-      return Found(kind: kind, write: write, size: size, hasParts: true)
+      guard bytes.count == count else { throw damage() }
+      (content, hasParts) = (bytes, true)
     }
+    guard let payload = WriteRecord.payload(content, record.version) else { throw damage() }
+    let entry = QueueEntry(
+      id: id, payload: payload, state: record.state, attempts: record.attempts)
+    return Found(kind: kind, entry: entry, size: size, hasParts: hasParts)
   }
 
   private func partBody(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Bytes? {
@@ -148,15 +151,15 @@ struct QueueReader {
   }
 
   /// A window of the writes of one class, by number.
-  func window(_ kind: Class, after: WriteID?, limit: Int) throws(StoreError) -> [QueuedWrite] {
-    var writes: [QueuedWrite] = []
+  func window(_ kind: Class, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {
+    var entries: [QueueEntry] = []
     for (key, value) in try view.entries(
       Spaces.queue, prefix: prefix + [kind.rawValue], after: after.map { self.key(kind, $0) },
       limit: limit)
     {
-      writes.append(try found(kind, key, value).write)
+      entries.append(try found(kind, key, value).entry)
     }
-    return writes
+    return entries
   }
 
   /// The waiting writes that change something at, above or below a path.
@@ -173,8 +176,8 @@ struct QueueReader {
       let id = WriteID(rawValue: IndexKey.number(row))
       guard !ids.contains(id), let found = try find(id), found.kind == .waiting else { continue }
       // Rows of long paths are cut, so the write itself decides.
-      let touches = found.write.content.changes.contains {
-        $0.path.contains(path) || path.contains($0.path)
+      let touches = found.entry.payload.touches.contains {
+        $0.contains(path) || path.contains($0)
       }
       if touches { ids.insert(id) }
     }

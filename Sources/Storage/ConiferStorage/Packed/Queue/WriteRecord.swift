@@ -3,10 +3,13 @@ import ConiferTree
 
 /// A queued write as bytes: a small record, and its content inside or, when large, in parts.
 ///
-/// Record: version 1, state, reason of a rejection, attempts, then 0, method, bytes before
-/// compression and the content, or 1 and the content's length.
-enum WriteRecord {
-  private static let version: UInt8 = 1
+/// Record: version, state, reason of a rejection, attempts, then 0, method, bytes before compression
+/// and the content, or 1 and the content's length. Content of version 1 is a write to a tree, which
+/// tells its paths itself; that of version 2 is the kind, the path, the touched paths, and bytes that
+/// only the kind's model reads.
+struct WriteRecord {
+  private static let treeVersion: UInt8 = 1
+  private static let newestVersion: UInt8 = 2
   /// Content above this is stored in parts, so that a change of state stays small and that stores
   /// which are slow with large rows keep small ones.
   static let inlineLimit = 4 << 10
@@ -16,86 +19,30 @@ enum WriteRecord {
   static let smallestPacked = 512
 
   enum Body {
-    case inline(WriteContent)
+    case inline(Bytes)
     case parts(count: Int)
   }
 
-  static func head(_ write: QueuedWrite) -> ByteWriter {
-    var writer = ByteWriter()
-    writer.byte(version)
-    switch write.state {
-    case .queued: writer.byte(0)
-    case .sent: writer.byte(1)
-    case .outcomeUnknown: writer.byte(2)
-    case .rejected(let reason):
-      writer.byte(3)
-      writer.sized(reason)
-    }
-    writer.varint(UInt64(write.attempts))
-    return writer
-  }
+  let version: UInt8
+  let state: WriteState
+  let attempts: UInt32
+  let body: Body
 
-  static func content(_ content: WriteContent) -> Bytes {
-    var writer = ByteWriter()
-    writer.byte(content.kind.rawValue)
-    NodeCodec.append(content.path, to: &writer)
-    writer.varint(content.changes.count)
-    for change in content.changes {
-      NodeCodec.append(change.path, to: &writer)
-      NodeCodec.append(change.node, to: &writer)
-    }
-    writer.varint(content.preconditions.count)
-    for condition in content.preconditions {
-      NodeCodec.append(condition.path, to: &writer)
-      writer.sized(condition.hash)
-    }
-    writer.sized(content.idempotencyID)
-    writer.zigzag(content.time)
-    return writer.bytes
-  }
-
-  static func content(_ bytes: Bytes) -> WriteContent? {
-    var reader = ByteReader(bytes)
-    guard let byte = reader.byte(), let kind = WriteContent.Kind(rawValue: byte),
-      let path = NodeCodec.path(&reader), let count = reader.size()
-    else { return nil }
-    var changes: [WriteContent.Change] = []
-    for _ in 0..<count {
-      guard let path = NodeCodec.path(&reader), let node = NodeCodec.node(&reader) else {
-        return nil
-      }
-      changes.append(WriteContent.Change(path, node))
-    }
-    guard let conditions = reader.size() else { return nil }
-    var preconditions: [WriteContent.Precondition] = []
-    for _ in 0..<conditions {
-      guard let path = NodeCodec.path(&reader), let hash = reader.text() else { return nil }
-      preconditions.append(WriteContent.Precondition(path: path, hash: hash))
-    }
-    guard let idempotencyID = reader.sized(), let time = reader.zigzag() else { return nil }
-    return WriteContent(
-      kind: kind, path: path, changes: changes, preconditions: preconditions,
-      idempotencyID: idempotencyID, time: time)
-  }
-
-  /// The state and the attempts of a record, with its content or where that is; nil for bytes that
-  /// are no record.
+  /// What a record holds; nil for bytes that are no record.
   ///
   /// - Throws: `newerFormat`, `unsupported`.
-  static func read(_ payload: Bytes, _ codec: Codec) throws(StoreError) -> (
-    state: WriteState, attempts: UInt32, body: Body
-  )? {
+  init?(_ payload: Bytes, _ codec: Codec) throws(StoreError) {
     var reader = ByteReader(payload)
     guard let version = reader.byte(), version > 0 else { return nil }
     // Not damaged, so it must not be set aside.
-    guard version == Self.version else {
+    guard version <= Self.newestVersion else {
       throw StoreError(
         .newerFormat,
         "A queued write has format \(version), and this version of Conifer knows up to "
-          + "\(Self.version): open the store with a newer one. Nothing was changed.")
+          + "\(Self.newestVersion): open the store with a newer one. Nothing was changed.")
     }
+    self.version = version
     guard let code = reader.byte() else { return nil }
-    let state: WriteState
     switch code {
     case 0: state = .queued
     case 1: state = .sent
@@ -106,16 +53,59 @@ enum WriteRecord {
     default: return nil
     }
     guard let attempts = reader.varint(), let place = reader.byte() else { return nil }
-    let tries = UInt32(clamping: attempts)
+    self.attempts = UInt32(clamping: attempts)
     if place == 1 {
       guard let count = reader.size() else { return nil }
-      return (state, tries, .parts(count: count))
+      body = .parts(count: count)
+      return
     }
     guard let method = reader.byte(), let rawCount = reader.size(),
       let packed = reader.take(reader.remaining),
-      let body = try codec.unpack(Codec.method(method), packed, rawCount: rawCount),
-      let content = content(body)
+      let content = try codec.unpack(Codec.method(method), packed, rawCount: rawCount)
     else { return nil }
-    return (state, tries, .inline(content))
+    body = .inline(content)
+  }
+
+  /// The bytes that a record begins with, up to where its content is.
+  static func head(_ entry: QueueEntry) -> ByteWriter {
+    var writer = ByteWriter()
+    writer.byte(entry.payload.kind == .tree ? treeVersion : newestVersion)
+    switch entry.state {
+    case .queued: writer.byte(0)
+    case .sent: writer.byte(1)
+    case .outcomeUnknown: writer.byte(2)
+    case .rejected(let reason):
+      writer.byte(3)
+      writer.sized(reason)
+    }
+    writer.varint(UInt64(entry.attempts))
+    return writer
+  }
+
+  static func content(_ payload: WritePayload) -> Bytes {
+    guard payload.kind != .tree else { return payload.bytes }
+    var writer = ByteWriter()
+    writer.byte(payload.kind.rawValue)
+    NodeCodec.append(payload.path, to: &writer)
+    writer.varint(payload.touches.count)
+    for path in payload.touches { NodeCodec.append(path, to: &writer) }
+    writer.append(payload.bytes)
+    return writer.bytes
+  }
+
+  /// What content says; nil when it makes no sense.
+  static func payload(_ content: Bytes, _ version: UInt8) -> WritePayload? {
+    guard version != treeVersion else { return WriteContent.payload(content) }
+    var reader = ByteReader(content)
+    guard let kind = reader.byte().map(WritePayload.Kind.init), kind.rawValue > 0, kind != .tree,
+      let path = NodeCodec.path(&reader), let count = reader.size()
+    else { return nil }
+    var touches: [Path] = []
+    for _ in 0..<count {
+      guard let path = NodeCodec.path(&reader) else { return nil }
+      touches.append(path)
+    }
+    guard let bytes = reader.take(reader.remaining) else { return nil }
+    return WritePayload(kind: kind, path: path, touches: touches, bytes: bytes)
   }
 }

@@ -3,19 +3,28 @@ import ConiferTree
 
 /// Whole nodes and paths as bytes, for queued writes.
 enum NodeCodec {
-  private static let empty: UInt8 = 0
-  private static let leaf: UInt8 = 1
-  private static let interior: UInt8 = 2
-  private static let interiorWithPriority: UInt8 = 3
+  /// What a node is, in the byte that it begins with.
+  enum Form: UInt8 {
+    case empty = 0
+    case leaf = 1
+    case interior = 2
+    case interiorWithPriority = 3
+
+    init?(_ byte: UInt8?) {
+      guard let byte else { return nil }
+      self.init(rawValue: byte)
+    }
+  }
 
   static func append(_ node: Node, to writer: inout ByteWriter) {
     if let value = node.leaf {
-      writer.byte(leaf)
+      writer.byte(Form.leaf.rawValue)
       LeafCodec.append(value, node.priority, to: &writer)
     } else if node.isEmpty {
-      writer.byte(empty)
+      writer.byte(Form.empty.rawValue)
     } else {
-      writer.byte(node.priority == nil ? interior : interiorWithPriority)
+      let form = node.priority == nil ? Form.interior : .interiorWithPriority
+      writer.byte(form.rawValue)
       if let priority = node.priority { LeafCodec.append(priority.leaf, nil, to: &writer) }
       writer.varint(node.childCount)
       node.forEachChild { key, child in
@@ -26,17 +35,17 @@ enum NodeCodec {
   }
 
   static func node(_ reader: inout ByteReader) -> Node? {
-    switch reader.byte() {
-    case empty: return .empty
-    case leaf:
+    switch Form(reader.byte()) {
+    case .empty: return .empty
+    case .leaf:
       guard case .leaf(let value, let priority) = LeafCodec.decode(&reader) else { return nil }
       return Node(value, priority: priority)
-    case interior: return children(&reader, nil)
-    case interiorWithPriority:
+    case .interior: return children(&reader, nil)
+    case .interiorWithPriority:
       guard case .leaf(let value, _) = LeafCodec.decode(&reader), let priority = Priority(value)
       else { return nil }
       return children(&reader, priority)
-    default: return nil
+    case nil: return nil
     }
   }
 

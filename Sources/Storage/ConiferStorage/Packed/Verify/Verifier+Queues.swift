@@ -85,14 +85,14 @@ extension Verifier {
     lane.totals.bytes.add(write.size)
     if write.hasParts { lane.withParts.insert(number) }
     var isRejected = false
-    if case .rejected = write.write.state { isRejected = true }
+    if case .rejected = write.entry.state { isRejected = true }
     if isRejected != (kind == .rejected) {
       found(.content, Spaces.queue, key, "the write does not stand among those of its state")
     }
     if lane.rows[number] != nil {
       found(.number, Spaces.queue, key, "two writes have this number")
     }
-    let paths = kind == .waiting ? write.write.content.changes.map(\.path) : []
+    let paths = kind == .waiting ? write.entry.payload.touches : []
     let rows = Set(
       paths.map { IndexKey.row(reader.indexPrefix, $0, reader.order, number) })
     lane.rows[number] = rows.count

@@ -148,12 +148,12 @@ package struct StateDifference {
         let (mine, theirs) =
           rejected
           ? (
-            try found.rejectedWrites(lane, after: after, limit: window),
-            try expected.rejectedWrites(lane, after: after, limit: window)
+            try found.rejectedEntries(lane, after: after, limit: window),
+            try expected.rejectedEntries(lane, after: after, limit: window)
           )
           : (
-            try found.writes(lane, after: after, limit: window),
-            try expected.writes(lane, after: after, limit: window)
+            try found.entries(lane, after: after, limit: window),
+            try expected.entries(lane, after: after, limit: window)
           )
         let name = rejected ? "rejected writes" : "writes"
         if let bad = differ(
@@ -163,10 +163,10 @@ package struct StateDifference {
         }
         for (a, b) in zip(mine, theirs) {
           if let bad = a.difference(from: b) { return bad }
-          if let bad = differ("write \(b.id.rawValue)", try found.write(lane, b.id), a) {
+          if let bad = differ("write \(b.id.rawValue)", try found.entry(lane, b.id), a) {
             return bad
           }
-          for path in Set(b.content.changes.map(\.path)) {
+          for path in Set(b.payload.touches) {
             let touching = try found.pendingWrites(lane, touching: path)
             if let bad = differ(
               "the list of writes that touch \(path)", touching,
@@ -203,9 +203,9 @@ package struct StateDifference {
   }
 }
 
-extension QueuedWrite {
+extension QueueEntry {
   /// What of a write is not what it should be, or nil.
-  func difference(from other: QueuedWrite) -> String? {
+  func difference(from other: QueueEntry) -> String? {
     let name = "write \(other.id.rawValue)"
     // Words about data are long, and only looked for where nothing else tells two writes apart.
     if id != other.id { return "\(name) is write \(id.rawValue)" }
@@ -213,12 +213,10 @@ extension QueuedWrite {
     if attempts != other.attempts {
       return "\(name) has \(attempts) attempts, not \(other.attempts)"
     }
-    if self != other { return "\(name) is \(content), not \(other.content)" }
-    for (a, b) in zip(content.changes, other.content.changes) {
-      if let bad = a.node.difference(from: b.node) {
-        return "\(name), change at \(b.path): \(bad)"
-      }
+    if self == other { return nil }
+    guard let mine = WriteContent(payload), let theirs = WriteContent(other.payload) else {
+      return "\(name) is \(payload), not \(other.payload)"
     }
-    return nil
+    return "\(name) is \(mine), not \(theirs)"
   }
 }

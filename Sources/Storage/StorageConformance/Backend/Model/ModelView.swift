@@ -83,22 +83,22 @@ package final class ModelView: StorageView {
       newest: state.newest == 0 ? nil : WriteID(rawValue: state.newest))
   }
 
-  package func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
+  package func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {
     try model.lane(lane).writes.first { $0.id == id }
   }
 
-  package func writes(
+  package func entries(
     _ lane: Lane, after: WriteID?, limit: Int
-  ) throws(StoreError) -> [QueuedWrite] { try window(lane, after, limit, rejected: false) }
+  ) throws(StoreError) -> [QueueEntry] { try window(lane, after, limit, rejected: false) }
 
-  package func rejectedWrites(
+  package func rejectedEntries(
     _ lane: Lane, after: WriteID?, limit: Int
-  ) throws(StoreError) -> [QueuedWrite] { try window(lane, after, limit, rejected: true) }
+  ) throws(StoreError) -> [QueueEntry] { try window(lane, after, limit, rejected: true) }
 
   package func pendingWrites(_ lane: Lane, touching path: Path) throws(StoreError) -> [WriteID] {
     try model.lane(lane).writes.filter { write in
       !write.isRejected
-        && write.content.changes.contains { $0.path.contains(path) || path.contains($0.path) }
+        && write.payload.touches.contains { $0.contains(path) || path.contains($0) }
     }.map(\.id)
   }
 
@@ -161,7 +161,7 @@ package final class ModelView: StorageView {
 
   private func window(
     _ lane: Lane, _ after: WriteID?, _ limit: Int, rejected: Bool
-  ) throws(StoreError) -> [QueuedWrite] {
+  ) throws(StoreError) -> [QueueEntry] {
     Array(
       try model.lane(lane).writes.filter { write in
         write.isRejected == rejected && after.map { $0 < write.id } ?? true
@@ -209,9 +209,9 @@ extension Node {
   }
 }
 
-extension QueuedWrite {
+extension QueueEntry {
   /// About how many bytes it takes.
   var estimatedSize: Int {
-    content.changes.reduce(16) { $0 + $1.node.estimatedSize + 8 * $1.path.count }
+    payload.touches.reduce(16 + payload.bytes.count) { $0 + 8 * $1.count }
   }
 }

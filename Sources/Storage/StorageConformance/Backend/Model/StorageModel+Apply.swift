@@ -62,14 +62,16 @@ extension StorageModel {
     case .wipe(let id):
       _ = try tree(id)
       trees[id] = nil
-    case .enqueue(let lane, let content):
+    case .enqueue(let lane, let payload):
+      try payload.check()
       try change(lane) {
         $0.newest += 1
         let id = WriteID(rawValue: $0.newest)
         writes.append(id)
-        $0.put(QueuedWrite(id: id, content: content))
+        $0.put(QueueEntry(id: id, payload: payload))
       }
     case .restore(let lane, let write):
+      try write.payload.check()
       try change(lane) {
         $0.newest = max($0.newest, write.id.rawValue)
         $0.finished[write.id] = nil
@@ -98,10 +100,11 @@ extension StorageModel {
       try change(lane) { $0.newest = max($0.newest, id.rawValue) }
     case .report(let incident):
       incidents.append(incident)
-    case .replace(let lane, let id, let content):
+    case .replace(let lane, let id, let payload):
+      try payload.check()
       try change(lane) { (lane) throws(StoreError) in
         var write = try lane.write(id)
-        write.content = content
+        write.payload = payload
         write.state = .queued
         lane.put(write)
       }
@@ -119,13 +122,13 @@ extension StorageModel {
       try change(lane) { (lane) throws(StoreError) in
         let write = try lane.write(id)
         lane.writes.removeAll { $0.id == id }
-        lane.finished[id] = FinishedWrite(id: id, outcome: outcome, path: write.content.path)
+        lane.finished[id] = FinishedWrite(id: id, outcome: outcome, path: write.payload.path)
       }
     case .purge(let lane):
       try change(lane) {
         for write in $0.writes {
           $0.finished[write.id] = FinishedWrite(
-            id: write.id, outcome: .discarded, path: write.content.path)
+            id: write.id, outcome: .discarded, path: write.payload.path)
         }
         $0.writes = []
       }
@@ -182,14 +185,14 @@ extension StorageModel.Tree {
 }
 
 extension StorageModel.LaneState {
-  func write(_ id: WriteID) throws(StoreError) -> QueuedWrite {
+  func write(_ id: WriteID) throws(StoreError) -> QueueEntry {
     guard let write = writes.first(where: { $0.id == id }) else {
       throw StoreError(.invalid, "There is no such write.")
     }
     return write
   }
 
-  mutating func put(_ write: QueuedWrite) {
+  mutating func put(_ write: QueueEntry) {
     if let last = writes.last, last.id < write.id { return writes.append(write) }
     writes.removeAll { $0.id == write.id }
     writes.append(write)

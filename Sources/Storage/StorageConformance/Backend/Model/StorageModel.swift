@@ -10,7 +10,7 @@ package struct StorageModel: Sendable {
   /// A lane of the outbound queue.
   package struct LaneState: Sendable {
     /// The writes that are not finished, by number.
-    package var writes: [QueuedWrite] = []
+    package var writes: [QueueEntry] = []
     /// How each finished write ended.
     package var finished: [WriteID: FinishedWrite] = [:]
     /// The highest number that was ever given.
@@ -68,7 +68,7 @@ package struct StorageModel: Sendable {
   }
 }
 
-extension QueuedWrite {
+extension QueueEntry {
   /// Whether the server refused it.
   package var isRejected: Bool { if case .rejected = state { true } else { false } }
 }

@@ -83,7 +83,7 @@ extension TreeProgram.Change {
 
   private func write(
     _ model: StorageModel, _ lane: Lane, _ pick: Int
-  ) throws(StoreError) -> QueuedWrite? {
+  ) throws(StoreError) -> QueueEntry? {
     let writes = try model.lane(lane).writes
     return writes.isEmpty ? nil : writes[pick % writes.count]
   }

@@ -1,3 +1,4 @@
+package import ConiferKeyValue
 public import ConiferTree
 
 /// A queue of writes of one identity in one tree.
@@ -46,64 +47,62 @@ public struct WriteID: Hashable, Comparable, Sendable {
   public static func < (a: WriteID, b: WriteID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a write asks the server to do; server values are kept unresolved.
-public struct WriteContent: Hashable, Sendable {
-  /// What kind of write it is; numbers are stored, so they never change their meaning.
-  public enum Kind: UInt8, Sendable {
-    /// Replaces one node.
-    case set = 1
-    /// Replaces several nodes at once, all or none.
-    case update = 2
-    /// Replaces one node if it is what the precondition says.
-    case transaction = 3
+/// What a write asks for, as the queue keeps it: bytes that only the model reads which made them, with
+/// the paths by which the queue finds it.
+public struct WritePayload: Hashable, Sendable {
+  /// The model that reads the bytes; numbers are stored, so they never change their meaning.
+  public struct Kind: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    /// The number, from 1 to 255.
+    public let rawValue: UInt8
+
+    /// The kind with a number.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// A write to a tree: ``WriteContent``.
+    public static let tree = Kind(rawValue: 1)
+
+    /// The kind's name, or its number.
+    public var description: String { self == .tree ? "tree" : "kind \(rawValue)" }
   }
 
-  /// One replaced node; its path is from the tree's root.
-  public typealias Change = NodeChange
+  /// The model that reads the bytes.
+  public let kind: Kind
+  /// Where the write was made; it is remembered with the write's end.
+  public let path: Path
+  /// What it changes: it is found by these paths, by those above and by those below. A key that stands
+  /// for a whole document is a path of one segment.
+  public let touches: [Path]
+  /// What it asks for, with the conditions that must hold.
+  public let bytes: [UInt8]
 
-  /// What must hold on the server for the write to be applied.
-  public struct Precondition: Hashable, Sendable {
-    /// The path from the tree's root.
-    public var path: Path
-    /// The hash that the node there must have.
-    public var hash: String
-
-    /// What must hold on the server.
-    public init(path: Path, hash: String) {
-      self.path = path
-      self.hash = hash
-    }
-  }
-
-  /// What kind of write it is.
-  public var kind: Kind
-  /// Where the write was made: the path of the `set`, or the one that an `update` is relative to.
-  public var path: Path
-  /// The replaced nodes, in order.
-  public var changes: [Change]
-  /// What must hold for the write to be applied.
-  public var preconditions: [Precondition]
-  /// Bytes by which a server may tell a repetition; 0 to 255 of them.
-  public var idempotencyID: [UInt8]
-  /// When it was made, in milliseconds since 1970: information, never an order.
-  public var time: Int64
-
-  /// What a write asks the server to do.
-  public init(
-    kind: Kind, path: Path, changes: [Change], preconditions: [Precondition] = [],
-    idempotencyID: [UInt8] = [], time: Int64 = 0
-  ) {
+  /// What a write asks for.
+  ///
+  /// - Parameters:
+  ///   - kind: the model that reads the bytes.
+  ///   - path: where the write was made.
+  ///   - touches: what it changes.
+  ///   - bytes: what it asks for; those of the kind `tree` are made by ``WriteContent/payload``.
+  public init(kind: Kind, path: Path, touches: [Path], bytes: [UInt8]) {
     self.kind = kind
     self.path = path
-    self.changes = changes
-    self.preconditions = preconditions
-    self.idempotencyID = idempotencyID
-    self.time = time
+    self.touches = touches
+    self.bytes = bytes
   }
 
-  /// A write that replaces one node.
-  public static func set(_ path: Path, _ node: Node, time: Int64 = 0) -> WriteContent {
-    WriteContent(kind: .set, path: path, changes: [Change(path, node)], time: time)
+  /// Refuses what would not be read again as it is.
+  ///
+  /// - Throws: `invalid`.
+  package func check() throws(StoreError) {
+    guard kind == .tree else {
+      if kind.rawValue > 0 { return }
+      throw StoreError(.invalid, "The kind of a queued write is a number from 1 to 255.")
+    }
+    guard WriteContent.payload(bytes) == self else {
+      throw StoreError(
+        .invalid,
+        "The bytes are no write to a tree on these paths: make them by WriteContent.payload, with an "
+          + "idempotency id of at most 255 bytes.")
+    }
   }
 }
 
@@ -129,22 +128,23 @@ public enum WriteOutcome: Hashable, Sendable {
   case superseded(by: WriteID)
 }
 
-/// A write in the outbound queue.
-public struct QueuedWrite: Hashable, Sendable {
+/// A write in the outbound queue, whatever model it is of.
+public struct QueueEntry: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
   /// What it asks for.
-  public var content: WriteContent
+  public var payload: WritePayload
   /// Where it stands.
   public var state: WriteState
   /// How often it was sent.
   public var attempts: UInt32
 
   /// A write in the queue.
-  public init(id: WriteID, content: WriteContent, state: WriteState = .queued, attempts: UInt32 = 0)
-  {
+  public init(
+    id: WriteID, payload: WritePayload, state: WriteState = .queued, attempts: UInt32 = 0
+  ) {
     self.id = id
-    self.content = content
+    self.payload = payload
     self.state = state
     self.attempts = attempts
   }

@@ -1,0 +1,124 @@
+import ConiferKeyValue
+import ConiferTree
+
+/// The bytes of a write to a tree: kind, path, changes, preconditions, idempotency id, time.
+///
+/// They are the whole content of a queue record of version 1, which names its paths nowhere else.
+extension WriteContent {
+  /// The write as the queue keeps it.
+  public var payload: WritePayload {
+    var writer = ByteWriter()
+    writer.byte(kind.rawValue)
+    NodeCodec.append(path, to: &writer)
+    writer.varint(changes.count)
+    for change in changes {
+      NodeCodec.append(change.path, to: &writer)
+      NodeCodec.append(change.node, to: &writer)
+    }
+    writer.varint(preconditions.count)
+    for condition in preconditions {
+      NodeCodec.append(condition.path, to: &writer)
+      writer.sized(condition.hash)
+    }
+    writer.sized(idempotencyID)
+    writer.zigzag(time)
+    return WritePayload(
+      kind: .tree, path: path, touches: changes.map(\.path), bytes: writer.bytes)
+  }
+
+  /// The write to a tree that a payload holds; nil when it is of another kind, or has something that
+  /// this version does not read.
+  public init?(_ payload: WritePayload) {
+    guard payload.kind == .tree else { return nil }
+    var reader = ByteReader(payload.bytes)
+    guard let kind = reader.byte().flatMap(Kind.init), reader.skipPath(),
+      let count = reader.size(), count == payload.touches.count
+    else { return nil }
+    var changes: [Change] = []
+    changes.reserveCapacity(count)
+    for path in payload.touches {
+      guard reader.skipPath(), let node = NodeCodec.node(&reader) else { return nil }
+      changes.append(Change(path, node))
+    }
+    guard let conditions = reader.size() else { return nil }
+    var preconditions: [Precondition] = []
+    for _ in 0..<conditions {
+      guard let path = NodeCodec.path(&reader), let hash = reader.text() else { return nil }
+      preconditions.append(Precondition(path: path, hash: hash))
+    }
+    guard let idempotencyID = reader.sized(), let time = reader.zigzag() else { return nil }
+    self.init(
+      kind: kind, path: payload.path, changes: changes, preconditions: preconditions,
+      idempotencyID: idempotencyID, time: time)
+  }
+
+  /// The payload whose bytes these are, with the paths that they name; nil when they are no write to a
+  /// tree. No node is built.
+  static func payload(_ bytes: Bytes) -> WritePayload? {
+    var reader = ByteReader(bytes)
+    guard reader.byte().flatMap(Kind.init) != nil, let path = NodeCodec.path(&reader),
+      let count = reader.size()
+    else { return nil }
+    var touches: [Path] = []
+    for _ in 0..<count {
+      guard let path = NodeCodec.path(&reader), reader.skipNode() else { return nil }
+      touches.append(path)
+    }
+    guard let conditions = reader.size() else { return nil }
+    for _ in 0..<conditions {
+      guard reader.skipPath(), reader.skipSized() else { return nil }
+    }
+    guard let id = reader.size(), id <= 255, reader.skip(id) != nil, reader.zigzag() != nil else {
+      return nil
+    }
+    return WritePayload(kind: .tree, path: path, touches: touches, bytes: bytes)
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func skipSized() -> Bool {
+    guard let count = size() else { return false }
+    return skip(count) != nil
+  }
+
+  fileprivate mutating func skipPath() -> Bool {
+    guard let count = size() else { return false }
+    for _ in 0..<count where !skipSized() { return false }
+    return true
+  }
+
+  /// Passes over a node of `NodeCodec`.
+  fileprivate mutating func skipNode() -> Bool {
+    switch NodeCodec.Form(byte()) {
+    case .empty: return true
+    case .leaf: return skipLeaf()
+    case .interior: return skipChildren()
+    case .interiorWithPriority: return skipLeaf() && skipChildren()
+    case nil: return false
+    }
+  }
+
+  private mutating func skipChildren() -> Bool {
+    guard let count = size() else { return false }
+    for _ in 0..<count {
+      guard skipSized(), skipNode() else { return false }
+    }
+    return true
+  }
+
+  private mutating func skipLeaf() -> Bool {
+    guard let tag = byte(), skipValue(tag & ~LeafCodec.Tag.priorityFlag) else { return false }
+    guard tag & LeafCodec.Tag.priorityFlag != 0 else { return true }
+    return byte().map { skipValue($0) } ?? false
+  }
+
+  private mutating func skipValue(_ tag: UInt8) -> Bool {
+    switch tag {
+    case LeafCodec.Tag.false, LeafCodec.Tag.true, LeafCodec.Tag.timestampPlaceholder: true
+    case LeafCodec.Tag.integer, LeafCodec.Tag.incrementInteger: varint() != nil
+    case LeafCodec.Tag.double, LeafCodec.Tag.incrementDouble: skip(8) != nil
+    case LeafCodec.Tag.string, LeafCodec.Tag.otherPlaceholder: skipSized()
+    default: false
+    }
+  }
+}
