@@ -59,7 +59,6 @@ let package = Package(
     .library(name: "ConiferRocksDB", targets: ["ConiferRocksDB"]),
     .library(name: "StorageConformance", targets: ["StorageConformance"]),
     .library(name: "ConiferWire", targets: ["ConiferWire"]),
-    .library(name: "ConiferSync", targets: ["ConiferSync"]),
     .library(name: "Conifer", targets: ["Conifer"]),
     .library(name: "ConiferWebSocket", targets: ["ConiferWebSocket"]),
     .library(name: "ConiferKit", targets: ["ConiferKit"]),

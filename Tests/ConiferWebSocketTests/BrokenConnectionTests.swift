@@ -7,7 +7,7 @@
   @testable import ConiferWebSocket
 
   /// What is wrong ends the connection with words, and never more than that.
-  @Suite(.timeLimit(.minutes(1))) struct BrokenConnectionTests {
+  @Suite(.timeLimit(.minutes(10))) struct BrokenConnectionTests {
     private func transport(
       _ url: String, _ change: (inout WebSocketOptions) -> Void = { _ in }
     ) -> WebSocketTransport {

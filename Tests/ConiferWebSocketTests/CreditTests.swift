@@ -8,7 +8,7 @@
 
   /// What a connection does while its client has enough to do, and how it finds out whether the server is
   /// there.
-  @Suite(.timeLimit(.minutes(1))) struct CreditTests {
+  @Suite(.timeLimit(.minutes(10))) struct CreditTests {
     /// What came, and whether any of it came without credit.
     private final class Receiver: Sendable {
       private let state = Mutex((granted: 0, came: 0, uncalled: 0, last: Int64(0), disordered: 0))

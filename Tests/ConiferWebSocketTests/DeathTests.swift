@@ -3,6 +3,7 @@
   import ConiferServerHTTP
   import ConiferTree
   import Foundation
+  import Synchronization
   import TestSupport
   import Testing
 
@@ -18,7 +19,7 @@
   ///
   /// `CONIFER_DEATHS` says how many seeds each store gets; one of all stores each otherwise.
   @Suite(
-    .timeLimit(.minutes(5)), .serialized,
+    .timeLimit(.minutes(15)), .serialized,
     .enabled(if: ServerProcess.tool != nil, "The built tool is not beside the tests."))
   struct DeathTests {
     private static let cases: [(DurableStore, UInt64)] = DurableStore.allCases.enumerated()
@@ -42,17 +43,23 @@
       let lives = ["ada", "bob"].map {
         ClientLife(store: store, directory: directory, url: proxy.url, name: $0)
       }
-      // Both clients are killed twice, and the server whenever it likes meanwhile.
+      // Both clients are killed twice, and the server meanwhile, each time that some bytes came from it.
+      let areOver = Atomic(false)
       let kills = OwnThread { [server] in
-        var (server, random) = (server, Seeded(seed))
-        for _ in 0..<4 {
-          usleep(UInt32.random(in: 300_000...1_200_000, using: &random))
+        var (server, random, count) = (server, Seeded(seed), 0)
+        while count < 4, !areOver.load(ordering: .acquiring) {
+          let bytes = proxy.counts.toClients + Int.random(in: 500...20_000, using: &random)
+          while proxy.counts.toClients < bytes, !areOver.load(ordering: .acquiring) {
+            usleep(1_000)
+          }
           guard server.kill() else { throw ServerProcess.Ended() }
           server = try ServerProcess(arguments)
           proxy.lead(to: server.port)
+          count += 1
         }
-        return server
+        return (server, count)
       }
+      defer { areOver.store(true, ordering: .releasing) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (index, life) in lives.enumerated() {
           group.addTask {
@@ -67,7 +74,10 @@
         }
         try await group.waitForAll()
       }
-      server = try await kills.value
+      areOver.store(true, ordering: .releasing)
+      let count: Int
+      (server, count) = try await kills.value
+      #expect(count > 0, "no server was killed with seed \(seed)")
       try await check(lives, server, proxy, seed)
     }
 
@@ -95,9 +105,7 @@
         }
       }
       await watch.wait { !$0.isEmpty }
-      while counts.all.count < 3, !Task.isCancelled {
-        try await Task.sleep(for: .milliseconds(2))
-      }
+      await wait(for: "three counts, not \(counts.all)") { counts.all.count >= 3 }
       #expect(counts.all == ["0", "1", "0"])
       #expect(service.data("users/ada").childCount == 1)
       #expect(service.data("users/ada/lastOnline").leaf?.number ?? 0 > 1_700_000_000_000)
@@ -112,8 +120,8 @@
       let databases = lives.map { $0.open() }
       let watches = databases.map { Watch($0.reference()) }
       for database in databases {
-        while try await database.pendingWriteTotals().pending > 0, !Task.isCancelled {
-          try await Task.sleep(for: .milliseconds(5))
+        try await wait(for: "the queue of seed \(seed) to drain") {
+          try await database.pendingWriteTotals().pending == 0
         }
       }
       let other = client("ws://127.0.0.1:\(server.port)")

@@ -8,7 +8,7 @@
   import Testing
 
   /// What a server keeps for the end of a session, and stores then.
-  @Suite(.timeLimit(.minutes(3))) struct DisconnectTests {
+  @Suite(.timeLimit(.minutes(10))) struct DisconnectTests {
     /// The statuses of a session's answers, in their order.
     private final class Answers: Sendable {
       private let statuses = Mutex<[Response.Status]>([])

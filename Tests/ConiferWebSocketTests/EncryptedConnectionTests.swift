@@ -5,7 +5,7 @@
 
   @testable import ConiferWebSocket
 
-  @Suite(.timeLimit(.minutes(1))) struct EncryptedConnectionTests {
+  @Suite(.timeLimit(.minutes(10))) struct EncryptedConnectionTests {
     @Test(arguments: ["localhost", "127.0.0.1"])
     func `A certificate that is trusted lets messages through`(_ host: String) async throws {
       let server = try await ScriptedServer(security: try Certificate.context())

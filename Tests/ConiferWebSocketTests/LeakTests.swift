@@ -6,7 +6,7 @@
   import Testing
 
   /// Nothing is left of a client's connections that have ended.
-  @Suite(.timeLimit(.minutes(2))) struct LeakTests {
+  @Suite(.timeLimit(.minutes(10))) struct LeakTests {
     private struct Witness {
       weak var connection: (any TransportConnection)?
     }
@@ -28,8 +28,8 @@
         witnesses.append(Witness(connection: line.connection))
       }
       #expect(witnesses.count == 200)
-      while witnesses.contains(where: { $0.connection != nil }), !Task.isCancelled {
-        try await Task.sleep(for: .milliseconds(5))
+      await wait(for: "the end of \(witnesses.count { $0.connection != nil }) connections") {
+        !witnesses.contains { $0.connection != nil }
       }
       #expect(!witnesses.contains { $0.connection != nil })
       await service.http.stop()

@@ -134,8 +134,8 @@
       #expect(try await one.pendingWriteTotals().pending == 0)
       await watch.wait { $0 == Node(.integer(Int64(writes))) }
       #expect(service.data("list").childCount == writes)
-      while numbers.all.last != "\(writes)", !Task.isCancelled {
-        try await Task.sleep(for: .milliseconds(2))
+      await wait(for: "the number \(writes) after \(numbers.all.last ?? "none")") {
+        numbers.all.last == "\(writes)"
       }
       #expect(numbers.all.dropFirst() == (1...writes).map { "\($0)" }[...])
       for database in [one, two] { await database.close() }

@@ -8,7 +8,7 @@
 
   @testable import ConiferWebSocket
 
-  @Suite(.timeLimit(.minutes(1))) struct TransportTests {
+  @Suite(.timeLimit(.minutes(10))) struct TransportTests {
     private let hello = ServerMessage.hello(Hello(timestamp: 7, host: "h:1", session: "s-1"))
 
     private func options(_ change: (inout WebSocketOptions) -> Void) -> WebSocketOptions {

@@ -13,7 +13,7 @@ package struct DataEvent: Sendable {
     case childMoved
     /// A child has another value or priority.
     case childChanged
-    /// The whole view, after all else.
+    /// The whole view; comes last.
     case value
 
     /// Orders kinds as one change raises them.
@@ -22,7 +22,7 @@ package struct DataEvent: Sendable {
 
   /// Several kinds.
   package struct Kinds: OptionSet, Sendable, Hashable {
-    /// A bit a kind.
+    /// One bit for each kind.
     package let rawValue: UInt8
 
     /// The kinds with these bits.
@@ -39,7 +39,7 @@ package struct DataEvent: Sendable {
 
   /// What happened.
   package var kind: Kind
-  /// The view that it happened to.
+  /// The view's target.
   package var target: QueryTarget
   /// The child; nil for a value.
   package var key: Key?

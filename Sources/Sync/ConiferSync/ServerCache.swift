@@ -2,7 +2,7 @@ package import ConiferKeyValue
 package import ConiferQuery
 package import ConiferTree
 
-/// Where a new view finds the server data of earlier listens.
+/// The stored server data of earlier listens, for new views.
 package protocol ServerCache: AnyObject {
   /// What is stored for a target.
   ///
@@ -10,13 +10,13 @@ package protocol ServerCache: AnyObject {
   func cached(_ target: QueryTarget) throws(StoreError) -> CachedNode
 }
 
-/// Server data, and how much of a target it is.
+/// Server data, and how much of a target it covers.
 package struct CachedNode: Sendable {
   /// The data.
   package var node: Node
-  /// Whether it is all of the target; otherwise its children are whole, and others may be missing.
+  /// Whether it is all of the target; otherwise its children are whole, and other children may be missing.
   package var isComplete: Bool
-  /// Whether it holds the children of the query alone, rather than all of the node.
+  /// Whether it holds only the query's children, not the whole node.
   package var isFiltered: Bool
 
   /// Server data.

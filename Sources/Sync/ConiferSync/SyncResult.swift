@@ -10,14 +10,14 @@ package struct ListenerID: Hashable, Sendable {
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// The place of a local write among all that lie over the views.
+/// The place of a local write in the order of all local writes.
 ///
-/// A queued write has its number in the lane and 0; one that is not queued, as a transaction's, has
-/// the number of the last queued one before it and a counter from 1.
+/// A queued write has its number in the lane and step 0. A write that is not queued, such as a
+/// transaction's, has the number of the last queued write before it and a step from 1.
 package struct OverlayID: Hashable, Comparable, Sendable {
   /// The number in the lane.
   package let number: UInt64
-  /// The counter of what is not queued.
+  /// The counter of writes that are not queued.
   package let step: UInt64
 
   /// The place of a local write.
@@ -34,9 +34,9 @@ package struct OverlayID: Hashable, Comparable, Sendable {
 
 /// A listen that a server is asked for.
 package struct Listen: Hashable, Sendable {
-  /// What is listened to; normalized.
+  /// The normalized target.
   package let target: QueryTarget
-  /// What names the pushes of a filtered query; nil for a default one.
+  /// The tag of the pushes of a filtered query; nil for a default one.
   package let tag: Int?
 
   /// A listen.
@@ -46,7 +46,7 @@ package struct Listen: Hashable, Sendable {
   }
 }
 
-/// What a step of the sync tree asks its owner to do, in this order of members.
+/// What a change of the sync tree asks its owner to do, in the order of these members.
 package struct SyncResult: Sendable {
   /// An event for one listener.
   package struct Raised: Sendable {
@@ -62,8 +62,8 @@ package struct SyncResult: Sendable {
     }
   }
 
-  /// Keys that came into and left the server data of a filtered listen, whose data and tracked keys
-  /// are to be stored so.
+  /// Keys that entered and left the server data of a filtered listen; the owner stores data and tracked
+  /// keys accordingly.
   package struct Window: Sendable {
     /// The filtered query.
     package let target: QueryTarget
@@ -71,7 +71,7 @@ package struct SyncResult: Sendable {
     package var added: [Key]
     /// Keys that it held before.
     package var removed: [Key]
-    /// Whether the added keys are all there are, whatever was stored before.
+    /// Whether the added keys replace all that were stored before.
     package var replacesAll: Bool
 
     /// Keys that came and went.

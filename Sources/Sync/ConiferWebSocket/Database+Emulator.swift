@@ -2,9 +2,9 @@
   public import Conifer
 
   extension Database {
-    /// Uses a server of one's own, unencrypted, such as `conifer serve` on this machine.
+    /// Uses your own server, unencrypted, such as `conifer serve` on this machine.
     ///
-    /// To be called before the database is used; later it changes nothing, and is logged as an error.
+    /// Call it before the database is used; later it changes nothing, and is logged as an error.
     ///
     /// - Parameters:
     ///   - host: its name or address, such as `localhost`.

@@ -3,7 +3,7 @@
   import NIOCore
   import NIOWebSocket
 
-  /// Makes messages of the frames that a server sends, and answers those about the WebSocket itself.
+  /// Puts a server's messages together from its frames, and answers pings and close frames.
   ///
   /// While the connection has no credit it reads nothing, so that the server waits.
   final class FrameHandler: ChannelInboundHandler, ChannelOutboundHandler {
@@ -11,7 +11,7 @@
     typealias OutboundIn = WebSocketFrame
 
     private let connection: WebSocketConnection
-    /// What was read before the credit was used up.
+    /// The frames that were read and wait for credit.
     private var frames = CircularBuffer<WebSocketFrame>()
     private var assembler: FrameAssembler
     /// The parts of a WebSocket message whose end has not come.
@@ -25,7 +25,7 @@
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       let frame = unwrapInboundIn(data)
-      // The server waits for the answer, whatever else lies here.
+      // A ping is answered before the frames that wait for credit.
       if frame.opcode == .ping {
         let pong = WebSocketConnection.frame(.pong, frame.unmaskedData)
         context.channel.writeAndFlush(pong, promise: nil)
@@ -40,7 +40,7 @@
       if connection.isClosed || connection.hasCredit { context.read() }
     }
 
-    /// Handles what was read, as far as there is credit.
+    /// Handles the waiting frames, as far as there is credit.
     private func handle(_ context: ChannelHandlerContext) {
       while connection.hasCredit || connection.isClosed, let frame = frames.popFirst() {
         if !connection.isClosed { handle(frame, context) }
@@ -72,7 +72,7 @@
       let text = fragments
       fragments = []
       let message = assembler.add(text)
-      // A server's message cannot be refused, and is not waited for.
+      // A server's message that is too large ends the connection: it cannot be refused alone.
       if assembler.discardedBytes != nil { return failSize(context) }
       do throws(WireError) {
         switch message {
@@ -88,7 +88,7 @@
       }
     }
 
-    /// The server says goodbye.
+    /// The server sent a close frame.
     private func closed(_ context: ChannelHandlerContext, _ data: ByteBuffer) {
       var data = data
       let code = data.readWebSocketErrorCode()
@@ -107,13 +107,13 @@
       fail(context, "A message of the server has more than \(limit) bytes.", .messageTooLarge)
     }
 
-    /// Ends the connection over something that the server did.
+    /// Ends the connection because of an error of the server's.
     private func fail(
       _ context: ChannelHandlerContext, _ words: String, _ code: WebSocketErrorCode = .protocolError
     ) {
       guard !connection.isClosed else { return }
       connection.finish(words)
-      WebSocketConnection.sayGoodbye(on: context.channel, code, connection.options.closeTime)
+      WebSocketConnection.sendClose(on: context.channel, code, connection.options.closeTime)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -38,7 +38,7 @@
     /// Tells when the system has a new address or route, as the kernel says over a netlink socket
     /// (rtnetlink(7)).
     final class SystemNetworkWatch: NetworkWatch {
-      /// Any thread may cancel it, which Dispatch does not say on Linux.
+      /// Any thread may cancel it; on Linux Dispatch does not declare that.
       nonisolated(unsafe) private let source: any DispatchSourceRead
 
       /// Nil where the kernel gives no such socket, as in a sandbox.
@@ -59,10 +59,10 @@
         }
         source = DispatchSource.makeReadSource(
           fileDescriptor: file, queue: DispatchQueue(label: "conifer.network"))
-        let news = Mutex(NetworkNews())
+        let changes = Mutex(NetworkChanges())
         source.setEventHandler {
           let texts = Self.drain(file)
-          if news.withLock({ $0.hears(texts, at: .now) }) { returned() }
+          if changes.withLock({ $0.mayHaveReturned(texts, at: .now) }) { returned() }
         }
         source.setCancelHandler { close(file) }
         source.activate()
@@ -84,7 +84,7 @@
         var buffer = [UInt8](repeating: 0, count: 32 << 10)
         while true {
           let count = recv(file, &buffer, buffer.count, 0)
-          // What the kernel could not keep for us may have been what we wait for.
+          // A message that the kernel dropped may have been the one that matters.
           if count < 0, errno == ENOBUFS {
             messages.append([])
             continue
@@ -96,21 +96,21 @@
       }
     }
 
-    /// What the kernel's texts say of the network.
-    struct NetworkNews {
+    /// What the kernel's messages say of the network.
+    struct NetworkChanges {
       /// Whether something was lost since the last return; unknown at first.
       private var isLost = true
-      private var told: ContinuousClock.Instant?
-      /// How often news without a loss counts: routers have addresses announced anew all the time.
+      private var reported: ContinuousClock.Instant?
+      /// How long changes without a loss are ignored: routers announce addresses again all the time.
       static let interval: Duration = .seconds(30)
 
-      /// Whether the network may have returned: there is a new address or route, and one was lost
-      /// before, or nothing was told for a while.
+      /// Whether the network may have returned: there is a new address or route, and either one was lost
+      /// before or no return was reported for a while.
       ///
       /// - Parameters:
-      ///   - texts: as they came; an empty one stands for texts that were lost.
+      ///   - texts: as they came; an empty one stands for messages that were lost.
       ///   - now: when.
-      mutating func hears(_ texts: [[UInt8]], at now: ContinuousClock.Instant) -> Bool {
+      mutating func mayHaveReturned(_ texts: [[UInt8]], at now: ContinuousClock.Instant) -> Bool {
         var isNew = false
         for text in texts {
           if text.isEmpty { (isLost, isNew) = (true, true) }
@@ -122,13 +122,15 @@
             }
           }
         }
-        guard isNew, isLost || told.map({ now - $0 >= Self.interval }) ?? true else { return false }
-        (isLost, told) = (false, now)
+        guard isNew, isLost || reported.map({ now - $0 >= Self.interval }) ?? true else {
+          return false
+        }
+        (isLost, reported) = (false, now)
         return true
       }
 
-      /// The kinds of a text's messages: each has its length (4 bytes) and its kind (2) first, and
-      /// begins at a multiple of 4.
+      /// The kinds of the messages in a text. Each begins at a multiple of 4 with its length (4 bytes) and
+      /// its kind (2 bytes).
       private static func kinds(_ text: [UInt8]) -> [UInt16] {
         var kinds: [UInt16] = []
         var start = 0

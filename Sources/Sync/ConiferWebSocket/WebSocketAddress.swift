@@ -1,5 +1,5 @@
 #if Network
-  /// Where a WebSocket leads: the parts of a URL that count.
+  /// The address of a WebSocket server: the parts of a URL that matter.
   struct WebSocketAddress: Hashable, Sendable {
     /// Whether the connection is encrypted.
     let isSecure: Bool
@@ -8,7 +8,7 @@
     let port: Int
 
     /// The address of a URL such as `wss://example.com` or `http://localhost:9000?ns=a`; nil for one
-    /// that makes no sense. Path and query do not count.
+    /// that is invalid. Path and query are ignored.
     init?(url: String) {
       guard let separator = url.utf8Range(of: "://") else { return nil }
       switch url[..<separator.lowerBound].lowercased() {
@@ -22,7 +22,7 @@
       (host, port) = place
     }
 
-    /// The address of a host with or without a port, reached in the same way as another one.
+    /// The address of a host with or without a port, encrypted if another address is.
     init?(host text: String, like other: WebSocketAddress) {
       isSecure = other.isSecure
       guard let place = Self.parts(text[...], isSecure) else { return nil }
@@ -44,7 +44,7 @@
         host = text[..<colon]
         port = text[text.index(after: colon)...]
       }
-      // What else may stand in a host's name is the resolver's business; these would end a header.
+      // These characters would end a header; the resolver checks the rest of the name.
       let isPlain = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }
       guard !host.isEmpty, isPlain else { return nil }
       guard let port else { return (String(host), isSecure ? 443 : 80) }

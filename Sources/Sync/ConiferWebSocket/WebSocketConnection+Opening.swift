@@ -24,7 +24,7 @@
           }
         }
         .connect(host: address.host, port: address.port)
-      // A server that takes the connection and then says nothing.
+      // The server may accept the connection and then send nothing.
       let late = loop.scheduleTask(in: time) {
         if self.isOpening { self.finish("The server did not open a WebSocket in time.") }
       }
@@ -60,13 +60,13 @@
       ) { channel, _ in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
-          try pipeline.addHandler(LifeHandler(self), position: .first)
+          try pipeline.addHandler(ActivityHandler(self), position: .first)
           try pipeline.addHandler(FrameHandler(self))
           self.opened(channel)
         }
       }
       let bound = NIOLoopBound(opening, eventLoop: channel.eventLoop)
-      // The server's first words may come with its answer.
+      // The server's first frames may come with its answer.
       try pipeline.addHTTPClientHandlers(
         leftOverBytesStrategy: .forwardBytes,
         withClientUpgrade: (
@@ -77,7 +77,7 @@
     }
   }
 
-  /// Asks for a WebSocket, and notices when the server has none to give.
+  /// Asks for a WebSocket, and fails the connection when the server refuses.
   final class OpeningHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart

@@ -6,8 +6,8 @@
 
   /// One WebSocket of a client.
   ///
-  /// Everything but the line of waiting messages happens on one event loop, and so do the calls of the
-  /// receiver.
+  /// Messages wait in a queue under a lock. Everything else happens on one event loop, the calls of the
+  /// receiver too.
   final class WebSocketConnection: TransportConnection {
     private enum Phase {
       case opening
@@ -18,17 +18,17 @@
 
     private struct State {
       var phase = Phase.opening
-      /// The channel that is to become a WebSocket.
+      /// The channel that becomes a WebSocket.
       var attempt: (any Channel)?
       /// Messages that wait to be written, in memory alone.
       var waiting = CircularBuffer<ClientMessage>()
-      /// Whether the event loop is about to write.
-      var isAwaited = false
+      /// Whether the event loop is going to write.
+      var isWriteScheduled = false
       /// Whether no more messages are taken.
       var isEnding = false
       /// How many more messages the receiver takes.
       var credit: MessageCredit
-      /// Whether the receiver is to be told as soon as anything comes.
+      /// Whether the next bytes are reported as a `pong`.
       var isProbed = false
     }
 
@@ -49,21 +49,21 @@
 
     // MARK: From any thread
 
-    /// Puts a message in line. The line is as long as its owner makes it: writing waits for the server
-    /// to read, and this does not.
+    /// Queues a message; never blocks. Writing waits while the server does not read, so the owner limits
+    /// how many messages wait.
     func send(_ message: ClientMessage) {
       let isNeeded = state.withLock { state in
         if case .closed = state.phase { return false }
         if state.isEnding { return false }
         state.waiting.append(message)
-        guard case .open = state.phase, !state.isAwaited else { return false }
-        state.isAwaited = true
+        guard case .open = state.phase, !state.isWriteScheduled else { return false }
+        state.isWriteScheduled = true
         return true
       }
       if isNeeded { loop.execute { self.write() } }
     }
 
-    /// Says goodbye; what was sent before still goes out, as far as the server reads it in time.
+    /// Sends a close frame, after the waiting messages, as far as the server reads them in time.
     func close() {
       let isFirst = state.withLock { state in
         defer { state.isEnding = true }
@@ -72,7 +72,7 @@
       if isFirst { loop.execute { self.end() } }
     }
 
-    /// Reads on, when reading waits for the receiver.
+    /// Continues to read, if reading waits for credit.
     func grantCredit(_ messages: Int) {
       let stalled: (any Channel)? = state.withLock { state in
         let hadSome = state.credit.isLeft
@@ -83,8 +83,7 @@
       if let stalled { loop.execute { stalled.read() } }
     }
 
-    /// Sends a ping of WebSockets, which servers answer beside all else; whatever comes is a sign of
-    /// life.
+    /// Sends a WebSocket ping, which servers answer at once. Whatever comes then is a sign of life.
     func probe() -> Bool {
       loop.execute {
         let channel: (any Channel)? = self.state.withLock { state in
@@ -97,12 +96,12 @@
       return true
     }
 
-    /// Ends an attempt that cannot begin.
+    /// Ends an attempt that could not begin.
     func refuse(_ words: String) { loop.execute { self.finish(words) } }
 
     // MARK: On the event loop
 
-    /// Whether the receiver was told that it is over.
+    /// Whether the receiver was told that the connection ended.
     var isClosed: Bool {
       state.withLock { state in
         if case .closed = state.phase { true } else { false }
@@ -127,10 +126,10 @@
       if isWanted { write() } else { channel.close(promise: nil) }
     }
 
-    /// Whether the receiver takes another message.
+    /// Whether there is credit for another message.
     var hasCredit: Bool { state.withLock { $0.credit.isLeft } }
 
-    /// Hands a message on, for which there is credit.
+    /// Hands a message on; there is credit for it.
     func take(_ message: ServerMessage) {
       let isWanted = state.withLock { state in
         if case .closed = state.phase { return false }
@@ -140,18 +139,18 @@
       if isWanted { receive(.message(message)) }
     }
 
-    /// Something came, be it a part of a message.
-    func hear() {
-      let isAwaited = state.withLock { state in
+    /// Bytes came, perhaps a part of a message only.
+    func bytesCame() {
+      let wasProbed = state.withLock { state in
         defer { state.isProbed = false }
         return state.isProbed
       }
-      if isAwaited { take(.pong) }
+      if wasProbed { take(.pong) }
     }
 
-    /// Tells the receiver that it is over, once.
+    /// Tells the receiver once that the connection ended.
     ///
-    /// - Parameter words: why, unless the client wanted it.
+    /// - Parameter words: why, if the client did not close it.
     func finish(_ words: String) {
       let told: (words: String, attempt: (any Channel)?)? = state.withLock { state in
         if case .closed = state.phase { return nil }
@@ -165,7 +164,7 @@
       receive(.closed(told.words))
     }
 
-    /// There is a channel, which is to become a WebSocket.
+    /// The channel is open and becomes a WebSocket next.
     func connected(_ channel: any Channel) {
       let isWanted = state.withLock { state in
         // The WebSocket may be open already.
@@ -176,7 +175,7 @@
       if !isWanted { channel.close(promise: nil) }
     }
 
-    /// Writes what waits, for as long as the server reads.
+    /// Writes the waiting messages, for as long as the server reads.
     func write() {
       var channel: (any Channel)?
       while let (message, to) = next() {
@@ -188,12 +187,12 @@
       channel?.flush()
     }
 
-    /// The next message, unless the server has to read first.
+    /// The next message, unless the server must read earlier ones first.
     private func next() -> (ClientMessage, any Channel)? {
       state.withLock { state in
         guard case .open(let channel) = state.phase else { return nil }
         guard state.isEnding || channel.isWritable, let first = state.waiting.popFirst() else {
-          state.isAwaited = false
+          state.isWriteScheduled = false
           return nil
         }
         return (first, channel)
@@ -207,12 +206,12 @@
       case .opening: finish("")
       case .open(let channel):
         write()
-        Self.sayGoodbye(on: channel, .normalClosure, options.closeTime)
+        Self.sendClose(on: channel, .normalClosure, options.closeTime)
       }
     }
 
-    /// Sends a close frame, and closes when the server does not in time.
-    static func sayGoodbye(
+    /// Sends a close frame, and closes the channel if the server does not close it in time.
+    static func sendClose(
       on channel: any Channel, _ code: WebSocketErrorCode, _ time: Duration
     ) {
       var data = channel.allocator.buffer(capacity: 2)

@@ -3,14 +3,14 @@
   public struct WebSocketOptions: Hashable, Sendable {
     /// How long it may take until the WebSocket is open.
     public var connectTime: Duration = .seconds(30)
-    /// How long the server may take to say goodbye, once the client has.
+    /// How long the server may take to answer a close frame.
     public var closeTime: Duration = .seconds(2)
     /// The most bytes of a message from the server, in one frame or in many; up to 4 GiB.
     public var messageLimit = 256 << 20
-    /// Certificates in PEM form that are trusted beside those of the system, such as that of a
-    /// server of one's own.
+    /// Certificates in PEM form that are trusted beside those of the system, such as your own
+    /// server's.
     public var trustedCertificates: [UInt8] = []
-    /// What the client calls itself.
+    /// The header `User-Agent`.
     public var userAgent: String
 
     /// The defaults.

@@ -13,22 +13,22 @@
   /// ```
   ///
   /// All transports of a process share the threads of `MultiThreadedEventLoopGroup.singleton`, which
-  /// need no shutting down. A message that is too large or makes no sense ends its connection, and the
-  /// client connects anew.
+  /// need no shutdown. A message that is too large or malformed ends its connection, and the client
+  /// connects again.
   public final class WebSocketTransport: Transport {
     /// The URL, as it was given.
-    public let url: String
+    package let url: String
     /// Times, sizes and trust.
-    public let options: WebSocketOptions
+    package let options: WebSocketOptions
     private let address: WebSocketAddress?
-    /// Made once, as reading the system's certificates takes its time.
+    /// Made once, since reading the system's certificates takes time.
     private let security = Mutex<NIOSSLContext?>(nil)
 
     /// A way to a server.
     ///
     /// - Parameters:
-    ///   - url: scheme (`ws`, `wss`, `http`, `https`), host and port. One that makes no sense makes a
-    ///     transport on which every connection is closed with words that say so.
+    ///   - url: scheme (`ws`, `wss`, `http`, `https`), host and port. With an invalid one every
+    ///     connection is closed with a message that says so.
     ///   - options: times, sizes and trust.
     public init(_ url: String, options: WebSocketOptions = WebSocketOptions()) {
       self.url = url

@@ -4,7 +4,7 @@ public import ConiferTree
 ///
 /// Its description never shows the token.
 public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-  /// Whom an administrator wants to be taken for.
+  /// As whom an administrator wants to act.
   public enum Override: Hashable, Sendable {
     /// Somebody who shows no token.
     case nobody
@@ -12,16 +12,16 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomRef
     case claims(Node)
   }
 
-  /// The token's text: a JSON Web Token, or another one that the server takes.
+  /// The token's text: a JSON Web Token, or another one that the server accepts.
   public let token: String
-  /// Whom its bearer wants to be taken for, which only an administrator may; nil for themselves.
+  /// As whom its bearer wants to act, which only an administrator may; nil for themselves.
   public let override: Override?
 
   /// A token.
   ///
   /// - Parameters:
   ///   - token: its text.
-  ///   - override: whom an administrator wants to be taken for.
+  ///   - override: as whom an administrator wants to act.
   public init(_ token: String, override: Override? = nil) {
     self.token = token
     self.override = override

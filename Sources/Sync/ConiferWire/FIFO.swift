@@ -1,6 +1,6 @@
-/// A queue: in at the end, out at the front, each in constant time on average.
+/// A queue: appending and taking the first element cost constant time on average.
 ///
-/// What was taken is let go of at once.
+/// A taken element is released at once.
 package struct FIFO<Element> {
   /// Those before `head` are nil.
   private var elements: [Element?] = []
@@ -47,7 +47,9 @@ package struct FIFO<Element> {
     }
   }
 
-  /// Inserts an element before the first one that comes after it; cheap near the end.
+  /// Inserts an element into an ordered queue, searching from the end.
+  ///
+  /// - Parameter comesAfter: whether an element belongs after the new one.
   package mutating func insert(_ element: Element, before comesAfter: (Element) -> Bool) {
     var position = elements.count
     while position > head, let last = elements[position - 1], comesAfter(last) { position -= 1 }

@@ -2,16 +2,16 @@
 public enum ClientMessage: Hashable, Sendable {
   /// A request with its number; numbers ascend in each connection.
   case request(UInt64, Request)
-  /// Nothing; keeps the connection open.
+  /// A message without content that keeps the connection open.
   case keepAlive
-  /// Asks for a `pong`, to see that the server is there.
+  /// Asks for a `pong`, as a sign of life.
   case ping
   /// Something that this version does not know, with its number if it has one; ignored.
   case unknown(UInt64?, action: String)
-  /// A request whose body makes no sense, or has data that breaks a rule of trees, and why, in words
-  /// that may quote the data; answered `failure`.
+  /// A request whose body makes no sense, or whose data no tree can hold, with the reason, which may
+  /// quote the data; answered `failure`.
   case invalid(UInt64, reason: String)
-  /// A request that is longer, or nested deeper, than is taken; answered `too_big`.
+  /// A request that is longer, or nested deeper, than the limit; answered `too_big`.
   case tooLarge(UInt64, reason: String)
 }
 
@@ -21,13 +21,13 @@ public enum ServerMessage: Hashable, Sendable {
   case hello(Hello)
   /// The answer to the request with a number.
   case response(UInt64, Response)
-  /// News.
+  /// News that the client did not ask for.
   case push(Push)
   /// The client is to connect to another host.
   case reset(host: String)
-  /// The client is to stay away; with the reason.
+  /// The client is not to connect again; with the reason.
   case shutdown(String)
-  /// The server could not make sense of something.
+  /// The server could not read a message.
   case error(String)
   /// The answer to a `ping`.
   case pong

@@ -1,4 +1,4 @@
-/// How many more messages of the server a connection may hand to its client.
+/// How many more messages from the server a connection may hand to its client.
 package struct MessageCredit: Sendable {
   private var rest: Int
 

@@ -3,13 +3,13 @@ public import ConiferTree
 
 /// What a server tells a client unasked.
 public enum Push: Hashable, Sendable {
-  /// A node was replaced (`d`); with a tag it is the whole result of that listen, or a part of it.
+  /// A node was replaced (`d`); with a tag it is the result of that listen, or a part of it.
   case overwrite(Path, Node, tag: Int?)
   /// Nodes below a path were replaced (`m`).
   case merge(Path, [NodeChange], tag: Int?)
   /// Ranges of a node were replaced (`rm`), in answer to a listen with a compound hash.
   case rangeMerge(Path, [RangeMerge], tag: Int?)
-  /// A listen ended, as the rules no longer allow it (`c`); its query is written as it was asked.
+  /// A listen ended, since the rules no longer allow it (`c`), with its query.
   case listenRevoked(Path, QuerySpec)
   /// The token is no longer taken (`ac`).
   case authRevoked(Response.Status, reason: String)

@@ -35,7 +35,7 @@ extension Request: CustomReflectable {
 
 extension Request {
   /// Whether it asks the server to change data at once.
-  public var isWrite: Bool {
+  package var isWrite: Bool {
     switch self {
     case .put, .merge: true
     default: false

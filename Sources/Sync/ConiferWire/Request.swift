@@ -3,7 +3,7 @@ public import ConiferTree
 
 /// What a client asks a server for; each request has one response.
 public enum Request: Hashable, Sendable {
-  /// Sends the data at a target, then its changes, until `unlisten` (`q`).
+  /// Asks for the data at a target, then its changes, until `unlisten` (`q`).
   ///
   /// - tag: names the pushes of a filtered query; nil for the default query.
   /// - hash: that of the data the client has; empty when it has none. Equal data is not sent again.
@@ -21,9 +21,9 @@ public enum Request: Hashable, Sendable {
   case onDisconnectPut(Path, Node)
   /// Replaces several nodes when the connection ends (`om`).
   case onDisconnectMerge(Path, [NodeChange])
-  /// Forgets what was to happen at and below a path when the connection ends (`oc`).
+  /// Cancels what was to happen at and below a path when the connection ends (`oc`).
   case onDisconnectCancel(Path)
-  /// Says who the client is, by a token (`auth`, or `gauth` for a token that is no JWT).
+  /// Says who the client is, by a token (`auth`, or `gauth` for a token that is not a JWT).
   case authenticate(Credential)
   /// Makes the client nobody again (`unauth`).
   case unauthenticate

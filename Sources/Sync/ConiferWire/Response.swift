@@ -12,19 +12,19 @@ public struct Response: Hashable, Sendable {
 
     /// Done.
     public static let ok = Status(rawValue: "ok")
-    /// The node has not the hash that a put named.
+    /// The node does not have the hash that a put named.
     public static let dataStale = Status(rawValue: "datastale")
     /// The rules do not allow it.
     public static let permissionDenied = Status(rawValue: "permission_denied")
-    /// The token's time is over.
+    /// The token has expired.
     public static let expiredToken = Status(rawValue: "expired_token")
-    /// The token is none that the server takes.
+    /// The server does not accept the token.
     public static let invalidToken = Status(rawValue: "invalid_token")
     /// The server cannot answer now.
     public static let unavailable = Status(rawValue: "unavailable")
-    /// The data is larger than the server takes.
+    /// The data is larger than the server accepts.
     public static let tooBig = Status(rawValue: "too_big")
-    /// Something else.
+    /// Another error.
     public static let failure = Status(rawValue: "failure")
 
     /// The status as the protocol spells it.
@@ -33,12 +33,12 @@ public struct Response: Hashable, Sendable {
 
   /// Whether it was done.
   public var status: Status
-  /// What a `get` found; for `authenticate` what the token says, as `auth`, and the seconds left to
-  /// it, as `expires`; empty otherwise.
+  /// For `get` the data; for `authenticate` the token's claims as `auth` and the seconds until it expires
+  /// as `expires`; empty otherwise.
   public var node: Node
   /// Why it was not done, in the server's words; nil when it says nothing.
   public var reason: String?
-  /// What the server warns of, such as `no_index`; of meaning for listens alone, as the data of a
+  /// The server's warnings, such as `no_index`. They mean something for listens only: the data of a
   /// `get` may look the same.
   public var warnings: [String]
 

@@ -1,29 +1,28 @@
 /// A way to a server: over a WebSocket, or within the process.
 ///
-/// A transport opens connections and nothing more: when to connect, to wait, and what to send is the
-/// client's business.
+/// A transport only opens connections: the client decides when to connect and what to send.
 public protocol Transport: Sendable {
   /// Begins to open a connection; returns at once.
   ///
   /// - Parameters:
   ///   - request: where to connect.
-  ///   - receive: called with what happens, one call after the other, on any thread: first `hello`
-  ///     as a message, at last `closed` exactly once, also when no connection came about. No more
-  ///     messages come than there is credit for. It must return quickly.
+  ///   - receive: called with each event, one call after the other, on any thread: first the message
+  ///     `hello`, last `closed`, exactly once, also when no connection was made. There are no more
+  ///     messages than the client gave credit for. It returns quickly.
   /// - Returns: the connection, which takes messages at once and sends them when it is open.
   func connect(
     _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
   ) -> any TransportConnection
 
-  /// The way of the same kind to another host; nil when there is none, as by default.
+  /// A transport of the same kind to another host; nil when there is none, which is the default.
   ///
   /// - Parameters:
   ///   - host: the host, with its port if it is not the usual one.
-  ///   - isSecure: whether what is sent there is to be encrypted.
+  ///   - isSecure: whether its connections are to be encrypted.
   func leading(to host: String, isSecure: Bool) -> (any Transport)?
 
-  /// Begins to tell when the network may have returned, so that a client that waits before its next
-  /// attempt need not wait on; nil when that cannot be known, as by default.
+  /// Begins to tell when the network may have returned, so that a client can connect before the delay
+  /// of its next attempt ends; nil when that cannot be known, which is the default.
   ///
   /// - Parameter returned: called each time, on any thread; it returns quickly.
   func watchNetwork(_ returned: @escaping @Sendable () -> Void) -> (any NetworkWatch)?
@@ -42,9 +41,9 @@ extension Transport {
   }
 }
 
-/// What tells of the network, until it is stopped.
+/// A watch over the network, until it is stopped.
 public protocol NetworkWatch: AnyObject, Sendable {
-  /// Ends it; a call that is under way may still come.
+  /// Ends it; a call that has begun may still arrive.
   func stop()
 }
 
@@ -70,25 +69,25 @@ public struct ConnectionRequest: Hashable, Sendable {
   }
 }
 
-/// One connection; messages arrive whole and in order, or not at all.
+/// One connection. Messages arrive whole and in order, or not at all.
 public protocol TransportConnection: AnyObject, Sendable {
-  /// Hands a message over; never blocks, and does nothing after the connection was closed.
+  /// Sends a message; never blocks, and does nothing after the connection was closed.
   func send(_ message: ClientMessage)
   /// Ends the connection; `closed` follows.
   func close()
   /// Lets more messages come, beyond the credit of the ``ConnectionRequest`` and of earlier calls.
   ///
-  /// A client gives credit as it stores what came. A connection without credit reads nothing more, so
-  /// that the server waits; `closed` and a `pong` need none. By default it does nothing, so that all that
-  /// comes is handed on, and waits in the client's memory.
+  /// A client gives credit as it stores messages. A connection without credit reads nothing more, so that
+  /// the server waits; `closed` and a `pong` need none. By default it does nothing: every message is
+  /// handed on at once, and waits in the client's memory.
   ///
   /// - Parameter messages: how many more.
   func grantCredit(_ messages: Int)
-  /// Asks the other end for a sign of life: whatever comes next, be it a part of a message, is told as
+  /// Asks the server for a sign of life: whatever comes next, even a part of a message, is reported as
   /// the message `pong`.
   ///
-  /// - Returns: whether it can ask; false by default. Then a server that owes an answer and is silent is
-  ///   given up later.
+  /// - Returns: whether it can ask; false by default. Then a connection whose server is silent is given up
+  ///   later.
   func probe() -> Bool
 }
 
@@ -104,6 +103,6 @@ extension TransportConnection {
 public enum TransportEvent: Sendable {
   /// A message came.
   case message(ServerMessage)
-  /// The connection is gone, or none came about; the words say why.
+  /// The connection ended, or could not be made; with the reason.
   case closed(String)
 }

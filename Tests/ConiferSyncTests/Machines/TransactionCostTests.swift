@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Nodes, writes and transactions that were looked at.
-    var looks: Int { tree.overlay.visits.count + machine.looks }
+    var visits: Int { tree.overlay.visits.count + machine.live.visits }
 
     func place() -> OverlayID {
       lastStep += 1
@@ -82,12 +82,12 @@ import Testing
   ) throws {
     let client = try Client()
     let count = Self.count
-    var before = client.looks
+    var before = client.visits
     func cost(_ what: String) {
-      let each = Double(client.looks - before) / Double(count)
+      let each = Double(client.visits - before) / Double(count)
       #expect(each > 0, "\(what)")
       #expect(each <= 48, "\(what): each looked at \(each)")
-      before = client.looks
+      before = client.visits
     }
     for number in 1...count { client.start(number, isVisible: isVisible) }
     cost("begun offline")
@@ -120,10 +120,10 @@ import Testing
   func `ending all costs each a bounded number`(_ end: TransactionMachine.Input) throws {
     let client = try Client()
     for number in 1...Self.count { client.start(number, isVisible: true) }
-    let before = client.looks
+    let before = client.visits
     client.give(end)
     #expect(client.failed == Self.count && client.machine.isEmpty)
-    let each = Double(client.looks - before) / Double(Self.count)
+    let each = Double(client.visits - before) / Double(Self.count)
     #expect(each <= 48, "each looked at \(each)")
   }
 
@@ -138,11 +138,11 @@ import Testing
     bench.run { _ in .abort }
     bench.runAll()
     #expect(bench.outcomes[above]?.isCommitted == false)
-    #expect(Set(bench.machine.families.keys) == ["a/x", "a/y"])
+    #expect(Set(bench.machine.live.families.keys) == ["a/x", "a/y"])
     #expect(bench["a"] == ["x": 2, "y": 1])
     bench.start(5, "a")
     bench.run { node in .write(node.setting(Key("z"), to: node[Key("x")])) }
-    #expect(Set(bench.machine.families.keys) == ["a"])
+    #expect(Set(bench.machine.live.families.keys) == ["a"])
     bench.give(.writable(true))
     #expect(bench.puts.map(\.node) == [["x": 2, "y": 1, "z": 2]])
   }

@@ -48,7 +48,7 @@ import Testing
     #expect(try listen(2, QueryTarget("a")).started.isEmpty)
     #expect(tree.stop(ListenerID(rawValue: 1)).stopped.isEmpty)
     #expect(tree.stop(ListenerID(rawValue: 2)).stopped == [Listen(QueryTarget("a"), tag: nil)])
-    #expect(tree.root.isEmpty && tree.places.isEmpty)
+    #expect(tree.root.isEmpty && tree.viewsByListener.isEmpty)
   }
 
   @Test func `stopping all at a path leaves silent listeners`() throws {
@@ -58,7 +58,7 @@ import Testing
     try listen(3, limited)
     #expect(tree.stopAll(limited).stopped.isEmpty)
     #expect(tree.stopAll(QueryTarget("a")).stopped.isEmpty)
-    #expect(Array(tree.places.keys) == [ListenerID(rawValue: 2)])
+    #expect(Array(tree.viewsByListener.keys) == [ListenerID(rawValue: 2)])
     #expect(tree.overwrite("a", 1).events.isEmpty)
     #expect(tree.value(at: "a") == 1)
     #expect(tree.stop(ListenerID(rawValue: 2)).stopped == [Listen(QueryTarget("a"), tag: nil)])
@@ -77,7 +77,7 @@ import Testing
     // What is not listened to any more cannot be refused.
     try listen(5, QueryTarget(.root))
     #expect(tree.cancel(limited).listeners.isEmpty)
-    #expect(tree.places.count == 3)
+    #expect(tree.viewsByListener.count == 3)
   }
 
   @Test func `news with an unknown tag are ignored`() throws {

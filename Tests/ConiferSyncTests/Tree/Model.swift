@@ -187,7 +187,9 @@ struct Model {
       tracked[window.target, default: []].subtract(window.removed)
     }
     for id in replicas.keys {
-      guard let view = tree.places[id] else { throw Wrong("listener \(id.rawValue) is lost") }
+      guard let view = tree.viewsByListener[id] else {
+        throw Wrong("listener \(id.rawValue) is lost")
+      }
       let events = result.events.filter { $0.listener == id }.map(\.event)
       try replicas[id]?.follow(events, view)
     }

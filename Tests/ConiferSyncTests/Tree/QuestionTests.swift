@@ -9,7 +9,8 @@ import Testing
 
   private func listen(_ path: Path) throws {
     _ = try tree.listen(
-      ListenerID(rawValue: UInt64(tree.places.count + 1)), to: QueryTarget(path), kinds: .all)
+      ListenerID(rawValue: UInt64(tree.viewsByListener.count + 1)), to: QueryTarget(path),
+      kinds: .all)
   }
 
   @Test func `increments add to what is known at their own paths`() throws {

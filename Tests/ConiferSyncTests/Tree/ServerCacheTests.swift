@@ -158,7 +158,7 @@ private final class FixedCache: ServerCache {
   @Test func `a cache that cannot be read leaves nothing behind`() throws {
     cache.fails = true
     #expect(throws: StoreError.self) { _ = try listen(1, QueryTarget("a")) }
-    #expect(tree.root.isEmpty && tree.places.isEmpty && tree.lastTag == 0)
+    #expect(tree.root.isEmpty && tree.viewsByListener.isEmpty && tree.lastTag == 0)
     cache.fails = false
     #expect(try listen(1, QueryTarget("a")).started.count == 1)
   }

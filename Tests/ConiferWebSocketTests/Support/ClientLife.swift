@@ -7,6 +7,7 @@
   import ConiferStorage
   import ConiferTree
   import Foundation
+  import Synchronization
   import TestSupport
 
   #if canImport(Darwin)
@@ -50,21 +51,21 @@
       return client(url, speed: 40, storage: storage) { $0.unknownOutcome = .leaveToApp }
     }
 
-    /// Writes until the process is killed, which happens at some moment, and notes which writes were
-    /// durable and which were acknowledged.
+    /// Writes until the process is killed, after some writes were durable or acknowledged, and notes which
+    /// these were.
     ///
     /// - Parameters:
     ///   - number: that of the life: later ones write with higher numbers.
-    ///   - seed: decides on the moment, and what is written.
+    ///   - seed: decides after how many writes, and what is written.
     func live(_ number: Int, seed: UInt64) async throws {
       let database = open()
       let root = database.reference()
       root.observe(.value) { _ in }
       let file = FileNotes(notes)
       var random = Seeded(seed)
-      let moment = Int.random(in: 1...400, using: &random)
-      // Some are killed before they hear anything, and no second one is, however busy the machine is.
-      end(after: number > 1 ? 120_000 : random.chance(30) ? 300 : 20_000)
+      let last = Int.random(in: 1...60, using: &random)
+      // Some first lives may be killed before anything is acknowledged.
+      let isDurable = number == 1 && random.chance(30)
       for write in 1...2_000 {
         let number = number * 10_000 + write
         let receipt =
@@ -80,24 +81,16 @@
         Task {
           _ = try await receipt.durable
           file.add("durable \(number)")
-          guard case .acknowledged = try await receipt.outcome else { return }
-          file.add("acknowledged \(number)")
-          end(after: moment)
+          if !isDurable {
+            guard case .acknowledged = try await receipt.outcome else { return }
+            file.add("acknowledged \(number)")
+          }
+          if file.countEnd() >= last { raise(SIGKILL) }
         }
-        if random.chance(20) {
-          try await Task.sleep(for: .milliseconds(Int.random(in: 1...20, using: &random)))
-        }
+        if random.chance(20) { _ = try await receipt.durable }
       }
-      // Killed long before.
-      try await Task.sleep(for: .seconds(120))
-    }
-
-    /// Kills the process, which may be dead before.
-    private func end(after milliseconds: Int) {
-      Task {
-        try await Task.sleep(for: .milliseconds(milliseconds))
-        raise(SIGKILL)
-      }
+      // Only a hang reaches this end.
+      try await Task.sleep(for: .seconds(600))
     }
 
     /// The numbers of the writes of which all lives noted something.
@@ -114,6 +107,7 @@
   /// Lines at the end of a file, which are there when the process is killed after `add`.
   private final class FileNotes: Sendable {
     private let descriptor: Int32
+    private let ends = Atomic(0)
 
     init(_ path: String) {
       descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o644)
@@ -123,5 +117,8 @@
       let bytes = Array("\(line)\n".utf8)
       _ = write(descriptor, bytes, bytes.count)
     }
+
+    /// Counts a write whose end was noted; how many there are.
+    func countEnd() -> Int { ends.add(1, ordering: .relaxed).newValue }
   }
 #endif

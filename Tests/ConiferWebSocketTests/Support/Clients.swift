@@ -8,6 +8,7 @@
   import Dispatch
   import Logging
   import Synchronization
+  import Testing
 
   /// Time that passes faster than it does, so that clients wait less between attempts.
   struct FastClock: EngineClock {
@@ -37,11 +38,27 @@
 
     var node: Node? { newest.withLock { $0 } }
 
-    /// Returns when the value is as wanted, or the test's time is over.
-    func wait(_ test: (Node) -> Bool) async {
-      while !Task.isCancelled {
-        if let node, test(node) { return }
-        try? await Task.sleep(for: .milliseconds(2))
+    /// Returns when the value is as wanted; see `wait(for:)`.
+    func wait(_ test: (Node) -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
+      await ConiferWebSocketTests.wait(
+        for: "another value than \(node.map { "\($0.estimatedSize) bytes" } ?? "none")",
+        sourceLocation: sourceLocation
+      ) { node.map(test) ?? false }
+    }
+  }
+
+  /// Returns when a condition holds. When the suite's time limit ends the test before, which only a hang
+  /// reaches, the test fails with what it waited for.
+  func wait(
+    for what: @autoclosure () -> String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Bool
+  ) async rethrows {
+    while try await !condition() {
+      do {
+        try await Task.sleep(for: .milliseconds(2))
+      } catch {
+        Issue.record("It waited for \(what()).", sourceLocation: sourceLocation)
+        return
       }
     }
   }

@@ -169,7 +169,7 @@ struct AuthMachine: Sendable {
     switch refusals {
     case 1: fetchAt = now
     case 2: fetchAt = now.adding(delay)
-    default: fetchAt = now.adding(limits.longestDelay)
+    default: fetchAt = now.adding(limits.delays.longest)
     }
   }
 

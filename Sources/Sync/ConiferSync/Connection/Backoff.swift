@@ -1,5 +1,5 @@
-/// The delays between attempts to connect: the first attempt comes at once, each further delay is
-/// longer, up to a longest one, and a part of it is left to chance.
+/// The delays between attempts to connect. The first attempt comes at once; each further delay is longer,
+/// up to a longest one, and partly random.
 struct Backoff: Sendable {
   private let limits: ConnectionLimits
   private var random: UInt64
@@ -20,11 +20,11 @@ struct Backoff: Sendable {
     return delay(failures - 1)
   }
 
-  /// The delay after some failures, seven tenths of it left to chance.
+  /// The delay after a number of failures; seven tenths of it are random.
   mutating func delay(_ failures: Int) -> Milliseconds {
-    var delay = Double(limits.firstDelay)
-    let longest = Double(limits.longestDelay)
-    for _ in 0..<Swift.min(failures, 1000) where delay < longest { delay *= limits.delayFactor }
+    var delay = Double(limits.delays.first)
+    let longest = Double(limits.delays.longest)
+    for _ in 0..<Swift.min(failures, 1000) where delay < longest { delay *= limits.delays.factor }
     delay = Swift.min(delay, longest)
     return Milliseconds(0.3 * delay + 0.7 * delay * unit())
   }

@@ -114,7 +114,7 @@ struct ClientState: Sendable {
 
   /// Has writes that could not be marked wait, and what follows them: nothing overtakes.
   mutating func markingFailed(_ ids: [OutboundWriteID]) {
-    let delay = max(limits.firstDelay, backoff.delay(queue.markingFailures + 1))
+    let delay = max(limits.delays.first, backoff.delay(queue.markingFailures + 1))
     queue.markingFailed(ids, retry: now.uptime.adding(delay))
   }
 }

@@ -7,9 +7,9 @@ package enum ConnectionAction: Hashable, Sendable {
 
   /// Open a connection, and hand its events over under the number.
   case connect(ConnectionRequest, ConnectionNumber)
-  /// Close the connection with this number. Nothing that comes from it counts any more.
+  /// Close the connection with this number. Its later events are ignored.
   case disconnect(ConnectionNumber)
-  /// Ask the server for a sign of life; answered with `cannotProbe` where that is not possible.
+  /// Ask the server for a sign of life; answer with `cannotProbe` where that is not possible.
   case probe(ConnectionNumber)
   /// Send a message on the connection.
   case send(ClientMessage)
@@ -18,7 +18,7 @@ package enum ConnectionAction: Hashable, Sendable {
   /// Ask the app's token provider, and answer with the number; forced when the last token was refused
   /// or is about to expire.
   case fetchToken(force: Bool, number: UInt64)
-  /// Call `handle(.tick)` at this uptime; replaces no earlier wish.
+  /// Call `handle(.tick)` at this uptime, besides earlier requests.
   case wake(at: Milliseconds)
   /// The connection stands, or no longer does (`.info/connected`).
   case connected(Bool)
@@ -28,13 +28,13 @@ package enum ConnectionAction: Hashable, Sendable {
   case writable(Bool)
   /// The server sent the client away, until the app goes online again; with the reason.
   case shutDown(String)
-  /// Words for a log; without secrets.
+  /// A message for a log, without secrets.
   case log(String)
 
   // MARK: Who the client is
 
-  /// It changed whether it is known who is signed in. What the app asks for is to wait, or goes on,
-  /// behind all that is asked for here.
+  /// It changed whether it is known who is signed in. After the other actions of this call, the app's
+  /// calls wait or go on.
   case identification(Identification)
   /// It changed whether writes go out, as far as the token decides it.
   case authentication(Authentication)
@@ -50,40 +50,40 @@ package enum ConnectionAction: Hashable, Sendable {
   case listenAnswered(Listen, Response)
   /// The server no longer allows a listen; it is ended.
   case listenRevoked(Listen)
-  /// News of data (`overwrite`, `merge`, `rangeMerge`).
+  /// The server sent data (`overwrite`, `merge`, `rangeMerge`).
   case pushed(Push)
 
   // MARK: The queue
 
-  /// Answer with `writes`: those of this lane that come after a number. Replaces an earlier question
-  /// that was not answered.
+  /// Answer with `writes`: those of this lane after a number. Replaces an earlier question without an
+  /// answer.
   case needWrites(Lane, after: WriteID?, limit: Int)
-  /// Make durable that these are sent, then answer with `marked`, whereupon they leave, or
+  /// Store durably that these are sent, then answer with `marked`, after which they leave, or with
   /// `notMarked`.
   case markSent([OutboundWriteID])
-  /// A write left; comes after `markSent` also for those that were marked.
+  /// A write left; told also of writes that were marked.
   case writeSent(OutboundWriteID)
-  /// The server answered a write. Answered with `finished` when the store holds it. Early: the
-  /// connection broke before news of the data that it changed.
+  /// The server answered a write; answer with `finished` when the store holds that. Early: the connection
+  /// broke before the server sent the data that it changed.
   case writeAnswered(OutboundWriteID, Response, isEarly: Bool = false)
   /// A write was sent, and the connection broke or the user changed before its answer.
   case writeOutcomeUnknown(OutboundWriteID)
-  /// The server refused a write for want of a token, so that it was not done: it is sent again.
+  /// The server refused a write because it did not take the token; it is sent again.
   case writeReturned(OutboundWriteID)
 
   // MARK: Operations
 
   /// The server answered a get.
   case getAnswered(OperationID, Response)
-  /// A get could not be sent for 3 seconds, or the app is offline: the cache is to be asked.
+  /// A get could not be sent for 3 seconds, or the app is offline: read the cache.
   case getUnavailable(OperationID)
   /// The server answered a transaction's put, or it has a local status: `disconnect` when it was
-  /// sent and the connection broke, `identityChanged`, `writeCanceled`. Early as of
+  /// sent and the connection broke, `identityChanged`, `writeCanceled`. Early as in
   /// `writeAnswered`.
   case putAnswered(OperationID, Response, isEarly: Bool = false)
   /// The connection broke before the put was sent: it may be issued again.
   case putReturned(OperationID)
-  /// The server answered an onDisconnect, or it has a local status, as puts have.
+  /// The server answered an onDisconnect, or it has a local status, like a put.
   case onDisconnectAnswered(OperationID, Response)
 }
 

@@ -3,9 +3,9 @@ package import ConiferStorage
 package import ConiferTree
 package import ConiferWire
 
-/// Why a client does not connect; it does when no reason is left.
+/// A reason not to connect; the client connects when no reason is left.
 package enum CloseReason: Hashable, Sendable {
-  /// The engine is not ready yet; holds from the beginning.
+  /// The engine is not ready yet; holds at first.
   case starting
   /// The app went offline.
   case offline
@@ -45,7 +45,7 @@ package enum DisconnectRequest: Hashable, Sendable {
   case put(Path, Node)
   /// Replaces several nodes below a path; their paths are relative.
   case merge(Path, [NodeChange])
-  /// Forgets what was to happen at and below a path.
+  /// Cancels what was to happen at and below a path.
   case cancel(Path)
 
   /// Where.
@@ -69,7 +69,7 @@ package enum DisconnectRequest: Hashable, Sendable {
 package struct TransactionPut: Hashable, Sendable {
   /// Its number.
   package let id: OperationID
-  /// When it was issued, among all that was: the place of its first transaction.
+  /// Its place in the order of all that was issued: that of its first transaction.
   package let place: OverlayID
   /// Where.
   package let path: Path
@@ -92,9 +92,9 @@ package struct TransactionPut: Hashable, Sendable {
 package enum ConnectionInput: Sendable {
   // MARK: The connection
 
-  /// A reason for being away ended; `offline` also ends `shutdown`. Connecting begins at once.
+  /// A reason not to connect ended; `offline` also ends `shutdown`. Connecting begins at once.
   case open(CloseReason)
-  /// A reason for being away began.
+  /// A reason not to connect began.
   case close(CloseReason)
   /// The network is back, or the app is in the foreground: a waiting attempt begins at once.
   case networkReturned
@@ -102,18 +102,18 @@ package enum ConnectionInput: Sendable {
   case event(TransportEvent, ConnectionNumber)
   /// Answers `probe`, when the transport cannot ask.
   case cannotProbe(ConnectionNumber)
-  /// The app's token provider answered what it was asked by a number, or told something unasked (nil),
-  /// such as another user. An answer is ignored when a newer one came, or when `refreshToken` was told
-  /// since it was asked for.
+  /// The app's token provider answered the request with a number, or reported something unasked (nil),
+  /// such as another user. An answer is ignored when a newer one came, or when `refreshToken` came after
+  /// its request.
   case token(TokenAnswer, fetch: UInt64? = nil)
-  /// Who is signed in may have changed: the token provider is to be asked anew, until it answers.
+  /// Who is signed in may have changed: the token provider is asked again, until it answers.
   case refreshToken
-  /// A moment came that a `wake` named; harmless at any time.
+  /// The time of a `wake` came; harmless at any time.
   case tick
 
   // MARK: Listens
 
-  /// The server is to be asked for a listen, now and after every reconnecting.
+  /// The server is to be asked for a listen, now and on every later connection.
   case listen(Listen)
   /// The server is to end a listen; one that it refused or revoked is unknown and ignored.
   case unlisten(Listen)
@@ -122,18 +122,17 @@ package enum ConnectionInput: Sendable {
 
   /// A write was queued, or a rejected one is to be tried again, or a withdrawn one was changed.
   ///
-  /// Told in the order of the numbers, after the commit, and before anything that the app issued
-  /// later.
+  /// Told in the order of the numbers, after the commit, and before anything that the app issues later.
   case write(OutboundWrite)
-  /// Answers `needWrites`: the writes of a lane that wait for an answer, by number, as they are when
-  /// this is told; after which number, as it was asked; whether the queue holds none behind them.
-  /// Fewer than the limit may be given; none and not the last when the queue cannot be
-  /// read, which is asked for again with the next write or connection. The answer to an older question is ignored.
+  /// Answers `needWrites`: the waiting writes of a lane by number, as they are now; after which number,
+  /// as it was asked; whether the queue holds no more. There may be fewer than the limit. No writes and
+  /// `isLast` false say that the queue cannot be read; it is asked again with the next write or
+  /// connection. The answer to an older question is ignored.
   case writes([OutboundWrite], Lane, after: WriteID?, isLast: Bool)
   /// Answers `markSent`: they leave.
   case marked([OutboundWriteID])
   /// Answers `markSent`: the store cannot hold that they were sent, so they must not leave. They are
-  /// to be marked again after a delay.
+  /// marked again after a delay.
   case notMarked([OutboundWriteID])
   /// The app takes a write back or changes it; an answer that still comes is ignored.
   case withdraw(OutboundWriteID)
@@ -146,13 +145,14 @@ package enum ConnectionInput: Sendable {
 
   // MARK: Operations
 
-  /// The server is to be asked for data once, at once: its answer holds no write that was not sent yet.
+  /// The server is to be asked for data once. It is asked at once, so its answer holds no write that was
+  /// not sent yet.
   case get(OperationID, QueryTarget)
   /// A transaction is to be tried.
   case put(TransactionPut)
   /// The server is to do something when the connection ends.
   case onDisconnect(OperationID, DisconnectRequest)
-  /// All waiting writes, transactions and onDisconnects are given up; the store's queue is emptied
-  /// by the caller.
+  /// All waiting writes, transactions and onDisconnects are given up; the caller empties the store's
+  /// queue.
   case purge
 }

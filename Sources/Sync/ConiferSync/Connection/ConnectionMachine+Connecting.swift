@@ -45,7 +45,7 @@ extension ConnectionMachine {
   /// Connects after the delay that is due, which may be none.
   mutating func connectLater() {
     var delay = client.backoff.next()
-    if client.auth.isSlowed { delay = max(delay, client.limits.longestDelay) }
+    if client.auth.isSlowed { delay = max(delay, client.limits.delays.longest) }
     if delay > 0 {
       state = .waiting(until: client.now.uptime.adding(delay))
     } else {

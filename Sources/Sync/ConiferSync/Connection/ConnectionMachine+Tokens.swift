@@ -49,7 +49,7 @@ extension ConnectionMachine {
     case .closed: isBlocking = isTimeout && client.auth.token == nil
     case .waiting, .connecting, .connected: break
     }
-    let delay = max(client.limits.firstDelay, client.backoff.delay(client.auth.requests.failures))
+    let delay = max(client.limits.delays.first, client.backoff.delay(client.auth.requests.failures))
     let retry = client.now.uptime.adding(delay)
     client.auth.fetchFailed(reason, retry: retry, isBlocking: isBlocking)
     client.log("The token provider failed: \(reason)")

@@ -1,14 +1,14 @@
 package import ConiferStorage
 package import ConiferWire
 
-/// A queued write's name among those of all lanes.
+/// Identifies a queued write among those of all lanes.
 package struct OutboundWriteID: Hashable, Sendable, CustomStringConvertible {
-  /// The queue that it stands in.
+  /// Its queue.
   package let lane: Lane
   /// Its number there.
   package let id: WriteID
 
-  /// A queued write's name.
+  /// The write of a lane with a number.
   package init(_ lane: Lane, _ id: WriteID) {
     self.lane = lane
     self.id = id
@@ -22,20 +22,20 @@ package struct OutboundWriteID: Hashable, Sendable, CustomStringConvertible {
 
 /// A queued write that is to be sent.
 package struct OutboundWrite: Hashable, Sendable {
-  /// Its name.
+  /// Its identity.
   package let id: OutboundWriteID
   /// What it asks the server for.
   package let content: WriteContent
   /// Whether the store holds that it was sent, or may have been.
   package internal(set) var isMarked: Bool
-  /// Whether it may be applied twice.
+  /// Whether applying it twice has the same effect as once.
   package let isIdempotent: Bool
   /// About how many bytes it takes on the wire.
   package let size: Int
 
   /// A write of a lane's queue.
   ///
-  /// - Parameter isMarking: whether it is not sure yet that the store holds it as sent for good.
+  /// - Parameter isMarking: whether the store may not hold durably yet that it was sent.
   package init(_ lane: Lane, _ write: QueuedWrite, isMarking: Bool = false) {
     id = OutboundWriteID(lane, write.id)
     content = write.content
@@ -50,6 +50,6 @@ package struct OutboundWrite: Hashable, Sendable {
   /// The request that carries it.
   package var request: Request { QueueRules.request(for: content) }
 
-  /// Its place among all that was issued.
+  /// Its place in the order of all that was issued.
   var place: OverlayID { OverlayID(id.id.rawValue) }
 }

@@ -35,17 +35,17 @@ package enum QueueRules {
   /// Whether data has no increments.
   package static func isIdempotent(_ node: Node) -> Bool { node.isIdempotent }
 
-  /// Whether a new write makes an earlier one of its lane needless, if that was never sent and no
-  /// write stands between them.
+  /// Whether a new write makes an earlier one of its lane unnecessary, if that was never sent and no write
+  /// stands between them.
   ///
-  /// It does when it replaces all that the earlier one wrote and does not build on it.
+  /// It does when it replaces all that the earlier one wrote and does not depend on it.
   package static func supersedes(_ new: WriteContent, _ old: WriteContent) -> Bool {
     guard new.kind == .set, new.preconditions.isEmpty, isIdempotent(new) else { return false }
     guard old.kind != .transaction, old.preconditions.isEmpty, !old.changes.isEmpty else {
       return false
     }
-    // Deleting below a leaf changes nothing, so an empty node does not replace what made that leaf
-    // interior.
+    // Deleting below a leaf changes nothing, so an empty node does not replace a write that made the
+    // leaf a map.
     guard new.changes.allSatisfy({ !$0.node.isEmpty }) else { return false }
     return old.changes.allSatisfy { old in new.changes.contains { $0.path.contains(old.path) } }
   }
@@ -62,7 +62,7 @@ package enum QueueRules {
 }
 
 extension Node {
-  /// Whether no server value in it builds on what was there.
+  /// Whether no server value in it depends on the old value.
   fileprivate var isIdempotent: Bool {
     guard hasServerValues else { return true }
     if leaf?.isIdempotent == false || priority?.leaf.isIdempotent == false { return false }
@@ -71,7 +71,7 @@ extension Node {
 }
 
 extension Leaf {
-  /// Whether it is no server value that builds on what was there, or may.
+  /// Whether it is no server value that depends on the old value, or may.
   fileprivate var isIdempotent: Bool {
     switch self {
     case .serverValue(.timestamp): return true

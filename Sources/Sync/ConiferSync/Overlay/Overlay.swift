@@ -3,7 +3,7 @@ import ConiferTree
 /// The pending writes, found by path.
 ///
 /// The newest write at or above a path decides what is there, with newer ones below laid over it.
-/// Nothing is ever composed beforehand: adding or removing a write costs the length of its paths.
+/// Nothing is composed in advance: adding or removing a write costs the length of its paths.
 final class Overlay {
   /// A write that was taken out.
   struct Removed {
@@ -16,9 +16,9 @@ final class Overlay {
   final class Branch {
     var writes = PathWrites()
     var children: [Key: Branch] = [:]
-    /// No write here or below is newer; all may be older than this.
+    /// An upper bound of the writes here and below.
     var newest = OverlayID(0)
-    /// No write below is newer; all may be older than this.
+    /// An upper bound of the writes below.
     var newestBelow = OverlayID(0)
   }
 
@@ -60,17 +60,17 @@ final class Overlay {
   }
 
   private func remove(_ id: OverlayID, at path: Path) {
-    var way = [root]
+    var branches = [root]
     for key in path.keys {
       visits.count += 1
-      guard let child = way[way.count - 1].children[key] else { return }
-      way.append(child)
+      guard let child = branches[branches.count - 1].children[key] else { return }
+      branches.append(child)
     }
-    way[way.count - 1].writes.remove(id)
+    branches[branches.count - 1].writes.remove(id)
     for (i, key) in path.keys.enumerated().reversed() {
-      let branch = way[i + 1]
+      let branch = branches[i + 1]
       guard branch.writes.isEmpty, branch.children.isEmpty else { return }
-      way[i].children[key] = nil
+      branches[i].children[key] = nil
     }
   }
 
@@ -83,16 +83,16 @@ final class Overlay {
     return all.values.sorted { $0.id < $1.id }
   }
 
-  /// The writes as seen from a path down.
+  /// The writes at and below a path, and what those above put there.
   func cursor(at path: Path, _ filter: OverlayFilter = OverlayFilter()) -> OverlayCursor {
     var cursor = OverlayCursor(root, filter, visits)
     for key in path.keys { cursor = cursor.child(key) }
     return cursor
   }
 
-  /// Whether a newer visible write decides all that is at a path, and around it.
+  /// Whether a newer visible write at or above a path alone decides what is there.
   ///
-  /// A deletion does not: what it leaves of a leaf above depends on the writes before it.
+  /// A deletion does not: what it leaves of a leaf above depends on earlier writes.
   func isCovered(_ path: Path, since id: OverlayID) -> Bool {
     var branch = root
     var rest = path.keys[...]

@@ -1,14 +1,14 @@
 import ConiferTree
 
-/// The pending writes that count, as seen from one path down.
+/// The pending writes of a filter at and below one path, and what those above put there.
 struct OverlayCursor {
   private let filter: OverlayFilter
   private let visits: OverlayVisits
   /// What the newest write at or above the path put here; nil when there is none.
   private(set) var cover: Node?
-  /// That write; those below count when they are newer.
+  /// That write; only newer ones below it show.
   private var floor: OverlayID?
-  /// The writes here and below, if any may count.
+  /// The writes here and below, if any is newer than the floor.
   private var branch: Overlay.Branch?
 
   init(_ root: Overlay.Branch, _ filter: OverlayFilter, _ visits: OverlayVisits) {
@@ -30,7 +30,7 @@ struct OverlayCursor {
 
   private func isNew(_ id: OverlayID) -> Bool { floor.map { $0 < id } ?? true }
 
-  /// The writes as seen from a child down.
+  /// The cursor of a child.
   func child(_ key: Key) -> OverlayCursor {
     var child = self
     child.cover = cover?[key]
@@ -38,8 +38,8 @@ struct OverlayCursor {
     return child
   }
 
-  /// The priority that a write of it alone, newer than that of the node, gave; empty if it took the
-  /// priority away.
+  /// The priority from a write of the priority alone that is newer than the write of the node; the empty
+  /// node if it removed the priority.
   private var priority: Node? {
     guard let write = branch?.children[.priority]?.writes.newest(filter, visits), isNew(write.id)
     else { return nil }
@@ -50,8 +50,8 @@ struct OverlayCursor {
   ///
   /// - Parameters:
   ///   - server: what the server has here.
-  ///   - isWhole: whether that is all; otherwise its children are whole, others are unknown, and
-  ///     only writes of a whole child bring one in.
+  ///   - isWhole: whether that is the whole node; otherwise its children are whole, others are unknown,
+  ///     and only a write of a whole child adds one.
   func applied(to server: Node, isWhole: Bool = true) -> Node {
     let base = cover ?? server
     guard let branch, isNew(branch.newestBelow) else { return base }
@@ -81,7 +81,7 @@ struct OverlayCursor {
   ) -> Node {
     guard let key = keys.first else { return applied(to: server, isWhole: isWhole) }
     let base = cover ?? server
-    // What was a leaf and is one no longer has nothing in common with what it was.
+    // A leaf that became a map shares nothing with its old value.
     if old.isLeaf && !base.isLeaf { return applied(to: server, isWhole: isWhole) }
     let isWhole = isWhole || cover != nil
     var result = old
@@ -93,22 +93,22 @@ struct OverlayCursor {
         let node = child.refreshed(old[key], over: base[key], along: keys.dropFirst())
         result = old.setting(key, to: node)
       }
-      // A leaf that only a write below it had made a map is itself again.
+      // A leaf that only a write below it had made a map is a leaf again.
       if result.isEmpty && base.isLeaf && !isReplacedBelow { result = base }
     }
     return isWhole ? prioritised(result, base) : result
   }
 
-  /// Whether a write below, be it overwritten since, made a map of a leaf that was here.
+  /// Whether a write below made a map of a leaf that was here, even if it was overwritten since.
   private var isReplacedBelow: Bool {
     guard let branch, isNew(branch.newestBelow) else { return false }
-    return branch.children.contains { key, child in !key.isPriority && isFilled(child) }
+    return branch.children.contains { key, child in !key.isPriority && hasData(child) }
   }
 
-  private func isFilled(_ branch: Overlay.Branch) -> Bool {
+  private func hasData(_ branch: Overlay.Branch) -> Bool {
     guard isNew(branch.newest) else { return false }
     return branch.writes.holdsData(newerThan: floor, filter, visits)
-      || branch.children.contains { key, child in !key.isPriority && isFilled(child) }
+      || branch.children.contains { key, child in !key.isPriority && hasData(child) }
   }
 
   private func prioritised(_ node: Node, _ base: Node) -> Node {

@@ -6,21 +6,21 @@ struct PathWrites {
     let id: OverlayID
     var node: Node
     let isVisible: Bool
-    /// Removed, but still in its place: removing costs a search, and now and then a sweep.
-    var isGone = false
+    /// Removed, but kept in its place until a sweep drops all removed ones.
+    var isRemoved = false
   }
 
   private var entries: ContiguousArray<Entry> = []
-  private var gone = 0
+  private var removed = 0
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds a write; of the same write, the later node counts.
+  /// Adds a write; a second node of the same write replaces the first.
   mutating func insert(_ id: OverlayID, _ node: Node, isVisible: Bool) {
     let entry = Entry(id: id, node: node, isVisible: isVisible)
     let place = place(of: id)
     if place < entries.count, entries[place].id == id {
-      if entries[place].isGone { gone -= 1 }
+      if entries[place].isRemoved { removed -= 1 }
       entries[place] = entry
     } else {
       entries.insert(entry, at: place)
@@ -29,17 +29,17 @@ struct PathWrites {
 
   mutating func remove(_ id: OverlayID) {
     let place = place(of: id)
-    guard place < entries.count, entries[place].id == id, !entries[place].isGone else { return }
-    entries[place].isGone = true
+    guard place < entries.count, entries[place].id == id, !entries[place].isRemoved else { return }
+    entries[place].isRemoved = true
     entries[place].node = .empty
-    gone += 1
-    while let last = entries.last, last.isGone {
+    removed += 1
+    while let last = entries.last, last.isRemoved {
       entries.removeLast()
-      gone -= 1
+      removed -= 1
     }
-    if gone > entries.count / 2 {
-      entries.removeAll { $0.isGone }
-      gone = 0
+    if removed > entries.count / 2 {
+      entries.removeAll { $0.isRemoved }
+      removed = 0
     }
   }
 
@@ -47,19 +47,19 @@ struct PathWrites {
   func newest(_ filter: OverlayFilter, _ visits: OverlayVisits) -> Entry? {
     for entry in candidates(filter) {
       visits.count += 1
-      if !entry.isGone && filter.counts(entry) { return entry }
+      if !entry.isRemoved && filter.counts(entry) { return entry }
     }
     return nil
   }
 
-  /// Whether a write that counts, newer than another one, is no deletion.
+  /// Whether a write that counts and is newer than another one holds data, rather than deletes.
   func holdsData(
     newerThan floor: OverlayID?, _ filter: OverlayFilter, _ visits: OverlayVisits
   ) -> Bool {
     for entry in candidates(filter) {
       visits.count += 1
       if let floor, entry.id <= floor { return false }
-      if !entry.isGone && !entry.node.isEmpty && filter.counts(entry) { return true }
+      if !entry.isRemoved && !entry.node.isEmpty && filter.counts(entry) { return true }
     }
     return false
   }
@@ -82,7 +82,7 @@ struct PathWrites {
   }
 }
 
-/// How many nodes and writes of an overlay were looked at; tests of its cost read it.
+/// How many nodes and writes of an overlay were visited; tests of its cost read it.
 final class OverlayVisits {
   var count = 0
 }

@@ -8,53 +8,53 @@ struct TransactionFamily: Sendable {
     let id: TransactionID
     /// Its write over the views.
     var overlay: OverlayID?
-    /// It has ended, but is still in its place: leaving costs a search, and now and then a sweep.
-    var isGone = false
+    /// It has ended and stays in its place until a sweep removes all that ended.
+    var isEnded = false
   }
 
   /// By order.
   private var members: [Member] = []
-  private var gone = 0
+  private var ended = 0
   /// How many have a result to be sent.
   var ready = 0
-  /// The newest write of the first members, as far as they were looked at.
+  /// The newest write of the first `count` members.
   private var top: (count: Int, overlay: OverlayID?) = (0, nil)
-  /// How many members were looked at; tests of the cost read it.
-  private(set) var looks = 0
+  /// How many members were visited; tests of the cost read it.
+  private(set) var visits = 0
 
   /// A family of members by order.
   init(_ members: [Member] = []) { self.members = members }
 
   /// How many there are.
-  var count: Int { members.count - gone }
+  var count: Int { members.count - ended }
   /// Whether all have a result to be sent.
   var isReady: Bool { ready == count }
-  /// Those that live, by order.
-  var all: [Member] { members.filter { !$0.isGone } }
-  /// Their first one's order.
-  var first: UInt64? { members.first { !$0.isGone }?.order }
+  /// The members that have not ended, by order.
+  var all: [Member] { members.filter { !$0.isEnded } }
+  /// The first one's order.
+  var first: UInt64? { members.first { !$0.isEnded }?.order }
 
-  /// Takes in a member that was begun after all others.
+  /// Adds a member that was begun after all others.
   mutating func append(_ member: Member) { members.append(member) }
 
-  /// Drops a member.
+  /// Removes a member.
   mutating func remove(_ order: UInt64) {
     let place = place(of: order)
-    guard place < members.count, members[place].order == order, !members[place].isGone else {
+    guard place < members.count, members[place].order == order, !members[place].isEnded else {
       return
     }
-    members[place].isGone = true
-    gone += 1
+    members[place].isEnded = true
+    ended += 1
     if place < top.count { top = (0, nil) }
-    if gone > members.count / 2 {
-      looks += members.count
-      members.removeAll(where: \.isGone)
-      gone = 0
+    if ended > members.count / 2 {
+      visits += members.count
+      members.removeAll(where: \.isEnded)
+      ended = 0
       top = (0, nil)
     }
   }
 
-  /// Notes a member's newest write over the views.
+  /// Takes in a member's newest write over the views.
   mutating func set(_ overlay: OverlayID, of order: UInt64) {
     let place = place(of: order)
     guard place < members.count, members[place].order == order else { return }
@@ -69,10 +69,10 @@ struct TransactionFamily: Sendable {
     let place = place(of: order)
     if place < top.count { top = (0, nil) }
     while top.count < place {
-      looks += 1
+      visits += 1
       let member = members[top.count]
       top.count += 1
-      guard !member.isGone, let other = member.overlay else { continue }
+      guard !member.isEnded, let other = member.overlay else { continue }
       top.overlay = max(top.overlay ?? other, other)
     }
     return top.overlay.map { $0 < overlay } ?? true
@@ -81,15 +81,15 @@ struct TransactionFamily: Sendable {
   /// The members that were begun after another one, or all.
   mutating func members(after order: UInt64?) -> [Member] {
     let rest = members[(order.map { place(of: $0 + 1) } ?? 0)...]
-    looks += rest.count
-    return rest.filter { !$0.isGone }
+    visits += rest.count
+    return rest.filter { !$0.isEnded }
   }
 
   /// The members that were begun before another one.
   mutating func members(before order: UInt64) -> [Member] {
     let rest = members[..<place(of: order)]
-    looks += rest.count
-    return rest.filter { !$0.isGone }
+    visits += rest.count
+    return rest.filter { !$0.isEnded }
   }
 
   /// The place of a member, or where it would be.

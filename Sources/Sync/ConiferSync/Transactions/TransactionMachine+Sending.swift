@@ -2,24 +2,24 @@ import ConiferTree
 import ConiferWire
 
 extension TransactionMachine {
-  /// Sends what is ready where something may be.
+  /// Sends the families of which all members have a result.
   mutating func sendReady(_ state: State) {
     guard isWritable else { return }
     var roots: Set<Path> = []
     for path in ready {
-      let root = tree.root(of: path)
-      // What ended there may have held back what is below.
-      roots.formUnion(tree.roots(below: root))
+      let root = live.tree.root(of: path)
+      // A transaction that ended there may have held back others below.
+      roots.formUnion(live.tree.roots(below: root))
     }
     ready = []
-    let groups = roots.filter { families[$0]?.isReady == true }
-    let ordered = groups.sorted { families[$0]?.first ?? 0 < families[$1]?.first ?? 0 }
+    let groups = roots.filter { live.families[$0]?.isReady == true }
+    let ordered = groups.sorted { live.families[$0]?.first ?? 0 < live.families[$1]?.first ?? 0 }
     for root in ordered { send(at: root, state) }
   }
 
   /// Sends the transactions of a family as one put.
   private mutating func send(at root: Path, _ state: State) {
-    let group = families[root]?.members(after: nil).compactMap { transactions[$0.id] } ?? []
+    let group = live.members(of: root)
     var outputs: [(path: Path, node: Node)] = []
     for transaction in group {
       guard let output = transaction.output, let path = transaction.path.relative(to: root)
@@ -27,15 +27,15 @@ extension TransactionMachine {
       outputs.append((path: path, node: output))
     }
     guard let place = group.first?.place else { return }
-    let unsent = unsent
+    let unsent = live.unsent
     let latest = state(root, OverlayFilter(includesHidden: true) { unsent[$0] != nil })
     var node = latest
     for output in outputs { node = node.setting(output.path, to: output.node) }
     lastPut += 1
     let id = OperationID(rawValue: lastPut)
     for transaction in group {
-      set(.sent, transaction.id)
-      transactions[transaction.id]?.attempts += 1
+      live.set(.sent, transaction.id)
+      live.change(transaction.id) { $0.attempts += 1 }
     }
     puts[id] = SentPut(path: root, ids: group.map(\.id))
     let hash = NodeHash.hash(latest)
@@ -48,17 +48,17 @@ extension TransactionMachine {
     case .ok: commit(put, isEarly)
     case .dataStale:
       for id in put.ids {
-        guard let transaction = transactions[id] else { continue }
+        guard let transaction = live[id] else { continue }
         if let ending = transaction.ending {
           fail(id, Response(ending))
         } else {
-          set(.ready, id)
+          live.set(.ready, id)
         }
       }
       rerun(put.path)
     default:
       for id in put.ids {
-        let ending = transactions[id]?.ending
+        let ending = live[id]?.ending
         fail(id, ending.map { Response($0) } ?? response)
       }
     }
@@ -66,7 +66,7 @@ extension TransactionMachine {
   }
 
   private mutating func commit(_ put: SentPut, _ isEarly: Bool) {
-    let done = put.ids.compactMap { remove($0) }
+    let done = put.ids.compactMap { live.remove($0) }
     for transaction in done {
       guard let overlay = transaction.overlay else { continue }
       actions.append(.acknowledge(overlay, isEarly: isEarly))
@@ -80,28 +80,29 @@ extension TransactionMachine {
     rerun(put.path)
   }
 
-  /// A put was not sent: it may be made anew.
+  /// A put was not sent: its transactions run again or are sent again.
   mutating func returned(_ id: OperationID) {
     guard let put = puts.removeValue(forKey: id) else { return }
     for id in put.ids {
-      transactions[id]?.attempts -= 1
-      if let ending = transactions[id]?.ending {
+      live.change(id) { $0.attempts -= 1 }
+      if let ending = live[id]?.ending {
         fail(id, Response(ending))
       } else {
-        set(.ready, id)
+        live.set(.ready, id)
       }
     }
     ready.insert(put.path)
     rerun(put.path)
   }
 
-  /// Ends what a set or an update overrides; what is under way ends if the server refuses it.
+  /// Ends the transactions that a set or an update overrides; one that was sent ends if the server
+  /// refuses it.
   mutating func overwritten(_ paths: [Path]) {
     for path in paths {
-      let ids = tree.above(path) + tree.within(path)
-      for transaction in ids.compactMap({ transactions[$0] }).sorted(by: { $0.order < $1.order }) {
+      let ids = live.tree.above(path) + live.tree.within(path)
+      for transaction in ids.compactMap({ live[$0] }).sorted(by: { $0.order < $1.order }) {
         if case .sent = transaction.phase {
-          transactions[transaction.id]?.ending = .overriddenBySet
+          live.change(transaction.id) { $0.ending = .overriddenBySet }
         } else {
           fail(
             transaction.id,
@@ -114,9 +115,9 @@ extension TransactionMachine {
 
   mutating func giveUp(_ status: Response.Status) {
     puts = [:]
-    for transaction in transactions.values.sorted(by: { $0.order < $1.order }) {
+    for transaction in live.byID.values.sorted(by: { $0.order < $1.order }) {
       var ending = status
-      // Whether the server took it under the old user nobody can tell any more.
+      // Nobody can tell any more whether the server took it under the old user.
       if case .sent = transaction.phase, status == .identityChanged { ending = .disconnect }
       fail(transaction.id, Response(ending))
     }

@@ -10,12 +10,13 @@ package struct TransactionID: Hashable, Sendable {
   package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// What becomes of transactions: when the app's function runs, over what, and what is tried when.
+/// Runs transactions: decides when the app's function runs, over which data, and when its result is
+/// sent.
 ///
 /// It has no effects: it is told what happens, and returns what is to be done. Its rules are those of
-/// the Realtime Database's SDKs, but that the app's function runs elsewhere, one at a time, and its
-/// input is compared again when it returns; and that attempts are made only while they can be sent,
-/// over the data of that moment.
+/// the Realtime Database's SDKs, with two differences. The app's function runs elsewhere, one at a
+/// time, and its input is compared again when it returns. Puts are made only while they can be sent,
+/// over the data at that time.
 ///
 /// - Transactions at, above and below one another run in the order in which they were begun, each
 ///   over what the earlier ones wrote, and are sent together as one put, when none is under way.
@@ -50,7 +51,7 @@ package struct TransactionMachine: Sendable {
     case ran(TransactionID, Decision, overlay: OverlayID, serverTime: Int64)
     /// The server answered a put, or it has a local status.
     ///
-    /// - isEarly: whether the connection broke before the news of it.
+    /// - isEarly: whether the connection broke before the server's data came.
     case putAnswered(OperationID, Response, isEarly: Bool = false)
     /// A put was not sent.
     case putReturned(OperationID)
@@ -62,7 +63,7 @@ package struct TransactionMachine: Sendable {
     case overwritten([Path])
     /// All transactions end with a status: `writeCanceled` or `identityChanged`.
     case giveUp(Response.Status)
-    /// Answers `proceed`.
+    /// Answers the action `proceed`.
     case proceed
   }
 
@@ -70,7 +71,7 @@ package struct TransactionMachine: Sendable {
   package enum Action: Hashable, Sendable {
     /// Listen to the path silently, as long as the transaction lives.
     case listen(TransactionID, Path)
-    /// End that.
+    /// End that listen.
     case unlisten(TransactionID, Path)
     /// Run the app's function over a node, and answer with `ran`.
     case run(TransactionID, Path, Node)
@@ -78,13 +79,13 @@ package struct TransactionMachine: Sendable {
     case write(OverlayID, Path, Node, isVisible: Bool)
     /// Take a write away from the views.
     case revert(OverlayID)
-    /// The server has a write; early as of `putAnswered`.
+    /// The server has a write; early as in `putAnswered`.
     case acknowledge(OverlayID, isEarly: Bool = false)
     /// Send an attempt.
     case put(TransactionPut)
     /// Tell the app how it ended.
     case complete(TransactionID, Outcome)
-    /// Call `handle(.proceed)`, now that the actions before it were done.
+    /// Call `handle(.proceed)` once the actions before this one are done.
     case proceed
   }
 
@@ -105,37 +106,31 @@ package struct TransactionMachine: Sendable {
     }
   }
 
-  /// The node that views would show at a path with the writes that count; empty where nothing is known.
+  /// The node that views would show at a path with the writes of a filter; empty where nothing is known.
   package typealias State = (_ path: Path, _ filter: OverlayFilter) -> Node
 
-  var transactions: [TransactionID: Transaction] = [:]
-  var tree = TransactionTree()
-  /// Those at, above and below one another, by the path nearest the root.
-  var families: [Path: TransactionFamily] = [:]
-  var formerLooks = 0
-  /// The writes over the views of transactions that are not sent, with their orders.
-  var unsent: [OverlayID: UInt64] = [:]
+  var live = LiveTransactions()
   var lastOrder: UInt64 = 0
   var lastPut: UInt64 = 0
   var puts: [OperationID: SentPut] = [:]
   var isWritable = false
-  /// Transactions whose function is to run; those that ended or need not are among them.
-  var runs = TransactionLine()
-  /// Those of them that were sent too often.
+  /// Transactions whose function is to run; some may have ended or need not run any more.
+  var runs = RunQueue()
+  /// Transactions among them that were sent too often.
   var exhausted: [TransactionID] = []
   /// The transaction whose function runs, even if it has ended meanwhile.
   var running: TransactionID?
-  /// Where something may be ready to be sent.
+  /// Paths at which something may be ready to be sent.
   var ready: Set<Path> = []
   var actions: [Action] = []
-  /// Whether views are to change before anything is read of them.
+  /// Whether the owner must change views before anything is read of them.
   var mustProceed = false
 
   /// A machine without transactions that cannot send yet.
   package init() {}
 
   /// Whether no transaction is alive.
-  package var isEmpty: Bool { transactions.isEmpty }
+  package var isEmpty: Bool { live.byID.isEmpty }
 
   /// Takes in what happened.
   ///
@@ -164,7 +159,7 @@ package struct TransactionMachine: Sendable {
     case .putReturned(let put): returned(put)
     case .writable(let isWritable):
       self.isWritable = isWritable
-      if isWritable { ready.formUnion(tree.roots(below: .root)) }
+      if isWritable { ready.formUnion(live.tree.roots(below: .root)) }
     case .changed(let path): rerun(path)
     case .overwritten(let paths): overwritten(paths)
     case .giveUp(let status): giveUp(status)
@@ -173,7 +168,7 @@ package struct TransactionMachine: Sendable {
   }
 }
 
-/// A transaction that lives.
+/// A transaction that has not ended.
 struct Transaction: Sendable {
   enum Phase: Sendable {
     /// The function is to run, at first or again.
@@ -182,7 +177,7 @@ struct Transaction: Sendable {
     case running(Node)
     /// There is a result to be sent.
     case ready
-    /// A put is under way.
+    /// It was sent and not answered.
     case sent
   }
 
@@ -202,7 +197,7 @@ struct Transaction: Sendable {
   var resolved = Node.empty
   /// Its write over the views.
   var overlay: OverlayID?
-  /// Why it ends when the server does not take the put that is under way.
+  /// The status with which it ends if the server refuses the put that was sent.
   var ending: Response.Status?
 
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }

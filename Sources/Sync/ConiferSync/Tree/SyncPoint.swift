@@ -15,8 +15,8 @@ final class SyncPoint {
   /// A view that loads all data.
   var wholeView: View? { views.first { $0.loadsAllData } }
 
-  /// The topmost views here and below, that no other one covers: those that listen themselves when
-  /// nothing above does.
+  /// The views here and below that no other view covers: those that need listens when nothing above
+  /// listens.
   var topmost: [View] {
     if let wholeView { return [wholeView] }
     return views + topmostBelow
@@ -45,7 +45,7 @@ final class SyncPoint {
     for view in views { body(view, changes) }
   }
 
-  /// What changes mean to the points of children.
+  /// The changes that concern each child.
   private func parts(of changes: [NodeChange]) -> [Key: [NodeChange]] {
     var parts: [Key: [NodeChange]] = [:]
     for change in changes {

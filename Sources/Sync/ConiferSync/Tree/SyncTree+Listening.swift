@@ -5,21 +5,21 @@ import ConiferTree
 extension SyncTree {
   /// Begins to listen.
   ///
-  /// The listener is told at once what is known. A listen is started unless a view that loads all
-  /// data is open here or above; one that loads all data itself ends those that it covers.
+  /// The listener is told at once what is known. A listen is started unless a view that loads all data
+  /// is open here or above. A listen that loads all data ends those that it covers.
   ///
   /// - Parameters:
   ///   - id: the listener, which listens once; nothing happens when it listens already.
   ///   - target: what it listens to.
-  ///   - kinds: what it is told.
-  ///   - isSilent: whether it only keeps the data coming: it is told nothing, and `stopAll` leaves
-  ///     it alone.
+  ///   - kinds: the events that it is told.
+  ///   - isSilent: whether it only keeps the data up to date: it is told nothing, and `stopAll` does not
+  ///     end it.
   /// - Throws: what reading the cache throws; then nothing has changed.
   package func listen(
     _ id: ListenerID, to target: QueryTarget, kinds: DataEvent.Kinds, isSilent: Bool = false
   ) throws(StoreError) -> SyncResult {
     var result = SyncResult()
-    guard places[id] == nil else { return result }
+    guard viewsByListener[id] == nil else { return result }
     let view: View
     if let open = point(at: target.path)?.views.first(where: { $0.target.spec == target.spec }) {
       view = open
@@ -28,8 +28,8 @@ extension SyncTree {
     }
     let listener = View.Listener(id: id, kinds: kinds, isSilent: isSilent)
     view.listeners.append(listener)
-    places[id] = view
-    if !isSilent { for event in view.initialEvents() { listener.raise(event, into: &result) } }
+    viewsByListener[id] = view
+    if !isSilent { for event in view.initialEvents() { listener.tell(event, into: &result) } }
     return result
   }
 
@@ -44,7 +44,7 @@ extension SyncTree {
       tag = lastTag
     }
     let view = View(target, tag: tag, known, overlay)
-    if let tag { tags[tag] = view }
+    if let tag { viewsByTag[tag] = view }
     let point = makePoint(at: target.path)
     if !isCovered {
       result.started.append(view.listen)
@@ -69,29 +69,29 @@ extension SyncTree {
   /// Ends a listener; an unknown one is ignored.
   package func stop(_ id: ListenerID) -> SyncResult {
     var result = SyncResult()
-    guard let view = places.removeValue(forKey: id) else { return result }
+    guard let view = viewsByListener.removeValue(forKey: id) else { return result }
     view.listeners.removeAll { $0.id == id }
     closeViews(at: view.target.path, isCancelled: false, into: &result)
     return result
   }
 
-  /// Ends all listeners of a target but the silent ones; of the default target, all at its path.
+  /// Ends all listeners of a target but the silent ones; for the default target, all at its path.
   package func stopAll(_ target: QueryTarget) -> SyncResult {
     var result = SyncResult()
     for view in point(at: target.path)?.views ?? []
     where target.spec.isDefault || view.target.spec == target.spec {
-      for listener in view.listeners where !listener.isSilent { places[listener.id] = nil }
+      for listener in view.listeners where !listener.isSilent { viewsByListener[listener.id] = nil }
       view.listeners.removeAll { !$0.isSilent }
     }
     closeViews(at: target.path, isCancelled: false, into: &result)
     return result
   }
 
-  /// Ends the listeners, silent ones too, that a listen served which the server refused or revoked.
+  /// Ends the listeners of a listen that the server refused or revoked, silent ones too.
   ///
-  /// Of the default target they are those that load all data at its path; filtered ones at the path
-  /// and all below get listens of their own. Nothing happens when the listen is not the server's any
-  /// more, since another one covers it.
+  /// For the default target these are the listeners that load all data at its path; filtered ones at
+  /// the path and all below get listens of their own. Nothing happens when another listen covers this
+  /// one by now.
   ///
   /// - Returns: the listeners that ended, in the order in which they began, and what is to be done.
   package func cancel(_ target: QueryTarget) -> (listeners: [ListenerID], result: SyncResult) {
@@ -109,7 +109,7 @@ extension SyncTree {
       listeners += view.listeners.map(\.id)
       view.listeners = []
     }
-    for id in listeners { places[id] = nil }
+    for id in listeners { viewsByListener[id] = nil }
     closeViews(at: path, isCancelled: true, into: &result)
     return (listeners, result)
   }
@@ -120,7 +120,7 @@ extension SyncTree {
     let closed = point.views.filter(\.listeners.isEmpty)
     guard !closed.isEmpty else { return }
     point.views.removeAll { $0.listeners.isEmpty }
-    for tag in closed.compactMap(\.tag) { tags[tag] = nil }
+    for tag in closed.compactMap(\.tag) { viewsByTag[tag] = nil }
     if !isListened(path) {
       if let whole = closed.first(where: \.loadsAllData) {
         result.started = point.topmost.map(\.listen)
@@ -132,7 +132,7 @@ extension SyncTree {
     prune(path)
   }
 
-  /// Drops the points of a path that hold nothing.
+  /// Removes the points of a path that hold nothing.
   private func prune(_ path: Path) {
     let points = points(along: path)
     for (i, key) in path.keys.enumerated().reversed() where i + 1 < points.count {

@@ -6,7 +6,7 @@ extension SyncTree {
   ///
   /// - Parameters:
   ///   - path: where.
-  ///   - filter: which writes count.
+  ///   - filter: which writes are laid over the server's data.
   package func value(at path: Path, _ filter: OverlayFilter = OverlayFilter()) -> Node? {
     if let parent = path.parent, path.last?.isPriority == true {
       return value(at: parent, filter)?[.priority]
@@ -16,8 +16,8 @@ extension SyncTree {
     return serverData(at: path).map { cursor.applied(to: $0) }
   }
 
-  /// What a target shows, or nil where some of it is unknown: as its open view shows it, or as the
-  /// query makes it of the whole node.
+  /// What a target shows, or nil where some of it is unknown: the data of its open view, or the query
+  /// applied to the whole node.
   package func value(of target: QueryTarget) -> Node? {
     if let view = view(of: target), view.isComplete {
       return target.spec.filtered(view.shown.node)
@@ -31,7 +31,7 @@ extension SyncTree {
     return value(of: target)
   }
 
-  /// What an open view has of the server's data for its listen, to be hashed; nil without a view.
+  /// The server's data that an open view has for its listen, to be hashed; nil without a view.
   package func serverData(of target: QueryTarget) -> CachedNode? { view(of: target)?.window }
 
   /// A write's node with its server values as the server may resolve them.
@@ -49,7 +49,7 @@ extension SyncTree {
       return node.resolvingServerValues(over: existing, now: now)
     }
     guard node.childCount > 0 else { return node.resolvingServerValues(over: .empty, now: now) }
-    // Of a node that is not known as a whole, some children may be.
+    // The node is not known as a whole, but some of its children may be.
     var result = node
     for child in node.children where child.node.hasServerValues {
       let resolved = resolve(child.node, at: path.appending(child.key), now: now)

@@ -16,20 +16,20 @@ extension SyncTree {
     return result
   }
 
-  /// Lays an earlier queued write over the views that will open; tells nobody.
+  /// Lays an earlier queued write over views that open later; raises no events.
   ///
   /// - Parameters:
   ///   - id: its place among all; a known one is ignored.
-  ///   - changes: as of `write`.
+  ///   - changes: as in `write`.
   package func load(_ id: OverlayID, _ changes: [NodeChange]) {
     _ = overlay.add(id, changes, isVisible: true)
   }
 
-  /// Lays what is shown of the writes at, above or below a path over another tree's views to come.
+  /// Copies the visible writes at, above or below a path into another tree without views.
   ///
   /// - Parameters:
   ///   - path: where.
-  ///   - other: the tree, without views; writes that it knows stay as they are.
+  ///   - other: the tree; writes that it has stay as they are.
   ///   - isWanted: which writes.
   package func copyWrites(
     touching path: Path, to other: SyncTree, where isWanted: (OverlayID) -> Bool = { _ in true }
@@ -44,12 +44,13 @@ extension SyncTree {
     }
   }
 
-  /// Takes a write away that the server has; its news came before. An unknown one is ignored.
+  /// Removes a write that the server has applied; the server's data came before. An unknown one is
+  /// ignored.
   ///
   /// - Parameters:
   ///   - id: its place among all.
-  ///   - isEarly: whether its news did not come, as the connection broke: then the write is taken for
-  ///     the server's data, until the listens are answered on the next connection.
+  ///   - isEarly: whether the connection broke before the server's data came: then the write is taken
+  ///     for the server's data, until the listens are answered on the next connection.
   package func acknowledge(_ id: OverlayID, isEarly: Bool = false) -> SyncResult {
     var result = SyncResult()
     guard let write = overlay.remove(id), write.isVisible else { return result }
@@ -68,7 +69,7 @@ extension SyncTree {
     return result
   }
 
-  /// Takes all writes back, hidden ones too.
+  /// Reverts all writes, hidden ones too.
   package func revertAll() -> SyncResult {
     var result = SyncResult()
     let changes = overlay.removeAll().filter(\.isVisible).flatMap(\.changes)
@@ -76,7 +77,7 @@ extension SyncTree {
     return result
   }
 
-  /// Shows what was under a write that is gone, unless a newer one hides that too.
+  /// Shows what a removed write covered, unless a newer one covers it too.
   private func reveal(_ write: Overlay.Removed, into result: inout SyncResult) {
     let changes = write.changes.filter { !overlay.isCovered($0.path, since: write.id) }
     root.visit(changes) { view, changes in refresh(view, changes.map(\.path), into: &result) }

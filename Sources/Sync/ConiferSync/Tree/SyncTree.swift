@@ -5,23 +5,23 @@ import ConiferTree
 /// What a client knows of one database while it runs: the open views, the server's data in them, and
 /// the pending writes over it.
 ///
-/// Every change returns what its owner is to do, as values; nothing is sent, stored or called from
-/// here. It belongs to one executor. A write, an acknowledgement or a revert costs in proportion to
-/// what it touches, whatever the number of pending writes.
+/// Every change returns what its owner is to do, as values; the tree itself sends, stores and calls
+/// nothing. It belongs to one executor. The cost of a write, an acknowledgement or a revert depends on
+/// the data it touches, not on the number of pending writes.
 package final class SyncTree {
   private let cache: (any ServerCache)?
   let overlay = Overlay()
   let root = SyncPoint(.root)
-  var places: [ListenerID: View] = [:]
-  var tags: [Int: View] = [:]
+  var viewsByListener: [ListenerID: View] = [:]
+  var viewsByTag: [Int: View] = [:]
   var lastTag = 0
 
   /// A tree without views and writes.
   ///
-  /// - Parameter cache: where views find data of earlier listens; nil for nowhere.
+  /// - Parameter cache: where views find data of earlier listens, if anywhere.
   package init(cache: (any ServerCache)?) { self.cache = cache }
 
-  /// The points from the root to a path, as far as there are any.
+  /// The points on the way from the root to a path, as far as they exist.
   func points(along path: Path) -> [SyncPoint] {
     var points = [root]
     for key in path.keys {
@@ -47,7 +47,7 @@ package final class SyncTree {
   func serverData(at path: Path) -> Node? {
     for point in points(along: path) {
       guard let rest = path.relative(to: point.path) else { continue }
-      // The views that load all data know more.
+      // Views that load all data know more, so they are asked first.
       for view in point.views where view.loadsAllData {
         if let node = view.serverData(at: rest) { return node }
       }
@@ -58,7 +58,7 @@ package final class SyncTree {
     return nil
   }
 
-  /// What is known for a new view: of views at and above, else of the cache, else of views below.
+  /// The server data for a new view: from views at and above, else from the cache, else from views below.
   func knownServerData(_ target: QueryTarget) throws(StoreError) -> CachedNode {
     if let node = serverData(at: target.path) {
       return CachedNode(node, isComplete: true, isFiltered: false)
@@ -73,18 +73,18 @@ package final class SyncTree {
     return known
   }
 
-  /// Brings a view up to date, and notes what is to be told.
+  /// Brings a view up to date, and adds its events to the result.
   func refresh(_ view: View, _ paths: [Path], into result: inout SyncResult) {
     guard !paths.isEmpty else { return }
     for event in view.refresh(paths, overlay) {
-      for listener in view.listeners { listener.raise(event, into: &result) }
+      for listener in view.listeners { listener.tell(event, into: &result) }
     }
   }
 }
 
 extension View.Listener {
-  /// Notes an event that the listener wants.
-  func raise(_ event: DataEvent, into result: inout SyncResult) {
+  /// Adds an event to the result if the listener wants it.
+  func tell(_ event: DataEvent, into result: inout SyncResult) {
     guard !isSilent, kinds.contains(DataEvent.Kinds(event.kind)) else { return }
     result.events.append(SyncResult.Raised(id, event))
   }

@@ -2,11 +2,11 @@ import ConiferQuery
 import ConiferTree
 
 extension View {
-  /// Takes news from the server.
+  /// Takes in data from the server.
   ///
   /// - Parameters:
   ///   - changes: the new nodes, by paths relative to the view.
-  ///   - isMerge: whether they are parts of what may be unknown otherwise.
+  ///   - isMerge: whether the rest of the node may be unknown.
   ///   - isTagged: whether they belong to this view's own filtered listen.
   /// - Returns: where the server's data changed.
   func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
@@ -17,7 +17,7 @@ extension View {
       changes = changes[(whole + 1)...]
       paths = [.root]
     } else if isMerge && server.node.isEmpty && !server.isComplete {
-      // It belongs to a listen that has ended, and says nothing of what else there is.
+      // It belongs to a listen that has ended, and does not tell what else there is.
       return []
     }
     if changes.isEmpty { return paths }
@@ -29,7 +29,7 @@ extension View {
     for change in changes {
       guard let key = change.path.first else { continue }
       if key.isPriority && server.isFiltered { continue }
-      // Part of a child is no news of a child that is not known.
+      // Part of an unknown child does not make the child known.
       if change.path.count > 1 && !isWhole && server.node[key].isEmpty { continue }
       server.node = server.node.setting(change.path, to: change.node)
       if change.path.count == 1 { adopted.remove(key) }
@@ -39,7 +39,7 @@ extension View {
     return paths
   }
 
-  /// Takes the answer that the data is what the view has.
+  /// Takes in the server's answer that the view's data is up to date.
   func confirm() {
     server = window
     server.isComplete = true
@@ -61,9 +61,9 @@ extension View {
     known = .empty
   }
 
-  /// Drops what is out of the query's range and limit.
+  /// Removes children outside of the query's range and limit.
   ///
-  /// - Returns: the children that were dropped.
+  /// - Returns: the children that were removed.
   private func trim(_ changed: [Path]) -> [Path] {
     let spec = target.spec
     var dropped: [Path] = []
@@ -80,12 +80,12 @@ extension View {
     return dropped
   }
 
-  /// Takes an acknowledged write for the server's data where nothing is known of that, so that it
-  /// does not vanish until the server's answer to the listen comes.
+  /// Takes an acknowledged write for the server's data where that is unknown, so that it stays visible
+  /// until the server answers the listen.
   ///
   /// - Parameters:
   ///   - changes: the write, relative to the view.
-  ///   - isEarly: whether what is known is older than the write.
+  ///   - isEarly: whether the known server data is older than the write.
   /// - Returns: children that a filtered view no longer holds.
   func adopt(_ changes: [NodeChange], isEarly: Bool) -> [Path] {
     if server.isComplete && !adoptsAll {
@@ -117,13 +117,13 @@ extension View {
     return []
   }
 
-  /// Puts a write into server data that is complete, and older than it.
+  /// Puts a write into complete server data that is older than it.
   private func replaceParts(_ changes: [NodeChange]) -> [Path] {
     let isFiltered = server.isFiltered
     for change in changes {
       if let key = change.path.first {
         if isFiltered && key.isPriority { continue }
-        // Part of a child is no news of a child that is not known.
+        // Part of an unknown child does not make the child known.
         if isFiltered && change.path.count > 1 && server.node[key].isEmpty { continue }
         server.node = server.node.setting(change.path, to: change.node)
       } else {
@@ -133,7 +133,7 @@ extension View {
     return isFiltered ? trim(changes.map(\.path)) : []
   }
 
-  /// What the owner is to store of a filtered listen's keys, now that the server's data changed.
+  /// The change of a filtered listen's keys since the last call, which the owner stores.
   func takeWindow() -> SyncResult.Window? {
     guard !loadsAllData, server.isFiltered, server.isComplete else { return nil }
     var window = SyncResult.Window(target, added: [], removed: [], replacesAll: reported == nil)

@@ -11,19 +11,20 @@ final class View {
   }
 
   let target: QueryTarget
-  /// What names the pushes of a filtered query; nil when all data is loaded.
+  /// The tag of the pushes of a filtered query; nil when all data is loaded.
   let tag: Int?
   var listeners: [Listener] = []
-  /// The server's data. Of an incomplete or filtered node the children are whole.
+  /// The server's data. The children of an incomplete or filtered node are whole.
   var server: CachedNode
   /// Whether the server has answered since the view opened.
   var isConfirmed = false
-  /// Children, or all, that are acknowledged writes rather than news from the server.
+  /// Children whose data is an acknowledged write and did not come from the server.
   var adopted: Set<Key> = []
+  /// Whether the whole data is such a write.
   var adoptsAll = false
-  /// What was known of the server's data before all was adopted.
+  /// The server data that was known before the whole was adopted.
   var known = Node.empty
-  /// The server's children that the owner was told of; nil when it was told of none.
+  /// The server data whose keys the owner was told; nil before it was told any.
   var reported: Node?
   /// The data with the writes, before and after the filter.
   private(set) var shown: NodeView
@@ -42,10 +43,10 @@ final class View {
 
   var loadsAllData: Bool { target.spec.loadsAllData }
 
-  /// The listen that brings the view its data.
+  /// The listen that the view's data comes from.
   var listen: Listen { Listen(target.normalized, tag: tag) }
 
-  /// What the server sends for the view's listen, as far as it has said so.
+  /// The part of the confirmed data that the server sends for the view's listen.
   var window: CachedNode { window(of: confirmed) }
 
   /// The part of some data that the server sends for the view's listen.
@@ -55,8 +56,8 @@ final class View {
       target.spec.filtered(data.node), isComplete: data.isComplete, isFiltered: true)
   }
 
-  /// The server's data without the acknowledged writes that are taken for it: another client may
-  /// have replaced them before the server saw the listen.
+  /// The server's data without adopted writes: another client may have replaced them before the server
+  /// saw the listen.
   private var confirmed: CachedNode {
     guard adoptsAll || !adopted.isEmpty else { return server }
     var data = server
@@ -75,7 +76,7 @@ final class View {
     return server.node[path]
   }
 
-  /// Follows changes of the server's data or of the writes.
+  /// Brings what the view shows up to date after a change of the server's data or of the writes.
   ///
   /// - Parameters:
   ///   - paths: where something changed, relative to the view.

@@ -10,12 +10,12 @@ extension ClientMessage {
   /// Reads the text of one message, as a client sends it.
   ///
   /// A request of a kind that is not known, or with a query that makes no sense, is `unknown`; one
-  /// with data that no tree can hold, or with a body that lacks something or has it of another type,
-  /// is `invalid`; one whose arrays and objects are nested too deeply is `tooLarge`.
+  /// with data that no tree can hold, or whose body lacks a member or has one of the wrong type, is
+  /// `invalid`; one whose arrays and objects are nested too deeply is `tooLarge`.
   ///
   /// - Parameter bytes: the whole text, in UTF-8.
   /// - Throws: `malformed`; `tooLarge` of what is nested too deeply and has no number.
-  public init(decoding bytes: [UInt8]) throws(WireError) {
+  package init(decoding bytes: [UInt8]) throws(WireError) {
     do throws(WireError) {
       try self.init(taking: bytes)
     } catch {
@@ -58,7 +58,7 @@ extension ClientMessage {
 }
 
 extension Request {
-  /// The request of an action with a body; nil when it makes no sense.
+  /// The request of an action with a body; nil when its query makes no sense.
   fileprivate init?(_ action: String, _ body: WireBody) throws(WireError) {
     switch action {
     case "q":

@@ -105,8 +105,8 @@ extension WireWriter {
 }
 
 extension Credential {
-  /// Whether the token has the form of a JSON Web Token: three parts of base64url, the first one an
-  /// object's. Servers of the protocol take other tokens under another name.
+  /// Whether the token has the form of a JSON Web Token: three parts of base64url, of which the first
+  /// is an object. Other tokens are sent with the action `gauth`.
   var isJWT: Bool {
     let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, token.hasPrefix("eyJ"), !parts[1].isEmpty else { return false }

@@ -1,16 +1,16 @@
-/// What stands for the data of an answer that has none, as the Realtime Database's servers write it.
-public enum EmptyAnswer: Hashable, Sendable {
-  /// `{}`: of a listen, as some clients take nothing else there.
+/// What an answer without data has in place of it, as the Realtime Database's servers write it.
+package enum EmptyAnswer: Hashable, Sendable {
+  /// `{}`: a listen; some clients accept nothing else there.
   case object
-  /// `""`: of what only does something.
+  /// `""`: a request that only changes something.
   case text
-  /// `null`: of a read.
+  /// `null`: a read.
   case null
 }
 
 extension Request {
-  /// What stands for the data of an answer to it that has none.
-  public var emptyAnswer: EmptyAnswer {
+  /// What an answer to it has in place of data.
+  package var emptyAnswer: EmptyAnswer {
     switch self {
     case .listen, .authenticate: .object
     case .get: .null

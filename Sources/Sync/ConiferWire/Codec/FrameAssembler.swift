@@ -1,7 +1,7 @@
-/// Puts messages together from their frames, as their bytes come.
+/// Puts messages together from their frames as the bytes come.
 ///
-/// What is longer than the limit is not kept: of such a message only the number of its request is
-/// read, so that it can be refused.
+/// A message longer than the limit is not kept: only the number of its request is read, so that the
+/// request can be refused.
 public struct FrameAssembler: Sendable {
   /// A message whose last frame has come.
   public enum Message: Hashable, Sendable {
@@ -23,7 +23,7 @@ public struct FrameAssembler: Sendable {
 
   private let limit: Int
   private var content = Content.kept([])
-  /// The pieces that a count announced and that have not ended; nil before there is a count.
+  /// How many pieces have yet to come; nil before a frame announced their number.
   private var missing: Int?
 
   /// An assembler that waits for the first frame of a message.
@@ -32,24 +32,24 @@ public struct FrameAssembler: Sendable {
   public init(limit: Int) { self.limit = limit }
 
   /// Whether a message has begun and not ended.
-  public var isWithinMessage: Bool {
+  package var isWithinMessage: Bool {
     if missing != nil { return true }
     if case .kept(let bytes) = content { return !bytes.isEmpty }
     return true
   }
 
-  /// The memory that a message takes whose end has not come.
-  public var heldBytes: Int {
+  /// The memory that an unfinished message takes.
+  package var heldBytes: Int {
     if case .kept(let bytes) = content { bytes.isEmpty ? 0 : bytes.capacity } else { 0 }
   }
 
-  /// The bytes that came of a message that is too large; nil of one that is kept.
-  public var discardedBytes: Int? {
+  /// How many bytes came of a message that is too large; nil when the message is kept.
+  package var discardedBytes: Int? {
     if case .discarded(_, let bytes) = content { bytes } else { nil }
   }
 
-  /// Takes bytes of the frame that is under way.
-  public mutating func append(_ part: [UInt8]) {
+  /// Takes the next bytes of the current frame.
+  package mutating func append(_ part: [UInt8]) {
     switch take() {
     case .kept(var bytes):
       if part.count > limit - bytes.count { return discard(bytes, part) }
@@ -61,10 +61,10 @@ public struct FrameAssembler: Sendable {
     }
   }
 
-  /// Ends the frame that is under way.
+  /// Ends the current frame.
   ///
   /// - Returns: the message, when this was its last frame.
-  public mutating func endFrame() -> Message? {
+  package mutating func endFrame() -> Message? {
     if let missing {
       self.missing = missing - 1
       if missing > 1 { return nil }
@@ -82,7 +82,7 @@ public struct FrameAssembler: Sendable {
     }
   }
 
-  /// Takes the next frame whole.
+  /// Takes a whole frame.
   ///
   /// - Parameter frame: its text, in UTF-8.
   /// - Returns: the message, when this was its last frame.
@@ -91,7 +91,7 @@ public struct FrameAssembler: Sendable {
     return endFrame()
   }
 
-  /// The content, which is not held here any more, so that it can grow without being copied.
+  /// Takes the content out, so that it has one owner and grows without being copied.
   private mutating func take() -> Content {
     var taken = Content.kept([])
     swap(&taken, &content)

@@ -1,10 +1,10 @@
 /// The frames in which a message travels.
 public enum Frames {
   /// The most UTF-16 code units of a frame.
-  public static let size = 16_384
+  package static let size = 16_384
 
-  /// Splits a message into its frames: a short one is a frame of its own, a longer one a frame with the
-  /// number of pieces in decimal, then the pieces, of which none ends within a character.
+  /// Splits a message into its frames. A short message is one frame; a longer one is a frame with the
+  /// number of pieces in decimal, then the pieces. No piece ends within a character.
   ///
   /// - Parameter message: its text, in UTF-8.
   /// - Returns: the frames in order, at least one.

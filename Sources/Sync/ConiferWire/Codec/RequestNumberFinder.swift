@@ -1,16 +1,16 @@
-/// Reads the number of a request from the text of a message that is not kept, wherever it stands in
-/// it: the member `r` of the member `d`.
+/// Reads the number of a request, the member `r` of the member `d`, from the text of a message that is
+/// not kept.
 ///
-/// What it remembers is bounded, whatever it reads. It does not check that the text is JSON: of what
-/// is none it finds any number, or none.
-public struct RequestNumberFinder: Sendable {
+/// Its memory is bounded, whatever it reads. It does not check that the text is JSON; in other text it
+/// finds any number, or none.
+package struct RequestNumberFinder: Sendable {
   /// The number that was found last.
   private(set) var number: UInt64?
 
   private enum Place {
-    /// Outside of strings and numbers that matter.
+    /// Outside of strings and of the number.
     case between
-    /// Within a string; with its first bytes when it may be a key that matters.
+    /// Within a string.
     case string(isEscaped: Bool)
     /// Within the digits of the number.
     case digits(UInt64)
@@ -23,11 +23,11 @@ public struct RequestNumberFinder: Sendable {
   private var text: [UInt8] = []
   /// Whether the object at the second depth is the member `d`.
   private var isWithinData = false
-  /// Whether the value that comes next is the member that is looked for.
+  /// Whether the next value is that of `d`, or of `r`.
   private var isNext: (data: Bool, number: Bool) = (false, false)
 
   /// The number in a message's text, if it is a request; its text in UTF-8.
-  public static func number(in text: [UInt8]) -> UInt64? {
+  package static func number(in text: [UInt8]) -> UInt64? {
     var finder = RequestNumberFinder()
     finder.read(text)
     return finder.number
@@ -41,7 +41,7 @@ public struct RequestNumberFinder: Sendable {
   private mutating func read(_ byte: UInt8) {
     switch place {
     case .string(isEscaped: true):
-      // A key that has an escape is none of those that are looked for, as clients write them.
+      // Clients write `d` and `r` without escapes: a key with one is another key.
       keep(0)
       place = .string(isEscaped: false)
     case .string(isEscaped: false):
@@ -95,7 +95,7 @@ public struct RequestNumberFinder: Sendable {
     }
   }
 
-  /// Remembers a byte of a string, if it may be one of a key that matters.
+  /// Remembers a byte of a string that may be the key `d` or `r`.
   private mutating func keep(_ byte: UInt8) {
     if depth <= 2, text.count < 2 { text.append(byte) }
   }

@@ -4,12 +4,12 @@ import ConiferTree
 extension ServerMessage {
   /// The text of the message, in UTF-8, as a server sends it.
   ///
-  /// Warnings go where a listen's answer has its `{}`, and nowhere else: what a get answers there is
-  /// data. A message that is `unknown` has no body. A number is written as it was given, `0` or `0.0`:
-  /// clients that compare numbers by type would take another form for a change.
+  /// Warnings are written only in a listen's answer, whose data is otherwise `{}`; a get's answer has
+  /// data there. A message that is `unknown` has no body. A number is written as it was given, `0` or
+  /// `0.0`: clients that compare numbers by type would take the other form for a change.
   ///
   /// - Parameter nothing: what stands for the data of an answer that has none.
-  public func encoded(nothing: EmptyAnswer = .object) -> [UInt8] {
+  package func encoded(nothing: EmptyAnswer = .object) -> [UInt8] {
     switch self {
     case .hello(let hello):
       return WireWriter.message("c") { writer in

@@ -1,6 +1,6 @@
 extension String {
-  /// The beginning of a name that somebody else chose, fit for a log: some 64 bytes, and what does
-  /// not show, or changes what else shows, as its number.
+  /// The beginning of a name from the other side, safe for a log: about 64 bytes, with invisible
+  /// characters and those that change how others are shown written as numbers.
   var excerpt: String {
     var words = ""
     for scalar in unicodeScalars {

@@ -4,7 +4,7 @@ import ConiferTree
 /// The members that the body of a request, an answer or a push may have.
 struct WireBody {
   var path: Path?
-  /// What `d` is; how it is read depends on the action.
+  /// The member `d`; how it is read depends on the action.
   var node: Node?
   var changes: [NodeChange]?
   var ranges: [RangeMerge] = []
@@ -13,7 +13,7 @@ struct WireBody {
   var tag: Int?
   var compound: CompoundHash?
   var credential: String?
-  /// What an administrator's claims are to be.
+  /// The claims that an administrator asks for.
   var claims: Node?
   var isNobody = false
   var token: String?
@@ -29,7 +29,7 @@ struct WireBody {
   ///
   /// - Parameters:
   ///   - reader: where the body is the next value.
-  ///   - action: what it belongs to; nil for an answer.
+  ///   - action: the action of the message; nil for an answer.
   init(_ reader: inout WireReader, _ action: String?) throws(WireError) {
     try reader.object { (reader, name) throws(WireError) in
       switch name {
@@ -49,7 +49,7 @@ struct WireBody {
         claims = try reader.optionalNode()
         if claims == nil { isNobody = true }
       case "noauth":
-        // One of the two is enough, in either order.
+        // `authvar: null` and `noauth: true` mean the same, and may both be there.
         if try reader.bool() { isNobody = true }
       case "token": token = try reader.string()
       case "c": counters = try reader.counters()
@@ -67,25 +67,25 @@ struct WireBody {
     if invalid != nil { throw WireError(.malformed, "A message has data that no tree can hold.") }
   }
 
-  /// Where it is about.
+  /// The path of the message.
   func requiredPath() throws(WireError) -> Path {
     if let path { return path }
     throw WireError(.malformed, "A message has no path.")
   }
 
-  /// What is to be written; null deletes, and nothing is a mistake.
+  /// The node to be written; null deletes, a missing one is an error.
   func requiredNode() throws(WireError) -> Node {
     if let node { return node }
     throw WireError(.malformed, "A write has no data.")
   }
 
-  /// The nodes that are to be written.
+  /// The nodes to be written.
   func requiredChanges() throws(WireError) -> [NodeChange] {
     if let changes { return changes }
     throw WireError(.malformed, "A write has no data.")
   }
 
-  /// What it asks for; nil when the query makes no sense.
+  /// The target; nil when the query makes no sense.
   func target() throws(WireError) -> QueryTarget? {
     let path = try requiredPath()
     switch query {
@@ -95,7 +95,7 @@ struct WireBody {
     }
   }
 
-  /// The text that `d` is; none when it is something else or empty.
+  /// The text of `d`; nil when it is not a string, or empty.
   var reason: String? {
     guard case .string(let text)? = node?.leaf, !text.isEmpty else { return nil }
     return text
@@ -108,6 +108,6 @@ extension Leaf {
     if case .string(let text) = self { text } else { nil }
   }
 
-  /// The text of a string, and what others look like.
+  /// The text of a string, or another value's description.
   var words: String { text ?? "\(self)" }
 }

@@ -6,21 +6,21 @@ struct WireEnvelope {
   enum Content {
     /// A request, its answer, or news.
     case data(number: UInt64?, action: String?, WireBody)
-    /// The connection itself; the kind of message, and its value.
+    /// A message about the connection: its kind and its value.
     case control(String, WireReader)
-    /// A server's complaint.
+    /// An error that the server reports.
     case error(String)
-    /// Neither.
+    /// A message of another kind.
     case unknown(String)
   }
 
   let content: Content
 
-  /// Takes a message apart.
+  /// Reads a message's parts.
   ///
   /// - Parameters:
   ///   - bytes: its text.
-  ///   - actions: those whose bodies are read; others are skipped.
+  ///   - actions: the actions whose bodies are read; other bodies are skipped.
   ///   - hasAnswers: whether a message with a number and without an action is an answer.
   init(_ bytes: [UInt8], actions: Set<String>, hasAnswers: Bool) throws(WireError) {
     var kind: String?
@@ -76,7 +76,7 @@ struct WireEnvelope {
         return try WireBody(&reader, action)
       } catch {
         guard error.code == .malformed else { throw error }
-        // As long as it is JSON, it is the fault of this request alone.
+        // When the rest is JSON, this request alone is invalid, not the connection.
         reader = start
         try reader.skip()
         var body = WireBody()

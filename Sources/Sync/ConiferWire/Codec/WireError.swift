@@ -1,10 +1,10 @@
-/// Why bytes are no message of the protocol; the connection that they came on is of no more use.
+/// Why bytes are no message of the protocol. The connection that brought them cannot be used further.
 public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong.
   public enum Code: Hashable, Sendable {
-    /// The text is no JSON, or lacks what its kind of message must have.
+    /// The text is not JSON, or lacks a member that its kind of message must have.
     case malformed
-    /// The text is longer or nested deeper than is taken.
+    /// The text is longer, or nested deeper, than the limit.
     case tooLarge
   }
 
@@ -14,7 +14,7 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
   public var message: String
 
   /// Why bytes are no message.
-  public init(_ code: Code, _ message: String) {
+  init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }

@@ -3,16 +3,16 @@ import ConiferTree
 
 /// Reads the text of one message value by value.
 ///
-/// A copy is cheap and reads on from the same place: that is how a member is read whose meaning
-/// depends on a later one.
+/// A copy is cheap and continues at the same place. So a member whose meaning depends on a later one
+/// is skipped, and read from the copy afterwards.
 struct WireReader {
-  /// How deep arrays and objects may be nested: far more than a tree's 32 levels in an envelope, so
-  /// that data which is nested too deeply is refused as a write and not as a message.
+  /// How deep arrays and objects may be nested. It is far more than a tree's 32 levels and the envelope,
+  /// so that a write nested too deeply is refused as a write, and does not end the connection.
   static let depth = 256
 
   private let bytes: [UInt8]
   private var reader: JSONReader
-  /// The rule of trees that a value broke which was read as a node, in words; the value is skipped.
+  /// Why a value could not be read as a node; the value was skipped.
   private(set) var invalid: String?
 
   init(_ bytes: [UInt8]) {
@@ -37,7 +37,7 @@ struct WireReader {
 
   /// Reads an object, or null as one without members.
   ///
-  /// - Parameter take: reads the value of a member, which it must do whole.
+  /// - Parameter take: reads the whole value of a member.
   mutating func object(
     _ take: (inout WireReader, String) throws(WireError) -> Void
   ) throws(WireError) {
@@ -76,7 +76,7 @@ struct WireReader {
     }
   }
 
-  /// Reads a truth; null is no.
+  /// Reads a boolean; null is false.
   mutating func bool() throws(WireError) -> Bool {
     switch try next() {
     case .bool(let flag): return flag
@@ -85,7 +85,7 @@ struct WireReader {
     }
   }
 
-  /// Reads any value as a node; what no tree can hold as the empty one, with the words in `invalid`.
+  /// Reads any value as a node; a value that no tree can hold gives the empty node and sets `invalid`.
   mutating func node() throws(WireError) -> Node {
     let start = self
     var builder = NodeBuilder()
@@ -103,7 +103,7 @@ struct WireReader {
     return builder.node ?? .empty
   }
 
-  /// Reads any value as a node; nil for null, which an object without members is not.
+  /// Reads any value as a node; nil for null, but not for an object without members.
   mutating func optionalNode() throws(WireError) -> Node? {
     var copy = self
     guard case .null = try copy.next() else { return try node() }
@@ -169,7 +169,7 @@ struct WireReader {
     return RangeMerge(start: start, end: end, node: node)
   }
 
-  /// Reads hashes of ranges; nil when they make no sense, as a listen does without.
+  /// Reads hashes of ranges; nil when they make no sense, since a listen works without them.
   mutating func compoundHash() throws(WireError) -> CompoundHash? {
     var hashes: [String] = []
     var paths: [String] = []
@@ -183,7 +183,7 @@ struct WireReader {
     return CompoundHash(paths: paths.map { Path($0) }, hashes: hashes)
   }
 
-  /// Reads whole numbers by their names, and skips what is none.
+  /// Reads whole numbers by their names, and skips other values.
   mutating func counters() throws(WireError) -> [String: Int] {
     var counters: [String: Int] = [:]
     try object { (reader, name) throws(WireError) in
@@ -231,7 +231,7 @@ struct WireReader {
     }
     let start = copy.reader.offset
     try skip()
-    // A query tells a bound of null from none, which a node cannot.
+    // In a query a bound of null differs from no bound; a node cannot tell them apart.
     let json = Array(bytes[start..<reader.bytesRead])
     do throws(TreeError) {
       return .success(try QuerySpec(json: json))
@@ -240,7 +240,7 @@ struct WireReader {
     }
   }
 
-  /// Reads any value and forgets it.
+  /// Skips any value.
   mutating func skip() throws(WireError) {
     var open = 0
     repeat {
@@ -261,7 +261,7 @@ extension WireError {
   init(_ error: JSONError) {
     switch error.code {
     case .tooDeep, .tooLong: self.init(.tooLarge, "A message is too large: \(error.code).")
-    // The words of the others may quote data.
+    // The messages of other errors may quote data.
     default:
       self.init(
         .malformed,

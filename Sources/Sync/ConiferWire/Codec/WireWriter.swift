@@ -5,11 +5,11 @@ import ConiferTree
 struct WireWriter {
   private var json = JSONWriter()
 
-  /// A message about data, or about the connection.
+  /// The text of a message about data (`d`) or about the connection (`c`).
   ///
   /// - Parameters:
   ///   - kind: `d` or `c`.
-  ///   - marksDoubles: whether a double is told from an integer of equal value.
+  ///   - marksDoubles: whether a double is written so that it differs from an equal integer.
   ///   - write: writes the members of the content.
   static func message(
     _ kind: String, marksDoubles: Bool = false, _ write: (inout WireWriter) -> Void

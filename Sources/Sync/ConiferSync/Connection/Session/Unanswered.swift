@@ -1,7 +1,7 @@
 import ConiferQuery
 import ConiferWire
 
-/// What was sent on a connection.
+/// A request that was sent on a connection.
 enum Sent: Sendable {
   case write(OutboundWrite)
   case operation(Operation)
@@ -9,7 +9,7 @@ enum Sent: Sendable {
   case listen(Listen)
   case authenticate(UserToken?)
 
-  /// The bytes that count in the window of unanswered writes; nil when it does not.
+  /// The bytes that count in the window of unanswered writes; nil when it does not count.
   var size: Int? {
     switch self {
     case .write(let write): return write.size
@@ -26,7 +26,7 @@ enum Sent: Sendable {
     }
   }
 
-  /// The queued write that it is.
+  /// The queued write, if it is one.
   var write: OutboundWrite? {
     if case .write(let write) = self { return write }
     return nil
@@ -38,7 +38,7 @@ struct Unanswered: Sendable {
   private var requests: [UInt64: Sent] = [:]
   /// All numbers in order with the time of sending; answered ones are dropped at the front.
   private var times = FIFO<(number: UInt64, time: Milliseconds)>()
-  /// The numbers of listens likewise.
+  /// The numbers of listens, likewise.
   private var listens = FIFO<UInt64>()
   /// The writes.
   private var writes: Set<OutboundWriteID> = []

@@ -1,9 +1,9 @@
-/// Transactions that wait for their turn, the first one first; adding and taking one costs the
-/// logarithm of their number.
-struct TransactionLine: Sendable {
+/// Transactions whose function is to run, as a priority queue: the one that was begun first comes first.
+/// Adding and taking one costs the logarithm of their number.
+struct RunQueue: Sendable {
   typealias Entry = (order: UInt64, id: TransactionID)
 
-  /// A heap: none comes before the one at half its index.
+  /// A binary heap by order.
   private var entries: [Entry] = []
 
   var first: Entry? { entries.first }

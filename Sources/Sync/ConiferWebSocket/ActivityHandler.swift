@@ -1,9 +1,9 @@
 #if Network
   import NIOCore
 
-  /// Tells a connection of bytes that come, before they are a frame: those of a long one are signs of
-  /// life, too.
-  final class LifeHandler: ChannelInboundHandler {
+  /// Reports to a connection that bytes came, before they are a whole frame: those of a long frame are
+  /// signs of life, too.
+  final class ActivityHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let connection: WebSocketConnection
@@ -11,7 +11,7 @@
     init(_ connection: WebSocketConnection) { self.connection = connection }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      connection.hear()
+      connection.bytesCame()
       context.fireChannelRead(data)
     }
   }

@@ -1,6 +1,19 @@
 import ConiferTree
 
-extension TransactionMachine {
+/// The transactions that have not ended, by number, by path, and in families of those at, above and
+/// below one another.
+struct LiveTransactions: Sendable {
+  private(set) var byID: [TransactionID: Transaction] = [:]
+  private(set) var tree = TransactionTree()
+  /// The families, by the path nearest the root.
+  private(set) var families: [Path: TransactionFamily] = [:]
+  /// The writes over the views of transactions that are not sent, with their orders.
+  private(set) var unsent: [OverlayID: UInt64] = [:]
+  /// How many members of former families were visited.
+  private var formerVisits = 0
+
+  subscript(id: TransactionID) -> Transaction? { byID[id] }
+
   /// Takes in a transaction that begins: into the family at its path, or into one of its own with
   /// those below.
   mutating func join(_ transaction: Transaction) {
@@ -13,15 +26,15 @@ extension TransactionMachine {
     }
     families[root]?.append(.init(order: transaction.order, id: transaction.id))
     tree.insert(transaction.id, at: transaction.path)
-    transactions[transaction.id] = transaction
+    byID[transaction.id] = transaction
   }
 
-  /// Forgets a transaction; what is left of its family may be several now.
+  /// Removes a transaction; the rest of its family may be several families now.
   mutating func remove(_ id: TransactionID) -> Transaction? {
-    guard let transaction = transactions[id] else { return nil }
+    guard let transaction = byID[id] else { return nil }
     let root = tree.root(of: transaction.path)
     set(.waiting, id)
-    transactions[id] = nil
+    byID[id] = nil
     if let overlay = transaction.overlay { unsent[overlay] = nil }
     tree.remove(id, at: transaction.path)
     families[root]?.remove(transaction.order)
@@ -33,12 +46,12 @@ extension TransactionMachine {
     else { return transaction }
     var parts: [Path: [TransactionFamily.Member]] = [:]
     for member in rest.all {
-      guard let path = transactions[member.id]?.path else { continue }
+      guard let path = byID[member.id]?.path else { continue }
       parts[tree.root(of: path), default: []].append(member)
     }
     for (path, members) in parts {
       var family = TransactionFamily(members)
-      family.ready = members.count { transactions[$0.id]?.isReady == true }
+      family.ready = members.count { byID[$0.id]?.isReady == true }
       families[path] = family
     }
     return transaction
@@ -46,18 +59,36 @@ extension TransactionMachine {
 
   private mutating func dissolve(_ root: Path) -> TransactionFamily? {
     let family = families.removeValue(forKey: root)
-    formerLooks += family?.looks ?? 0
+    formerVisits += family?.visits ?? 0
     return family
   }
 
-  /// How often a transaction was looked at; tests of the cost read it.
-  var looks: Int { families.values.reduce(formerLooks) { $0 + $1.looks } }
+  /// How often a transaction was visited; tests of the cost read it.
+  var visits: Int { families.values.reduce(formerVisits) { $0 + $1.visits } }
+
+  /// Changes a transaction, but for its phase and its write over the views.
+  mutating func change(_ id: TransactionID, _ body: (inout Transaction) -> Void) {
+    guard var transaction = byID[id] else { return }
+    body(&transaction)
+    byID[id] = transaction
+  }
+
+  /// The members of a family, or those that were begun after another one.
+  mutating func members(of root: Path, after order: UInt64? = nil) -> [Transaction] {
+    (families[root]?.members(after: order) ?? []).compactMap { byID[$0.id] }
+  }
+
+  /// The members of a transaction's family that were begun before it.
+  mutating func members(before transaction: Transaction) -> [Transaction] {
+    let root = tree.root(of: transaction.path)
+    return (families[root]?.members(before: transaction.order) ?? []).compactMap { byID[$0.id] }
+  }
 
   /// Moves a transaction to another phase.
   mutating func set(_ phase: Transaction.Phase, _ id: TransactionID) {
-    guard let old = transactions[id] else { return }
-    transactions[id]?.phase = phase
-    let isReady = transactions[id]?.isReady == true
+    guard let old = byID[id] else { return }
+    byID[id]?.phase = phase
+    let isReady = byID[id]?.isReady == true
     if isReady != old.isReady {
       families[tree.root(of: old.path)]?.ready += isReady ? 1 : -1
     }
@@ -65,11 +96,11 @@ extension TransactionMachine {
     if case .sent = phase { unsent[overlay] = nil } else { unsent[overlay] = old.order }
   }
 
-  /// Notes a transaction's newest write over the views.
+  /// Takes in a transaction's newest write over the views.
   mutating func set(_ overlay: OverlayID, of transaction: Transaction) {
     if let old = transaction.overlay { unsent[old] = nil }
     unsent[overlay] = transaction.order
-    transactions[transaction.id]?.overlay = overlay
+    byID[transaction.id]?.overlay = overlay
     families[tree.root(of: transaction.path)]?.set(overlay, of: transaction.order)
   }
 
@@ -80,31 +111,15 @@ extension TransactionMachine {
     return families[root]?.isOnTop(overlay, of: transaction.order) ?? true
   }
 
-  /// The writes over which a function runs: what earlier transactions wrote, and what is under way,
-  /// but not what is to run again later.
+  /// The writes over which a function runs: those of earlier transactions and those that are sent, but
+  /// not those of transactions that run later.
   mutating func visibleWrites(for transaction: Transaction) -> OverlayFilter {
-    // What is newer than a write on top is excluded anyway, as a set would have ended the
-    // transaction: it need not be looked at.
+    // Newer writes than one on top are of later transactions: a set would have ended this one. They
+    // need not be visited.
     let end = isOnTop(transaction) ? transaction.overlay : nil
     let (unsent, order) = (unsent, transaction.order)
     return OverlayFilter(includesHidden: true, end: end) {
       unsent[$0].map { $0 >= order } ?? false
     }
-  }
-
-  /// Whether no earlier transaction is to run before one.
-  mutating func isInTurn(_ transaction: Transaction) -> Bool {
-    guard let first = nextRun(), first.order < transaction.order else { return true }
-    let earlier = families[tree.root(of: transaction.path)]?.members(before: transaction.order)
-    return (earlier ?? []).allSatisfy { transactions[$0.id]?.isWaiting != true }
-  }
-
-  /// The first transaction that waits for its turn.
-  mutating func nextRun() -> (order: UInt64, id: TransactionID)? {
-    while let first = runs.first {
-      if transactions[first.id]?.isWaiting == true { return first }
-      runs.removeFirst()
-    }
-    return nil
   }
 }
