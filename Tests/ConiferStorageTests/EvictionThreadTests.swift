@@ -129,7 +129,7 @@ import Testing
       _ = engine.drain([.commit(commit)], isAwaited: { true })
       #expect(answers.withLock { $0 } == 1)
       #expect(store.applied.withLock { $0.count } == number + 1)
-      guard case .noted = engine.mender.state else {
+      guard case .needed = engine.mender.state else {
         Issue.record("commit \(number) mended")
         return
       }

@@ -39,7 +39,7 @@ final class Committer {
     }
   }
 
-  /// Writes the uses of queries that no commit took along; before the store is let go of.
+  /// Writes the uses of queries that no commit took along; before the store is suspended or closed.
   func storeUses() throws(StoreError) {
     let uses = activity.uses
     guard !uses.isEmpty else { return }

@@ -1,10 +1,10 @@
 import ConiferKeyValue
 
-/// Keeps runs well packed: passes of ``Housekeeping``, a step at a time, until one finds nothing to do.
+/// Keeps runs well packed: passes of ``TidyPass``, a step at a time, until one finds nothing to do.
 final class Housekeeper {
   private let writer: StoreWriter
   private let repairer: Repairer
-  private var pass = Housekeeping()
+  private var pass = TidyPass()
   /// The newest commit when the pass began.
   private var passBegan = CommitID(rawValue: 0)
   /// The commit behind which a whole pass found nothing to do.
@@ -34,7 +34,7 @@ final class Housekeeper {
     }
   }
 
-  private func step() throws(StoreError) -> (Housekeeping, isDone: Bool) {
+  private func step() throws(StoreError) -> (TidyPass, isDone: Bool) {
     do throws(StoreError) {
       let isQuiet = passBegan == writer.lastCommit
       return try writer.change(.process) { (tx) throws(StoreError) in

@@ -235,7 +235,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
         return try waiting { (engine) throws(StoreError) in try engine.repairer.recover() }
       }
       // Commits go on between those of the repair.
-      var repair = RecordRepair(place)
+      var repair = RepairProgress(place)
       while !repair.isDone {
         let begun = repair
         repair = try waiting { (engine) throws(StoreError) in try engine.repairer.step(begun) }

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 
 /// Gives all that changes the store its turn, on the store's thread: commits, eviction, building of
-/// indexes, mending, housekeeping. Each has its own state; what one of them changed is told to all.
+/// indexes, mending, housekeeping. Each has its own state; all learn what one of them changed.
 final class PackedEngine: @unchecked Sendable {
   // Unchecked: all but `activity`, `leaves` and `policy` is used on the store's thread alone.
 

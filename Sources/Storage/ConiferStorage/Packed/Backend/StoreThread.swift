@@ -11,7 +11,7 @@ package import ConiferKeyValue
 /// One thread for work that must stay on it, such as the calls of a store: C engines block, and a
 /// transaction of LMDB stays on a thread.
 ///
-/// Work is queued under a lock and drained whole, so that commits which meet share one flush.
+/// Work is queued under a lock and drained whole, so that commits which wait together share one flush.
 package final class StoreThread<Work: Sendable>: Sendable {
   private struct Queue {
     var works: [Work] = []
@@ -31,7 +31,7 @@ package final class StoreThread<Work: Sendable>: Sendable {
   ///   - hasMore: whether there is more to do without work from the start.
   ///   - drain: does work, and may ask whether more has come since. It says whether there is more to do
   ///     without work: then it is called again, with an empty batch when nothing came meanwhile.
-  /// - Throws: `io` when the system gives no thread.
+  /// - Throws: `io` when the system has no thread left.
   package init(
     hasMore: Bool = false,
     _ drain: @escaping @Sendable ([Work], _ isAwaited: () -> Bool) -> Bool

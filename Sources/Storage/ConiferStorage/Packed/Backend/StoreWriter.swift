@@ -1,11 +1,11 @@
 import ConiferKeyValue
 
-/// Changes the store, a batch at a time, and tells what each change did; on the store's thread alone.
+/// Changes the store, a batch at a time, and reports what each change did; on the store's thread alone.
 final class StoreWriter {
   let leaves: LeafStore
-  /// Is told of each change that the store has taken.
+  /// Called with each change that the store has taken.
   var changed: (StoreChange) -> Void = { _ in }
-  /// The tree of which a change also tells what was counted before it.
+  /// The tree whose counts are also reported as they were before a change.
   var recountedTree: TreeID?
   private(set) var lastCommit = CommitID(rawValue: 0)
   /// What all commits so far survive. What was found at opening, or when the store was taken again, counts
@@ -101,7 +101,7 @@ struct StoreChange {
 struct CoverChange {
   /// Trees in which data may have lost what covered it, or come where nothing does.
   var uncovered: Set<TreeID> = []
-  /// How much was let go of: an eviction that could do no more is tried again after enough of it.
+  /// How much was released: pins and queries, and a little for keys of queries.
   var released = 0
   var wiped: Set<TreeID> = []
   var removed: Set<Activity.Name> = []

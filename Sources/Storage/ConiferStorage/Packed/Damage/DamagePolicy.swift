@@ -6,7 +6,7 @@ enum DamageCost {
   case store
   /// The leaves of a run: their range is dropped, and the queries over it are incomplete.
   case run
-  /// The same, but only the run tells whose it is: it is dropped when it is read.
+  /// The same, but the record does not say which run is its: the run is dropped when it is read.
   case partOfRun
   /// Every run that is packed with the dictionary.
   case runsOfDictionary
@@ -50,7 +50,7 @@ enum DamageCost {
   }
 }
 
-/// Decides whether a damaged record is repaired, and when what met it is tried again.
+/// Decides whether a damaged record is repaired, and tries again what the damage stopped.
 struct DamagePolicy: Sendable {
   let role: StoreRole
 
@@ -100,7 +100,7 @@ struct DamagePolicy: Sendable {
       do throws(StoreError) {
         guard try repair(place) else { throw failure }
       } catch {
-        // Damage that cannot be set aside is met again by those whom it concerns.
+        // What was tried fails again, and says so, if it needs the record.
         guard error.code == .damaged else { throw error }
       }
     }

@@ -9,7 +9,7 @@ enum RecoveryMarker {
     try view.get(Spaces.system, key) { _ in } != nil
   }
 
-  /// What sets it, before the store is told to go on. It is not counted: counts may be what cannot be
+  /// What sets it, before the store goes on. It is not counted: counts may be what cannot be
   /// read.
   static func set(_ view: any OrderedView, lost words: [String]) throws(StoreError) -> Batch {
     var writer = ByteWriter()

@@ -11,7 +11,7 @@ final class DictionaryTrainer: Sendable {
   /// A dictionary is worth it when it saves this share of what the runs take.
   static let leastGain = 0.03
   /// A dictionary is trained anew when runs pack under this share of what it did at first.
-  static let fading = 0.9
+  static let retrainingShare = 0.9
 
   private let leaves: LeafStore
   /// Whether some task trains: one at a time is enough.
@@ -41,7 +41,7 @@ final class DictionaryTrainer: Sendable {
     defer { view.close() }
     for key in try view.keys(Spaces.usage, prefix: []) {
       let tree = StoreKey.tree(key)
-      // A damaged row is mended where it is met.
+      // A damaged row is counted anew by who needs it.
       guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(view, tree) }),
         row.raw.runs >= Self.leastNew, row.nextDictionary < .max,
         try Trees.isReadable(view, tree)
@@ -50,7 +50,9 @@ final class DictionaryTrainer: Sendable {
       guard row.recent.raw >= enough else { continue }
       if row.newestDictionary == 0 { return (tree, row) }
       let current = try dictionary(row.newestDictionary, tree, view)
-      if row.recent.ratio < Self.fading * (current?.ratio ?? .infinity) { return (tree, row) }
+      if row.recent.ratio < Self.retrainingShare * (current?.ratio ?? .infinity) {
+        return (tree, row)
+      }
     }
     return nil
   }
@@ -126,7 +128,7 @@ struct Training: Sendable {
   }
 }
 
-/// What a closure gives, or nil when it met damage or a later version's record.
+/// What a closure returns, or nil when it fails for damage or a later version's record.
 func undamaged<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R? {
   do throws(StoreError) {
     return try body()

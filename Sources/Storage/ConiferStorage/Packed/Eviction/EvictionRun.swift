@@ -23,7 +23,7 @@ struct EvictionRun: Sendable {
 
   /// A sweep under way.
   private struct Sweep {
-    /// Its number in `SweptTrees`, or nil when its end tells nothing of the whole tree.
+    /// Its number in `SweptTrees`, or nil when it does not go through the whole tree.
     let number: Int?
     var at: Bytes
   }
@@ -90,7 +90,7 @@ struct EvictionRun: Sendable {
           // Data need not go because there are many queries.
           phase = .forgetting(try Self.candidates(tx, activity))
         } else {
-          try goOn(tx, meter, activity, trees, sweep, &swept, isOver)
+          try sweepSlice(tx, meter, activity, trees, sweep, &swept, isOver)
         }
       case .forgetting(let candidates):
         if try isMet(tx, meter, activity) { return reach() }
@@ -108,7 +108,7 @@ struct EvictionRun: Sendable {
     phase = .done
   }
 
-  /// Takes note of what the cache takes once all is stored. A run that is above its target goes on, by
+  /// Ends the run with what the cache takes once all is stored. A run that is above its target goes on, by
   /// the new measure.
   mutating func end(_ measured: BudgetMeter, cache: Int) {
     report.after = cache
@@ -141,9 +141,9 @@ struct EvictionRun: Sendable {
     return count - activity.active.count
   }
 
-  private mutating func goOn(
+  private mutating func sweepSlice(
     _ tx: LeafTransaction, _ meter: BudgetMeter, _ activity: Activity,
-    _ trees: [TreeID], _ begun: Sweep?, _ swept: inout SweptTrees, _ isOver: () -> Bool
+    _ trees: [TreeID], _ current: Sweep?, _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
     guard let tree = trees.first else {
       return phase = .forgetting(try Self.candidates(tx, activity))
@@ -151,7 +151,7 @@ struct EvictionRun: Sendable {
     guard let info = try Trees.info(tx, tree) else {
       return phase = .sweeping(Array(trees.dropFirst()))
     }
-    var sweep = begun ?? Sweep(number: swept.begin(tree), at: [])
+    var sweep = current ?? Sweep(number: swept.begin(tree), at: [])
     let before = try BudgetMeter.sum(tx).budgeted
     let target = report.target ?? 0
     let next = try Sweeper(tx, info).sweep(sweep.at, [PathKey.endMark]) {
@@ -233,10 +233,10 @@ struct EvictionRun: Sendable {
   /// half there.
   private mutating func clear(
     _ tx: LeafTransaction, _ meter: BudgetMeter, _ tree: TreeID,
-    _ key: Bytes, _ begun: Sweep, _ before: Int, _ rest: [Candidate],
+    _ key: Bytes, _ current: Sweep, _ before: Int, _ rest: [Candidate],
     _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
-    var sweep = begun
+    var sweep = current
     var next: Bytes?
     if let info = try Trees.info(tx, tree) {
       next = try Sweeper(tx, info).sweep(sweep.at, key + [PathKey.endMark]) {

@@ -9,7 +9,7 @@ final class Evictor {
   /// How many steps a slice does before it makes way for a commit: so eviction goes on also while one commit
   /// follows another.
   private static let fewestSteps = 4
-  /// What must have been let go of before a run that could not reach its target is repeated.
+  /// How much must have been released before a run that could not reach its target is repeated.
   static let enoughReleased = 64
   /// About how far the cache may pass its budget before commits that feed it wait.
   private static let slack = 1 << 19
@@ -46,7 +46,7 @@ final class Evictor {
   /// What the cache took when the last run ended, or less since; nil until it was looked. What is over the
   /// budget and below this holds up no commit.
   private var baseline: Int?
-  /// How much was let go of: pins and queries, and a little for keys of queries.
+  /// How much commits released: pins and queries, and a little for keys of queries.
   private var released = 0
 
   init(

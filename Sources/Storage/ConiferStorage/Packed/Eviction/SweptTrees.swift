@@ -7,23 +7,23 @@ import ConiferTree
 struct SweptTrees: Sendable {
   private(set) var clean: Set<TreeID> = []
   /// By tree, the number of the newest sweep, if its end would make the tree clean.
-  private var begun: [TreeID: Int] = [:]
+  private var sweeping: [TreeID: Int] = [:]
   private var last = 0
 
   /// The trees of which it matters whether something is uncovered in them.
-  var watched: Set<TreeID> { clean.union(begun.keys) }
+  var watched: Set<TreeID> { clean.union(sweeping.keys) }
 
   /// Notes that a sweep of a whole tree begins, and gives its number.
   mutating func begin(_ tree: TreeID) -> Int {
     last += 1
-    begun[tree] = last
+    sweeping[tree] = last
     return last
   }
 
   /// Notes that a sweep went through all that `begin` or `forget` said.
   mutating func end(_ tree: TreeID, _ number: Int) {
-    guard begun[tree] == number else { return }
-    begun[tree] = nil
+    guard sweeping[tree] == number else { return }
+    sweeping[tree] = nil
     clean.insert(tree)
   }
 
@@ -38,6 +38,6 @@ struct SweptTrees: Sendable {
   /// Notes that something may be uncovered in trees, wherever sweeps of them are.
   mutating func uncover(_ trees: Set<TreeID>) {
     clean.subtract(trees)
-    for tree in trees { begun[tree] = nil }
+    for tree in trees { sweeping[tree] = nil }
   }
 }

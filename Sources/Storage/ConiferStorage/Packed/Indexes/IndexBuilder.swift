@@ -52,14 +52,16 @@ final class IndexBuilder {
         try writer.change(.relaxed) { (tx) throws(StoreError) in try slice(tx) }
       }
     } catch {
-      // A later commit tries again; an authority's damaged data is told by whoever reads it.
+      // A later commit tries again; whoever reads an authority's damaged data fails.
       isNeeded = nil
       guard repairer.policy.keeps(error) else { throw error }
       isNeeded = false
     }
   }
 
-  /// Does a slice of the first tree that has one; tells whether more is left.
+  /// Does a slice of the first tree that has one.
+  ///
+  /// - Returns: whether more is left.
   private func slice(_ tx: LeafTransaction) throws(StoreError) -> Bool {
     let slice = IndexSlice(tx: tx)
     var isDone = false

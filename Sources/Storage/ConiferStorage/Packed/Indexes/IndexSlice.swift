@@ -42,7 +42,9 @@ struct IndexSlice {
     return set.hasWork
   }
 
-  /// Writes the rows of the next children; gives where the next slice begins, nil at the end.
+  /// Writes the rows of the next children.
+  ///
+  /// - Returns: where the next slice begins, nil at the end.
   private func build(_ index: StoredIndex, _ tree: TreeID) throws(StoreError) -> Bytes? {
     let plan = IndexPlan(index, tree)
     let reader = RunReader(view: tx, tree: tree)

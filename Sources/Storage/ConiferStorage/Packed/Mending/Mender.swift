@@ -6,9 +6,9 @@ final class Mender {
   enum State {
     /// Nothing is to be done, or nothing can be done before the store is opened again.
     case idle
-    /// Some tree has a note.
-    case noted
-    /// Some tree has a note, but the store took no slice: the next change that it takes goes on.
+    /// Some tree has a note that it is to be mended.
+    case needed
+    /// The same, but the store took no slice: mending goes on after the next change that it takes.
     case refused
     case underWay(Mending)
   }
@@ -33,7 +33,7 @@ final class Mender {
   var hasWork: Bool {
     switch state {
     case .idle, .refused: false
-    case .noted, .underWay: true
+    case .needed, .underWay: true
     }
   }
 
@@ -41,33 +41,33 @@ final class Mender {
   func resume() throws(StoreError) {
     do throws(StoreError) {
       let tree = try writer.read { (view) throws(StoreError) in try MendingNote.first(view) }
-      state = tree == nil ? .idle : .noted
+      state = tree == nil ? .idle : .needed
     } catch {
-      // Damage beside the notes refuses no store: whoever reads it tells it, and so does the first slice.
+      // Damage beside the notes refuses no store: whoever reads it fails, and so does the first slice.
       guard error.code == .damaged else { throw error }
-      state = .noted
+      state = .needed
     }
   }
 
   /// Lets go of the view; the note tells later that the tree is still to be mended.
   func stop() { state = .idle }
 
-  /// Takes note of a change: the tree that is counted may be another by it, and trees may be to be mended
-  /// from now on.
+  /// Takes note of a change: it may be one of the tree that is being counted, and may leave trees to be
+  /// mended.
   func note(_ change: StoreChange) {
     guard change.bytes > 0 else { return }
     written.add(change.bytes)
     // What was counted so far may be what was lost.
-    if !change.damagedTrees.isEmpty { return state = .noted }
+    if !change.damagedTrees.isEmpty { return state = .needed }
     switch state {
-    case .refused: state = .noted
+    case .refused: state = .needed
     case .underWay(let work):
       guard case .counting(var recount) = work.phase, let before = change.recountedBefore,
         let after = change.usage[work.tree]
       else { return }
       recount.note(from: before, to: after)
       state = .underWay(Mending(work.tree, work.view, .counting(recount)))
-    case .idle, .noted: break
+    case .idle, .needed: break
     }
   }
 
@@ -116,17 +116,17 @@ final class Mender {
     do throws(StoreError) {
       switch state {
       case .idle, .refused: return
-      case .noted: try begin()
+      case .needed: try begin()
       case .underWay(let work):
         switch work.phase {
-        case .sweeping(let sweep): try sweepOn(work, sweep)
-        case .counting(let recount): try countOn(work, recount)
+        case .sweeping(let sweep): try sweepSlice(work, sweep)
+        case .counting(let recount): try countSlice(work, recount)
         }
       }
     } catch {
       // What the store itself cannot read is left out from now on, and all is looked at anew.
       guard try repairer.recover(after: error) else { throw error }
-      state = .noted
+      state = .needed
     }
   }
 
@@ -142,9 +142,9 @@ final class Mender {
     }
   }
 
-  private func sweepOn(_ work: Mending, _ begun: OrphanSweep) throws(StoreError) {
+  private func sweepSlice(_ work: Mending, _ current: OrphanSweep) throws(StoreError) {
     var work = work
-    var sweep = begun
+    var sweep = current
     let orphans = try sweep.step(work.view.view)
     work.phase = .sweeping(sweep)
     state = .underWay(work)
@@ -161,15 +161,15 @@ final class Mender {
     state = .underWay(Mending(work.tree, view, .counting(Recount(work.tree))))
   }
 
-  private func countOn(_ work: Mending, _ begun: Recount) throws(StoreError) {
-    var recount = begun
+  private func countSlice(_ work: Mending, _ current: Recount) throws(StoreError) {
+    var recount = current
     if !recount.isDone {
       try recount.step(work.view.view)
       state = .underWay(Mending(work.tree, work.view, .counting(recount)))
       return
     }
     // The row itself is no change that counts.
-    state = .noted
+    state = .needed
     let tree = work.tree
     try writer.change(.process) { (tx) throws(StoreError) in
       try MendingNote.remove(tx, tree)

@@ -13,7 +13,7 @@ struct OrphanSweep: Sendable {
   private var scans: [SpaceScan]
   private var runs = NumberMap()
   private var parts = NumberMap()
-  /// Whether a record was met that cannot be read: it is not known then what it refers to.
+  /// Whether some record could not be read: it is not known then what it refers to.
   private var isBlind = false
 
   /// - Parameter role: an authority's data stays, whether or not anything leads to it.
@@ -107,7 +107,7 @@ struct OrphanSweep: Sendable {
       default: return try isQuery(QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12)))), view)
       }
     } catch {
-      // Whoever reads the record meets it.
+      // Whoever reads the record repairs it.
       guard [.damaged, .wrongKey].contains(error.code) else { throw error }
       return true
     }

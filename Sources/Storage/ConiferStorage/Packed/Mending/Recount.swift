@@ -57,7 +57,7 @@ struct Recount: Sendable {
     }
   }
 
-  /// What cannot be read counts for nothing: it is set aside when it is met, and counted anew then.
+  /// What cannot be read counts for nothing: it is set aside when it is read, and counted anew then.
   private mutating func look(_ space: Space, _ key: Bytes, _ value: Bytes) {
     guard Record.isIntact(space, key, value) else { return }
     switch space {

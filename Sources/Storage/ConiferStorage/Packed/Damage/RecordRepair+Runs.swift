@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 
 /// What is done about runs that cannot be read, be it for a delta or a large leaf of theirs.
-extension Repair {
+extension RecordRepair {
   /// How many runs behind a damaged one are looked at: damage seldom comes alone, and a repair for each
   /// would go through all queries each time.
   private static let neighbours = 64
@@ -72,7 +72,7 @@ extension Repair {
     try markIncomplete(ranges, info)
   }
 
-  /// Where the entries of a run lie, be it elsewhere than its key tells; nothing if they are not readable.
+  /// Where the entries of a run lie, be it elsewhere than its key says; nothing if they are not readable.
   private func held(
     _ key: Bytes, _ value: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> [PruneRanges.KeyRange] {
@@ -94,7 +94,7 @@ extension Repair {
         value.withUnsafeBytes { Record.isIntact(Spaces.runs, key, $0) }
       } ?? true
     } catch {
-      // One that the store itself does not lend is made readable when it is met.
+      // One that the store itself does not lend is made readable when it is read.
       guard error.code == .damaged else { throw error }
       return true
     }

@@ -45,7 +45,7 @@ struct DictionaryDrop: Sendable {
 }
 
 /// What is done about a dictionary that cannot be read.
-extension Repair {
+extension RecordRepair {
   /// How many runs a commit looks at.
   private static let looks = 16
 
@@ -70,18 +70,18 @@ extension Repair {
 
   /// Drops the next runs that need a dictionary, and it behind the last of them, in one report.
   ///
-  /// - Parameter begun: how far the commits before came.
+  /// - Parameter earlier: how far the commits before came.
   /// - Returns: how far this one came, when another is to go on.
   func dropDictionary(
-    _ key: Bytes, _ info: TreeInfo, _ begun: DictionaryDrop?
+    _ key: Bytes, _ info: TreeInfo, _ earlier: DictionaryDrop?
   ) throws(StoreError) -> DictionaryDrop? {
     let number = DictionaryRecord.number(key)
-    if begun == nil {
+    if earlier == nil {
       // Nothing is packed with it any more.
       try tx.changeUsage(info.id) { if $0.newestDictionary == number { $0.newestDictionary = 0 } }
       try MendingNote.add(tx, info.id)
     }
-    var drop = if let begun { begun } else { try DictionaryDrop(tx, info.id, number) }
+    var drop = if let earlier { earlier } else { try DictionaryDrop(tx, info.id, number) }
     var ranges: [PruneRanges.KeyRange] = []
     for _ in 0..<Self.looks where !drop.isDone {
       for storeKey in try drop.users(tx) {

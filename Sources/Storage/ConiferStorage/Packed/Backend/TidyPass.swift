@@ -1,7 +1,7 @@
 import ConiferKeyValue
 
 /// A pass over all runs that folds deltas and joins small neighbours, a few runs at a time.
-struct Housekeeping {
+struct TidyPass {
   /// How many runs one step looks at, so that it holds commits for milliseconds.
   private static let stride = 32
 
@@ -19,7 +19,7 @@ struct Housekeeping {
   /// - Returns: where the next step begins, and whether the pass is complete.
   func step(
     _ tx: LeafTransaction, isQuiet: Bool
-  ) throws(StoreError) -> (Housekeeping, isDone: Bool) {
+  ) throws(StoreError) -> (TidyPass, isDone: Bool) {
     let keys = try keys(tx)
     tx.shape.effort = .thorough
     var named = named
@@ -42,7 +42,7 @@ struct Housekeeping {
   }
 
   /// Goes on without doing this step's work.
-  func skip(_ view: any OrderedView) throws(StoreError) -> (Housekeeping, isDone: Bool) {
+  func skip(_ view: any OrderedView) throws(StoreError) -> (TidyPass, isDone: Bool) {
     var (result, isDone) = next(try keys(view))
     result.named.isWhole = isDone
     return (result, isDone)
@@ -59,8 +59,8 @@ struct Housekeeping {
     return keys
   }
 
-  private func next(_ keys: [Bytes]) -> (Housekeeping, isDone: Bool) {
-    guard keys.count == Self.stride, let last = keys.last else { return (Housekeeping(), true) }
+  private func next(_ keys: [Bytes]) -> (TidyPass, isDone: Bool) {
+    guard keys.count == Self.stride, let last = keys.last else { return (TidyPass(), true) }
     var next = self
     next.position = last
     return (next, false)

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 
 /// What is done about tracked queries that cannot be read.
-extension Repair {
+extension RecordRepair {
   func isQueryDamaged(
     _ key: Bytes, _ stored: Bytes?, _ info: TreeInfo
   ) throws(StoreError) -> Bool {

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 
 /// Sets damaged records aside, so that all others can be used; runs in a commit of its own.
-struct Repair {
+struct RecordRepair {
   let tx: LeafTransaction
 
   init(_ tx: LeafTransaction) { self.tx = tx }
@@ -72,7 +72,7 @@ struct Repair {
     }
   }
 
-  /// Whether a check meets damage, be it in another record.
+  /// Whether a check fails for damage, be it in another record.
   ///
   /// - Throws: `damaged` of a dictionary, which is set aside first and may take the record along.
   func meetsDamage(_ check: () throws(StoreError) -> Bool) throws(StoreError) -> Bool {
@@ -123,7 +123,7 @@ struct Repair {
     return PruneRanges.KeyRange(low: bounds(storeKey).low, high: bounds(next.key).high)
   }
 
-  /// Between what path keys a run begins, as far as its key tells: a cut one only tells that the
+  /// Between what path keys a run begins, as far as its key says: a cut one only says that the
   /// run begins among the keys that share the cut separator.
   private func bounds(_ storeKey: Bytes) -> (low: Bytes, high: Bytes) {
     let separator = Bytes(storeKey.dropFirst(4))
@@ -168,7 +168,7 @@ struct Repair {
 
   // MARK: Usage
 
-  /// Lets counts begin anew, and numbers go on above all that may have been given, until the mending
+  /// Lets counts begin anew, and numbers go on above all that may have been used, until the mending
   /// has counted.
   func loseUsage(_ tree: TreeID) throws(StoreError) {
     guard (try? UsageRow.read(tx, tree)) == nil else { return }

@@ -1,8 +1,8 @@
 import ConiferKeyValue
 
-extension Repair {
+extension RecordRepair {
   /// Reports what the store had to leave out. It is not known which records are lacking, so numbers go
-  /// on above all that may have been given, and the store's own records are counted anew.
+  /// on above all that may have been used, and the store's own records are counted anew.
   func report(_ words: [String]) throws(StoreError) {
     for words in words {
       try Incidents.add(
@@ -29,7 +29,7 @@ extension Repair {
   /// Makes what is left of a tree agree again: no query counts as complete, and totals and indexes are
   /// made anew. Nothing of the cache is taken for known any more.
   func reconcile(_ info: TreeInfo) throws(StoreError) {
-    // Which numbers were given may be lost too.
+    // The highest number that was used may be lost too.
     try loseUsage(info.id)
     try restartIndexes(info.id)
     try dropOverlaps(info)
@@ -76,7 +76,7 @@ extension Repair {
   }
 
   /// Drops runs whose leaves lie in the same range: a lost commit had removed one of them, or had cut
-  /// it in two, before the other was written, and it cannot be told which one is right.
+  /// it in two, before the other was written, and nothing says which one is right.
   private func dropOverlaps(_ info: TreeInfo) throws(StoreError) {
     let reader = RunReader(view: tx, tree: info.id)
     var overlapping: Set<Bytes> = []

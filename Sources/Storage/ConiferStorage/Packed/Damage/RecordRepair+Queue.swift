@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 
 /// What is done about records of the queue that cannot be read.
-extension Repair {
+extension RecordRepair {
   func isWriteDamaged(
     _ key: Bytes, _ stored: Bytes?, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
@@ -85,9 +85,9 @@ extension Repair {
   func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
     var totals = LaneTotals()
     var newest: UInt64 = newestIsLost ? 0 : try reader.totals().newest
-    func note(_ key: RawSpan) {
+    func raiseNewest(_ key: RawSpan) {
       let number = IndexKey.number(Bytes(key))
-      // One beyond the bound is set aside when it is met.
+      // One beyond the bound is set aside when it is read.
       if number <= Numbers.lastWrite { newest = max(newest, number) }
     }
     func scan(
@@ -103,7 +103,7 @@ extension Repair {
       try scan(Spaces.queue, reader.prefix + [kind.rawValue]) { key, size in
         if kind == .waiting { totals.pending += 1 } else { totals.rejected += 1 }
         totals.bytes += key.byteCount + size
-        note(key)
+        raiseNewest(key)
       }
     }
     try scan(Spaces.queueParts, reader.prefix) { key, size in
@@ -111,7 +111,7 @@ extension Repair {
     }
     try scan(Spaces.finished, reader.prefix) { key, _ in
       totals.finished += 1
-      note(key)
+      raiseNewest(key)
     }
     if newestIsLost { newest = max(newest, try QueueFloor.read(tx)) }
     // Far above every number in use, so that none repeats.

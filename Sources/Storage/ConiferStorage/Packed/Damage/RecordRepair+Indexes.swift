@@ -1,6 +1,6 @@
 import ConiferKeyValue
 
-extension Repair {
+extension RecordRepair {
   /// Begins all indexes of a tree anew: what their rows stand for may have gone.
   func restartIndexes(_ tree: TreeID) throws(StoreError) {
     var set = try IndexSet.read(tx, tree)
@@ -9,7 +9,7 @@ extension Repair {
     try set.write(tx, tree)
   }
 
-  /// Whether an index is declared whose row this is: one that was met as damaged, or does not fit its
+  /// Whether an index is declared whose row this is: one that is damaged, or does not fit its
   /// child, sends it back to its beginning.
   func isIndexDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) throws(StoreError) -> Bool {
     guard let number = IndexSet.number(key), number != 0 else {

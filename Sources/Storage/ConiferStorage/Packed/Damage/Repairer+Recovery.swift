@@ -1,0 +1,66 @@
+import ConiferKeyValue
+
+/// Goes on without records that the store itself lost: it cannot say which.
+extension Repairer {
+  /// Goes on without what the store cannot read, when that is what an error says and it may be left out.
+  ///
+  /// - Returns: whether what failed may be tried again.
+  func recover(after error: StoreError) throws(StoreError) -> Bool {
+    guard error.code == .damaged, error.place == nil, policy.role == .cache else { return false }
+    return try recover()
+  }
+
+  /// Goes on without what the store found to be lost; false when it found nothing.
+  func recover() throws(StoreError) -> Bool {
+    let findings = writer.store.findings
+    guard !findings.isEmpty else { return false }
+    try recover(from: findings)
+    return true
+  }
+
+  /// Goes on without what the store had to leave out, and with what an earlier opening left to do.
+  ///
+  /// - Throws: `damaged` for an authority, whose data may not be lacking without a word, and for a
+  ///   store whose registry of trees may be lacking.
+  func recover(from findings: [StoreFinding]) throws(StoreError) {
+    if let first = findings.first {
+      guard policy.role == .cache else {
+        throw StoreError(
+          .damaged,
+          "Data that had been durable is lacking: \(first.words). Put back a copy of the store, or "
+            + "open it as a cache to go on without them; nothing was changed.")
+      }
+      if let lost = findings.first(where: { $0.spaces?.contains(Spaces.system.id) == true }) {
+        throw StoreError(
+          .damaged,
+          "The list of trees may be lacking: \(lost.words). Put back a copy of the store, or make a "
+            + "new one; nothing was changed.")
+      }
+      // What is left must agree again before anybody reads it, also when the process dies between.
+      let marker = try writer.read { (view) throws(StoreError) in
+        try RecoveryMarker.set(view, lost: findings.map(\.words))
+      }
+      try writer.apply(marker, min(.power, writer.store.traits.strongest))
+      try writer.leaves.change { (store) throws(StoreError) in try store.acknowledgeFindings() }
+    }
+    guard try writer.read(RecoveryMarker.isSet) else { return }
+    // Tree by tree: the marker stays until all agree.
+    for info in try writer.read(Trees.readable) {
+      try retryingChange(.process) { (repair) throws(StoreError) in try repair.reconcile(info) }
+    }
+    try retryingChange(.power) { (repair) throws(StoreError) in
+      try repair.report(try RecoveryMarker.clear(repair.tx))
+    }
+  }
+
+  /// Makes what is left of a tree or lane agree after records of it were removed.
+  func reconcile(_ scope: StoreScope) throws(StoreError) {
+    try retryingChange(.process) { (repair) throws(StoreError) in try repair.reconcile(scope) }
+  }
+
+  private func retryingChange(
+    _ durability: Durability, _ body: (RecordRepair) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try retrying { (_) throws(StoreError) in try change(durability, body) }
+  }
+}
