@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferTree
 
-/// Applies the edits of one commit to a commit in the making.
+/// Applies the edits of one commit to a transaction.
 struct CommitApplier {
   let tx: LeafTransaction
   /// Whether the tree's indexes may be kept: their keys show values.

@@ -2,10 +2,10 @@ import ConiferKeyValue
 import ConiferTree
 import Synchronization
 
-/// What is listened to now, and what was used last: in memory, for any thread.
+/// Which queries are listened to now, and when each was used last: in memory, for any thread.
 ///
-/// Uses are counted, not timed. A use is written with a later commit once it lies `quantum` uses
-/// behind the stored one, so that reading writes nothing and a listener that comes and goes little.
+/// Uses are counted, not timed. A use is stored with a later commit once it is `quantum` uses later than the
+/// stored one: so reading writes nothing, and a listener that comes and goes writes little.
 final class Activity: Sendable {
   /// How many uses a crash may set a query back.
   static let quantum: UInt64 = 16
@@ -25,14 +25,14 @@ final class Activity: Sendable {
     var active: Set<Name> = []
     /// Uses that are not stored.
     var uses: [Name: UInt64] = [:]
-    /// Those that lie close behind the stored ones, and are not looked at before the next use.
+    /// Those that are too close to the stored ones to be stored, until the next use.
     var close: Set<Name> = []
-    /// Queries that were saved without a use of their own, and when: whoever saved one will say that
-    /// it is active, and an eviction may come first.
+    /// Queries that were saved without a use of their own, and when: the caller will make them active, but
+    /// an eviction may come first.
     var saved: [Name: UInt64] = [:]
     /// How often a query ceased to be active.
     var releases = 0
-    /// Queries that a commit under way forgets.
+    /// Queries that an eviction under way removes.
     var leaving: Set<Name> = []
   }
 
@@ -41,7 +41,7 @@ final class Activity: Sendable {
   /// Nothing is active, and every use is later than the stored ones.
   init(after clock: UInt64) { state = Mutex(State(clock: clock)) }
 
-  /// Notes that a query's use begins or ends now; false when a commit under way forgets it.
+  /// Notes that a query's use begins or ends now; false when an eviction under way removes it.
   func setActive(_ isActive: Bool, _ name: Name) -> Bool {
     state.withLock { state in
       guard !state.leaving.contains(name) else { return false }
@@ -70,7 +70,7 @@ final class Activity: Sendable {
     }
   }
 
-  /// Lets a query go, unless it is active; it cannot become so until `endRelease`.
+  /// Lets an eviction remove a query, unless it is active; it cannot become so until `endRelease`.
   func release(_ name: Name) -> Bool {
     state.withLock { state in
       guard !state.active.contains(name) else { return false }

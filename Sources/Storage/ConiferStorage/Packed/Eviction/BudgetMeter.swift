@@ -22,7 +22,7 @@ struct BudgetMeter {
     physical(try Self.sum(view).budgeted)
   }
 
-  /// What the records of all trees take, with the edits of a commit in the making.
+  /// What the records of all trees take, with the edits of a transaction.
   static func sum(_ view: any OrderedView) throws(StoreError) -> StorageUsage {
     var sum = StorageUsage()
     guard let tx = view as? LeafTransaction else {
