@@ -8,8 +8,8 @@ public enum ClientMessage: Hashable, Sendable {
   case ping
   /// Something that this version does not know, with its number if it has one; ignored.
   case unknown(UInt64?, action: String)
-  /// A request whose body makes no sense, or whose data no tree can hold, with the reason, which may
-  /// quote the data; answered `failure`.
+  /// A request with an invalid body, or with data that no tree can hold, and the reason, which may quote
+  /// the data; answered `failure`.
   case invalid(UInt64, reason: String)
   /// A request that is longer, or nested deeper, than the limit; answered `too_big`.
   case tooLarge(UInt64, reason: String)

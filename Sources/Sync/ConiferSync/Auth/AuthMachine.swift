@@ -62,7 +62,8 @@ struct AuthMachine: Sendable {
 
   /// Begins to ask the provider, unless it is being asked; whether that is new.
   ///
-  /// An answer under way may be the token that the server refused meanwhile: then it is asked anew.
+  /// If the server has refused the token since the last request, its answer may be that token: then the
+  /// provider is asked again.
   mutating func beginFetch(at now: Milliseconds, isForced: Bool) -> Bool {
     fetchAt = nil
     let isReplacing = mustForce && !requests.isForced
@@ -71,7 +72,7 @@ struct AuthMachine: Sendable {
     return true
   }
 
-  /// Asks the provider who is signed in now: what it is about to answer may be of the user before.
+  /// Asks the provider who is signed in now: the answer to an earlier request may be of the user before.
   mutating func beginChange(at now: Milliseconds) {
     fetchAt = nil
     identification = .changing
@@ -83,7 +84,7 @@ struct AuthMachine: Sendable {
     usesTokens && requests.accepts(answer, to: request)
   }
 
-  /// Takes the provider's token, or that there is none.
+  /// Takes in the provider's token; nil when nobody is signed in.
   mutating func take(_ new: UserToken?, at now: ClockReading, offset: Int64) {
     requests.succeed()
     mustForce = false

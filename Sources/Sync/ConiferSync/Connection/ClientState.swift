@@ -41,7 +41,7 @@ struct ClientState: Sendable {
     actions.append(.fetchToken(force: isForced, number: auth.requests.newest))
   }
 
-  /// Asks the token provider anew, as somebody else may be signed in.
+  /// Asks the token provider again, since somebody else may be signed in.
   mutating func refreshToken() {
     guard auth.usesTokens else { return }
     auth.beginChange(at: now.uptime)
@@ -78,7 +78,7 @@ struct ClientState: Sendable {
     insert(Operation(kind: kind, place: place, lane: position.lane))
   }
 
-  /// Has an operation wait in its place; after all others if it was issued in another lane.
+  /// Inserts an operation in its place; after all others if it was issued in another lane.
   mutating func insert(_ operation: Operation) {
     var operation = operation
     if operation.lane != position.lane {
@@ -112,7 +112,7 @@ struct ClientState: Sendable {
 
   // MARK: Marking
 
-  /// Has writes that could not be marked wait, and what follows them: nothing overtakes.
+  /// Takes in that writes could not be marked: they wait, and so does what follows them.
   mutating func markingFailed(_ ids: [OutboundWriteID]) {
     let delay = max(limits.delays.first, backoff.delay(queue.markingFailures + 1))
     queue.markingFailed(ids, retry: now.uptime.adding(delay))

@@ -45,7 +45,7 @@ extension ConnectionMachine {
     switch state {
     case .fetchingToken:
       isBlocking = !client.auth.canUseLast(at: client.now, offset: client.offset)
-    // Asked without a connection, to know whose the first writes are, which wait for it.
+    // It was asked without a connection, since the first writes wait to know their user.
     case .closed: isBlocking = isTimeout && client.auth.token == nil
     case .waiting, .connecting, .connected: break
     }

@@ -12,8 +12,8 @@ import ConiferWire
 /// - Each write is answered once, or reported as of unknown outcome and sent again, first, under the
 ///   same identity. At most `limits.window` writes wait for answers; the queue itself stays in the
 ///   store.
-/// - Where an answer is due and nothing comes, the server is asked for a sign of life, and a connection
-///   that gives none is given up.
+/// - When an answer is due and nothing comes, the server is asked for a sign of life. Without one the
+///   connection is given up.
 /// - Answers of writes are handed on when the listens that were sent before them are answered.
 /// - A write that the server refuses because the token has expired is not refused: it is sent again
 ///   with the next token.
@@ -96,8 +96,8 @@ package struct ConnectionMachine: Sendable {
   /// in a lane.
   package mutating func nextPlace() -> OverlayID { client.position.next() }
 
-  /// The lane's newest write, unless it may have been sent, is about to be marked as sent, or something
-  /// was issued after it. What a run before queued may have been sent by it: the store does not tell.
+  /// The lane's newest write, unless it may have been sent, is being marked as sent, or something was
+  /// issued after it. A write from an earlier run of the app may have been sent by that run.
   package var lastUnsent: OutboundWriteID? {
     guard let id = client.position.lastUnsent, !isUnanswered(id) else { return nil }
     return client.queue.isAnswered(id) || client.queue.isBeingMarked(id) ? nil : id
@@ -175,8 +175,8 @@ package struct ConnectionMachine: Sendable {
 
   // MARK: The session
 
-  /// Has something done with the session, if there is one. The state gives it away meanwhile, so that it
-  /// has one owner and nothing of it is copied.
+  /// Changes the session, if there is one. It is taken out of the state meanwhile, so that it has one owner
+  /// and is changed without being copied.
   mutating func whileConnected(_ body: (inout Session, inout ClientState) -> Void) {
     guard case .connected(var session) = state else { return }
     state = .closed([])

@@ -19,7 +19,7 @@ package struct TransactionID: Hashable, Sendable {
 /// over the data at that time.
 ///
 /// - Transactions at, above and below one another run in the order in which they were begun, each
-///   over what the earlier ones wrote, and are sent together as one put, when none is under way.
+///   over what the earlier ones wrote, and are sent together as one put, one put at a time.
 /// - A put is refused when the data is not what the functions saw; then they run again, at most
 ///   `maxAttempts` puts in all.
 /// - A set or an update at, above or below a transaction ends it; when it was sent, the server's

@@ -24,8 +24,8 @@ struct TransactionTree: Sendable {
     if children[key]?.isEmpty == true { children[key] = nil }
   }
 
-  /// The path nearest the root, at or above a path, that has transactions; the path itself if there
-  /// is none.
+  /// The path nearest the root, at or above a path, that has transactions; the path itself if no
+  /// path above has any.
   func root(of path: Path) -> Path {
     var tree = self
     for (depth, key) in path.keys.enumerated() {

@@ -9,7 +9,7 @@ extension ClientMessage {
 
   /// Reads the text of one message, as a client sends it.
   ///
-  /// A request of a kind that is not known, or with a query that makes no sense, is `unknown`; one
+  /// A request of an unknown kind, or with an invalid query, is `unknown`; one
   /// with data that no tree can hold, or whose body lacks a member or has one of the wrong type, is
   /// `invalid`; one whose arrays and objects are nested too deeply is `tooLarge`.
   ///
@@ -58,7 +58,7 @@ extension ClientMessage {
 }
 
 extension Request {
-  /// The request of an action with a body; nil when its query makes no sense.
+  /// The request of an action with a body; nil when its query is invalid.
   fileprivate init?(_ action: String, _ body: WireBody) throws(WireError) {
     switch action {
     case "q":
@@ -76,11 +76,10 @@ extension Request {
     case "om": self = .onDisconnectMerge(try body.requiredPath(), try body.requiredChanges())
     case "oc": self = .onDisconnectCancel(try body.requiredPath())
     case "auth", "gauth":
-      guard let token = body.credential else {
+      guard let token = body.token else {
         throw WireError(.malformed, "A request to authenticate has no token.")
       }
-      let claims = body.claims.map { Credential.Override.claims($0) }
-      self = .authenticate(Credential(token, override: body.isNobody ? .nobody : claims))
+      self = .authenticate(Credential(token, override: body.override))
     case "unauth": self = .unauthenticate
     case "appcheck": self = .appCheck(body.token)
     case "unappeck": self = .appCheck(nil)

@@ -6,7 +6,7 @@ extension ServerMessage {
 
   /// Reads the text of one message, as a server sends it.
   ///
-  /// News of a kind that is not known, or with a query that makes no sense, is `unknown`.
+  /// A push of an unknown kind, or with an invalid query, is `unknown`.
   ///
   /// - Parameter bytes: the whole text, in UTF-8.
   /// - Throws: `malformed`; `tooLarge` when arrays and objects are nested too deeply.
@@ -84,7 +84,7 @@ extension Response {
 }
 
 extension Push {
-  /// News of an action with a body; nil when it makes no sense.
+  /// The push of an action with a body; nil when its query is invalid or its kind unknown.
   fileprivate init?(_ action: String, _ body: WireBody) throws(WireError) {
     switch action {
     case "d": self = .overwrite(try body.requiredPath(), body.node ?? .empty, tag: body.tag)

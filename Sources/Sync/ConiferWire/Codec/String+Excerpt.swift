@@ -1,6 +1,6 @@
 extension String {
-  /// The beginning of a name from the other side, safe for a log: about 64 bytes, with invisible
-  /// characters and those that change how others are shown written as numbers.
+  /// The beginning of a name from the other side, safe for a log: about 64 bytes. Invisible characters,
+  /// and those that change how others look, are written as numbers.
   var excerpt: String {
     var words = ""
     for scalar in unicodeScalars {

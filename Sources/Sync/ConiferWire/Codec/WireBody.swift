@@ -3,24 +3,28 @@ import ConiferTree
 
 /// The members that the body of a request, an answer or a push may have.
 struct WireBody {
-  var path: Path?
   /// The member `d`; how it is read depends on the action.
-  var node: Node?
-  var changes: [NodeChange]?
-  var ranges: [RangeMerge] = []
+  enum Data {
+    case none
+    case node(Node)
+    case changes([NodeChange])
+    case ranges([RangeMerge])
+  }
+
+  var path: Path?
+  var data = Data.none
   var hash: String?
   var query: Result<QuerySpec, TreeError>?
   var tag: Int?
   var compound: CompoundHash?
-  var credential: String?
-  /// The claims that an administrator asks for.
-  var claims: Node?
-  var isNobody = false
+  /// The token of the client (`cred`), or of its app (`token`).
   var token: String?
+  /// As whom an administrator wants to act.
+  var override: Credential.Override?
   var counters: [String: Int] = [:]
   var status: String?
   var words: String?
-  /// Why data in it is none that a tree can hold.
+  /// Why no tree can hold its data; nil when one can.
   var invalid: String?
 
   init() {}
@@ -36,22 +40,23 @@ struct WireBody {
       case "p": path = try reader.string().map { Path($0) }
       case "d":
         switch action {
-        case "m", "om": changes = try reader.changes()
-        case "rm": ranges = try reader.ranges()
-        default: node = try reader.node()
+        case "m", "om": data = .changes(try reader.changes())
+        case "rm": data = .ranges(try reader.ranges())
+        default: data = .node(try reader.node())
         }
       case "h": hash = try reader.string()
       case "q": query = try reader.query()
       case "t": tag = try reader.integer().flatMap { Int(exactly: $0) }
       case "ch": compound = try reader.compoundHash()
-      case "cred": credential = try reader.string()
+      case "cred" where action != "appcheck": token = try reader.string()
+      case "token" where action == "appcheck": token = try reader.string()
       case "authvar":
-        claims = try reader.optionalNode()
-        if claims == nil { isNobody = true }
-      case "noauth":
+        let claims = try reader.optionalNode()
         // `authvar: null` and `noauth: true` mean the same, and may both be there.
-        if try reader.bool() { isNobody = true }
-      case "token": token = try reader.string()
+        if override != .nobody {
+          override = claims.map { Credential.Override.claims($0) } ?? .nobody
+        }
+      case "noauth": if try reader.bool() { override = .nobody }
       case "c": counters = try reader.counters()
       case "s": status = try reader.string()
       case "msg": words = try reader.string()
@@ -60,6 +65,10 @@ struct WireBody {
     }
     invalid = reader.invalid
   }
+
+  var node: Node? { if case .node(let node) = data { node } else { nil } }
+  var changes: [NodeChange]? { if case .changes(let changes) = data { changes } else { nil } }
+  var ranges: [RangeMerge] { if case .ranges(let ranges) = data { ranges } else { [] } }
 
   /// Refuses data that no tree can hold.
   func requireTree() throws(WireError) {
@@ -85,7 +94,7 @@ struct WireBody {
     throw WireError(.malformed, "A write has no data.")
   }
 
-  /// The target; nil when the query makes no sense.
+  /// The target; nil when the query is invalid.
   func target() throws(WireError) -> QueryTarget? {
     let path = try requiredPath()
     switch query {

@@ -120,7 +120,7 @@ struct WireReader {
     return changes
   }
 
-  /// Reads a list of strings; null is none.
+  /// Reads a list of strings; null is an empty list.
   mutating func strings() throws(WireError) -> [String] {
     var texts: [String] = []
     switch try next() {
@@ -169,7 +169,7 @@ struct WireReader {
     return RangeMerge(start: start, end: end, node: node)
   }
 
-  /// Reads hashes of ranges; nil when they make no sense, since a listen works without them.
+  /// Reads hashes of ranges; nil when they are invalid, since a listen works without them.
   mutating func compoundHash() throws(WireError) -> CompoundHash? {
     var hashes: [String] = []
     var paths: [String] = []
@@ -193,7 +193,7 @@ struct WireReader {
     return counters
   }
 
-  /// Reads a query, also as a list of one; nil for null, and an error when it makes no sense.
+  /// Reads a query, or a list of one query; nil for null, and a failure for an invalid one.
   mutating func query() throws(WireError) -> Result<QuerySpec, TreeError>? {
     var copy = self
     switch try copy.next() {

@@ -39,7 +39,7 @@ extension Session {
     _ number: UInt64, _ listen: Listen, _ response: Response, _ client: inout ClientState
   ) {
     defer { deliverAnswers(&client) }
-    // Otherwise the listen was ended, and perhaps begun anew.
+    // Otherwise the listen was ended, and perhaps begun again.
     guard asked[listen] == number else { return }
     if isDueToToken(response, &client) {
       asked[listen] = nil

@@ -27,7 +27,8 @@ extension Session {
 
   /// Sends what may go: the queue's writes and what was issued beside them, in order.
   ///
-  /// While a newer token is shown nothing does: what the old one is refused for would be overtaken.
+  /// While a newer token is being shown nothing is sent: a request that the server refused because of the
+  /// old token is sent again first.
   mutating func sendWaiting(_ client: inout ClientState) {
     sendGets(&client)
     while isAccepted, authRequest == nil, client.position.isOpen {

@@ -38,7 +38,7 @@ struct Unanswered: Sendable {
   private var requests: [UInt64: Sent] = [:]
   /// All numbers in order with the time of sending; answered ones are dropped at the front.
   private var times = FIFO<(number: UInt64, time: Milliseconds)>()
-  /// The numbers of listens, likewise.
+  /// The numbers of listens in order; answered ones are dropped at the front.
   private var listens = FIFO<UInt64>()
   /// The writes.
   private var writes: Set<OutboundWriteID> = []
