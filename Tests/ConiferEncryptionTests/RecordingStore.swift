@@ -76,6 +76,9 @@
       }
       return found
     }
+    var findings: [StoreFinding] { [] }
+    func acknowledgeFindings() throws(StoreError) {}
+    func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
   }
 
   /// Every nonce that was ever used, by the salt of its session.

@@ -73,6 +73,9 @@ final class ProbeStore: OrderedStore {
   func suspend() throws(StoreError) { try base.suspend() }
   func resume() throws(StoreError) { try base.resume() }
   func close() throws(StoreError) { try base.close() }
+  var findings: [StoreFinding] { [] }
+  func acknowledgeFindings() throws(StoreError) {}
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }
 
 extension MemoryStore {
@@ -153,5 +156,9 @@ private final class ProbeView: OrderedView {
       return visit(key, size)
     }
   }
+  func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {}
+
   func close() { base.close() }
 }

@@ -28,6 +28,9 @@ import Testing
     func suspend() throws(StoreError) {}
     func resume() throws(StoreError) {}
     func close() throws(StoreError) {}
+    var findings: [StoreFinding] { [] }
+    func acknowledgeFindings() throws(StoreError) {}
+    func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
   }
 
   private typealias Backend = PackedBackend<SharedStore>

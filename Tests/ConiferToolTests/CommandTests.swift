@@ -127,7 +127,7 @@ import Testing
     let done = await sandbox.run("import", file, store: url + "&compression=none")
     #expect(done.status == .success, "\(done.notes)")
     try await sandbox.opened(backend) { store in
-      let space = try store.backend.space()
+      let space = try store.backend.evicting().space()
       #expect(space.cache < 1 << 20 && space.cache > 1 << 19, "\(space)")
       try store.backend.inspect { view in
         for room in 0..<60 {

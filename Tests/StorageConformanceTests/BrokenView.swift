@@ -117,6 +117,7 @@ final class BrokenView: StorageView {
   ) throws(StoreError) -> [FinishedWrite] {
     try view.finishedWrites(lane, after: after, limit: limit)
   }
+  func queueFloor() -> WriteID? { view.queueFloor() }
   func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? { try view.lastQuery(tree) }
   func metadataNames(
     _ tree: TreeID, after: String?, limit: Int

@@ -67,6 +67,9 @@ private final class FragileStore: OrderedStore {
       try PackedBackend(FragileStore(flaw, at: directory), name: "fragile", options: options)
     }
   }
+  var findings: [StoreFinding] { [] }
+  func acknowledgeFindings() throws(StoreError) {}
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }
 
 @Suite struct CrashSelfTests {
@@ -148,4 +151,7 @@ private final class PretendingStore: OrderedStore {
   func suspend() throws(StoreError) { try base.suspend() }
   func resume() throws(StoreError) { try base.resume() }
   func close() throws(StoreError) { try base.close() }
+  var findings: [StoreFinding] { [] }
+  func acknowledgeFindings() throws(StoreError) {}
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }

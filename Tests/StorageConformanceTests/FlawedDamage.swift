@@ -79,4 +79,7 @@ private final class SilentStore: OrderedStore {
   func suspend() throws(StoreError) { try base.suspend() }
   func resume() throws(StoreError) { try base.resume() }
   func close() throws(StoreError) { try base.close() }
+  var findings: [StoreFinding] { [] }
+  func acknowledgeFindings() throws(StoreError) {}
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }

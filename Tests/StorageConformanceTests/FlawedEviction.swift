@@ -4,7 +4,7 @@ import ConiferTree
 import StorageConformance
 
 /// A right backend behind one that evicts wrongly: the kit must tell.
-final class FlawedEviction: StorageBackend {
+final class FlawedEviction: EvictingBackend {
   /// What it does wrong.
   enum Defect: String, CaseIterable, Sendable {
     /// Takes pinned data.
@@ -35,7 +35,7 @@ final class FlawedEviction: StorageBackend {
     case countsPinsTwice
   }
 
-  private let base: any StorageBackend
+  private let base: any EvictingBackend
   private let defect: Defect
   let traits: BackendTraits
 
@@ -49,11 +49,11 @@ final class FlawedEviction: StorageBackend {
       var changed = options
       if defect == .neverEvicts { changed.budget = nil }
       if defect == .evictsAuthorities { changed.role = .cache }
-      return FlawedEviction(try right.open(directory, changed), options, defect)
+      return FlawedEviction(try right.open(directory, changed).evicting(), options, defect)
     }
   }
 
-  private init(_ base: any StorageBackend, _ options: StorageOptions, _ defect: Defect) {
+  private init(_ base: any EvictingBackend, _ options: StorageOptions, _ defect: Defect) {
     self.base = base
     self.defect = defect
     var traits = base.traits
@@ -64,8 +64,9 @@ final class FlawedEviction: StorageBackend {
 
   // MARK: What is wrong
 
-  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) {
-    if defect != .forgetsActivity { base.setActive(isActive, query, in: tree) }
+  @discardableResult
+  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
+    defect == .forgetsActivity || base.setActive(isActive, query, in: tree)
   }
 
   func space() throws(StoreError) -> StorageSpace {

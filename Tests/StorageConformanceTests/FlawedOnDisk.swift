@@ -100,5 +100,8 @@
     func suspend() throws(StoreError) { try store.suspend() }
     func resume() throws(StoreError) { try store.resume() }
     func close() throws(StoreError) { try store.close() }
+    var findings: [StoreFinding] { [] }
+    func acknowledgeFindings() throws(StoreError) {}
+    func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
   }
 #endif

@@ -227,4 +227,7 @@ final class FlawedStore: OrderedStore {
     if phase == 2 { return }
     if phase == 0 { end(2) } else { state.withLock { $0.phase = 2 } }
   }
+  var findings: [StoreFinding] { [] }
+  func acknowledgeFindings() throws(StoreError) {}
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }

@@ -91,5 +91,9 @@ final class FlawedView: OrderedView {
     }
   }
 
+  func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {}
+
   func close() { isClosed.store(true, ordering: .releasing) }
 }

@@ -76,7 +76,7 @@ import Testing
       #expect(rooms.contains(room), "the active room \(room), kill \(seed)")
     }
     if seed % 3 == 0 {
-      let report = try await backend.evict(to: 0, dryRun: false)
+      let report = try await backend.evicting().evict(to: 0, dryRun: false)
       #expect(!pins.isEmpty == !report.isMet, "kill \(seed)")
       let left = try backend.read { (view) throws(StoreError) in
         try view.childKeys(tree, "rooms", after: nil, limit: .max)
@@ -177,7 +177,7 @@ private enum Streams {
         if active.count > listened / 10 { backend.setActive(false, active.removeFirst(), in: tree) }
       }
       if room % 16 == 15 {
-        Task.detached { _ = try await backend.evict(to: 250_000, dryRun: false) }
+        Task.detached { _ = try await backend.evicting().evict(to: 250_000, dryRun: false) }
       }
       room += 1
     }

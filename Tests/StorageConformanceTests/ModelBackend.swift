@@ -172,6 +172,9 @@ final class ModelBackend: StorageBackend {
     return try body(BrokenView(ModelView(model), defect, self))
   }
 
+  @discardableResult
+  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool { true }
+
   func size() throws(StoreError) -> StoreSize {
     try checkOpen()
     return StoreSize(live: 1 << 30, free: 0, file: 1 << 30)

@@ -148,7 +148,7 @@ import Testing
     #expect(try Self.writes(backend) == Array(2...20), "\(report.lost)")
     #expect(report.trees.map(\.pins) == [1], "\(report)")
     #expect(report.trees.first?.queues.map(\.waiting) == [18])
-    #expect(try backend.verify { _ in }.isSound)
+    #expect(try backend.verifying().verify { _ in }.isSound)
     try await backend.close()
     let (again, none) = try await configuration.openOrSalvage()
     #expect(none == nil)

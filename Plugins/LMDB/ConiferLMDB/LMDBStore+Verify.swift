@@ -52,3 +52,11 @@ extension LMDBStore {
     return lost("no meta page is that of the newest commit")
   }
 }
+
+extension LMDBStore {
+  /// None: LMDB leaves nothing out at opening; damage is told where it is read.
+  public var findings: [StoreFinding] { [] }
+
+  /// Does nothing: there are no findings.
+  public func acknowledgeFindings() throws(StoreError) {}
+}

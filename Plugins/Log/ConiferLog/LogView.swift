@@ -13,6 +13,10 @@ final class LogView: OrderedView {
     self.lease = lease
   }
 
+  func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {}
+
   func close() {
     // Taken out first: dropping the last reference closes files, which need not happen locked.
     let last = snapshot.withLock { snapshot in

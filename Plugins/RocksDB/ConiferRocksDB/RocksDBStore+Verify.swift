@@ -38,4 +38,12 @@
       return true
     }
   }
+
+  extension RocksDBStore {
+    /// None: RocksDB refuses to open rather than leave something out.
+    public var findings: [StoreFinding] { [] }
+
+    /// Does nothing: there are no findings.
+    public func acknowledgeFindings() throws(StoreError) {}
+  }
 #endif

@@ -69,6 +69,10 @@
 
     deinit { reader.close() }
 
+    func walkLocked(
+      _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+    ) throws(StoreError) {}
+
     func close() { reader.close() }
 
     func get<R>(

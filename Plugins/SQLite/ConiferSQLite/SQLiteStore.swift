@@ -291,3 +291,11 @@ public final class SQLiteStore: OrderedStore {
     if let known { throw State.refusal(known) }
   }
 }
+
+extension SQLiteStore {
+  /// None: SQLite leaves nothing out at opening; damage is told where it is read.
+  public var findings: [StoreFinding] { [] }
+
+  /// Does nothing: there are no findings.
+  public func acknowledgeFindings() throws(StoreError) {}
+}

@@ -10,6 +10,10 @@ final class SQLiteView: OrderedView {
 
   deinit { lease.end() }
 
+  func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {}
+
   func close() { lease.end() }
 
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {

@@ -82,22 +82,11 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// was written; changes nothing, and commits go on meanwhile.
   ///
   /// The layer above reads every record anyway, so a store need not read values whose damage a view
-  /// would tell.
+  /// would tell: one that tells all damage so, or has none, finds nothing and returns true.
   ///
   /// - Parameter found: gets each finding, in no order; it should not call the store.
   /// - Returns: whether views may be read all the same: false when the store trusts what was found
   ///   damaged, so that reading it might trap or give what was never written.
   /// - Throws: `io`, `closed`, `suspended`.
   func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool
-}
-
-extension OrderedStore {
-  /// None, as for all stores that tell damage where it is read.
-  public var findings: [StoreFinding] { [] }
-
-  /// Does nothing.
-  public func acknowledgeFindings() throws(StoreError) {}
-
-  /// Finds nothing: all that could be damaged are values, which views check or the layer above does.
-  public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }

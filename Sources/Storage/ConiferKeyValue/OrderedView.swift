@@ -52,7 +52,7 @@ public protocol OrderedView: AnyObject, Sendable {
   /// Visits the keys of those records of one space, in order from an origin, whose encryption key is
   /// missing, with the sizes of their values and why; nothing is decrypted.
   ///
-  /// Stores without encryption have none.
+  /// Stores without encryption visit nothing.
   ///
   /// - Throws: `io`, `closed`.
   func walkLocked(
@@ -81,12 +81,6 @@ extension OrderedView {
   ) throws(StoreError) {
     try walk(space, origin) { key, value in visit(key, value.byteCount) }
   }
-
-  /// Visits nothing.
-  public func walkLocked(
-    _ space: Space, _ origin: Origin,
-    _ visit: (_ key: RawSpan, _ size: Int, _ why: MissingKey) -> Step
-  ) throws(StoreError) {}
 
   /// A copy of the value of a key, or nil when it is absent.
   ///

@@ -29,8 +29,8 @@ import Testing
       await world.settle()
     }
     let backend = try #require(await device.engine.backend)
-    _ = try await backend.evict(to: nil, dryRun: false)
-    #expect(try backend.space().cache <= StorageOptions.smallestBudget)
+    _ = try await backend.evicting().evict(to: nil, dryRun: false)
+    #expect(try backend.evicting().space().cache <= StorageOptions.smallestBudget)
     await device.restart(isOnline: false)
     for room in [0, 1, 2, rooms - 1] {
       device.listenToValue("r\(room)", QueryTarget(Path("rooms/r\(room)")))
@@ -58,16 +58,16 @@ import Testing
     device.set("rooms/r0/m1", "2")
     await world.settle()
     let before = try #require(await opened(device))
-    #expect(try before.space().cache > StorageOptions.smallestBudget)
+    #expect(try before.evicting().space().cache > StorageOptions.smallestBudget)
     device.configuration.options.budget = StorageOptions.smallestBudget
     await device.restart(isOnline: false)
     let backend = try #require(await opened(device))
     // Nothing is asked of it, and it evicts in slices.
     for _ in 0..<500 {
-      if try backend.space().cache <= StorageOptions.smallestBudget { break }
+      if try backend.evicting().space().cache <= StorageOptions.smallestBudget { break }
       try await Task.sleep(for: .milliseconds(20))
     }
-    #expect(try backend.space().cache <= StorageOptions.smallestBudget)
+    #expect(try backend.evicting().space().cache <= StorageOptions.smallestBudget)
     #expect(try await device.queued().count == 1)
     device.listen("r0", QueryTarget("rooms/r0"), .init(.childAdded))
     await device.idle()
@@ -101,10 +101,10 @@ import Testing
     let backend = try #require(await (database.engine as? Engine)?.backend)
     // It evicts between commits, in slices.
     for _ in 0..<500 {
-      if try backend.space().cache <= StorageOptions.smallestBudget { break }
+      if try backend.evicting().space().cache <= StorageOptions.smallestBudget { break }
       try await Task.sleep(for: .milliseconds(20))
     }
-    #expect(try backend.space().cache <= StorageOptions.smallestBudget)
+    #expect(try backend.evicting().space().cache <= StorageOptions.smallestBudget)
     database.goOffline()
     for number in 0..<100 { database.reference(withPath: "w/k\(number)").enqueue(.set(number)) }
     #expect(try await database.pendingWriteTotals().pending == 100)

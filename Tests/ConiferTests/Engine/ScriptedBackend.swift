@@ -108,7 +108,6 @@ final class ScriptedBackend: StorageBackend {
   }
 
   func size() throws(StoreError) -> StoreSize { try inner.size() }
-  func space() throws(StoreError) -> StorageSpace { try inner.space() }
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     inner.setActive(isActive, query, in: tree)
   }
@@ -198,6 +197,17 @@ private final class CountingView: StorageView {
   func finishedWrite(_ lane: Lane, _ id: WriteID) throws(StoreError) -> FinishedWrite? {
     try view.finishedWrite(lane, id)
   }
+  func finishedWrites(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) throws(StoreError) -> [FinishedWrite] {
+    try view.finishedWrites(lane, after: after, limit: limit)
+  }
+  func queueFloor() throws(StoreError) -> WriteID? { try view.queueFloor() }
+  func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? { try view.lastQuery(tree) }
+  func metadataNames(
+    _ tree: TreeID, after: String?, limit: Int
+  ) throws(StoreError) -> [String] { try view.metadataNames(tree, after: after, limit: limit) }
+  func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] { try view.indexes(tree) }
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
     try view.metadata(tree, name)
   }

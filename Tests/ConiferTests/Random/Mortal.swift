@@ -101,6 +101,10 @@ private final class MortalStore: OrderedStore {
 
   var traits: StoreTraits { store.traits }
   var findings: [StoreFinding] { store.findings }
+  func acknowledgeFindings() throws(StoreError) { try store.acknowledgeFindings() }
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
+    try store.verify(found)
+  }
 
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     try life.commit { () throws(StoreError) in try store.apply(batch, durability) }

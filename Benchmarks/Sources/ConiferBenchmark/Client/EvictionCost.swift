@@ -61,7 +61,7 @@ public struct EvictionCost: Sendable {
       _ = try await store.commit(
         [.overwrite(tree, path, source.node(number)), .saveQuery(record)], .process)
     }
-    let bytes = try store.space().cache
+    let bytes = try store.evicting().space().cache
     try await store.close()
     return bytes
   }
@@ -79,7 +79,7 @@ public struct EvictionCost: Sendable {
     }
     await database.close()
     let store = try storage(path, nil).open()
-    let left = try store.space().cache
+    let left = try store.evicting().space().cache
     try await store.close()
     return (waits, left)
   }

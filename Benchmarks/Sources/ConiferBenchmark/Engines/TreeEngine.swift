@@ -62,9 +62,9 @@ package final class TreeEngine: Engine {
   }
 
   package func evictingHalf() throws -> Operation {
-    let half = try backend.space().cache / 2
+    let half = try backend.evicting().space().cache / 2
     return .awaiting { [backend] in
-      _ = try await backend.evict(to: half, dryRun: false)
+      _ = try await backend.evicting().evict(to: half, dryRun: false)
       return 0
     }
   }

@@ -192,3 +192,14 @@ public final class JournalStore: OrderedStore {
     }
   }
 }
+
+extension JournalStore {
+  /// None: a damaged journal is refused at opening.
+  public var findings: [StoreFinding] { [] }
+
+  /// Does nothing: there are no findings.
+  public func acknowledgeFindings() throws(StoreError) {}
+
+  /// Finds nothing: opening has checked every frame, and rows are read from memory.
+  public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
+}

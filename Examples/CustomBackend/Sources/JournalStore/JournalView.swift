@@ -17,6 +17,10 @@ final class JournalView: OrderedView {
     self.store = store
   }
 
+  func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {}
+
   func close() { isClosed.store(true, ordering: .releasing) }
 
   private func requireOpen() throws(StoreError) {

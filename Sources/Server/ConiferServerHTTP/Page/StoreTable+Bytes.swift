@@ -36,8 +36,7 @@ extension StoreTable {
     for (name, bytes) in [("files", size.file), ("– live", size.live), ("– free", size.free)] {
       table.rows.append([.text(name), .none, .bytes(bytes)])
     }
-    if backend.traits.evicts {
-      let space = try backend.space()
+    if let space = try (backend as? any EvictingBackend)?.space() {
       for (name, bytes) in [
         ("cache on disk", space.cache), ("– pinned", space.pinned), ("queue on disk", space.queue),
       ] {

@@ -8,6 +8,7 @@ public import ConiferTree
 ///   of the commits and holds every one acknowledged at its durability.
 /// - The outbound queue is never evicted. Cached data may be dropped: when damaged, when told to, and
 ///   when the cache is over its budget.
+/// - What not every backend can do has a contract of its own: ``EvictingBackend``, ``VerifyingBackend``.
 /// - All members may be called from any thread or task. Commits are applied in the order of their
 ///   calls, several of them in one flush where they meet.
 /// - After `close` every member throws `closed`.
@@ -69,54 +70,18 @@ public protocol StorageBackend: AnyObject, Sendable {
   /// - Throws: `io`, `closed`.
   func size() throws(StoreError) -> StoreSize
 
-  /// What the store takes by what it is for; reads the heads of the runs that pins cover.
-  ///
-  /// - Throws: `io`, `closed`, `suspended`, `unsupported` (traits.evicts is false).
-  func space() throws(StoreError) -> StorageSpace
-
   /// Notes that a tracked query is listened to, or no longer; nothing is written.
   ///
   /// An active query's data is not evicted. Both calls make the query the most recently used one;
   /// that is written along with later commits, so that a crash may set it back by at most 16 uses,
   /// and by those since the last commit. Nothing is active when a store opens. Never throws, and waits
-  /// for no commit; queries that are not tracked are ignored.
+  /// for no commit; queries that are not tracked are ignored. A backend that never evicts has nothing to
+  /// note and returns true.
   ///
   /// - Returns: false when the query is just being evicted, and stays inactive: save it anew. After
   ///   true, a query that a new read still shows stays until it is inactive.
   @discardableResult
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool
-
-  /// Evicts cached data: what no tracked query covers, then the least recently used queries that are
-  /// neither active nor pinned, with what only they cover, until the cache takes no more than asked.
-  ///
-  /// A backend with a budget does so by itself, in slices between commits, down to 90 % of it, and
-  /// when more than 1,000 inactive queries are tracked. The order follows the Realtime Database's
-  /// SDKs, whose unit is the tracked query too.
-  ///
-  /// - Parameters:
-  ///   - bytes: physical bytes of the cache, as in ``StorageSpace``; nil for 90 % of the budget.
-  ///   - dryRun: whether to change nothing and only tell what would go, supposing that the store's
-  ///     overhead shrinks with its records.
-  /// - Throws: `invalid` (a negative size; an authority, which never evicts), `full`, `io`,
-  ///   `poisoned`, `closed`, `suspended`, `unsupported` (traits.evicts is false). What was evicted
-  ///   until then stays so.
-  func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport
-
-  /// Tells what the cached data at and below a path takes, why it is kept, and when it would go.
-  ///
-  /// - Throws: `invalid` (an unknown tree), `io`, `damaged`, `closed`, `suspended`, `unsupported`
-  ///   (traits.evicts is false).
-  func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation
-
-  /// Reads the whole store and checks every checksum and every rule that its records keep; changes
-  /// nothing, sets nothing aside, and commits go on meanwhile.
-  ///
-  /// It runs on the caller's thread and holds one view as long as it takes to read everything, which
-  /// keeps a store from reusing space. Damage is in the report, not an error.
-  ///
-  /// - Parameter progress: called now and then, about each megabyte.
-  /// - Throws: `io`, `closed`, `suspended`, `unsupported` (the backend does not verify).
-  func verify(_ progress: (VerificationProgress) -> Void) throws(StoreError) -> VerificationReport
 
   /// Does a slice of housekeeping: folds deltas, gives space back; a backend that compresses may
   /// train a dictionary first, which takes up to about 100 ms of its own and holds up no commit.
@@ -143,10 +108,23 @@ public protocol StorageBackend: AnyObject, Sendable {
 }
 
 extension StorageBackend {
-  /// Reads the whole store and checks it, without telling of progress.
+  /// Waits for a task that commits.
   ///
-  /// - Throws: as `verify(_:)`.
-  public func verify() throws(StoreError) -> VerificationReport { try verify { _ in } }
+  /// - Throws: as `commit`.
+  public func commitAndWait(
+    _ edits: [StorageEdit], _ durability: Durability
+  ) throws(StoreError) -> CommitReceipt {
+    let answer = Monitor<Result<CommitReceipt, StoreError>?>(nil)
+    Task.detached {
+      do throws(StoreError) {
+        let receipt = try await self.commit(edits, durability)
+        answer.change { $0 = .success(receipt) }
+      } catch {
+        answer.change { $0 = .failure(error) }
+      }
+    }
+    return try answer.wait { $0 }.get()
+  }
 
   /// Reads the node in a view.
   ///
@@ -185,8 +163,6 @@ public struct BackendTraits: Sendable, Equatable {
   public var durability: Durability
   /// The budget of the cache, in physical bytes, or nil for none.
   public var budget: Int?
-  /// Whether it keeps the budget by itself, and offers `evict`, `explain` and `space`.
-  public var evicts: Bool
   /// Whether its values are encrypted at rest.
   public var isEncrypted: Bool
   /// The version of the format of its records.
@@ -195,7 +171,7 @@ public struct BackendTraits: Sendable, Equatable {
   /// Facts about a backend.
   public init(
     name: String, store: StoreTraits, role: StoreRole, compression: Compression,
-    durability: Durability, budget: Int?, evicts: Bool = false, isEncrypted: Bool = false,
+    durability: Durability, budget: Int?, isEncrypted: Bool = false,
     format: Int
   ) {
     self.name = name
@@ -204,7 +180,6 @@ public struct BackendTraits: Sendable, Equatable {
     self.compression = compression
     self.durability = durability
     self.budget = budget
-    self.evicts = evicts
     self.isEncrypted = isEncrypted
     self.format = format
   }

@@ -2,11 +2,7 @@ public import ConiferKeyValue
 public import ConiferQuery
 public import ConiferTree
 
-/// What a view does whose backend keeps no indexes.
 extension StorageView {
-  /// None.
-  public func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] { [] }
-
   /// Reads the whole node and evaluates the query on it.
   ///
   /// - Throws: as the view's reads.

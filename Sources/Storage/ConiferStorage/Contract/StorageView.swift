@@ -60,6 +60,8 @@ public protocol StorageView: AnyObject {
   /// A window of the remembered ends of a lane's writes, by number.
   func finishedWrites(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError)
     -> [FinishedWrite]
+  /// The number above which lanes begin of which nothing is left; nil while no loss took writes.
+  func queueFloor() throws(StoreError) -> WriteID?
   /// The last number that a query of a tree was given, or nil.
   func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID?
   /// A window of the names under which a tree has bytes, in the order of their UTF-8.
@@ -74,24 +76,6 @@ public protocol StorageView: AnyObject {
 }
 
 extension StorageView {
-  /// Refuses: a backend that does not list them cannot be copied faithfully.
-  public func finishedWrites(
-    _ lane: Lane, after: WriteID?, limit: Int
-  ) throws(StoreError) -> [FinishedWrite] { throw Self.notListed }
-
-  /// Refuses: a backend that does not tell cannot be copied faithfully.
-  public func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? { throw Self.notListed }
-
-  /// Refuses: a backend that does not list them cannot be copied faithfully.
-  public func metadataNames(
-    _ tree: TreeID, after: String?, limit: Int
-  ) throws(StoreError) -> [String] { throw Self.notListed }
-
-  private static var notListed: StoreError {
-    StoreError(
-      .unsupported, "This backend does not list all that it holds: it cannot be copied faithfully.")
-  }
-
   /// The cached node at a path.
   public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
     try node(tree, path, .all)

@@ -54,7 +54,9 @@ package struct StoreCopier {
     for phase in CopyPlace.Phase.allCases where isLeft(phase, place) {
       switch phase {
       case .queues:
-        try await target.raiseQueueFloor(to: source.queueFloor())
+        if let floor = try source.inspect({ try $0.queueFloor() }) {
+          try await commit([.raiseQueueFloor(floor)])
+        }
         for (info, copy) in trees {
           try await copyQueues(info, copy)
           try await copyPins(info, copy)

@@ -41,6 +41,8 @@ package struct TreeWalk {
   private static let window = 256
 
   private let backend: any StorageBackend
+  /// The backend, if it tells what a path takes; else the two upper levels are walked by their keys.
+  private let evicting: (any EvictingBackend)?
   private let tree: TreeInfo
   private let cursor: Path?
   private let body: (Piece) async throws -> Void
@@ -53,6 +55,7 @@ package struct TreeWalk {
     _ body: @escaping (Piece) async throws -> Void
   ) {
     (self.backend, self.tree, self.cursor, self.body) = (backend, tree, cursor, body)
+    evicting = backend as? any EvictingBackend
   }
 
   /// Gives all pieces.
@@ -120,15 +123,10 @@ package struct TreeWalk {
     }
   }
 
-  /// About what a path takes; nothing where the backend does not tell.
+  /// About what a path takes.
   private func size(_ path: Path) throws -> Int {
-    do throws(StoreError) {
-      return try backend.explain(tree.id, path).bytes
-    } catch {
-      guard error.code == .unsupported else { throw error }
-      // The upper levels are walked then.
-      return path.count < 3 ? .max : 0
-    }
+    guard let evicting else { return path.count < 3 ? .max : 0 }
+    return try evicting.explain(tree.id, path).bytes
   }
 
   /// Whether a path lies at or before the cursor with all below it.

@@ -159,3 +159,14 @@ public final class MemoryStore: OrderedStore {
 final class MemoryLease: Sendable {
   let isOver = Atomic(false)
 }
+
+extension MemoryStore {
+  /// None: nothing outlives the store.
+  public var findings: [StoreFinding] { [] }
+
+  /// Does nothing: there are no findings.
+  public func acknowledgeFindings() throws(StoreError) {}
+
+  /// Finds nothing: there are no files.
+  public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
+}

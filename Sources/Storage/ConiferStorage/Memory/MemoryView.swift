@@ -50,5 +50,9 @@ final class MemoryView: OrderedView {
     }
   }
 
+  func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {}
+
   func close() { spaces.withLock { $0 = nil } }
 }

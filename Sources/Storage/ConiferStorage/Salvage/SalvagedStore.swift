@@ -16,6 +16,9 @@ final class SalvagedStore: OrderedStore {
   var traits: StoreTraits { base.traits }
   var findings: [StoreFinding] { lost.withLock { $0 } }
   func acknowledgeFindings() throws(StoreError) { lost.withLock { $0 = [] } }
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
+    try base.verify(found)
+  }
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     // It is thrown away afterwards.
     try base.apply(batch, min(.process, durability))

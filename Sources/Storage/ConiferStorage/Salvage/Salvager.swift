@@ -129,7 +129,11 @@ package struct Salvager {
     do {
       try await StoreCopier(source: salvaged, target: new, reached: { _ in })
         .run(from: CopyPlace())
-      if !isWhole { try await new.raiseQueueFloor() }
+      if !isWhole {
+        let floor = QueueFloor.above(
+          try new.read { (view) throws(StoreError) in try view.queueFloor() })
+        _ = try await new.commit([.raiseQueueFloor(floor)], new.traits.store.strongest)
+      }
       let report = try SalvageReport(of: new)
       if !notes.isEmpty {
         _ = try await new.commit(notes.map { .report($0) }, new.traits.store.strongest)

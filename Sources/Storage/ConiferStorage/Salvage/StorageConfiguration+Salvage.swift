@@ -94,8 +94,9 @@ extension StorageConfiguration {
         Incident(kind: .recordSetAside, tree: store, place: error.message, bytes: []))
       let new = try target.open()
       // The files that older salvages set aside had numbers of their own.
-      for _ in 0..<exchange.number { try await new.raiseQueueFloor() }
-      _ = try await new.commit(notes.map { .report($0) }, new.traits.store.strongest)
+      let floor = QueueFloor.above(nil, losses: exchange.number)
+      _ = try await new.commit(
+        [.raiseQueueFloor(floor)] + notes.map { .report($0) }, new.traits.store.strongest)
       report = try SalvageReport(of: new)
       try await new.close()
       report.lost = [

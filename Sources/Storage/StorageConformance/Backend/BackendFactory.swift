@@ -9,7 +9,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let declared: StoreTraits
   /// The options under which it is tested.
   public let options: StorageOptions
-  /// Whether it must offer `evict`, `explain` and `space`, and keep its budget by itself.
+  /// Whether it must be an `EvictingBackend`.
   public let evicts: Bool
   /// What an engine below the backend cannot notice of damaged files, as its documentation says:
   /// `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log look as if

@@ -50,10 +50,7 @@ final class Crowd: Sendable {
       }
       try requireEqual(pending, mark.write == nil ? 0 : 1, "the queue of \(name(member))")
     }
-    if let counting = again as? any UsageRecounting {
-      let drift = try counting.usageDrift()
-      try require(drift.isEmpty, .usageDrift, "seed \(seed): " + drift.joined(separator: "; "))
-    }
+    try again.requireExactUsage("seed \(seed): ")
     try check(again)
     try await again.close()
   }
@@ -66,12 +63,9 @@ final class Crowd: Sendable {
   }
 
   private func check(_ backend: any StorageBackend) throws {
-    do {
-      let found = try backend.verify().findings
-      try require(found.isEmpty, .wrongData, "seed \(seed): a check finds \(found)")
-    } catch let error as StoreError {
-      guard error.code == .unsupported else { throw error }
-    }
+    guard let verifying = backend as? any VerifyingBackend else { return }
+    let found = try verifying.verify().findings
+    try require(found.isEmpty, .wrongData, "seed \(seed): a check finds \(found)")
   }
 
   /// What one member does.
@@ -128,9 +122,10 @@ final class Crowd: Sendable {
       try await backend.suspend()
       try await backend.resume()
     case 19 where bench.factory.evicts:
-      _ = try await backend.evict(to: random.chance(50) ? 0 : 1 << 30, dryRun: random.chance(30))
+      _ = try await backend.evicting().evict(
+        to: random.chance(50) ? 0 : 1 << 30, dryRun: random.chance(30))
     case 20 where bench.factory.evicts:
-      _ = (try backend.space(), try backend.explain(tree, "members"))
+      _ = (try backend.evicting().space(), try backend.evicting().explain(tree, "members"))
     case 21:
       if let query = mark.query { backend.setActive(random.chance(50), query, in: tree) }
     case 22:

@@ -10,11 +10,11 @@ extension Twin {
   @discardableResult
   func evict(to target: Int, settles: Bool = true) async throws -> EvictionReport {
     let usage = try usageBesideIndexes()
-    let dry = try await backend.evict(to: target, dryRun: true)
+    let dry = try await backend.evicting().evict(to: target, dryRun: true)
     try require(dry.isDryRun, "the report of a dry run says that it was none")
     try requireEqual(try usageBesideIndexes(), usage, "the usage after a dry run")
     if settles { try same("after a dry run") }
-    let report = try await backend.evict(to: target, dryRun: false)
+    let report = try await backend.evicting().evict(to: target, dryRun: false)
     try require(!report.isDryRun, "the report of an eviction says that it was a dry run")
     try requireEqual(report.target, target, "the target in the report")
     // Pages are given back whole, and what a store adds of its own stays, so that what a record takes
@@ -27,7 +27,7 @@ extension Twin {
       gone.prefix(shared) == told.prefix(shared)
         && (abs(gone.count - told.count) <= 1 + shared / 10 || isSmall),
       "\(gone) went, and a dry run had said \(told)")
-    let cache = try backend.space().cache
+    let cache = try backend.evicting().space().cache
     try require(
       abs(cache - report.after) <= slack(cache),
       "the report says that \(report.after) bytes are left, and \(cache) are")

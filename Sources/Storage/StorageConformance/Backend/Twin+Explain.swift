@@ -6,7 +6,7 @@ extension Twin {
   /// Asks why data is kept, and requires that the answer adds up and is what the model says.
   @discardableResult
   func explain(_ tree: TreeID, _ path: Path) throws -> SpaceExplanation {
-    let found = try backend.explain(tree, path)
+    let found = try backend.evicting().explain(tree, path)
     let model = try model.tree(tree)
     let data = model.root[path]
     try requireEqual(found.tree, tree, "the tree of an explanation")

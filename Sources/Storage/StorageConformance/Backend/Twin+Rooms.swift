@@ -48,7 +48,7 @@ extension Twin {
   func evictEach() async throws -> [Int] {
     var rooms: [Int] = []
     while true {
-      let report = try await evict(to: max(0, backend.space().cache - 1))
+      let report = try await evict(to: max(0, backend.evicting().space().cache - 1))
       rooms += report.queries.compactMap { $0.path.last.flatMap { Int($0.string.dropFirst()) } }
       if report.queries.isEmpty { return rooms }
     }

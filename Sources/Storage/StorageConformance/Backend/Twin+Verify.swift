@@ -4,13 +4,8 @@ internal import ConiferStorage
 extension Twin {
   /// Requires that the backend finds nothing wrong with its own store, when it can tell.
   func isSound() throws {
-    let report: VerificationReport
-    do throws(StoreError) {
-      report = try backend.verify()
-    } catch {
-      guard error.code == .unsupported else { throw error }
-      return
-    }
+    guard let verifying = backend as? any VerifyingBackend else { return }
+    let report = try verifying.verify()
     guard let first = report.findings.first else { return }
     let anomaly: Anomaly =
       switch first.kind {

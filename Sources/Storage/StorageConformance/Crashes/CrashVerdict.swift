@@ -52,10 +52,7 @@ struct CrashVerdict: Sendable {
       index <= issued, .phantom, "it is in state \(index), after step \(step); \(expected)")
     try require(
       incidents.isEmpty, .silentLoss, "it tells of damage, where none was: \(incidents)")
-    if let counting = backend as? any UsageRecounting {
-      let drift = try counting.usageDrift()
-      try require(drift.isEmpty, .usageDrift, drift.joined(separator: "; "))
-    }
+    try backend.requireExactUsage()
     return index
   }
 }

@@ -113,10 +113,7 @@ struct Writers: Sendable {
           "commit \(number) of writer \(writer) is there, \(issued) is the newest it asked for")
       }
     }
-    if let counting = backend as? any UsageRecounting {
-      let drift = try counting.usageDrift()
-      try require(drift.isEmpty, .usageDrift, drift.joined(separator: "; "))
-    }
+    try backend.requireExactUsage()
     return held
   }
 

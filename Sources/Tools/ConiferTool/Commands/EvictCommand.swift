@@ -29,7 +29,7 @@ struct EvictCommand: ToolCommand {
         throw Failure.usage(
           "The store has no budget: say to what size with --to, or give its URL ?budget=10MB.")
       }
-      let report = try await backend.evict(to: size, dryRun: dryRun)
+      let report = try await backend.evicting().evict(to: size, dryRun: dryRun)
       let names = Dictionary(
         uniqueKeysWithValues: try backend.inspect { try $0.trees() }.map { ($0.id, $0.name) })
       if store.json {

@@ -22,7 +22,7 @@ struct StatsCommand: ToolCommand {
 
   private func report(_ backend: any StorageBackend, _ tree: TreeID?, _ console: Console) throws {
     let (usage, incidents) = try backend.inspect { (try $0.usage(tree), try $0.incidents()) }
-    let space = backend.traits.evicts ? try backend.space() : nil
+    let space = try (backend as? any EvictingBackend)?.space()
     let figures = StoreFigures(
       traits: backend.traits, size: try backend.size(), usage: usage, space: space,
       incidents: incidents)

@@ -33,13 +33,13 @@ extension StoreDemo {
     return try await options.reading(console) { store in
       let before = try store.backend.inspect { try $0.node(store.tree, pinned) }
       for path in [place(0), pinned] {
-        for line in ExplainCommand.lines(try store.backend.explain(store.tree, path)) {
+        for line in ExplainCommand.lines(try store.backend.evicting().explain(store.tree, path)) {
           try say("   \(line)")
         }
       }
-      let space = try store.backend.space()
+      let space = try store.backend.evicting().space()
       let start = ContinuousClock.now
-      let report = try await store.backend.evict(to: space.cache / 2, dryRun: false)
+      let report = try await store.backend.evicting().evict(to: space.cache / 2, dryRun: false)
       let time = start.duration(to: .now)
       let after = try store.backend.inspect { try $0.node(store.tree, pinned) }
       guard before == after, !after.isEmpty else {

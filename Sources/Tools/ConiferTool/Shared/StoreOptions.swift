@@ -87,8 +87,10 @@ extension StoreOptions {
   private static func keepBudget(
     _ backend: any StorageBackend, _ console: Console
   ) async throws {
-    guard backend.traits.role == .cache, try backend.space().isOverBudget else { return }
-    let report = try await backend.evict(to: nil, dryRun: false)
+    guard backend.traits.role == .cache, let evicting = backend as? any EvictingBackend,
+      try evicting.space().isOverBudget
+    else { return }
+    let report = try await evicting.evict(to: nil, dryRun: false)
     console.note(
       "conifer: evicted to the budget: the cache took \(Figures.bytes(report.before)) and takes "
         + "\(Figures.bytes(report.after)), \(report.queries.count) queries went")

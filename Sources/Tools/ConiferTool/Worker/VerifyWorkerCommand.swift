@@ -14,7 +14,7 @@ struct VerifyWorkerCommand: ToolCommand {
       // The command that runs it has told of the key's file already.
       let configuration = try store.configuration(console.quiet)
       return try await StoreOptions.opened(configuration) { backend in
-        let report = try backend.verify { progress in
+        let report = try backend.verifying().verify { progress in
           let told = Report.object([
             ("phase", .string(progress.phase)), ("bytes", .integer(progress.bytes)),
             ("expected", .integer(progress.expected)),

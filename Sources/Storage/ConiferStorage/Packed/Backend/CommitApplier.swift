@@ -97,6 +97,8 @@ struct CommitApplier {
       try queue(lane).restore(end)
     case .reserve(let lane, let id):
       try queue(lane).reserve(id)
+    case .raiseQueueFloor(let id):
+      try QueueFloor.raise(tx, to: id.rawValue)
     case .report(let incident):
       if incident.tree.rawValue != 0 { _ = try info(incident.tree) }
       try Incidents.add(tx, incident)

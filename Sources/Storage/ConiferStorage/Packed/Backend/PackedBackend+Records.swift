@@ -7,8 +7,12 @@ package struct HeldRecord: Sendable {
   package let value: Bytes
 }
 
-/// A backend whose records can be changed behind its back.
-package protocol RecordHolding {
+/// A backend that keeps the records of `PackedBackend`, which the kit counts, and changes behind its back.
+package protocol PackedRecords: StorageBackend {
+  /// The trees whose stored usage is not what a scan of their records counts, in words.
+  ///
+  /// - Throws: `damaged`, `io`, `closed`, `suspended`.
+  func usageDrift() throws(StoreError) -> [String]
   /// All records, by space and key.
   ///
   /// - Throws: `damaged`, `io`, `closed`, `suspended`.
@@ -35,7 +39,7 @@ extension HeldRecord {
   }
 }
 
-extension PackedBackend: RecordHolding {
+extension PackedBackend: PackedRecords {
   package func records() throws(StoreError) -> [HeldRecord] {
     let view = try store.view()
     defer { view.close() }
@@ -63,5 +67,24 @@ extension PackedBackend: RecordHolding {
       _ = try store.apply(changes, min(.process, store.traits.strongest))
     }
     return try packed(store, traits.name, options)
+  }
+
+  package func usageDrift() throws(StoreError) -> [String] {
+    try finishMending()
+    let view = try store.view()
+    defer { view.close() }
+    var drift: [String] = []
+    for info in try Trees.all(view) {
+      var stored = try UsageRow.read(view, info.id)
+      let counted = try Recount.whole(view, info.id)
+      stored.bytes = stored.bytes.filter { $0.value != 0 }
+      if stored != counted { drift.append("tree \(info.name) stores \(stored), not \(counted)") }
+    }
+    return drift
+  }
+
+  /// Waits until trees that lost something are mended.
+  func finishMending() throws(StoreError) {
+    try waiting { (engine) throws(StoreError) in try engine.mender.finish() }
   }
 }

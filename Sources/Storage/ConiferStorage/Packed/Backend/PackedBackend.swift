@@ -52,7 +52,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: durability, budget: options.budget,
-      evicts: true, isEncrypted: options.encryption != nil, format: Int(Trees.format))
+      isEncrypted: options.encryption != nil, format: Int(Trees.format))
     if !isKnown {
       try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }

@@ -121,6 +121,11 @@ final class PackedView: StorageView {
     try queue(lane).finished(after: after, limit: limit)
   }
 
+  func queueFloor() throws(StoreError) -> WriteID? {
+    let floor = try QueueFloor.read(view)
+    return floor == 0 ? nil : WriteID(rawValue: floor)
+  }
+
   func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? { try queries(tree).last() }
 
   func metadataNames(

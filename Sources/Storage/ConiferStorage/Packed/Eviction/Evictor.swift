@@ -235,7 +235,7 @@ extension StorageEdit {
       .restoreQuery:
       true
     case .prune, .removeQuery, .unpin, .enqueue, .restore, .replace, .setState, .finish, .purge,
-      .reserveQueries, .restoreFinished, .reserve, .report, .setMetadata, .wipe:
+      .reserveQueries, .restoreFinished, .reserve, .raiseQueueFloor, .report, .setMetadata, .wipe:
       false
     }
   }

@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-extension PackedBackend {
+extension PackedBackend: EvictingBackend {
   /// Notes that a tracked query is listened to, or no longer; nothing is written.
   ///
   /// - Returns: false when the query is just being evicted.

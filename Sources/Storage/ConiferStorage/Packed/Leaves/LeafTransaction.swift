@@ -249,6 +249,13 @@ final class LeafTransaction: LeafView, @unchecked Sendable {
     try merged.runKeys(origin, visit)
   }
 
+  /// Those that the store holds: a commit in the making adds none.
+  func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {
+    try base.walkLocked(space, origin, visit)
+  }
+
   /// A walk over the edits of a space, or nil when there are none.
   private func merged(_ space: Space) -> MergedWalk? {
     let overlay = state.overlays[space] ?? SortedBytes()

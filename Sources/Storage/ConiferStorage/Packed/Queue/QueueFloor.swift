@@ -25,6 +25,11 @@ enum QueueFloor {
       Spaces.system, key, payload: StoreKey.number(min(number, last)))
   }
 
+  /// Above what lanes may have been given in a store with a floor, when it suffered some losses.
+  static func above(_ floor: WriteID?, losses: Int = 1) -> WriteID {
+    WriteID(rawValue: (floor?.rawValue ?? 0) + UInt64(losses) * step)
+  }
+
   /// Raises it, when some of the queue may have been lost.
   static func raise(_ tx: LeafTransaction) throws(StoreError) {
     try tx.put(

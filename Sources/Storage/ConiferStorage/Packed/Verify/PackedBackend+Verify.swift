@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-extension PackedBackend {
+extension PackedBackend: VerifyingBackend {
   /// Checks the store's own files, then every record and what ties records together, on one view.
   ///
   /// A store that would trap on what it found damaged keeps the records from being checked.

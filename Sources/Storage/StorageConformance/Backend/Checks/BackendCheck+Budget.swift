@@ -44,10 +44,10 @@ extension BackendCheck {
             active.append(path)
           }
         }
-        let space = try backend.space()
+        let space = try backend.evicting().space()
         guard space.cache > budget + 1 << 20 else { continue }
         var held = space.pinned
-        for path in active { held += try backend.explain(tree, path).bytes }
+        for path in active { held += try backend.evicting().explain(tree, path).bytes }
         try require(
           space.cache <= budget + 1 << 20 + held,
           "the cache takes \(space.cache) bytes in room \(room), with \(held) pinned or active and "
@@ -104,18 +104,18 @@ extension BackendCheck {
       }
       for room in 0..<200 { try await twin.makeRoom(room, lastUse: UInt64(room + 1)) }
       try await expect(.invalid, "an eviction of an authority") { () throws(StoreError) in
-        try await twin.backend.evict(to: 0, dryRun: false)
+        try await twin.backend.evicting().evict(to: 0, dryRun: false)
       }
       try await expect(.invalid, "a dry run on an authority") { () throws(StoreError) in
-        try await twin.backend.evict(to: nil, dryRun: true)
+        try await twin.backend.evicting().evict(to: nil, dryRun: true)
       }
       for path: Path in [.root, "rooms/r1", "nowhere"] {
         try requireEqual(
-          try twin.backend.explain(twin.tree, path).fate, .never, "the fate of \(path)")
+          try twin.backend.evicting().explain(twin.tree, path).fate, .never, "the fate of \(path)")
       }
       try twin.same("after more than the budget")
       try require(
-        try twin.backend.space().isOverBudget, "the authority is not over its budget")
+        try twin.backend.evicting().space().isOverBudget, "the authority is not over its budget")
     },
     BackendCheck(
       .eviction, "without a size, an eviction goes to nine tenths of the budget", .usageDrift
@@ -123,12 +123,12 @@ extension BackendCheck {
       bench in
       let budget = StorageOptions.smallestBudget
       let twin = try await bench.twin { $0.budget = budget }
-      while try twin.backend.space().cache < budget - 60_000 {
+      while try twin.backend.evicting().space().cache < budget - 60_000 {
         let room = try twin.model.tree(twin.tree).queries.count
         try await twin.makeRoom(room, lastUse: UInt64(room + 1))
       }
       try twin.same("under the budget")
-      let report = try await twin.backend.evict(to: nil, dryRun: false)
+      let report = try await twin.backend.evicting().evict(to: nil, dryRun: false)
       try requireEqual(report.target, budget / 10 * 9, "the target")
       try require(report.isMet, "\(report.after) bytes are left")
       try twin.settle(report)

@@ -14,16 +14,16 @@ extension BackendCheck {
       let twin = try await bench.twin()
       try await twin.set("a", 1)
       try await expect(.unsupported, "an eviction") { () throws(StoreError) in
-        try await twin.backend.evict(to: 0, dryRun: false)
+        try await twin.backend.evicting().evict(to: 0, dryRun: false)
       }
       try await expect(.unsupported, "a dry run") { () throws(StoreError) in
-        try await twin.backend.evict(to: 0, dryRun: true)
+        try await twin.backend.evicting().evict(to: 0, dryRun: true)
       }
       try await expect(.unsupported, "an explanation") { () throws(StoreError) in
-        try twin.backend.explain(twin.tree, .root)
+        try twin.backend.evicting().explain(twin.tree, .root)
       }
       try await expect(.unsupported, "space") { () throws(StoreError) in
-        try twin.backend.space()
+        try twin.backend.evicting().space()
       }
       twin.backend.setActive(true, QueryID(rawValue: 1), in: twin.tree)
       try twin.same("after the refusals")
@@ -35,7 +35,7 @@ extension BackendCheck {
     BackendCheck(.eviction, "the least recently used queries go first, with their data") { bench in
       let twin = try await bench.twin()
       try await twin.makeRooms(12)
-      let report = try await twin.evict(to: twin.backend.space().cache / 2)
+      let report = try await twin.evict(to: twin.backend.evicting().space().cache / 2)
       try require(report.isMet, "\(report.after) bytes are left of \(report.before)")
       try requireEqual(
         report.queries.map(\.path), (0..<report.queries.count).map { Path("rooms/r\($0)") },
@@ -97,7 +97,7 @@ extension BackendCheck {
       for room in 0..<12 {
         try await twin.makeRoom(room, in: twin.trees[room % 2], lastUse: 7)
       }
-      let dry = try await twin.backend.evict(to: 0, dryRun: true)
+      let dry = try await twin.backend.evicting().evict(to: 0, dryRun: true)
       try await twin.reopen()
       let report = try await twin.evict(to: 0)
       try requireEqual(report.queries.map(\.name), dry.queries.map(\.name), "the order")
@@ -131,7 +131,7 @@ extension BackendCheck {
       let twin = try await bench.twin()
       _ = try await twin.overlap(["foo/a", "foo/b", "foo"])
       let data = try twin.read("foo")
-      let cache = try twin.backend.space().cache
+      let cache = try twin.backend.evicting().space().cache
       let report = try await twin.evict(to: cache - cache / 20)
       try requireEqual(report.queries.map(\.path), ["foo/a", "foo/b", "foo"], "what went")
       try require(
@@ -146,7 +146,7 @@ extension BackendCheck {
       try await twin.makeRooms(10)
       var left = 10
       while left > 0 {
-        let cache = try twin.backend.space().cache
+        let cache = try twin.backend.evicting().space().cache
         let report = try await twin.evict(to: cache - 1)
         try requireEqual(report.queries.count, 1, "the number of queries that went for a byte")
         left -= 1

@@ -14,15 +14,15 @@ extension BackendCheck {
       try await twin.commit(.overwrite(twin.other, .root, twin.noise(60)))
       let rooms = (0..<4).map { (Key("r\($0)"), twin.noise(60, seed: UInt64($0 + 1))) }
       let uncovered =
-        try twin.backend.explain(twin.tree, .root).uncovered
-        + twin.backend.explain(twin.other, .root).uncovered
-      let half = try await twin.evict(to: twin.backend.space().cache - uncovered / 2)
+        try twin.backend.evicting().explain(twin.tree, .root).uncovered
+        + twin.backend.evicting().explain(twin.other, .root).uncovered
+      let half = try await twin.evict(to: twin.backend.evicting().space().cache - uncovered / 2)
       try requireEqual(half.queries.map(\.path), [], "the queries that went for uncovered data")
       try require(half.uncovered >= uncovered / 3, "\(half.uncovered) uncovered bytes went")
-      var left = try await twin.evict(to: try twin.backend.space().cache - 1)
+      var left = try await twin.evict(to: try twin.backend.evicting().space().cache - 1)
       while left.queries.isEmpty {
         try require(left.uncovered > 0, "nothing went, and the target was not reached")
-        left = try await twin.evict(to: try twin.backend.space().cache - 1)
+        left = try await twin.evict(to: try twin.backend.evicting().space().cache - 1)
       }
       try requireEqual(left.queries.map(\.path), ["rooms/r0"], "the first query that went")
       try twin.shows(.root, is: ["rooms": Node(children: Array(rooms.dropFirst()))])

@@ -13,9 +13,9 @@ extension BackendCheck {
       try await twin.commit(.pin(Pin(tree: twin.tree, path: "rooms/r1")))
       twin.setActive(true, ids[2], in: twin.tree)
       let (usage, size) = (try twin.usage(nil), try twin.backend.size())
-      let cache = try twin.backend.space().cache
+      let cache = try twin.backend.evicting().space().cache
       for target in [0, cache / 2, cache - 1, cache, .max] {
-        let dry = try await twin.backend.evict(to: target, dryRun: true)
+        let dry = try await twin.backend.evicting().evict(to: target, dryRun: true)
         try require(dry.isDryRun, "the report of a dry run says that it was none")
         try requireEqual(dry.before, cache, "the bytes before in the report")
         try twin.same("after a dry run to \(target)")
@@ -29,9 +29,9 @@ extension BackendCheck {
       let twin = try await bench.twin()
       try await twin.makeRooms(10)
       try await twin.set("stray", twin.noise(60))
-      let before = try twin.backend.space().cache
+      let before = try twin.backend.evicting().space().cache
       let report = try await twin.evict(to: before / 2)
-      let after = try twin.backend.space().cache
+      let after = try twin.backend.evicting().space().cache
       try requireEqual(report.before, before, "the bytes before in the report")
       let parts = report.uncovered + report.queries.reduce(0) { $0 + $1.bytes }
       try require(
@@ -56,7 +56,7 @@ extension BackendCheck {
       let empty = StorageSpace()
       for round in 0..<3 {
         let (space, size, usage) = (
-          try twin.backend.space(), try twin.backend.size(), try twin.usage(nil)
+          try twin.backend.evicting().space(), try twin.backend.size(), try twin.usage(nil)
         )
         try require(
           space.cache + space.queue + space.other <= size.live + 16,
@@ -74,7 +74,8 @@ extension BackendCheck {
       try await twin.commit(
         .unpin(Pin(tree: twin.tree, path: "rooms/r1")),
         .unpin(Pin(tree: twin.tree, path: "rooms/r1/m1")))
-      try requireEqual(try twin.backend.space().pinned, 0, "the pinned bytes without a pin")
+      try requireEqual(
+        try twin.backend.evicting().space().pinned, 0, "the pinned bytes without a pin")
     },
     BackendCheck(.eviction, "what cannot be evicted or explained is refused", .wrongError) {
       bench in
@@ -82,35 +83,37 @@ extension BackendCheck {
       try await twin.makeRooms(2)
       let backend = twin.backend
       try await expect(.invalid, "an eviction to -1") { () throws(StoreError) in
-        try await backend.evict(to: -1, dryRun: false)
+        try await backend.evicting().evict(to: -1, dryRun: false)
       }
       try await expect(.invalid, "an unknown tree's explanation") { () throws(StoreError) in
-        try backend.explain(TreeID(rawValue: 4_000_000), .root)
+        try backend.evicting().explain(TreeID(rawValue: 4_000_000), .root)
       }
       backend.setActive(true, QueryID(rawValue: 999), in: twin.tree)
       backend.setActive(false, QueryID(rawValue: 999), in: TreeID(rawValue: 4_000_000))
       try twin.same("after the refusals")
       try await backend.suspend()
       try await expect(.suspended, "an eviction") { () throws(StoreError) in
-        try await backend.evict(to: 0, dryRun: false)
+        try await backend.evicting().evict(to: 0, dryRun: false)
       }
       try await expect(.suspended, "an explanation") { () throws(StoreError) in
-        try backend.explain(twin.tree, .root)
+        try backend.evicting().explain(twin.tree, .root)
       }
-      try await expect(.suspended, "space") { () throws(StoreError) in try backend.space() }
+      try await expect(.suspended, "space") { () throws(StoreError) in
+        try backend.evicting().space()
+      }
       try await backend.resume()
       try twin.same("after resuming")
       try await backend.close()
       try await expect(.closed, "an eviction") { () throws(StoreError) in
-        try await backend.evict(to: 0, dryRun: false)
+        try await backend.evicting().evict(to: 0, dryRun: false)
       }
       try await expect(.closed, "a dry run") { () throws(StoreError) in
-        try await backend.evict(to: 0, dryRun: true)
+        try await backend.evicting().evict(to: 0, dryRun: true)
       }
       try await expect(.closed, "an explanation") { () throws(StoreError) in
-        try backend.explain(twin.tree, .root)
+        try backend.evicting().explain(twin.tree, .root)
       }
-      try await expect(.closed, "space") { () throws(StoreError) in try backend.space() }
+      try await expect(.closed, "space") { () throws(StoreError) in try backend.evicting().space() }
       backend.setActive(true, QueryID(rawValue: 1), in: twin.tree)
     },
     BackendCheck(.eviction, "reading, asking and listening change nothing", .wrongData) { bench in
@@ -123,8 +126,8 @@ extension BackendCheck {
         let id = ids[round % ids.count]
         twin.setActive(round % 3 != 0, id, in: twin.tree)
         _ = try twin.read(Path("rooms/r\(round % 6)"))
-        _ = try twin.backend.explain(twin.tree, "rooms")
-        _ = try twin.backend.space()
+        _ = try twin.backend.evicting().explain(twin.tree, "rooms")
+        _ = try twin.backend.evicting().space()
       }
       try requireEqual(try twin.usage(nil), usage, "the usage after reading and listening")
       try bench.requireSize(try twin.backend.size(), size, "the size after reading and listening")

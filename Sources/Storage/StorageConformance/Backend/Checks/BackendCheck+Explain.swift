@@ -51,7 +51,7 @@ extension BackendCheck {
           "the children of \(path) take \(sum.bytes) bytes, and it takes \(whole.bytes)")
       }
       let (cache, usage) = (
-        try twin.backend.explain(twin.tree, .root).bytes, try twin.usage(twin.tree).cache
+        try twin.backend.evicting().explain(twin.tree, .root).bytes, try twin.usage(twin.tree).cache
       )
       try require(cache >= usage - 16, "the tree takes \(cache), and its records take \(usage)")
     },
@@ -71,7 +71,7 @@ extension BackendCheck {
       try requireEqual(fates.count, 6, "the number of rooms that may go")
       var gone = 0
       while gone < 7 {
-        let report = try await twin.evict(to: twin.backend.space().cache - 1)
+        let report = try await twin.evict(to: twin.backend.evicting().space().cache - 1)
         // One frees little more than its record, so that a store of pages may let a second one go.
         try require(
           (1...2).contains(report.queries.count),

@@ -31,6 +31,21 @@ extension BackendCheck {
       try requireEqual(next.queries, [QueryID(rawValue: 41)], "the number after a reserved 40")
       try twin.same()
     },
+    BackendCheck(.queue, "lanes of which nothing is left begin above the floor") { bench in
+      let twin = try await bench.twin()
+      let lost = Lane(tree: twin.other, identity: "lost")
+      try await twin.commit(.enqueue(twin.lane, .set("a", 1)))
+      try await twin.commit(.raiseQueueFloor(WriteID(rawValue: 1000)))
+      try await twin.commit(.raiseQueueFloor(WriteID(rawValue: 7)))
+      try await twin.reopen()
+      let floor = try twin.backend.read { (view) throws(StoreError) in try view.queueFloor() }
+      try requireEqual(floor, WriteID(rawValue: 1000), "the floor")
+      let writes = try await twin.commit(
+        .enqueue(lost, .set("b", 1)), .enqueue(twin.lane, .set("a", 2))
+      ).writes
+      try requireEqual(writes.map(\.rawValue), [1001, 2], "the numbers of new writes")
+      try twin.same()
+    },
     BackendCheck(.queue, "ends restored under their numbers are listed, and numbers go on above") {
       bench in
       let twin = try await bench.twin()

@@ -218,7 +218,8 @@ extension BackendCheck {
       let traits = backend.traits
       try requireEqual(traits.store, bench.factory.declared, "traits.store")
       try requireEqual(traits.budget, budget, "traits.budget")
-      try requireEqual(traits.evicts, bench.factory.evicts, "traits.evicts")
+      try requireEqual(
+        backend is any EvictingBackend, bench.factory.evicts, "whether it is an EvictingBackend")
       try requireEqual(traits.role, bench.factory.options.role, "traits.role")
       try requireEqual(traits.compression, bench.factory.options.compression, "traits.compression")
       _ = try await backend.tree(named: "t")

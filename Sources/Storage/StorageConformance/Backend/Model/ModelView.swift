@@ -135,6 +135,10 @@ package final class ModelView: StorageView {
         .filter { end in after.map { $0 < end.id } ?? true }.prefix(max(0, limit)))
   }
 
+  package func queueFloor() -> WriteID? {
+    model.queueFloor == 0 ? nil : WriteID(rawValue: model.queueFloor)
+  }
+
   package func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID? {
     let last = try model.tree(tree).lastQuery
     return last == 0 ? nil : QueryID(rawValue: last)

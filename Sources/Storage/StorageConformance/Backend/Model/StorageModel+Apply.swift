@@ -64,7 +64,9 @@ extension StorageModel {
       trees[id] = nil
     case .enqueue(let lane, let payload):
       try payload.check()
+      let floor = queueFloor
       try change(lane) {
+        if $0.newest == 0 { $0.newest = floor }
         $0.newest += 1
         let id = WriteID(rawValue: $0.newest)
         writes.append(id)
@@ -98,6 +100,7 @@ extension StorageModel {
       }
     case .reserve(let lane, let id):
       try change(lane) { $0.newest = max($0.newest, id.rawValue) }
+    case .raiseQueueFloor(let id): queueFloor = max(queueFloor, id.rawValue)
     case .report(let incident):
       incidents.append(incident)
     case .replace(let lane, let id, let payload):

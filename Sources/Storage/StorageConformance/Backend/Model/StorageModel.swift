@@ -34,6 +34,8 @@ package struct StorageModel: Sendable {
   package var lastTree: UInt32 = 0
   package var lastCommit: UInt64 = 0
   package var incidents: [Incident] = []
+  /// Above which number lanes begin of which nothing is left.
+  package var queueFloor: UInt64 = 0
 
   /// A store that holds nothing.
   package init() {}

@@ -111,7 +111,7 @@ extension TreeProgram.Step {
     case .tidy: _ = try await twin.backend.tidy(.milliseconds(20))
     case .wipe(let index): try await twin.wipe(index)
     case .evict(let percent):
-      try await twin.evict(to: twin.backend.space().cache / 100 * percent)
+      try await twin.evict(to: twin.backend.evicting().space().cache / 100 * percent)
     case .listen(let tree, let pick, let isActive):
       let tree = twin.trees[tree]
       let ids = try twin.model.tree(tree).queries.keys.sorted()

@@ -1,0 +1,46 @@
+public import ConiferKeyValue
+public import ConiferTree
+
+/// A backend that keeps the budget of its cache by itself, in slices between commits.
+public protocol EvictingBackend: StorageBackend {
+  /// What the store takes by what it is for; reads the heads of the runs that pins cover.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`.
+  func space() throws(StoreError) -> StorageSpace
+
+  /// Evicts cached data: what no tracked query covers, then the least recently used queries that are
+  /// neither active nor pinned, with what only they cover, until the cache takes no more than asked.
+  ///
+  /// A backend with a budget does so by itself, in slices between commits, down to 90 % of it, and
+  /// when more than 1,000 inactive queries are tracked. The order follows the Realtime Database's
+  /// SDKs, whose unit is the tracked query too.
+  ///
+  /// - Parameters:
+  ///   - bytes: physical bytes of the cache, as in ``StorageSpace``; nil for 90 % of the budget.
+  ///   - dryRun: whether to change nothing and only tell what would go, supposing that the store's
+  ///     overhead shrinks with its records.
+  /// - Throws: `invalid` (a negative size; an authority, which never evicts), `full`, `io`,
+  ///   `poisoned`, `closed`, `suspended`. What was evicted
+  ///   until then stays so.
+  func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport
+
+  /// Tells what the cached data at and below a path takes, why it is kept, and when it would go.
+  ///
+  /// - Throws: `invalid` (an unknown tree), `io`, `damaged`, `closed`, `suspended`.
+  func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation
+}
+
+extension StorageBackend {
+  /// This backend as one that evicts.
+  ///
+  /// - Throws: `unsupported` when it does not.
+  public func evicting() throws(StoreError) -> any EvictingBackend {
+    guard let evicting = self as? any EvictingBackend else {
+      throw StoreError(
+        .unsupported,
+        "The backend \(traits.name) does not evict by itself: remove cached data with a prune, or choose "
+          + "another backend.")
+    }
+    return evicting
+  }
+}
