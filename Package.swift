@@ -135,10 +135,13 @@ let package = Package(
       "ConiferSync", in: "Sources/Sync",
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire"]),
     target(
+      "ConiferEngine", in: "Sources/Client",
+      ["ConiferKeyValue", "ConiferStorage", .product(name: "Logging", package: "swift-log")]),
+    target(
       "Conifer", in: "Sources/Client",
       [
-        "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire",
-        "ConiferSync", .product(name: "Logging", package: "swift-log"),
+        "ConiferEngine", "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage",
+        "ConiferWire", "ConiferSync", .product(name: "Logging", package: "swift-log"),
       ]),
     target(
       "ConiferServer", in: "Sources/Server",

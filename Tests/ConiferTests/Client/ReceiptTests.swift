@@ -12,19 +12,19 @@ import Testing
     async let queued = receipt.id
     async let durable = receipt.durable
     async let outcome = receipt.outcome
-    receipt.settle(id: id)
+    receipt.setID(id)
     #expect(try await queued == id)
-    receipt.settle(durable: .success(.process))
+    receipt.setDurable(.success(.process))
     #expect(try await durable == .process)
-    receipt.settle(.superseded(by: id))
+    receipt.end(.superseded(by: id))
     #expect(try await outcome == .superseded(by: id))
     #expect(try await receipt.id == id)
   }
 
   @Test func `only the first news of each counts`() async throws {
     let receipt = WriteReceipt()
-    receipt.settle(.acknowledged)
-    receipt.settle(.discarded)
+    receipt.end(.acknowledged)
+    receipt.end(.discarded)
     #expect(try await receipt.outcome == .acknowledged)
   }
 
@@ -33,7 +33,7 @@ import Testing
     let outcomes = try await withThrowingTaskGroup { group in
       for _ in 0..<50 { group.addTask { try await receipt.outcome } }
       group.addTask {
-        receipt.settle(.acknowledged)
+        receipt.end(.acknowledged)
         return .acknowledged
       }
       return try await group.reduce(into: [WriteReceipt.Outcome]()) { $0.append($1) }
@@ -46,13 +46,13 @@ import Testing
     let waiter = Task { await failure { _ = try await receipt.outcome } }
     waiter.cancel()
     #expect(await waiter.value?.code == .cancelled)
-    receipt.settle(.acknowledged)
+    receipt.end(.acknowledged)
     #expect(try await receipt.outcome == .acknowledged)
   }
 
   @Test func `a discarded write is no acknowledged one`() async {
     let receipt = WriteReceipt()
-    receipt.settle(.discarded)
+    receipt.end(.discarded)
     #expect(await failure { try await receipt.acknowledged() }?.code == .discarded)
   }
 

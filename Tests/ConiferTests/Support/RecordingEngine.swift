@@ -61,9 +61,9 @@ final class RecordingEngine: EngineCalls, QueueCalls {
       return (UInt64(state.writes.count), state.error)
     }
     let receipt = WriteReceipt()
-    receipt.settle(id: .init(identity: "", number: number))
-    receipt.settle(durable: .success(.power))
-    receipt.settle(error.map { .rejected($0) } ?? .acknowledged)
+    receipt.setID(.init(identity: "", number: number))
+    receipt.setDurable(.success(.power))
+    receipt.end(error.map { .rejected($0) } ?? .acknowledged)
     later { completion?(error) }
     return receipt
   }
@@ -181,7 +181,7 @@ final class RecordingEngine: EngineCalls, QueueCalls {
   ) async throws(DatabaseError) -> WriteReceipt {
     set { $0.edits.append((id, write)) }
     let receipt = WriteReceipt()
-    receipt.settle(id: .init(identity: id.identity, number: id.number + 1))
+    receipt.setID(.init(identity: id.identity, number: id.number + 1))
     return receipt
   }
 

@@ -25,11 +25,3 @@ public enum AuthState: Sendable, Hashable {
     return false
   }
 }
-
-extension DatabaseError: Hashable {
-  /// Feeds code and message.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(code)
-    hasher.combine(message)
-  }
-}

@@ -158,3 +158,10 @@ final class ShownWrites {
   /// Forgets what increments count from, as the storage is closed.
   func forgetValues() { values = nil }
 }
+
+extension OutboundWriteID {
+  /// The queued write that lies over views at a place.
+  init(_ lane: Lane, _ overlay: OverlayID) {
+    self.init(lane, WriteID(rawValue: overlay.number))
+  }
+}

@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferStorage
 import ConiferSync
 import ConiferTree
 import ConiferWire

@@ -84,12 +84,12 @@ final class Writes {
   func queued(_ write: QueuedWrite, _ caller: WriteCaller, _ lane: Lane, _ commit: CommitID) {
     let id = OutboundWriteID(lane, write.id)
     let receipt = caller.receipt
-    receipt.settle(id: WriteReceipt.ID(id))
+    receipt.setID(WriteReceipt.ID(id))
     follow(id, caller)
     if setup.options.durability.wanted == .power {
-      durability.wait(for: commit, in: storage) { receipt.settle(durable: $0) }
+      durability.wait(for: commit, in: storage) { receipt.setDurable($0) }
     } else {
-      receipt.settle(durable: .success(min(.process, storage.strongest)))
+      receipt.setDurable(.success(min(.process, storage.strongest)))
     }
     shown.lay(write, lane)
     if setup.dropsSupersededWrites { supersede(by: write, lane) }
@@ -131,7 +131,7 @@ final class Writes {
       // Those of what it had superseded itself come first, and were told.
       for case let receipt? in moved.reversed().map(\.receipt) {
         if receipt.isEnded { break }
-        receipt.settle(outcome)
+        receipt.end(outcome)
       }
     }
   }
@@ -291,7 +291,7 @@ final class Writes {
     unstored: [StorageEdit]? = nil
   ) {
     for follower in shown.records.end(id, outcome, unstored: unstored) {
-      follower.receipt?.settle(outcome)
+      follower.receipt?.end(outcome)
       if let completion = follower.completion { outbox.call { completion(error) } }
     }
   }

@@ -1,4 +1,3 @@
-public import ConiferKeyValue
 public import ConiferTree
 public import ConiferWire
 
@@ -15,24 +14,6 @@ extension DatabaseError {
       default: .invalidValue
       }
     self.init(code, error.message, cause: error.code.rawValue)
-  }
-
-  /// The error for what a store refused.
-  ///
-  /// - Parameters:
-  ///   - error: the store's error.
-  ///   - what: what was not done, as the beginning of a sentence, such as `The write was not queued`.
-  public init(_ error: StoreError, _ what: String = "The storage failed") {
-    let code: Code =
-      switch error.code {
-      case .full: .storageFull
-      case .busy: .storageBusy
-      case .damaged: .storageDamaged
-      case .closed: .closed
-      case .tooLarge: .tooLarge
-      default: .storageFailure
-      }
-    self.init(code, "\(what): \(error.message)", cause: error.description)
   }
 
   /// The error for what a server answered; nil when it answered that it was done.

@@ -27,7 +27,7 @@ extension DatabaseQuery {
   public final func getData() async throws(DatabaseError) -> DataSnapshot {
     if let error { throw error }
     let answer = Promise<Node>()
-    engine.get(target) { answer.settle($0) }
+    engine.get(target) { answer.resolve($0) }
     return DataSnapshot(ref, try await answer.value(), target.spec.index)
   }
 }

@@ -90,7 +90,7 @@ extension DatabaseReference {
     let update = UserValue(value: block)
     runTransaction({ update.value($0) }, raisesLocalEvents: localEvents) {
       error, committed, snapshot in
-      answer.settle(error.map { .failure($0) } ?? .success((committed, snapshot)))
+      answer.resolve(error.map { .failure($0) } ?? .success((committed, snapshot)))
     }
     return try await answer.value()
   }
@@ -166,8 +166,8 @@ extension DatabaseReference {
   {
     let answer = Promise<Void>()
     call { error, _ in
-      guard let error else { return answer.settle(.success(())) }
-      answer.settle(.failure(error as? DatabaseError ?? DatabaseError(.internal, "\(error)")))
+      guard let error else { return answer.resolve(.success(())) }
+      answer.resolve(.failure(error as? DatabaseError ?? DatabaseError(.internal, "\(error)")))
     }
     try await answer.value()
     return self

@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferStorage
 import ConiferTree
 import ConiferWire
 

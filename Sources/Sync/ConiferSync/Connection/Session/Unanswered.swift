@@ -1,4 +1,5 @@
 import ConiferQuery
+import ConiferStorage
 import ConiferWire
 
 /// A request that was sent on a connection.

@@ -1,19 +1,5 @@
 import Dispatch
 
-/// The time that a database goes by; tests give one of their own.
-public protocol EngineClock: Sendable {
-  /// The device's time in milliseconds since 1970, which may jump.
-  var wallTime: Int64 { get }
-  /// Milliseconds that only ever grow.
-  var now: Int64 { get }
-  /// Calls once when `now` has reached a time, on any thread; at once when it has already.
-  ///
-  /// - Parameters:
-  ///   - moment: when, on the scale of ``now``.
-  ///   - body: what to call; it returns quickly.
-  func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void)
-}
-
 /// The device's own clock.
 public struct SystemClock: EngineClock {
   private let queue = DispatchQueue(label: "conifer.clock")

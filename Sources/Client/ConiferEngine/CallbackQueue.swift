@@ -5,9 +5,16 @@ public import Dispatch
 /// What is handed to it runs one after the other, in order, and never on the engine's thread.
 public struct CallbackQueue: Sendable {
   /// The queue that the app named, or the one that an actor's work begins on.
-  let queue: DispatchQueue
+  package let queue: DispatchQueue
   /// Runs work behind all that it was given before.
-  let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+  package let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+  package init(
+    queue: DispatchQueue, run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) {
+    self.queue = queue
+    self.run = run
+  }
 
   /// A dispatch queue; a concurrent one is used one piece at a time.
   ///
@@ -55,5 +62,5 @@ public struct CallbackQueue: Sendable {
   ) { work() }
 
   /// Runs work after all that was handed over before it; returns at once.
-  func async(_ work: @escaping @Sendable () -> Void) { run(work) }
+  package func async(_ work: @escaping @Sendable () -> Void) { run(work) }
 }

@@ -1,13 +1,12 @@
-import ConiferStorage
-import ConiferSync
+package import ConiferStorage
 
 /// The app's writes until the store holds how they ended: one record a write, with one state.
 ///
 /// It has no effects: it is told what happened, and returns the edits of the queue that follow from it. A
 /// write that waits in the store's queue, and that no view shows and nobody follows, has no record.
-struct OutboundWrites {
+package struct OutboundWrites {
   /// How far a write has come on its way to the server.
-  enum Delivery {
+  package enum Delivery {
     /// It waits in the queue.
     case queued
     /// It leaves as soon as the store holds durably that it was sent; whether it does already.
@@ -42,6 +41,8 @@ struct OutboundWrites {
   /// Writes that are not in the queue yet, in order.
   private var unqueued: [(content: WriteContent, caller: WriteCaller)] = []
 
+  package init() {}
+
   private func waiting(_ id: OutboundWriteID) -> Waiting? {
     if case .waiting(let waiting)? = states[id] { waiting } else { nil }
   }
@@ -61,15 +62,15 @@ struct OutboundWrites {
 
 extension OutboundWrites {
   /// How many writes are to be queued.
-  var unqueuedCount: Int { unqueued.count }
+  package var unqueuedCount: Int { unqueued.count }
 
   /// Takes in a write that is to be queued.
-  mutating func add(_ content: WriteContent, _ caller: WriteCaller) {
+  package mutating func add(_ content: WriteContent, _ caller: WriteCaller) {
     unqueued.append((content, caller))
   }
 
   /// Takes the writes that are to be queued, in order.
-  mutating func takeUnqueued() -> [(content: WriteContent, caller: WriteCaller)] {
+  package mutating func takeUnqueued() -> [(content: WriteContent, caller: WriteCaller)] {
     defer { unqueued = [] }
     return unqueued
   }
@@ -79,26 +80,26 @@ extension OutboundWrites {
 
 extension OutboundWrites {
   /// Notes who is to be told of a write's end; a receipt that nobody holds any longer is not.
-  mutating func follow(_ id: OutboundWriteID, _ follower: WriteFollower) {
+  package mutating func follow(_ id: OutboundWriteID, _ follower: WriteFollower) {
     guard !follower.isNobody else { return }
     _ = change(id) { $0.followers.append(follower) }
   }
 
   /// Nobody holds a receipt of a write any longer: nothing is kept of it.
-  mutating func released(_ id: OutboundWriteID) {
+  package mutating func released(_ id: OutboundWriteID) {
     guard waiting(id) != nil else { return }
     _ = change(id) { $0.followers.removeAll(where: \.isNobody) }
   }
 
   /// How many writes are followed.
-  var followedCount: Int {
+  package var followedCount: Int {
     states.values.count {
       if case .waiting(let write) = $0 { !write.followers.isEmpty } else { false }
     }
   }
 
   /// Forgets all who wait, as the database closes; by the numbers of their writes.
-  mutating func removeFollowers() -> [WriteFollower] {
+  package mutating func removeFollowers() -> [WriteFollower] {
     let ids = states.keys.sorted { $0.id < $1.id }
     return ids.flatMap { takeFollowers($0) }
   }
@@ -114,7 +115,7 @@ extension OutboundWrites {
   /// A write was dropped for a later one, whose end tells its followers too.
   ///
   /// - Returns: those followers, in order.
-  mutating func handFollowers(
+  package mutating func handFollowers(
     of old: OutboundWriteID, to new: OutboundWriteID
   ) -> [WriteFollower] {
     let moved = takeFollowers(old).filter { !$0.isNobody }
@@ -127,10 +128,10 @@ extension OutboundWrites {
 
 extension OutboundWrites {
   /// Whether a write lies over the views.
-  func isShown(_ id: OutboundWriteID) -> Bool { waiting(id)?.isShown ?? false }
+  package func isShown(_ id: OutboundWriteID) -> Bool { waiting(id)?.isShown ?? false }
 
   /// Notes that a write lies over the views; whether that is new.
-  mutating func show(_ id: OutboundWriteID) -> Bool {
+  package mutating func show(_ id: OutboundWriteID) -> Bool {
     change(id) { record in
       defer { record.isShown = true }
       return !record.isShown
@@ -138,14 +139,14 @@ extension OutboundWrites {
   }
 
   /// Notes that a write no longer lies over the views; whether it did.
-  mutating func hide(_ id: OutboundWriteID) -> Bool {
+  package mutating func hide(_ id: OutboundWriteID) -> Bool {
     guard isShown(id) else { return false }
     _ = change(id) { $0.isShown = false }
     return true
   }
 
   /// Notes that no write lies over the views.
-  mutating func hideAll() {
+  package mutating func hideAll() {
     for id in Array(states.keys) { _ = hide(id) }
   }
 }
@@ -154,15 +155,15 @@ extension OutboundWrites {
 
 extension OutboundWrites {
   /// How far a write has come.
-  func delivery(_ id: OutboundWriteID) -> Delivery { waiting(id)?.delivery ?? .queued }
+  package func delivery(_ id: OutboundWriteID) -> Delivery { waiting(id)?.delivery ?? .queued }
 
   /// Whether a write left, and is not answered.
-  func isSent(_ id: OutboundWriteID) -> Bool {
+  package func isSent(_ id: OutboundWriteID) -> Bool {
     if case .sent = delivery(id) { true } else { false }
   }
 
   /// Whether a write may have been done by the server already, as the store has it.
-  func isOutcomeUnknown(_ write: QueuedWrite, _ lane: Lane) -> Bool {
+  package func isOutcomeUnknown(_ write: QueuedWrite, _ lane: Lane) -> Bool {
     let id = OutboundWriteID(lane, write.id)
     switch write.state {
     case .sent, .outcomeUnknown: break
@@ -173,42 +174,42 @@ extension OutboundWrites {
   }
 
   /// Whether the store takes a write for sent, and may forget that when the power goes.
-  func isMarking(_ id: OutboundWriteID) -> Bool {
+  package func isMarking(_ id: OutboundWriteID) -> Bool {
     if case .marked(isDurable: false) = delivery(id) { true } else { false }
   }
 
   /// Writes are to leave: the edits that mark them as sent.
-  mutating func mark(_ ids: [OutboundWriteID]) -> [StorageEdit] {
+  package mutating func mark(_ ids: [OutboundWriteID]) -> [StorageEdit] {
     for id in ids { _ = change(id) { $0.delivery = .marked(isDurable: false) } }
     return ids.map { .setState($0.lane, $0.id, .sent) }
   }
 
   /// That writes are sent is as durable as it can be.
-  mutating func marked(_ ids: [OutboundWriteID]) {
+  package mutating func marked(_ ids: [OutboundWriteID]) {
     for id in ids where isMarking(id) {
       _ = change(id) { $0.delivery = .marked(isDurable: true) }
     }
   }
 
   /// A write left.
-  mutating func sent(_ id: OutboundWriteID) {
+  package mutating func sent(_ id: OutboundWriteID) {
     var isStored = false
     if case .marked(isDurable: true) = delivery(id) { isStored = true }
     _ = change(id) { $0.delivery = .sent(isStored: isStored) }
   }
 
   /// The connection broke after a write was sent: the edits that say so.
-  mutating func outcomeUnknown(_ id: OutboundWriteID) -> [StorageEdit] {
+  package mutating func outcomeUnknown(_ id: OutboundWriteID) -> [StorageEdit] {
     endSending(id) + [.setState(id.lane, id.id, .outcomeUnknown)]
   }
 
   /// The server did not look at a write, which is sent again: the edits that say so.
-  mutating func returned(_ id: OutboundWriteID) -> [StorageEdit] {
+  package mutating func returned(_ id: OutboundWriteID) -> [StorageEdit] {
     endSending(id) + [.setState(id.lane, id.id, .queued)]
   }
 
   /// The store still takes a returned write for sent; it is not in doubt all the same.
-  mutating func returnedUnstored(_ id: OutboundWriteID) {
+  package mutating func returnedUnstored(_ id: OutboundWriteID) {
     _ = change(id) { $0.delivery = .marked(isDurable: false) }
   }
 
@@ -224,13 +225,13 @@ extension OutboundWrites {
 
 extension OutboundWrites {
   /// The server has done a write: the edits that end it.
-  mutating func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
+  package mutating func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
     _ = endSending(id)
     return [.finish(id.lane, id.id, .acknowledged)]
   }
 
   /// A write is not done and waits for the app: the edits that say so.
-  mutating func rejected(_ id: OutboundWriteID, _ reason: String) -> [StorageEdit] {
+  package mutating func rejected(_ id: OutboundWriteID, _ reason: String) -> [StorageEdit] {
     endSending(id) + [.setState(id.lane, id.id, .rejected(reason: reason))]
   }
 
@@ -238,7 +239,7 @@ extension OutboundWrites {
   ///
   /// - Parameter unstored: the edits that the store did not take.
   /// - Returns: who is to be told.
-  mutating func end(
+  package mutating func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, unstored edits: [StorageEdit]? = nil
   ) -> [WriteFollower] {
     let followers = takeFollowers(id)
@@ -251,22 +252,22 @@ extension OutboundWrites {
   }
 
   /// How a write ended that the store still takes for waiting; nil for any other.
-  func outcome(of id: OutboundWriteID) -> WriteReceipt.Outcome? {
+  package func outcome(of id: OutboundWriteID) -> WriteReceipt.Outcome? {
     if case .ended(let outcome, _)? = states[id] { outcome } else { nil }
   }
 
   /// How many writes the store takes for waiting that have ended.
-  var unstoredCount: Int { unstored.count }
+  package var unstoredCount: Int { unstored.count }
 
   /// What the store was not told of how writes ended, in order.
-  var unstoredEnds: [(id: OutboundWriteID, edits: [StorageEdit])] {
+  package var unstoredEnds: [(id: OutboundWriteID, edits: [StorageEdit])] {
     unstored.compactMap { id in
       if case .ended(_, let edits)? = states[id] { (id, edits) } else { nil }
     }
   }
 
   /// The store holds how a write ended, or does not know the write.
-  mutating func stored(_ id: OutboundWriteID) {
+  package mutating func stored(_ id: OutboundWriteID) {
     states[id] = nil
     unstored.removeAll { $0 == id }
   }
@@ -275,7 +276,7 @@ extension OutboundWrites {
   /// are no longer.
   ///
   /// - Returns: those that are followed, in order.
-  mutating func purge(_ lane: Lane) -> [OutboundWriteID] {
+  package mutating func purge(_ lane: Lane) -> [OutboundWriteID] {
     var followed: [OutboundWriteID] = []
     for id in Array(states.keys) where waiting(id) != nil {
       _ = change(id) { record in

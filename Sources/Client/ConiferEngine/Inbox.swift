@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What waits to be done by an engine, in the order in which it was asked for.
-final class Inbox<Step: Sendable>: Sendable {
+package final class Inbox<Step: Sendable>: Sendable {
   private struct State {
     var steps: [Step] = []
     var isPumping = false
@@ -9,10 +9,12 @@ final class Inbox<Step: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
+  package init() {}
+
   /// Adds a step.
   ///
   /// - Returns: whether nobody works on the steps, so that the caller must begin to.
-  func add(_ step: Step) -> Bool {
+  package func add(_ step: Step) -> Bool {
     state.withLock { state in
       state.steps.append(step)
       defer { state.isPumping = true }
@@ -21,7 +23,7 @@ final class Inbox<Step: Sendable>: Sendable {
   }
 
   /// Takes all steps there are; nil when there are none, and nobody works on them from then on.
-  func take() -> [Step]? {
+  package func take() -> [Step]? {
     state.withLock { state in
       guard !state.steps.isEmpty else {
         state.isPumping = false

@@ -1,4 +1,4 @@
-public import Foundation
+public import ConiferKeyValue
 
 /// Why a call of the client failed: a code to act on, a message, and the remedy.
 ///
@@ -61,18 +61,34 @@ extension DatabaseError: CustomStringConvertible {
   }
 }
 
-extension DatabaseError: LocalizedError {
-  /// The message, with the remedy.
-  public var errorDescription: String? { remedy.map { "\(message) \($0)" } ?? message }
-  /// The error underneath.
-  public var failureReason: String? { cause }
-  /// What to do about it.
-  public var recoverySuggestion: String? { remedy }
-}
-
-extension DatabaseError: Equatable {
+extension DatabaseError: Hashable {
   /// Whether code and message are the same.
   public static func == (a: DatabaseError, b: DatabaseError) -> Bool {
     a.code == b.code && a.message == b.message
+  }
+  /// Feeds code and message.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(code)
+    hasher.combine(message)
+  }
+}
+
+extension DatabaseError {
+  /// The error for what a store refused.
+  ///
+  /// - Parameters:
+  ///   - error: the store's error.
+  ///   - what: what was not done, as the beginning of a sentence, such as `The write was not queued`.
+  public init(_ error: StoreError, _ what: String = "The storage failed") {
+    let code: Code =
+      switch error.code {
+      case .full: .storageFull
+      case .busy: .storageBusy
+      case .damaged: .storageDamaged
+      case .closed: .closed
+      case .tooLarge: .tooLarge
+      default: .storageFailure
+      }
+    self.init(code, "\(what): \(error.message)", cause: error.description)
   }
 }

@@ -1,19 +1,19 @@
-import ConiferKeyValue
-import ConiferStorage
+package import ConiferKeyValue
+package import ConiferStorage
 
 /// What the parts of an engine ask for in a step: edits to commit and calls of the app, each in order.
 ///
 /// The engine alone does them, when the step ends. Edits that are asked for together are stored together;
 /// those of a step share a commit.
-final class Outbox {
+package final class Outbox {
   /// The numbers that a commit gave to what one part asked for.
-  struct Numbers {
-    let commit: CommitID
-    let writes: ArraySlice<WriteID>
-    let queries: ArraySlice<QueryID>
+  package struct Numbers {
+    package let commit: CommitID
+    package let writes: ArraySlice<WriteID>
+    package let queries: ArraySlice<QueryID>
   }
 
-  typealias Stored = Result<Numbers, StoreError>
+  package typealias Stored = Result<Numbers, StoreError>
 
   /// Edits that belong together, and what follows when they are stored or cannot be.
   private struct Unit {
@@ -35,29 +35,31 @@ final class Outbox {
   private var units: [Unit] = []
   private var calls: [@Sendable () -> Void] = []
   /// Whether the next commit ends with what it has, as what follows must see that stored.
-  private(set) var isSealed = false
+  package private(set) var isSealed = false
+
+  package init() {}
 
   /// How many units wait for the next commit.
-  var unitCount: Int { units.count }
+  package var unitCount: Int { units.count }
 
   /// Has edits stored with the next commit.
   ///
   /// - Parameter then: called behind the commit, in the order in which commits were asked for.
-  func commit(_ edits: [StorageEdit], then: @escaping (Stored) -> Void = { _ in }) {
+  package func commit(_ edits: [StorageEdit], then: @escaping (Stored) -> Void = { _ in }) {
     units.append(Unit(edits: edits, then: then))
   }
 
   /// Has something done behind what waits for the next commit, whether that is stored or not.
-  func afterCommit(_ body: @escaping () -> Void) { commit([]) { _ in body() } }
+  package func afterCommit(_ body: @escaping () -> Void) { commit([]) { _ in body() } }
 
   /// Ends the next commit with what it has.
-  func seal() { isSealed = true }
+  package func seal() { isSealed = true }
 
   /// Has the app called behind the step.
-  func call(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
+  package func call(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
 
   /// Takes the calls of the app.
-  func takeCalls() -> [@Sendable () -> Void] {
+  package func takeCalls() -> [@Sendable () -> Void] {
     defer { calls = [] }
     return calls
   }
@@ -67,7 +69,7 @@ final class Outbox {
   /// - Parameters:
   ///   - before: called before each attempt.
   ///   - commit: commits edits.
-  func commitUnits(
+  package func commitUnits(
     before: () -> Void, _ commit: ([StorageEdit]) throws(StoreError) -> CommitReceipt
   ) {
     let group = units

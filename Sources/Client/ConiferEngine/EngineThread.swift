@@ -6,7 +6,7 @@ import Dispatch
 ///
 /// It is an executor for the engine's actor, and for the tasks that the engine starts, so that async
 /// functions of storage run there too instead of hopping to the pool of the runtime.
-final class EngineThread: SerialExecutor, TaskExecutor {
+package final class EngineThread: SerialExecutor, TaskExecutor {
   fileprivate struct Work: Sendable {
     let job: UnownedJob
     // Keeps the executor until the job has run.
@@ -17,7 +17,7 @@ final class EngineThread: SerialExecutor, TaskExecutor {
   /// Stands in where the system gives no thread.
   private let queue: DispatchQueue?
 
-  init() {
+  package init() {
     do throws(StoreError) {
       thread = try StoreThread { works, _ in
         for work in works { work.run() }
@@ -33,7 +33,7 @@ final class EngineThread: SerialExecutor, TaskExecutor {
   deinit { thread?.end() }
 
   /// Runs a job after those that were given before.
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let work = Work(job: UnownedJob(job), executor: self)
     if let thread {
       _ = thread.submit(work)
@@ -43,7 +43,7 @@ final class EngineThread: SerialExecutor, TaskExecutor {
   }
 
   /// This executor, for an actor.
-  func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     UnownedSerialExecutor(ordinary: self)
   }
 }

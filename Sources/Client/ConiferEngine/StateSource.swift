@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that changes, for any number of observers; it keeps the newest one alone.
-final class StateSource<Value: Sendable & Equatable>: Sendable {
+package final class StateSource<Value: Sendable & Equatable>: Sendable {
   private struct State {
     var current: Value
     var observers: [UInt64: AsyncStream<Value>.Continuation] = [:]
@@ -10,13 +10,13 @@ final class StateSource<Value: Sendable & Equatable>: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ value: Value) { state = Mutex(State(current: value)) }
+  package init(_ value: Value) { state = Mutex(State(current: value)) }
 
   /// The newest value.
-  var current: Value { state.withLock { $0.current } }
+  package var current: Value { state.withLock { $0.current } }
 
   /// Changes the value, and tells observers if it is another one.
-  func set(_ value: Value) {
+  package func set(_ value: Value) {
     let observers = state.withLock { state in
       guard state.current != value else { return [] as [AsyncStream<Value>.Continuation] }
       state.current = value
@@ -26,7 +26,7 @@ final class StateSource<Value: Sendable & Equatable>: Sendable {
   }
 
   /// The value now, then each newer one; a slow reader gets only the newest.
-  var values: AsyncStream<Value> {
+  package var values: AsyncStream<Value> {
     let (stream, observer) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
       state.lastObserver += 1
@@ -41,7 +41,7 @@ final class StateSource<Value: Sendable & Equatable>: Sendable {
   }
 
   /// Ends the sequences of all observers.
-  func finish() {
+  package func finish() {
     let observers = state.withLock { state in
       defer { state.observers = [:] }
       return Array(state.observers.values)

@@ -39,11 +39,11 @@ public final class WriteReceipt: Sendable {
   private let hardened = Promise<Durability>()
   private let ended = Promise<Outcome>()
   /// How the write ended that was sent in the end, itself or what replaced it.
-  private let settled = Promise<Outcome>()
+  private let endedAtLast = Promise<Outcome>()
   /// Told when nobody holds the receipt any longer.
   private let released = Mutex<(@Sendable () -> Void)?>(nil)
 
-  init() {}
+  package init() {}
 
   deinit { released.withLock { $0 }?() }
 
@@ -73,7 +73,7 @@ public final class WriteReceipt: Sendable {
   ///
   /// - Throws: why it was not.
   public func acknowledged() async throws(DatabaseError) {
-    switch try await settled.value() {
+    switch try await endedAtLast.value() {
     case .acknowledged, .superseded: return
     case .rejected(let error), .failed(let error): throw error
     case .discarded:
@@ -85,55 +85,57 @@ public final class WriteReceipt: Sendable {
 // For the engine, which calls each in turn; only the first call of each counts.
 extension WriteReceipt {
   /// The receipt of a write that was not queued.
-  static func failed(_ error: DatabaseError) -> WriteReceipt {
+  package static func failed(_ error: DatabaseError) -> WriteReceipt {
     let receipt = WriteReceipt()
     receipt.fail(error)
     return receipt
   }
 
   /// The receipt of a write that changes nothing, and so is done.
-  static func nothing(_ durability: Durability) -> WriteReceipt {
+  package static func nothing(_ durability: Durability) -> WriteReceipt {
     let receipt = WriteReceipt()
-    receipt.queued.settle(.success(nil))
-    receipt.hardened.settle(.success(durability))
-    receipt.settle(.acknowledged)
+    receipt.queued.resolve(.success(nil))
+    receipt.hardened.resolve(.success(durability))
+    receipt.end(.acknowledged)
     return receipt
   }
 
   /// Has a closure called when nobody holds the receipt any longer; replaces an earlier one.
-  func whenReleased(_ body: @escaping @Sendable () -> Void) { released.withLock { $0 = body } }
+  package func whenReleased(_ body: @escaping @Sendable () -> Void) {
+    released.withLock { $0 = body }
+  }
 
   /// The write is in the queue.
-  func settle(id: ID) { queued.settle(.success(id)) }
+  package func setID(_ id: ID) { queued.resolve(.success(id)) }
 
   /// The write is as durable as asked.
-  func settle(durable result: Result<Durability, DatabaseError>) { hardened.settle(result) }
+  package func setDurable(_ result: Result<Durability, DatabaseError>) { hardened.resolve(result) }
 
   /// Whether the write has its name, or never gets one.
-  var isQueued: Bool { queued.result != nil }
+  package var isQueued: Bool { queued.result != nil }
 
   /// Whether it is known how the write itself ended.
-  var isEnded: Bool { ended.result != nil }
+  package var isEnded: Bool { ended.result != nil }
 
   /// The write has ended, or what superseded it has.
-  func settle(_ outcome: Outcome) {
-    ended.settle(.success(outcome))
+  package func end(_ outcome: Outcome) {
+    ended.resolve(.success(outcome))
     if case .superseded = outcome { return }
-    settled.settle(.success(outcome))
+    endedAtLast.resolve(.success(outcome))
   }
 
   /// The database was closed before the write ended; it stays in the queue.
-  func close(_ error: DatabaseError) {
-    hardened.settle(.failure(error))
-    ended.settle(.failure(error))
-    settled.settle(.failure(error))
+  package func close(_ error: DatabaseError) {
+    hardened.resolve(.failure(error))
+    ended.resolve(.failure(error))
+    endedAtLast.resolve(.failure(error))
   }
 
   /// The write was never queued.
-  func fail(_ error: DatabaseError) {
-    queued.settle(.failure(error))
-    hardened.settle(.failure(error))
-    settle(.failed(error))
+  package func fail(_ error: DatabaseError) {
+    queued.resolve(.failure(error))
+    hardened.resolve(.failure(error))
+    end(.failed(error))
   }
 }
 

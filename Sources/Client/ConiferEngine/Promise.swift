@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that comes once and that any number of tasks wait for.
-final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Result<Value, DatabaseError>, Never>
 
   private struct State {
@@ -14,13 +14,13 @@ final class Promise<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  init() {}
+  package init() {}
 
   /// The result, if it has come.
-  var result: Result<Value, DatabaseError>? { state.withLock { $0.result } }
+  package var result: Result<Value, DatabaseError>? { state.withLock { $0.result } }
 
   /// Gives the result; only the first one counts.
-  func settle(_ result: Result<Value, DatabaseError>) {
+  package func resolve(_ result: Result<Value, DatabaseError>) {
     let waiters = state.withLock { state in
       guard state.result == nil else { return [] as [Waiter] }
       state.result = result
@@ -33,7 +33,7 @@ final class Promise<Value: Sendable>: Sendable {
   /// Waits for the result.
   ///
   /// - Throws: the error that came, or `cancelled` when the waiting task is.
-  func value() async throws(DatabaseError) -> Value {
+  package func value() async throws(DatabaseError) -> Value {
     let number = state.withLock { state in
       state.lastWaiter += 1
       return state.lastWaiter

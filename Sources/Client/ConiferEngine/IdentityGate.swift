@@ -1,9 +1,9 @@
 /// Whether it is known who is signed in, and what waits to be done as that user.
 ///
 /// It has no effects: it is told what is known, and says what waits and what goes on.
-struct IdentityGate<Step: Sendable>: Sendable {
+package struct IdentityGate<Step: Sendable>: Sendable {
   /// What a step has to do with who is signed in.
-  enum Dependence: Sendable {
+  package enum Dependence: Sendable {
     case none
     /// It is done as the user who asked for it.
     case isUsers
@@ -43,7 +43,7 @@ struct IdentityGate<Step: Sendable>: Sendable {
   private var isChangeStored: Bool
 
   /// - Parameter isChangeStored: whether that stands in the store when it is opened.
-  init(isChangeStored: Bool = false) { self.isChangeStored = isChangeStored }
+  package init(isChangeStored: Bool = false) { self.isChangeStored = isChangeStored }
 
   private var waiting: [Waiting] {
     switch state {
@@ -53,15 +53,15 @@ struct IdentityGate<Step: Sendable>: Sendable {
   }
 
   /// Whether it is known who is signed in.
-  var isKnown: Bool { if case .known = state { true } else { false } }
+  package var isKnown: Bool { if case .known = state { true } else { false } }
 
   /// How many steps wait for the token provider's answer.
-  var waitingCount: Int { if case .asked(let waiting) = state { waiting.count } else { 0 } }
+  package var waitingCount: Int { if case .asked(let waiting) = state { waiting.count } else { 0 } }
 
   // MARK: Steps
 
   /// Keeps a step that has to wait; whether it has.
-  mutating func holds(_ step: Step, _ dependence: Dependence) -> Bool {
+  package mutating func holds(_ step: Step, _ dependence: Dependence) -> Bool {
     switch state {
     case .known: return false
     case .asked(let waiting):
@@ -80,7 +80,7 @@ struct IdentityGate<Step: Sendable>: Sendable {
   }
 
   /// Takes what waits no longer.
-  mutating func takeReady() -> [Step] {
+  package mutating func takeReady() -> [Step] {
     defer { ready = [] }
     return ready
   }
@@ -88,7 +88,7 @@ struct IdentityGate<Step: Sendable>: Sendable {
   /// Gives up steps that wait for the provider's answer.
   ///
   /// - Parameter isOver: which.
-  mutating func remove(where isOver: (Step) -> Bool) -> [Step] {
+  package mutating func remove(where isOver: (Step) -> Bool) -> [Step] {
     guard case .asked(let waiting) = state else { return [] }
     state = .asked(waiting.filter { !isOver($0.step) })
     return waiting.map(\.step).filter(isOver)
@@ -97,16 +97,16 @@ struct IdentityGate<Step: Sendable>: Sendable {
   // MARK: What is known
 
   /// It is known who is signed in: what waited goes on.
-  mutating func known() {
+  package mutating func known() {
     ready += waiting.map(\.step)
     state = .known
   }
 
   /// The token provider is asked.
-  mutating func asked() { state = .asked(waiting) }
+  package mutating func asked() { state = .asked(waiting) }
 
   /// The token provider failed: only what writes goes on waiting.
-  mutating func unanswered() {
+  package mutating func unanswered() {
     ready += waiting.filter { !$0.dependence.isUsers }.map(\.step)
     state = .unanswered(waiting.filter(\.dependence.isUsers))
   }
@@ -114,16 +114,16 @@ struct IdentityGate<Step: Sendable>: Sendable {
   // MARK: The token provider
 
   /// How many questions are under way.
-  var questionCount: Int { questions.count }
+  package var questionCount: Int { questions.count }
 
-  mutating func began(_ question: Task<Void, Never>, _ number: UInt64) {
+  package mutating func began(_ question: Task<Void, Never>, _ number: UInt64) {
     questions[number] = question
   }
 
-  mutating func ended(_ number: UInt64) { questions[number] = nil }
+  package mutating func ended(_ number: UInt64) { questions[number] = nil }
 
   /// Gives up all questions.
-  mutating func cancelQuestions() {
+  package mutating func cancelQuestions() {
     for question in questions.values { question.cancel() }
     questions = [:]
   }
@@ -131,11 +131,11 @@ struct IdentityGate<Step: Sendable>: Sendable {
   // MARK: What the next start is to know
 
   /// Notes that the store is to hold whether somebody signed in or out; whether that is new to it.
-  mutating func storeChange(_ isChanging: Bool) -> Bool {
+  package mutating func storeChange(_ isChanging: Bool) -> Bool {
     defer { isChangeStored = isChanging }
     return isChanging != isChangeStored
   }
 
   /// The store did not take that: whatever it holds, the next change is stored.
-  mutating func changeNotStored() { isChangeStored = false }
+  package mutating func changeNotStored() { isChangeStored = false }
 }

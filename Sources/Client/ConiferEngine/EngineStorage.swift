@@ -1,9 +1,9 @@
-import ConiferKeyValue
-import ConiferStorage
-import Logging
+package import ConiferKeyValue
+package import ConiferStorage
+package import Logging
 
 /// The storage of an engine: whether it is open, or why not, and whose lane of its queue is shown.
-final class EngineStorage {
+package final class EngineStorage {
   private enum State {
     case opening
     case open(any StorageBackend, Lane)
@@ -14,28 +14,28 @@ final class EngineStorage {
   private var state = State.opening
   private let logger: Logger
 
-  init(_ logger: Logger) { self.logger = logger }
+  package init(_ logger: Logger) { self.logger = logger }
 
   /// The storage; nil when it is not open.
-  var backend: (any StorageBackend)? {
+  package var backend: (any StorageBackend)? {
     guard case .open(let backend, _) = state else { return nil }
     return backend
   }
 
   /// The lane whose queue lies over the views; nil when it is not open.
-  var lane: Lane? {
+  package var lane: Lane? {
     guard case .open(_, let lane) = state else { return nil }
     return lane
   }
 
   /// The tree of the database's data.
-  var tree: TreeID { lane?.tree ?? TreeID(rawValue: 0) }
+  package var tree: TreeID { lane?.tree ?? TreeID(rawValue: 0) }
 
   /// The strongest durability that it has.
-  var strongest: Durability { backend?.traits.store.strongest ?? .process }
+  package var strongest: Durability { backend?.traits.store.strongest ?? .process }
 
   /// Whether it will never be open again.
-  var hasEnded: Bool {
+  package var hasEnded: Bool {
     switch state {
     case .failed, .closed: true
     case .opening, .open: false
@@ -43,10 +43,10 @@ final class EngineStorage {
   }
 
   /// Whether it was closed.
-  var isClosed: Bool { if case .closed = state { true } else { false } }
+  package var isClosed: Bool { if case .closed = state { true } else { false } }
 
   /// Why it is not open.
-  var error: DatabaseError {
+  package var error: DatabaseError {
     switch state {
     case .failed(let error): error
     default: DatabaseError(.closed, "The database was closed.")
@@ -54,22 +54,22 @@ final class EngineStorage {
   }
 
   /// It is open; another lane may be shown with the same one.
-  func open(_ backend: any StorageBackend, _ lane: Lane) { state = .open(backend, lane) }
+  package func open(_ backend: any StorageBackend, _ lane: Lane) { state = .open(backend, lane) }
 
   /// It could not be opened.
-  func fail(_ error: DatabaseError) {
+  package func fail(_ error: DatabaseError) {
     state = .failed(error)
     report(error)
   }
 
   /// It is closed; gives the backend that is to be.
-  func close() -> (any StorageBackend)? {
+  package func close() -> (any StorageBackend)? {
     defer { state = .closed }
     return backend
   }
 
   /// Reads it; nil when it is not open or cannot be read, which is logged.
-  func read<R>(_ body: (any StorageView, Lane) throws(StoreError) -> R) -> R? {
+  package func read<R>(_ body: (any StorageView, Lane) throws(StoreError) -> R) -> R? {
     guard let backend, let lane else { return nil }
     do throws(StoreError) {
       return try backend.read { (view) throws(StoreError) in try body(view, lane) }
@@ -81,14 +81,14 @@ final class EngineStorage {
 
   /// Applies edits so that they survive the process, as far as it can; on this thread, unless it is busy
   /// with a sync or an eviction.
-  func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
+  package func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
     guard let backend else { throw StoreError(.closed, "The database has no storage.") }
     guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
     return try backend.commitAndWait(edits, min(.process, strongest))
   }
 
   /// Tells the log what went wrong.
-  func report(_ error: DatabaseError) {
+  package func report(_ error: DatabaseError) {
     logger.error("\(error.message)", metadata: ["code": "\(error.code)"])
   }
 }

@@ -1,19 +1,19 @@
-import ConiferKeyValue
-import ConiferStorage
+package import ConiferKeyValue
+package import ConiferStorage
 
 /// Who waits until a commit survives power loss. Syncs run beside the steps, one for all that wait by then.
-final class DurabilityWaits {
-  typealias Answer = @Sendable (Result<Durability, DatabaseError>) -> Void
+package final class DurabilityWaits {
+  package typealias Answer = @Sendable (Result<Durability, DatabaseError>) -> Void
 
   private var waiting: [(commit: CommitID, answer: Answer)] = []
-  private(set) var isRunning = false
+  package private(set) var isRunning = false
   /// Has the engine call `run` beside its steps.
   private let begin: @Sendable (any StorageBackend) -> Void
 
-  init(_ begin: @escaping @Sendable (any StorageBackend) -> Void) { self.begin = begin }
+  package init(_ begin: @escaping @Sendable (any StorageBackend) -> Void) { self.begin = begin }
 
   /// Tells when a commit survives power loss, as far as the storage can.
-  func wait(for commit: CommitID, in storage: EngineStorage, _ answer: @escaping Answer) {
+  package func wait(for commit: CommitID, in storage: EngineStorage, _ answer: @escaping Answer) {
     guard let backend = storage.backend else { return }
     guard storage.strongest == .power else { return answer(.success(storage.strongest)) }
     waiting.append((commit, answer))
@@ -23,7 +23,7 @@ final class DurabilityWaits {
   }
 
   /// Syncs until nobody waits.
-  nonisolated(nonsending) func run(_ backend: any StorageBackend) async {
+  package nonisolated(nonsending) func run(_ backend: any StorageBackend) async {
     while let last = waiting.last {
       let batch = waiting
       waiting = []

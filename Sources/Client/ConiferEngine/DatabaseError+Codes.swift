@@ -76,7 +76,7 @@ extension DatabaseError.Code {
 
 extension DatabaseError.Code {
   /// What to do about it, where messages do not say it themselves.
-  var remedy: String? {
+  package var remedy: String? {
     switch self {
     case .permissionDenied: "Sign in as somebody who may do this, or change the server's rules."
     case .unavailable: "Try again later."
