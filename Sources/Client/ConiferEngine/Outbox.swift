@@ -3,8 +3,8 @@ package import ConiferStorage
 
 /// What the parts of an engine ask for in a step: edits to commit and calls of the app, each in order.
 ///
-/// The engine alone does them, when the step ends. Edits that are asked for together are stored together;
-/// those of a step share a commit.
+/// The engine alone has them done, when the step ends. Edits that are asked for together are stored
+/// together; those of a step share a commit.
 package final class Outbox {
   /// The numbers that a commit gave to what one part asked for.
   package struct Numbers {
@@ -34,13 +34,24 @@ package final class Outbox {
 
   private var units: [Unit] = []
   private var calls: [@Sendable () -> Void] = []
+  private let storage: EngineStorage
+  private let callbackQueue: CallbackQueue
   /// Whether the next commit ends with what it has, as what follows must see that stored.
   package private(set) var isSealed = false
 
-  package init() {}
+  /// The most units that share a commit.
+  private static let largestGroup = 256
 
-  /// How many units wait for the next commit.
-  package var unitCount: Int { units.count }
+  package init(_ storage: EngineStorage, _ callbackQueue: CallbackQueue) {
+    self.storage = storage
+    self.callbackQueue = callbackQueue
+  }
+
+  /// Whether edits wait to be stored.
+  package var hasUnits: Bool { !units.isEmpty }
+
+  /// Whether the next commit is as large as one should be.
+  package var isFull: Bool { units.count >= Self.largestGroup }
 
   /// Has edits stored with the next commit.
   ///
@@ -58,33 +69,34 @@ package final class Outbox {
   /// Has the app called behind the step.
   package func call(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
 
-  /// Takes the calls of the app.
-  package func takeCalls() -> [@Sendable () -> Void] {
-    defer { calls = [] }
-    return calls
+  /// Hands the calls of the app to its queue, in order.
+  package func callApp() {
+    guard !calls.isEmpty else { return }
+    callbackQueue.async { [calls] in for call in calls { call() } }
+    calls = []
   }
 
-  /// Commits what waits: together, or each unit alone when that fails.
+  /// Stores what waits: together, or each unit alone when that fails.
   ///
   /// - Parameters:
-  ///   - before: called before each attempt.
-  ///   - commit: commits edits.
-  package func commitUnits(
-    before: () -> Void, _ commit: ([StorageEdit]) throws(StoreError) -> CommitReceipt
-  ) {
+  ///   - willCommit: called before each attempt.
+  ///   - willStore: told of the edits of an attempt.
+  package func store(willCommit: () -> Void, willStore: ([StorageEdit]) -> Void) {
+    guard hasUnits else { return }
     let group = units
     units = []
     isSealed = false
-    if !group.isEmpty { self.commit(group, before, commit) }
+    store(group, willCommit, willStore)
   }
 
-  private func commit(
-    _ group: [Unit], _ before: () -> Void,
-    _ commit: ([StorageEdit]) throws(StoreError) -> CommitReceipt
+  private func store(
+    _ group: [Unit], _ willCommit: () -> Void, _ willStore: ([StorageEdit]) -> Void
   ) {
-    before()
+    willCommit()
     do throws(StoreError) {
-      let receipt = try commit(group.flatMap(\.edits))
+      let edits = group.flatMap(\.edits)
+      willStore(edits)
+      let receipt = try storage.commit(edits)
       var (writes, queries) = (receipt.writes[...], receipt.queries[...])
       for unit in group {
         let count = unit.numbers
@@ -101,7 +113,7 @@ package final class Outbox {
         for unit in group { unit.then(.failure(error)) }
         return
       }
-      for unit in group { self.commit([unit], before, commit) }
+      for unit in group { store([unit], willCommit, willStore) }
     }
   }
 }

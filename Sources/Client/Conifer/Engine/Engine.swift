@@ -66,7 +66,7 @@ extension Engine: EngineCalls {
     _ write: LocalWrite, completion: (@Sendable (DatabaseError?) -> Void)?
   ) -> WriteReceipt {
     if case .update(_, let changes) = write, changes.isEmpty {
-      if let completion { post(.ask { $0.commits.call { completion(nil) } }) }
+      if let completion { post(.ask { $0.outbox.call { completion(nil) } }) }
       return .nothing(setup.options.durability.wanted)
     }
     let receipt = WriteReceipt()

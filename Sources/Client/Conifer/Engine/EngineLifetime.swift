@@ -4,39 +4,19 @@ import ConiferSync
 import Logging
 
 /// The beginning and the end of an engine's work.
-final class EngineLifetime {
+struct EngineLifetime {
   let storage: EngineStorage
-  private let setup: DatabaseConfiguration
-  private let views: Views
-  private let shown: ShownWrites
+  let setup: DatabaseConfiguration
+  let views: Views
+  let shown: ShownWrites
   let cache: AnswerCache
-  private let connection: Connection
-  private let user: SignedInUser
-  private let listening: Listening
-  private let writes: Writes
-  private let gets: Gets
-  private let transactions: Transactions
-  private let disconnects: Disconnects
-
-  init(
-    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
-    _ shown: ShownWrites, _ cache: AnswerCache, _ connection: Connection, _ user: SignedInUser,
-    _ listening: Listening, _ writes: Writes, _ gets: Gets, _ transactions: Transactions,
-    _ disconnects: Disconnects
-  ) {
-    self.setup = setup
-    self.storage = storage
-    self.views = views
-    self.shown = shown
-    self.cache = cache
-    self.connection = connection
-    self.user = user
-    self.listening = listening
-    self.writes = writes
-    self.gets = gets
-    self.transactions = transactions
-    self.disconnects = disconnects
-  }
+  let connection: Connection
+  let user: SignedInUser
+  let listening: Listening
+  let writes: Writes
+  let gets: Gets
+  let transactions: Transactions
+  let disconnects: Disconnects
 
   /// Opens the storage, shows nothing of it yet, and lets the connection begin.
   ///

@@ -7,7 +7,7 @@ import Logging
 /// Does the steps of an engine, one after the other: its parts decide, each over its own state, and what they ask for
 /// is done here, when the step ends.
 final class EngineLoop {
-  let commits: Commits
+  let outbox: Outbox
   let connection: Connection
   let user: SignedInUser
   let listening: Listening
@@ -24,31 +24,36 @@ final class EngineLoop {
     let setup = engine.setup
     let (clock, logger) = (engine.clock, setup.logger)
     let post: @Sendable (Step) -> Void = { [weak engine] in engine?.post($0) }
-    let outbox = Outbox()
     let storage = EngineStorage(logger)
+    outbox = Outbox(storage, setup.callbackQueue)
     let durability = DurabilityWaits { [weak engine] backend in engine?.harden(backend) }
     connection = Connection(setup, post)
     let views = Views(engine.registrations, outbox, post)
     let shown = ShownWrites(storage, views, clock)
     let listens = ServerListens(storage, views, connection, outbox, logger)
     let cache = AnswerCache(storage, views, listens, outbox, logger)
-    commits = Commits(storage, shown, cache, connection, outbox, setup.callbackQueue)
     listening = Listening(
       storage, views, shown, listens, cache, InfoViews(engine.isConnected, clock), logger)
     pins = Pins(storage, listening, outbox, logger, post)
     transactions = Transactions(storage, views, listening, connection, clock, outbox, post)
-    news = ServerNews(views, listens, listening, pins, transactions, outbox, logger)
+    news = ServerNews(
+      views: views, listens: listens, listening: listening, pins: pins, transactions: transactions,
+      outbox: outbox, logger: logger)
     gets = Gets(setup, storage, views, shown, cache, listening, connection, outbox)
     writes = Writes(
-      setup, storage, durability, views, shown, cache, gets, transactions, connection, outbox, post)
+      durability: durability, setup: setup, storage: storage, views: views, shown: shown,
+      cache: cache, gets: gets, transactions: transactions, connection: connection, outbox: outbox,
+      post: post)
     requests = QueueRequests(
-      setup, storage, views, shown, writes, transactions, connection, outbox)
+      setup: setup, storage: storage, views: views, shown: shown, writes: writes,
+      transactions: transactions, connection: connection, outbox: outbox)
     disconnects = Disconnects(storage, connection, outbox)
     user = SignedInUser(
       setup, storage, shown, transactions, pins, connection, outbox, engine.authState, post)
     lifetime = EngineLifetime(
-      setup, storage, views, shown, cache, connection, user, listening, writes, gets,
-      transactions, disconnects)
+      storage: storage, setup: setup, views: views, shown: shown, cache: cache,
+      connection: connection, user: user, listening: listening, writes: writes, gets: gets,
+      transactions: transactions, disconnects: disconnects)
   }
 
   // MARK: Steps
@@ -66,7 +71,7 @@ final class EngineLoop {
     if user.holds(step) { return }
     switch step {
     case .write(let write, let caller):
-      if commits.hasUnits || connection.hasActions { carryOut() }
+      if outbox.hasUnits || connection.hasActions { carryOut() }
       writes.add(write, caller)
       if writes.isFull { carryOut() }
       return
@@ -75,7 +80,7 @@ final class EngineLoop {
       if writes.areWaiting { carryOut() }
       connection.receive(event, number)
       runActions()
-      if commits.isFull || commits.isSealed || connection.hasActions { carryOut() }
+      if outbox.isFull || outbox.isSealed || connection.hasActions { carryOut() }
       return
     default: carryOut()
     }
@@ -111,8 +116,8 @@ final class EngineLoop {
     let actions = connection.purge()
     // Answers that were held back are answers all the same.
     for action in actions where action.isHeldAnswer { act(action) }
-    commits.store()
-    commits.add([.purge(lane)]) { [self] result in
+    store()
+    outbox.commit([.purge(lane)]) { [self] result in
       defer { connection.add(actions.filter { !$0.isHeldAnswer }) }
       if case .failure(let error) = result {
         storage.report(DatabaseError(error, "No write was purged"))
@@ -141,13 +146,18 @@ final class EngineLoop {
     repeat {
       if writes.areWaiting {
         writes.queueAll()
-        commits.store()
+        store()
       }
-      commits.store()
+      store()
       runActions()
-    } while writes.areWaiting || commits.hasUnits || connection.hasActions
+    } while writes.areWaiting || outbox.hasUnits || connection.hasActions
     connection.grantCredit()
-    commits.callApp()
+    outbox.callApp()
+  }
+
+  /// Stores what waits for a commit.
+  private func store() {
+    outbox.store(willCommit: writes.willCommit, willStore: writes.willStore)
   }
 
   /// Does what the connection's machine asks for, up to something that must see what waits for its
@@ -156,7 +166,7 @@ final class EngineLoop {
     while connection.hasActions {
       let actions = connection.takeActions()
       for (index, action) in actions.enumerated() {
-        if commits.isSealed || !action.joinsCommit, commits.hasUnits || writes.areWaiting {
+        if outbox.isSealed || !action.joinsCommit, outbox.hasUnits || writes.areWaiting {
           return connection.giveBack(actions[index...])
         }
         act(action)

@@ -4,32 +4,17 @@ import ConiferSync
 import ConiferTree
 
 /// What the app asks about its queue, and changes in it: writes that wait, and those that the server refused.
-final class QueueRequests {
+struct QueueRequests {
   typealias Reply<R: Sendable> = @Sendable (Result<R, DatabaseError>) -> Void
 
-  private let setup: DatabaseConfiguration
-  private let storage: EngineStorage
-  private let views: Views
-  private let shown: ShownWrites
-  private let writes: Writes
-  private let transactions: Transactions
-  private let connection: Connection
-  private let outbox: Outbox
-
-  init(
-    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
-    _ shown: ShownWrites, _ writes: Writes, _ transactions: Transactions,
-    _ connection: Connection, _ outbox: Outbox
-  ) {
-    self.setup = setup
-    self.storage = storage
-    self.views = views
-    self.shown = shown
-    self.writes = writes
-    self.transactions = transactions
-    self.connection = connection
-    self.outbox = outbox
-  }
+  let setup: DatabaseConfiguration
+  let storage: EngineStorage
+  let views: Views
+  let shown: ShownWrites
+  let writes: Writes
+  let transactions: Transactions
+  let connection: Connection
+  let outbox: Outbox
 
   // MARK: Questions
 

@@ -5,27 +5,14 @@ import ConiferWire
 import Logging
 
 /// What the server says of its data: views first, in memory alone; then one commit, and then the events.
-final class ServerNews {
-  private let views: Views
-  private let listens: ServerListens
-  private let listening: Listening
-  private let pins: Pins
-  private let transactions: Transactions
-  private let outbox: Outbox
-  private let logger: Logger
-
-  init(
-    _ views: Views, _ listens: ServerListens, _ listening: Listening, _ pins: Pins,
-    _ transactions: Transactions, _ outbox: Outbox, _ logger: Logger
-  ) {
-    self.views = views
-    self.listens = listens
-    self.listening = listening
-    self.pins = pins
-    self.transactions = transactions
-    self.outbox = outbox
-    self.logger = logger
-  }
+struct ServerNews {
+  let views: Views
+  let listens: ServerListens
+  let listening: Listening
+  let pins: Pins
+  let transactions: Transactions
+  let outbox: Outbox
+  let logger: Logger
 
   /// Takes in news of data.
   func pushed(_ push: Push) {

@@ -27,6 +27,25 @@ final class ShownWrites {
     if let values, !edits.allSatisfy(values.holds) { self.values = nil }
   }
 
+  /// Tries again to store how writes ended, where that failed before.
+  ///
+  /// - Returns: the writes whose ends are stored.
+  func storeEnds() -> [OutboundWriteID] {
+    var stored: [OutboundWriteID] = []
+    for (id, edits) in records.unstoredEnds {
+      willStore(edits)
+      do throws(StoreError) {
+        _ = try storage.commit(edits)
+      } catch {
+        // The store refuses it as invalid: the write has ended already, or is gone.
+        guard error.code == .invalid else { continue }
+      }
+      records.stored(id)
+      stored.append(id)
+    }
+    return stored
+  }
+
   /// Whether a write of the queue has ended, so that views are to show it no longer.
   private func hasEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
     records.outcome(of: OutboundWriteID(lane, id)) != nil

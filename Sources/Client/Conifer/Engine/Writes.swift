@@ -6,37 +6,29 @@ import ConiferWire
 import Logging
 
 /// The app's writes, from the call to the server's answer.
-final class Writes {
+struct Writes {
   let durability: DurabilityWaits
-  private let setup: DatabaseConfiguration
-  private let storage: EngineStorage
-  private let views: Views
-  private let shown: ShownWrites
-  private let cache: AnswerCache
-  private let gets: Gets
-  private let transactions: Transactions
-  private let connection: Connection
-  private let outbox: Outbox
-  private let post: @Sendable (Step) -> Void
+  let setup: DatabaseConfiguration
+  let storage: EngineStorage
+  let views: Views
+  let shown: ShownWrites
+  let cache: AnswerCache
+  let gets: Gets
+  let transactions: Transactions
+  let connection: Connection
+  let outbox: Outbox
+  let post: @Sendable (Step) -> Void
 
-  init(
-    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ durability: DurabilityWaits,
-    _ views: Views, _ shown: ShownWrites, _ cache: AnswerCache, _ gets: Gets,
-    _ transactions: Transactions, _ connection: Connection, _ outbox: Outbox,
-    _ post: @escaping @Sendable (Step) -> Void
-  ) {
-    self.setup = setup
-    self.storage = storage
-    self.durability = durability
-    self.views = views
-    self.shown = shown
-    self.cache = cache
-    self.gets = gets
-    self.transactions = transactions
-    self.connection = connection
-    self.outbox = outbox
-    self.post = post
+  // MARK: Before a commit
+
+  /// Edits are about to be stored: what could not be stored before comes first.
+  func willCommit() {
+    cache.willCommit()
+    for id in shown.storeEnds() { connection.tell(.finished(id)) }
   }
+
+  /// Takes in which edits are about to be stored.
+  func willStore(_ edits: [StorageEdit]) { shown.willStore(edits) }
 
   // MARK: Into the queue
 

@@ -107,3 +107,119 @@ final class Overlay {
     }
   }
 }
+
+/// The pending writes of a filter at and below one path, and what those above put there.
+struct OverlayCursor {
+  private let filter: OverlayFilter
+  private let visits: OverlayVisits
+  /// What the newest write at or above the path put here; nil when there is none.
+  private(set) var cover: Node?
+  /// That write; only newer ones below it show.
+  private var floor: OverlayID?
+  /// The writes here and below, if any is newer than the floor.
+  private var branch: Overlay.Branch?
+
+  init(_ root: Overlay.Branch, _ filter: OverlayFilter, _ visits: OverlayVisits) {
+    self.filter = filter
+    self.visits = visits
+    enter(root)
+  }
+
+  private mutating func enter(_ next: Overlay.Branch?) {
+    branch = nil
+    guard let next, isNew(next.newest) else { return }
+    visits.count += 1
+    branch = next
+    if let write = next.writes.newest(filter, visits), isNew(write.id) {
+      cover = write.node
+      floor = write.id
+    }
+  }
+
+  private func isNew(_ id: OverlayID) -> Bool { floor.map { $0 < id } ?? true }
+
+  /// The cursor of a child.
+  func child(_ key: Key) -> OverlayCursor {
+    var child = self
+    child.cover = cover?[key]
+    child.enter(branch?.children[key])
+    return child
+  }
+
+  /// The priority from a write of the priority alone that is newer than the write of the node; the empty
+  /// node if it removed the priority.
+  private var priority: Node? {
+    guard let write = branch?.children[.priority]?.writes.newest(filter, visits), isNew(write.id)
+    else { return nil }
+    return write.node
+  }
+
+  /// The server's data with the writes laid over it.
+  ///
+  /// - Parameters:
+  ///   - server: what the server has here.
+  ///   - isWhole: whether that is the whole node; otherwise its children are whole, others are unknown,
+  ///     and only a write of a whole child adds one.
+  func applied(to server: Node, isWhole: Bool = true) -> Node {
+    let base = cover ?? server
+    guard let branch, isNew(branch.newestBelow) else { return base }
+    let isWhole = isWhole || cover != nil
+    var result = base
+    for key in branch.children.keys where !key.isPriority {
+      visits.count += 1
+      let child = child(key)
+      guard child.branch != nil else { continue }
+      let old = base[key]
+      if !isWhole && child.cover == nil && old.isEmpty { continue }
+      result = result.setting(key, to: child.applied(to: old))
+    }
+    if result.isLeaf && isReplacedBelow { result = .empty }
+    return isWhole ? prioritised(result, base) : result
+  }
+
+  /// Data that had the writes laid over it, brought up to date where something changed.
+  ///
+  /// - Parameters:
+  ///   - old: the data as it was.
+  ///   - server: what the server has here.
+  ///   - keys: the way down to where writes or the server's data changed.
+  ///   - isWhole: as in `applied(to:isWhole:)`.
+  func refreshed(
+    _ old: Node, over server: Node, along keys: ArraySlice<Key>, isWhole: Bool = true
+  ) -> Node {
+    guard let key = keys.first else { return applied(to: server, isWhole: isWhole) }
+    let base = cover ?? server
+    // A leaf that became a map shares nothing with its old value.
+    if old.isLeaf && !base.isLeaf { return applied(to: server, isWhole: isWhole) }
+    let isWhole = isWhole || cover != nil
+    var result = old
+    if !key.isPriority {
+      let child = child(key)
+      if !isWhole && child.cover == nil && base[key].isEmpty {
+        result = old.setting(key, to: .empty)
+      } else {
+        let node = child.refreshed(old[key], over: base[key], along: keys.dropFirst())
+        result = old.setting(key, to: node)
+      }
+      // A leaf that only a write below it had made a map is a leaf again.
+      if result.isEmpty && base.isLeaf && !isReplacedBelow { result = base }
+    }
+    return isWhole ? prioritised(result, base) : result
+  }
+
+  /// Whether a write below made a map of a leaf that was here, even if it was overwritten since.
+  private var isReplacedBelow: Bool {
+    guard let branch, isNew(branch.newestBelow) else { return false }
+    return branch.children.contains { key, child in !key.isPriority && hasData(child) }
+  }
+
+  private func hasData(_ branch: Overlay.Branch) -> Bool {
+    guard isNew(branch.newest) else { return false }
+    return branch.writes.holdsData(newerThan: floor, filter, visits)
+      || branch.children.contains { key, child in !key.isPriority && hasData(child) }
+  }
+
+  private func prioritised(_ node: Node, _ base: Node) -> Node {
+    node.isEmpty ? node : node.setting(.priority, to: priority ?? base[.priority])
+  }
+}
