@@ -88,11 +88,15 @@ struct DamagePolicy: Sendable {
     repair: (StoreError.Place?) throws(StoreError) -> Bool
   ) throws(StoreError) -> R {
     var tried: Set<StoreError.Place> = []
+    var hasLookedAgain = false
     while true {
       let failure: StoreError
       do throws(StoreError) { return try body(tried) } catch { failure = error }
       if failure.code == .damaged, failure.place == nil, role == .cache {
-        guard try repair(nil) else { throw failure }
+        if try repair(nil) { continue }
+        // Somebody else may have repaired it since the read began.
+        guard !hasLookedAgain else { throw failure }
+        hasLookedAgain = true
         continue
       }
       guard repairs(failure, tried), let place = failure.place else { throw failure }
