@@ -94,11 +94,11 @@ let package = Package(
       name: "CZstd", path: "Sources/Storage/CZstd", pkgConfig: "libzstd",
       providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     target(
+      "ConiferLeafStore", in: "Sources/Storage",
+      ["ConiferKeyValue", .target(name: "CZstd", condition: .when(traits: ["Zstd"]))]),
+    target(
       "ConiferStorage", in: "Sources/Storage",
-      [
-        "ConiferTree", "ConiferQuery", "ConiferKeyValue",
-        .target(name: "CZstd", condition: .when(traits: ["Zstd"])),
-      ]),
+      ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferLeafStore"]),
     .target(name: "CStorageProbe", path: "Sources/Storage/CStorageProbe"),
     target(
       "ConiferEncryption", in: "Sources/Storage",
@@ -201,7 +201,10 @@ let package = Package(
     tests("ConiferKeyValue", ["ConiferKeyValue"]),
     tests(
       "ConiferStorage",
-      ["ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "TestSupport"]),
+      [
+        "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
+        "TestSupport",
+      ]),
     tests(
       "ConiferEncryption",
       [
@@ -209,7 +212,11 @@ let package = Package(
         "ConiferSQLite", "ConiferLog", "StorageConformance", "TestSupport",
       ]),
     tests(
-      "ConiferLMDB", ["ConiferLMDB", "ConiferStorage", "ConiferKeyValue", "StorageConformance"]),
+      "ConiferLMDB",
+      [
+        "ConiferLMDB", "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue",
+        "StorageConformance",
+      ]),
     tests(
       "ConiferSQLite",
       [
@@ -218,7 +225,8 @@ let package = Package(
     tests(
       "ConiferLog",
       [
-        "ConiferLog", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "StorageConformance",
+        "ConiferLog", "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue", "ConiferTree",
+        "StorageConformance",
         "TestSupport",
       ]),
     tests(
@@ -229,7 +237,8 @@ let package = Package(
     tests(
       "StorageConformance",
       [
-        "StorageConformance", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
+        "StorageConformance", "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue",
+        "ConiferTree", "ConiferQuery",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "TestSupport",
       ]),
     tests("ConiferWire", ["ConiferWire", "ConiferTree", "ConiferQuery", "TestSupport"]),
@@ -250,7 +259,7 @@ let package = Package(
       "Conifer",
       [
         "Conifer", "ClientConformance", "ConiferServer", "ConiferSync", "ConiferWire",
-        "ConiferStorage",
+        "ConiferStorage", "ConiferLeafStore",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
         "ConiferLog", "CustomBackend", "TestSupport",
         .product(name: "Logging", package: "swift-log"),

@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferLMDB
+import ConiferLeafStore
 import Testing
 
 @testable import ConiferStorage

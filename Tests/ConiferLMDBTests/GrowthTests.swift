@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferLMDB
+import ConiferLeafStore
 import ConiferTree
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// An authority holds the only copy: whatever is done to it, a damaged range stays as it is, and

@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import TestSupport
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Generated chats that are large enough for a dictionary; the same for the same seed.

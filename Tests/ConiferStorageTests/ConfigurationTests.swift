@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 @Suite struct ConfigurationTests {

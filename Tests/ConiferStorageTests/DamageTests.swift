@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Each record of a store is damaged in turn: nothing traps, nothing wrong is read, and what was

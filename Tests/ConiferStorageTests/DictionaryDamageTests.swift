@@ -3,6 +3,7 @@
   import ConiferTree
   import Testing
 
+  @testable import ConiferLeafStore
   @testable import ConiferStorage
 
   /// What happens when a dictionary cannot be read.
@@ -266,7 +267,7 @@
     }
 
     @Test func `Records that may not name a dictionary are refused when they do`() throws {
-      let codec = Codec(.standard)
+      let codec = Codec(level: 5)
       let error = #expect(throws: StoreError.self) {
         try codec.unpack(.zstdDictionary, [1, 2, 3], rawCount: 9)
       }

@@ -4,6 +4,7 @@
   import Synchronization
   import Testing
 
+  @testable import ConiferLeafStore
   @testable import ConiferStorage
 
   /// When dictionaries are trained, used and dropped.

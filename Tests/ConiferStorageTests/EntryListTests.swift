@@ -3,6 +3,7 @@ import ConiferTree
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Entries in two buffers against entries one by one.

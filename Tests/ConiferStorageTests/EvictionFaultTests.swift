@@ -3,6 +3,7 @@ import ConiferTree
 import Synchronization
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Evictions that are cut off, refused and met by damage; what they leave is found later.

@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Eviction in slices: cut off behind any of them, it goes on later, and none of them is long.

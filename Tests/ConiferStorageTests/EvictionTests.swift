@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 @Suite struct EvictionTests {

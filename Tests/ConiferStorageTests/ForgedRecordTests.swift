@@ -3,6 +3,7 @@ import ConiferTree
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Records whose checksum is right and whose payload is nonsense: reading and writing over them may

@@ -3,6 +3,7 @@ import ConiferTree
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// What is answered from memory is of one generation, and of an open store.

@@ -3,6 +3,7 @@ import ConiferTree
 import Synchronization
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Commits that meet share a batch; each still succeeds or fails by itself.

@@ -3,6 +3,7 @@ import ConiferQuery
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Damaged, missing and forged index records never give a wrong answer that a row could show, and the

@@ -3,6 +3,7 @@ import ConiferQuery
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// What queries cost, and what of the data they read.

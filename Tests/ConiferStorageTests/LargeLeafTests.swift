@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Large leaves are told apart by what they hold, and not by a hash that can be met on purpose.
@@ -106,8 +107,8 @@ import Testing
         entries.append(
           Entry(
             key: key,
-            value: LeafCodec.encodeExternal(number: number, count: content.count, nil)))
-        let packed = RunHead.Packed(entries, 0..<1, Packing(Codec(.standard)))
+            value: PartsReference(number: number, count: content.count, rest: []).value))
+        let packed = RunHead.Packed(entries, 0..<1, Packing(Codec(level: 5)))
         value = RunHead(storeKey: own, fullSeparator: [], number: 1, packed).value
       }
       batch.put(record.space, own, value)

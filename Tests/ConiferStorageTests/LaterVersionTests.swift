@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Records that a later version wrote are refused with an error that says so, and stay: they are

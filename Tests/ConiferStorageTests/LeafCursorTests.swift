@@ -3,6 +3,7 @@ import ConiferTree
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// A cursor moves as over a sorted array, whatever runs and deltas its leaves lie in.

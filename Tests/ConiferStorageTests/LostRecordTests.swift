@@ -3,6 +3,7 @@ import ConiferTree
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Records that are gone, and records under other keys: nothing traps, no number is given again, no

@@ -3,6 +3,7 @@ import ConiferTree
 import Synchronization
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// What a loss leaves to be done takes little at a time, whatever the size of the store, and commits go
@@ -97,7 +98,7 @@ import Testing
     try mend(engine, store)
     let lane = Lane(tree: tree, identity: "ann")
     let totals = try QueueReader(
-      try store.view(), lane, .realtimeDatabase, Codec(.none)
+      try store.view(), lane, .realtimeDatabase, Codec(level: nil)
     ).totals()
     #expect(totals.pending == 599)
     try expectExactUsage(store.base, "after the mending")

@@ -3,6 +3,7 @@ import ConiferTree
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Runs and deltas that stand under keys that nobody wrote: a cache drops the range and goes on, an

@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// Stored numbers at the ends of their ranges: the next one is an error, never a trap and never one that
@@ -17,7 +18,7 @@ import Testing
   }
 
   private func totals(_ newest: UInt64, _ store: MemoryStore) throws {
-    let reader = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(.standard))
+    let reader = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(level: 5))
     var totals = try reader.totals()
     totals.newest = newest
     try put(store, Spaces.queue, reader.totalsKey, totals.payload)
@@ -56,7 +57,7 @@ import Testing
     number: UInt64
   ) async throws {
     let store = try await DamageTests.filled()
-    let reader = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(.standard))
+    let reader = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(level: 5))
     let payload = Bytes(
       try #require(try store.view().value(Spaces.queue, reader.key(.waiting, WriteID(rawValue: 3))))
         .dropFirst(Record.overhead))

@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import Synchronization
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// A store in memory with limits of a test's choice, which remembers what was applied.

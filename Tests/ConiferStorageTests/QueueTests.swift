@@ -3,6 +3,7 @@ import ConiferTree
 import Synchronization
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 @Suite struct QueueTests {
@@ -70,7 +71,7 @@ import Testing
     try await backend.commit([.purge(lane)])
     #expect(try store.keys(Spaces.finished).count == 1000)
     let totals = try QueueReader(
-      try store.view(), lane, .realtimeDatabase, Codec(.standard)
+      try store.view(), lane, .realtimeDatabase, Codec(level: 5)
     ).totals()
     #expect(totals.finished == 1000 && totals.newest == 1100 && totals.bytes == 0)
     let last = try backend.read { (view) throws(StoreError) in

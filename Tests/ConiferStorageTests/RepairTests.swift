@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// What a cache does about damage, beyond single records: it never takes lost data for known, and
@@ -143,7 +144,7 @@ import Testing
     }
     #expect(finished == nil)
     let totals = try QueueReader(
-      try store.view(), lane, .realtimeDatabase, Codec(.standard)
+      try store.view(), lane, .realtimeDatabase, Codec(level: 5)
     ).totals()
     #expect(totals.finished == 0 && totals.pending == 4 && totals.rejected == 1)
     #expect(totals.newest == 6)

@@ -3,6 +3,7 @@ import ConiferTree
 import Synchronization
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 @Suite struct RunTests {

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import TestSupport
 import Testing
 
-@_spi(Stores) @testable import ConiferStorage
+@_spi(Stores) @testable import ConiferKeyValue
 
 @Suite("Sorted bytes")
 struct SortedBytesTests {

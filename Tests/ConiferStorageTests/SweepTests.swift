@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// What is swept away is left over when it goes, not only when it was looked for; and nobody who commits
@@ -53,14 +54,14 @@ import Testing
   @Test func `A write that comes back while its parts count as left over is whole`() async throws {
     let (reader, id) = (
       try QueueReader(
-        try await DamageTests.filled().view(), lane, .realtimeDatabase, Codec(.standard)),
+        try await DamageTests.filled().view(), lane, .realtimeDatabase, Codec(level: 5)),
       WriteID(rawValue: 6)
     )
     let entry = try #require(try reader.find(id)?.entry)
     let (store, engine) = try await begun(Spaces.queue, reader.key(.waiting, id))
     #expect(engine.group([[.restore(lane, entry)]], .relaxed)[0].code == nil)
     try engine.mender.finish()
-    let after = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(.standard))
+    let after = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(level: 5))
     #expect(try after.find(id)?.entry == entry)
     try sound(store)
   }

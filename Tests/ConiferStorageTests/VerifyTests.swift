@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// The check of a whole store finds nothing in a sound one, changes nothing, and sees each rule of
@@ -115,7 +116,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
     var list = EntryList()
     for entry in entries { list.append(entry) }
     let packed = RunHead.Packed(
-      list, 0..<list.count, Packing(Codec(.standard)))
+      list, 0..<list.count, Packing(Codec(level: 5)))
     let newKey = separator.map { prefix + $0 } ?? key
     if newKey != key { try tx.delete(Spaces.runs, key) }
     try tx.put(
@@ -167,7 +168,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
     },
     Breach(name: "a change of no run", kind: .orphan, words: "changes is not there") { tx in
       let (payload, _) = DeltaRecord.payload(
-        [], leaves: 0, Packing(Codec(.standard)))
+        [], leaves: 0, Packing(Codec(level: 5)))
       try tx.put(Spaces.deltas, DeltaRecord.key(tree, 9999, 0), payload: payload)
     },
     Breach(name: "a change that counts wrong", kind: .count, words: "more leaves") { tx in
@@ -176,7 +177,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
         key: key, value: try tx.value(Spaces.deltas, key) ?? [],
         DictionarySource(view: tx, tree: tree))
       let (payload, _) = DeltaRecord.payload(
-        record.changes, leaves: 7, Packing(Codec(.standard)))
+        record.changes, leaves: 7, Packing(Codec(level: 5)))
       try tx.put(Spaces.deltas, key, payload: payload)
     },
     Breach(name: "a part of no leaf", kind: .orphan, words: "no leaf refers") { tx in
@@ -259,7 +260,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
     Breach(name: "a high-water mark below a write", kind: .number, words: "write 6 is there") {
       tx in
       let view = try QueueReader(
-        tx, Lane(tree: tree, identity: "ann"), .realtimeDatabase, Codec(.standard))
+        tx, Lane(tree: tree, identity: "ann"), .realtimeDatabase, Codec(level: 5))
       var totals = try view.totals()
       totals.newest = 5
       try tx.put(Spaces.queue, lane + [0xFF], payload: totals.payload)

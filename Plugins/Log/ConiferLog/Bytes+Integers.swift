@@ -1,4 +1,4 @@
-import ConiferStorage
+import ConiferKeyValue
 
 extension ByteReader {
   /// A number that counts bytes or entries.

@@ -1,5 +1,5 @@
-import ConiferKeyValue
-@_spi(Stores) import ConiferStorage
+@_spi(Stores) import ConiferKeyValue
+import ConiferStorage
 import Synchronization
 
 extension Engine {

@@ -1,5 +1,5 @@
-import ConiferKeyValue
-@_spi(Stores) import ConiferStorage
+@_spi(Stores) import ConiferKeyValue
+import ConiferStorage
 
 /// Stretches of keys that are all gone, so that walks need not pass them again.
 ///

@@ -1,5 +1,5 @@
-import ConiferKeyValue
-@_spi(Stores) import ConiferStorage
+@_spi(Stores) import ConiferKeyValue
+import ConiferStorage
 
 /// Goes over the keys of a snapshot in order: the newest of what tail and tables know of each.
 struct MergedCursor {

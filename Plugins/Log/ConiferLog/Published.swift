@@ -1,5 +1,5 @@
-import ConiferKeyValue
-@_spi(Stores) import ConiferStorage
+@_spi(Stores) import ConiferKeyValue
+import ConiferStorage
 import Synchronization
 
 /// What views and `size` see of a store, changed when a commit has become what it was asked to be.

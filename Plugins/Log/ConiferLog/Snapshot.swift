@@ -1,5 +1,5 @@
-import ConiferKeyValue
-@_spi(Stores) import ConiferStorage
+@_spi(Stores) import ConiferKeyValue
+import ConiferStorage
 
 /// One moment of a store: what commits since the last fold changed, the tables, and the segments
 /// that both point to.

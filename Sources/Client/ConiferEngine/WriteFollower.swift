@@ -1,3 +1,4 @@
+package import ConiferKeyValue
 package import ConiferStorage
 
 /// Who asked for a write, until it is queued.

@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferLMDB
+import ConiferLeafStore
 import ConiferLog
 import ConiferQuery
 import ConiferSQLite

@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferQuery
 import ConiferStorage
 import ConiferSync

@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 
 /// How records are compressed before they are stored.
 public enum Compression: Hashable, Sendable, CustomStringConvertible {
@@ -10,6 +11,14 @@ public enum Compression: Hashable, Sendable, CustomStringConvertible {
 
   /// What the package was built for: zstd level 5, or nothing without the trait `Zstd`.
   public static var standard: Compression { Codec.hasZstd ? .zstd(level: 5) : .none }
+
+  /// The level of zstd; nil for nothing.
+  var level: Int? {
+    switch self {
+    case .none: nil
+    case .zstd(let level): level
+    }
+  }
 
   /// The spelling in URLs: `none`, `zstd:5`.
   public var description: String {

@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 
 /// The kinds of backend that an app links, by the scheme of their URLs.
 public struct StorageRegistry: Sendable {

@@ -1,3 +1,4 @@
+public import ConiferKeyValue
 public import ConiferTree
 
 /// What an eviction did, or would do.

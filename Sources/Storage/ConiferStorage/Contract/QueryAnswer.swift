@@ -1,3 +1,4 @@
+import ConiferKeyValue
 public import ConiferTree
 
 /// The children that a query gives, and how they were found.

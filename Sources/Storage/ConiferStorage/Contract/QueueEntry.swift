@@ -1,4 +1,4 @@
-package import ConiferKeyValue
+public import ConiferKeyValue
 public import ConiferTree
 
 /// A queue of writes of one identity in one tree.

@@ -1,3 +1,5 @@
+import ConiferKeyValue
+
 /// What a store takes on its medium.
 ///
 /// Bytes are physical: a kind of record takes its share, by bytes, of the pages or segments that hold

@@ -1,3 +1,6 @@
+public import ConiferKeyValue
+import ConiferLeafStore
+
 /// What a store's records take, counted in each commit and known without a scan.
 ///
 /// Bytes are those of stored keys and values, after compression, with the space byte.

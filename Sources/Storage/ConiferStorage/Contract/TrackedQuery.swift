@@ -1,3 +1,4 @@
+public import ConiferKeyValue
 public import ConiferTree
 
 /// The number of a tracked query in its tree; never given twice.

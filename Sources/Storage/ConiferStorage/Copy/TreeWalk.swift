@@ -1,4 +1,4 @@
-import ConiferKeyValue
+package import ConiferKeyValue
 package import ConiferTree
 
 /// Gives the data of a tree in pieces of about a megabyte, in path order, so that a tree of any size

@@ -1,4 +1,4 @@
-public import ConiferKeyValue
+@_spi(Stores) public import ConiferKeyValue
 import Synchronization
 
 /// An ordered store in memory: the shortest correct one, for tests and for apps that keep nothing.

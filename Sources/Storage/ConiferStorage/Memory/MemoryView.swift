@@ -1,4 +1,4 @@
-import ConiferKeyValue
+@_spi(Stores) import ConiferKeyValue
 import Synchronization
 
 /// A frozen state of a memory store: a copy that shares its structure.

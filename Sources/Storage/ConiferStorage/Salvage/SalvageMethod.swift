@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 
 /// How a kind of store gives what its files still hold when it cannot be opened.
 public struct SalvageMethod: Sendable {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Makes rows that came out of a damaged store one that can be opened: a format record, and a
 /// registry in which every tree of which there are records has a name.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// The bytes of a write to a tree: kind, path, changes, preconditions, idempotency id, time.

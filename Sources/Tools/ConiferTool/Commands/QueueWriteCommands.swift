@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferKeyValue
 import ConiferStorage
 
 /// Where an edit goes: into the cache as server data, or into the outbound queue.

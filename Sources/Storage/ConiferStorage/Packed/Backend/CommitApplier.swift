@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Applies the edits of one commit to a transaction.
@@ -27,13 +28,13 @@ struct CommitApplier {
   /// Notes in which of some trees this commit wrote where nothing covers.
   func findUncovered(in trees: Set<TreeID>) throws(StoreError) {
     for (tree, path) in written
-    where trees.contains(tree) && !tx.state.cover.uncovered.contains(tree) {
+    where trees.contains(tree) && !tx.notes.cover.uncovered.contains(tree) {
       guard let info = try Trees.info(tx, tree) else { continue }
       let key = PathKey.encode(path, info.order)
       guard let range = try Coverage(tx, info).next(key), compareBytes(range.low, key) <= 0,
         compareBytes(key + [PathKey.endMark], range.high) <= 0
       else {
-        tx.state.cover.uncovered.insert(tree)
+        _ = tx.note { $0.cover.uncovered.insert(tree) }
         continue
       }
     }
@@ -55,12 +56,12 @@ struct CommitApplier {
       let id = try QueryEditor(tx, try info(query.tree)).save(query)
       queries.append(id)
       if query.lastUse == 0 {
-        tx.state.cover.saved.append(Activity.Name(tree: query.tree, query: id))
+        tx.note { $0.cover.saved.append(Activity.Name(tree: query.tree, query: id)) }
       }
     case .removeQuery(let tree, let id):
       let name = Activity.Name(tree: tree, query: id)
-      tx.state.cover.removed.insert(name)
-      tx.state.cover.saved.removeAll { $0 == name }
+      _ = tx.note { $0.cover.removed.insert(name) }
+      tx.note { notes in notes.cover.saved.removeAll { $0 == name } }
       uncover(tree, releasing: Evictor.enoughReleased)
       try QueryEditor(tx, try info(tree)).remove(id)
     case .setTrackedKeys(let tree, let id, let keys):
@@ -106,8 +107,8 @@ struct CommitApplier {
       _ = try info(tree)
       try Metadata.write(tx, tree, name, bytes)
     case .wipe(let tree):
-      tx.state.cover.wiped.insert(tree)
-      tx.state.cover.saved.removeAll { $0.tree == tree }
+      _ = tx.note { $0.cover.wiped.insert(tree) }
+      tx.note { notes in notes.cover.saved.removeAll { $0.tree == tree } }
       uncover(tree, releasing: Evictor.enoughReleased)
       try Trees.wipe(tx, tree)
       tx.dropChanges(tree)
@@ -118,8 +119,8 @@ struct CommitApplier {
 
   /// Notes that data of a tree may have lost what covered it.
   private func uncover(_ tree: TreeID, releasing amount: Int) {
-    tx.state.cover.uncovered.insert(tree)
-    tx.state.cover.released += amount
+    _ = tx.note { $0.cover.uncovered.insert(tree) }
+    tx.note { $0.cover.released += amount }
   }
 
   private mutating func setIndexes(

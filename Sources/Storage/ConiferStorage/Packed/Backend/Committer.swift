@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Does commits: those that wait together share one batch, and each still succeeds or fails by itself.
 final class Committer {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Keeps runs well packed: passes of ``TidyPass``, a step at a time, until one finds nothing to do.
 final class Housekeeper {

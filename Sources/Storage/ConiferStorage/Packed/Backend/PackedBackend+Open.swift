@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 
 extension PackedBackend {
   /// A backend on an open store with the encryption that the options ask for laid between, so that

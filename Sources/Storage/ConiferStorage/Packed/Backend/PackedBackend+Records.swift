@@ -1,4 +1,5 @@
 package import ConiferKeyValue
+import ConiferLeafStore
 
 /// A record as it stands in a store.
 package struct HeldRecord: Sendable {

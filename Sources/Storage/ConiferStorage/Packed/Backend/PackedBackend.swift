@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 public import ConiferTree
 
 /// A backend on any ordered store: trees in compressed runs, tracked queries, pins and an outbound

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Gives all that changes the store its turn, on the store's thread: commits, eviction, building of
 /// indexes, mending, housekeeping. Each has its own state; all learn what one of them changed.

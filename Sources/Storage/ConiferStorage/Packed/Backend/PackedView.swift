@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
@@ -11,7 +12,7 @@ final class PackedView: StorageView {
   func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(view) }
 
   private func info(_ tree: TreeID) throws(StoreError) -> TreeInfo {
-    try KnownTree.find(view, tree).info
+    try KnownTree.info(view, tree)
   }
 
   private func runs(_ tree: TreeID) -> RunReader {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Changes the store, a batch at a time, and reports what each change did; on the store's thread alone.
 final class StoreWriter {
@@ -38,7 +39,7 @@ final class StoreWriter {
 
   /// Stores a transaction and closes it; one that changes nothing writes nothing.
   func commit(_ tx: LeafTransaction, _ durability: Durability) throws(StoreError) -> CommitID {
-    var change = StoreChange(cover: tx.state.cover)
+    var change = StoreChange(cover: tx.notes.cover)
     guard tx.state.isChanged else {
       tx.close()
       if durability > survived {
@@ -51,8 +52,8 @@ final class StoreWriter {
     try tx.writeUsage()
     let batch = tx.batch()
     change.usage = tx.state.usage
-    change.damagedTrees = tx.state.mending
-    change.changesIndexes = tx.state.changesIndexes
+    change.damagedTrees = tx.notes.mending
+    change.changesIndexes = tx.notes.changesIndexes
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
     if let recountedTree, change.usage[recountedTree] != nil {
       change.recountedBefore = (try? UsageRow.read(tx.base, recountedTree)) ?? UsageRow()

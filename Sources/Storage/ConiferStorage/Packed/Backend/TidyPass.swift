@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// A pass over all runs that folds deltas and joins small neighbours, a few runs at a time.
 struct TidyPass {

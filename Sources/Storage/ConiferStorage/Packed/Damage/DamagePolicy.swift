@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// What a damaged record costs.
 enum DamageCost {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// How far the runs are dropped that a lost dictionary leaves unreadable.
 struct DictionaryDrop: Sendable {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 extension RecordRepair {
   /// Begins all indexes of a tree anew: what their rows stand for may have gone.

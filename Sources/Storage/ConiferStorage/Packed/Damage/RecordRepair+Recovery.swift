@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 extension RecordRepair {
   /// Reports what the store had to leave out. It is not known which records are lacking, so numbers go

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// What is done about runs that cannot be read, be it for a delta or a large leaf of theirs.
@@ -42,8 +43,8 @@ extension RecordRepair {
     var damaged: [Entry] = []
     for index in entries.indices where entries.isExternal(index) {
       let isDamaged = try meetsDamage { () throws(StoreError) in
-        guard case .external(let number, let count, _) = entries.leaf(index) else { return true }
-        _ = try reader.largeLeaf(number, count, in: key)
+        guard case .parts(let reference, _) = entries.leaf(index) else { return true }
+        _ = try reader.leaf(reference, in: key)
         return false
       }
       if isDamaged { damaged.append(entries[index]) }

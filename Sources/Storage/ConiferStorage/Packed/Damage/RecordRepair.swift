@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Sets damaged records aside, so that all others can be used; runs in a commit of its own.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Goes on without records that the store itself lost: it cannot say which.
 extension Repairer {

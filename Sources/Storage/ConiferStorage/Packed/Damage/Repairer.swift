@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Repairs what damage stands in the way of, each repair in commits of its own; on the store's thread.
 struct Repairer {
@@ -42,7 +43,7 @@ struct Repairer {
         next.drop = try change(.power) { (repair) throws(StoreError) in
           repair.tx.frees = true
           // A pin or a query may go.
-          repair.tx.state.cover.uncovered.insert(StoreKey.tree(place.key))
+          _ = repair.tx.note { $0.cover.uncovered.insert(StoreKey.tree(place.key)) }
           return try repair.setAside(place, drop)
         }
         if next.drop == nil { next.places.removeLast() }

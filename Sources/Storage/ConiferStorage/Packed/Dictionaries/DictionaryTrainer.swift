@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import Synchronization
 
 /// Finds a tree that deserves a dictionary and trains one from the tree's own runs; never on the
@@ -25,7 +26,7 @@ final class DictionaryTrainer: Sendable {
   ///
   /// - Throws: `io`, `closed`, `suspended`.
   func train() throws(StoreError) -> Training? {
-    guard Codec.hasZstd, codec.compression != .none,
+    guard Codec.hasZstd, codec.level != nil,
       isBusy.withLock({ isBusy in
         defer { isBusy = true }
         return !isBusy
@@ -125,15 +126,5 @@ struct Training: Sendable {
     guard let record else { return }
     try tx.put(
       Spaces.dictionaries, DictionaryRecord.key(tree, after), payload: record.payload)
-  }
-}
-
-/// What a closure returns, or nil when it fails for damage or a later version's record.
-func undamaged<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R? {
-  do throws(StoreError) {
-    return try body()
-  } catch {
-    guard [.damaged, .unsupported].contains(error.code) else { throw error }
-    return nil
   }
 }

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Packs runs anew that the tree's newest dictionary makes smaller; part of housekeeping.
 struct RunRefresher {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Turns counted bytes of records into physical ones: the store's live bytes but for what it takes
 /// of its own, shared out by records.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// What the cache takes, counted as changes go by, so that the store is seldom asked.
 final class CacheCounts {

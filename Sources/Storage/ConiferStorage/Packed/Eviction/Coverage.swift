@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// The ranges of path keys that a tree's pins and tracked queries cover, found one after the other

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// One eviction from its first slice to its last; between slices it keeps only where it is.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Keeps the cache under its budget, in slices while no commit waits. Commits that feed the cache wait for
 /// slices only when it is far over its budget.

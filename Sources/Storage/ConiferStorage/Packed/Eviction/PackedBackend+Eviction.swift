@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 public import ConiferTree
 
 extension PackedBackend: EvictingBackend {
@@ -61,7 +62,7 @@ extension PackedBackend: EvictingBackend {
   /// Does all of an eviction in a commit that is then forgotten.
   private func rehearse(_ target: Int) throws(StoreError) -> EvictionReport {
     try reading { (view) throws(StoreError) in
-      let tx = engine.leaves.transaction(on: view)
+      let tx = LeafTransaction(view)
       var run = try EvictionRun(tx, to: target, isDryRun: true)
       let meter = try BudgetMeter(tx, store.size())
       var swept = SweptTrees()

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// What the leaves in ranges of path keys take: whole runs to the byte, runs at an edge by the share

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Removes the data of one tree that nothing covers, a few runs at a time.

@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferTree
 
 /// Which trees hold nothing that is uncovered, as far as sweeps and commits tell.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
@@ -78,8 +79,8 @@ struct ChildFacts {
     }
     switch entries.leaf(index) {
     case .leaf(let leaf, let priority): return (leaf, priority)
-    case .external(let number, let count, let priority):
-      return (try runs.largeLeaf(number, count, in: try run()), priority)
+    case .parts(let reference, let priority):
+      return (try runs.leaf(reference, in: try run()), priority)
     case nil: throw Damage.error(Spaces.runs, prefix)
     }
   }

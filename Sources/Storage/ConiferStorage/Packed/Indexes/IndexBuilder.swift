@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Builds indexes and removes the rows of dropped ones, in slices between commits.
 final class IndexBuilder {

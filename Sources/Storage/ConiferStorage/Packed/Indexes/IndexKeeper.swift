@@ -1,10 +1,11 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Keeps the rows of one tree's indexes in step with the edits of a commit.
 ///
 /// Rows stay as they are until the edits are done: what a child's rows were is noted before its first
 /// change, and a node that changes as a whole needs no note, since all its rows are found by its key.
-final class IndexKeeper {
+final class IndexKeeper: LeafFollower {
   private typealias KeyRange = PruneRanges.KeyRange
 
   private struct Changes {
@@ -35,7 +36,7 @@ final class IndexKeeper {
 
   /// Takes note of what the entries in `low ..< high` stand for, before others take their place.
   func willReplace(
-    _ low: Bytes, _ high: Bytes, with new: EntryList, in source: some RunSource
+    _ low: Bytes, _ high: Bytes, with new: EntryList, in source: RunEditor
   ) throws(StoreError) {
     for index in plans.indices {
       // What the build has not passed is left to it.
@@ -45,7 +46,7 @@ final class IndexKeeper {
   }
 
   private func note(
-    _ index: Int, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ source: some RunSource
+    _ index: Int, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ source: RunEditor
   ) throws(StoreError) {
     let depth = plans[index].depth
     var from = low
@@ -84,7 +85,7 @@ final class IndexKeeper {
   /// Notes the children of one node that have entries in a range, or will have.
   private func noteChildren(
     _ index: Int, _ node: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList,
-    _ source: some RunSource
+    _ source: RunEditor
   ) throws(StoreError) {
     let plan = plans[index]
     guard plan.indexes(node) else { return }
@@ -117,7 +118,7 @@ final class IndexKeeper {
   // MARK: After all changes
 
   /// Writes the rows that follow from the entries as they are now.
-  func flush(_ source: some RunSource) throws(StoreError) {
+  func flush(_ source: RunEditor) throws(StoreError) {
     for (index, plan) in plans.enumerated() {
       let done = changes[index]
       changes[index] = Changes()
@@ -162,7 +163,7 @@ final class IndexKeeper {
 
   /// Makes the rows of all nodes in a range follow from the entries; rows that go are not read.
   private func renew(
-    _ plan: IndexPlan, _ range: KeyRange, _ source: some RunSource
+    _ plan: IndexPlan, _ range: KeyRange, _ source: RunEditor
   ) throws(StoreError) {
     var high = range.high
     if let position = plan.stored.position, bytesPrecede(position, high) { high = position }
@@ -218,5 +219,16 @@ struct IndexRows {
       return .next
     }
     return keys
+  }
+}
+
+extension LeafStore {
+  /// The leaves of a store whose indexes are kept with them.
+  ///
+  /// - Parameter cache: about how many bytes of decoded runs are kept; 0 keeps none.
+  convenience init(_ store: any OrderedStore, _ compression: Compression, cache: Int = 0) {
+    self.init(store, level: compression.level, cache: cache) { (tx, tree) throws(StoreError) in
+      try IndexKeeper(tx, tree)
+    }
   }
 }

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
@@ -171,18 +172,24 @@ struct IndexRow: Hashable {
   }
 }
 
-/// The declared indexes of a tree, ready to be used.
+/// The declared indexes of a tree, kept in memory.
 final class IndexPlans: Sendable {
   let plans: [IndexPlan]
 
   private init(_ plans: [IndexPlan]) { self.plans = plans }
 
+  /// The declared indexes of a tree, ready to be used.
+  ///
   /// - Throws: as `IndexSet.read`.
-  static func find(_ view: any LeafView, _ tree: TreeID) throws(StoreError) -> IndexPlans {
-    func read() throws(StoreError) -> IndexPlans {
-      IndexPlans(try IndexSet.read(view, tree).indexes.map { IndexPlan($0, tree) })
+  static func plans(_ view: any LeafView, _ tree: TreeID) throws(StoreError) -> [IndexPlan] {
+    func read() throws(StoreError) -> [IndexPlan] {
+      try IndexSet.read(view, tree).indexes.map { IndexPlan($0, tree) }
     }
     guard let snapshot = view.snapshot else { return try read() }
-    return try snapshot.object(Spaces.indexes, tree, IndexSet.key(tree), read)
+    let known = try snapshot.object(Spaces.indexes, tree, IndexSet.key(tree)) {
+      () throws(StoreError) in IndexPlans(try read())
+    }
+    if let known = known as? IndexPlans { return known.plans }
+    return try read()
   }
 }

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Tells how the indexes of a tree stand.
 enum IndexReader {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Visiting the children that an index has rows of.
 extension RunSource {

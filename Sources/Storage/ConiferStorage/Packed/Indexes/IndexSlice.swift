@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// A slice of building the declared indexes, or of removing the rows of a dropped one.
 struct IndexSlice {

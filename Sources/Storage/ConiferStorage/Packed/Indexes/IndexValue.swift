@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Values as byte strings in the Realtime Database's order, of which none begins another.

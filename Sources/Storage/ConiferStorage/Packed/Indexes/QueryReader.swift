@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
@@ -17,7 +18,7 @@ struct QueryReader {
     guard isOrdered, !spec.loadsAllData else { return try whole(path, spec) }
     let node = PathKey.encode(path, tree.order)
     if spec.index == .key { return try window(node, spec) }
-    let plan = try IndexPlans.find(tree.runs.view, tree.runs.tree).plans.first {
+    let plan = try IndexPlans.plans(tree.runs.view, tree.runs.tree).first {
       $0.stored.definition.serves(spec.index) && $0.stored.definition.covers(path)
     }
     if let plan, plan.stored.holds(node), node.count <= IndexPlan.longestNode {

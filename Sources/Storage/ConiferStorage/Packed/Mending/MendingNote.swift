@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// The notes, in tree 0 of the system space, that a tree's usage is an estimate and that records may be
 /// left which nothing refers to: the tree is still to be mended.
@@ -10,7 +11,7 @@ enum MendingNote {
   static func isNote(_ key: Bytes) -> Bool { key.count == 9 && key.starts(with: prefix) }
 
   static func add(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
-    tx.state.mending.insert(tree)
+    _ = tx.note { $0.mending.insert(tree) }
     try tx.put(Spaces.system, key(tree), payload: [])
   }
 

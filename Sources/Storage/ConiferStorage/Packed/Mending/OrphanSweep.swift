@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Finds records of one tree in a frozen view to which nothing refers, in slices.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Counts what one tree's records take in a frozen view, in slices.
 ///

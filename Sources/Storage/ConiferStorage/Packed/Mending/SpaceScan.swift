@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// A walk over one tree's records of a space, in slices; it remembers no more than where it is.
 struct SpaceScan: Sendable {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// What a lane holds: one small row behind its writes, kept in the commits that change it.
 struct LaneTotals: Equatable {

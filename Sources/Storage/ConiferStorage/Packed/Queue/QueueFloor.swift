@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// The number above which lanes begin of which nothing is known, in tree 0 of the system space: lanes
 /// that a loss took whole may have given all numbers up to it.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Reads the outbound queue of one lane.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// A queued write as bytes: a small record, and its content inside or, when large, in parts.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Paths in the keys of small indexes: cut when long, with a mark that sorts before all children.
@@ -27,7 +28,5 @@ enum IndexKey {
   }
 
   /// The number at the end of a row.
-  static func number(_ row: Bytes) -> UInt64 {
-    row.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
-  }
+  static func number(_ row: Bytes) -> UInt64 { StoreKey.number(at: row) }
 }

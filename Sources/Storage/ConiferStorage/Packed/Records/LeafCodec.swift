@@ -1,26 +1,10 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
-/// Leaves as tagged bytes; the tags are part of the format, and some wait for documents.
+/// Leaves of the Realtime Database's tree as tagged bytes.
 enum LeafCodec {
-  enum Tag {
-    static let null: UInt8 = 0  // reserved
-    static let `false`: UInt8 = 1
-    static let `true`: UInt8 = 2
-    static let integer: UInt8 = 3
-    static let double: UInt8 = 4
-    static let string: UInt8 = 5
-    static let timestampPlaceholder: UInt8 = 6
-    static let incrementInteger: UInt8 = 7
-    static let incrementDouble: UInt8 = 8
-    static let otherPlaceholder: UInt8 = 9
-    // Reserved for documents: 16 timestamp, 17 bytes, 18 geopoint, 19 reference, 20 array,
-    // 21 empty map, 22 NaN.
-    /// A leaf that is stored in parts of its own: its number, then its length in bytes.
-    static let external: UInt8 = 32
-    /// Set in a tag when a priority follows the value.
-    static let priorityFlag: UInt8 = 0x80
-  }
+  typealias Tag = ValueTag
 
   /// A leaf with its priority as bytes.
   static func encode(_ leaf: Leaf, _ priority: Priority?) -> Bytes {
@@ -68,29 +52,44 @@ enum LeafCodec {
   /// A leaf that stands alone in the bytes, or where it is stored.
   enum Decoded {
     case leaf(Leaf, Priority?)
-    case external(number: UInt64, count: Int, Priority?)
+    case parts(PartsReference, Priority?)
   }
 
   /// What bytes made by `encode` hold, or nil when they are none.
-  static func decode(_ bytes: Bytes) -> Decoded? {
-    var reader = ByteReader(bytes)
-    guard let decoded = decode(&reader), reader.isAtEnd else { return nil }
+  static func decode(_ bytes: Bytes) -> Decoded? { bytes.withUnsafeBytes { decode($0) } }
+
+  /// The same of lent bytes.
+  static func decode(_ bytes: UnsafeRawBufferPointer) -> Decoded? {
+    var reader = LentReader(bytes)
+    guard let decoded = decode(&reader), reader.remaining == 0 else { return nil }
     return decoded
   }
 
+  /// A leaf that stands in a stream among others; nil also for a reference to parts.
+  static func leaf<Stream: LeafStream>(_ reader: inout Stream) -> (Leaf, Priority?)? {
+    guard let tag = reader.byte(), let leaf = reader.leaf(tag & ~Tag.priorityFlag) else {
+      return nil
+    }
+    guard tag & Tag.priorityFlag != 0 else { return (leaf, nil) }
+    return priority(&reader).map { (leaf, $0) }
+  }
+
   @inline(__always)
-  static func decode<Stream: LeafStream>(_ reader: inout Stream) -> Decoded? {
+  private static func decode(_ reader: inout LentReader) -> Decoded? {
     guard let tag = reader.byte() else { return nil }
     if tag & ~Tag.priorityFlag == Tag.external {
-      guard let number = reader.varint(), let count = reader.size() else { return nil }
-      guard tag & Tag.priorityFlag != 0 else { return .external(number: number, count: count, nil) }
-      guard let priority = priority(&reader) else { return nil }
-      return .external(number: number, count: count, priority)
+      guard let number = reader.varint(), let count = reader.size(),
+        let rest = reader.take(reader.remaining), rest.isEmpty == (tag & Tag.priorityFlag == 0)
+      else { return nil }
+      let reference = PartsReference(number: number, count: count, rest: Bytes(rest))
+      if rest.isEmpty { return .parts(reference, nil) }
+      var following = LentReader(rest)
+      guard let priority = priority(&following), following.remaining == 0 else { return nil }
+      return .parts(reference, priority)
     }
     guard let leaf = reader.leaf(tag & ~Tag.priorityFlag) else { return nil }
     guard tag & Tag.priorityFlag != 0 else { return .leaf(leaf, nil) }
-    guard let priority = priority(&reader) else { return nil }
-    return .leaf(leaf, priority)
+    return priority(&reader).map { .leaf(leaf, $0) }
   }
 
   private static func priority<Stream: LeafStream>(_ reader: inout Stream) -> Priority? {
@@ -108,15 +107,5 @@ enum LeafCodec {
     case Tag.string: return reader.size().map { $0 + 2 }
     default: return nil
     }
-  }
-
-  /// The bytes of a value that is stored elsewhere, with the priority of the leaf they stand for.
-  static func encodeExternal(number: UInt64, count: Int, _ priority: Priority?) -> Bytes {
-    var writer = ByteWriter()
-    writer.byte(Tag.external | (priority == nil ? 0 : Tag.priorityFlag))
-    writer.varint(number)
-    writer.varint(count)
-    if let priority { append(priority.leaf, nil, to: &writer) }
-    return writer.bytes
   }
 }

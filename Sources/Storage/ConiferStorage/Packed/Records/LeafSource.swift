@@ -1,3 +1,5 @@
+import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Where the parts of tagged leaves come from: one stream of bytes, or the columns of a run.
@@ -34,3 +36,7 @@ extension LeafSource {
     }
   }
 }
+
+extension ByteReader: LeafStream {}
+
+extension LentReader: LeafStream {}

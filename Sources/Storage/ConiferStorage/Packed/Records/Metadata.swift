@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// Named bytes of a tree.
 enum Metadata {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Whole nodes and paths as bytes, for queued writes.
@@ -38,11 +39,11 @@ enum NodeCodec {
     switch Form(reader.byte()) {
     case .empty: return .empty
     case .leaf:
-      guard case .leaf(let value, let priority) = LeafCodec.decode(&reader) else { return nil }
+      guard let (value, priority) = LeafCodec.leaf(&reader) else { return nil }
       return Node(value, priority: priority)
     case .interior: return children(&reader, nil)
     case .interiorWithPriority:
-      guard case .leaf(let value, _) = LeafCodec.decode(&reader), let priority = Priority(value)
+      guard let (value, _) = LeafCodec.leaf(&reader), let priority = Priority(value)
       else { return nil }
       return children(&reader, priority)
     case nil: return nil

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Paths as byte strings whose order is the tree's order and in which no path is another's prefix

@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 
 /// Which records a layer may make unreadable alone: those of a tree, those of a lane.
 enum Scopes {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// The format record and the registry of trees, in tree 0 of the system space.
 enum Trees {
@@ -221,9 +222,11 @@ final class KnownTree: Sendable {
   private init(_ info: TreeInfo) { self.info = info }
 
   /// - Throws: as `Trees.known`.
-  static func find(_ view: LeafSnapshot, _ id: TreeID) throws(StoreError) -> KnownTree {
-    try view.object(Spaces.system, id, Trees.infoKey(id)) { () throws(StoreError) in
+  static func info(_ view: LeafSnapshot, _ id: TreeID) throws(StoreError) -> TreeInfo {
+    let known = try view.object(Spaces.system, id, Trees.infoKey(id)) { () throws(StoreError) in
       KnownTree(try Trees.known(view, id))
     }
+    if let known = known as? KnownTree { return known.info }
+    return try Trees.known(view, id)
   }
 }

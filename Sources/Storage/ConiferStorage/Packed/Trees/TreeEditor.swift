@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Writes nodes into one tree within a commit, by the rules of the Realtime Database's tree.
@@ -20,10 +21,9 @@ struct TreeEditor {
       // Nothing can be deleted below a leaf; anything else turns the leaf into an interior node.
       if node.isEmpty { return }
       try runs.delete(above.key)
-      if case .leaf(_, let priority?) = LeafCodec.decode(above.value) {
-        try putPriority(above.key, priority)
-      } else if case .external(_, _, let priority?) = LeafCodec.decode(above.value) {
-        try putPriority(above.key, priority)
+      switch LeafCodec.decode(above.value) {
+      case .leaf(_, let priority?), .parts(_, let priority?): try putPriority(above.key, priority)
+      default: break
       }
     }
     let entries = NodeFlattener.entries(node, at: key, order)
@@ -62,9 +62,10 @@ struct TreeEditor {
     switch LeafCodec.decode(first.value) {
     case .leaf(let leaf, _):
       try runs.put(Entry(key: key, value: LeafCodec.encode(leaf, priority)))
-    case .external(let number, let count, _):
-      let value = LeafCodec.encodeExternal(number: number, count: count, priority)
-      try runs.put(Entry(key: key, value: value))
+    case .parts(let reference, _):
+      let rest = priority.map { LeafCodec.encode($0.leaf, nil) } ?? []
+      let changed = PartsReference(number: reference.number, count: reference.count, rest: rest)
+      try runs.put(Entry(key: key, value: changed.value))
     case nil: throw Damage.error(Spaces.runs, StoreKey.prefix(runs.tree))
     }
   }

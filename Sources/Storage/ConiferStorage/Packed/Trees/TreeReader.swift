@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Reads nodes of one tree from a view: only the runs that hold what was asked for.
@@ -15,7 +16,7 @@ struct TreeReader {
       return own.priority.map { Node($0.leaf) } ?? .empty
     }
     let key = PathKey.encode(path, order)
-    if slice == .all, let leaf = runs.currentLeaf(key) { return leaf }
+    if slice == .all, let leaf = runs.leafFromMemory(key) { return leaf }
     return try locating(key) { () throws(StoreError) in
       guard slice == .all else { return try part(key, slice) }
       var assembler = NodeAssembler(at: key, order)
@@ -237,9 +238,9 @@ struct TreeReader {
   ) throws(StoreError) -> (Leaf, Priority?) {
     switch decoded {
     case .leaf(let leaf, let priority): return (leaf, priority)
-    case .external(let number, let count, let priority):
+    case .parts(let reference, let priority):
       let run = cursor.run?.storeKey
-      let leaf = try runs.largeLeaf(number, count, in: run ?? StoreKey.prefix(runs.tree))
+      let leaf = try runs.leaf(reference, in: run ?? StoreKey.prefix(runs.tree))
       return (leaf, priority)
     case nil: throw cursor.damage
     }

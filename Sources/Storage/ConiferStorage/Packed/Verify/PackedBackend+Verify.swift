@@ -1,4 +1,5 @@
 public import ConiferKeyValue
+import ConiferLeafStore
 
 extension PackedBackend: VerifyingBackend {
   /// Checks the store's own files, then every record and what ties records together, on one view.

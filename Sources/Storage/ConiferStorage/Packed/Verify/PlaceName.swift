@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Where a record belongs, in words: by path, number and name as far as its key tells them.

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 
 /// The rows of one node in an index: how many, and a sum of their hashes.
 private struct RowSum: Equatable {

@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// What is carried from run to run of one tree.
@@ -133,13 +134,14 @@ extension Verifier {
       if isPriority, Priority(leaf) == nil || priority != nil {
         found(.content, info, at: key, "the priority is none")
       }
-    case .external(let number, let size, _):
-      if !trail.parts.insert(number).inserted {
+    case .parts(let reference, _):
+      if !trail.parts.insert(reference.number).inserted {
         found(.number, info, at: key, "another leaf has the parts of this one")
       }
       count { $0.largeLeaves += 1 }
-      try reading(Spaces.parts, LargeLeaf.prefix(info.id, number)) { () throws(StoreError) in
-        let content = try LargeLeaf.read(reader, number, size)
+      try reading(Spaces.parts, LargeLeaf.prefix(info.id, reference.number)) {
+        () throws(StoreError) in
+        let content = try LargeLeaf.read(reader, reference)
         if LeafCodec.decode(content) == nil {
           self.found(.content, info, at: key, "the large leaf is not the one that was stored")
         }

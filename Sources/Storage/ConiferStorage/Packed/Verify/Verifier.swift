@@ -1,4 +1,5 @@
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferTree
 
 /// Checks all records of a view: each alone, and each with those that it is tied to.

@@ -1,0 +1,37 @@
+/// Appends numbers and byte strings to lent memory; what does not fit is left out, and noticed.
+///
+/// The fast sibling of ``ByteWriter``, where it is known before how much will come.
+package struct LentWriter {
+  @usableFromInline let bytes: UnsafeMutableRawBufferPointer
+  package var count = 0
+  package var isOverfull = false
+
+  @inlinable package init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
+
+  /// What was written.
+  @inlinable package var written: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[..<count])
+  }
+
+  @inlinable package mutating func byte(_ value: UInt8) {
+    guard count < bytes.count else { return isOverfull = true }
+    bytes[count] = value
+    count += 1
+  }
+
+  @inlinable package mutating func append(_ other: UnsafeRawBufferPointer) {
+    guard other.count <= bytes.count - count else { return isOverfull = true }
+    UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: other)
+    count += other.count
+  }
+
+  /// LEB128, as ``ByteWriter`` writes it.
+  @inlinable package mutating func varint(_ value: Int) {
+    var rest = UInt64(max(0, value))
+    while rest >= 0x80 {
+      byte(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    byte(UInt8(truncatingIfNeeded: rest))
+  }
+}

@@ -1,0 +1,13 @@
+/// A tree of a store: one namespace of one identity, or later one collection.
+///
+/// Trees share a store's file and its commits, but no record: each can be measured and wiped alone.
+public struct TreeID: Hashable, Comparable, Sendable {
+  /// The number that begins each of the tree's keys; 0 is the store itself and no tree.
+  public let rawValue: UInt32
+
+  /// The tree with a number.
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Orders trees by the time of their creation.
+  public static func < (a: TreeID, b: TreeID) -> Bool { a.rawValue < b.rawValue }
+}

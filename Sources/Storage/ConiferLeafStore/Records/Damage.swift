@@ -1,0 +1,31 @@
+package import ConiferKeyValue
+
+/// Errors about records whose bytes are not what was stored.
+package enum Damage {
+  /// The error for a record; whoever catches it may set the record aside and try again.
+  package static func error(_ space: Space, _ key: Bytes) -> StoreError {
+    StoreError(
+      .damaged,
+      "A stored record is damaged. In a cache it is set aside at the next read; for the only copy "
+        + "restore a backup.",
+      cause: "space \(space.id), key \(hex(key))",
+      place: StoreError.Place(space: space.id, key: key))
+  }
+
+  /// The bytes of a key for people, cut when long.
+  package static func hex(_ key: Bytes) -> String {
+    let digits = Array("0123456789abcdef")
+    let text = key.prefix(32).map { "\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }.joined()
+    return key.count > 32 ? "\(text)… (\(key.count) bytes)" : text
+  }
+}
+
+/// What a closure gives, or nil when it met damage or a later version's record.
+package func undamaged<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R? {
+  do throws(StoreError) {
+    return try body()
+  } catch {
+    guard [.damaged, .unsupported].contains(error.code) else { throw error }
+    return nil
+  }
+}

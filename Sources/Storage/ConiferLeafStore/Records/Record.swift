@@ -1,0 +1,53 @@
+package import ConiferKeyValue
+
+/// The envelope of every stored value: a checksum over space, key and payload, then the payload.
+///
+/// The checksum also tells a record that was written for another key.
+package enum Record {
+  /// How many bytes the envelope adds.
+  package static let overhead = 4
+
+  /// The value that stores a payload under a key.
+  ///
+  /// - Parameter rest: how the payload goes on, when it comes in two parts.
+  package static func seal(
+    _ space: Space, _ key: Bytes, _ payload: Bytes, _ rest: Bytes = []
+  ) -> Bytes {
+    let size = overhead + payload.count + rest.count
+    return Bytes(unsafeUninitializedCapacity: size) { buffer, count in
+      let bytes = UnsafeMutableRawBufferPointer(buffer)
+      var writer = LentWriter(UnsafeMutableRawBufferPointer(rebasing: bytes[overhead...]))
+      payload.withUnsafeBytes { writer.append($0) }
+      rest.withUnsafeBytes { writer.append($0) }
+      bytes.storeBytes(
+        of: checksum(space, key, writer.written).littleEndian, as: UInt32.self)
+      count = size
+    }
+  }
+
+  /// The payload of a stored value, or nil when the bytes are not what was stored.
+  package static func open(_ space: Space, _ key: Bytes, _ value: Bytes) -> Bytes? {
+    isIntact(space, key, value) ? Bytes(value[overhead...]) : nil
+  }
+
+  /// Whether a stored value is what was stored under this key.
+  package static func isIntact(_ space: Space, _ key: Bytes, _ value: Bytes) -> Bool {
+    value.withUnsafeBytes { isIntact(space, key, $0) }
+  }
+
+  /// The same of a lent value.
+  package static func isIntact(_ space: Space, _ key: Bytes, _ value: UnsafeRawBufferPointer)
+    -> Bool
+  {
+    guard value.count >= overhead else { return false }
+    let stored = UInt32(littleEndian: value.loadUnaligned(as: UInt32.self))
+    return stored == checksum(space, key, UnsafeRawBufferPointer(rebasing: value[overhead...]))
+  }
+
+  private static func checksum(
+    _ space: Space, _ key: Bytes, _ payload: UnsafeRawBufferPointer
+  ) -> UInt32 {
+    let seed = XXHash64.hash(key, seed: UInt64(space.id))
+    return UInt32(truncatingIfNeeded: XXHash64.hash(payload, seed: seed))
+  }
+}

@@ -1,0 +1,87 @@
+package import ConiferKeyValue
+
+/// The spaces of a packed store; the numbers are part of the format.
+///
+/// Every key begins with its tree's number in four bytes, big-endian; tree 0 is the store itself.
+package enum Spaces {
+  /// Tree 0: the format record and the registry of trees.
+  package static let system = Space(id: 1, shape: .rows)
+  /// Runs of leaves, by separator.
+  package static let runs = Space(id: 2, shape: .blobs)
+  /// Small changes of a run, by the run's number and a sequence.
+  package static let deltas = Space(id: 3, shape: .rows)
+  /// Parts of large leaves, by the leaf's number and the part's.
+  package static let parts = Space(id: 4, shape: .blobs)
+  /// Tracked queries by number.
+  package static let queries = Space(id: 5, shape: .rows)
+  /// Numbers of tracked queries by path.
+  package static let queryIndex = Space(id: 6, shape: .rows)
+  /// Keys that filtered queries hold.
+  package static let queryKeys = Space(id: 7, shape: .rows)
+  /// Pins by path.
+  package static let pins = Space(id: 8, shape: .rows)
+  /// Queued writes by lane and number, and each lane's totals.
+  package static let queue = Space(id: 9, shape: .fifo)
+  /// Parts of large queued writes.
+  package static let queueParts = Space(id: 10, shape: .blobs)
+  /// Numbers of queued writes by path.
+  package static let queueIndex = Space(id: 11, shape: .rows)
+  /// How finished writes ended.
+  package static let finished = Space(id: 12, shape: .rows)
+  /// Named bytes.
+  package static let metadata = Space(id: 13, shape: .blobs)
+  /// What each tree's records take; not counted itself.
+  package static let usage = Space(id: 14, shape: .rows)
+  /// Damaged records that were set aside, and reports of dropped ones.
+  package static let incidents = Space(id: 15, shape: .blobs)
+  /// Indexes over cached data.
+  package static let indexes = Space(id: 16, shape: .rows)
+  /// What zstd is told of a tree's data beforehand, by number.
+  package static let dictionaries = Space(id: 17, shape: .blobs)
+
+  package static let all = [
+    system, runs, deltas, parts, queries, queryIndex, queryKeys, pins, queue, queueParts,
+    queueIndex, finished, metadata, usage, incidents, indexes, dictionaries,
+  ]
+
+  /// What nodes and the list of trees are read from.
+  package static let data = [system, runs, deltas, parts, dictionaries]
+}
+
+/// Beginnings and ends of keys.
+package enum StoreKey {
+  /// The bytes that begin every key of a tree.
+  package static func prefix(_ tree: TreeID) -> Bytes {
+    let n = tree.rawValue
+    return [
+      UInt8(truncatingIfNeeded: n >> 24), UInt8(truncatingIfNeeded: n >> 16),
+      UInt8(truncatingIfNeeded: n >> 8), UInt8(truncatingIfNeeded: n),
+    ]
+  }
+
+  /// The tree of a key.
+  package static func tree(_ key: Bytes) -> TreeID {
+    TreeID(rawValue: key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
+  }
+
+  /// The smallest byte string above all that begin with a prefix, or nil when there is none.
+  package static func end(of prefix: Bytes) -> Bytes? {
+    var end = prefix
+    while let last = end.popLast() {
+      if last < 0xFF { return end + [last + 1] }
+    }
+    return nil
+  }
+
+  /// The number at the end of a key.
+  package static func number(at key: Bytes) -> UInt64 {
+    key.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// A number in eight bytes, big-endian.
+  package static func number(_ value: UInt64) -> Bytes {
+    var writer = ByteWriter()
+    writer.bigEndian(value)
+    return writer.bytes
+  }
+}

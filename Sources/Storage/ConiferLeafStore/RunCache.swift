@@ -1,0 +1,258 @@
+@_spi(Stores) package import ConiferKeyValue
+
+/// The decoded runs that were used last, within a budget of bytes.
+///
+/// A run is kept from its second reading on: what is read once, as by an export, drives nothing out.
+/// It may be used where it is known to be stored like this at the reader's generation, and else where the
+/// store holds the very bytes that it was decoded from.
+package struct RunCache {
+  private struct Key: Hashable {
+    let tree: TreeID
+    let number: UInt64
+  }
+
+  /// What is known of the run behind another.
+  private enum Next {
+    case unknown
+    /// Its key in the store, nil when there is none, and the generation since when that holds.
+    case known(Bytes?, since: UInt64)
+  }
+
+  private struct Slot {
+    let key: Key
+    var run: DecodedRun
+    let size: Int
+    /// Whether it was used since the hand passed by.
+    var isUsed = false
+    /// The generation since when it is known to be stored like this.
+    var since: UInt64?
+    var next = Next.unknown
+  }
+
+  /// The run behind another.
+  package enum Following {
+    case none
+    case run(DecodedRun)
+  }
+
+  /// A reading of a run that was not kept.
+  private struct Reading {
+    var key = Key(tree: TreeID(rawValue: 0), number: 0)
+    var time = 0
+  }
+
+  private static let remembered = 1024
+
+  private let budget: Int
+  private var slots: [Slot] = []
+  private var places: [Key: Int] = [:]
+  /// The same by the key in the store, for those whose separators stand there whole.
+  private var order: [TreeID: SortedBytes<Int>] = [:]
+  /// Where the search for a run that may go begins.
+  private var hand = 0
+  private var size = 0
+  /// The run that was written last.
+  private var newest: (key: Key, run: DecodedRun)?
+  /// The last readings by a hash of their keys, and how many there were.
+  private var readings: [Reading] = []
+  private var clock = 0
+
+  /// A cache.
+  ///
+  /// - Parameter budget: about how many bytes it may take; 0 keeps nothing.
+  package init(budget: Int) { self.budget = budget }
+
+  /// Whether anything is ever kept.
+  package var isOff: Bool { budget == 0 }
+
+  /// How many runs are kept, and about what they take.
+  package var usage: (runs: Int, bytes: Int) { (slots.count, size) }
+
+  // MARK: Keeping
+
+  /// The run with a number, if it is kept: it may be stored otherwise by now.
+  package mutating func find(_ tree: TreeID, _ number: UInt64) -> DecodedRun? {
+    guard let place = places[Key(tree: tree, number: number)] else { return nil }
+    slots[place].isUsed = true
+    return slots[place].run
+  }
+
+  /// Notes that a run is read that is not kept, and tells whether it is worth keeping.
+  package mutating func isWelcome(_ tree: TreeID, _ head: RunHead) -> Bool {
+    guard !isOff, !head.value.isEmpty else { return false }
+    let key = Key(tree: tree, number: head.number)
+    if readings.isEmpty { readings = Array(repeating: Reading(), count: Self.remembered) }
+    let place = Int(UInt(bitPattern: key.hashValue) % UInt(Self.remembered))
+    let last = readings[place]
+    clock += 1
+    readings[place] = Reading(key: key, time: clock)
+    guard last.key == key, last.time > 0 else { return false }
+    // What comes back more seldom than all that is kept would be gone before it does.
+    return size < budget / 2 || clock - last.time <= slots.count
+  }
+
+  /// Keeps a run; others that were not used lately go.
+  package mutating func add(_ tree: TreeID, _ run: DecodedRun) {
+    let size = run.size
+    guard size <= budget / 4 else { return }
+    let key = Key(tree: tree, number: run.head.number)
+    if let place = places[key] { remove(place) }
+    while self.size + size > budget, !slots.isEmpty {
+      if hand >= slots.count { hand = 0 }
+      if slots[hand].isUsed {
+        slots[hand].isUsed = false
+        hand += 1
+      } else {
+        remove(hand)
+      }
+    }
+    places[key] = slots.count
+    if !run.head.isCut { order[tree, default: SortedBytes()][run.head.separator] = slots.count }
+    slots.append(Slot(key: key, run: run, size: size))
+    self.size += size
+  }
+
+  /// Keeps the run that a commit writes last, until the next one, beside those that are read: whoever
+  /// writes behind it needs it.
+  package mutating func note(newest run: DecodedRun, _ tree: TreeID) {
+    newest = (Key(tree: tree, number: run.head.number), run)
+  }
+
+  /// The head with the run that was written last at hand, if it is that one's; for who writes, since
+  /// what is read must come to be kept.
+  package func withNewest(_ head: RunHead, _ tree: TreeID) -> RunHead {
+    guard head.decoded == nil, let newest,
+      newest.key == Key(tree: tree, number: head.number),
+      newest.run.head.storeKey == head.storeKey, newest.run.head.value == head.value
+    else { return head }
+    return newest.run.kept
+  }
+
+  private mutating func remove(_ place: Int) {
+    let slot = slots[place]
+    places[slot.key] = nil
+    move(slot, from: place, to: nil)
+    size -= slot.size
+    let last = slots.removeLast()
+    if place < slots.count {
+      slots[place] = last
+      places[last.key] = place
+      move(last, from: slots.count, to: place)
+    }
+  }
+
+  /// Changes the place of a run in the order, unless another one has its separator by now.
+  private mutating func move(_ slot: Slot, from place: Int, to other: Int?) {
+    let separator = slot.run.head.separator
+    guard order[slot.key.tree]?[separator] == place else { return }
+    order[slot.key.tree]?[separator] = other
+    if order[slot.key.tree]?.isEmpty == true { order[slot.key.tree] = nil }
+  }
+
+  // MARK: What is known of a generation
+
+  /// The run that a path key belongs to at a generation, if that is known.
+  package mutating func covering(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> DecodedRun?
+  {
+    guard let place = place(tree, key, generation) else { return nil }
+    // Up to its last entry it is this run's for sure; behind that, up to the next one.
+    let entries = slots[place].run.entries
+    if entries.isEmpty || entries.compareKey(entries.count - 1, key) < 0 {
+      guard case .known(let next, let since) = slots[place].next, since <= generation else {
+        return nil
+      }
+      if let next, !bytesPrecede(key, Bytes(next.dropFirst(4))) { return nil }
+    }
+    slots[place].isUsed = true
+    return slots[place].run
+  }
+
+  /// The run that holds a path key at a generation, if that is known and any kept one does.
+  package mutating func nearest(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> DecodedRun?
+  {
+    guard let place = place(tree, key, generation) else { return nil }
+    slots[place].isUsed = true
+    return slots[place].run
+  }
+
+  /// The place of the last run that begins at or before a path key, if it is known at a generation.
+  private func place(_ tree: TreeID, _ key: Bytes, _ generation: UInt64) -> Int? {
+    guard let order = order[tree], let position = order.lastAtOrBefore(key) else { return nil }
+    let place = order.entry(at: position).value
+    return isKnown(place, generation) ? place : nil
+  }
+
+  private func isKnown(_ place: Int, _ generation: UInt64) -> Bool {
+    slots[place].since.map { $0 <= generation } ?? false
+  }
+
+  /// The run behind the one with a key of the store at a generation; nil when that is not known.
+  package mutating func next(
+    _ tree: TreeID, _ storeKey: Bytes, at generation: UInt64
+  ) -> Following? {
+    guard let order = order[tree], let place = order[Bytes(storeKey.dropFirst(4))],
+      isKnown(place, generation), case .known(let next, let since) = slots[place].next,
+      since <= generation
+    else { return nil }
+    guard let next else { return Following.none }
+    guard let place = order[Bytes(next.dropFirst(4))], isKnown(place, generation) else {
+      return nil
+    }
+    slots[place].isUsed = true
+    return .run(slots[place].run)
+  }
+
+  /// Notes that a kept run is stored like this at the newest generation.
+  package mutating func confirm(_ tree: TreeID, _ run: DecodedRun, at generation: UInt64) {
+    guard !run.head.isCut, let place = places[Key(tree: tree, number: run.head.number)],
+      slots[place].run === run, slots[place].since == nil
+    else { return }
+    slots[place].since = generation
+  }
+
+  /// Notes which run is behind a kept one at the newest generation.
+  package mutating func note(
+    _ next: RunHead?, after storeKey: Bytes, _ tree: TreeID, at generation: UInt64
+  ) {
+    guard next?.isCut != true, let place = order[tree]?[Bytes(storeKey.dropFirst(4))],
+      isKnown(place, generation)
+    else { return }
+    slots[place].next = .known(next?.storeKey, since: generation)
+  }
+
+  // MARK: What a commit changes
+
+  /// A run was written or removed.
+  package mutating func change(_ storeKey: Bytes, isGone: Bool) {
+    let tree = StoreKey.tree(storeKey)
+    guard let order = order[tree] else { return }
+    let separator = Bytes(storeKey.dropFirst(4))
+    var before = order.lastAtOrBefore(separator)
+    if let at = before, order.entry(at: at).key == separator { before = order.before(at) }
+    if let before { changeNext(order.entry(at: before).value, storeKey, isGone: isGone) }
+    guard let place = order[separator] else { return }
+    if isGone { remove(place) } else { slots[place].since = nil }
+  }
+
+  /// The run behind a kept one was written or removed, or one between the two.
+  private mutating func changeNext(_ place: Int, _ storeKey: Bytes, isGone: Bool) {
+    guard case .known(let next, _) = slots[place].next else { return }
+    let isOther = next.map { isGone ? $0 == storeKey : bytesPrecede(storeKey, $0) } ?? !isGone
+    if isOther { slots[place].next = .unknown }
+  }
+
+  /// A delta was written or removed.
+  package mutating func changeDeltas(_ key: Bytes) {
+    let number = StoreKey.number(at: Bytes(key.prefix(12)))
+    guard let place = places[Key(tree: StoreKey.tree(key), number: number)] else { return }
+    slots[place].since = nil
+  }
+
+  /// Anything may have changed.
+  package mutating func forgetAll() {
+    for place in slots.indices {
+      slots[place].since = nil
+      slots[place].next = .unknown
+    }
+  }
+}

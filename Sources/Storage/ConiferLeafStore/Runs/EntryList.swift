@@ -1,0 +1,262 @@
+package import ConiferKeyValue
+
+/// Entries in path order: all keys in one buffer, all values in another.
+///
+/// The leaves of a room are a handful of allocations, and move from run to run as memory.
+package struct EntryList: Sendable {
+  /// Where an entry ends in the two buffers.
+  package struct End: Sendable {
+    package var key = 0
+    package var value = 0
+  }
+
+  @usableFromInline var keys = Bytes()
+  @usableFromInline var values = ByteWriter()
+  /// The end of each entry, behind the beginning of the first.
+  @usableFromInline var ends = [End()]
+  /// The encoded leaves behind references that were appended here, by index.
+  package private(set) var contents: [Int: Bytes] = [:]
+
+  package init() {}
+
+  /// A list of parts that fit together.
+  ///
+  /// - Parameter ends: the end of each entry, behind the beginning of the first.
+  package init(keys: Bytes, values: Bytes, ends: [End]) {
+    self.keys = keys
+    self.values = ByteWriter(values)
+    self.ends = ends
+  }
+
+  /// About what the list takes in memory.
+  package var size: Int {
+    keys.capacity + values.bytes.capacity + ends.capacity * MemoryLayout<End>.stride
+      + contents.values.reduce(0) { $0 + $1.count }
+  }
+
+  @inlinable package func keyRange(_ index: Int) -> Range<Int> {
+    ends[index].key..<ends[index + 1].key
+  }
+
+  @inlinable package func valueRange(_ index: Int) -> Range<Int> {
+    ends[index].value..<ends[index + 1].value
+  }
+
+  /// How many bytes some entries have.
+  package func size(_ range: Range<Int>) -> Int {
+    let (first, last) = (ends[range.lowerBound], ends[range.upperBound])
+    return last.key - first.key + last.value - first.value
+  }
+
+  /// About what some entries add to a run's body.
+  package func weight(_ range: Range<Int>) -> Int { weights(range).last ?? 0 }
+
+  /// About what some entries add to a run's body, summed up: before the first of them, behind it, and
+  /// so on to behind the last.
+  package func weights(_ range: Range<Int>) -> [Int] {
+    lend { entries in
+      [Int](unsafeUninitializedCapacity: range.count + 1) { sums, count in
+        var sum = 0
+        sums[0] = 0
+        var previous =
+          range.isEmpty || range.lowerBound == 0
+          ? UnsafeRawBufferPointer(start: nil, count: 0) : entries.key(range.lowerBound - 1)
+        for (place, index) in range.enumerated() {
+          let key = entries.key(index)
+          sum += entries.value(index).count + key.count - RunBody.commonPrefix(previous, key) + 3
+          sums[place + 1] = sum
+          previous = key
+        }
+        count = range.count + 1
+      }
+    }
+  }
+
+  /// Whether an entry's value is a reference to parts of its own.
+  package func isExternal(_ index: Int) -> Bool {
+    let range = valueRange(index)
+    guard !range.isEmpty else { return false }
+    return values.bytes[range.lowerBound] & ~ValueTag.priorityFlag == ValueTag.external
+  }
+
+  // MARK: Building
+
+  /// Makes room for entries, so that the list need not grow by and by.
+  package mutating func reserve(_ count: Int, keys keyBytes: Int, values valueBytes: Int) {
+    ends.reserveCapacity(ends.count + count)
+    keys.reserveCapacity(keys.count + keyBytes)
+    values.reserve(valueBytes)
+  }
+
+  /// Appends an entry whose value is written where it belongs; what comes out larger than `LargeLeaf.threshold`
+  /// is taken back.
+  ///
+  /// - Returns: whether it was appended.
+  package mutating func append(_ key: Bytes, _ write: (inout ByteWriter) -> Void) -> Bool {
+    write(&values)
+    guard values.count - ends[count].value <= LargeLeaf.threshold else {
+      values.truncate(to: ends[count].value)
+      return false
+    }
+    end(key)
+    return true
+  }
+
+  /// Whether there are references to parts that are still to be written.
+  package var hasContents: Bool { !contents.isEmpty }
+
+  /// The list with other entries in the place of those whose parts are still to be written.
+  package func replacingContents<E: Error>(
+    _ body: (_ entry: Entry, _ content: Bytes) throws(E) -> Entry
+  ) throws(E) -> EntryList {
+    var list = EntryList()
+    var at = 0
+    for (index, content) in contents.sorted(by: { $0.key < $1.key }) {
+      list.append(self, at..<index)
+      list.append(try body(self[index], content))
+      at = index + 1
+    }
+    list.append(self, at..<count)
+    return list
+  }
+
+  package mutating func append(_ entry: Entry) {
+    if let content = entry.content { contents[count] = content }
+    values.append(entry.value)
+    end(entry.key)
+  }
+
+  private mutating func end(_ key: Bytes) {
+    keys.append(contentsOf: key)
+    ends.append(End(key: keys.count, value: values.count))
+  }
+
+  /// Appends entries of another list; contents behind references stay where they are.
+  package mutating func append(_ other: EntryList, _ range: Range<Int>) {
+    let (first, last) = (other.ends[range.lowerBound], other.ends[range.upperBound])
+    let (key, value) = (keys.count - first.key, values.count - first.value)
+    keys.append(contentsOf: other.keys[first.key..<last.key])
+    values.append(other.values.bytes, first.value..<last.value)
+    for index in range {
+      let end = other.ends[index + 1]
+      ends.append(End(key: end.key + key, value: end.value + value))
+    }
+  }
+
+  /// Replaces entries by some of another list.
+  package mutating func replace(_ range: Range<Int>, with other: EntryList, _ part: Range<Int>) {
+    if range.lowerBound == count { return append(other, part) }
+    var list = EntryList()
+    list.append(self, 0..<range.lowerBound)
+    list.append(other, part)
+    list.append(self, range.upperBound..<count)
+    self = list
+  }
+
+  /// The list with changes laid over it; of one entry's changes the last counts.
+  package func merged(_ changes: [EntryChange]) -> EntryList {
+    guard !changes.isEmpty else { return self }
+    let order = changes.indices.sorted { a, b in
+      let order = compareBytes(changes[a].key, changes[b].key)
+      return order == 0 ? a < b : order < 0
+    }
+    var list = EntryList()
+    var at = 0
+    for (place, index) in order.enumerated() {
+      let key = changes[index].key
+      if place + 1 < order.count, changes[order[place + 1]].key == key { continue }
+      let next = lowerBound(key, from: at)
+      list.append(self, at..<next)
+      at = next < count && compareKey(next, key) == 0 ? next + 1 : next
+      if case .put(let entry) = changes[index] { list.append(entry) }
+    }
+    list.append(self, at..<count)
+    return list
+  }
+}
+
+extension EntryList: RandomAccessCollection {
+  @inlinable package var startIndex: Int { 0 }
+  @inlinable package var endIndex: Int { ends.count - 1 }
+
+  /// A copy of an entry.
+  package subscript(index: Int) -> Entry {
+    Entry(
+      key: key(index), value: Bytes(values.bytes[valueRange(index)]), content: contents[index])
+  }
+
+  package func key(_ index: Int) -> Bytes { Bytes(keys[keyRange(index)]) }
+
+  /// Lends the key of an entry.
+  @inlinable package func withKey<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    keys.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[keyRange(index)])) }
+  }
+
+  /// The bytes of all entries, lent for as long as a closure runs.
+  package struct Lent: ~Copyable {
+    @usableFromInline let keys: UnsafeRawBufferPointer
+    @usableFromInline let values: UnsafeRawBufferPointer
+    @usableFromInline let ends: UnsafeBufferPointer<End>
+
+    @usableFromInline
+    init(
+      keys: UnsafeRawBufferPointer, values: UnsafeRawBufferPointer,
+      ends: UnsafeBufferPointer<End>
+    ) {
+      self.keys = keys
+      self.values = values
+      self.ends = ends
+    }
+
+    @inlinable package var count: Int { ends.count - 1 }
+
+    @inlinable package func key(_ index: Int) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(rebasing: keys[ends[index].key..<ends[index + 1].key])
+    }
+
+    @inlinable package func value(_ index: Int) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(rebasing: values[ends[index].value..<ends[index + 1].value])
+    }
+
+    /// The index of the first entry at or after a key.
+    @inlinable package func lowerBound(_ key: UnsafeRawBufferPointer) -> Int {
+      var (low, high) = (0, count)
+      while low < high {
+        let middle = (low + high) / 2
+        if compareBytes(self.key(middle), key) < 0 { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+
+    /// Whether an entry's key begins with some bytes.
+    @inlinable package func hasPrefix(_ index: Int, _ prefix: UnsafeRawBufferPointer) -> Bool {
+      let key = key(index)
+      return key.count >= prefix.count
+        && compareBytes(UnsafeRawBufferPointer(rebasing: key[..<prefix.count]), prefix) == 0
+    }
+
+    /// How many bytes some keys take.
+    @inlinable package func keySize(_ range: Range<Int>) -> Int {
+      ends[range.upperBound].key - ends[range.lowerBound].key
+    }
+
+    /// How many bytes some values take.
+    @inlinable package func valueSize(_ range: Range<Int>) -> Int {
+      ends[range.upperBound].value - ends[range.lowerBound].value
+    }
+  }
+
+  /// Lends all entries.
+  @inlinable package func lend<R>(_ body: (borrowing Lent) -> R) -> R {
+    keys.withUnsafeBytes { keys in
+      values.bytes.withUnsafeBytes { values in
+        ends.withUnsafeBufferPointer { body(Lent(keys: keys, values: values, ends: $0)) }
+      }
+    }
+  }
+
+  /// Lends the value of an entry.
+  @inlinable package func withValue<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    values.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[valueRange(index)])) }
+  }
+}

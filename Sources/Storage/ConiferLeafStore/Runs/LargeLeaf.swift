@@ -1,0 +1,100 @@
+package import ConiferKeyValue
+
+/// Leaves above 256 KiB, stored in parts outside their run.
+///
+/// Each write of one has a number of its own, and an equal write is found by comparing the content. Key:
+/// tree, number, part in four bytes. Payload: method, bytes before compression, packed bytes.
+package enum LargeLeaf {
+  /// A leaf whose encoding is longer is stored in parts of this size.
+  package static let threshold = 256 << 10
+
+  package static func prefix(_ tree: TreeID, _ number: UInt64) -> Bytes {
+    StoreKey.prefix(tree) + StoreKey.number(number)
+  }
+
+  private static func key(_ tree: TreeID, _ number: UInt64, part: Int) -> Bytes {
+    var writer = ByteWriter(prefix(tree, number))
+    writer.bigEndian(UInt64(part), bytes: 4)
+    return writer.bytes
+  }
+
+  /// A new entry with the number of the one that it replaces when their contents are equal, else with
+  /// one that was never given.
+  package static func numbered(
+    _ entry: Entry, _ content: Bytes, replacing old: Entry?, _ editor: RunEditor
+  ) throws(StoreError) -> Entry {
+    guard let reference = PartsReference(entry.value) else { return entry }
+    var number = try known(content, old, editor.reader)
+    if number == nil { number = try fresh(editor.tx, editor.tree) }
+    return Entry(
+      key: entry.key, value: reference.numbered(number ?? 0).value, content: content)
+  }
+
+  /// The number of an entry that holds some content.
+  private static func known(
+    _ content: Bytes, _ old: Entry?, _ reader: RunReader
+  ) throws(StoreError) -> UInt64? {
+    guard let old, let reference = PartsReference(old.value), reference.count == content.count
+    else { return nil }
+    // What cannot be read is written over.
+    let stored = try undamaged { () throws(StoreError) in try read(reader, reference) }
+    return stored == content ? reference.number : nil
+  }
+
+  /// A number under which no parts stand: those of stores of before were hashes.
+  private static func fresh(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) -> UInt64 {
+    while true {
+      let number = try tx.nextRunNumber(tree)
+      let parts = try tx.keys(Spaces.parts, prefix: prefix(tree, number), limit: 1)
+      if parts.isEmpty { return number }
+    }
+  }
+
+  package static func write(
+    _ tx: LeafTransaction, _ tree: TreeID, _ entry: Entry
+  ) throws(StoreError) {
+    guard let content = entry.content, let number = number(entry) else { return }
+    for (part, start) in stride(from: 0, to: content.count, by: threshold).enumerated() {
+      let body = Bytes(content[start..<min(start + threshold, content.count)])
+      let (method, packed) = tx.leaves.codec.pack(body)
+      var writer = ByteWriter()
+      writer.byte(method.rawValue)
+      writer.varint(body.count)
+      writer.append(packed)
+      try tx.put(Spaces.parts, key(tree, number, part: part), payload: writer.bytes)
+    }
+    try tx.countTree(tree, leaves: 0, raw: RawBytes(largeLeaves: content.count))
+  }
+
+  package static func delete(_ tx: LeafTransaction, _ tree: TreeID, _ entry: Entry)
+    throws(StoreError)
+  {
+    guard let reference = PartsReference(entry.value) else { return }
+    try tx.deleteAll(Spaces.parts, prefix: prefix(tree, reference.number))
+    try tx.countTree(tree, leaves: 0, raw: -RawBytes(largeLeaves: reference.count))
+  }
+
+  /// The number of the parts that an entry refers to, or nil when it holds its leaf itself.
+  package static func number(_ entry: Entry) -> UInt64? {
+    entry.isExternal ? PartsReference(entry.value)?.number : nil
+  }
+
+  /// The encoding of the leaf that parts hold together.
+  package static func read(
+    _ reader: RunReader, _ reference: PartsReference
+  ) throws(StoreError) -> Bytes {
+    var content = Bytes()
+    let (count, prefix) = (reference.count, prefix(reader.tree, reference.number))
+    for (key, value) in try reader.view.entries(Spaces.parts, prefix: prefix) {
+      var parts = ByteReader(value, from: Record.overhead)
+      guard Record.isIntact(Spaces.parts, key, value), let method = parts.byte(),
+        let rawCount = parts.size(), let packed = parts.take(parts.remaining),
+        let body = try reader.leaves.codec.unpack(Codec.method(method), packed, rawCount: rawCount)
+      else { throw Damage.error(Spaces.parts, key) }
+      content += body
+      guard content.count <= count else { throw Damage.error(Spaces.parts, prefix) }
+    }
+    guard content.count == count else { throw Damage.error(Spaces.parts, prefix) }
+    return content
+  }
+}

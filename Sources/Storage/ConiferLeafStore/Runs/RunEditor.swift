@@ -1,0 +1,373 @@
+package import ConiferKeyValue
+
+/// Changes the entries of one tree within a commit: runs are loaded when touched, changed in
+/// memory, and written at the end, as deltas where a change is small.
+package final class RunEditor {
+  /// A run's deltas together stay below this, whatever the run's size.
+  private static let largestDeltas = 4 << 10
+
+  package let tx: LeafTransaction
+  package let tree: TreeID
+  package let reader: RunReader
+  /// Whether changed runs are written anew, so that what goes frees its bytes at once.
+  package var avoidsDeltas = false
+  private var loaded: [Bytes: LoadedRun] = [:]
+  /// What follows the leaves, once something is to change.
+  private var follower: (any LeafFollower)?
+  private var looksForFollower = true
+
+  package init(_ tx: LeafTransaction, _ tree: TreeID) {
+    self.tx = tx
+    self.tree = tree
+    self.reader = RunReader(view: tx, tree: tree)
+  }
+
+  // MARK: Looking
+
+  /// The last entry before a path key, with the edits so far.
+  package func lastEntry(before key: Bytes) throws(StoreError) -> Entry? {
+    var cursor = LeafCursor(self, [], key)
+    return try cursor.last() ? cursor.entries[cursor.index] : nil
+  }
+
+  /// The first entry in `low ..< high`, with the edits so far.
+  package func firstEntry(_ low: Bytes, _ high: Bytes) throws(StoreError) -> Entry? {
+    var cursor = LeafCursor(self, low, high)
+    return try cursor.first() ? cursor.entries[cursor.index] : nil
+  }
+
+  // MARK: Changing
+
+  /// Makes the entries in `low ..< high` be exactly these, and nothing else change.
+  ///
+  /// - Parameter new: entries within the range, ascending.
+  /// - Returns: whether anything changed.
+  @discardableResult
+  package func replace(_ low: Bytes, _ high: Bytes, with given: EntryList) throws(StoreError)
+    -> Bool
+  {
+    let new = try numbered(given)
+    if looksForFollower {
+      follower = try tx.follower(tree)
+      looksForFollower = false
+    }
+    try follower?.willReplace(low, high, with: new, in: self)
+    var isChanged = false
+    var index = 0
+    var place = try self.place(covering: low)?.storeKey
+    if place == nil {
+      place = new.isEmpty ? try self.place(after: nil)?.storeKey : makeFirst()
+    }
+    while let storeKey = place {
+      let next = try reader.run(after: storeKey)
+      let separator = loaded[storeKey]?.separator
+      // What belongs to this run ends where the next begins.
+      let end = next.map { new.lowerBound($0.separator, from: index) } ?? new.count
+      let part = index..<end
+      index = end
+      var isDropped = false
+      if part.isEmpty {
+        isDropped = try dropWhole(storeKey, separator, next?.separator, low, high)
+      }
+      if isDropped {
+        isChanged = true
+      } else if try change(storeKey, low, high, new, part) {
+        isChanged = true
+      }
+      guard let next, compareBytes(next.separator, high) < 0 else { break }
+      place = next.storeKey
+    }
+    return isChanged
+  }
+
+  /// Entries whose large leaves have their numbers.
+  private func numbered(_ list: EntryList) throws(StoreError) -> EntryList {
+    guard list.hasContents else { return list }
+    return try list.replacingContents { (entry, content) throws(StoreError) in
+      try LargeLeaf.numbered(
+        entry, content, replacing: try firstEntry(entry.key, entry.key + [0]), self)
+    }
+  }
+
+  /// Stores one entry.
+  package func put(_ entry: Entry) throws(StoreError) {
+    var entries = EntryList()
+    entries.append(entry)
+    try replace(entry.key, entry.key + [0], with: entries)
+  }
+
+  /// Removes one entry.
+  package func delete(_ key: Bytes) throws(StoreError) {
+    try replace(key, key + [0], with: EntryList())
+  }
+
+  /// Drops a run that lies within a range without decoding it; false when that cannot be done.
+  private func dropWhole(
+    _ storeKey: Bytes, _ separator: Bytes?, _ nextSeparator: Bytes?, _ low: Bytes, _ high: Bytes
+  ) throws(StoreError) -> Bool {
+    guard separator == nil, let nextSeparator, compareBytes(nextSeparator, high) <= 0,
+      let value = try tx.value(Spaces.runs, storeKey)
+    else { return false }
+    let head = try RunHead(storeKey: storeKey, value: value)
+    guard compareBytes(low, head.separator) <= 0, head.flags & RunHead.hasExternals == 0,
+      try tx.keys(Spaces.deltas, prefix: DeltaRecord.prefix(tree, head.number), limit: 1).isEmpty
+    else { return false }
+    try tx.delete(Spaces.runs, storeKey)
+    try tx.countTree(tree, leaves: -head.count, raw: -RawBytes(runs: head.rawCount))
+    return true
+  }
+
+  /// Makes the entries of a run within a range be a part of others.
+  private func change(
+    _ storeKey: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ part: Range<Int>
+  ) throws(StoreError) -> Bool {
+    var run = try load(storeKey)
+    let range = run.entries.lowerBound(low)..<run.entries.lowerBound(high)
+    var isChanged = false
+    var changes = run.changes
+    if range.isEmpty {
+      // Nothing is there to compare with, as in a load.
+      isChanged = !part.isEmpty
+      for index in part where new.isExternal(index) {
+        try moveParts(run.entries, nil, new, index)
+      }
+      changes.note(new, part, limit: run.storedSize / 4)
+    } else {
+      try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
+        isChanged = true
+        try moveParts(run.entries, old, new, index)
+        changes.note(run.entries, old, new, index, limit: run.storedSize / 4)
+      }
+    }
+    guard isChanged else { return false }
+    loaded[storeKey] = nil  // so that the list below is changed in place
+    run.entries.replace(range, with: new, part)
+    run.untouched = min(run.untouched, range.lowerBound)
+    run.changes = changes
+    run.isDirty = true
+    loaded[storeKey] = run
+    return true
+  }
+
+  /// Writes and deletes the parts of large leaves that a change brings and takes away.
+  private func moveParts(
+    _ entries: EntryList, _ old: Int?, _ list: EntryList, _ new: Int?
+  ) throws(StoreError) {
+    let old = old.flatMap { entries.isExternal($0) ? entries[$0] : nil }
+    let new = new.flatMap { list.isExternal($0) ? list[$0] : nil }
+    let (oldNumber, newNumber) = (old.flatMap(LargeLeaf.number), new.flatMap(LargeLeaf.number))
+    // The number was taken over, as the content is the same: only a priority changed.
+    guard oldNumber != newNumber else { return }
+    if let new { try LargeLeaf.write(tx, tree, new) }
+    if let old { try LargeLeaf.delete(tx, tree, old) }
+  }
+
+  // MARK: Runs in memory
+
+  package func load(_ storeKey: Bytes) throws(StoreError) -> LoadedRun {
+    if let run = loaded[storeKey] { return run }
+    let found = try reader.run(at: storeKey)
+    let stored = try reader.decoded(
+      tx.leaves.generations.withRuns { $0.withNewest(found, tree) })
+    let head = stored.head
+    let run = LoadedRun(
+      storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
+      entries: stored.entries, untouched: stored.entries.count, storedCount: stored.entries.count,
+      storedSize: head.value.count, countedLeaves: stored.leaves, countedRaw: stored.raw,
+      deltas: stored.deltas.map { ($0.key, $0.value.count) })
+    loaded[storeKey] = run
+    return run
+  }
+
+  /// The run before all others, for entries that come before every stored run.
+  private func makeFirst() -> Bytes {
+    let storeKey = StoreKey.prefix(tree)
+    loaded[storeKey] = LoadedRun(storeKey: storeKey, separator: [], isCut: false, number: nil)
+    return storeKey
+  }
+
+  package var hasUnstoredFirst: Bool {
+    loaded[StoreKey.prefix(tree)].map { $0.number == nil } ?? false
+  }
+
+  /// Loads a run so that `flush` rewrites it with its deltas; for housekeeping.
+  package func fold(_ storeKey: Bytes) throws(StoreError) {
+    var run = try load(storeKey)
+    run.untouched = 0
+    run.isDirty = true
+    run.changes.giveUp()
+    loaded[storeKey] = run
+  }
+
+  /// Moves the entries of a run to the end of the one before, for housekeeping.
+  package func join(_ storeKey: Bytes, into previous: Bytes) throws(StoreError) {
+    let run = try load(storeKey)
+    var target = try load(previous)
+    target.entries.append(run.entries, 0..<run.entries.count)
+    target.untouched = 0
+    target.isDirty = true
+    target.changes.giveUp()
+    loaded[previous] = target
+    loaded[storeKey] = nil
+    try remove(run)
+    try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
+  }
+
+  // MARK: Writing
+
+  /// Writes every changed run into the commit, and what follows it.
+  package func flush() throws(StoreError) {
+    try follower?.flush(self)
+    for key in loaded.keys.sorted(by: bytesPrecede) {
+      // A run before may have taken this one in meanwhile.
+      if let run = loaded[key], run.isDirty { try write(run) }
+    }
+    loaded = [:]
+  }
+
+  private func write(_ run: LoadedRun) throws(StoreError) {
+    if run.entries.isEmpty {
+      try remove(run)
+      try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
+    } else if let number = run.number, !run.changes.isTooMuch, isWorthADelta(run) {
+      try writeDelta(run, number)
+    } else if run.hasOnlyGrown, tx.shape.isFull(stored: run.storedSize, raw: run.countedRaw.runs),
+      try appendRuns(run)
+    {
+      return
+    } else {
+      try rewrite(run)
+    }
+  }
+
+  private func isWorthADelta(_ run: LoadedRun) -> Bool {
+    // No number comes behind the last one.
+    if avoidsDeltas || run.deltas.last.map({ Self.sequence($0.key) == .max }) ?? false {
+      return false
+    }
+    let size = run.deltas.reduce(0) { $0 + $1.size } + run.changes.weight
+    return size <= min(run.storedSize / 4, Self.largestDeltas) && run.deltas.count < 16
+  }
+
+  private func writeDelta(_ run: LoadedRun, _ number: UInt64) throws(StoreError) {
+    let leaves = run.entries.count - run.countedLeaves
+    let (payload, rawCount) = DeltaRecord.payload(
+      run.changes.list, leaves: leaves, try Packing(tx, tree))
+    let sequence = run.deltas.last.map { Self.sequence($0.key) &+ 1 } ?? 0
+    try tx.put(Spaces.deltas, DeltaRecord.key(tree, number, sequence), payload: payload)
+    try tx.countTree(tree, leaves: leaves, raw: RawBytes(deltas: rawCount))
+  }
+
+  private static func sequence(_ delta: Bytes) -> UInt32 {
+    delta.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  private func remove(_ run: LoadedRun) throws(StoreError) {
+    guard run.number != nil else { return }
+    try tx.delete(Spaces.runs, run.storeKey)
+    for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
+  }
+
+  /// Stores what came behind a full run as runs of its own; false when no key is left for them.
+  private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
+    let packing = try Packing(tx, tree)
+    let pieces = tx.shape.pack(run.entries, run.untouched..<run.entries.count, packing)
+    guard let keys = try storeKeys(run, pieces) else { return false }
+    for (piece, key) in zip(pieces, keys.dropFirst()) {
+      try store(run.entries, piece, key, number: try tx.nextRunNumber(tree), packing)
+    }
+    return true
+  }
+
+  private func rewrite(_ first: LoadedRun) throws(StoreError) {
+    var run = first
+    run.untouched = 0
+    let packing = try Packing(tx, tree)
+    var pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
+    var keys = try storeKeys(run, pieces)
+    while keys == nil, let next = try reader.run(after: run.storeKey) {
+      // No ordinal is left between cut keys: take the neighbour in and number both anew.
+      let neighbour = try load(next.storeKey)
+      loaded[next.storeKey] = nil
+      try remove(neighbour)
+      try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
+      run.entries.append(neighbour.entries, 0..<neighbour.entries.count)
+      pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
+      keys = try storeKeys(run, pieces)
+    }
+    guard let keys else { throw Damage.error(Spaces.runs, run.storeKey) }
+    for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
+    try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
+    for (index, (piece, key)) in zip(pieces, keys).enumerated() {
+      let number =
+        if index == 0, let number = run.number { number } else { try tx.nextRunNumber(tree) }
+      try store(run.entries, piece, key, number: number, packing)
+    }
+  }
+
+  private func store(
+    _ entries: EntryList, _ piece: RunHead.Packed, _ key: RunKey, number: UInt64,
+    _ packing: Packing
+  ) throws(StoreError) {
+    let head = RunHead(
+      storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
+    try tx.put(Spaces.runs, key.storeKey, value: head.value)
+    try tx.countRun(tree, piece, packing)
+    // A load goes on behind what it wrote last.
+    if piece.range.upperBound == entries.count, !tx.leaves.generations.withRuns(\.isOff) {
+      var own = EntryList()
+      own.append(entries, piece.range)
+      let run = DecodedRun(head, [], own)
+      tx.leaves.generations.withRuns { $0.note(newest: run, tree) }
+    }
+  }
+
+  /// The key of a run in the store, and its separator when the key is a cut one.
+  private struct RunKey {
+    var storeKey: Bytes
+    var fullSeparator: Bytes
+  }
+
+  /// A run's own key, then the keys of the pieces that are split off behind it, or nil when ordinals
+  /// ran out.
+  private func storeKeys(
+    _ run: LoadedRun, _ pieces: [RunHead.Packed]
+  ) throws(StoreError) -> [RunKey]? {
+    let prefix = StoreKey.prefix(tree)
+    var keys = [
+      RunKey(storeKey: run.storeKey, fullSeparator: run.isCut ? run.separator : [])
+    ]
+    let next = try reader.run(after: run.storeKey)
+    let splits = pieces.filter { $0.range.lowerBound > 0 }
+    for (index, piece) in splits.enumerated() {
+      let key = run.entries.key(piece.range.lowerBound)
+      let shared = RunBody.commonPrefix(run.entries.key(piece.range.lowerBound - 1), key)
+      let separator = Bytes(key.prefix(shared + 1))
+      if separator.count < reader.cutLength {
+        keys.append(RunKey(storeKey: prefix + separator, fullSeparator: []))
+        continue
+      }
+      let cut = prefix + separator.prefix(reader.cutLength)
+      let low = Self.ordinal(keys[index], cut)
+      let high = next.flatMap { head in
+        head.isCut && head.storeKey.starts(with: cut) ? Self.ordinal(head.storeKey) : nil
+      }
+      let rest = UInt64(splits.count - index)
+      let step = high.map { ($0 - min($0, low)) / (rest + 1) } ?? 1 << 32
+      let (ordinal, isOver) = low.addingReportingOverflow(step)
+      guard step > 0, !isOver else { return nil }
+      keys.append(
+        RunKey(storeKey: cut + StoreKey.number(ordinal), fullSeparator: separator))
+    }
+    return keys
+  }
+
+  private static func ordinal(_ key: RunKey, _ cut: Bytes) -> UInt64 {
+    guard !key.fullSeparator.isEmpty, key.storeKey.starts(with: cut) else { return 0 }
+    return ordinal(key.storeKey)
+  }
+
+  private static func ordinal(_ storeKey: Bytes) -> UInt64 {
+    storeKey.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,0 +1,275 @@
+package import ConiferKeyValue
+
+/// Finds and reads the runs of one tree in a snapshot or a commit in the making, merged with their deltas.
+package struct RunReader {
+  package let view: any LeafView
+  package let tree: TreeID
+
+  package init(view: any LeafView, tree: TreeID) {
+    self.view = view
+    self.tree = tree
+  }
+
+  package var leaves: LeafStore { view.leaves }
+  package var cutLength: Int { leaves.cutLength }
+
+  /// Where the bodies of runs and deltas are unpacked.
+  package var source: DictionarySource { DictionarySource(view: view, tree: tree) }
+
+  /// The head of a run; of a damaged one as much as its key tells, so that the runs around it can be
+  /// used. Reading its entries throws.
+  private func head(_ storeKey: Bytes, _ value: Bytes) throws(StoreError) -> RunHead {
+    do throws(StoreError) {
+      return try RunHead(storeKey: storeKey, value: value)
+    } catch {
+      guard error.code == .damaged, storeKey.count - 4 < cutLength else { throw error }
+      return RunHead(damaged: storeKey)
+    }
+  }
+
+  /// The head of the run at an origin of a walk, or nil when no run of the tree is there.
+  ///
+  /// The one that is kept decoded is used where the store holds the very bytes that it was read from:
+  /// nothing is copied or checked again then.
+  ///
+  /// - Parameter other: a key of the store that does not count.
+  private func head(_ origin: Origin, otherThan other: Bytes? = nil) throws(StoreError) -> RunHead?
+  {
+    let prefix = StoreKey.prefix(tree)
+    var kept: DecodedRun?
+    var found: (key: Bytes, value: Bytes)?
+    try view.walk(Spaces.runs, origin) { key, value in
+      if let other, key.equals(other) { return .next }
+      guard key.starts(with: prefix) else { return .stop }
+      kept = find(key, value)
+      if kept == nil { found = (Bytes(key), Bytes(value)) }
+      return .stop
+    }
+    if let kept { return kept.kept }
+    guard let (key, value) = found else { return nil }
+    return try head(key, value)
+  }
+
+  /// The kept run that was decoded from a lent record.
+  private func find(_ storeKey: RawSpan, _ value: RawSpan) -> DecodedRun? {
+    guard let number = RunHead.number(value),
+      let run = leaves.generations.withRuns({ $0.find(tree, number) }),
+      run.isStored(as: storeKey, value)
+    else { return nil }
+    return run
+  }
+
+  /// The head of the run with a key of the store.
+  ///
+  /// - Throws: `damaged`, also when there is none.
+  package func run(at storeKey: Bytes) throws(StoreError) -> RunHead {
+    var kept: DecodedRun?
+    let value: Bytes?? = try view.get(Spaces.runs, storeKey) { value in
+      kept = find(storeKey.span.bytes, value)
+      return kept == nil ? Bytes(value) : nil
+    }
+    if let kept { return kept.kept }
+    guard case .some(.some(let value)) = value else { throw Damage.error(Spaces.runs, storeKey) }
+    return try RunHead(storeKey: storeKey, value: value)
+  }
+
+  /// The run that a path key belongs to, or nil when all runs begin behind it.
+  package func run(covering key: Bytes) throws(StoreError) -> RunHead? {
+    if let run = current(covering: key) { return run.current }
+    var probe = StoreKey.prefix(tree)
+    if key.count >= cutLength {
+      probe += key.prefix(cutLength) + Bytes(repeating: 0xFF, count: 8)
+    } else {
+      probe += key
+    }
+    var found = try head(.atOrBefore(probe))
+    while let head = found {
+      // Runs with one cut separator are told apart by the whole one inside.
+      if !head.isCut || compareBytes(head.separator, key) <= 0 { return head }
+      found = try run(before: head.storeKey)
+    }
+    return nil
+  }
+
+  /// The first run that may hold a path key or a later one.
+  package func run(coveringOrAfter key: Bytes) throws(StoreError) -> RunHead? {
+    if let head = try run(covering: key) { return head }
+    return try run(after: nil)
+  }
+
+  /// The run after a key of the store, or the tree's first.
+  package func run(after storeKey: Bytes?) throws(StoreError) -> RunHead? {
+    guard let storeKey else { return try head(.atOrAfter(StoreKey.prefix(tree))) }
+    let known = view.snapshot?.fromMemory { memory, generation in
+      memory.withRuns { $0.next(tree, storeKey, at: generation) }
+    }
+    switch known {
+    case .some(.none): return nil
+    case .run(let run): return run.current
+    case nil: break
+    }
+    let next = try head(.atOrAfter(storeKey + [0]))
+    if let generation = view.snapshot?.generation {
+      leaves.generations.note(next, after: storeKey, tree, at: generation)
+    }
+    return next
+  }
+
+  /// The run before a key of the store, or the tree's last.
+  package func run(before storeKey: Bytes?) throws(StoreError) -> RunHead? {
+    if let storeKey { return try head(.atOrBefore(storeKey), otherThan: storeKey) }
+    return try head(.atOrBefore(StoreKey.prefix(tree) + Bytes(repeating: 0xFF, count: 16)))
+  }
+
+  /// The deltas of a run, oldest first, with their keys and stored sizes.
+  ///
+  /// - Throws: `damaged` naming the run.
+  package func deltas(
+    of run: RunHead
+  ) throws(StoreError) -> [(key: Bytes, size: Int, delta: DeltaRecord)] {
+    try naming(run.storeKey) { () throws(StoreError) in try deltas(run.number) }
+  }
+
+  /// Does something that a run cannot be read without: what of its deltas or large leaves is damaged is
+  /// damage of the run, which tells whose they are.
+  private func naming<R>(
+    _ run: @autoclosure () throws(StoreError) -> Bytes, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      guard error.code == .damaged,
+        let space = error.place?.space, [Spaces.deltas.id, Spaces.parts.id].contains(space)
+      else { throw error }
+      throw StoreError(
+        .damaged, error.message, cause: error.cause,
+        place: StoreError.Place(space: Spaces.runs.id, key: try run()))
+    }
+  }
+
+  /// The deltas of a run's number, oldest first, with their keys and stored sizes.
+  package func deltas(_ number: UInt64) throws(StoreError) -> [(
+    key: Bytes, size: Int, delta: DeltaRecord
+  )] {
+    var deltas: [(key: Bytes, size: Int, delta: DeltaRecord)] = []
+    for (key, value) in try view.entries(Spaces.deltas, prefix: DeltaRecord.prefix(tree, number)) {
+      let delta = try DeltaRecord(key: key, value: value, source)
+      deltas.append((key, value.count, delta))
+    }
+    return deltas
+  }
+
+  /// The entries of a run without its deltas.
+  package func entries(_ head: RunHead) throws(StoreError) -> EntryList {
+    try head.entries(source)
+  }
+
+  /// The entries of a run with its deltas.
+  package func merged(_ head: RunHead) throws(StoreError) -> EntryList {
+    try decoded(head).entries
+  }
+
+  /// Whether a run stands under a key that its entries do not fit, or has entries that belong to the
+  /// next one; a damaged one throws.
+  package func isMisplaced(_ head: RunHead) throws(StoreError) -> Bool {
+    let own = head.storeKey.dropFirst(4)
+    if head.isCut, !head.separator.starts(with: own.prefix(cutLength)) { return true }
+    let entries = try merged(head)
+    guard let first = entries.indices.first, let last = entries.indices.last else { return false }
+    if entries.compareKey(first, head.separator) < 0 { return true }
+    let next: RunHead?
+    do throws(StoreError) {
+      next = try run(after: head.storeKey)
+    } catch {
+      // Where a damaged one begins is not known.
+      guard error.code == .damaged else { throw error }
+      return false
+    }
+    return next.map { entries.compareKey(last, $0.separator) >= 0 } ?? false
+  }
+
+  /// Whether a run is kept decoded, or was read lately and shall be.
+  private func isKept(_ head: RunHead) -> Bool {
+    head.decoded != nil || leaves.generations.withRuns { $0.isWelcome(tree, head) }
+  }
+
+  /// A run decoded with its deltas, and kept for others when it was read lately.
+  package func decoded(_ head: RunHead) throws(StoreError) -> DecodedRun {
+    try decoded(head, keeps: isKept(head))
+  }
+
+  /// The first run that may hold a path key or a later one, decoded with its deltas.
+  package func decoded(coveringOrAfter key: Bytes) throws(StoreError) -> DecodedRun? {
+    if let run = current(covering: key) { return run }
+    guard let head = try run(coveringOrAfter: key) else { return nil }
+    return try decoded(head)
+  }
+
+  /// A run decoded with its deltas.
+  ///
+  /// - Parameter keeps: whether to keep it for others.
+  private func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
+    if head.isCurrent, let run = head.decoded { return run }
+    return try naming(head.storeKey) { () throws(StoreError) in try laid(head, keeps: keeps) }
+  }
+
+  private func laid(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
+    let prefix = DeltaRecord.prefix(tree, head.number)
+    let known = head.decoded
+    // The stored deltas are often those that are known, or those and a new one.
+    var isKnown = true
+    var count = 0
+    var rest: [(key: Bytes, value: Bytes)] = []
+    try view.walk(Spaces.deltas, .atOrAfter(prefix)) { key, value in
+      guard key.starts(with: prefix) else { return .stop }
+      if let known, rest.isEmpty, count < known.deltas.count {
+        isKnown = value.equals(known.deltas[count].value) && key.equals(known.deltas[count].key)
+        count += 1
+        return isKnown ? .next : .stop
+      }
+      rest.append((Bytes(key), Bytes(value)))
+      return .next
+    }
+    if let known, isKnown, count == known.deltas.count {
+      return rest.isEmpty ? confirmed(known) : keep(try known.laying(rest, source), keeps)
+    }
+    if known != nil { rest = try view.entries(Spaces.deltas, prefix: prefix) }
+    var head = head
+    head.decoded = nil
+    return keep(try DecodedRun(head, [], try entries(head)).laying(rest, source), keeps)
+  }
+
+  private func keep(_ run: DecodedRun, _ keeps: Bool) -> DecodedRun {
+    guard keeps else { return run }
+    leaves.generations.withRuns { $0.add(tree, run) }
+    return confirmed(run)
+  }
+
+  /// Notes that a run was seen as it is stored at the snapshot's generation.
+  private func confirmed(_ run: DecodedRun) -> DecodedRun {
+    if let generation = view.snapshot?.generation {
+      leaves.generations.confirm(tree, run, at: generation)
+    }
+    return run
+  }
+
+  // MARK: Memory
+
+  /// The run that a path key belongs to, if memory knows it at the snapshot's generation.
+  private func current(covering key: Bytes) -> DecodedRun? {
+    guard key.count < cutLength else { return nil }
+    return view.snapshot?.fromMemory { memory, generation in
+      memory.withRuns { $0.covering(tree, key, at: generation) }
+    }
+  }
+
+  /// The encoding of a leaf that is stored in parts.
+  ///
+  /// - Parameter run: the store's key of the run that refers to them.
+  /// - Throws: `damaged` naming the run.
+  package func largeLeaf(
+    _ reference: PartsReference, in run: @autoclosure () throws(StoreError) -> Bytes
+  ) throws(StoreError) -> Bytes {
+    try naming(try run()) { () throws(StoreError) in try LargeLeaf.read(self, reference) }
+  }
+}

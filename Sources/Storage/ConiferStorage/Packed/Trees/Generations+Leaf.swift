@@ -1,0 +1,26 @@
+import ConiferKeyValue
+import ConiferLeafStore
+import ConiferTree
+
+extension LeafStore {
+  /// The leaf at a path, if memory knows it at the newest generation; nil too when the path leads to
+  /// another node, or to a leaf that is stored in parts.
+  func leafFromMemory(_ tree: TreeID, _ path: Path) -> Node? {
+    guard path.last?.isPriority != true, let generation = generations.newest else { return nil }
+    let known = generations.object(Spaces.system, tree, at: generation) as? KnownTree
+    guard let known else { return nil }
+    return generations.leaf(tree, PathKey.encode(path, known.info.order), at: generation)
+  }
+}
+
+extension Generations {
+  /// The leaf with a path key of a tree, if its run is known at a generation; nil too when the key leads to
+  /// another node, or to a leaf that is stored in parts.
+  func leaf(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> Node? {
+    guard let run = withRuns({ $0.nearest(tree, key, at: generation) }) else { return nil }
+    guard let index = run.index(of: key),
+      case .leaf(let leaf, let priority) = run.entries.leaf(index)
+    else { return nil }
+    return Node(leaf, priority: priority)
+  }
+}
