@@ -117,6 +117,38 @@ import Testing
     #expect(!incidents.isEmpty)
   }
 
+  /// A run of one leaf under a separator.
+  private static func run(_ separator: String, number: UInt64, _ tree: TreeID) -> DecodedRun {
+    var entries = EntryList()
+    entries.append(Entry(key: Bytes(separator.utf8) + [1], value: [ValueTag.true]))
+    let packed = RunHead.Packed(entries, 0..<1, Packing(Codec(level: nil)))
+    let head = RunHead(
+      storeKey: StoreKey.prefix(tree) + Bytes(separator.utf8), fullSeparator: [], number: number,
+      packed)
+    return DecodedRun(head, [], entries)
+  }
+
+  @Test func `A run that is not known hides none that is written behind it`() throws {
+    let tree = TreeID(rawValue: 1)
+    let (first, stale, new) = (
+      Self.run("a", number: 1, tree), Self.run("b", number: 2, tree),
+      Self.run("c", number: 3, tree)
+    )
+    var cache = RunCache(budget: 1 << 20)
+    cache.add(tree, first)
+    cache.confirm(tree, first, at: 1)
+    // A reader of an older generation kept it after it was removed.
+    cache.add(tree, stale)
+    cache.note(nil, after: first.head.storeKey, tree, at: 1)
+    guard case .some(.none) = cache.next(tree, first.head.storeKey, at: 1) else {
+      Issue.record("nothing is behind the first run")
+      return
+    }
+    cache.change(new.head.storeKey, isGone: false)
+    #expect(cache.next(tree, first.head.storeKey, at: 2) == nil)
+    #expect(cache.covering(tree, Bytes("c".utf8) + [1], at: 2) == nil)
+  }
+
   @Test func `A URL tells the memory for decoded data`() throws {
     let registry = StorageRegistry([.memory])
     let options = try registry.configuration("memory://?decoded-cache=2MB").options

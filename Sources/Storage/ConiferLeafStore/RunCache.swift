@@ -24,7 +24,7 @@ package struct RunCache {
     let size: Int
     /// Whether it was used since the hand passed by.
     var isUsed = false
-    /// The generation since when it is known to be stored like this.
+    /// The generation since when it is known to be stored like this; it stands in `order` then.
     var since: UInt64?
     var next = Next.unknown
   }
@@ -46,7 +46,8 @@ package struct RunCache {
   private let budget: Int
   private var slots: [Slot] = []
   private var places: [Key: Int] = [:]
-  /// The same by the key in the store, for those whose separators stand there whole.
+  /// Those that are known to be stored at the newest generation, by their separators. No other run may stand here: it
+  /// would hide which one comes before a run that is written.
   private var order: [TreeID: SortedBytes<Int>] = [:]
   /// Where the search for a run that may go begins.
   private var hand = 0
@@ -107,7 +108,6 @@ package struct RunCache {
       }
     }
     places[key] = slots.count
-    if !run.head.isCut { order[tree, default: SortedBytes()][run.head.separator] = slots.count }
     slots.append(Slot(key: key, run: run, size: size))
     self.size += size
   }
@@ -207,7 +207,16 @@ package struct RunCache {
     guard !run.head.isCut, let place = places[Key(tree: tree, number: run.head.number)],
       slots[place].run === run, slots[place].since == nil
     else { return }
+    if let other = order[tree]?[run.head.separator] { forget(other) }
     slots[place].since = generation
+    order[tree, default: SortedBytes()][run.head.separator] = place
+  }
+
+  /// Nothing is known of a run any more.
+  private mutating func forget(_ place: Int) {
+    slots[place].since = nil
+    slots[place].next = .unknown
+    move(slots[place], from: place, to: nil)
   }
 
   /// Notes which run is behind a kept one at the newest generation.
@@ -231,7 +240,7 @@ package struct RunCache {
     if let at = before, order.entry(at: at).key == separator { before = order.before(at) }
     if let before { changeNext(order.entry(at: before).value, storeKey, isGone: isGone) }
     guard let place = order[separator] else { return }
-    if isGone { remove(place) } else { slots[place].since = nil }
+    if isGone { remove(place) } else { forget(place) }
   }
 
   /// The run behind a kept one was written or removed, or one between the two.
@@ -245,11 +254,12 @@ package struct RunCache {
   package mutating func changeDeltas(_ key: Bytes) {
     let number = StoreKey.number(at: Bytes(key.prefix(12)))
     guard let place = places[Key(tree: StoreKey.tree(key), number: number)] else { return }
-    slots[place].since = nil
+    forget(place)
   }
 
   /// Anything may have changed.
   package mutating func forgetAll() {
+    order = [:]
     for place in slots.indices {
       slots[place].since = nil
       slots[place].next = .unknown

@@ -175,17 +175,13 @@ private struct Tampering {
     return try await held(backend).replaced(by: records, options)
   }
 
-  /// Looks at what is there, commits, and looks again after a reopening.
-  private func judge(
+  /// Looks at what is there: it is as it was, or what is lost is told.
+  private func look(
     _ backend: any StorageBackend, _ trees: [TreeID], _ expected: [Content], isForged: Bool,
-    seed: UInt64, _ place: String
-  ) async throws -> any StorageBackend {
-    let (tree, lane) = (trees[0], Lane(tree: trees[0], identity: "ann"))
-    for (name, tree) in zip(["first", "second"], trees) {
-      try require(await backend.tree(named: name) == tree, .lostAcknowledged, "a tree is gone")
-    }
+    _ place: String
+  ) throws {
     let isSeenByVerify = try !backend.verifying().verify().isSound
-    let found = try Content(backend, tree)
+    let found = try Content(backend, trees[0])
     let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
     let isReported = incidents.contains { $0.place != "before" }
     // What no reader is told of, and only a check of the whole store finds, is counted apart.
@@ -209,12 +205,20 @@ private struct Tampering {
     }
     try require(
       Content(backend, trees[1]) == expected[1], .wrongData, "the other tree changed, \(place)")
-    let given = Set(expected[0].waiting.map(\.id) + [WriteID(rawValue: 1), WriteID(rawValue: 2)])
-    let edits: [StorageEdit] = [
-      .overwrite(tree, "new/small", "new"), .overwrite(tree, "new/large", Self.large),
-      .saveQuery(TrackedQuery(tree: tree, path: "new", isComplete: true)),
-    ]
-    _ = try await backend.commit(edits)
+  }
+
+  private func requireTrees(_ backend: any StorageBackend, _ trees: [TreeID]) async throws {
+    for (name, tree) in zip(["first", "second"], trees) {
+      let found = try await backend.tree(named: name)
+      try require(found == tree, .lostAcknowledged, "a tree is gone")
+    }
+  }
+
+  /// Queues a write, which gets a number of its own.
+  private func enqueue(
+    _ backend: any StorageBackend, _ lane: Lane, _ given: Set<WriteID>, isForged: Bool,
+    _ place: String
+  ) async throws {
     do throws(StoreError) {
       let receipt = try await backend.commit([.enqueue(lane, .set("new", 1))])
       let isNew = receipt.writes.allSatisfy { !given.contains($0) }
@@ -223,6 +227,25 @@ private struct Tampering {
       // All numbers were given, as a forged key says.
       try require(isForged && error.code == .tooLarge, .refused, "\(error), \(place)")
     }
+  }
+
+  /// Looks at what is there, commits, and looks again after a reopening.
+  // Not optimized: Swift 6.3.1 crashes when it splits this function.
+  @_optimize(none)
+  private func judge(
+    _ backend: any StorageBackend, _ trees: [TreeID], _ expected: [Content], isForged: Bool,
+    seed: UInt64, _ place: String
+  ) async throws -> any StorageBackend {
+    let (tree, lane) = (trees[0], Lane(tree: trees[0], identity: "ann"))
+    try await requireTrees(backend, trees)
+    try look(backend, trees, expected, isForged: isForged, place)
+    let given = Set(expected[0].waiting.map(\.id) + [WriteID(rawValue: 1), WriteID(rawValue: 2)])
+    let edits: [StorageEdit] = [
+      .overwrite(tree, "new/small", "new"), .overwrite(tree, "new/large", Self.large),
+      .saveQuery(TrackedQuery(tree: tree, path: "new", isComplete: true)),
+    ]
+    _ = try await backend.commit(edits)
+    try await enqueue(backend, lane, given, isForged: isForged, place)
     let before = try Content(backend, tree)
     let records = try held(backend).records()
     let again = try await reopened(backend, records)
