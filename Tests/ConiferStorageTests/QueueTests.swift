@@ -1,6 +1,7 @@
 import ConiferKeyValue
 import ConiferTree
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferLeafStore
@@ -15,6 +16,38 @@ import Testing
     try await backend.commit([.restore(lane, write), .setState(lane, id, .sent)])
     let read = try backend.read { (view) throws(StoreError) in try view.write(lane, id) }
     #expect(read?.attempts == .max && read?.state == .sent)
+  }
+
+  /// What the record's reader lets pass, and the write's reader does not, would stop a queue.
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func `Bytes that are taken for a write can be read as one`(seed: UInt64) throws {
+    var random = Seeded(seed)
+    let node = Node(children: [
+      (Key("name"), Node(.string("a longer text than fits"), priority: Priority(.integer(3)))),
+      (
+        Key("more"),
+        Node(children: [(Key("x"), Node(.double(1.5)))], priority: Priority(.bool(true)))
+      ),
+      (Key("at"), Node(.serverValue(.timestamp))),
+      (Key("by"), Node(.serverValue(.increment(.integer(2))))),
+    ])
+    var content = WriteContent(
+      kind: .update, path: "rooms/é", changes: [NodeChange("rooms/é/1", node), NodeChange("b", 5)])
+    content.preconditions = [.init(path: "rooms", hash: "abcdefgh")]
+    content.idempotencyID = [1, 2, 3]
+    let bytes = content.payload.bytes
+    #expect(WriteContent.payload(bytes).flatMap(WriteContent.init) == content)
+    var accepted = 0
+    for _ in 0..<20_000 {
+      var forged = bytes
+      for _ in 0...random.below(3) {
+        forged[random.below(forged.count)] = UInt8(random.below(256))
+      }
+      guard let payload = WriteContent.payload(forged) else { continue }
+      accepted += 1
+      #expect(WriteContent(payload) != nil, "\(forged)")
+    }
+    #expect(accepted > 1000)
   }
 
   @Test func `A write of a later version is refused and stays`() async throws {

@@ -81,6 +81,10 @@ extension Database {
           remedy: "Give a dictionary of paths to values.")
       }
       write = .update(old.path, try WriteRules.update(values, at: old.path))
+    case .other:
+      throw DatabaseError(
+        .unknownWrite, "The write \(id) is of a kind that this version does not read.",
+        remedy: "Discard it, or open the store with the program that queued it.")
     }
     return try await engine.edit(id, to: write)
   }

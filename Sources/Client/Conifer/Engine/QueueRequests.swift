@@ -42,10 +42,10 @@ struct QueueRequests {
       // Some of what the store takes for waiting has ended.
       let (sum, isOver) = limit.addingReportingOverflow(records.unstoredCount)
       let most = isOver ? limit : sum
-      var found = try view.rejectedWrites(lane, after: after, limit: most)
-      if !rejectedOnly { found += try view.writes(lane, after: after, limit: most) }
-      let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { write in
-        PendingWrite(write, OutboundWriteID(lane, write.id), records)
+      var found = try view.rejectedEntries(lane, after: after, limit: most)
+      if !rejectedOnly { found += try view.entries(lane, after: after, limit: most) }
+      let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { entry in
+        PendingWrite(entry, OutboundWriteID(lane, entry.id), records)
       }
       return Array(pending.prefix(limit))
     }
@@ -72,11 +72,11 @@ struct QueueRequests {
       if let end = try view.finishedWrite(name.lane, name.id) {
         return .init(end.outcome, name.lane)
       }
-      guard let write = try view.write(name.lane, name.id) else {
+      guard let entry = try view.entry(name.lane, name.id) else {
         return .failed(DatabaseError(.unknownWrite, "The store knows no write \(id)."))
       }
-      if case .rejected(let reason) = write.state {
-        return .rejected(RejectionReason(reason).error(write.content.path))
+      if case .rejected(let reason) = entry.state {
+        return .rejected(RejectionReason(reason).error(entry.payload.path))
       }
       return nil
     }
@@ -87,21 +87,22 @@ struct QueueRequests {
   // MARK: Changes
 
   /// Finds a write that has not ended, of the user who is signed in.
-  private func find(_ id: WriteReceipt.ID) throws(DatabaseError) -> (OutboundWriteID, QueuedWrite) {
+  private func find(_ id: WriteReceipt.ID) throws(DatabaseError) -> (OutboundWriteID, QueueEntry) {
     guard let lane = storage.lane else { throw storage.error }
     let name = OutboundWriteID(id, in: lane.tree)
-    guard name.lane == lane, let write = writes.find(name) else {
+    let entry = storage.read { (view, lane) throws(StoreError) in try view.entry(lane, name.id) }
+    guard name.lane == lane, let entry = entry ?? nil else {
       throw DatabaseError(.unknownWrite, "The user's queue holds no write \(id).")
     }
-    return (name, write)
+    return (name, entry)
   }
 
   /// Finds a write that the server refused.
   private func findRejected(
     _ id: WriteReceipt.ID
   ) throws(DatabaseError) -> (OutboundWriteID, QueuedWrite) {
-    let (name, write) = try find(id)
-    guard case .rejected = write.state else {
+    let (name, entry) = try find(id)
+    guard case .rejected = entry.state, let write = QueuedWrite(entry) else {
       throw DatabaseError(.unknownWrite, "The server did not refuse the write \(id).")
     }
     return (name, write)
@@ -148,8 +149,8 @@ struct QueueRequests {
 
   /// Gives up a write that is refused, or that was never sent.
   func discard(_ id: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
-    let (name, write) = try find(id)
-    switch write.state {
+    let (name, entry) = try find(id)
+    switch entry.state {
     case .rejected: break
     case .queued where !shown.records.isSent(name): break
     default:
@@ -161,7 +162,7 @@ struct QueueRequests {
         views.raise(shown.revert(name))
         let error = DatabaseError(.discarded, "The app discarded the write \(id).")
         writes.end(name, .discarded, error)
-        transactions.dataChanged(write.content.changes.map(\.path.owner))
+        transactions.dataChanged(entry.payload.touches.map(\.owner))
       }
       reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not discarded") })
     }
@@ -206,30 +207,36 @@ extension WriteReceipt.Outcome {
 
 extension PendingWrite {
   /// A write of the store's queue; nil for one that has ended.
-  fileprivate init?(_ write: QueuedWrite, _ id: OutboundWriteID, _ records: OutboundWrites) {
+  fileprivate init?(_ entry: QueueEntry, _ id: OutboundWriteID, _ records: OutboundWrites) {
     let state: State
     switch records.outcome(of: id) {
-    case nil: state = State(write, isSent: records.isSent(id))
+    case nil: state = State(entry, isSent: records.isSent(id))
     case .rejected(let error)?: state = .rejected(error)
     default: return nil
     }
-    var attempts = Int(write.attempts)
+    var attempts = Int(entry.attempts)
     if case .sent(isStored: false) = records.delivery(id) { attempts += 1 }
+    let content = WriteContent(entry.payload)
+    let kind: Kind =
+      switch content?.kind {
+      case .update: .update
+      case nil: .other
+      default: .set
+      }
     self.init(
-      id: WriteReceipt.ID(id), kind: write.content.kind == .update ? .update : .set,
-      path: write.content.path, changes: write.content.changes, state: state, attempts: attempts,
-      time: write.content.time)
+      id: WriteReceipt.ID(id), kind: kind, path: entry.payload.path,
+      changes: content?.changes ?? [], state: state, attempts: attempts, time: content?.time ?? 0)
   }
 }
 
 extension PendingWrite.State {
-  fileprivate init(_ write: QueuedWrite, isSent: Bool) {
+  fileprivate init(_ entry: QueueEntry, isSent: Bool) {
     self =
-      switch write.state {
+      switch entry.state {
       case .queued: isSent ? .sent : .queued
       case .sent: isSent ? .sent : .outcomeUnknown
       case .outcomeUnknown: .outcomeUnknown
-      case .rejected(let reason): .rejected(RejectionReason(reason).error(write.content.path))
+      case .rejected(let reason): .rejected(RejectionReason(reason).error(entry.payload.path))
       }
   }
 }

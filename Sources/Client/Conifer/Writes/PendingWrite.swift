@@ -9,6 +9,9 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case set
     /// Replaces several places at once, all or none.
     case update
+    /// Something that this version cannot read: another program or a later version queued it. It is
+    /// never sent; it stays in the queue until that program sends it, or until it is discarded.
+    case other
   }
 
   /// Where it stands.
@@ -29,14 +32,15 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
   public let kind: Kind
   /// Where the call was made: the place of a set, or the one that an update's paths begin at.
   public let path: Path
-  /// The places that it replaces, from the root, with server values as they were written.
+  /// The places that it replaces, from the root, with server values as they were written; none for
+  /// ``Kind/other``.
   public let changes: [NodeChange]
   /// Where it stands.
   public let state: State
   /// How often it was sent, over all runs of the app. The sending of a set that was under way when the
   /// process was killed is not known any more; that of an increment is.
   public let attempts: Int
-  /// When it was made, in milliseconds since 1970.
+  /// When it was made, in milliseconds since 1970; 0 for ``Kind/other``.
   public let time: Int64
 
   /// A local write that the server has not finally answered.
@@ -53,10 +57,11 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     self.time = time
   }
 
-  /// What it writes, in the form that the call took: a value, or a dictionary of paths to values.
+  /// What it writes, in the form that the call took: a value, or a dictionary of paths to values; nil
+  /// for ``Kind/other``.
   public var value: Any? {
     switch kind {
-    case .set: changes.first.flatMap { ValueWriter.plain($0.node) }
+    case .set, .other: changes.first.flatMap { ValueWriter.plain($0.node) }
     case .update:
       Dictionary(
         changes.map { change in

@@ -21,17 +21,9 @@ public struct QueuedWrite: Hashable, Sendable {
     self.attempts = attempts
   }
 
-  /// The write that an entry holds.
-  ///
-  /// - Throws: `unsupported` when it is of another kind, or has something that this version does not
-  ///   read.
-  public init(_ entry: QueueEntry) throws(StoreError) {
-    guard let content = WriteContent(entry.payload) else {
-      throw StoreError(
-        .unsupported,
-        "Queued write \(entry.id.rawValue) (\(entry.payload.kind)) is not one to a tree that this "
-          + "version of Conifer reads: open the store with the program that queued it.")
-    }
+  /// The write that an entry holds; nil when it is not one to a tree.
+  public init?(_ entry: QueueEntry) {
+    guard let content = WriteContent(entry.payload) else { return nil }
     self.init(id: entry.id, content: content, state: entry.state, attempts: entry.attempts)
   }
 
@@ -41,32 +33,52 @@ public struct QueuedWrite: Hashable, Sendable {
   }
 }
 
+/// Writes of other kinds, which another program or a later version queued, are passed over: they stay
+/// where they are.
 extension StorageView {
-  /// One write to a tree that is not finished.
+  /// One write to a tree that is not finished; nil also for a write of another kind.
   ///
-  /// - Throws: as ``entry(_:_:)``, and `unsupported` for a write that is not one to a tree.
+  /// - Throws: as ``entry(_:_:)``.
   public func write(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueuedWrite? {
-    guard let entry = try entry(lane, id) else { return nil }
-    return try QueuedWrite(entry)
+    try entry(lane, id).flatMap(QueuedWrite.init)
   }
 
-  /// A window of the writes that wait for an answer, by number.
+  /// A window of the writes to a tree that wait for an answer, by number; shorter than `limit` only at
+  /// the lane's end.
   ///
-  /// - Throws: as ``entries(_:after:limit:)``, and `unsupported` when one is not a write to a tree.
+  /// - Throws: as ``entries(_:after:limit:)``.
   public func writes(
     _ lane: Lane, after: WriteID?, limit: Int
   ) throws(StoreError) -> [QueuedWrite] {
-    try entries(lane, after: after, limit: limit).map(QueuedWrite.init)
+    try Self.writes(after, limit) { (after, limit) throws(StoreError) in
+      try entries(lane, after: after, limit: limit)
+    }
   }
 
-  /// A window of the rejected writes, by number.
+  /// A window of the rejected writes to a tree, by number; shorter than `limit` only at the lane's end.
   ///
-  /// - Throws: as ``rejectedEntries(_:after:limit:)``, and `unsupported` when one is not a write to a
-  ///   tree.
+  /// - Throws: as ``rejectedEntries(_:after:limit:)``.
   public func rejectedWrites(
     _ lane: Lane, after: WriteID?, limit: Int
   ) throws(StoreError) -> [QueuedWrite] {
-    try rejectedEntries(lane, after: after, limit: limit).map(QueuedWrite.init)
+    try Self.writes(after, limit) { (after, limit) throws(StoreError) in
+      try rejectedEntries(lane, after: after, limit: limit)
+    }
+  }
+
+  private static func writes(
+    _ after: WriteID?, _ limit: Int,
+    in window: (WriteID?, Int) throws(StoreError) -> [QueueEntry]
+  ) throws(StoreError) -> [QueuedWrite] {
+    var (found, last) = ([QueuedWrite](), after)
+    while found.count < limit {
+      let wanted = limit - found.count
+      let entries = try window(last, wanted)
+      found += entries.compactMap(QueuedWrite.init)
+      guard entries.count == wanted, let end = entries.last else { break }
+      last = end.id
+    }
+    return found
   }
 }
 

@@ -67,7 +67,7 @@ extension WriteContent {
     }
     guard let conditions = reader.size() else { return nil }
     for _ in 0..<conditions {
-      guard reader.skipPath(), reader.skipSized() else { return nil }
+      guard reader.skipPath(), reader.text() != nil else { return nil }
     }
     guard let id = reader.size(), id <= 255, reader.skip(id) != nil, reader.zigzag() != nil else {
       return nil
@@ -76,15 +76,12 @@ extension WriteContent {
   }
 }
 
+/// What is passed over is checked as if it were read: a write that cannot be read later must be found
+/// to be damaged when its record is.
 extension ByteReader {
-  fileprivate mutating func skipSized() -> Bool {
-    guard let count = size() else { return false }
-    return skip(count) != nil
-  }
-
   fileprivate mutating func skipPath() -> Bool {
     guard let count = size() else { return false }
-    for _ in 0..<count where !skipSized() { return false }
+    for _ in 0..<count where text() == nil { return false }
     return true
   }
 
@@ -92,9 +89,11 @@ extension ByteReader {
   fileprivate mutating func skipNode() -> Bool {
     switch NodeCodec.Form(byte()) {
     case .empty: return true
-    case .leaf: return skipLeaf()
+    case .leaf: return LeafCodec.leaf(&self) != nil
     case .interior: return skipChildren()
-    case .interiorWithPriority: return skipLeaf() && skipChildren()
+    case .interiorWithPriority:
+      guard let (value, _) = LeafCodec.leaf(&self), Priority(value) != nil else { return false }
+      return skipChildren()
     case nil: return false
     }
   }
@@ -102,24 +101,8 @@ extension ByteReader {
   private mutating func skipChildren() -> Bool {
     guard let count = size() else { return false }
     for _ in 0..<count {
-      guard skipSized(), skipNode() else { return false }
+      guard text() != nil, skipNode() else { return false }
     }
     return true
-  }
-
-  private mutating func skipLeaf() -> Bool {
-    guard let tag = byte(), skipValue(tag & ~LeafCodec.Tag.priorityFlag) else { return false }
-    guard tag & LeafCodec.Tag.priorityFlag != 0 else { return true }
-    return byte().map { skipValue($0) } ?? false
-  }
-
-  private mutating func skipValue(_ tag: UInt8) -> Bool {
-    switch tag {
-    case LeafCodec.Tag.false, LeafCodec.Tag.true, LeafCodec.Tag.timestampPlaceholder: true
-    case LeafCodec.Tag.integer, LeafCodec.Tag.incrementInteger: varint() != nil
-    case LeafCodec.Tag.double, LeafCodec.Tag.incrementDouble: skip(8) != nil
-    case LeafCodec.Tag.string, LeafCodec.Tag.otherPlaceholder: skipSized()
-    default: false
-    }
   }
 }
