@@ -5,6 +5,7 @@
   import NIOPosix
   import NIOSSL
   import NIOWebSocket
+  import Synchronization
 
   extension WebSocketConnection {
     /// Begins to open the WebSocket.
@@ -74,6 +75,54 @@
           completionHandler: { $0.pipeline.syncOperations.removeHandler(bound.value, promise: nil) }
         ))
       try pipeline.addHandler(opening)
+    }
+
+    /// Ends an attempt that could not begin.
+    func refuse(_ words: String) { loop.execute { self.finish(words) } }
+
+    /// Whether the WebSocket is not open yet, and may become so.
+    var isOpening: Bool {
+      state.withLock { state in
+        if case .opening = state.phase { true } else { false }
+      }
+    }
+
+    /// The channel is open and becomes a WebSocket next.
+    func connected(_ channel: any Channel) {
+      let isWanted = state.withLock { state in
+        // The WebSocket may be open already.
+        if case .opening = state.phase { state.attempt = channel }
+        if case .closed = state.phase { return false }
+        return true
+      }
+      if !isWanted { channel.close(promise: nil) }
+    }
+
+    /// The WebSocket is open.
+    func opened(_ channel: any Channel) {
+      let isWanted = state.withLock { state in
+        guard case .opening = state.phase else { return false }
+        state.phase = .open(channel)
+        state.attempt = nil
+        return true
+      }
+      if isWanted { write() } else { channel.close(promise: nil) }
+    }
+
+    /// Tells the receiver once that the connection ended.
+    ///
+    /// - Parameter words: why, if the client did not close it.
+    func finish(_ words: String) {
+      let told: (words: String, attempt: (any Channel)?)? = state.withLock { state in
+        if case .closed = state.phase { return nil }
+        state.phase = .closed
+        state.waiting.removeAll()
+        let told = state.isEnding ? "The client closed the connection." : words
+        return (told, state.attempt.take())
+      }
+      guard let told else { return }
+      told.attempt?.close(promise: nil)
+      receive(.closed(told.words))
     }
   }
 

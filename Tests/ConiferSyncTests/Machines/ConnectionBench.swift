@@ -169,3 +169,8 @@ extension [ConnectionAction] {
   /// The number of the last request.
   var lastNumber: UInt64 { requests.last?.number ?? 0 }
 }
+
+extension OutboundWrite {
+  /// The request that carries it.
+  var request: Request { Request(content) }
+}

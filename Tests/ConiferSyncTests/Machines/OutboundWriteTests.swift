@@ -202,16 +202,16 @@ struct OutboundWriteTests {
     let changes = [NodeChange("a/b", Node(1)), NodeChange("a/c/d", .empty)]
     let update = WriteContent(kind: .update, path: "a", changes: changes)
     #expect(
-      QueueRules.request(for: update)
+      Request(update)
         == .merge("a", [NodeChange("b", Node(1)), NodeChange("c/d", .empty)]))
     #expect(
-      QueueRules.request(for: .set("a/.priority", Node(3)))
+      Request(.set("a/.priority", Node(3)))
         == .put("a/.priority", Node(3), hash: nil))
     let condition = WriteContent.Precondition(path: "a", hash: "h")
     let transaction = WriteContent(
       kind: .transaction, path: "a", changes: [NodeChange("a", Node(2))],
       preconditions: [condition])
-    #expect(QueueRules.request(for: transaction) == .put("a", Node(2), hash: "h"))
+    #expect(Request(transaction) == .put("a", Node(2), hash: "h"))
   }
 
   @Test("what is idempotent, and what a later write replaces")

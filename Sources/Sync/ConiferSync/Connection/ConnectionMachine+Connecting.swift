@@ -69,48 +69,7 @@ extension ConnectionMachine {
     client.actions.append(.connect(request, number))
   }
 
-  // MARK: What a connection brings
-
-  mutating func receive(_ event: TransportEvent, _ number: ConnectionNumber) {
-    guard number == connectionNumber else { return }
-    switch event {
-    case .message(let message): receive(message, number)
-    case .closed(let reason):
-      client.log("The connection ended: \(reason)")
-      endConnection(isClosed: true)
-      connectLater()
-    }
-  }
-
-  /// The number of the connection or of the attempt.
-  private var connectionNumber: ConnectionNumber? {
-    switch state {
-    case .closed, .waiting, .fetchingToken: nil
-    case .connecting(let number, _): number
-    case .connected(let session): session.number
-    }
-  }
-
-  private mutating func receive(_ message: ServerMessage, _ number: ConnectionNumber) {
-    switch message {
-    case .hello(let hello): greet(hello, number)
-    case .response, .push, .pong, .error, .unknown:
-      if let complaint = message.complaint { client.log(complaint) }
-      whileConnected { session, client in session.receive(message, &client) }
-    case .reset(let host):
-      endConnection()
-      route.host = host
-      // Servers may send the client to one another for ever.
-      if !route.wasRedirected { client.backoff.reset() }
-      route.wasRedirected = true
-      connectLater()
-    case .shutdown(let reason):
-      close(.shutdown)
-      client.actions.append(.shutDown(reason))
-    }
-  }
-
-  private mutating func greet(_ hello: Hello, _ number: ConnectionNumber) {
+  mutating func greet(_ hello: Hello, _ number: ConnectionNumber) {
     guard case .connecting = state else { return client.log("The server said hello twice.") }
     if !hello.host.isEmpty { route.host = hello.host }
     route.lastSession = hello.session
@@ -119,6 +78,16 @@ extension ConnectionMachine {
     client.actions.append(.connected(true))
     client.auth.scheduleReplacement(at: client.now, offset: client.offset)
     state = .connected(Session(number, &client))
+  }
+
+  /// The server sends the client to another host.
+  mutating func redirect(to host: String) {
+    endConnection()
+    route.host = host
+    // Servers may send the client to one another for ever.
+    if !route.wasRedirected { client.backoff.reset() }
+    route.wasRedirected = true
+    connectLater()
   }
 
   /// Ends the connection or the attempt; the caller gives the next state.
@@ -138,17 +107,6 @@ extension ConnectionMachine {
         route.wasRedirected = false
       }
       session.end(&client)
-    }
-  }
-}
-
-extension ServerMessage {
-  /// What of a message is for a log alone.
-  fileprivate var complaint: String? {
-    switch self {
-    case .error(let text): "The server reports an error: \(text)"
-    case .unknown(let words): "The server sends what this version does not know: \(words)"
-    case .hello, .response, .push, .reset, .shutdown, .pong: nil
     }
   }
 }

@@ -49,4 +49,24 @@ extension ConnectionMachine {
     }
     return all.compactMap(\.self).min()
   }
+
+  /// Whether the server knows who reads.
+  private var canRead: Bool { isWritable && !client.auth.isChanging }
+
+  /// Ends reads that waited too long; all while the app is away, as nothing can come.
+  mutating func expireGets() {
+    guard !canRead else { return }
+    var isAway = false
+    if case .closed(let reasons) = state {
+      isAway = reasons.contains(.offline) || reasons.contains(.shutdown)
+    }
+    let ended =
+      isAway
+      ? client.gets.removeAll()
+      : client.gets.removeExpired(at: client.now.uptime, client.limits.getTime)
+    for id in ended { client.actions.append(.getUnavailable(id)) }
+  }
+
+  /// When the oldest waiting read gives up; nil while reads can be sent.
+  var getDeadline: Milliseconds? { canRead ? nil : client.gets.deadline(client.limits.getTime) }
 }

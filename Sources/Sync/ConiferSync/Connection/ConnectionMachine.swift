@@ -173,6 +173,74 @@ package struct ConnectionMachine: Sendable {
     }
   }
 
+  // MARK: What the app issues, while connected and while not
+
+  /// Takes in a write that the store holds.
+  mutating func add(_ write: OutboundWrite) {
+    guard write.id.lane == lane else { return }
+    let isNew = client.position.add(write.id.id)
+    guard !isUnanswered(write.id) else { return }
+    client.queue.add(write, isNew: isNew, limit: client.limits.window)
+    sendWaiting()
+  }
+
+  /// Takes in a transaction's attempt. It names a hash of the data as it is now, and may be another
+  /// user's when the next token is taken: it does not wait for a connection.
+  mutating func issue(_ put: TransactionPut) {
+    guard isWritable else { return client.actions.append(.putReturned(put.id)) }
+    client.issue(.put(put), at: put.place)
+    sendWaiting()
+  }
+
+  /// Answers `laneChanged`: the lane's newest number is known, so its writes can be asked for.
+  mutating func openLane(_ newest: WriteID?) {
+    client.openLane(newest)
+    whileConnected { session, client in session.askForWrites(&client) }
+  }
+
+  /// Gives up all that waits; the store's queue is emptied by the owner.
+  mutating func purge() {
+    whileConnected { session, client in session.purge(&client) }
+    client.queue.purge()
+    client.giveUpOperations(with: .writeCanceled)
+    sendWaiting()
+  }
+
+  // MARK: What a connection brings
+
+  mutating func receive(_ event: TransportEvent, _ number: ConnectionNumber) {
+    guard number == connectionNumber else { return }
+    switch event {
+    case .message(let message): receive(message, number)
+    case .closed(let reason):
+      client.log("The connection ended: \(reason)")
+      endConnection(isClosed: true)
+      connectLater()
+    }
+  }
+
+  /// The number of the connection or of the attempt.
+  private var connectionNumber: ConnectionNumber? {
+    switch state {
+    case .closed, .waiting, .fetchingToken: nil
+    case .connecting(let number, _): number
+    case .connected(let session): session.number
+    }
+  }
+
+  private mutating func receive(_ message: ServerMessage, _ number: ConnectionNumber) {
+    switch message {
+    case .hello(let hello): greet(hello, number)
+    case .response, .push, .pong, .error, .unknown:
+      if let complaint = message.complaint { client.log(complaint) }
+      whileConnected { session, client in session.receive(message, &client) }
+    case .reset(let host): redirect(to: host)
+    case .shutdown(let reason):
+      close(.shutdown)
+      client.actions.append(.shutDown(reason))
+    }
+  }
+
   // MARK: The session
 
   /// Changes the session, if there is one. It is taken out of the state meanwhile, so that it has one owner
@@ -199,5 +267,16 @@ package struct ConnectionMachine: Sendable {
     guard let deadline, scheduledWake.map({ deadline < $0 }) ?? true else { return }
     scheduledWake = deadline
     client.actions.append(.wake(at: deadline))
+  }
+}
+
+extension ServerMessage {
+  /// What of a message is for a log alone.
+  fileprivate var complaint: String? {
+    switch self {
+    case .error(let text): "The server reports an error: \(text)"
+    case .unknown(let words): "The server sends what this version does not know: \(words)"
+    case .hello, .response, .push, .reset, .shutdown, .pong: nil
+    }
   }
 }

@@ -1,5 +1,4 @@
 package import ConiferStorage
-package import ConiferWire
 
 /// A queued write that is to be sent.
 package struct OutboundWrite: Hashable, Sendable {
@@ -27,9 +26,6 @@ package struct OutboundWrite: Hashable, Sendable {
     case .queued, .rejected: isMarked = false
     }
   }
-
-  /// The request that carries it.
-  package var request: Request { QueueRules.request(for: content) }
 
   /// Its place in the order of all that was issued.
   var place: OverlayID { OverlayID(id.id.rawValue) }

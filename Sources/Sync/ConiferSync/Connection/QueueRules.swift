@@ -1,28 +1,8 @@
 package import ConiferStorage
 package import ConiferTree
-package import ConiferWire
 
 /// Rules of the outbound queue that need no state.
 package enum QueueRules {
-  /// The request that carries a write.
-  ///
-  /// A write that replaces one node is a put, with the hash that its precondition names; all others
-  /// are one merge, so that the server applies all of it or nothing.
-  package static func request(for content: WriteContent) -> Request {
-    if content.kind != .update, content.changes.count == 1, let change = content.changes.first {
-      let hash = content.preconditions.first { $0.path == change.path }?.hash
-      return .put(change.path, change.node, hash: hash)
-    }
-    var relative: [NodeChange] = []
-    for change in content.changes {
-      guard let path = change.path.relative(to: content.path) else {
-        return .merge(.root, content.changes)
-      }
-      relative.append(NodeChange(path, change.node))
-    }
-    return .merge(content.path, relative)
-  }
-
   /// Whether a write that is applied twice has the effect of one that is applied once. Before any other
   /// write leaves, the store must hold durably that it was sent.
   ///

@@ -56,6 +56,21 @@ extension SyncTree {
     return view
   }
 
+  /// The server data for a new view: from views at and above, else from the cache, else from views below.
+  private func knownServerData(_ target: QueryTarget) throws(StoreError) -> CachedNode {
+    if let node = serverData(at: target.path) {
+      return CachedNode(node, isComplete: true, isFiltered: false)
+    }
+    var known = try cache?.cached(target.normalized) ?? .unknown
+    if known.isComplete { return known }
+    known.isFiltered = !target.spec.loadsAllData
+    for (key, child) in point(at: target.path)?.children ?? [:] {
+      guard let view = child.wholeView, view.server.isComplete else { continue }
+      known.node = known.node.setting(key, to: view.server.node)
+    }
+    return known
+  }
+
   private func makePoint(at path: Path) -> SyncPoint {
     var point = root
     for key in path.keys {

@@ -66,4 +66,19 @@ extension SyncTree {
   package func isListened(_ path: Path) -> Bool {
     points(along: path).contains { $0.wholeView != nil }
   }
+
+  /// The whole server data at a path, if a view at or above knows it.
+  func serverData(at path: Path) -> Node? {
+    for point in points(along: path) {
+      guard let rest = path.relative(to: point.path) else { continue }
+      // Views that load all data know more, so they are asked first.
+      for view in point.views where view.loadsAllData {
+        if let node = view.serverData(at: rest) { return node }
+      }
+      for view in point.views where !view.loadsAllData {
+        if let node = view.serverData(at: rest) { return node }
+      }
+    }
+    return nil
+  }
 }

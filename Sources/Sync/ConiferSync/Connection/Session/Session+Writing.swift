@@ -1,6 +1,7 @@
-import ConiferStorage
+import ConiferQuery
+package import ConiferStorage
 import ConiferTree
-import ConiferWire
+package import ConiferWire
 
 extension Session {
   // MARK: The queue
@@ -45,7 +46,7 @@ extension Session {
         }
         client.queue.removeFirst()
         client.position.sent(write.id.id)
-        send(write.request, .write(write), &client)
+        send(Request(write.content), .write(write), &client)
         client.actions.append(.writeSent(write.id))
       } else {
         break
@@ -121,5 +122,92 @@ extension Session {
       if case .operation(let operation) = $0, case .put = operation.kind { true } else { false }
     }
     for case .operation(let operation) in puts { client.giveUp(operation, with: .writeCanceled) }
+  }
+}
+
+// MARK: Answers that wait for listens
+
+/// An answer that waits for the listens that were sent before it: their data must not be older than
+/// what the answer ends.
+struct DeferredAnswer: Sendable {
+  enum Subject: Sendable {
+    /// With the places that it changed, as in a put.
+    case write(OutboundWriteID, [Path])
+    case put(OperationID, Path)
+
+    var paths: [Path] {
+      switch self {
+      case .write(_, let all): all
+      case .put(_, let path): [path]
+      }
+    }
+  }
+
+  let subject: Subject
+  let response: Response
+  /// Listens up to this request must be answered first.
+  let lastRequest: UInt64
+  /// Whether the connection broke before those listens were answered.
+  var isEarly = false
+}
+
+extension Session {
+  /// Hands an answer on when the listens before it are answered, which may be now.
+  mutating func deliver(
+    _ subject: DeferredAnswer.Subject, _ response: Response, _ client: inout ClientState
+  ) {
+    deferred.append(DeferredAnswer(subject: subject, response: response, lastRequest: lastRequest))
+    deliverAnswers(&client)
+  }
+
+  /// Hands on the answers that wait for nothing more, or all of them, in the order in which they came.
+  mutating func deliverAnswers(all: Bool = false, _ client: inout ClientState) {
+    while let first = deferred.first {
+      if !all, let listen = unanswered.oldestListen, listen <= first.lastRequest { return }
+      deferred.popFirst()
+      switch first.subject {
+      case .write(let id, _):
+        client.actions.append(.writeAnswered(id, first.response, isEarly: first.isEarly))
+      case .put(let id, _):
+        client.actions.append(.putAnswered(id, first.response, isEarly: first.isEarly))
+      }
+    }
+  }
+
+  /// Marks the answers whose data an unanswered listen was to bring: the connection broke before.
+  mutating func markEarlyAnswers() {
+    guard !deferred.isEmpty else { return }
+    let listens = unanswered.listenTargets
+    deferred.changeAll { answer in
+      guard answer.response.status == .ok else { return }
+      let (last, paths) = (answer.lastRequest, answer.subject.paths)
+      answer.isEarly = listens.contains { number, target in
+        number <= last
+          && paths.contains { $0.contains(target.path) || target.path.contains($0) }
+      }
+    }
+  }
+}
+
+extension Request {
+  /// The request that carries a write.
+  ///
+  /// A write that replaces one node is a put, with the hash that its precondition names; all others
+  /// are one merge, so that the server applies all of it or nothing.
+  package init(_ content: WriteContent) {
+    if content.kind != .update, content.changes.count == 1, let change = content.changes.first {
+      let hash = content.preconditions.first { $0.path == change.path }?.hash
+      self = .put(change.path, change.node, hash: hash)
+      return
+    }
+    var relative: [NodeChange] = []
+    for change in content.changes {
+      guard let path = change.path.relative(to: content.path) else {
+        self = .merge(.root, content.changes)
+        return
+      }
+      relative.append(NodeChange(path, change.node))
+    }
+    self = .merge(content.path, relative)
   }
 }
