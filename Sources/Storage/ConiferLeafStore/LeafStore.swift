@@ -1,4 +1,4 @@
-package import ConiferKeyValue
+@_spi(Stores) package import ConiferKeyValue
 package import Synchronization
 
 /// The leaves of an ordered store: how they are packed, and what is kept of them in memory.
@@ -97,4 +97,252 @@ package protocol LeafView: OrderedView {
   var leaves: LeafStore { get }
   /// The snapshot, when this is one: it may be answered from memory.
   var snapshot: LeafSnapshot? { get }
+}
+
+/// One generation of a store, for one reader.
+///
+/// The store's view is opened when something is asked that memory cannot answer. Where the store has
+/// another generation by then, and memory has answered already, the snapshot is torn: its answers must be
+/// thrown away.
+package final class LeafSnapshot: LeafView, @unchecked Sendable {
+  // Unchecked: a view is read by one thread at a time.
+
+  private enum Source {
+    case unopened
+    case open(any OrderedView)
+    case closed
+  }
+
+  package let leaves: LeafStore
+  private var source = Source.unopened
+  private var wasAnsweredFromMemory = false
+  /// The generation that is seen; nil when it is not known which one that is.
+  package private(set) var generation: UInt64?
+  /// Whether answers came from two generations.
+  package private(set) var isTorn = false
+
+  /// A snapshot of the newest generation.
+  package init(_ leaves: LeafStore) {
+    self.leaves = leaves
+    generation = leaves.generations.newest
+  }
+
+  /// A snapshot of a view that is open, of no generation that is known.
+  package init(_ leaves: LeafStore, _ view: any OrderedView) {
+    self.leaves = leaves
+    source = .open(view)
+  }
+
+  package var snapshot: LeafSnapshot? { self }
+
+  /// The store's view; opens it.
+  ///
+  /// - Throws: as `OrderedStore.view`; `busy` when the snapshot is torn.
+  @discardableResult
+  package func open() throws(StoreError) -> any OrderedView {
+    switch source {
+    case .open(let view): return view
+    case .closed:
+      throw StoreError(.closed, "The view was used after its read: read what you need inside.")
+    case .unopened: break
+    }
+    let before = leaves.generations.stable
+    let view = try leaves.store.view()
+    source = .open(view)
+    // The same before and behind the opening: the view is of that generation.
+    let opened = before.flatMap { $0 == leaves.generations.stable ? $0 : nil }
+    if wasAnsweredFromMemory, opened == nil || opened != generation {
+      generation = nil
+      isTorn = true
+      throw StoreError(.busy, "A commit came in between: read again.")
+    }
+    generation = opened
+    return view
+  }
+
+  package func close() {
+    if case .open(let view) = source { view.close() }
+    source = .closed
+    generation = nil
+  }
+
+  // MARK: Memory
+
+  /// What memory knows at this generation; nil when it knows nothing of it.
+  ///
+  /// - Parameter ask: asks memory, at a generation.
+  package func fromMemory<R>(_ ask: (Generations, UInt64) -> R?) -> R? {
+    guard let generation, let answer = ask(leaves.generations, generation) else { return nil }
+    wasAnsweredFromMemory = true
+    return answer
+  }
+
+  /// An object made of a record of a tree, made anew where the record has changed.
+  ///
+  /// - Parameters:
+  ///   - key: the record's.
+  ///   - make: makes it of the record as it is stored.
+  /// - Throws: what the closure throws.
+  package func object(
+    _ space: Space, _ tree: TreeID, _ key: @autoclosure () -> Bytes,
+    _ make: () throws(StoreError) -> any AnyObject & Sendable
+  ) throws(StoreError) -> any AnyObject & Sendable {
+    if let known = fromMemory({ $0.object(space, tree, at: $1) }) { return known }
+    let object = try make()
+    if let generation { leaves.generations.keep(object, space, tree, key(), at: generation) }
+    return object
+  }
+
+  // MARK: The store
+
+  package func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R?
+  {
+    try open().get(space, key, read)
+  }
+
+  package func walk(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step
+  ) throws(StoreError) {
+    try open().walk(space, origin, visit)
+  }
+
+  package func walkKeys(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int) -> Step
+  ) throws(StoreError) {
+    try open().walkKeys(space, origin, visit)
+  }
+
+  package func walkLocked(
+    _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
+  ) throws(StoreError) {
+    try open().walkLocked(space, origin, visit)
+  }
+}
+
+/// What is in memory of the newest generation of a store: decoded runs, and objects made of records.
+/// Safe on any thread.
+///
+/// A generation is the state of a store between two changes. What is kept has the number of the
+/// generation at which it was read, and is true from there up to the newest one: whoever changes the
+/// store takes out what changed in the moment that the next generation begins.
+package final class Generations: Sendable {
+  private enum Phase {
+    /// Nobody changes the store.
+    case stable
+    /// The newest generation is on its way out.
+    case changing
+    /// The store is let go of: nothing is known of it.
+    case stopped
+  }
+
+  private struct State {
+    var number: UInt64 = 1
+    var phase = Phase.stable
+    var runs: RunCache
+    var objects = ObjectCache()
+  }
+
+  private let state: Mutex<State>
+
+  /// - Parameter cache: about how many bytes of decoded runs are kept.
+  package init(cache: Int) { state = Mutex(State(runs: RunCache(budget: cache))) }
+
+  /// The newest generation; nil while the store is let go of. The store may be changing: what memory knows
+  /// is of this generation still.
+  package var newest: UInt64? { state.withLock { $0.phase == .stopped ? nil : $0.number } }
+
+  /// The newest generation; nil while it changes, so that it is not known what a view shows.
+  package var stable: UInt64? { state.withLock { $0.phase == .stable ? $0.number : nil } }
+
+  // MARK: Changing
+
+  /// Says that a change begins.
+  package func begin() {
+    state.withLock { if $0.phase == .stable { $0.phase = .changing } }
+  }
+
+  /// Says that a change is over, and what it changed.
+  package func publish(_ changes: LeafTransaction.State) {
+    state.withLock { state in
+      state.number += 1
+      for (space, records) in changes.overlays {
+        switch space {
+        case Spaces.runs: records.forEach { state.runs.change($0, isGone: $1 == nil) }
+        case Spaces.deltas: records.forEach { key, _ in state.runs.changeDeltas(key) }
+        default:
+          guard state.objects.has(space) else { continue }
+          records.forEach { key, _ in state.objects.remove(space, key) }
+        }
+      }
+      for (space, cleared) in changes.cleared {
+        // Rare: a tree is wiped, or large.
+        if space == Spaces.runs || space == Spaces.deltas { state.runs.forgetAll() }
+        for range in cleared.ranges { state.objects.remove(space, from: range.from, to: range.to) }
+      }
+      if state.phase == .changing { state.phase = .stable }
+    }
+  }
+
+  /// Says that a change is over that may have changed anything.
+  package func publishUnknown() {
+    state.withLock { state in
+      state.number += 1
+      state.runs.forgetAll()
+      state.objects = ObjectCache()
+      if state.phase == .changing { state.phase = .stable }
+    }
+  }
+
+  /// Nothing is known until `resume`: the store is let go of.
+  package func stop() { state.withLock { $0.phase = .stopped } }
+
+  /// The store was taken again, and may hold anything.
+  package func resume() {
+    publishUnknown()
+    state.withLock { $0.phase = .stable }
+  }
+
+  // MARK: Objects
+
+  /// The object of a tree's record, if it is known at a generation.
+  package func object(
+    _ space: Space, _ tree: TreeID, at generation: UInt64
+  ) -> (any AnyObject & Sendable)? {
+    state.withLock { $0.objects.find(space, tree, at: generation) }
+  }
+
+  /// Keeps an object made of a record as it was at a generation, if that is still the newest one.
+  package func keep(
+    _ object: any AnyObject & Sendable, _ space: Space, _ tree: TreeID, _ key: Bytes,
+    at generation: UInt64
+  ) {
+    state.withLock { state in
+      guard state.number == generation else { return }
+      state.objects.add(object, space, tree, key, at: generation)
+    }
+  }
+
+  // MARK: Runs
+
+  /// Does something with the decoded runs.
+  package func withRuns<R: Sendable>(_ body: (inout RunCache) -> R) -> R {
+    state.withLock { body(&$0.runs) }
+  }
+
+  /// Notes that a kept run is stored like this at a generation, if that is still the newest one.
+  package func confirm(_ tree: TreeID, _ run: DecodedRun, at generation: UInt64) {
+    state.withLock { state in
+      guard state.number == generation else { return }
+      state.runs.confirm(tree, run, at: generation)
+    }
+  }
+
+  /// Notes which run is behind another at a generation, if that is still the newest one.
+  package func note(_ next: RunHead?, after storeKey: Bytes, _ tree: TreeID, at generation: UInt64)
+  {
+    state.withLock { state in
+      guard state.number == generation else { return }
+      state.runs.note(next, after: storeKey, tree, at: generation)
+    }
+  }
 }

@@ -170,65 +170,6 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     try changeUsage(StoreKey.tree(key)) { $0.bytes[space.id, default: 0] += bytes }
   }
 
-  /// Changes what is counted for a tree where it lies: a copy of a row takes longer than the change.
-  package func changeUsage<R>(
-    _ tree: TreeID, _ body: (inout UsageRow) -> R
-  ) throws(StoreError) -> R {
-    if state.usage[tree] == nil { state.usage[tree] = try UsageRow.read(self, tree) }
-    return body(&state.usage[tree, default: UsageRow()])
-  }
-
-  /// Adds to the counted leaves and uncompressed bytes of a tree.
-  package func countTree(_ tree: TreeID, leaves: Int, raw: RawBytes) throws(StoreError) {
-    guard leaves != 0 || raw != RawBytes() else { return }
-    try changeUsage(tree) { row in
-      row.leaves += leaves
-      row.raw = row.raw + raw
-    }
-  }
-
-  /// Adds to the counted queries of a tree.
-  package func countQueries(_ tree: TreeID, _ change: Int) throws(StoreError) {
-    try changeUsage(tree) { $0.queries += change }
-  }
-
-  /// A number for a new run of a tree.
-  ///
-  /// - Throws: `tooLarge` when all were given.
-  package func nextRunNumber(_ tree: TreeID) throws(StoreError) -> UInt64 {
-    let last = try usage(tree).nextRun - 1
-    let number = try Numbers.next(after: last, last: Numbers.lastRun, "runs of a tree")
-    try changeUsage(tree) { $0.nextRun = number + 1 }
-    return number
-  }
-
-  /// Replaces what was counted for a tree, after a recount.
-  package func setUsage(_ tree: TreeID, _ row: UsageRow) {
-    state.usage[tree] = row
-    state.isChanged = true
-  }
-
-  /// Forgets what was counted for a tree whose records are all gone.
-  package func forgetUsage(_ tree: TreeID) throws(StoreError) {
-    try delete(Spaces.usage, StoreKey.prefix(tree))
-    state.usage[tree] = nil
-  }
-
-  /// What a tree's records take, with the edits so far.
-  package func usage(_ tree: TreeID) throws(StoreError) -> UsageRow {
-    if let row = state.usage[tree] { return row }
-    let row = try UsageRow.read(self, tree)
-    state.usage[tree] = row
-    return row
-  }
-
-  /// Writes the usage of the trees that changed; the last step before `batch()`.
-  package func writeUsage() throws(StoreError) {
-    for (tree, row) in state.usage {
-      try put(Spaces.usage, StoreKey.prefix(tree), payload: row.payload)
-    }
-  }
-
   // MARK: Reads
 
   package func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R?
@@ -272,12 +213,99 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   package func close() { base.close() }
 }
 
-/// Keeps something in step with the leaves of a tree, as an index.
-package protocol LeafFollower: AnyObject {
-  /// Takes note of the leaves in `low ..< high`, before others take their place.
-  func willReplace(
-    _ low: Bytes, _ high: Bytes, with new: EntryList, in editor: RunEditor
-  ) throws(StoreError)
-  /// Follows, once all changes are made.
-  func flush(_ editor: RunEditor) throws(StoreError)
+/// A walk over a frozen view with edits laid over it.
+package struct MergedWalk {
+  package let base: any OrderedView
+  package let overlay: SortedBytes<Bytes?>
+  /// What of the view is gone.
+  package let cleared: ClearedRanges
+  package let space: Space
+
+  package func run(_ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step) throws(StoreError) {
+    var origin = origin
+    while let next = try leg(origin, readsValues: true, { key, value, _ in visit(key, value) }) {
+      origin = next
+    }
+  }
+
+  /// The same for keys and the sizes of their values.
+  package func runKeys(_ origin: Origin, _ visit: (RawSpan, Int) -> Step) throws(StoreError) {
+    var origin = origin
+    while let next = try leg(origin, readsValues: false, { key, _, size in visit(key, size) }) {
+      origin = next
+    }
+  }
+
+  /// Walks until the end, a stop (nil) or a jump (the origin of the next leg).
+  ///
+  /// - Parameters:
+  ///   - readsValues: whether stored values are read; what is lent in their place means nothing
+  ///     otherwise.
+  ///   - visit: gets a key, its value and the value's size.
+  private func leg(
+    _ origin: Origin, readsValues: Bool, _ visit: (RawSpan, RawSpan, Int) -> Step
+  ) throws(StoreError) -> Origin? {
+    let isAscending: Bool
+    var edit: SortedBytes<Bytes?>.Position?
+    switch origin {
+    case .atOrAfter(let key):
+      isAscending = true
+      edit = overlay.firstAtOrAfter(key)
+    case .atOrBefore(let key):
+      isAscending = false
+      edit = overlay.lastAtOrBefore(key)
+    }
+    var next: Origin?
+    var isOver = false
+
+    /// Visits and says whether this leg goes on.
+    func show(_ key: RawSpan, _ value: RawSpan, _ size: Int) -> Bool {
+      switch visit(key, value, size) {
+      case .next: return true
+      case .stop: isOver = true
+      case .jump(let target):
+        let order = key.compare(target)
+        let isAhead = isAscending ? order < 0 : order > 0
+        if !isAhead { return true }
+        next = isAscending ? .atOrAfter(target) : .atOrBefore(target)
+      }
+      return false
+    }
+
+    /// Visits the edits that come before a stored key; says whether that key is itself edited, or
+    /// nil when the leg ended.
+    func showEdits(before stored: RawSpan?) -> Bool? {
+      while let at = edit {
+        let (key, value) = overlay.entry(at: at)
+        if let stored {
+          let order = stored.compare(key)
+          if order == 0 {
+            edit = isAscending ? overlay.after(at) : overlay.before(at)
+            if let value, !show(key.span.bytes, value.span.bytes, value.count) { return nil }
+            return true
+          }
+          if isAscending ? order < 0 : order > 0 { return false }
+        }
+        edit = isAscending ? overlay.after(at) : overlay.before(at)
+        if let value, !show(key.span.bytes, value.span.bytes, value.count) { return nil }
+      }
+      return false
+    }
+
+    /// Visits a stored key, unless it is edited, after the edits that come before it.
+    func merge(_ key: RawSpan, _ value: RawSpan, _ size: Int) -> Step {
+      guard let isEdited = showEdits(before: key) else { return .stop }
+      if isEdited { return .next }
+      if let range = cleared.containing(key) { return .jump(isAscending ? range.to : range.from) }
+      return show(key, value, size) ? .next : .stop
+    }
+
+    if readsValues {
+      try base.walk(space, origin) { key, value in merge(key, value, value.byteCount) }
+    } else {
+      try base.walkKeys(space, origin) { key, size in merge(key, key, size) }
+    }
+    if next == nil, !isOver { _ = showEdits(before: nil) }
+    return next
+  }
 }

@@ -107,6 +107,83 @@ package final class Codec: Sendable {
   }
 }
 
+/// How new bodies of one tree are packed: the codec, the tree's newest dictionary, and how hard.
+package struct Packing {
+  package let codec: Codec
+  package let dictionary: TreeDictionary?
+  package let effort: Codec.Effort
+
+  package init(
+    _ codec: Codec, _ dictionary: TreeDictionary? = nil, _ effort: Codec.Effort = .quick
+  ) {
+    self.codec = codec
+    self.effort = effort
+    self.dictionary = dictionary
+  }
+
+  /// As the newest commit of a tree says.
+  ///
+  /// A dictionary that cannot be read is not used: whoever reads what names it meets the damage.
+  package init(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
+    codec = tx.leaves.codec
+    effort = tx.shape.effort
+    let number = try tx.usage(tree).newestDictionary
+    guard number != 0, codec.level != nil else {
+      dictionary = nil
+      return
+    }
+    do throws(StoreError) {
+      dictionary = try DictionarySource(view: tx, tree: tree).dictionary(number)
+    } catch {
+      guard [.damaged, .unsupported].contains(error.code) else { throw error }
+      dictionary = nil
+    }
+  }
+
+  /// The smaller of a body and its packed form, and the number of the dictionary that it needs.
+  package func pack(_ body: Bytes) -> (method: Codec.Method, dictionary: UInt32, body: Bytes) {
+    let (method, packed) = codec.pack(body, dictionary, effort)
+    return (method, method == .zstdDictionary ? dictionary?.number ?? 0 : 0, packed)
+  }
+}
+
+/// Where the bodies of one tree's records are unpacked: the codec, and the dictionaries of a view.
+package struct DictionarySource {
+  package let view: any LeafView
+  package let tree: TreeID
+
+  package init(view: any LeafView, tree: TreeID) {
+    self.view = view
+    self.tree = tree
+  }
+
+  /// A dictionary by its number.
+  ///
+  /// - Throws: `damaged`, naming the dictionary, also when it is missing; `unsupported`.
+  package func dictionary(_ number: UInt32) throws(StoreError) -> TreeDictionary {
+    if let known = view.leaves.dictionaries.find(tree, number) { return known }
+    let key = DictionaryRecord.key(tree, number)
+    let record = try DictionaryRecord(key: key, value: view.value(Spaces.dictionaries, key))
+    let dictionary = TreeDictionary(number: number, ratio: record.ratio, record.content)
+    view.leaves.dictionaries.add(tree, dictionary)
+    return dictionary
+  }
+
+  /// The body that was packed, or nil when the bytes are not one.
+  ///
+  /// - Parameter dictionary: the number that the record names, 0 for none.
+  /// - Throws: `damaged` for the dictionary, `unsupported`.
+  package func unpack(
+    _ method: Codec.Method, _ dictionary: UInt32, _ packed: Bytes, rawCount: Int
+  ) throws(StoreError) -> Bytes? {
+    guard dictionary != 0 else {
+      return try view.leaves.codec.unpack(method, packed, rawCount: rawCount)
+    }
+    return try view.leaves.codec.unpack(
+      method, packed, rawCount: rawCount, try self.dictionary(dictionary))
+  }
+}
+
 #if Zstd
   /// A zstd context, used by one thread at a time: it is taken out of its pool before use.
   private final class Context: @unchecked Sendable {

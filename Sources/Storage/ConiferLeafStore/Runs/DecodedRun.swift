@@ -94,3 +94,112 @@ extension RawSpan {
     return withUnsafeBytes { lent in other.withUnsafeBytes { compareBytes(lent, $0) == 0 } }
   }
 }
+
+/// A small change of a run, stored beside it until the run is rewritten.
+///
+/// Key: tree, run number, sequence in four bytes. Payload: method, with method 2 the number of the
+/// dictionary, bytes of the body before compression, by how many leaves the run grew, then the
+/// body: for each changed entry 1, key and value, or 2 and key.
+package struct DeltaRecord {
+  /// What is known of a delta without decoding its body.
+  package struct Head {
+    package let method: Codec.Method
+    /// The number of the dictionary that the body is packed with, 0 for none.
+    package let dictionary: UInt32
+    package let rawCount: Int
+    package let leaves: Int
+    package let bodyStart: Int
+
+    /// Reads a delta's head and checks its checksum.
+    ///
+    /// - Throws: `damaged`, `unsupported`.
+    package init(key: Bytes, value: Bytes) throws(StoreError) {
+      // Put together where it is thrown: most records are sound, and its words take longer than
+      // they.
+      func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
+      var reader = ByteReader(value, from: Record.overhead)
+      guard Record.isIntact(Spaces.deltas, key, value), let number = reader.byte() else {
+        throw damage()
+      }
+      method = try Codec.method(number)
+      if method == .zstdDictionary {
+        guard let number = reader.varint(), let dictionary = UInt32(exactly: number),
+          dictionary != 0
+        else { throw damage() }
+        self.dictionary = dictionary
+      } else {
+        dictionary = 0
+      }
+      guard let rawCount = reader.size(),
+        let leaves = reader.zigzag().flatMap({ Int32(exactly: $0) })
+      else { throw damage() }
+      self.rawCount = rawCount
+      self.leaves = Int(leaves)
+      bodyStart = reader.at
+    }
+  }
+
+  package let head: Head
+  package let changes: [EntryChange]
+
+  package static func prefix(_ tree: TreeID, _ number: UInt64) -> Bytes {
+    StoreKey.prefix(tree) + StoreKey.number(number)
+  }
+
+  package static func key(_ tree: TreeID, _ number: UInt64, _ sequence: UInt32) -> Bytes {
+    var writer = ByteWriter(prefix(tree, number))
+    writer.bigEndian(UInt64(sequence), bytes: 4)
+    return writer.bytes
+  }
+
+  package static func payload(
+    _ changes: [EntryChange], leaves: Int, _ packing: Packing
+  ) -> (payload: Bytes, rawCount: Int) {
+    var body = ByteWriter()
+    for change in changes {
+      switch change {
+      case .put(let entry):
+        body.byte(1)
+        body.sized(entry.key)
+        body.sized(entry.value)
+      case .delete(let key):
+        body.byte(2)
+        body.sized(key)
+      }
+    }
+    let (method, dictionary, packed) = packing.pack(body.bytes)
+    var writer = ByteWriter()
+    writer.byte(method.rawValue)
+    if dictionary != 0 { writer.varint(UInt64(dictionary)) }
+    writer.varint(body.count)
+    writer.zigzag(Int64(leaves))
+    writer.append(packed)
+    return (writer.bytes, body.count)
+  }
+
+  /// Reads a delta.
+  ///
+  /// - Throws: `damaged`, also for its dictionary; `unsupported`.
+  package init(key: Bytes, value: Bytes, _ source: DictionarySource) throws(StoreError) {
+    func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
+    head = try Head(key: key, value: value)
+    let packed = Bytes(value[head.bodyStart...])
+    guard
+      let body = try source.unpack(
+        head.method, head.dictionary, packed, rawCount: head.rawCount)
+    else { throw damage() }
+    var changes: [EntryChange] = []
+    var parts = ByteReader(body)
+    while let kind = parts.byte() {
+      guard let key = parts.sized() else { throw damage() }
+      if kind == 1, let value = parts.sized() {
+        changes.append(.put(Entry(key: key, value: value)))
+      } else if kind == 2 {
+        changes.append(.delete(key))
+      } else {
+        throw damage()
+      }
+    }
+    self.changes = changes
+  }
+}

@@ -63,7 +63,7 @@ package struct EntryList: Sendable {
           ? UnsafeRawBufferPointer(start: nil, count: 0) : entries.key(range.lowerBound - 1)
         for (place, index) in range.enumerated() {
           let key = entries.key(index)
-          sum += entries.value(index).count + key.count - RunBody.commonPrefix(previous, key) + 3
+          sum += entries.value(index).count + key.count - commonPrefix(previous, key) + 3
           sums[place + 1] = sum
           previous = key
         }
@@ -258,5 +258,111 @@ extension EntryList: RandomAccessCollection {
   /// Lends the value of an entry.
   @inlinable package func withValue<R>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     values.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[valueRange(index)])) }
+  }
+}
+
+extension EntryList {
+  /// Lends the bytes of all keys.
+  @inlinable package func withKeys<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+    keys.withUnsafeBytes(body)
+  }
+
+  /// Lends the keys of two entries.
+  @inlinable package func withKeys<R>(
+    _ a: Int, _ b: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> R
+  ) -> R {
+    withKey(a) { a in withKey(b) { body(a, $0) } }
+  }
+
+  /// Orders an entry's key and another: negative, zero or positive.
+  package func compareKey(_ index: Int, _ other: Bytes) -> Int {
+    withKey(index) { key in other.withUnsafeBytes { compareBytes(key, $0) } }
+  }
+
+  private func compareKey(_ index: Int, _ list: EntryList, _ other: Int) -> Int {
+    withKey(index) { key in list.withKey(other) { compareBytes(key, $0) } }
+  }
+
+  private func hasEqualValue(_ index: Int, _ list: EntryList, _ other: Int) -> Bool {
+    values.bytes.withUnsafeBytes { mine in
+      list.values.bytes.withUnsafeBytes {
+        compareBytes(
+          UnsafeRawBufferPointer(rebasing: mine[valueRange(index)]),
+          UnsafeRawBufferPointer(rebasing: $0[list.valueRange(other)])) == 0
+      }
+    }
+  }
+
+  /// The index of the first entry at or after a key.
+  package func lowerBound(_ key: Bytes, from start: Int = 0) -> Int {
+    var low = start
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if compareKey(middle, key) < 0 { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Visits the entries of two ranges that differ, in order: by the index of the one that goes, of
+  /// the one that comes, or of both.
+  package func differences<E: Error>(
+    _ range: Range<Int>, from new: EntryList, _ part: Range<Int>,
+    _ visit: (_ old: Int?, _ new: Int?) throws(E) -> Void
+  ) throws(E) {
+    var at = range.lowerBound
+    for index in part {
+      var order = -1
+      while at < range.upperBound {
+        order = compareKey(at, new, index)
+        if order >= 0 { break }
+        try visit(at, nil)
+        at += 1
+      }
+      if at < range.upperBound, order == 0 {
+        if !hasEqualValue(at, new, index) { try visit(at, index) }
+        at += 1
+      } else {
+        try visit(nil, index)
+      }
+    }
+    while at < range.upperBound {
+      try visit(at, nil)
+      at += 1
+    }
+  }
+}
+
+/// A leaf, or the priority of an interior node, under its path key.
+package struct Entry: Equatable, Sendable {
+  /// The path key, without the tree.
+  package let key: Bytes
+  /// The value as `LeafCodec` writes it.
+  package let value: Bytes
+  /// The encoded leaf behind a reference, while it is being written.
+  package var content: Bytes?
+
+  package init(key: Bytes, value: Bytes, content: Bytes? = nil) {
+    self.key = key
+    self.value = value
+    self.content = content
+  }
+
+  /// Whether the value is a reference to parts of its own.
+  package var isExternal: Bool { value.first.map { $0 & 0x7F == ValueTag.external } ?? false }
+
+  package static func == (a: Entry, b: Entry) -> Bool { a.value == b.value && a.key == b.key }
+}
+
+/// One changed entry of a run.
+package enum EntryChange: Equatable, Sendable {
+  case put(Entry)
+  case delete(Bytes)
+
+  package var key: Bytes {
+    switch self {
+    case .put(let entry): entry.key
+    case .delete(let key): key
+    }
   }
 }

@@ -272,7 +272,7 @@ package final class RunEditor {
   private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
     let packing = try Packing(tx, tree)
     let pieces = tx.shape.pack(run.entries, run.untouched..<run.entries.count, packing)
-    guard let keys = try storeKeys(run, pieces) else { return false }
+    guard let keys = try RunKey.keys(of: run, pieces, reader) else { return false }
     for (piece, key) in zip(pieces, keys.dropFirst()) {
       try store(run.entries, piece, key, number: try tx.nextRunNumber(tree), packing)
     }
@@ -284,7 +284,7 @@ package final class RunEditor {
     run.untouched = 0
     let packing = try Packing(tx, tree)
     var pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
-    var keys = try storeKeys(run, pieces)
+    var keys = try RunKey.keys(of: run, pieces, reader)
     while keys == nil, let next = try reader.run(after: run.storeKey) {
       // No ordinal is left between cut keys: take the neighbour in and number both anew.
       let neighbour = try load(next.storeKey)
@@ -293,7 +293,7 @@ package final class RunEditor {
       try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
       run.entries.append(neighbour.entries, 0..<neighbour.entries.count)
       pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
-      keys = try storeKeys(run, pieces)
+      keys = try RunKey.keys(of: run, pieces, reader)
     }
     guard let keys else { throw Damage.error(Spaces.runs, run.storeKey) }
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
@@ -321,53 +321,74 @@ package final class RunEditor {
       tx.leaves.generations.withRuns { $0.note(newest: run, tree) }
     }
   }
+}
 
-  /// The key of a run in the store, and its separator when the key is a cut one.
-  private struct RunKey {
-    var storeKey: Bytes
-    var fullSeparator: Bytes
+/// A run in memory, while a commit changes it.
+package struct LoadedRun {
+  package let storeKey: Bytes
+  package let separator: Bytes
+  package let isCut: Bool
+  /// Its number, or nil while it was never stored.
+  package let number: UInt64?
+  package var entries = EntryList()
+  /// How many entries at the front are still those that are stored.
+  package var untouched = 0
+  /// How many entries are stored.
+  package var storedCount = 0
+  /// Bytes of the stored run, without its deltas.
+  package var storedSize = 0
+  /// Leaves and uncompressed bytes that are counted for the run with its deltas.
+  package var countedLeaves = 0
+  package var countedRaw = RawBytes()
+  package var deltas: [(key: Bytes, size: Int)] = []
+  package var changes = RunChanges()
+  package var isDirty = false
+
+  /// Whether all that changed is that entries came behind the stored ones, and no delta waits.
+  package var hasOnlyGrown: Bool { storedCount > 0 && untouched == storedCount && deltas.isEmpty }
+}
+
+/// What changed in a run since it was loaded, as long as a delta may come of it.
+package struct RunChanges {
+  package private(set) var list: [EntryChange] = []
+  package private(set) var weight = 0
+  /// Whether so much changed that the run will be written anew.
+  package private(set) var isTooMuch = false
+
+  package mutating func giveUp() {
+    isTooMuch = true
+    list = []
   }
 
-  /// A run's own key, then the keys of the pieces that are split off behind it, or nil when ordinals
-  /// ran out.
-  private func storeKeys(
-    _ run: LoadedRun, _ pieces: [RunHead.Packed]
-  ) throws(StoreError) -> [RunKey]? {
-    let prefix = StoreKey.prefix(tree)
-    var keys = [
-      RunKey(storeKey: run.storeKey, fullSeparator: run.isCut ? run.separator : [])
-    ]
-    let next = try reader.run(after: run.storeKey)
-    let splits = pieces.filter { $0.range.lowerBound > 0 }
-    for (index, piece) in splits.enumerated() {
-      let key = run.entries.key(piece.range.lowerBound)
-      let shared = RunBody.commonPrefix(run.entries.key(piece.range.lowerBound - 1), key)
-      let separator = Bytes(key.prefix(shared + 1))
-      if separator.count < reader.cutLength {
-        keys.append(RunKey(storeKey: prefix + separator, fullSeparator: []))
-        continue
-      }
-      let cut = prefix + separator.prefix(reader.cutLength)
-      let low = Self.ordinal(keys[index], cut)
-      let high = next.flatMap { head in
-        head.isCut && head.storeKey.starts(with: cut) ? Self.ordinal(head.storeKey) : nil
-      }
-      let rest = UInt64(splits.count - index)
-      let step = high.map { ($0 - min($0, low)) / (rest + 1) } ?? 1 << 32
-      let (ordinal, isOver) = low.addingReportingOverflow(step)
-      guard step > 0, !isOver else { return nil }
-      keys.append(
-        RunKey(storeKey: cut + StoreKey.number(ordinal), fullSeparator: separator))
+  /// Records one changed entry: the one that goes, the one that comes, or both.
+  ///
+  /// - Parameter limit: the weight from which on recording makes no sense.
+  package mutating func note(
+    _ entries: EntryList, _ old: Int?, _ others: EntryList, _ new: Int?, limit: Int
+  ) {
+    if let new {
+      weight += others.keyRange(new).count + others.valueRange(new).count + 4
+    } else if let old {
+      weight += entries.keyRange(old).count + 3
     }
-    return keys
+    guard !isTooMuch else { return }
+    if weight > limit {
+      giveUp()
+    } else if let new {
+      list.append(.put(others[new]))
+    } else if let old {
+      list.append(.delete(entries.key(old)))
+    }
   }
 
-  private static func ordinal(_ key: RunKey, _ cut: Bytes) -> UInt64 {
-    guard !key.fullSeparator.isEmpty, key.storeKey.starts(with: cut) else { return 0 }
-    return ordinal(key.storeKey)
-  }
-
-  private static func ordinal(_ storeKey: Bytes) -> UInt64 {
-    storeKey.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  /// Records entries that come where none were.
+  package mutating func note(_ others: EntryList, _ new: Range<Int>, limit: Int) {
+    weight += others.size(new) + 4 * new.count
+    guard !isTooMuch else { return }
+    if weight > limit {
+      giveUp()
+    } else {
+      list += new.map { .put(others[$0]) }
+    }
   }
 }

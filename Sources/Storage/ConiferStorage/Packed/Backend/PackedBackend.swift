@@ -187,7 +187,9 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
     try requireOwnProcess()
     if let leaf = engine.leaves.leafFromMemory(tree, path) { return leaf }
-    return try read { (view) throws(StoreError) in try view.node(tree, path, .all) }
+    return try readNewest { (view) throws(StoreError) in
+      try TreeReader(view, tree).node(path, .all)
+    }
   }
 
   /// Reads one moment.
@@ -198,19 +200,29 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// - Throws: what the closure throws, and as the contract says.
   public func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOwnProcess()
-    return try repairing { () throws(StoreError) in
-      var isLate = true
+    return try readNewest { (view) throws(StoreError) in try body(PackedView(view)) }
+  }
+
+  /// Reads the newest generation; the store's view is opened when memory does not know what is asked.
+  ///
+  /// When a commit came between an answer of memory and the view, the closure is called again, with the
+  /// view opened first.
+  private func readNewest<R>(
+    _ body: (LeafSnapshot) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try repairing { () throws(StoreError) in
+      var opensFirst = false
       while true {
         let view = engine.leaves.snapshot()
         defer { view.close() }
         do throws(StoreError) {
-          if !isLate || view.generation == nil { try view.open() }
-          let result = try body(PackedView(view))
+          if opensFirst || view.generation == nil { try view.open() }
+          let result = try body(view)
           if !view.isTorn { return result }
         } catch {
           if !view.isTorn { throw error }
         }
-        isLate = false
+        opensFirst = true
       }
     }
   }

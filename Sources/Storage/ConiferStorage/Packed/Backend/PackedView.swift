@@ -20,7 +20,7 @@ final class PackedView: StorageView {
   }
 
   private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {
-    TreeReader(runs: runs(tree), order: try info(tree).order)
+    try TreeReader(view, tree)
   }
 
   func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {

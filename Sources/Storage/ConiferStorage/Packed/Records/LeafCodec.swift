@@ -109,3 +109,89 @@ enum LeafCodec {
     }
   }
 }
+
+/// Leaves of the tree in lists of entries.
+extension EntryList {
+  /// Appends a leaf, as a reference to parts when it is large.
+  mutating func append(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) {
+    if append(key, { LeafCodec.append(leaf, priority, to: &$0) }) { return }
+    append(LeafCodec.entry(key, leaf, priority))
+  }
+
+  /// The leaf of an entry, or nil when its value is damaged.
+  func leaf(_ index: Int) -> LeafCodec.Decoded? { withValue(index) { LeafCodec.decode($0) } }
+}
+
+extension EntryList.Lent {
+  /// The leaf of an entry, or nil when its value is damaged.
+  func leaf(_ index: Int) -> LeafCodec.Decoded? { LeafCodec.decode(value(index)) }
+}
+
+extension LeafCodec {
+  /// The entry of a leaf, which refers to parts when the leaf is large; a commit gives them their number.
+  static func entry(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) -> Entry {
+    let value = encode(leaf, priority)
+    guard value.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
+    // The leaf alone decides, so that a priority that comes or goes moves nothing.
+    let content = priority == nil ? value : encode(leaf, nil)
+    guard content.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
+    let reference = PartsReference(
+      number: 0, count: content.count, rest: priority.map { encode($0.leaf, nil) } ?? [])
+    return Entry(key: key, value: reference.value, content: content)
+  }
+}
+
+/// Where the parts of tagged leaves come from: one stream of bytes, or the columns of a run.
+protocol LeafSource {
+  mutating func zigzag() -> Int64?
+  mutating func double() -> Double?
+  mutating func text() -> String?
+}
+
+/// One stream of bytes, in which a leaf's tag comes before its parts.
+protocol LeafStream: LeafSource {
+  mutating func byte() -> UInt8?
+  mutating func varint() -> UInt64?
+  mutating func size() -> Int?
+}
+
+extension LeafSource {
+  /// The leaf of a tag without its priority flag, or nil when there is none.
+  @inline(__always)
+  mutating func leaf(_ tag: UInt8) -> Leaf? {
+    switch tag {
+    case LeafCodec.Tag.false: return .bool(false)
+    case LeafCodec.Tag.true: return .bool(true)
+    case LeafCodec.Tag.integer: return zigzag().map { .integer($0) }
+    case LeafCodec.Tag.double: return double().map { .double($0) }
+    case LeafCodec.Tag.string: return text().map { .string($0) }
+    case LeafCodec.Tag.timestampPlaceholder: return .serverValue(.timestamp)
+    case LeafCodec.Tag.incrementInteger:
+      return zigzag().map { .serverValue(.increment(.integer($0))) }
+    case LeafCodec.Tag.incrementDouble:
+      return double().map { .serverValue(.increment(.double($0))) }
+    case LeafCodec.Tag.otherPlaceholder: return text().map { .serverValue(.other(name: $0)) }
+    default: return nil
+    }
+  }
+}
+
+extension ByteReader: LeafStream {}
+
+extension LentReader: LeafStream {}
+
+extension RunReader {
+  /// A leaf that is stored in parts.
+  ///
+  /// - Parameter run: the store's key of the run that refers to them.
+  /// - Throws: `damaged` naming the run.
+  func leaf(
+    _ reference: PartsReference, in run: @autoclosure () throws(StoreError) -> Bytes
+  ) throws(StoreError) -> Leaf {
+    let content = try largeLeaf(reference, in: try run())
+    guard case .leaf(let leaf, _) = LeafCodec.decode(content) else {
+      throw Damage.error(Spaces.runs, try run())
+    }
+    return leaf
+  }
+}

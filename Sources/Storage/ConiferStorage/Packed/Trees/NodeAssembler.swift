@@ -98,7 +98,7 @@ struct NodeAssembler {
 
   /// Closes the nodes that a key is not in; false when the keys do not ascend.
   private mutating func open(_ key: UnsafeRawBufferPointer) -> Bool {
-    let shared = path.withUnsafeBytes { RunBody.commonPrefix($0, key) }
+    let shared = path.withUnsafeBytes { commonPrefix($0, key) }
     guard shared < path.count else { return true }
     while frames.count > 1, frames[frames.count - 1].end > shared {
       guard close() else { return false }

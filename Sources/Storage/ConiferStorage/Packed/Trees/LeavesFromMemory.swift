@@ -24,3 +24,12 @@ extension Generations {
     return Node(leaf, priority: priority)
   }
 }
+
+extension RunReader {
+  /// The leaf with a path key, if memory knows its run at the snapshot's generation.
+  func leafFromMemory(_ key: Bytes) -> Node? {
+    view.snapshot?.fromMemory { memory, generation in
+      memory.leaf(tree, key, at: generation)
+    }
+  }
+}

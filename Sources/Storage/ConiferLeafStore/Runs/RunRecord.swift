@@ -1,5 +1,173 @@
 package import ConiferKeyValue
 
+/// The beginning of a run's record: what is known of it without decoding its entries.
+///
+/// Payload: method, flags, dictionary (0 for none), bytes of the body before compression, entries,
+/// the run's number, how many leading key bytes all entries share, the separator when the store's
+/// key is a cut one, then the body.
+package struct RunHead: Sendable {
+  /// Set when some entry's value is stored in parts of its own.
+  package static let hasExternals: UInt8 = 1
+
+  /// The key in the store, with the tree.
+  package let storeKey: Bytes
+  /// The smallest path key that belongs to the run.
+  package let separator: Bytes
+  package let isCut: Bool
+  package let number: UInt64
+  package let count: Int
+  package let rawCount: Int
+  package let flags: UInt8
+  package let shared: Int
+  package let method: Codec.Method
+  /// The number of the dictionary that the body is packed with, 0 for none.
+  package let dictionary: UInt32
+  /// The sealed value, and where the packed body begins in it.
+  package let value: Bytes
+  package let bodyStart: Int
+  /// The run, when it is at hand decoded as it was some time with this very record.
+  package var decoded: DecodedRun?
+  /// Whether that is how it is now, deltas included.
+  package var isCurrent = false
+
+  /// The number in a lent record, unchecked: of a damaged one it is any number, or nil.
+  package static func number(_ value: RawSpan) -> UInt64? {
+    value.withUnsafeBytes { bytes in
+      var reader = LentReader(bytes)
+      // Checksum, method, flags; dictionary, bytes and entries of the body.
+      guard reader.take(Record.overhead + 2) != nil, reader.takeVarints(3) != nil else {
+        return nil
+      }
+      return reader.varint()
+    }
+  }
+
+  /// Reads a run's head and checks its checksum.
+  ///
+  /// - Throws: `damaged`, `unsupported`.
+  package init(storeKey: Bytes, value: Bytes) throws(StoreError) {
+    let isIntact = Record.isIntact(Spaces.runs, storeKey, value)
+    var reader = ByteReader(value, from: Record.overhead)
+    guard isIntact, let method = reader.byte(), let flags = reader.byte(),
+      let dictionary = reader.varint(), let rawCount = reader.size(), let count = reader.size(),
+      let number = reader.varint(), let shared = reader.size(), let separator = reader.sized()
+    else { throw Damage.error(Spaces.runs, storeKey) }
+    let known = try Codec.method(method)
+    guard let dictionary = UInt32(exactly: dictionary),
+      (known == .zstdDictionary) == (dictionary != 0), flags & ~Self.hasExternals == 0
+    else {
+      throw StoreError(
+        .unsupported, "A run was packed in a way this version does not know: use a newer Conifer.")
+    }
+    // After what tells a later version's run, which is not damaged and may be numbered otherwise.
+    guard (1...Numbers.lastRun).contains(number) else { throw Damage.error(Spaces.runs, storeKey) }
+    self.storeKey = storeKey
+    self.isCut = !separator.isEmpty
+    self.separator = separator.isEmpty ? Bytes(storeKey.dropFirst(4)) : separator
+    self.number = number
+    self.count = count
+    self.rawCount = rawCount
+    self.flags = flags
+    self.shared = shared
+    self.method = known
+    self.dictionary = dictionary
+    self.value = value
+    self.bodyStart = reader.at
+  }
+
+  /// What the key alone tells of a run whose record is damaged; it holds no entries to read.
+  package init(damaged storeKey: Bytes) {
+    self.storeKey = storeKey
+    separator = Bytes(storeKey.dropFirst(4))
+    isCut = false
+    number = 0
+    count = 0
+    rawCount = 0
+    flags = 0
+    shared = 0
+    method = .raw
+    dictionary = 0
+    value = []
+    bodyStart = 0
+  }
+
+  /// The body before it was packed.
+  ///
+  /// - Throws: `damaged`, `unsupported`.
+  package func body(_ source: DictionarySource) throws(StoreError) -> Bytes {
+    let packed = Bytes(value.dropFirst(bodyStart))
+    guard !value.isEmpty,
+      let body = try source.unpack(method, dictionary, packed, rawCount: rawCount)
+    else { throw Damage.error(Spaces.runs, storeKey) }
+    return body
+  }
+
+  /// The entries of the body.
+  ///
+  /// - Throws: `damaged`, `unsupported`.
+  package func entries(_ source: DictionarySource) throws(StoreError) -> EntryList {
+    // What was not packed is read where it is.
+    let isRaw = method == .raw && value.count - bodyStart == rawCount
+    let bytes = isRaw ? value : try body(source)
+    let entries = bytes.withUnsafeBytes { bytes in
+      RunBody.decode(
+        UnsafeRawBufferPointer(rebasing: bytes[(isRaw ? bodyStart : 0)...]), count: count)
+    }
+    guard let entries else { throw Damage.error(Spaces.runs, storeKey) }
+    return entries
+  }
+
+  /// Entries encoded and compressed, before it is known under which key they will be stored.
+  package struct Packed {
+    package let range: Range<Int>
+    package let rawCount: Int
+    package let method: Codec.Method
+    package let dictionary: UInt32
+    package let flags: UInt8
+    package let shared: Int
+    package let body: Bytes
+
+    /// About how large the sealed value will be.
+    package var storedSize: Int { body.count + 24 }
+
+    package init(_ entries: EntryList, _ range: Range<Int>, _ packing: Packing) {
+      let (raw, hasExternals) = RunBody.encode(entries, range)
+      self.range = range
+      rawCount = raw.count
+      (method, dictionary, body) = packing.pack(raw)
+      flags = hasExternals ? RunHead.hasExternals : 0
+      shared = RunBody.shared(entries, range)
+    }
+  }
+
+  /// The head of a run that is to be stored, with its sealed value.
+  ///
+  /// - Parameter fullSeparator: its separator when the key is a cut one, else empty.
+  package init(storeKey: Bytes, fullSeparator: Bytes, number: UInt64, _ packed: Packed) {
+    var writer = ByteWriter()
+    writer.byte(packed.method.rawValue)
+    writer.byte(packed.flags)
+    writer.varint(UInt64(packed.dictionary))
+    writer.varint(packed.rawCount)
+    writer.varint(packed.range.count)
+    writer.varint(number)
+    writer.varint(packed.shared)
+    writer.sized(fullSeparator)
+    bodyStart = Record.overhead + writer.count
+    value = Record.seal(Spaces.runs, storeKey, writer.bytes, packed.body)
+    self.storeKey = storeKey
+    isCut = !fullSeparator.isEmpty
+    separator = isCut ? fullSeparator : Bytes(storeKey.dropFirst(4))
+    self.number = number
+    count = packed.range.count
+    rawCount = packed.rawCount
+    flags = packed.flags
+    shared = packed.shared
+    method = packed.method
+    dictionary = packed.dictionary
+  }
+}
+
 /// The entries of a run in columns: key lengths, key bytes, tags, numbers, text lengths, text.
 ///
 /// Keys are front-coded: how many bytes an entry shares with the one before, how many follow.
@@ -87,25 +255,6 @@ package enum RunBody {
   package static func shared(_ entries: EntryList, _ range: Range<Int>) -> Int {
     guard let first = range.first, let last = range.last else { return 0 }
     return entries.withKeys(first, last) { commonPrefix($0, $1) }
-  }
-
-  /// How many leading bytes two byte strings share.
-  package static func commonPrefix(_ a: Bytes, _ b: Bytes) -> Int {
-    a.withUnsafeBytes { a in b.withUnsafeBytes { commonPrefix(a, $0) } }
-  }
-
-  package static func commonPrefix(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int
-  {
-    let most = min(a.count, b.count)
-    var n = 0
-    while n + 8 <= most {
-      let left = a.loadUnaligned(fromByteOffset: n, as: UInt64.self)
-      let right = b.loadUnaligned(fromByteOffset: n, as: UInt64.self)
-      if left != right { return n + UInt64(littleEndian: left ^ right).trailingZeroBitCount / 8 }
-      n += 8
-    }
-    while n < most, a[n] == b[n] { n += 1 }
-    return n
   }
 
   /// The columns in the making, in lent memory where each has room for whatever may come.

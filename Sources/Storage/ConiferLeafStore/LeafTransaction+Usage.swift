@@ -1,0 +1,63 @@
+package import ConiferKeyValue
+
+/// What a commit counts of the trees that it changes.
+extension LeafTransaction {
+  /// Changes what is counted for a tree where it lies: a copy of a row takes longer than the change.
+  package func changeUsage<R>(
+    _ tree: TreeID, _ body: (inout UsageRow) -> R
+  ) throws(StoreError) -> R {
+    if state.usage[tree] == nil { state.usage[tree] = try UsageRow.read(self, tree) }
+    return body(&state.usage[tree, default: UsageRow()])
+  }
+
+  /// Adds to the counted leaves and uncompressed bytes of a tree.
+  package func countTree(_ tree: TreeID, leaves: Int, raw: RawBytes) throws(StoreError) {
+    guard leaves != 0 || raw != RawBytes() else { return }
+    try changeUsage(tree) { row in
+      row.leaves += leaves
+      row.raw = row.raw + raw
+    }
+  }
+
+  /// Adds to the counted queries of a tree.
+  package func countQueries(_ tree: TreeID, _ change: Int) throws(StoreError) {
+    try changeUsage(tree) { $0.queries += change }
+  }
+
+  /// A number for a new run of a tree.
+  ///
+  /// - Throws: `tooLarge` when all were given.
+  package func nextRunNumber(_ tree: TreeID) throws(StoreError) -> UInt64 {
+    let last = try usage(tree).nextRun - 1
+    let number = try Numbers.next(after: last, last: Numbers.lastRun, "runs of a tree")
+    try changeUsage(tree) { $0.nextRun = number + 1 }
+    return number
+  }
+
+  /// Replaces what was counted for a tree, after a recount.
+  package func setUsage(_ tree: TreeID, _ row: UsageRow) {
+    state.usage[tree] = row
+    state.isChanged = true
+  }
+
+  /// Forgets what was counted for a tree whose records are all gone.
+  package func forgetUsage(_ tree: TreeID) throws(StoreError) {
+    try delete(Spaces.usage, StoreKey.prefix(tree))
+    state.usage[tree] = nil
+  }
+
+  /// What a tree's records take, with the edits so far.
+  package func usage(_ tree: TreeID) throws(StoreError) -> UsageRow {
+    if let row = state.usage[tree] { return row }
+    let row = try UsageRow.read(self, tree)
+    state.usage[tree] = row
+    return row
+  }
+
+  /// Writes the usage of the trees that changed; the last step before `batch()`.
+  package func writeUsage() throws(StoreError) {
+    for (tree, row) in state.usage {
+      try put(Spaces.usage, StoreKey.prefix(tree), payload: row.payload)
+    }
+  }
+}

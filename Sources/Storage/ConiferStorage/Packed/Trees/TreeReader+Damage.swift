@@ -1,0 +1,23 @@
+import ConiferKeyValue
+import ConiferLeafStore
+
+extension TreeReader {
+  /// Does something that meets damage where entries are not in order, and names the run then whose
+  /// entries are out of place: what comes behind such a run is met as damage, though it is sound.
+  func locating<R>(
+    _ key: Bytes, _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      guard error.code == .damaged, error.place?.space == Spaces.runs.id else { throw error }
+      let end = key + [PathKey.endMark]
+      var head = try runs.run(coveringOrAfter: key)
+      while let run = head, bytesPrecede(run.separator, end) {
+        if try runs.isMisplaced(run) { throw Damage.error(Spaces.runs, run.storeKey) }
+        head = try runs.run(after: run.storeKey)
+      }
+      throw error
+    }
+  }
+}
