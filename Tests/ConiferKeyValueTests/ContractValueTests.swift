@@ -27,6 +27,13 @@ import Testing
     #expect(copy == bytes)
   }
 
+  @Test func `Spaces are told apart by their ids alone`() {
+    let shapes: [Space.Shape] = [.rows, .blobs, .fifo]
+    #expect(Set(shapes.map { Space(id: 7, shape: $0) }).count == 1)
+    #expect(Space(id: 7, shape: .rows) == Space(id: 7, shape: .blobs))
+    #expect(Space(id: 7, shape: .rows) != Space(id: 8, shape: .rows))
+  }
+
   @Test func `A batch keeps its edits in order`() {
     let rows = Space(id: 1, shape: .rows)
     var batch = Batch()

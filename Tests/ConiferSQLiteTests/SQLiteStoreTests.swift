@@ -1,3 +1,4 @@
+import CSQLite
 import ConiferKeyValue
 import ConiferStorage
 import Synchronization
@@ -69,6 +70,34 @@ struct SQLiteStoreTests {
       }
     }
     #expect(try findings(store) == [])
+  }
+
+  @Test("Rows under a shape that is not their space's are in the table of the space")
+  func shapes() throws {
+    var store = try SQLiteStore(at: scratch.store)
+    let (right, wrong) = (Space(id: 9, shape: .blobs), Space(id: 9, shape: .rows))
+    try store.put(right, [1], [1])
+    let old = try store.view()
+    for _ in 1...2 {
+      try store.close()
+      store = try SQLiteStore(at: scratch.store)
+      try store.put(wrong, [2], [2])
+      #expect(try contents(store.view(), wrong) == contents(store.view(), right))
+      try store.suspend()
+      try store.resume()
+      #expect(try contents(store.view(), wrong) == [[[1], [1]], [[2], [2]]])
+      #expect(try contents(store.view(), right) == [[[1], [1]], [[2], [2]]])
+    }
+    old.close()
+    var batch = Batch()
+    batch.clear(wrong, from: [], to: [9])
+    _ = try store.apply(batch, .process)
+    #expect(try contents(store.view(), right) == [])
+    try store.close()
+    let database = try Connection(
+      scratch.store + "/conifer.sqlite", flags: SQLITE_OPEN_READWRITE, vfs: nil)
+    #expect(try database.integer("SELECT COUNT(*) FROM rows") == 0)
+    database.close()
   }
 
   @Test("A view stays at its commit, may be read inside a read, and ends with the store")

@@ -8,6 +8,7 @@ enum Flaw: String, CaseIterable, Sendable {
   case firstPutWins
   case clearsTheUpperEdge
   case ignoresTheLowerEdge
+  case keepsShapesApart
   case tearsBatches
   case leaksLaterWrites
   case walksIntoTheNextSpace
@@ -125,7 +126,8 @@ final class FlawedStore: OrderedStore {
       }
     guard durability <= strongest else { throw StoreError(.unsupported, "Too strong.") }
     var applied = Batch()
-    for edit in flaw == .dropsLastEdit ? batch.edits.dropLast() : batch.edits[...] {
+    let edits = flaw == .keepsShapesApart ? batch.edits.map(Self.apart) : batch.edits
+    for edit in flaw == .dropsLastEdit ? edits.dropLast() : edits[...] {
       switch edit {
       case .put(let space, let key, let value):
         if key.count > (flaw == .lowersTheKeyLimit ? 99 : 100) {
@@ -162,6 +164,19 @@ final class FlawedStore: OrderedStore {
       state.commits += 1
       if flaw != .repeatsCommitNumbers || state.commits % 3 != 0 { state.commit += 1 }
       return CommitID(rawValue: state.commit)
+    }
+  }
+
+  /// A place for each shape.
+  static func apart(_ space: Space) -> Space {
+    space.shape == .blobs ? Space(id: space.id ^ 128, shape: .blobs) : space
+  }
+
+  private static func apart(_ edit: Batch.Edit) -> Batch.Edit {
+    switch edit {
+    case .put(let space, let key, let value): .put(apart(space), key: key, value: value)
+    case .delete(let space, let key): .delete(apart(space), key: key)
+    case .clear(let space, let from, let to): .clear(apart(space), from: from, to: to)
     }
   }
 

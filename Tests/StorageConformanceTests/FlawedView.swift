@@ -34,7 +34,8 @@ final class FlawedView: OrderedView {
   }
 
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
-    try current().get(space, key, read)
+    let space = store.flaw == .keepsShapesApart ? FlawedStore.apart(space) : space
+    return try current().get(space, key, read)
   }
 
   func walk(
@@ -51,6 +52,7 @@ final class FlawedView: OrderedView {
       }
       guard !isStopped, space.id < 254 else { return }
       try view.walk(Space(id: space.id + 1, shape: .rows), .atOrAfter([]), visit)
+    case (.keepsShapesApart, _): try view.walk(FlawedStore.apart(space), origin, visit)
     case (.beginsDescentAfterTheOrigin, .atOrBefore(let key)):
       try view.walk(space, .atOrBefore(key + [0]), visit)
     case (.turnsOnJumpsBack, .atOrAfter):

@@ -41,6 +41,7 @@ struct SelfTests {
       .tearsBatches, .halfBatch,
       "A key above the limit is too large and nothing of its batch is applied"
     ),
+    (.keepsShapesApart, .wrongData, "A space is found by its number, whatever shape is named"),
     (.leaksLaterWrites, .staleView, "A view is frozen under later commits"),
     (.walksIntoTheNextSpace, .phantom, "Walks never leave their space"),
     (

@@ -95,6 +95,8 @@ final class ReaderPool: Sendable {
 
   private struct State {
     var phase = Phase.open
+    /// Where the spaces are, until the pool is shut.
+    var tables = SpaceTables()
     var idle: [Reader] = []
     /// Readers that are not idle: out on lease, or on their way there.
     var away = 0
@@ -115,6 +117,9 @@ final class ReaderPool: Sendable {
   private let gate = Mutex<Void>(())
 
   init(_ file: DatabaseFile) { self.file = file }
+
+  /// Where the spaces of the open store are.
+  var tables: SpaceTables { state.withLock { $0.tables } }
 
   /// Whether no view is open.
   var isQuiet: Bool { state.withLock { $0.away == 0 } }
@@ -144,7 +149,7 @@ final class ReaderPool: Sendable {
       state.withLock { $0.away -= 1 }
       throw error
     }
-    let lease = Lease(reader, self)
+    let lease = Lease(reader, self, tables)
     do throws(StoreError) {
       try state.withLock { (state: inout State) throws(StoreError) in
         try state.requireOpen()
@@ -183,6 +188,7 @@ final class ReaderPool: Sendable {
   func shut(_ phase: Phase) {
     let (idle, leases) = state.withLock { state in
       state.phase = phase
+      state.tables = SpaceTables()
       defer { state.idle = [] }
       return (state.idle, Array(state.leases.values))
     }
@@ -208,10 +214,12 @@ final class Lease: Sendable {
   private let state: Mutex<State>
   private let ending = Atomic(false)
   private let pool: ReaderPool
+  let tables: SpaceTables
 
-  init(_ reader: Reader, _ pool: ReaderPool) {
+  init(_ reader: Reader, _ pool: ReaderPool, _ tables: SpaceTables) {
     state = Mutex(State(reader: reader))
     self.pool = pool
+    self.tables = tables
   }
 
   /// Whether the view or its store was closed.

@@ -64,6 +64,17 @@ final class Statement {
     return sqlite3_bind_blob64(handle, 2, start, UInt64(value.count), nil)
   }
 
+  /// Whether a statement that selects keys from its first parameter up to its second finds one of a space.
+  func findsRow(of space: Space, _ connection: Connection) throws(StoreError) -> Bool {
+    try connection.check(bind(key: [], in: space.id, to: 1), "bind a key")
+    try connection.check(bind(key: [], in: space.id + 1, to: 2), "bind a key")
+    switch step() {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    case let code: throw connection.failure(code, "find a row")
+    }
+  }
+
   /// A column of the current row as text.
   func text(_ index: Int32) -> String {
     sqlite3_column_text(handle, index).map { String(cString: $0) } ?? ""
@@ -78,23 +89,4 @@ final class Statement {
     if start == nil, count > 0 { return nil }
     return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
   }
-}
-
-/// The table that holds a space's rows.
-enum Table: String, CaseIterable {
-  /// Small values: the row lies in the key's tree.
-  case rows
-  /// Values of kilobytes: the key's tree holds only where the value is.
-  case blobs
-
-  /// The table for a space.
-  init(_ space: Space) {
-    switch space.shape {
-    case .rows, .fifo: self = .rows
-    case .blobs: self = .blobs
-    }
-  }
-
-  /// Its place in arrays that hold something for each table.
-  var index: Int { self == .rows ? 0 : 1 }
 }

@@ -17,11 +17,14 @@ final class Writer: @unchecked Sendable {
 
   private let options: SQLiteOptions
   private let readers: ReaderPool
+  private let tables: SpaceTables
   private let begin: Statement
   private let commit: Statement
   private let put: [Statement]
   private let delete: [Statement]
   private let clear: [Statement]
+  /// Find the first row of a space; made when a space is first written to.
+  private var find: [Statement] = []
   /// Pages in the log after the last commit that wrote any, told by SQLite's hook.
   private let logPages: UnsafeMutablePointer<Int32>
   private var syncsCommits = false
@@ -34,15 +37,12 @@ final class Writer: @unchecked Sendable {
     _ file: DatabaseFile, _ readers: ReaderPool, _ reserve: SpaceReserve
   ) throws(StoreError) {
     self.readers = readers
+    tables = readers.tables
     let space = DatabaseSpace(file, reserve)
     let connection = try file.openWriter()
     self.space = space
-    func statements(
-      _ sql: (Table) -> String
-    ) throws(StoreError) -> [Statement] {
-      var made: [Statement] = []
-      for table in Table.allCases { made.append(try Statement(connection, sql(table))) }
-      return made
+    func statements(_ sql: (Table) -> String) throws(StoreError) -> [Statement] {
+      try Self.statements(connection, sql)
     }
     begin = try Statement(connection, "BEGIN IMMEDIATE")
     commit = try Statement(connection, "COMMIT")
@@ -68,6 +68,15 @@ final class Writer: @unchecked Sendable {
   }
 
   deinit { logPages.deallocate() }
+
+  /// A statement for each table.
+  private static func statements(
+    _ connection: Connection, _ sql: (Table) -> String
+  ) throws(StoreError) -> [Statement] {
+    var made: [Statement] = []
+    for table in Table.allCases { made.append(try Statement(connection, sql(table))) }
+    return made
+  }
 
   /// How many frames the log had behind the newest commit; 0 when there was none since opening, or
   /// the log was folded since.
@@ -174,10 +183,29 @@ final class Writer: @unchecked Sendable {
     }
   }
 
+  private func table(_ space: Space) -> Table {
+    tables.table(space) { (table) throws(StoreError) in try holdsRows(table, space) }
+  }
+
+  private func tableToFill(_ space: Space) -> Table {
+    tables.tableToFill(space) { (table) throws(StoreError) in try holdsRows(table, space) }
+  }
+
+  /// Whether a table holds rows of a space, with the edits so far.
+  private func holdsRows(_ table: Table, _ space: Space) throws(StoreError) -> Bool {
+    if find.isEmpty {
+      find = try Self.statements(connection) {
+        "SELECT key FROM \($0) WHERE key>=?1 AND key<?2 ORDER BY key LIMIT 1"
+      }
+    }
+    defer { find[table.index].reset() }
+    return try find[table.index].findsRow(of: space, connection)
+  }
+
   private func change(_ edit: Batch.Edit) throws(StoreError) {
     switch edit {
     case .put(let space, let key, let value):
-      let statement = put[Table(space).index]
+      let statement = put[tableToFill(space).index]
       try connection.check(statement.bind(key: key, in: space.id, to: 1), "bind a key")
       let code = value.withUnsafeBytes { bytes in
         let code = statement.bind(value: bytes)
@@ -188,12 +216,12 @@ final class Writer: @unchecked Sendable {
       }
       if code != SQLITE_DONE { throw failed(code, "put") }
     case .delete(let space, let key):
-      let statement = delete[Table(space).index]
+      let statement = delete[table(space).index]
       try connection.check(statement.bind(key: key, in: space.id, to: 1), "bind a key")
       try run(statement, "delete")
     case .clear(let space, let from, let to):
       guard bytesPrecede(from, to) else { return }
-      let statement = clear[Table(space).index]
+      let statement = clear[table(space).index]
       try connection.check(statement.bind(key: from, in: space.id, to: 1), "bind a key")
       try connection.check(statement.bind(key: to, in: space.id, to: 2), "bind a key")
       try run(statement, "clear")
@@ -329,7 +357,9 @@ final class Writer: @unchecked Sendable {
     // Nothing is folded after a failed sync: the log as it is on disk is what reopening reads.
     if poison != nil { _ = conifer_sqlite_no_checkpoint_on_close(connection.handle) }
     sqlite3_wal_hook(connection.handle, nil, nil)
-    for statement in [begin, commit, countPages] + put + delete + clear { statement.finish() }
+    for statement in [begin, commit, countPages] + put + delete + clear + find {
+      statement.finish()
+    }
     connection.close()
     space.close()
     if let poison { throw poison }

@@ -4,7 +4,8 @@ public typealias Bytes = [UInt8]
 /// One of the named keyspaces of a store, kept apart by a leading byte of each key.
 ///
 /// A store holds every space in one file and changes them in one atomic batch. The shape is a hint
-/// of what the rows look like, so that a store may choose a layout; it changes no behaviour.
+/// of what the rows look like, so that a store may choose a layout for a space that is empty; it changes
+/// no behaviour: spaces with one id are one space, whatever their shapes.
 public struct Space: Hashable, Sendable {
   /// What the rows of a space look like.
   public enum Shape: UInt8, Sendable {
@@ -30,4 +31,10 @@ public struct Space: Hashable, Sendable {
     self.id = id
     self.shape = shape
   }
+
+  /// Whether two spaces have one id.
+  public static func == (a: Space, b: Space) -> Bool { a.id == b.id }
+
+  /// Hashes the id.
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -44,6 +44,45 @@ extension StoreCheck {
           }
         }
       },
+      StoreCheck("A space is found by its number, whatever shape is named", .wrongData) { factory in
+        let shapes: [Space.Shape] = [.rows, .blobs, .fifo]
+        func rows(_ store: any OrderedStore, _ id: UInt8, _ shape: Space.Shape) throws -> [Bytes] {
+          try store.reading { view in
+            let space = Space(id: id, shape: shape)
+            let found = try view.rows(space).map(\.key)
+            let isThere = try view.value(space, [1]) != nil
+            try require(isThere == found.contains([1]), "a walk and a get differ")
+            return found
+          }
+        }
+        try await Trial.run(factory) { trial in
+          for (number, written) in shapes.enumerated() {
+            let id = UInt8(20 + number)
+            let other = shapes[(number + 1) % 3]
+            var store = try trial.open()
+            try store.change { $0.put(Space(id: id, shape: written), [1], [1]) }
+            if factory.declared.isPersistent {
+              try store.close()
+              store = try trial.open()
+            }
+            // The first that is asked after an opening is the other shape.
+            for shape in [other] + shapes {
+              let found = try rows(store, id, shape)
+              try require(found == [[1]], "\(written) are not found as \(shape)")
+            }
+            try store.change { $0.put(Space(id: id, shape: other), [2], [2]) }
+            for shape in shapes {
+              let found = try rows(store, id, shape)
+              try require(found == [[1], [2]], "\(other) beside \(written) give \(found)")
+            }
+            try store.change { $0.delete(Space(id: id, shape: other), [1]) }
+            try require(try rows(store, id, written) == [[2]], "\(written) stay as \(other)")
+            try store.change { $0.clear(Space(id: id, shape: other), from: [], to: [9]) }
+            try require(try rows(store, id, written) == [], "\(written) stay as \(other)")
+            try store.close()
+          }
+        }
+      },
       StoreCheck("A clear removes exactly its range", .wrongData) { factory in
         try await Trial.store(factory) { store in
           let keys = adversarialKeys.filter { $0.count < 3 && $0.first != 0xC3 }

@@ -17,7 +17,6 @@ struct RecordRepair {
   func setAside(
     _ place: StoreError.Place, _ drop: DictionaryDrop? = nil
   ) throws(StoreError) -> DictionaryDrop? {
-    // With its own shape: a store may keep spaces of different shapes in different places.
     guard let space = Spaces.all.first(where: { $0.id == place.space }),
       let cost = DamageCost(place.space), cost != .store, place.key.count >= 4
     else { throw Damage.error(Space(id: place.space, shape: .rows), place.key) }
