@@ -7,7 +7,7 @@ import Synchronization
 @testable import Conifer
 
 /// An engine that does nothing but note what the API asks of it, and answer as a test says.
-final class RecordingEngine: EngineCalls, QueueCalls {
+final class RecordingEngine: DatabaseEngine {
   struct Listener {
     let id: ListenerID
     let target: QueryTarget

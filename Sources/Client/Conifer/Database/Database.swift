@@ -104,10 +104,7 @@ public final class Database: Sendable {
 
 extension Database {
   /// The top of the tree.
-  public func reference() -> DatabaseReference {
-    _ = engine
-    return DatabaseReference(self, .root)
-  }
+  public func reference() -> DatabaseReference { DatabaseReference(self, .root) }
 
   /// A place.
   ///
@@ -119,7 +116,6 @@ extension Database {
   /// - Parameter databaseURL: such as `https://my-app.example.com/rooms/r1`; one of another database
   ///   makes a reference whose use tells the error.
   public func reference(fromURL databaseURL: String) -> DatabaseReference {
-    _ = engine
     do throws(DatabaseError) {
       let url = try DatabaseURL(databaseURL)
       let configuration = configuration

@@ -57,7 +57,7 @@ actor Engine {
   }
 }
 
-extension Engine: EngineCalls {
+extension Engine: DatabaseEngine {
   /// The server's time in milliseconds since 1970, as far as it is known.
   nonisolated var serverTime: Int64 { clock.serverTime }
 
@@ -161,7 +161,9 @@ extension Engine: EngineCalls {
   nonisolated func purge() { post(.purge) }
 }
 
-extension Engine: QueueCalls {
+// MARK: The queue, and who is signed in
+
+extension Engine {
   /// Asks something about the user's queue between two steps, and waits for the reply; also until it is
   /// known who is signed in, while the token provider is asked.
   private nonisolated func asking<R: Sendable>(

@@ -11,11 +11,14 @@ public class DatabaseQuery: @unchecked Sendable {
   public final let database: Database
   /// The place, and what is asked of it.
   final let target: QueryTarget
+  /// The database's engine.
+  final let engine: any DatabaseEngine
   /// Why it makes no sense; nil for a good one.
   public final let error: DatabaseError?
 
   init(_ database: Database, _ target: QueryTarget, error: DatabaseError? = nil) {
     self.database = database
+    self.engine = database.engine
     self.target = target
     self.error = error
   }
@@ -29,9 +32,6 @@ public class DatabaseQuery: @unchecked Sendable {
   public final var path: Path { target.path }
   /// What is asked for; all children by priority for a reference.
   public final var spec: QuerySpec { target.spec }
-
-  /// The engine; every use of the database begins with it.
-  final var engine: any DatabaseEngine { database.engine }
 
   /// The query that a narrower spec makes.
   final func derived(_ build: (QuerySpec) throws(TreeError) -> QuerySpec) -> DatabaseQuery {

@@ -1,4 +1,5 @@
 import ConiferTree
+import Foundation
 
 /// Turns the arguments of writes into what the engine takes, or says why they make no sense.
 enum WriteRules {
@@ -88,4 +89,192 @@ enum WriteRules {
       return DatabaseError(error)
     }
   }
+}
+
+/// Reads what an app writes (strings, numbers, booleans, dictionaries, arrays, and nothing) into a
+/// node, by the rules of the Realtime Database: `.sv`, `.priority` and `.value` are understood, and
+/// all that it forbids is refused.
+struct ValueReader {
+  /// The most containers in each other: the deepest path, and what metadata adds.
+  private static let deepest = Path.deepest + 4
+
+  private var builder = NodeBuilder()
+  /// Where the value being read will stand; for messages.
+  private var keys: [Key]
+
+  private init(at path: Path) { keys = path.keys }
+
+  /// The node that a value means.
+  ///
+  /// - Parameters:
+  ///   - value: what the app gave.
+  ///   - path: where it will stand, from the root.
+  /// - Throws: `TreeError`, as `Path.validate(writing:)` and `NodeBuilder.append`, and with
+  ///   `invalidValue` for what is no JSON.
+  static func node(_ value: Any?, at path: Path) throws(TreeError) -> Node {
+    var reader = ValueReader(at: path)
+    try reader.append(value)
+    let node = reader.builder.node ?? .empty
+    try path.validate(writing: node)
+    return node
+  }
+
+  /// The node that a value means, with a priority.
+  ///
+  /// - Parameters:
+  ///   - value: what the app gave; a priority within it counts more than the other one.
+  ///   - priority: the priority; nil for none.
+  ///   - path: where it will stand, from the root.
+  /// - Throws: `TreeError`, as the other one and as ``priority(_:at:)``.
+  static func node(_ value: Any?, priority: Any?, at path: Path) throws(TreeError) -> Node {
+    let priority = try self.priority(priority, at: path)
+    let node = try self.node(value, at: path)
+    return node.priority == nil ? node.settingPriority(priority) : node
+  }
+
+  /// The priority that a value means.
+  ///
+  /// - Throws: `TreeError.invalidPriority`.
+  static func priority(_ value: Any?, at path: Path) throws(TreeError) -> Priority? {
+    let place = path.appending(.priority)
+    var reader = ValueReader(at: place)
+    do throws(TreeError) {
+      try reader.append(value)
+    } catch {
+      throw TreeError(.invalidPriority, error.message)
+    }
+    let node = reader.builder.node ?? .empty
+    try place.validate(writing: node)
+    return node.leaf.flatMap { Priority($0) }
+  }
+
+  /// The leaf that a query's bound means; nil for `null`.
+  ///
+  /// - Throws: `TreeError.invalidQuery` for what has no place in an order.
+  static func bound(_ value: Any?) throws(TreeError) -> Leaf? {
+    var reader = ValueReader(at: .root)
+    do throws(TreeError) {
+      try reader.append(value)
+    } catch {
+      throw TreeError(.invalidQuery, "In a query, a bound is no value: \(error.message)")
+    }
+    let node = reader.builder.node ?? .empty
+    guard node.childCount == 0, node.priority == nil else {
+      throw TreeError(
+        .invalidQuery,
+        "In a query, a bound is a dictionary or an array; give a string, a number, a boolean or nil"
+      )
+    }
+    return node.leaf
+  }
+
+  private mutating func append(_ value: Any?) throws(TreeError) {
+    guard let value else { return try builder.append(.null) }
+    // By exact type first: a cast would take a number of 1 for true, and one to a class of Foundation
+    // would copy whole containers on Linux, which are therefore looked for before.
+    if let event = Self.native(value) { return try builder.append(event) }
+    if let optional = value as? any OptionalValue { return try append(optional.wrapped) }
+    if let dictionary = value as? [String: Any] { return try append(dictionary) }
+    if let array = value as? [Any] { return try append(array) }
+    if value is [AnyHashable: Any] {
+      throw TreeError(
+        .invalidKey, "\(Path(keys)): a dictionary has a key that is no String. Use strings.")
+    }
+    if let node = Self.tree(value) { return try append(node) }
+    if let event = Self.bridged(value) { return try builder.append(event) }
+    throw TreeError(
+      .invalidValue,
+      "\(Path(keys)): a value of type \(type(of: value)) is no JSON. Give a String, a number, a "
+        + "Bool, a dictionary with String keys, an array, or nil; or encode it with setValue(from:)."
+    )
+  }
+
+  /// What a value of the layer below means; apps that import it may give its types too.
+  private static func tree(_ value: Any) -> Node? {
+    switch value {
+    case let node as Node: node
+    case let leaf as Leaf: Node(leaf)
+    case let placeholder as ConiferTree.ServerValue: Node(.serverValue(placeholder))
+    default: nil
+    }
+  }
+
+  private mutating func append(_ node: Node) throws(TreeError) {
+    var reader = JSONReader(bytes: node.json(.export))
+    do throws(JSONError) {
+      while try builder.advance(&reader) {}
+    } catch {
+      throw error.cause as? TreeError
+        ?? TreeError(.invalidValue, "\(Path(keys)): \(error.message)")
+    }
+  }
+
+  private func checkDepth() throws(TreeError) {
+    guard keys.count >= Self.deepest else { return }
+    throw TreeError(
+      .pathTooDeep,
+      "\(Path(Array(keys.prefix(4))))… has more than \(Path.deepest) keys. Nest the data less "
+        + "deeply.")
+  }
+
+  private mutating func append(_ dictionary: [String: Any]) throws(TreeError) {
+    try checkDepth()
+    try builder.append(.beginObject)
+    for (key, value) in dictionary {
+      try builder.append(.key(key))
+      keys.append(Key(key))
+      try append(value)
+      keys.removeLast()
+    }
+    try builder.append(.endObject)
+  }
+
+  private mutating func append(_ array: [Any]) throws(TreeError) {
+    try checkDepth()
+    try builder.append(.beginArray)
+    for (index, value) in array.enumerated() {
+      keys.append(Key(index))
+      try append(value)
+      keys.removeLast()
+    }
+    try builder.append(.endArray)
+  }
+
+  /// The event of a plain value of Swift; nil for others.
+  private static func native(_ value: Any) -> JSONEvent? {
+    let type = type(of: value)
+    if type == String.self { return (value as? String).map { .string($0) } }
+    if type == Int.self { return (value as? Int).map { .integer(Int64($0)) } }
+    if type == Double.self { return (value as? Double).map { .double($0) } }
+    if type == Bool.self { return (value as? Bool).map { .bool($0) } }
+    return nil
+  }
+
+  /// The event of what can be a number, a text or null of Foundation; nil for others.
+  private static func bridged(_ value: Any) -> JSONEvent? {
+    if value is NSNull { return .null }
+    if let number = value as? NSNumber { return event(number) }
+    if let text = value as? String { return .string(text) }
+    if let text = value as? Substring { return .string(String(text)) }
+    return nil
+  }
+
+  private static func event(_ number: NSNumber) -> JSONEvent {
+    if Platform.isBool(number) { return .bool(number.boolValue) }
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "d"), UInt8(ascii: "f"): return .double(number.doubleValue)
+    case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max):
+      return .double(number.doubleValue)
+    default: return .integer(number.int64Value)
+    }
+  }
+}
+
+/// An optional of any type, to look into one that is hidden in an `Any`.
+private protocol OptionalValue {
+  var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+  fileprivate var wrapped: Any? { self }
 }

@@ -1,29 +1,10 @@
 import ConiferQuery
-import ConiferStorage
 import ConiferSync
 import ConiferTree
 
-/// A local write as the API hands it over: checked, with server values unresolved and paths from the
-/// root.
-enum LocalWrite: Sendable {
-  /// Replaces one node; a last segment `.priority` sets a priority alone.
-  case set(Path, Node)
-  /// Replaces several nodes at once, all or none; the path is the one that the app named.
-  case update(Path, [NodeChange])
-
-  /// What is queued of it.
-  func content(time: Int64) -> WriteContent {
-    switch self {
-    case .set(let path, let node): .set(path, node, time: time)
-    case .update(let path, let changes):
-      WriteContent(kind: .update, path: path, changes: changes, time: time)
-    }
-  }
-}
-
-/// What the API asks of the engine. Every call returns at once; closures run on the configuration's
-/// callback queue, one after the other.
-protocol EngineCalls: AnyObject, Sendable {
+/// What the API asks of the engine. Calls that do not wait return at once; closures run on the
+/// configuration's callback queue, one after the other.
+protocol DatabaseEngine: AnyObject, Sendable {
   /// Queues a write; the receipt follows it to the server's answer.
   ///
   /// - completion: called with the server's answer, or with the error that kept the write from being
@@ -70,4 +51,31 @@ protocol EngineCalls: AnyObject, Sendable {
   func purge()
   /// The server's time in milliseconds since 1970, as far as it is known.
   var serverTime: Int64 { get }
+
+  // MARK: The queue, and who is signed in
+
+  /// A window of the current identity's writes in the order of their numbers.
+  func writes(
+    after number: UInt64?, limit: Int, rejectedOnly: Bool
+  ) async throws(DatabaseError) -> [PendingWrite]
+  /// What the current identity's queue holds.
+  func writeTotals() async throws(DatabaseError) -> PendingWriteTotals
+  /// Waits until a write has ended.
+  ///
+  /// - Throws: `unknownWrite` for one that the store does not know, or no longer.
+  func outcome(of id: WriteReceipt.ID) async throws(DatabaseError) -> WriteReceipt.Outcome
+  /// Queues a refused write again, in its old place; its values show again.
+  func retry(_ id: WriteReceipt.ID) async throws(DatabaseError)
+  /// Replaces a refused write by another one, which is queued last.
+  func edit(_ id: WriteReceipt.ID, to write: LocalWrite) async throws(DatabaseError) -> WriteReceipt
+  /// Gives up a write that is refused, or that was never sent.
+  func discard(_ id: WriteReceipt.ID) async throws(DatabaseError)
+  /// Who the client is; changes with tokens.
+  var authState: StateSource<AuthState> { get }
+  /// Whether there is a connection on which the server has said hello.
+  var isConnected: StateSource<Bool> { get }
+  /// Asks the token provider anew: somebody signed in or out.
+  func refreshToken()
+  /// Ends all work, makes it durable and closes the store; a second call does nothing.
+  func close() async
 }
