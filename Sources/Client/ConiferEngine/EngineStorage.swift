@@ -12,6 +12,8 @@ package final class EngineStorage {
   }
 
   private var state = State.opening
+  /// How many reports of damage were logged.
+  package private(set) var incidentCount = 0
   private let logger: Logger
 
   package init(_ logger: Logger) { self.logger = logger }
@@ -79,16 +81,17 @@ package final class EngineStorage {
     }
   }
 
-  /// Applies edits so that they survive the process, as far as it can; on this thread, unless it is busy
-  /// with a sync or an eviction.
-  package func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
-    guard let backend else { throw StoreError(.closed, "The database has no storage.") }
-    guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
-    return try backend.commitAndWait(edits, min(.process, strongest))
-  }
-
   /// Tells the log what went wrong.
   package func report(_ error: DatabaseError) {
     logger.error("\(error.message)", metadata: ["code": "\(error.code)"])
+  }
+
+  /// Logs what the storage set aside as damaged since the last call.
+  package func reportIncidents() {
+    let incidents = read { (view, _) throws(StoreError) in try view.incidents() } ?? []
+    for incident in incidents.dropFirst(incidentCount) {
+      logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
+    }
+    incidentCount = max(incidentCount, incidents.count)
   }
 }

@@ -3,8 +3,8 @@ package import ConiferStorage
 /// The app's writes until the store holds how they ended: one record a write, with one state.
 ///
 /// It has no effects: it is told what happened, and returns the edits of the queue that follow from it. A
-/// write that waits in the store's queue, and that no view shows and nobody follows, has no record.
-package struct OutboundWrites {
+/// write that waits in the store's queue and that nobody follows has no record.
+package final class OutboundWrites {
   /// How far a write has come on its way to the server.
   package enum Delivery {
     /// It waits in the queue.
@@ -18,14 +18,12 @@ package struct OutboundWrites {
   /// A write whose end is not known.
   private struct Waiting {
     var delivery = Delivery.queued
-    /// Whether it lies over the views.
-    var isShown = false
     var followers: [WriteFollower] = []
 
     /// Whether it is as a write without a record is.
     var isBlank: Bool {
       guard case .queued = delivery else { return false }
-      return !isShown && followers.isEmpty
+      return followers.isEmpty
     }
   }
 
@@ -48,7 +46,7 @@ package struct OutboundWrites {
   }
 
   /// Changes the record of a write that has not ended.
-  private mutating func change<R>(_ id: OutboundWriteID, _ body: (inout Waiting) -> R) -> R? {
+  private func change<R>(_ id: OutboundWriteID, _ body: (inout Waiting) -> R) -> R? {
     if case .ended? = states[id] { return nil }
     var record = Waiting()
     // Taken out, so that its followers are not copied.
@@ -65,12 +63,12 @@ extension OutboundWrites {
   package var unqueuedCount: Int { unqueued.count }
 
   /// Takes in a write that is to be queued.
-  package mutating func add(_ content: WriteContent, _ caller: WriteCaller) {
+  package func add(_ content: WriteContent, _ caller: WriteCaller) {
     unqueued.append((content, caller))
   }
 
   /// Takes the writes that are to be queued, in order.
-  package mutating func takeUnqueued() -> [(content: WriteContent, caller: WriteCaller)] {
+  package func takeUnqueued() -> [(content: WriteContent, caller: WriteCaller)] {
     defer { unqueued = [] }
     return unqueued
   }
@@ -80,13 +78,13 @@ extension OutboundWrites {
 
 extension OutboundWrites {
   /// Notes who is to be told of a write's end; a receipt that nobody holds any longer is not.
-  package mutating func follow(_ id: OutboundWriteID, _ follower: WriteFollower) {
+  package func follow(_ id: OutboundWriteID, _ follower: WriteFollower) {
     guard !follower.isNobody else { return }
     _ = change(id) { $0.followers.append(follower) }
   }
 
   /// Nobody holds a receipt of a write any longer: nothing is kept of it.
-  package mutating func released(_ id: OutboundWriteID) {
+  package func released(_ id: OutboundWriteID) {
     guard waiting(id) != nil else { return }
     _ = change(id) { $0.followers.removeAll(where: \.isNobody) }
   }
@@ -99,12 +97,12 @@ extension OutboundWrites {
   }
 
   /// Forgets all who wait, as the database closes; by the numbers of their writes.
-  package mutating func removeFollowers() -> [WriteFollower] {
+  package func removeFollowers() -> [WriteFollower] {
     let ids = states.keys.sorted { $0.id < $1.id }
     return ids.flatMap { takeFollowers($0) }
   }
 
-  private mutating func takeFollowers(_ id: OutboundWriteID) -> [WriteFollower] {
+  private func takeFollowers(_ id: OutboundWriteID) -> [WriteFollower] {
     guard waiting(id) != nil else { return [] }
     return change(id) { record in
       defer { record.followers = [] }
@@ -115,39 +113,12 @@ extension OutboundWrites {
   /// A write was dropped for a later one, whose end tells its followers too.
   ///
   /// - Returns: those followers, in order.
-  package mutating func handFollowers(
+  package func handFollowers(
     of old: OutboundWriteID, to new: OutboundWriteID
   ) -> [WriteFollower] {
     let moved = takeFollowers(old).filter { !$0.isNobody }
     if !moved.isEmpty { _ = change(new) { $0.followers = moved + $0.followers } }
     return moved
-  }
-}
-
-// MARK: What views show
-
-extension OutboundWrites {
-  /// Whether a write lies over the views.
-  package func isShown(_ id: OutboundWriteID) -> Bool { waiting(id)?.isShown ?? false }
-
-  /// Notes that a write lies over the views; whether that is new.
-  package mutating func show(_ id: OutboundWriteID) -> Bool {
-    change(id) { record in
-      defer { record.isShown = true }
-      return !record.isShown
-    } ?? false
-  }
-
-  /// Notes that a write no longer lies over the views; whether it did.
-  package mutating func hide(_ id: OutboundWriteID) -> Bool {
-    guard isShown(id) else { return false }
-    _ = change(id) { $0.isShown = false }
-    return true
-  }
-
-  /// Notes that no write lies over the views.
-  package mutating func hideAll() {
-    for id in Array(states.keys) { _ = hide(id) }
   }
 }
 
@@ -179,42 +150,42 @@ extension OutboundWrites {
   }
 
   /// Writes are to leave: the edits that mark them as sent.
-  package mutating func mark(_ ids: [OutboundWriteID]) -> [StorageEdit] {
+  package func mark(_ ids: [OutboundWriteID]) -> [StorageEdit] {
     for id in ids { _ = change(id) { $0.delivery = .marked(isDurable: false) } }
     return ids.map { .setState($0.lane, $0.id, .sent) }
   }
 
   /// That writes are sent is as durable as it can be.
-  package mutating func marked(_ ids: [OutboundWriteID]) {
+  package func marked(_ ids: [OutboundWriteID]) {
     for id in ids where isMarking(id) {
       _ = change(id) { $0.delivery = .marked(isDurable: true) }
     }
   }
 
   /// A write left.
-  package mutating func sent(_ id: OutboundWriteID) {
+  package func sent(_ id: OutboundWriteID) {
     var isStored = false
     if case .marked(isDurable: true) = delivery(id) { isStored = true }
     _ = change(id) { $0.delivery = .sent(isStored: isStored) }
   }
 
   /// The connection broke after a write was sent: the edits that say so.
-  package mutating func outcomeUnknown(_ id: OutboundWriteID) -> [StorageEdit] {
+  package func outcomeUnknown(_ id: OutboundWriteID) -> [StorageEdit] {
     endSending(id) + [.setState(id.lane, id.id, .outcomeUnknown)]
   }
 
   /// The server did not look at a write, which is sent again: the edits that say so.
-  package mutating func returned(_ id: OutboundWriteID) -> [StorageEdit] {
+  package func returned(_ id: OutboundWriteID) -> [StorageEdit] {
     endSending(id) + [.setState(id.lane, id.id, .queued)]
   }
 
   /// The store still takes a returned write for sent; it is not in doubt all the same.
-  package mutating func returnedUnstored(_ id: OutboundWriteID) {
+  package func returnedUnstored(_ id: OutboundWriteID) {
     _ = change(id) { $0.delivery = .marked(isDurable: false) }
   }
 
   /// A write is no longer under way: the edits that count the sending, where the store does not hold it.
-  private mutating func endSending(_ id: OutboundWriteID) -> [StorageEdit] {
+  private func endSending(_ id: OutboundWriteID) -> [StorageEdit] {
     guard case .sent(let isStored) = delivery(id) else { return [] }
     _ = change(id) { $0.delivery = .queued }
     return isStored ? [] : [.setState(id.lane, id.id, .sent)]
@@ -225,13 +196,13 @@ extension OutboundWrites {
 
 extension OutboundWrites {
   /// The server has done a write: the edits that end it.
-  package mutating func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
+  package func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
     _ = endSending(id)
     return [.finish(id.lane, id.id, .acknowledged)]
   }
 
   /// A write is not done and waits for the app: the edits that say so.
-  package mutating func rejected(_ id: OutboundWriteID, _ reason: String) -> [StorageEdit] {
+  package func rejected(_ id: OutboundWriteID, _ reason: String) -> [StorageEdit] {
     endSending(id) + [.setState(id.lane, id.id, .rejected(reason: reason))]
   }
 
@@ -239,7 +210,7 @@ extension OutboundWrites {
   ///
   /// - Parameter unstored: the edits that the store did not take.
   /// - Returns: who is to be told.
-  package mutating func end(
+  package func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, unstored edits: [StorageEdit]? = nil
   ) -> [WriteFollower] {
     let followers = takeFollowers(id)
@@ -267,20 +238,18 @@ extension OutboundWrites {
   }
 
   /// The store holds how a write ended, or does not know the write.
-  package mutating func stored(_ id: OutboundWriteID) {
+  package func stored(_ id: OutboundWriteID) {
     states[id] = nil
     unstored.removeAll { $0 == id }
   }
 
-  /// All writes of a lane were given up, and none lies over the views; those that were on their way in other lanes
-  /// are no longer.
+  /// All writes of a lane were given up; those of other lanes that were being sent are not any longer.
   ///
   /// - Returns: those that are followed, in order.
-  package mutating func purge(_ lane: Lane) -> [OutboundWriteID] {
+  package func purge(_ lane: Lane) -> [OutboundWriteID] {
     var followed: [OutboundWriteID] = []
     for id in Array(states.keys) where waiting(id) != nil {
       _ = change(id) { record in
-        record.isShown = false
         switch record.delivery {
         case .queued: break
         case .marked: if id.lane == lane { record.delivery = .queued }

@@ -89,6 +89,16 @@ package final class Outbox {
     store(group, willCommit, willStore)
   }
 
+  /// Applies edits at once, so that they survive the process as far as the storage can; on this thread,
+  /// unless that is busy with a sync or an eviction.
+  package func commitNow(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
+    guard let backend = storage.backend else {
+      throw StoreError(.closed, "The database has no storage.")
+    }
+    guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
+    return try backend.commitAndWait(edits, min(.process, storage.strongest))
+  }
+
   private func store(
     _ group: [Unit], _ willCommit: () -> Void, _ willStore: ([StorageEdit]) -> Void
   ) {
@@ -96,7 +106,7 @@ package final class Outbox {
     do throws(StoreError) {
       let edits = group.flatMap(\.edits)
       willStore(edits)
-      let receipt = try storage.commit(edits)
+      let receipt = try commitNow(edits)
       var (writes, queries) = (receipt.writes[...], receipt.queries[...])
       for unit in group {
         let count = unit.numbers

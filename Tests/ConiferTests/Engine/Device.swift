@@ -296,7 +296,7 @@ extension Engine {
   /// The listeners of what is pinned.
   var pinListeners: [ListenerID] { loop.pins.listeners }
   /// How many reports of damage it has seen.
-  var incidentsSeen: Int { loop.lifetime.cache.incidentsSeen }
+  var incidentsSeen: Int { loop.lifetime.storage.incidentCount }
   /// Whether a listener listens to the server's data.
   func listens(_ id: ListenerID) -> Bool { loop.listening.contains(id) }
   /// The hash of a target's data as the server was last told.

@@ -41,7 +41,7 @@ import Testing
 
   private func followers(of device: Device) async -> Int {
     await withCheckedContinuation { continuation in
-      device.engine.post(.ask { continuation.resume(returning: $0.writes.followedCount) })
+      device.engine.post(.ask { continuation.resume(returning: $0.writes.records.followedCount) })
     }
   }
 

@@ -3,7 +3,6 @@ import ConiferQuery
 import ConiferStorage
 import ConiferSync
 import ConiferTree
-import Logging
 
 /// What the answers to writes and reads make of the cache, where no open view brings it up to date.
 final class AnswerCache {
@@ -19,22 +18,18 @@ final class AnswerCache {
   /// Records of complete data in the next commit, which a read does not find yet.
   private var newRecords: [TrackedQuery] = []
   private var openIncrements = OpenIncrements()
-  private(set) var incidentsSeen = 0
+  /// How many reports of damage were known when ``openIncrements`` was last used.
+  private var incidentCount = 0
   private let storage: EngineStorage
   private let views: Views
   private let listens: ServerListens
   private let outbox: Outbox
-  private let logger: Logger
 
-  init(
-    _ storage: EngineStorage, _ views: Views, _ listens: ServerListens, _ outbox: Outbox,
-    _ logger: Logger
-  ) {
+  init(_ storage: EngineStorage, _ views: Views, _ listens: ServerListens, _ outbox: Outbox) {
     self.storage = storage
     self.views = views
     self.listens = listens
     self.outbox = outbox
-    self.logger = logger
   }
 
   /// What waits for the next commit is committed.
@@ -153,14 +148,22 @@ final class AnswerCache {
       query.isComplete = true
       return StoredQuery(id: stored.id, query: query)
     }
+    forgetAfterDamage()
     openIncrements.wait(for: path, above)
     return edits
   }
 
+  /// Forgets what waits for values when damage was found since: queries may be incomplete because of
+  /// that.
+  private func forgetAfterDamage() {
+    if storage.incidentCount > incidentCount { openIncrements = OpenIncrements() }
+    incidentCount = storage.incidentCount
+  }
+
   /// Edits that make complete again what lacked nothing but a place that is known now.
   private func found(_ path: Path) -> [StorageEdit] {
-    // What was damaged meanwhile is incomplete for another reason.
-    reportIncidents()
+    storage.reportIncidents()
+    forgetAfterDamage()
     return openIncrements.resolve(path).compactMap { whole in
       let stored = storage.read { (view, lane) throws(StoreError) in
         try view.trackedQuery(lane.tree, whole.query.path, whole.query.parameters)
@@ -235,17 +238,5 @@ final class AnswerCache {
     outbox.commit(edits) { [self] result in
       if case .success = result { touch([stored.id], in: query.tree) }
     }
-  }
-
-  // MARK: Damage
-
-  /// Reports what storage set aside since the last time.
-  func reportIncidents() {
-    let incidents = storage.read { (view, _) throws(StoreError) in try view.incidents() } ?? []
-    for incident in incidents.dropFirst(incidentsSeen) {
-      logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
-    }
-    if incidents.count > incidentsSeen { openIncrements = OpenIncrements() }
-    incidentsSeen = max(incidentsSeen, incidents.count)
   }
 }

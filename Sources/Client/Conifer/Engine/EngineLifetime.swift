@@ -8,8 +8,6 @@ struct EngineLifetime {
   let storage: EngineStorage
   let setup: DatabaseConfiguration
   let views: Views
-  let shown: ShownWrites
-  let cache: AnswerCache
   let connection: Connection
   let user: SignedInUser
   let listening: Listening
@@ -51,7 +49,7 @@ struct EngineLifetime {
     await declareIndexes(backend, tree)
     try user.begin(backend, tree)
     views.use(StoredCache(backend, tree, setup.logger))
-    cache.reportIncidents()
+    storage.reportIncidents()
   }
 
   private nonisolated(nonsending) func declareIndexes(
@@ -72,7 +70,7 @@ struct EngineLifetime {
     user.close()
     transactions.giveUp(.databaseClosed)
     connection.end()
-    shown.forgetValues()
+    views.close()
     let backend = storage.close()
     let error = storage.error
     listening.close(error)

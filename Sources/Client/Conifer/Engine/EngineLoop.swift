@@ -28,30 +28,30 @@ final class EngineLoop {
     outbox = Outbox(storage, setup.callbackQueue)
     let durability = DurabilityWaits { [weak engine] backend in engine?.harden(backend) }
     connection = Connection(setup, post)
-    let views = Views(engine.registrations, outbox, post)
-    let shown = ShownWrites(storage, views, clock)
+    let records = OutboundWrites()
+    let views = Views(engine.registrations, storage, records, clock, outbox, post)
     let listens = ServerListens(storage, views, connection, outbox, logger)
-    let cache = AnswerCache(storage, views, listens, outbox, logger)
+    let cache = AnswerCache(storage, views, listens, outbox)
     listening = Listening(
-      storage, views, shown, listens, cache, InfoViews(engine.isConnected, clock), logger)
+      storage, views, listens, InfoViews(engine.isConnected, clock), logger)
     pins = Pins(storage, listening, outbox, logger, post)
     transactions = Transactions(storage, views, listening, connection, clock, outbox, post)
     news = ServerNews(
       views: views, listens: listens, listening: listening, pins: pins, transactions: transactions,
       outbox: outbox, logger: logger)
-    gets = Gets(setup, storage, views, shown, cache, listening, connection, outbox)
+    gets = Gets(setup, storage, views, cache, listening, connection, outbox)
     writes = Writes(
-      durability: durability, setup: setup, storage: storage, views: views, shown: shown,
+      durability: durability, setup: setup, storage: storage, views: views, records: records,
       cache: cache, gets: gets, transactions: transactions, connection: connection, outbox: outbox,
       post: post)
     requests = QueueRequests(
-      setup: setup, storage: storage, views: views, shown: shown, writes: writes,
+      setup: setup, storage: storage, views: views, writes: writes,
       transactions: transactions, connection: connection, outbox: outbox)
     disconnects = Disconnects(storage, connection, outbox)
     user = SignedInUser(
-      setup, storage, shown, transactions, pins, connection, outbox, engine.authState, post)
+      setup, storage, views, transactions, pins, connection, outbox, engine.authState, post)
     lifetime = EngineLifetime(
-      storage: storage, setup: setup, views: views, shown: shown, cache: cache,
+      storage: storage, setup: setup, views: views,
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
       transactions: transactions, disconnects: disconnects)
   }
@@ -75,7 +75,7 @@ final class EngineLoop {
       writes.add(write, caller)
       if writes.isFull { carryOut() }
       return
-    case .released(let id): return writes.released(id)
+    case .released(let id): return writes.records.released(id)
     case .event(let number, let event):
       if writes.areWaiting { carryOut() }
       connection.receive(event, number)
@@ -200,7 +200,7 @@ final class EngineLoop {
     case .needWrites(let lane, let after, let limit):
       writes.give(lane, after: after, limit: limit)
     case .markSent(let ids): writes.mark(ids)
-    case .writeSent(let id): writes.sent(id)
+    case .writeSent(let id): writes.records.sent(id)
     case .writeAnswered(let id, let response, let isEarly):
       writes.answered(id, response, isEarly: isEarly)
     case .writeOutcomeUnknown(let id): writes.outcomeUnknown(id)

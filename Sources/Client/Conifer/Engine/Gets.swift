@@ -14,21 +14,18 @@ final class Gets {
   private let setup: DatabaseConfiguration
   private let storage: EngineStorage
   private let views: Views
-  private let shown: ShownWrites
   private let cache: AnswerCache
   private let listening: Listening
   private let connection: Connection
   private let outbox: Outbox
 
   init(
-    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
-    _ shown: ShownWrites, _ cache: AnswerCache, _ listening: Listening, _ connection: Connection,
-    _ outbox: Outbox
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views, _ cache: AnswerCache,
+    _ listening: Listening, _ connection: Connection, _ outbox: Outbox
   ) {
     self.setup = setup
     self.storage = storage
     self.views = views
-    self.shown = shown
     self.cache = cache
     self.listening = listening
     self.connection = connection
@@ -109,8 +106,8 @@ final class Gets {
   /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
   /// of all requests.
   private func waitingLaid(over node: Node, of target: QueryTarget) -> Node {
-    let entries = shown.waiting(
-      touching: target.path, over: (target, node), isOver: connection.isAnswered)
+    let entries = views.queuedWrites(
+      touching: target.path, over: (target, node), isAnswered: connection.isAnswered)
     let single = SyncTree(cache: AnsweredData(node))
     // What is not queued: transactions.
     views.tree.copyWrites(touching: target.path, to: single) { $0.step > 0 }
@@ -125,7 +122,7 @@ final class Gets {
     // A tree for this one view, so that no listen of the app begins or ends.
     let single = SyncTree(cache: StoredCache(backend, storage.tree, setup.logger))
     views.tree.copyWrites(touching: target.path, to: single)
-    for entry in shown.waiting(touching: target.path) { single.load(entry.id, entry.changes) }
+    for entry in views.queuedWrites(touching: target.path) { single.load(entry.id, entry.changes) }
     return value(of: target, in: single)
   }
 

@@ -14,23 +14,19 @@ final class Listening {
   private let info: InfoViews
   private let storage: EngineStorage
   private let views: Views
-  private let shown: ShownWrites
   private let listens: ServerListens
-  private let cache: AnswerCache
   private let logger: Logger
 
   /// Numbers from here are those of listeners that raise nothing.
   static let firstSilent: UInt64 = 1 << 63
 
   init(
-    _ storage: EngineStorage, _ views: Views, _ shown: ShownWrites, _ listens: ServerListens,
-    _ cache: AnswerCache, _ info: InfoViews, _ logger: Logger
+    _ storage: EngineStorage, _ views: Views, _ listens: ServerListens, _ info: InfoViews,
+    _ logger: Logger
   ) {
     self.storage = storage
     self.views = views
-    self.shown = shown
     self.listens = listens
-    self.cache = cache
     self.info = info
     self.logger = logger
   }
@@ -98,7 +94,7 @@ final class Listening {
   /// Opens a view, or adds a listener to one, with what waits in the queue over it.
   func listen(_ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds) {
     guard listeners[id] == nil else { return }
-    if shown.load(touching: target.path) { cache.reportIncidents() }
+    if views.showQueue(touching: target.path) { storage.reportIncidents() }
     let result: SyncResult
     do throws(StoreError) {
       result = try views.tree.listen(

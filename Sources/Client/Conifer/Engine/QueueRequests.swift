@@ -10,7 +10,6 @@ struct QueueRequests {
   let setup: DatabaseConfiguration
   let storage: EngineStorage
   let views: Views
-  let shown: ShownWrites
   let writes: Writes
   let transactions: Transactions
   let connection: Connection
@@ -37,7 +36,7 @@ struct QueueRequests {
     after number: UInt64?, limit: Int, rejectedOnly: Bool
   ) -> Result<[PendingWrite], DatabaseError> {
     let after = number.map { WriteID(rawValue: $0) }
-    let records = shown.records
+    let records = writes.records
     return read { (view, lane) throws(StoreError) in
       // Some of what the store takes for waiting has ended.
       let (sum, isOver) = limit.addingReportingOverflow(records.unstoredCount)
@@ -64,7 +63,7 @@ struct QueueRequests {
   func outcome(
     of id: WriteReceipt.ID, _ receipt: WriteReceipt
   ) -> Result<WriteReceipt.Outcome?, DatabaseError> {
-    let records = shown.records
+    let records = writes.records
     let name = OutboundWriteID(id, in: storage.tree)
     let known: Result<WriteReceipt.Outcome?, DatabaseError> = read {
       (view, _) throws(StoreError) in
@@ -114,7 +113,7 @@ struct QueueRequests {
     write.state = .queued
     outbox.commit([.setState(name.lane, name.id, .queued)]) { [self, write] result in
       if case .success = result {
-        shown.lay(write, name.lane)
+        views.show(write, of: name.lane)
         connection.tell(.write(OutboundWrite(name.lane, write)))
         transactions.dataChanged(write.content.changes.map(\.path.owner))
       }
@@ -152,14 +151,14 @@ struct QueueRequests {
     let (name, entry) = try find(id)
     switch entry.state {
     case .rejected: break
-    case .queued where !shown.records.isSent(name): break
+    case .queued where !writes.records.isSent(name): break
     default:
       throw DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")
     }
     outbox.commit([.finish(name.lane, name.id, .discarded)]) { [self] result in
       if case .success = result {
         connection.tell(.withdraw(name))
-        views.raise(shown.revert(name))
+        views.raise(views.revert(name))
         let error = DatabaseError(.discarded, "The app discarded the write \(id).")
         writes.end(name, .discarded, error)
         transactions.dataChanged(entry.payload.touches.map(\.owner))
@@ -173,7 +172,7 @@ struct QueueRequests {
   /// All writes of a lane were given up; each is told, after listeners were told of the data without them.
   func purged(_ lane: Lane) {
     let reverted = views.tree.revertAll()
-    let followed = shown.records.purge(lane)
+    let followed = writes.records.purge(lane)
     views.raise(reverted)
     transactions.giveUp(.writeCanceled)
     let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")

@@ -30,11 +30,11 @@ struct QueuedValues {
     for place in places { self.known = self.known.setting(place, to: known[place]) }
   }
 
-  /// Goes on behind a new write.
+  /// Applies the next write of the lane.
   ///
   /// - Returns: its changes without server values, nil for those that increment what is not known
   ///   here; nil when this does not hold any longer.
-  mutating func pass(_ write: QueuedWrite, _ lane: Lane, now: Int64) -> [NodeChange?]? {
+  mutating func apply(_ write: QueuedWrite, _ lane: Lane, now: Int64) -> [NodeChange?]? {
     guard lane == self.lane, write.id.rawValue == id.rawValue + 1 else { return nil }
     id = write.id
     var result: [NodeChange?] = []

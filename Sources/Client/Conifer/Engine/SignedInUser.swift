@@ -11,7 +11,7 @@ final class SignedInUser {
   private var gate = IdentityGate<Step>()
   private let setup: DatabaseConfiguration
   private let storage: EngineStorage
-  private let shown: ShownWrites
+  private let views: Views
   private let transactions: Transactions
   private let pins: Pins
   private let connection: Connection
@@ -25,13 +25,13 @@ final class SignedInUser {
   private static let changeName = "conifer.change"
 
   init(
-    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ shown: ShownWrites,
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
     _ transactions: Transactions, _ pins: Pins, _ connection: Connection, _ outbox: Outbox,
     _ authState: StateSource<AuthState>, _ post: @escaping @Sendable (Step) -> Void
   ) {
     self.setup = setup
     self.storage = storage
-    self.shown = shown
+    self.views = views
     self.transactions = transactions
     self.pins = pins
     self.connection = connection
@@ -202,7 +202,7 @@ final class SignedInUser {
   func changeLane(_ lane: Lane) {
     guard let backend = storage.backend else { return }
     transactions.giveUp(.identityChanged)
-    connection.tell(.laneOpened(newest: shown.show(lane, of: backend)))
+    connection.tell(.laneOpened(newest: views.changeLane(to: lane, of: backend)))
     pins.signedIn()
   }
 }

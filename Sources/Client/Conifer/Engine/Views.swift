@@ -1,28 +1,42 @@
+import ConiferKeyValue
 import ConiferQuery
+import ConiferStorage
 import ConiferSync
 import ConiferTree
-import Synchronization
 
-/// The open views of the server's data, and who is told what they show.
+/// The open views: the server's data with the queued writes over it, and who is told what they show.
+///
+/// A queued write that touches no view stays in the queue alone, and is laid over one when it opens.
 final class Views {
   /// What the views show; without a cache until storage is open.
   private(set) var tree = SyncTree(cache: nil)
   /// Where views are open.
   var paths = ViewPaths()
+  /// The values of incremented places behind the newest write; nil when the queue has to be read.
+  private var queuedValues: QueuedValues?
   private let registrations: Registrations
+  private let storage: EngineStorage
+  private let records: OutboundWrites
+  private let clock: ServerClock
   private let outbox: Outbox
   private let post: @Sendable (Step) -> Void
 
   init(
-    _ registrations: Registrations, _ outbox: Outbox, _ post: @escaping @Sendable (Step) -> Void
+    _ registrations: Registrations, _ storage: EngineStorage, _ records: OutboundWrites,
+    _ clock: ServerClock, _ outbox: Outbox, _ post: @escaping @Sendable (Step) -> Void
   ) {
     self.registrations = registrations
+    self.storage = storage
+    self.records = records
+    self.clock = clock
     self.outbox = outbox
     self.post = post
   }
 
   /// Has views that open from now on begin with what is cached.
   func use(_ cache: any ServerCache) { tree = SyncTree(cache: cache) }
+
+  // MARK: Listeners
 
   /// Hands events to the listeners; those of a step stay in order.
   func raise(_ events: [SyncResult.Raised]) {
@@ -56,96 +70,130 @@ final class Views {
 
   /// Whether a listener of the app has not ended.
   func isRegistered(_ id: ListenerID) -> Bool { registrations[id] != nil }
-}
 
-/// A listener of the app, with its closures.
-final class Registration: Sendable {
-  let id: ListenerID
-  /// What it listens to, as the app asked for it.
-  let target: QueryTarget
-  let kinds: DataEvent.Kinds
-  /// Whether it ends with its first event.
-  let isOnce: Bool
-  private let event: @Sendable (DataEvent) -> Void
-  private let cancelled: (@Sendable (DatabaseError) -> Void)?
-  /// Called when the app ends it together with others.
-  private let removed: (@Sendable () -> Void)?
-  private let isEnded = Atomic(false)
+  // MARK: Queued writes
 
-  init(
-    _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds, isOnce: Bool,
-    event: @escaping @Sendable (DataEvent) -> Void,
-    cancel: (@Sendable (DatabaseError) -> Void)?, removed: (@Sendable () -> Void)? = nil
-  ) {
-    self.id = id
-    self.target = target
-    self.kinds = kinds
-    self.isOnce = isOnce
-    self.event = event
-    self.cancelled = cancel
-    self.removed = removed
+  /// Lays a queued write over the views that it concerns, and tells their listeners.
+  func show(_ write: QueuedWrite, of lane: Lane) {
+    let changes = write.content.changes
+    let now = clock.serverTime
+    let known = queuedValues?.apply(write, lane, now: now)
+    if known == nil { queuedValues = nil }
+    guard changes.contains(where: { paths.touches($0.path.owner) }) else { return }
+    let resolved = resolvedChanges(of: write, lane, known, now)
+    raise(tree.write(OverlayID(write.id.rawValue), resolved))
   }
 
-  /// Ends it: no closure of it is called after that; false when it had ended.
-  @discardableResult
-  func end() -> Bool { !isEnded.exchange(true, ordering: .acquiringAndReleasing) }
-
-  /// Hands an event to the app, unless the listener has ended; on the callback queue.
-  func raise(_ raised: DataEvent) {
-    if isOnce {
-      guard end() else { return }
-    } else if isEnded.load(ordering: .acquiring) {
-      return
+  /// A write's changes with server values resolved: increments over what the views show there, else
+  /// over what is stored, of which some may be known already.
+  private func resolvedChanges(
+    of write: QueuedWrite, _ lane: Lane, _ known: [NodeChange?]?, _ now: Int64
+  ) -> [NodeChange] {
+    let changes = write.content.changes
+    // Where no view is open, the overlay need not hold all queued writes.
+    let isHidden = changes.map {
+      !QueueRules.isIdempotent($0.node)
+        && !(paths.covers($0.path.owner) && tree.value(at: $0.path.owner) != nil)
     }
-    event(raised)
-  }
-
-  /// Ends it as one of all that listen to its target.
-  func remove() {
-    if end() { removed?() }
-  }
-
-  /// Ends it with an error; on the callback queue.
-  func cancel(_ error: DatabaseError) {
-    if end() { cancelled?(error) }
-  }
-}
-
-/// The listeners of the app, for any thread: whoever ends one sees it end at once.
-final class Registrations: Sendable {
-  private let all = Mutex<[ListenerID: Registration]>([:])
-
-  func add(_ registration: Registration) {
-    all.withLock { $0[registration.id] = registration }
-  }
-
-  /// Forgets a listener and ends it.
-  func end(_ id: ListenerID) {
-    all.withLock { $0.removeValue(forKey: id) }?.end()
-  }
-
-  /// Forgets a listener, which may still have events under way.
-  @discardableResult
-  func forget(_ id: ListenerID) -> Registration? {
-    all.withLock { $0.removeValue(forKey: id) }
-  }
-
-  /// Forgets and ends the listeners of a target; of a default one, all at its path.
-  func endAll(_ target: QueryTarget) {
-    let ended = all.withLock { all in
-      let ended = all.values.filter {
-        $0.target.path == target.path && (target.spec.isDefault || $0.target == target)
+    var stored = known ?? [NodeChange?](repeating: nil, count: changes.count)
+    if zip(isHidden, stored).contains(where: { $0 && $1 == nil }) {
+      let found = storage.read { (view, _) throws(StoreError) in
+        var overlay = QueueOverlay(view, lane, now: now)
+        return try overlay.resolve(write)
       }
-      for registration in ended { all[registration.id] = nil }
-      return ended
+      if let (entry, next) = found {
+        stored = entry.changes
+        if let next { queuedValues = queuedValues?.joined(next) ?? next }
+      }
     }
-    for registration in ended { registration.remove() }
+    return changes.indices.map { index in
+      if isHidden[index], let change = stored[index] { return change }
+      let change = changes[index]
+      return NodeChange(change.path, tree.resolve(change.node, at: change.path, now: now))
+    }
   }
 
-  subscript(_ id: ListenerID) -> Registration? { all.withLock { $0[id] } }
+  /// Lays the queued writes that touch a path over it, before a view opens there.
+  ///
+  /// - Returns: whether the queue was read, which may have been damaged.
+  func showQueue(touching path: Path) -> Bool {
+    guard !paths.covers(path), storage.lane != nil else { return false }
+    let now = clock.serverTime
+    let entries = storage.read { (view, lane) throws(StoreError) -> [QueueOverlay.Entry]? in
+      let waiting = try view.pendingWrites(lane, touching: path)
+      guard waiting.contains(where: { !tree.holds(OverlayID($0.rawValue)) }) else { return nil }
+      var overlay = QueueOverlay(view, lane, now: now)
+      return try overlay.entries(touching: path).filter { !hasEnded($0.id, lane) }
+    }
+    for entry in (entries ?? []) ?? [] { tree.load(entry.id, entry.changes) }
+    return true
+  }
 
-  /// All listeners, in the order of their numbers.
-  var sorted: [Registration] {
-    all.withLock { Array($0.values) }.sorted { $0.id.rawValue < $1.id.rawValue }
+  /// The queued writes that touch a path, but for those that have ended.
+  ///
+  /// - Parameters:
+  ///   - answer: what the server has just said of a target, which may not be stored yet.
+  ///   - isAnswered: which writes the server has answered, though the store shows them as waiting.
+  func queuedWrites(
+    touching path: Path, over answer: (target: QueryTarget, node: Node)? = nil,
+    isAnswered: @escaping (OutboundWriteID) -> Bool = { _ in false }
+  ) -> [QueueOverlay.Entry] {
+    let (now, records) = (clock.serverTime, records)
+    let entries = storage.read { (view, lane) throws(StoreError) in
+      var overlay = QueueOverlay(view, lane, now: now, over: answer) { id in
+        let id = OutboundWriteID(lane, id)
+        return isAnswered(id) || answer != nil && records.outcome(of: id) != nil
+      }
+      return try overlay.entries(touching: path).filter { answer != nil || !hasEnded($0.id, lane) }
+    }
+    return entries ?? []
+  }
+
+  /// Shows another lane's queued writes instead of those that are shown.
+  ///
+  /// - Returns: the newest number of the lane; nil for none, or when it cannot be read.
+  func changeLane(to lane: Lane, of backend: any StorageBackend) -> WriteID? {
+    let reverted = tree.revertAll()
+    queuedValues = nil
+    storage.open(backend, lane)
+    raise(reverted)
+    let now = clock.serverTime
+    let found = storage.read { (view, lane) throws(StoreError) in
+      var overlay = QueueOverlay(view, lane, now: now)
+      let entries = try overlay.entries(touching: Array(paths.paths))
+      return (entries.filter { !hasEnded($0.id, lane) }, try view.totals(lane).newest)
+    }
+    for entry in found?.0 ?? [] { raise(tree.write(entry.id, entry.changes)) }
+    return found?.1
+  }
+
+  /// Removes a write that the server has done: what it wrote is the server's data now.
+  ///
+  /// - Parameter isEarly: whether the connection broke before the server's data could come.
+  /// - Returns: what listeners are told.
+  func acknowledge(_ id: OutboundWriteID, isEarly: Bool) -> SyncResult {
+    guard id.lane == storage.lane else { return SyncResult() }
+    return tree.acknowledge(OverlayID(id.id.rawValue), isEarly: isEarly)
+  }
+
+  /// Removes a write that is not done.
+  ///
+  /// - Returns: what listeners are told.
+  func revert(_ id: OutboundWriteID) -> SyncResult {
+    guard id.lane == storage.lane else { return SyncResult() }
+    return tree.revert(OverlayID(id.id.rawValue))
+  }
+
+  /// Edits are about to be stored, after which the known values of increments may not hold.
+  func willStore(_ edits: [StorageEdit]) {
+    if let queuedValues, !edits.allSatisfy(queuedValues.holds) { self.queuedValues = nil }
+  }
+
+  /// The storage is closed.
+  func close() { queuedValues = nil }
+
+  /// Whether a write of the queue has ended, though the store shows it as waiting.
+  private func hasEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
+    records.outcome(of: OutboundWriteID(lane, WriteID(rawValue: id.number))) != nil
   }
 }

@@ -11,7 +11,7 @@ struct Writes {
   let setup: DatabaseConfiguration
   let storage: EngineStorage
   let views: Views
-  let shown: ShownWrites
+  let records: OutboundWrites
   let cache: AnswerCache
   let gets: Gets
   let transactions: Transactions
@@ -24,11 +24,21 @@ struct Writes {
   /// Edits are about to be stored: what could not be stored before comes first.
   func willCommit() {
     cache.willCommit()
-    for id in shown.storeEnds() { connection.tell(.finished(id)) }
+    for (id, edits) in records.unstoredEnds {
+      willStore(edits)
+      do throws(StoreError) {
+        _ = try outbox.commitNow(edits)
+      } catch {
+        // The store refuses it as invalid: the write has ended already, or is gone.
+        guard error.code == .invalid else { continue }
+      }
+      records.stored(id)
+      connection.tell(.finished(id))
+    }
   }
 
   /// Takes in which edits are about to be stored.
-  func willStore(_ edits: [StorageEdit]) { shown.willStore(edits) }
+  func willStore(_ edits: [StorageEdit]) { views.willStore(edits) }
 
   // MARK: Into the queue
 
@@ -36,19 +46,19 @@ struct Writes {
   private static let largestGroup = 256
 
   /// Whether writes are to be queued.
-  var areWaiting: Bool { shown.records.unqueuedCount > 0 }
+  var areWaiting: Bool { records.unqueuedCount > 0 }
 
   /// Whether as many are to be queued as should share a commit.
-  var isFull: Bool { shown.records.unqueuedCount >= Self.largestGroup }
+  var isFull: Bool { records.unqueuedCount >= Self.largestGroup }
 
   /// Takes in a write, which is queued when the step ends.
   func add(_ write: LocalWrite, _ caller: WriteCaller) {
-    shown.records.add(write.content(time: setup.clock.wallTime), caller)
+    records.add(write.content(time: setup.clock.wallTime), caller)
   }
 
   /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
   func queueAll() {
-    let group = shown.records.takeUnqueued()
+    let group = records.takeUnqueued()
     guard let lane = storage.lane else {
       for (_, caller) in group { fail(caller, storage.error) }
       return
@@ -83,7 +93,7 @@ struct Writes {
     } else {
       receipt.setDurable(.success(min(.process, storage.strongest)))
     }
-    shown.lay(write, lane)
+    views.show(write, of: lane)
     if setup.dropsSupersededWrites { supersede(by: write, lane) }
     transactions.overwritten(write.content)
     connection.tell(.write(OutboundWrite(lane, write)))
@@ -91,7 +101,7 @@ struct Writes {
 
   /// Notes who is to be told of a write's end.
   func follow(_ id: OutboundWriteID, _ caller: WriteCaller) {
-    shown.records.follow(id, WriteFollower(caller))
+    records.follow(id, WriteFollower(caller))
     watch(caller.receipt, id)
   }
 
@@ -109,17 +119,17 @@ struct Writes {
       let old = find(id), case .queued = old.state, QueueRules.supersedes(new.content, old.content)
     else { return }
     connection.tell(.superseded(id))
-    views.raise(shown.revert(id))
+    views.raise(views.revert(id))
     let edits = [StorageEdit.finish(lane, id.id, .superseded(by: new.id))]
     let name = OutboundWriteID(lane, new.id)
     let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(name))
     outbox.commit(edits) { [self] stored in
       // Whether what they wrote counts is told by the end of the new one.
-      let moved = shown.records.handFollowers(of: id, to: name)
+      let moved = records.handFollowers(of: id, to: name)
       end(id, outcome, nil, edits, stored)
       for follower in moved { watch(follower.receipt, name) }
       // Some may have been released meanwhile, and nobody told it.
-      shown.records.released(name)
+      records.released(name)
       // Those of what it had superseded itself come first, and were told.
       for case let receipt? in moved.reversed().map(\.receipt) {
         if receipt.isEnded { break }
@@ -133,9 +143,6 @@ struct Writes {
     storage.read { (view, _) throws(StoreError) in try view.write(id.lane, id.id) } ?? nil
   }
 
-  /// How many writes somebody follows.
-  var followedCount: Int { shown.records.followedCount }
-
   // MARK: To the server
 
   /// Gives the connection the next writes of the queue.
@@ -143,10 +150,9 @@ struct Writes {
     let page = storage.read { (view, _) throws(StoreError) in
       try view.writes(lane, after: after, limit: limit)
     }
-    cache.reportIncidents()
+    storage.reportIncidents()
     // A queue that cannot be read now is asked for again with the next write or connection.
     var found = page ?? []
-    let records = shown.records
     if setup.unknownOutcome == .leaveToApp {
       let doubtful = found.filter {
         !QueueRules.isIdempotent($0.content) && records.isOutcomeUnknown($0, lane)
@@ -167,7 +173,7 @@ struct Writes {
 
   /// Makes durable that writes are sent, then lets them leave.
   func mark(_ ids: [OutboundWriteID]) {
-    outbox.commit(shown.records.mark(ids)) { [self] result in
+    outbox.commit(records.mark(ids)) { [self] result in
       switch result {
       case .success(let numbers):
         durability.wait(for: numbers.commit, in: storage) { [post] result in
@@ -193,15 +199,9 @@ struct Writes {
         metadata: ["cause": "\(fault)"])
       if waits { return connection.tell(.notMarked(ids)) }
     }
-    shown.records.marked(ids)
+    records.marked(ids)
     connection.tell(.marked(ids))
   }
-
-  /// A write left.
-  func sent(_ id: OutboundWriteID) { shown.records.sent(id) }
-
-  /// Nobody holds a receipt of a write any longer.
-  func released(_ id: OutboundWriteID) { shown.records.released(id) }
 
   // MARK: From the server
 
@@ -212,13 +212,13 @@ struct Writes {
     {
       return leaveToApp(id, content)
     }
-    outbox.commit(shown.records.outcomeUnknown(id))
+    outbox.commit(records.outcomeUnknown(id))
   }
 
   /// The server did not look at a write for want of a token.
   func returned(_ id: OutboundWriteID) {
-    outbox.commit(shown.records.returned(id)) { [self] result in
-      if case .failure = result { shown.records.returnedUnstored(id) }
+    outbox.commit(records.returned(id)) { [self] result in
+      if case .failure = result { records.returnedUnstored(id) }
     }
   }
 
@@ -233,9 +233,9 @@ struct Writes {
     guard response.status == .ok else { return reject(id, content, RejectionReason(response)) }
     let changes = content?.changes ?? []
     let paths = changes.map(\.path.owner)
-    let result = shown.acknowledge(id, isEarly: isEarly)
+    let result = views.acknowledge(id, isEarly: isEarly)
     let cached = cache.change(changes, isEarly: isEarly, in: id.lane)
-    let ended = shown.records.acknowledged(id)
+    let ended = records.acknowledged(id)
     outbox.commit(ended + cached.edits + cached.records) { [self] stored in
       views.raise(result)
       switch stored {
@@ -255,8 +255,8 @@ struct Writes {
   /// A write is not done: it is taken back from the views, and waits for the app with the reason.
   private func reject(_ id: OutboundWriteID, _ content: WriteContent?, _ reason: RejectionReason) {
     let error = reason.error(content?.path ?? .root)
-    let result = shown.revert(id)
-    let edits = shown.records.rejected(id, reason.text)
+    let result = views.revert(id)
+    let edits = records.rejected(id, reason.text)
     outbox.commit(edits) { [self] stored in
       views.raise(result)
       end(id, .rejected(error), error, edits, stored)
@@ -282,7 +282,7 @@ struct Writes {
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
     unstored: [StorageEdit]? = nil
   ) {
-    for follower in shown.records.end(id, outcome, unstored: unstored) {
+    for follower in records.end(id, outcome, unstored: unstored) {
       follower.receipt?.end(outcome)
       if let completion = follower.completion { outbox.call { completion(error) } }
     }
@@ -290,7 +290,7 @@ struct Writes {
 
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
-    for follower in shown.records.removeFollowers() {
+    for follower in records.removeFollowers() {
       follower.receipt?.close(error)
       if let completion = follower.completion { outbox.call { completion(error) } }
     }

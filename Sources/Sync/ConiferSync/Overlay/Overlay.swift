@@ -29,6 +29,9 @@ final class Overlay {
   /// How many writes there are.
   var count: Int { all.count }
 
+  /// Whether it holds a write.
+  func contains(_ id: OverlayID) -> Bool { all[id] != nil }
+
   /// The visible writes, in no order.
   var shown: some Sequence<Removed> { all.values.lazy.filter(\.isVisible) }
 

@@ -163,6 +163,9 @@ extension SyncTree {
     _ = overlay.add(id, changes, isVisible: true)
   }
 
+  /// Whether a write lies over the views.
+  package func holds(_ id: OverlayID) -> Bool { overlay.contains(id) }
+
   /// Copies the visible writes at, above or below a path into another tree without views.
   ///
   /// - Parameters:
