@@ -1,9 +1,9 @@
-public import ConiferTree
+package import ConiferTree
 
 /// What happened to one child of what a query shows.
-public struct ChildChange: Sendable {
+package struct ChildChange: Sendable {
   /// What happened; the raw values order the kinds within one change of a view.
-  public enum Kind: UInt8, Sendable {
+  package enum Kind: UInt8, Sendable {
     /// The child left.
     case removed
     /// The child came.
@@ -15,9 +15,9 @@ public struct ChildChange: Sendable {
   }
 
   /// What happened.
-  public let kind: Kind
+  package let kind: Kind
   /// The child's key.
-  public let key: Key
+  package let key: Key
   /// The child; what it was if it was removed.
-  public let node: Node
+  package let node: Node
 }

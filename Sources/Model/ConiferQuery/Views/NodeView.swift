@@ -1,24 +1,24 @@
-public import ConiferTree
+package import ConiferTree
 
 /// What a query shows of a node, kept up to date as the node changes.
 ///
 /// A change costs in proportion to the children that changed, by the logarithm of their number: a
 /// limit's window is trimmed and refilled at its edge, never sought anew.
-public struct NodeView: Sendable {
+package struct NodeView: Sendable {
   /// The query.
-  public let spec: QuerySpec
+  package let spec: QuerySpec
   /// The node before the filter.
-  public private(set) var source: Node
+  package private(set) var source: Node
   /// What the query shows: the source itself when all data is loaded, else the children within
   /// range and limit, without the node's own priority.
-  public internal(set) var node: Node
+  package internal(set) var node: Node
   /// The order of the source's children within the range; nil where it is the order of keys.
   var sorted: SortedChildren?
   /// The last place that a full window of a limit reaches; nil while everything in range is shown.
   var edge: SortedChildren.Entry?
 
   /// What a query shows of a node.
-  public init(_ spec: QuerySpec, of source: Node = .empty) {
+  package init(_ spec: QuerySpec, of source: Node = .empty) {
     self.spec = spec
     self.source = source
     node = .empty
@@ -36,7 +36,7 @@ public struct NodeView: Sendable {
   /// - Parameter source: the new version, which shares with the old one what did not change.
   /// - Returns: what happened to the children that are shown: removed ones, added, moved, changed,
   ///   each kind in the order of the query.
-  public mutating func update(to source: Node) -> [ChildChange] {
+  package mutating func update(to source: Node) -> [ChildChange] {
     let old = (source: self.source, node: node, isByKey: sorted == nil)
     self.source = source
     let isByKey = spec.isByKey(source)
@@ -61,12 +61,12 @@ public struct NodeView: Sendable {
   }
 
   /// The shown children in the order of the query.
-  public var children: [Node.Child] {
+  package var children: [Node.Child] {
     sorted == nil ? Array(node.children) : spec.evaluate(node)
   }
 
   /// The key of the shown child before another shown one; nil for the first.
-  public func previousKey(of key: Key) -> Key? {
+  package func previousKey(of key: Key) -> Key? {
     guard let sorted else { return node.child(before: key)?.key }
     guard let before = sorted.before(entry(key, node[key]))?.key else { return nil }
     return spec.limit == nil || !node[before].isEmpty ? before : nil

@@ -3,20 +3,20 @@ import ConiferWire
 
 /// What passed through a database since it is served: each number only grows, so that the difference
 /// of two looks is a rate.
-public struct TrafficCounts: Hashable, Sendable {
+package struct TrafficCounts: Hashable, Sendable {
   /// Requests of sessions and writes in the server's own name, also those that were refused.
-  public var requests = 0
+  package var requests = 0
   /// Pushes of data to sessions.
-  public var pushes = 0
+  package var pushes = 0
   /// Bytes of data in requests, by the Realtime Database's estimate.
-  public var receivedBytes = 0
+  package var receivedBytes = 0
   /// Bytes of data in pushes and answers, by the same estimate.
-  public var sentBytes = 0
+  package var sentBytes = 0
   /// Writes that changed data.
-  public var changes = 0
+  package var changes = 0
 
   /// Nothing passed.
-  public init() {}
+  package init() {}
 
   mutating func count(_ request: Request) {
     requests += 1

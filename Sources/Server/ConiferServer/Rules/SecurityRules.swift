@@ -36,7 +36,7 @@ public struct SecurityRules: AccessRules {
   }
 
   /// The file as JSON that every reader takes, without comments.
-  public var strictSource: [UInt8] { RulesScanner.strict(source) }
+  package var strictSource: [UInt8] { RulesScanner.strict(source) }
 
   /// Whether the children of a path are sorted by an index: by the `.indexOn` of its place, which for a
   /// key with a place of its own is not the wildcard's.
