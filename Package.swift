@@ -50,6 +50,7 @@ let package = Package(
   products: [
     .library(name: "ConiferTree", targets: ["ConiferTree"]),
     .library(name: "ConiferQuery", targets: ["ConiferQuery"]),
+    .library(name: "ConiferDocument", targets: ["ConiferDocument"]),
     .library(name: "ConiferKeyValue", targets: ["ConiferKeyValue"]),
     .library(name: "ConiferStorage", targets: ["ConiferStorage"]),
     .library(name: "ConiferEncryption", targets: ["ConiferEncryption"]),
@@ -89,6 +90,7 @@ let package = Package(
   targets: [
     target("ConiferTree", in: "Sources/Model"),
     target("ConiferQuery", in: "Sources/Model", ["ConiferTree"]),
+    target("ConiferDocument", in: "Sources/Model"),
     target("ConiferKeyValue", in: "Sources/Storage"),
     .systemLibrary(
       name: "CZstd", path: "Sources/Storage/CZstd", pkgConfig: "libzstd",
@@ -198,6 +200,7 @@ let package = Package(
       path: "Examples/CustomBackend/Sources/JournalStore"),
     tests("ConiferTree", ["ConiferTree", "TestSupport"]),
     tests("ConiferQuery", ["ConiferQuery", "ConiferTree", "TestSupport"]),
+    tests("ConiferDocument", ["ConiferDocument", "TestSupport"]),
     tests("ConiferKeyValue", ["ConiferKeyValue"]),
     tests(
       "ConiferStorage",
