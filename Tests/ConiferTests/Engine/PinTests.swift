@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferQuery
 import ConiferServer
 import ConiferTree
@@ -136,5 +137,37 @@ import Testing
     device.listen("x", QueryTarget("x"), .init(.value))
     await world.settle()
     #expect(device.lines.take() == ["x value 1"])
+  }
+
+  @Test(arguments: Store.durable)
+  func `Pins that cannot be read at the first connection are read at the next`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(store) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    device.engine.setPinned(true, QueryTarget("p"))
+    await world.settle()
+    await device.restart(isOnline: false)
+    script.change { $0.pinFailure = StoreError(.io, "The disk does not answer.") }
+    device.engine.setPinned(true, QueryTarget("q"))
+    device.engine.goOnline()
+    await world.settle()
+    // What was pinned since does not wait for the others.
+    #expect(device.transport.counts.listens == 1)
+    script.change { $0.pinFailure = nil }
+    device.engine.goOffline()
+    await world.settle()
+    world.serverSets("p", "5")
+    device.engine.goOnline()
+    await world.settle()
+    #expect(device.transport.counts.listens == 3)
+    device.engine.goOffline()
+    device.listen("p", QueryTarget("p"), .init(.value))
+    await world.settle()
+    #expect(device.lines.take() == ["p value 5"])
+    #expect(await device.engine.pinListeners.count == 2)
   }
 }

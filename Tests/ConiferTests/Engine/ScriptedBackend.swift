@@ -20,6 +20,8 @@ final class ScriptedBackend: StorageBackend {
       var failure: StoreError?
       /// The edit, by its name, without which commits do not fail; nil for any.
       var failing: String?
+      /// Why pins cannot be read.
+      var pinFailure: StoreError?
       /// Why nothing can be made durable.
       var hardenFailure: StoreError?
       /// Who waits for a commit to be durable, while that takes.
@@ -169,7 +171,10 @@ private final class CountingView: StorageView {
   func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
     try view.trackedKeys(tree, id)
   }
-  func pins(_ tree: TreeID) throws(StoreError) -> [Pin] { try view.pins(tree) }
+  func pins(_ tree: TreeID) throws(StoreError) -> [Pin] {
+    if let failure = script.counts.pinFailure { throw failure }
+    return try view.pins(tree)
+  }
   func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] { try view.lanes(tree) }
   func totals(_ lane: Lane) throws(StoreError) -> QueueTotals { try view.totals(lane) }
   func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {

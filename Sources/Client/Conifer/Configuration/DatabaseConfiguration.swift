@@ -10,28 +10,24 @@ public import Logging
 /// let database = Database(configuration)
 /// ```
 public struct DatabaseConfiguration: Sendable {
-  /// The database's name on its server, and the name of its tree in the store.
-  public var namespace: String
-  /// The server's host, as URLs of references name it.
-  public var host = "localhost"
-  /// Whether URLs of references begin with `https`.
-  public var isSecure = true
-  /// Where data is kept, such as `.lmdb(at: directory)`; nil for memory.
-  ///
-  /// Two databases that are open at once have each a directory of their own.
-  public var storage: StorageConfiguration?
-  /// The storage of a database of the class that names none; asked when the store is opened.
-  var standardStorage: (@Sendable (DatabaseConfiguration) -> StorageConfiguration)?
-  /// Whether data and queue are kept in ``storage``; otherwise they are in memory.
-  ///
-  /// nil is yes for `Database(configuration)`, and no for `Database.database()` until the app sets
-  /// `isPersistenceEnabled`, as Firebase's guides have it.
-  public var isPersistenceEnabled: Bool?
-  /// Cache budget (10 MB unless set; from 1 MB up, nil for no limit), durability of local writes,
-  /// compression and encryption; at first those of ``storage``.
-  public var options: StorageOptions
-  /// The indexes that queries are answered with from the cache.
-  public var indexes: [IndexDefinition] = []
+  /// The database's name on its server, and where that is.
+  private struct Address: Sendable {
+    var namespace: String
+    var host = "localhost"
+    var isSecure = true
+  }
+
+  /// Where data is kept, and how.
+  private struct Persistence: Sendable {
+    var storage: StorageConfiguration?
+    var standardStorage: (@Sendable (DatabaseConfiguration) -> StorageConfiguration)?
+    var isEnabled: Bool?
+    var options: StorageOptions
+    var indexes: [IndexDefinition] = []
+  }
+
+  private var address: Address
+  private var persistence: Persistence
   /// The way to the server; nil to stay offline.
   public var transport: (any Transport)?
   /// Where tokens come from; nil to be nobody.
@@ -71,9 +67,8 @@ public struct DatabaseConfiguration: Sendable {
     namespace: String = "default", storage: StorageConfiguration? = nil,
     transport: (any Transport)? = nil
   ) {
-    self.namespace = namespace
-    self.storage = storage
-    self.options = storage?.options ?? StorageOptions()
+    address = Address(namespace: namespace)
+    persistence = Persistence(storage: storage, options: storage?.options ?? StorageOptions())
     self.transport = transport
   }
 
@@ -91,6 +86,62 @@ public struct DatabaseConfiguration: Sendable {
     self.init(namespace: url.namespace, storage: storage, transport: transport)
     self.host = url.host
     self.isSecure = url.isSecure
+  }
+}
+
+extension DatabaseConfiguration {
+  /// The database's name on its server, and the name of its tree in the store.
+  public var namespace: String {
+    get { address.namespace }
+    set { address.namespace = newValue }
+  }
+
+  /// The server's host, as URLs of references name it; `localhost` unless it is set.
+  public var host: String {
+    get { address.host }
+    set { address.host = newValue }
+  }
+
+  /// Whether URLs of references begin with `https`; yes unless it is set.
+  public var isSecure: Bool {
+    get { address.isSecure }
+    set { address.isSecure = newValue }
+  }
+
+  /// Where data is kept, such as `.lmdb(at: directory)`; nil for memory.
+  ///
+  /// Two databases that are open at once have each a directory of their own.
+  public var storage: StorageConfiguration? {
+    get { persistence.storage }
+    set { persistence.storage = newValue }
+  }
+
+  /// The storage of a database of the class that names none; asked when the store is opened.
+  var standardStorage: (@Sendable (DatabaseConfiguration) -> StorageConfiguration)? {
+    get { persistence.standardStorage }
+    set { persistence.standardStorage = newValue }
+  }
+
+  /// Whether data and queue are kept in ``storage``; otherwise they are in memory.
+  ///
+  /// nil is yes for `Database(configuration)`, and no for `Database.database()` until the app sets
+  /// `isPersistenceEnabled`, as Firebase's guides have it.
+  public var isPersistenceEnabled: Bool? {
+    get { persistence.isEnabled }
+    set { persistence.isEnabled = newValue }
+  }
+
+  /// Cache budget (10 MB unless set; from 1 MB up, nil for no limit), durability of local writes,
+  /// compression and encryption; at first those of ``storage``.
+  public var options: StorageOptions {
+    get { persistence.options }
+    set { persistence.options = newValue }
+  }
+
+  /// The indexes that queries are answered with from the cache.
+  public var indexes: [IndexDefinition] {
+    get { persistence.indexes }
+    set { persistence.indexes = newValue }
   }
 }
 

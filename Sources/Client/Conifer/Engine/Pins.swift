@@ -15,9 +15,16 @@ final class Pins {
     case refused
   }
 
+  /// Whether the pins of earlier runs were read, which the first connection asks for.
+  private enum EarlierPins {
+    case unread
+    /// There was a connection, and they could not be read: the next one tries again.
+    case unreadable
+    case read
+  }
+
   private var pins: [QueryTarget: State] = [:]
-  /// Whether the pins of earlier runs were read.
-  private var areRead = false
+  private var earlier = EarlierPins.unread
   private let storage: EngineStorage
   private let listening: Listening
   private let outbox: Outbox
@@ -68,25 +75,25 @@ final class Pins {
       if case .listening(let id) = state { listening.stop(id) }
       return
     }
-    if areRead {
-      listen(target)
-    } else {
-      pins[target] = .waiting
+    switch earlier {
+    case .unread: pins[target] = .waiting
+    case .unreadable, .read: listen(target)
     }
   }
 
   /// Listens to what was pinned until there was a first connection: each pin in a step of its own, as
   /// it is read to tell the server what the client has.
   func connected() {
-    guard !areRead else { return }
-    areRead = true
+    if case .read = earlier { return }
     let stored = storage.read { (view, lane) throws(StoreError) in try view.pins(lane.tree) }
+    earlier = stored == nil ? .unreadable : .read
     for pin in stored ?? [] {
       do throws(TreeError) {
         let spec =
           pin.parameters == TrackedQuery.defaultParameters
           ? QuerySpec.default : try QuerySpec(json: Array(pin.parameters.utf8))
-        pins[QueryTarget(pin.path, spec)] = .waiting
+        let target = QueryTarget(pin.path, spec)
+        if pins[target] == nil { pins[target] = .waiting }
       } catch {
         logger.error(
           "a pin makes no sense", metadata: ["path": "\(pin.path)", "cause": "\(error)"])
