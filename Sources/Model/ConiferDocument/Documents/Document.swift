@@ -1,0 +1,72 @@
+/// What is known of a document.
+public struct Document: Sendable, Hashable {
+  /// Whether the document exists, and what is in it.
+  public enum State: Sendable, Hashable {
+    /// Nothing is known.
+    case unseen
+    /// It exists, with these fields.
+    case found(MapValue)
+    /// It does not exist.
+    case missing
+    /// It exists, but its fields are not known.
+    case unknown
+  }
+
+  /// Which writes made here the state holds.
+  public enum Writes: Sendable, Hashable {
+    /// None that the server has not sent back.
+    case synced
+    /// One that the server has accepted, but not sent back yet.
+    case committed
+    /// One that the server has not answered.
+    case pending
+  }
+
+  /// Where the document is.
+  public let path: DocumentPath
+  /// Whether it exists, and what is in it.
+  public let state: State
+  /// When the server last changed it; zero when that is not known or a pending write changed it.
+  public let version: Timestamp
+  /// As of when the server told it; zero when it did not.
+  public let readTime: Timestamp
+  /// Which writes made here the state holds.
+  public let writes: Writes
+
+  /// What is known of a document.
+  public init(
+    _ path: DocumentPath, _ state: State, version: Timestamp = .zero, readTime: Timestamp = .zero,
+    writes: Writes = .synced
+  ) {
+    self.path = path
+    self.state = state
+    self.version = version
+    self.readTime = readTime
+    self.writes = writes
+  }
+
+  /// The fields; none unless the document was found.
+  public var fields: MapValue? {
+    guard case .found(let fields) = state else { return nil }
+    return fields
+  }
+
+  /// The value at a field path, of `__name__` the path itself.
+  ///
+  /// - Parameter database: what the reference to the document is made with.
+  public func value(at field: FieldPath, in database: DatabaseID) -> DocumentValue? {
+    field.isDocumentID ? .reference(DocumentName(path, in: database)) : fields?[field]
+  }
+
+  /// Whether what the server now says replaces this: nothing was known, or it is newer, or it is as
+  /// new and this holds an accepted write. Documents never go back.
+  public func isReplaced(by other: Document) -> Bool {
+    state == .unseen || other.version > version
+      || (other.version == version && writes == .committed)
+  }
+
+  /// The document after a write that the server has not answered.
+  func pending(_ state: State) -> Document {
+    Document(path, state, version: .zero, readTime: readTime, writes: .pending)
+  }
+}

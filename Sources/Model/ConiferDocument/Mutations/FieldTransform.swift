@@ -1,0 +1,107 @@
+/// A change of a field that depends on the value it has on the server.
+public struct FieldTransform: Sendable, Hashable {
+  /// What becomes of the value.
+  public enum Operation: Sendable, Hashable {
+    /// The time when the server applies the write.
+    case serverTimestamp
+    /// The sum; of integers within 64 bits, a double as soon as one is a double.
+    case increment(Number)
+    /// The smaller of both.
+    case minimum(Number)
+    /// The larger of both.
+    case maximum(Number)
+    /// The array and, at its end, those of these values that it lacks.
+    case arrayUnion([DocumentValue])
+    /// The array without any of these values.
+    case arrayRemove([DocumentValue])
+  }
+
+  /// The field.
+  public let field: FieldPath
+  /// What becomes of its value.
+  public let operation: Operation
+
+  /// A transform.
+  public init(_ field: FieldPath, _ operation: Operation) {
+    self.field = field
+    self.operation = operation
+  }
+}
+
+extension FieldTransform.Operation {
+  /// The value that is shown until the server has answered.
+  ///
+  /// - Parameters:
+  ///   - value: what the field has; none when there is no such field.
+  ///   - written: when the write was made here.
+  public func applied(to value: DocumentValue?, written: Timestamp) -> DocumentValue {
+    switch self {
+    case .serverTimestamp:
+      // Of placeholders one upon the other only the first one's previous value is kept.
+      if case .serverTimestamp(_, let previous) = value {
+        return .serverTimestamp(written: written, previous: previous)
+      }
+      return .serverTimestamp(written: written, previous: value)
+    case .increment(let operand): return DocumentValue((value?.number ?? 0).adding(operand))
+    case .minimum(let operand): return DocumentValue(value?.number?.minimum(operand) ?? operand)
+    case .maximum(let operand): return DocumentValue(value?.number?.maximum(operand) ?? operand)
+    case .arrayUnion(let elements):
+      return .array(
+        elements.reduce(into: value?.array ?? []) { array, element in
+          if !array.contains(element) { array.append(element) }
+        })
+    case .arrayRemove(let elements):
+      return .array((value?.array ?? []).filter { !elements.contains($0) })
+    }
+  }
+
+  /// The value once the server has answered.
+  ///
+  /// - Parameters:
+  ///   - value: what the field has; none when there is no such field.
+  ///   - result: what the server says; of arrays it says nothing, they are computed here.
+  public func acknowledged(on value: DocumentValue?, result: DocumentValue) -> DocumentValue {
+    switch self {
+    case .arrayUnion, .arrayRemove: return applied(to: value, written: .zero)
+    case .serverTimestamp, .increment, .minimum, .maximum: return result
+    }
+  }
+
+  /// The value that the field must have when the transform is applied again, because applying it
+  /// twice has another effect than once; none for others.
+  public func base(of value: DocumentValue?) -> DocumentValue? {
+    guard case .increment = self else { return nil }
+    return value?.number == nil ? .integer(0) : value
+  }
+}
+
+extension Number {
+  /// The sum: of integers at the edge of 64 bits at most, of others a double.
+  func adding(_ other: Number) -> Number {
+    guard case (.integer(let x), .integer(let y)) = (self, other) else {
+      return .double(asDouble + other.asDouble)
+    }
+    let (sum, overflows) = x.addingReportingOverflow(y)
+    return .integer(overflows ? (x < 0 ? .min : .max) : sum)
+  }
+
+  /// The smaller one, an integer when both are; this one when they are equal, NaN when one is.
+  func minimum(_ other: Number) -> Number { chosen(other, when: Number.compare(other, self) < 0) }
+
+  /// The larger one, an integer when both are; this one when they are equal, NaN when one is.
+  func maximum(_ other: Number) -> Number { chosen(other, when: Number.compare(other, self) > 0) }
+
+  private func chosen(_ other: Number, when isOther: Bool) -> Number {
+    if case (.integer, .integer) = (self, other) { return isOther ? other : self }
+    if asDouble.isNaN || other.asDouble.isNaN { return .double(.nan) }
+    return .double(isOther ? other.asDouble : asDouble)
+  }
+}
+
+extension DocumentValue {
+  /// The elements; none for other values.
+  var array: [DocumentValue]? {
+    guard case .array(let elements) = self else { return nil }
+    return elements
+  }
+}

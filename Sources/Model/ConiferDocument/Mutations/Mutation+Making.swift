@@ -1,0 +1,138 @@
+// The writes of an app. Each is checked whole, so that what is queued is what the service accepts.
+extension Mutation {
+  /// The document is replaced.
+  ///
+  /// - Parameters:
+  ///   - path: the document.
+  ///   - data: its fields.
+  ///   - database: the database that references must point into.
+  /// - Throws: a `DocumentError` that names the field when the service would refuse the write.
+  public static func set(
+    _ path: DocumentPath, _ data: [(String, WriteValue)], in database: DatabaseID
+  ) throws(DocumentError) -> Mutation {
+    var reader = WriteReader(ValueCheck(database: database), deletions: .forbidden)
+    let fields = try reader.read(data, at: [], depth: 0)
+    return try Mutation(path, .set(fields, reader.transforms)).validated(fields)
+  }
+
+  /// The fields that the data has are replaced, others stay; the document may be missing.
+  ///
+  /// - Parameters:
+  ///   - path: the document.
+  ///   - data: the fields. Maps are merged, too; arrays and empty maps are replaced whole.
+  ///   - database: the database that references must point into.
+  /// - Throws: a `DocumentError` that names the field when the service would refuse the write.
+  public static func merge(
+    _ path: DocumentPath, _ data: [(String, WriteValue)], in database: DatabaseID
+  ) throws(DocumentError) -> Mutation {
+    var reader = WriteReader(ValueCheck(database: database), deletions: .anywhere)
+    let fields = try reader.read(data, at: [], depth: 0)
+    return try Mutation(path, .patch(fields, FieldMask(reader.leaves), reader.transforms))
+      .validated(fields)
+  }
+
+  /// The fields that are named are replaced, others stay; the document may be missing.
+  ///
+  /// - Parameters:
+  ///   - path: the document.
+  ///   - data: the fields; what is not named is left out.
+  ///   - names: the fields to replace, each of which must be in the data.
+  ///   - database: the database that references must point into.
+  /// - Throws: `invalidWrite` when a name is not in the data; a `DocumentError` that names the field
+  ///   when the service would refuse the write.
+  public static func merge(
+    _ path: DocumentPath, _ data: [(String, WriteValue)], fields names: [FieldPath],
+    in database: DatabaseID
+  ) throws(DocumentError) -> Mutation {
+    var reader = WriteReader(ValueCheck(database: database), deletions: .anywhere)
+    let fields = try reader.read(data, at: [], depth: 0)
+    let given = reader.leaves + reader.transforms.map(\.field)
+    for name in names where !given.contains(where: name.contains) {
+      throw DocumentError(
+        .invalidWrite,
+        "The field '\(name)' is to be merged but is not in the data. Give it a value, or do not "
+          + "name it.")
+    }
+    let mask = FieldMask(names)
+    let transforms = reader.transforms.filter { mask.covers($0.field) }
+    // The value of a field that is only transformed is not the mask's to delete.
+    let masked = mask.paths.filter { name in
+      !transforms.contains { $0.field == name }
+    }
+    let kept = MapValue.empty.taking(FieldMask(masked), from: fields)
+    return try Mutation(path, .patch(kept, FieldMask(masked), transforms)).validated(kept)
+  }
+
+  /// Fields of a document that exists are replaced, others stay.
+  ///
+  /// - Parameters:
+  ///   - path: the document.
+  ///   - data: field paths and what is written there; a map replaces what is there whole.
+  ///   - database: the database that references must point into.
+  /// - Throws: `invalidWrite` when a field is written twice, or is within another one that is written;
+  ///   a `DocumentError` that names the field when the service would refuse the write.
+  public static func update(
+    _ path: DocumentPath, _ data: [(FieldPath, WriteValue)], in database: DatabaseID,
+    if precondition: Precondition = .exists(true)
+  ) throws(DocumentError) -> Mutation {
+    var reader = WriteReader(ValueCheck(database: database), deletions: .atTop)
+    let named = FieldMask(data.map(\.0))
+    if named.paths.count < data.count {
+      throw DocumentError(.invalidWrite, "An update names a field twice. Name each field once.")
+    }
+    if let (outer, inner) = named.overlap {
+      throw DocumentError(
+        .invalidWrite,
+        "An update writes '\(outer)' and also '\(inner)' within it. Write one of them.")
+    }
+    var fields = MapValue.empty
+    var mask: [FieldPath] = []
+    for (field, value) in data {
+      for count in 1...field.names.count {
+        try reader.check.checkName(Array(field.names.prefix(count)))
+      }
+      // The maps on the way count as levels.
+      let depth = field.names.count - 1
+      try reader.check.checkDepth(depth, at: field.names)
+      let value = try reader.read(value, at: field.names, depth: depth, isTop: true)
+      if let value { fields = fields.setting(field, to: value) }
+      // Only a transform leaves the field itself as it is.
+      if value != nil || !reader.transforms.contains(where: { $0.field == field }) {
+        mask.append(field)
+      }
+    }
+    return try Mutation(path, .patch(fields, FieldMask(mask), reader.transforms), if: precondition)
+      .validated(fields)
+  }
+
+  /// The document is deleted.
+  ///
+  /// - Throws: `invalidPath` when no document can be there.
+  public static func delete(
+    _ path: DocumentPath, if precondition: Precondition = .none
+  ) throws(DocumentError) -> Mutation {
+    try Mutation(path, .delete, if: precondition).validated(.empty)
+  }
+
+  /// Only the precondition is checked.
+  ///
+  /// - Throws: `invalidPath` when no document can be there.
+  public static func verify(
+    _ path: DocumentPath, if precondition: Precondition
+  ) throws(DocumentError) -> Mutation {
+    try Mutation(path, .verify, if: precondition).validated(.empty)
+  }
+
+  /// The write, when place, size and transforms are within the limits.
+  private func validated(_ fields: MapValue) throws(DocumentError) -> Mutation {
+    try path.validate()
+    try Document(path, .found(fields)).validateSize()
+    guard transforms.count <= DocumentLimits.transforms else {
+      throw DocumentError(
+        .invalidWrite,
+        "A write has \(transforms.count) transforms; \(DocumentLimits.transforms) are allowed. "
+          + "Split it into several writes.")
+    }
+    return self
+  }
+}

@@ -1,0 +1,53 @@
+/// Writes that the server takes whole or not at all.
+public struct MutationBatch: Sendable, Hashable {
+  /// When the writes were made here: the estimate of all their server timestamps.
+  public let written: Timestamp
+  /// What fields that are incremented had before, so that a batch that is applied again, upon what
+  /// the server already made of it, counts once.
+  public let bases: [Mutation]
+  /// The writes, in order.
+  public let mutations: [Mutation]
+
+  /// A batch as a store holds it.
+  public init(written: Timestamp, bases: [Mutation], mutations: [Mutation]) {
+    self.written = written
+    self.bases = bases
+    self.mutations = mutations
+  }
+
+  /// A new batch.
+  ///
+  /// - Parameters:
+  ///   - mutations: the writes, in order.
+  ///   - written: now.
+  ///   - document: what a document shows before the batch, with the writes that wait.
+  public init(
+    _ mutations: [Mutation], written: Timestamp, over document: (DocumentPath) -> Document
+  ) {
+    let bases = mutations.compactMap { mutation -> Mutation? in
+      // A set replaces the field first, so its increments count from nothing each time.
+      guard case .patch(_, _, let transforms) = mutation.change else { return nil }
+      let fields = document(mutation.path).fields
+      let bases = transforms.compactMap { transform in
+        transform.operation.base(of: fields?[transform.field]).map { (transform.field, $0) }
+      }
+      guard !bases.isEmpty else { return nil }
+      return Mutation(
+        mutation.path,
+        .patch(
+          bases.reduce(.empty) { $0.setting($1.0, to: $1.1) }, FieldMask(bases.map(\.0)), []),
+        if: .exists(true))
+    }
+    self.init(written: written, bases: bases, mutations: mutations)
+  }
+
+  /// What the batch does to one document, in order.
+  func writes(to path: DocumentPath) -> [Mutation] {
+    (bases + mutations).filter { $0.path == path }
+  }
+
+  /// The document as it is shown until the server has answered.
+  public func applied(to document: Document) -> Document {
+    writes(to: document.path).reduce(document) { $1.applied(to: $0, written: written) }
+  }
+}

@@ -1,0 +1,129 @@
+/// Takes apart what an app writes: the data, the fields that it touches, and the transforms.
+struct WriteReader {
+  /// Where the sentinel that deletes a field may stand.
+  enum Deletions {
+    /// Nowhere: the write replaces the document.
+    case forbidden
+    /// Anywhere but within arrays: the write is merged.
+    case anywhere
+    /// Not within the value of an update, only as the value.
+    case atTop
+  }
+
+  let check: ValueCheck
+  let deletions: Deletions
+  /// The fields that the data has or deletes: values that are no maps, empty maps, deletions.
+  private(set) var leaves: [FieldPath] = []
+  private(set) var transforms: [FieldTransform] = []
+
+  init(_ check: ValueCheck, deletions: Deletions) {
+    self.check = check
+    self.deletions = deletions
+  }
+
+  /// The data of a map.
+  ///
+  /// - Parameters:
+  ///   - pairs: names and what is written to them; of a name that repeats the last one counts.
+  ///   - field: the names on the way to the map.
+  ///   - depth: how many maps are around its fields.
+  mutating func read(
+    _ pairs: [(String, WriteValue)], at field: [String], depth: Int
+  ) throws(DocumentError) -> MapValue {
+    try check.checkDepth(depth, at: field)
+    if pairs.isEmpty, !field.isEmpty { leaves.append(FieldPath(unchecked: field)) }
+    var fields: [MapValue.Field] = []
+    for (name, value) in WriteReader.lastOfEachName(pairs) {
+      let inner = field + [name]
+      try check.checkName(inner)
+      if let value = try read(value, at: inner, depth: depth, isTop: false) {
+        fields.append(.init(name, value))
+      }
+    }
+    return MapValue(fields)
+  }
+
+  /// The data of a field; none for a deletion and for a transform.
+  ///
+  /// - Parameter isTop: whether this is a value of an update itself.
+  mutating func read(
+    _ value: WriteValue, at field: [String], depth: Int, isTop: Bool
+  ) throws(DocumentError) -> DocumentValue? {
+    let path = FieldPath(unchecked: field)
+    switch value {
+    case .value(.map(let map)):
+      // As a map of an app's own, so that its fields are leaves too.
+      let pairs = map.fields.map { ($0.name, WriteValue.value($0.value)) }
+      return .map(try read(pairs, at: field, depth: depth + 1))
+    case .value(let value):
+      leaves.append(path)
+      return try check.checked(value, at: field, depth: depth)
+    case .map(let pairs): return .map(try read(pairs, at: field, depth: depth + 1))
+    case .array(let elements):
+      leaves.append(path)
+      let plain = DocumentValue.array(
+        try elements.map { element throws(DocumentError) in
+          try self.element(element, at: field, depth: depth + 1)
+        })
+      return try check.checked(plain, at: field, depth: depth)
+    case .delete:
+      guard deletions == .anywhere || deletions == .atTop && isTop else {
+        throw DocumentError(
+          .invalidWrite,
+          "The field '\(path)' cannot be deleted here: a deletion may stand directly in an update "
+            + "or anywhere in a merge. Use one of them, or leave the field out.")
+      }
+      leaves.append(path)
+      return nil
+    case .transform(let operation):
+      transforms.append(FieldTransform(path, try checked(operation, at: field, depth: depth)))
+      return nil
+    }
+  }
+
+  /// A value within an array, where no instruction may stand.
+  private func element(
+    _ value: WriteValue, at field: [String], depth: Int
+  ) throws(DocumentError) -> DocumentValue {
+    try check.checkDepth(depth, at: field)
+    switch value {
+    case .value(let value): return value
+    case .array(let elements):
+      return .array(
+        try elements.map { element throws(DocumentError) in
+          try self.element(element, at: field, depth: depth + 1)
+        })
+    case .map(let pairs):
+      var fields: [MapValue.Field] = []
+      for (name, value) in pairs {
+        fields.append(.init(name, try element(value, at: field, depth: depth + 1)))
+      }
+      return .map(MapValue(fields))
+    case .delete, .transform:
+      throw DocumentError(
+        .invalidWrite,
+        "The array at '\(check.name(field))' holds a deletion, a server timestamp or another "
+          + "transform. Write such a thing to a field that is within no array.")
+    }
+  }
+
+  private func checked(
+    _ operation: FieldTransform.Operation, at field: [String], depth: Int
+  ) throws(DocumentError) -> FieldTransform.Operation {
+    func elements(_ values: [DocumentValue]) throws(DocumentError) -> [DocumentValue] {
+      try check.checked(.array(values), at: field, depth: depth).array ?? []
+    }
+    switch operation {
+    case .serverTimestamp, .increment, .minimum, .maximum: return operation
+    case .arrayUnion(let values): return .arrayUnion(try elements(values))
+    case .arrayRemove(let values): return .arrayRemove(try elements(values))
+    }
+  }
+
+  private static func lastOfEachName(_ pairs: [(String, WriteValue)]) -> [(String, WriteValue)] {
+    var places = MapValue.empty
+    for (index, pair) in pairs.enumerated() { places[pair.0] = .integer(Int64(index)) }
+    guard places.count < pairs.count else { return pairs }
+    return pairs.enumerated().filter { places[$1.0] == .integer(Int64($0)) }.map(\.element)
+  }
+}
