@@ -1,24 +1,24 @@
 /// Whether it is known who is signed in, and what waits to be done as that user.
 ///
-/// It has no effects: it is told what is known, and says what waits and what goes on.
+/// It has no effects: it is told what is known, and says which steps wait and which are ready.
 package struct IdentityGate<Step: Sendable>: Sendable {
-  /// What a step has to do with who is signed in.
+  /// How a step depends on who is signed in.
   package enum Dependence: Sendable {
     case none
     /// It is done as the user who asked for it.
-    case isUsers
+    case needsUser
     /// It is about the queue of who is signed in, and may change it.
-    case isAboutQueue(isChange: Bool)
-    /// It must see the writes before it.
+    case concernsQueue(isChange: Bool)
+    /// It is a read that must see the writes before it.
     case followsWrites
 
-    fileprivate var isUsers: Bool { if case .isUsers = self { true } else { false } }
+    fileprivate var needsUser: Bool { if case .needsUser = self { true } else { false } }
 
-    /// Whether what the app reads behind it may be another.
+    /// Whether it may change what later reads see.
     fileprivate var isChange: Bool {
       switch self {
-      case .isUsers, .isAboutQueue(isChange: true): true
-      case .none, .isAboutQueue, .followsWrites: false
+      case .needsUser, .concernsQueue(isChange: true): true
+      case .none, .concernsQueue, .followsWrites: false
       }
     }
   }
@@ -30,16 +30,16 @@ package struct IdentityGate<Step: Sendable>: Sendable {
     case known
     /// The token provider is being asked: what depends on its answer waits, in order.
     case asked([Waiting])
-    /// The provider failed, and is asked again: what writes waits, in order; the rest does not.
+    /// The provider failed and is asked again: writes wait, in order; all else is done.
     case unanswered([Waiting])
   }
 
   private var state = State.known
-  /// What waits no longer, and comes before all else.
+  /// Steps that wait no longer; they are done before all others.
   private var ready: [Step] = []
   /// Questions to the token provider that are under way, by their numbers.
   private var questions: [UInt64: Task<Void, Never>] = [:]
-  /// Whether the store holds that somebody signed in or out, and nobody has said who.
+  /// Whether the store holds that the user may have changed, and the provider has not said to whom.
   private var isChangeStored: Bool
 
   /// - Parameter isChangeStored: whether that stands in the store when it is opened.
@@ -60,26 +60,26 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   // MARK: Steps
 
-  /// Keeps a step that has to wait; whether it has.
+  /// Keeps a step if it has to wait, and tells whether it has.
   package mutating func holds(_ step: Step, _ dependence: Dependence) -> Bool {
     switch state {
     case .known: return false
     case .asked(let waiting):
       switch dependence {
       case .none: return false
-      case .isUsers, .isAboutQueue: break
+      case .needsUser, .concernsQueue: break
       case .followsWrites:
         guard waiting.contains(where: \.dependence.isChange) else { return false }
       }
       state = .asked(waiting + [(step, dependence)])
     case .unanswered(let waiting):
-      guard dependence.isUsers else { return false }
+      guard dependence.needsUser else { return false }
       state = .unanswered(waiting + [(step, dependence)])
     }
     return true
   }
 
-  /// Takes what waits no longer.
+  /// Takes the steps that wait no longer.
   package mutating func takeReady() -> [Step] {
     defer { ready = [] }
     return ready
@@ -87,11 +87,11 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   /// Gives up steps that wait for the provider's answer.
   ///
-  /// - Parameter isOver: which.
-  package mutating func remove(where isOver: (Step) -> Bool) -> [Step] {
+  /// - Parameter isWanted: which.
+  package mutating func remove(where isWanted: (Step) -> Bool) -> [Step] {
     guard case .asked(let waiting) = state else { return [] }
-    state = .asked(waiting.filter { !isOver($0.step) })
-    return waiting.map(\.step).filter(isOver)
+    state = .asked(waiting.filter { !isWanted($0.step) })
+    return waiting.map(\.step).filter(isWanted)
   }
 
   // MARK: What is known
@@ -107,8 +107,8 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   /// The token provider failed: only what writes goes on waiting.
   package mutating func unanswered() {
-    ready += waiting.filter { !$0.dependence.isUsers }.map(\.step)
-    state = .unanswered(waiting.filter(\.dependence.isUsers))
+    ready += waiting.filter { !$0.dependence.needsUser }.map(\.step)
+    state = .unanswered(waiting.filter(\.dependence.needsUser))
   }
 
   // MARK: The token provider
@@ -128,14 +128,14 @@ package struct IdentityGate<Step: Sendable>: Sendable {
     questions = [:]
   }
 
-  // MARK: What the next start is to know
+  // MARK: What is kept for the next start
 
-  /// Notes that the store is to hold whether somebody signed in or out; whether that is new to it.
+  /// Whether the user may have changed is to be stored; returns whether that differs from what is stored.
   package mutating func storeChange(_ isChanging: Bool) -> Bool {
     defer { isChangeStored = isChanging }
     return isChanging != isChangeStored
   }
 
-  /// The store did not take that: whatever it holds, the next change is stored.
+  /// Storing that failed: the next change is stored in any case.
   package mutating func changeNotStored() { isChangeStored = false }
 }

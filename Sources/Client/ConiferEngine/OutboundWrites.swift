@@ -20,8 +20,8 @@ package final class OutboundWrites {
     var delivery = Delivery.queued
     var followers: [WriteFollower] = []
 
-    /// Whether it is as a write without a record is.
-    var isBlank: Bool {
+    /// Whether no record is needed of it.
+    var isDefault: Bool {
       guard case .queued = delivery else { return false }
       return followers.isEmpty
     }
@@ -51,7 +51,7 @@ package final class OutboundWrites {
     var record = Waiting()
     // Taken out, so that its followers are not copied.
     if case .waiting(let known)? = states.removeValue(forKey: id) { record = known }
-    defer { states[id] = record.isBlank ? nil : .waiting(record) }
+    defer { states[id] = record.isDefault ? nil : .waiting(record) }
     return body(&record)
   }
 }
@@ -179,12 +179,12 @@ extension OutboundWrites {
     endSending(id) + [.setState(id.lane, id.id, .queued)]
   }
 
-  /// The store still takes a returned write for sent; it is not in doubt all the same.
+  /// It could not be stored that a write waits again: the store has it as sent, though its outcome is known.
   package func returnedUnstored(_ id: OutboundWriteID) {
     _ = change(id) { $0.delivery = .marked(isDurable: false) }
   }
 
-  /// A write is no longer under way: the edits that count the sending, where the store does not hold it.
+  /// A write is no longer under way: the edits that count the attempt, unless the store has it already.
   private func endSending(_ id: OutboundWriteID) -> [StorageEdit] {
     guard case .sent(let isStored) = delivery(id) else { return [] }
     _ = change(id) { $0.delivery = .queued }

@@ -36,7 +36,7 @@ package final class Outbox {
   private var calls: [@Sendable () -> Void] = []
   private let storage: EngineStorage
   private let callbackQueue: CallbackQueue
-  /// Whether the next commit ends with what it has, as what follows must see that stored.
+  /// Whether the next commit takes nothing more, as what follows must see it stored.
   package private(set) var isSealed = false
 
   /// The most units that share a commit.
@@ -55,18 +55,18 @@ package final class Outbox {
 
   /// Has edits stored with the next commit.
   ///
-  /// - Parameter then: called behind the commit, in the order in which commits were asked for.
+  /// - Parameter then: called after the commit, in the order in which commits were asked for.
   package func commit(_ edits: [StorageEdit], then: @escaping (Stored) -> Void = { _ in }) {
     units.append(Unit(edits: edits, then: then))
   }
 
-  /// Has something done behind what waits for the next commit, whether that is stored or not.
+  /// Calls something after the next commit, also when that fails.
   package func afterCommit(_ body: @escaping () -> Void) { commit([]) { _ in body() } }
 
-  /// Ends the next commit with what it has.
+  /// Lets the next commit take nothing more.
   package func seal() { isSealed = true }
 
-  /// Has the app called behind the step.
+  /// Has the app called after the step.
   package func call(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
 
   /// Hands the calls of the app to its queue, in order.

@@ -12,13 +12,13 @@ final class Connection {
   private var number: ConnectionNumber?
   /// What tells that the network has returned.
   private var watch: (any NetworkWatch)?
-  /// How many of the connection's messages are done with, and not yet given back as credit.
+  /// How many of the connection's messages are handled, and not yet granted as credit.
   private var handled = 0
   private var actions: [ConnectionAction] = []
   private let setup: DatabaseConfiguration
   private let post: @Sendable (Step) -> Void
 
-  /// The most messages of a server that came and are not done with.
+  /// The most messages of a server that may wait to be handled.
   private static let credit = 256
 
   init(_ setup: DatabaseConfiguration, _ post: @escaping @Sendable (Step) -> Void) {
@@ -93,14 +93,14 @@ final class Connection {
   /// Adds to what is left to do.
   func add(_ more: [ConnectionAction]) { actions += more }
 
-  /// Takes what is to be done; what is not done is to be given back.
+  /// Takes what is to be done; what is not done is to be put back.
   func takeActions() -> [ConnectionAction] {
     defer { actions = [] }
     return actions
   }
 
-  /// Gives back what was not done; it comes first.
-  func giveBack(_ rest: ArraySlice<ConnectionAction>) { actions.insert(contentsOf: rest, at: 0) }
+  /// Puts back what was not done; it comes first.
+  func putBack(_ rest: ArraySlice<ConnectionAction>) { actions.insert(contentsOf: rest, at: 0) }
 
   // MARK: The transport
 
@@ -111,7 +111,7 @@ final class Connection {
     if MessageCredit.counts(message) { handled += 1 }
   }
 
-  /// Lets as many messages come as are done with; not for each one alone.
+  /// Lets as many messages come as were handled; not for each one alone.
   func grantCredit() {
     guard handled >= Self.credit / 4 else { return }
     connection?.grantCredit(handled)

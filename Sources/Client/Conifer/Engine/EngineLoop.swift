@@ -12,7 +12,7 @@ final class EngineLoop {
   let user: SignedInUser
   let listening: Listening
   let pins: Pins
-  let news: ServerNews
+  let updates: ServerUpdates
   let writes: Writes
   let requests: QueueRequests
   let gets: Gets
@@ -31,12 +31,12 @@ final class EngineLoop {
     let records = OutboundWrites()
     let views = Views(engine.registrations, storage, records, clock, outbox, post)
     let listens = ServerListens(storage, views, connection, outbox, logger)
-    let cache = AnswerCache(storage, views, listens, outbox)
+    let cache = CacheUpdater(storage, views, listens, outbox)
     listening = Listening(
       storage, views, listens, InfoViews(engine.isConnected, clock), logger)
     pins = Pins(storage, listening, outbox, logger, post)
     transactions = Transactions(storage, views, listening, connection, clock, outbox, post)
-    news = ServerNews(
+    updates = ServerUpdates(
       views: views, listens: listens, listening: listening, pins: pins, transactions: transactions,
       outbox: outbox, logger: logger)
     gets = Gets(setup, storage, views, cache, listening, connection, outbox)
@@ -66,7 +66,7 @@ final class EngineLoop {
 
   /// Does one step.
   ///
-  /// Writes that follow one another share a commit, and so do answers and news of the server.
+  /// Writes that follow one another share a commit, and so do answers and updates of the server.
   private nonisolated(nonsending) func performAlone(_ step: Step) async {
     if user.holds(step) { return }
     switch step {
@@ -77,7 +77,7 @@ final class EngineLoop {
       return
     case .released(let id): return writes.records.released(id)
     case .event(let number, let event):
-      if writes.areWaiting { carryOut() }
+      if writes.hasUnqueued { carryOut() }
       connection.receive(event, number)
       runActions()
       if outbox.isFull || outbox.isSealed || connection.hasActions { carryOut() }
@@ -114,14 +114,14 @@ final class EngineLoop {
     let storage = lifetime.storage
     guard let lane = storage.lane else { return }
     let actions = connection.purge()
-    // Answers that were held back are answers all the same.
-    for action in actions where action.isHeldAnswer { act(action) }
+    // The server has answered these, though their answers waited for listens.
+    for action in actions where action.isServerAnswer { act(action) }
     store()
     outbox.commit([.purge(lane)]) { [self] result in
-      defer { connection.add(actions.filter { !$0.isHeldAnswer }) }
+      defer { connection.add(actions.filter { !$0.isServerAnswer }) }
       if case .failure(let error) = result {
         storage.report(DatabaseError(error, "No write was purged"))
-        return requests.sendAnew(lane)
+        return requests.resendQueue(lane)
       }
       requests.purged(lane)
     }
@@ -144,13 +144,13 @@ final class EngineLoop {
   /// nothing is left.
   func carryOut() {
     repeat {
-      if writes.areWaiting {
+      if writes.hasUnqueued {
         writes.queueAll()
         store()
       }
       store()
       runActions()
-    } while writes.areWaiting || outbox.hasUnits || connection.hasActions
+    } while writes.hasUnqueued || outbox.hasUnits || connection.hasActions
     connection.grantCredit()
     outbox.callApp()
   }
@@ -160,14 +160,14 @@ final class EngineLoop {
     outbox.store(willCommit: writes.willCommit, willStore: writes.willStore)
   }
 
-  /// Does what the connection's machine asks for, up to something that must see what waits for its
-  /// commit, or be told behind it.
+  /// Does what the connection's machine asks for, up to an action that must wait until what is asked for
+  /// so far is committed.
   private func runActions() {
     while connection.hasActions {
       let actions = connection.takeActions()
       for (index, action) in actions.enumerated() {
-        if outbox.isSealed || !action.joinsCommit, outbox.hasUnits || writes.areWaiting {
-          return connection.giveBack(actions[index...])
+        if outbox.isSealed || !action.joinsCommit, outbox.hasUnits || writes.hasUnqueued {
+          return connection.putBack(actions[index...])
         }
         act(action)
       }
@@ -180,7 +180,7 @@ final class EngineLoop {
     case .disconnect(let number): connection.disconnect(number)
     case .probe(let number): connection.probe(number)
     case .send(let message): connection.send(message)
-    case .sendListen(let number, let listen): news.send(listen, as: number)
+    case .sendListen(let number, let listen): updates.send(listen, as: number)
     case .fetchToken(let force, let number): user.fetchToken(force: force, number)
     case .wake(let moment): connection.wake(at: moment)
     case .connected(let isConnected):
@@ -194,11 +194,11 @@ final class EngineLoop {
     case .authentication(let state): user.tell(state)
     case .laneChanged(let lane): user.changeLane(lane)
     case .keepToken(let token): user.keep(token)
-    case .listenAnswered(let listen, let response): news.answered(listen, response)
-    case .listenRevoked(let listen): news.revoked(listen)
-    case .pushed(let push): news.pushed(push)
+    case .listenAnswered(let listen, let response): updates.answered(listen, response)
+    case .listenRevoked(let listen): updates.revoked(listen)
+    case .pushed(let push): updates.pushed(push)
     case .needWrites(let lane, let after, let limit):
-      writes.give(lane, after: after, limit: limit)
+      writes.readQueue(lane, after: after, limit: limit)
     case .markSent(let ids): writes.mark(ids)
     case .writeSent(let id): writes.records.sent(id)
     case .writeAnswered(let id, let response, let isEarly):
@@ -216,8 +216,8 @@ final class EngineLoop {
 }
 
 extension ConnectionAction {
-  /// Whether it may be done while other edits wait for their commit: what it reads is in memory, and
-  /// what it raises waits behind them.
+  /// Whether it may be done while other edits wait for their commit: it reads memory alone, and its
+  /// events are told after the commit.
   fileprivate var joinsCommit: Bool {
     switch self {
     case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true
@@ -227,7 +227,7 @@ extension ConnectionAction {
   }
 
   /// Whether it is the server's answer to something that changes data.
-  fileprivate var isHeldAnswer: Bool {
+  fileprivate var isServerAnswer: Bool {
     switch self {
     case .writeAnswered: true
     case .putAnswered(_, let response, _): !response.isLocal

@@ -14,13 +14,13 @@ final class Gets {
   private let setup: DatabaseConfiguration
   private let storage: EngineStorage
   private let views: Views
-  private let cache: AnswerCache
+  private let cache: CacheUpdater
   private let listening: Listening
   private let connection: Connection
   private let outbox: Outbox
 
   init(
-    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views, _ cache: AnswerCache,
+    _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views, _ cache: CacheUpdater,
     _ listening: Listening, _ connection: Connection, _ outbox: Outbox
   ) {
     self.setup = setup

@@ -24,26 +24,26 @@ struct QueueOverlay {
   /// What is known at the places: first what is cached, then with each write over it.
   private var known = Node.empty
 
-  /// What is known of a target instead of what is stored.
+  /// What the server has just answered; it counts instead of what is stored.
   private let answer: (target: QueryTarget, node: Node)?
-  /// Which writes do not count.
-  private let isOver: (WriteID) -> Bool
+  /// Which writes have ended.
+  private let hasEnded: (WriteID) -> Bool
 
   /// A reader of what waits in a lane.
   ///
   /// - Parameters:
   ///   - answer: what the server has just told of a target, which may not be stored yet.
-  ///   - isOver: which writes do not wait any longer, though the store shows them.
+  ///   - hasEnded: which writes do not wait any longer, though the store shows them.
   init(
     _ view: any StorageView, _ lane: Lane, now: Int64,
     over answer: (target: QueryTarget, node: Node)? = nil,
-    isOver: @escaping (WriteID) -> Bool = { _ in false }
+    hasEnded: @escaping (WriteID) -> Bool = { _ in false }
   ) {
     self.view = view
     self.lane = lane
     self.now = now
     self.answer = answer
-    self.isOver = isOver
+    self.hasEnded = hasEnded
   }
 
   /// The writes that change something at, above or below a path, in order.
@@ -77,7 +77,8 @@ struct QueueOverlay {
 
   /// Takes the waiting writes that touch a path, and what their server values depend on.
   private mutating func collect(_ path: Path) throws(StoreError) {
-    for id in try view.pendingWrites(lane, touching: path) where writes[id] == nil && !isOver(id) {
+    for id in try view.pendingWrites(lane, touching: path) where writes[id] == nil && !hasEnded(id)
+    {
       guard let write = try view.write(lane, id) else { continue }
       writes[id] = write
       try collect(write)
@@ -90,8 +91,8 @@ struct QueueOverlay {
       let place = change.path.owner
       guard !places.cover(place) else { continue }
       places.insert(place)
-      if let told = told(place) {
-        known = known.setting(place, to: told)
+      if let value = answered(place) {
+        known = known.setting(place, to: value)
       } else if try isKnown(place) {
         known = known.setting(place, to: try view.node(lane.tree, place))
       }
@@ -99,8 +100,8 @@ struct QueueOverlay {
     }
   }
 
-  /// What the server has just told of a place; nil when it did not.
-  private func told(_ place: Path) -> Node? {
+  /// The value of a place in the server's answer; nil when it is not part of that.
+  private func answered(_ place: Path) -> Node? {
     guard let answer, let below = place.relative(to: answer.target.path) else { return nil }
     guard !answer.target.spec.isDefault else { return answer.node[below] }
     // A filtered answer has its children whole.

@@ -179,8 +179,8 @@ struct QueueRequests {
     for id in followed { writes.end(id, .discarded, error) }
   }
 
-  /// Lets the connection know again what is in the queue, which it takes for empty.
-  func sendAnew(_ lane: Lane) {
+  /// Tells the connection of all queued writes: a purge failed, and it takes the queue for empty.
+  func resendQueue(_ lane: Lane) {
     var last: WriteID?
     while true {
       let after = last

@@ -178,7 +178,7 @@ final class ServerListens {
   }
 
   /// Commits server data of a listen, as its record allows; what fails is stored as a whole with the next
-  /// news.
+  /// update.
   private func store(_ edits: [StorageEdit], of target: QueryTarget, isWhole: Bool) {
     if isWhole { active[target]?.isWhole = true }
     guard let listen = active[target] else { return }
@@ -250,7 +250,7 @@ final class ServerListens {
     save([.saveQuery(record)], of: listen, record, orElse: record)
   }
 
-  /// Commits the record of a listen that is new to the store; when that fails, with the next news.
+  /// Commits the record of a listen that is new to the store; when that fails, with the next update.
   private func save(
     _ edits: [StorageEdit], of listen: Listen, _ query: TrackedQuery, orElse old: TrackedQuery
   ) {

@@ -44,11 +44,11 @@ enum Step: Sendable {
 }
 
 extension Step {
-  /// What it has to do with who is signed in.
+  /// How it depends on who is signed in.
   var dependence: IdentityGate<Step>.Dependence {
     switch self {
-    case .write, .transact, .onDisconnect, .purge: .isUsers
-    case .askQueue(let isChange, _): .isAboutQueue(isChange: isChange)
+    case .write, .transact, .onDisconnect, .purge: .needsUser
+    case .askQueue(let isChange, _): .concernsQueue(isChange: isChange)
     case .get(let request) where request.target.path.first != .info: .followsWrites
     default: .none
     }

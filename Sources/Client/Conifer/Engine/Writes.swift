@@ -12,7 +12,7 @@ struct Writes {
   let storage: EngineStorage
   let views: Views
   let records: OutboundWrites
-  let cache: AnswerCache
+  let cache: CacheUpdater
   let gets: Gets
   let transactions: Transactions
   let connection: Connection
@@ -21,7 +21,7 @@ struct Writes {
 
   // MARK: Before a commit
 
-  /// Edits are about to be stored: what could not be stored before comes first.
+  /// Edits are about to be stored: ends of writes that could not be stored before are stored first.
   func willCommit() {
     cache.willCommit()
     for (id, edits) in records.unstoredEnds {
@@ -37,7 +37,7 @@ struct Writes {
     }
   }
 
-  /// Takes in which edits are about to be stored.
+  /// Tells the views which edits are about to be stored.
   func willStore(_ edits: [StorageEdit]) { views.willStore(edits) }
 
   // MARK: Into the queue
@@ -45,8 +45,8 @@ struct Writes {
   /// The most writes that share a commit.
   private static let largestGroup = 256
 
-  /// Whether writes are to be queued.
-  var areWaiting: Bool { records.unqueuedCount > 0 }
+  /// Whether there are writes that are not queued yet.
+  var hasUnqueued: Bool { records.unqueuedCount > 0 }
 
   /// Whether as many are to be queued as should share a commit.
   var isFull: Bool { records.unqueuedCount >= Self.largestGroup }
@@ -82,7 +82,7 @@ struct Writes {
     if let completion = caller.completion { outbox.call { completion(error) } }
   }
 
-  /// A write is in the queue: lays it over the views, and lets the connection know.
+  /// A write is in the queue: shows it in the views, and tells the connection.
   func queued(_ write: QueuedWrite, _ caller: WriteCaller, _ lane: Lane, _ commit: CommitID) {
     let id = OutboundWriteID(lane, write.id)
     let receipt = caller.receipt
@@ -145,8 +145,8 @@ struct Writes {
 
   // MARK: To the server
 
-  /// Gives the connection the next writes of the queue.
-  func give(_ lane: Lane, after: WriteID?, limit: Int) {
+  /// Reads the next writes of the queue for the connection.
+  func readQueue(_ lane: Lane, after: WriteID?, limit: Int) {
     let page = storage.read { (view, _) throws(StoreError) in
       try view.writes(lane, after: after, limit: limit)
     }
@@ -154,11 +154,11 @@ struct Writes {
     // A queue that cannot be read now is asked for again with the next write or connection.
     var found = page ?? []
     if setup.unknownOutcome == .leaveToApp {
-      let doubtful = found.filter {
+      let uncertain = found.filter {
         !QueueRules.isIdempotent($0.content) && records.isOutcomeUnknown($0, lane)
       }
-      for write in doubtful { leaveToApp(OutboundWriteID(lane, write.id), write.content) }
-      if !doubtful.isEmpty {
+      for write in uncertain { leaveToApp(OutboundWriteID(lane, write.id), write.content) }
+      if !uncertain.isEmpty {
         // Asked for again when the store no longer takes them for waiting.
         return connection.add([.needWrites(lane, after: after, limit: limit)])
       }
@@ -171,7 +171,7 @@ struct Writes {
     connection.tell(.writes(writes, lane, after: after, isLast: isLast))
   }
 
-  /// Makes durable that writes are sent, then lets them leave.
+  /// Stores durably that writes are sent, and has them sent then.
   func mark(_ ids: [OutboundWriteID]) {
     outbox.commit(records.mark(ids)) { [self] result in
       switch result {
@@ -187,8 +187,8 @@ struct Writes {
     }
   }
 
-  /// It is stored that writes are sent, or not, for a reason: those that are to count at most once wait
-  /// then, and others leave all the same, as that they might count twice is the smaller evil.
+  /// The mark that writes are sent is durable, or could not be stored. Without it they wait if the app
+  /// wants each applied at most once; otherwise they are sent, as applying one twice is the smaller evil.
   func marked(_ ids: [OutboundWriteID], _ fault: DatabaseError?) {
     if let fault {
       let waits = setup.unknownOutcome == .leaveToApp
@@ -215,14 +215,14 @@ struct Writes {
     outbox.commit(records.outcomeUnknown(id))
   }
 
-  /// The server did not look at a write for want of a token.
+  /// The server refused a write for want of a valid token; it is sent again.
   func returned(_ id: OutboundWriteID) {
     outbox.commit(records.returned(id)) { [self] result in
       if case .failure = result { records.returnedUnstored(id) }
     }
   }
 
-  /// Nobody knows whether a write was done, and doing it again might double it: the app decides.
+  /// Whether a write was done is unknown, and sending it again may apply it twice: the app decides.
   private func leaveToApp(_ id: OutboundWriteID, _ content: WriteContent) {
     reject(id, content, RejectionReason(Response(.disconnect)))
   }

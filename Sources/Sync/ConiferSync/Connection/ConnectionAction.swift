@@ -24,7 +24,7 @@ package enum ConnectionAction: Hashable, Sendable {
   case connected(Bool)
   /// The server's time minus the device's, in milliseconds (`.info/serverTimeOffset`).
   case offset(Int64)
-  /// Operations go out, or no longer do: transactions that are ready may be issued.
+  /// Operations can be sent, or no longer: transactions that are ready may be issued.
   case writable(Bool)
   /// The server sent the client away, until the app goes online again; with the reason.
   case shutDown(String)
@@ -33,10 +33,10 @@ package enum ConnectionAction: Hashable, Sendable {
 
   // MARK: Who the client is
 
-  /// It changed whether it is known who is signed in. After the other actions of this call, the app's
+  /// Whether it is known who is signed in has changed. After the other actions of this call, the app's
   /// calls wait or go on.
   case identification(Identification)
-  /// It changed whether writes go out, as far as the token decides it.
+  /// Whether the token lets writes be sent has changed.
   case authentication(Authentication)
   /// Another user is signed in, or nobody: views show this lane from now on. Answered by
   /// `laneOpened`.
@@ -58,10 +58,10 @@ package enum ConnectionAction: Hashable, Sendable {
   /// Answer with `writes`: those of this lane after a number. Replaces an earlier question without an
   /// answer.
   case needWrites(Lane, after: WriteID?, limit: Int)
-  /// Store durably that these are sent, then answer with `marked`, after which they leave, or with
+  /// Store durably that these are sent, then answer with `marked`, after which they are sent, or with
   /// `notMarked`.
   case markSent([OutboundWriteID])
-  /// A write left; told also of writes that were marked.
+  /// A write was sent; also told of writes that were marked.
   case writeSent(OutboundWriteID)
   /// The server answered a write; answer with `finished` when the store holds that. Early: the connection
   /// broke before the server sent the data that it changed.

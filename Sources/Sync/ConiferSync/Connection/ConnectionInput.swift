@@ -129,10 +129,10 @@ package enum ConnectionInput: Sendable {
   /// `isLast` false say that the queue cannot be read; it is asked again with the next write or
   /// connection. The answer to an older question is ignored.
   case writes([OutboundWrite], Lane, after: WriteID?, isLast: Bool)
-  /// Answers `markSent`: they leave.
+  /// Answers `markSent`: they can be sent.
   case marked([OutboundWriteID])
-  /// Answers `markSent`: the store cannot hold that they were sent, so they must not leave. They are
-  /// marked again after a delay.
+  /// Answers `markSent`: that could not be stored, so they must not be sent. They are marked again after
+  /// a delay.
   case notMarked([OutboundWriteID])
   /// The app takes a write back or changes it; an answer that still comes is ignored.
   case withdraw(OutboundWriteID)

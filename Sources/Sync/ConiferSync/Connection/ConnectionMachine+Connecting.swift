@@ -1,6 +1,6 @@
 import ConiferWire
 
-/// What earlier connections told of the way to the server.
+/// What earlier connections have said about how to reach the server.
 struct ServerRoute: Sendable {
   /// The number of the last connection.
   var lastConnection: UInt64 = 0

@@ -84,7 +84,7 @@ package struct ConnectionMachine: Sendable {
   /// Whether the connection stands.
   package var isConnected: Bool { if case .connected = state { true } else { false } }
 
-  /// Whether operations go out.
+  /// Whether operations can be sent.
   package var isWritable: Bool {
     if case .connected(let session) = state { session.isAccepted } else { false }
   }

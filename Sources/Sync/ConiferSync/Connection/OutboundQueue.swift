@@ -26,10 +26,10 @@ struct OutboundQueue: Sendable {
     var finished: [OutboundWriteID] = []
   }
 
-  /// Whether the store can hold that writes are sent.
+  /// Whether the store can record that writes are sent.
   private enum Marking: Sendable {
     case possible
-    /// It could not, so often in a row; the next attempt waits for an uptime, or for an occasion.
+    /// It failed so many times in a row; the next attempt waits for an uptime, nil for no longer.
     case failed(Int, retry: Milliseconds?)
   }
 
@@ -195,7 +195,7 @@ struct OutboundQueue: Sendable {
     return ids
   }
 
-  /// Takes in that the store holds writes as sent.
+  /// The store has recorded that writes are sent.
   mutating func marked(_ ids: [OutboundWriteID]) {
     marking = .possible
     let ids = Set(ids)
@@ -203,7 +203,7 @@ struct OutboundQueue: Sendable {
     buffer.changeAll { if ids.contains($0.id) { $0.isMarked = true } }
   }
 
-  /// Takes in that the store cannot hold writes as sent; they are marked again at an uptime.
+  /// The store could not record that writes are sent; they are marked again at an uptime.
   mutating func markingFailed(_ ids: [OutboundWriteID], retry: Milliseconds) {
     beingMarked.subtract(ids)
     marking = .failed(markingFailures + 1, retry: retry)

@@ -23,7 +23,7 @@ extension Session {
 
   /// The server knows who the client is: all that waited goes on.
   mutating func accept(_ client: inout ClientState) {
-    standing = .accepted
+    tokenState = .accepted
     reportOtherLanes(&client)
     sendListens(&client)
     sendGets(&client)
@@ -65,7 +65,7 @@ extension Session {
   /// Lets everything wait for a token.
   private mutating func pause(_ client: inout ClientState) {
     let wasAccepted = isAccepted
-    standing = .refused
+    tokenState = .refused
     if wasAccepted { stopSending(&client) }
   }
 
@@ -88,7 +88,7 @@ extension Session {
   mutating func leaveLane(_ client: inout ClientState) {
     // First, so that no transaction that an answer lets go is issued as the new user's.
     if isAccepted {
-      standing = .unknown
+      tokenState = .unknown
       stopSending(&client)
     }
     deliverAnswers(all: true, &client)

@@ -1,7 +1,7 @@
 import ConiferWire
 
-/// One connection from the server's hello to its end: what was sent and not answered, and what the
-/// server has made of who the client is.
+/// One connection from the server's hello to its end: what was sent and not answered, and whether the
+/// server has accepted the client's token.
 struct Session: Sendable {
   /// Whether the server was asked for a sign of life.
   enum Probe {
@@ -12,11 +12,11 @@ struct Session: Sendable {
     case impossible
   }
 
-  /// What the server has made of who the client is.
-  enum Standing {
-    /// Nothing yet.
+  /// Whether the server has accepted who the client says it is.
+  enum TokenState {
+    /// It has not answered yet.
     case unknown
-    /// It did not take the token, or no longer does: other refusals may be due to that alone.
+    /// It refused or revoked the token: that may be why it refuses other requests.
     case refused
     /// It knows the client.
     case accepted
@@ -30,7 +30,7 @@ struct Session: Sendable {
   /// When something last came.
   private(set) var lastReceived: Milliseconds
   var probe = Probe.none
-  var standing = Standing.unknown
+  var tokenState = TokenState.unknown
   /// The last request that says who the client is, until it is answered.
   var authRequest: UInt64?
   /// The last request's number.
@@ -56,8 +56,8 @@ struct Session: Sendable {
   }
 
   /// Whether the server knows who the client is.
-  var isAccepted: Bool { if case .accepted = standing { true } else { false } }
-  var isRefused: Bool { if case .refused = standing { true } else { false } }
+  var isAccepted: Bool { if case .accepted = tokenState { true } else { false } }
+  var isRefused: Bool { if case .refused = tokenState { true } else { false } }
 
   // MARK: Messages
 
@@ -140,7 +140,7 @@ struct Session: Sendable {
     client.queue.restart()
   }
 
-  /// Takes in that nothing goes out from now on.
+  /// Nothing is sent from now on.
   mutating func stopSending(_ client: inout ClientState) {
     client.gets.block(at: client.now.uptime)
     client.actions.append(.writable(false))

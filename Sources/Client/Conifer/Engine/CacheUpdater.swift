@@ -4,21 +4,21 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 
-/// What the answers to writes and reads make of the cache, where no open view brings it up to date.
-final class AnswerCache {
-  /// What an acknowledged write makes of the cache.
+/// Brings the cache up to date with the server's answers to writes and reads, where no listen does.
+final class CacheUpdater {
+  /// How an acknowledged write changes the cache.
   struct Change {
     var edits: [StorageEdit] = []
-    /// New records of what is known completely by it.
+    /// Records of places that are known completely by it.
     var records: [StorageEdit] = []
-    /// Places of which only the server knows what they hold now.
+    /// Places whose values only the server knows now.
     var unknown: [Path] = []
   }
 
   /// Records of complete data in the next commit, which a read does not find yet.
   private var newRecords: [TrackedQuery] = []
-  private var openIncrements = OpenIncrements()
-  /// How many reports of damage were known when ``openIncrements`` was last used.
+  private var pendingIncrements = PendingIncrements()
+  /// How many reports of damage were known when ``pendingIncrements`` was last used.
   private var incidentCount = 0
   private let storage: EngineStorage
   private let views: Views
@@ -39,7 +39,7 @@ final class AnswerCache {
 
   /// What puts an acknowledged write into the cache.
   ///
-  /// - Parameter isEarly: whether the connection broke before news could come, so that open views do
+  /// - Parameter isEarly: whether the connection broke before updates could come, so that open views do
   ///   not do it either.
   func change(_ changes: [NodeChange], isEarly: Bool, in lane: Lane) -> Change {
     let tree = storage.tree
@@ -52,9 +52,9 @@ final class AnswerCache {
       cached.edits += completeness.outdated(above: owner)
       let isListened = listens.isListened(owner)
       if isListened, !isEarly { continue }
-      if isLong, !isListened, isForeign(owner) {
+      if isLong, !isListened, isUncached(owner) {
         // A query that waits for another place would wait for this one too.
-        openIncrements.forget(owner)
+        pendingIncrements.forget(owner)
         continue
       }
       if change.node.hasServerValues {
@@ -63,10 +63,10 @@ final class AnswerCache {
         guard !isLong else {
           // Thousands of questions would wait behind a long queue: the next listen tells.
           cached.edits += unknown(around: owner)
-          openIncrements.forget(owner)
+          pendingIncrements.forget(owner)
           continue
         }
-        cached.edits += awaited(around: owner)
+        cached.edits += incomplete(until: owner)
         cached.unknown.append(owner)
         continue
       }
@@ -93,19 +93,19 @@ final class AnswerCache {
   /// - Returns: the places to ask for, and the edits that end the completeness of what holds them.
   func changeFailed(_ paths: [Path]) -> (paths: [Path], edits: [StorageEdit]) {
     let paths = paths.filter { !listens.isListened($0) }
-    for path in paths { openIncrements.forget(path) }
+    for path in paths { pendingIncrements.forget(path) }
     return (paths, paths.flatMap { unknown(around: $0) })
   }
 
-  /// Whether so much of a queue waits that what is answered now would soon be evicted again, and what
-  /// the app listened to with it: a backend keeps 1,000 queries that nobody listens to.
+  /// Whether so many writes wait that what is cached now would soon be evicted, together with what the
+  /// app listened to: a backend keeps 1,000 queries that nobody listens to.
   private func isLong(_ lane: Lane) -> Bool {
     let pending = storage.read { (view, _) throws(StoreError) in try view.totals(lane).pending }
     return pending ?? 0 > 100
   }
 
-  /// Whether the cache holds nothing of a place, and nothing that covers it.
-  private func isForeign(_ path: Path) -> Bool {
+  /// Whether the cache holds nothing at, above or below a place.
+  private func isUncached(_ path: Path) -> Bool {
     if views.paths.isOpen(below: path) || newRecords.contains(where: { $0.path.touches(path) }) {
       return false
     }
@@ -130,14 +130,14 @@ final class AnswerCache {
     }
   }
 
-  // MARK: Places that only the server knows
+  // MARK: Places whose values only the server knows
 
-  /// A place stays unknown: the queries that hold it wait for a listen.
-  func forget(_ path: Path) { openIncrements.forget(path) }
+  /// A place stays unknown: the queries that hold it stay incomplete until they are listened to.
+  func forget(_ path: Path) { pendingIncrements.forget(path) }
 
-  /// Edits that end the completeness of what holds a place until the server has told what it holds
-  /// now.
-  private func awaited(around path: Path) -> [StorageEdit] {
+  /// Edits that end the completeness of the queries that hold a place, until the server has told its
+  /// value.
+  private func incomplete(until path: Path) -> [StorageEdit] {
     let edits = unknown(around: path)
     let above = edits.compactMap { edit -> StoredQuery? in
       guard case .saveQuery(var query) = edit, query.isDefault, query.path.contains(path),
@@ -149,22 +149,22 @@ final class AnswerCache {
       return StoredQuery(id: stored.id, query: query)
     }
     forgetAfterDamage()
-    openIncrements.wait(for: path, above)
+    pendingIncrements.wait(for: path, above)
     return edits
   }
 
   /// Forgets what waits for values when damage was found since: queries may be incomplete because of
   /// that.
   private func forgetAfterDamage() {
-    if storage.incidentCount > incidentCount { openIncrements = OpenIncrements() }
+    if storage.incidentCount > incidentCount { pendingIncrements = PendingIncrements() }
     incidentCount = storage.incidentCount
   }
 
-  /// Edits that make complete again what lacked nothing but a place that is known now.
-  private func found(_ path: Path) -> [StorageEdit] {
+  /// Edits that mark queries complete again for which this was the last unknown place.
+  private func completed(by path: Path) -> [StorageEdit] {
     storage.reportIncidents()
     forgetAfterDamage()
-    return openIncrements.resolve(path).compactMap { whole in
+    return pendingIncrements.resolve(path).compactMap { whole in
       let stored = storage.read { (view, lane) throws(StoreError) in
         try view.trackedQuery(lane.tree, whole.query.path, whole.query.parameters)
       }
@@ -193,8 +193,8 @@ final class AnswerCache {
   /// that query alone.
   func store(_ node: Node, of target: QueryTarget) {
     guard let lane = storage.lane, !listens.contains(target), !views.tree.isListened(target.path)
-    else { return openIncrements.forget(target.path) }
-    // News that follow are newer, and must find this in the store.
+    else { return pendingIncrements.forget(target.path) }
+    // Updates that follow are newer, and must find this in the store.
     outbox.seal()
     let (path, parameters) = (target.path, target.spec.identifier)
     let stored = storage.read { (view, lane) throws(StoreError) in
@@ -208,7 +208,8 @@ final class AnswerCache {
       let completeness = listens.completeness
       let edits =
         [.overwrite(lane.tree, path, node), .saveQuery(query)]
-        + completeness.outdated(below: path) + completeness.outdated(above: path) + found(path)
+        + completeness.outdated(below: path) + completeness.outdated(above: path)
+        + completed(by: path)
       outbox.commit(edits) { [self] result in
         if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
       }

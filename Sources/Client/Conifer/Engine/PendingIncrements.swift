@@ -1,12 +1,12 @@
 import ConiferStorage
 import ConiferTree
 
-/// Increments that were acknowledged and whose results the server has still to tell, and the queries that are
-/// not complete until then.
-struct OpenIncrements {
+/// Acknowledged increments whose results are not known yet, and the queries that are incomplete until then.
+struct PendingIncrements {
   private var waiting: [QueryID: (query: StoredQuery, places: Set<Path>)] = [:]
 
-  /// Notes that a complete query is not, for want of a place; also one that was not before.
+  /// Complete queries become incomplete until the value at a place is known; those that wait already for
+  /// another place wait for this one too.
   mutating func wait(for place: Path, _ complete: [StoredQuery]) {
     for stored in complete { waiting[stored.id, default: (stored, [])].places.insert(place) }
     for (id, entry) in waiting where entry.query.query.path.contains(place) {
@@ -14,7 +14,7 @@ struct OpenIncrements {
     }
   }
 
-  /// Notes that the result at a place is known.
+  /// The value at a place is known.
   ///
   /// - Returns: the queries that are complete with it.
   mutating func resolve(_ place: Path) -> [StoredQuery] {
@@ -28,7 +28,7 @@ struct OpenIncrements {
     return whole.sorted { $0.id < $1.id }
   }
 
-  /// Notes that a place stays unknown: the queries wait for a listen.
+  /// The value at a place stays unknown: its queries stay incomplete until they are listened to.
   mutating func forget(_ place: Path) {
     waiting = waiting.filter { !$0.value.query.query.path.contains(place) }
   }

@@ -4,8 +4,9 @@ import ConiferTree
 import ConiferWire
 import Logging
 
-/// What the server says of its data: views first, in memory alone; then one commit, and then the events.
-struct ServerNews {
+/// Takes in what the server says of its data: the views change first, in memory; then it is committed,
+/// and then listeners are told.
+struct ServerUpdates {
   let views: Views
   let listens: ServerListens
   let listening: Listening
@@ -14,7 +15,7 @@ struct ServerNews {
   let outbox: Outbox
   let logger: Logger
 
-  /// Takes in news of data.
+  /// Takes in a change of data.
   func pushed(_ push: Push) {
     switch push {
     case .overwrite(let path, let node, let tag):
