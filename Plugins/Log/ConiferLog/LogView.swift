@@ -55,13 +55,33 @@ final class LogView: OrderedView {
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
   ) throws(StoreError) {
     let frozen = try frozen()
+    var buffer = ReadBuffer()
+    try walk(frozen, space, origin) { (key, slot) throws(StoreError) in
+      let own = UnsafeRawBufferPointer(rebasing: key.dropFirst()).bytes
+      return try frozen.lend(slot, key, &buffer) { visit(own, $0) }
+    }
+  }
+
+  /// The index knows the size of every value: none is read.
+  func walkKeys(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
+  ) throws(StoreError) {
+    try walk(frozen(), space, origin) { key, slot in
+      visit(UnsafeRawBufferPointer(rebasing: key.dropFirst()).bytes, slot.size)
+    }
+  }
+
+  /// - Parameter visit: gets a key behind its space's number, and what the index knows of it.
+  private func walk(
+    _ frozen: Snapshot, _ space: Space, _ origin: Origin,
+    _ visit: (_ key: UnsafeRawBufferPointer, _ slot: LentSlot) throws(StoreError) -> Step
+  ) throws(StoreError) {
     let (ascends, start) =
       switch origin {
       case .atOrAfter(let key): (true, space.stored(key))
       case .atOrBefore(let key): (false, space.stored(key))
       }
     var cursor = MergedCursor(frozen, ascends: ascends)
-    var buffer = ReadBuffer()
     var gone = GoneStretch()
     try cursor.seek(start)
     while !cursor.isAtEnd {
@@ -69,11 +89,10 @@ final class LogView: OrderedView {
         guard key.first == space.id else { return .outside }
         if case .gone = slot { return .gone(Bytes(key)) }
         if ascends, gone.isWorthIt { gone.end = Bytes(key) }
-        let own = UnsafeRawBufferPointer(rebasing: key.dropFirst())
-        let step = try frozen.lend(slot, key, &buffer) { visit(own.bytes, $0) }
+        let step = try visit(key, slot)
         guard case .jump(let target) = step else { return .visited(step) }
         // A target that lies behind means the neighbour.
-        let order = own.bytes.compare(target)
+        let order = UnsafeRawBufferPointer(rebasing: key.dropFirst()).bytes.compare(target)
         return .visited((ascends ? order < 0 : order > 0) ? step : .next)
       }
       switch found ?? .outside {

@@ -44,6 +44,15 @@ enum LentSlot {
   case gone
   case small(UnsafeRawBufferPointer)
   case value(Pointer)
+
+  /// How many bytes the value has.
+  var size: Int {
+    switch self {
+    case .gone: 0
+    case .small(let bytes): bytes.count
+    case .value(let pointer): Int(pointer.length)
+    }
+  }
 }
 
 extension Space {
