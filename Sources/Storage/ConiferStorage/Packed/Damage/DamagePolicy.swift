@@ -84,11 +84,14 @@ struct DamagePolicy: Sendable {
   ///   - body: gets the damaged records that were tried already.
   ///   - repair: gets a damaged record, or nil for damage that the store itself can lay to no record;
   ///     returns false where nothing can be done.
+  /// - Throws: what the body throws, with a failed repair of its record as the cause; what a repair throws
+  ///   that is not damage.
   func retrying<R>(
     _ body: (Set<StoreError.Place>) throws(StoreError) -> R,
     repair: (StoreError.Place?) throws(StoreError) -> Bool
   ) throws(StoreError) -> R {
     var tried: Set<StoreError.Place> = []
+    var failedRepairs: [StoreError.Place: StoreError] = [:]
     var hasLookedAgain = false
     while true {
       let failure: StoreError
@@ -100,14 +103,26 @@ struct DamagePolicy: Sendable {
         hasLookedAgain = true
         continue
       }
-      guard repairs(failure, tried), let place = failure.place else { throw failure }
+      guard repairs(failure, tried), let place = failure.place else {
+        throw failure.place.flatMap { failedRepairs[$0] }.map(failure.unrepaired) ?? failure
+      }
       tried.insert(place)
       do throws(StoreError) {
-        guard try repair(place) else { throw failure }
+        _ = try repair(place)
       } catch {
-        // What was tried fails again, and says so, if it needs the record.
         guard error.code == .damaged else { throw error }
+        // The body is tried all the same: it fails with both errors if it needs the record.
+        failedRepairs[place] = error
       }
     }
+  }
+}
+
+extension StoreError {
+  /// The error about a record whose repair failed, with that as its cause.
+  fileprivate func unrepaired(_ repair: StoreError) -> StoreError {
+    let why = "its repair failed: \(repair)"
+    return StoreError(
+      code, message, cause: cause.map { "\($0); \(why)" } ?? why, place: place, found: found)
   }
 }
