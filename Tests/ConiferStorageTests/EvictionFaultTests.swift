@@ -333,13 +333,13 @@ import Testing
   @Test func `A query becomes active or goes, not both`() {
     let activity = Activity(after: 0)
     let name = Activity.Name(tree: TreeID(rawValue: 1), query: QueryID(rawValue: 1))
-    #expect(activity.setActive(true, name) && !activity.release(name))
-    #expect(activity.setActive(false, name) && activity.release(name))
+    #expect(activity.setActive(true, name) && !activity.beginEviction(of: name))
+    #expect(activity.setActive(false, name) && activity.beginEviction(of: name))
     #expect(!activity.setActive(true, name) && !activity.isActive(name))
-    activity.endRelease(isCommitted: false)
+    activity.endEvictions(isCommitted: false)
     #expect(activity.uses == [name: 2])
-    #expect(activity.release(name))
-    activity.endRelease(isCommitted: true)
+    #expect(activity.beginEviction(of: name))
+    activity.endEvictions(isCommitted: true)
     #expect(activity.uses.isEmpty && activity.setActive(true, name))
   }
 }

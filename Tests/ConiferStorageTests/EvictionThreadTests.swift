@@ -109,7 +109,8 @@ import Testing
       [.overwrite(tree, "stray", Self.room(7500)), .overwrite(tree, "rooms/r", Self.room(300))]
     ])
     _ = engine.group([[.setIndexes(tree, [index])]])
-    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingNote.add(tx, tree) }
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)
+    }
     let view = try store.view()
     let cache = try BudgetMeter(view, store.size()).cache(view)
     view.close()

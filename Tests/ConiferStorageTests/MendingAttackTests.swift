@@ -96,7 +96,7 @@ struct MendingAttack {
       engine.mender.slice()
       slices += 1
     }
-    try hold(try MendingNote.first(store.view()) == nil, "not mended")
+    try hold(try MendingMarker.first(store.view()) == nil, "not mended")
     try check()
     try expectExactUsage(store.base, place)
     let backend = try PackedBackend(

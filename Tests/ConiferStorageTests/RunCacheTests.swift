@@ -139,7 +139,7 @@ import Testing
     cache.confirm(tree, first, at: 1)
     // A reader of an older generation kept it after it was removed.
     cache.add(tree, stale)
-    cache.note(nil, after: first.head.storeKey, tree, at: 1)
+    cache.setNext(nil, after: first.head.storeKey, tree, at: 1)
     guard case .some(.none) = cache.next(tree, first.head.storeKey, at: 1) else {
       Issue.record("nothing is behind the first run")
       return

@@ -1,10 +1,10 @@
 package import ConiferKeyValue
 
-/// Ranges of one space that a commit in the making cleared, in order and apart from each other.
+/// Ranges of one space that a transaction cleared, in order; they do not touch each other.
 package struct ClearedRanges {
   package private(set) var ranges: [(from: Bytes, to: Bytes)] = []
 
-  /// Adds `from ..< to`, and takes in those that it meets.
+  /// Adds `from ..< to`, joined with the ranges that it touches.
   package mutating func add(from: Bytes, to: Bytes) {
     guard bytesPrecede(from, to) else { return }
     var (from, to) = (from, to)

@@ -1,6 +1,6 @@
 package import ConiferKeyValue
 
-/// Where the runs of one tree are found: in a view, or in a commit in the making.
+/// Where the runs of one tree are found: in a snapshot, or in a transaction.
 package protocol RunSource {
   /// Reads leaves that are stored in parts.
   var reader: RunReader { get }
@@ -42,7 +42,7 @@ package struct LeafCursor<Runs: RunSource> {
   private let runs: Runs
   private let low: Bytes
   private let high: Bytes
-  /// What counts the runs that are read, if anything does.
+  /// Counts the runs that are read; nil when nobody asks.
   private let meter: ReadMeter?
   /// The run at hand; nil at the end.
   package private(set) var run: RunPlace?
@@ -149,7 +149,7 @@ package struct LeafCursor<Runs: RunSource> {
 
   private mutating func load(_ place: RunPlace) throws(StoreError) {
     if run?.storeKey == place.storeKey { return }
-    if let head = place.head { meter?.note(head) }
+    if let head = place.head { meter?.count(head) }
     entries = try runs.entries(place)
     run = place
     let start = compareBytes(low, place.separator) <= 0 ? 0 : entries.lowerBound(low)

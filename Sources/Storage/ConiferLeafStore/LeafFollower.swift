@@ -1,11 +1,11 @@
 package import ConiferKeyValue
 
-/// Keeps something in step with the leaves of a tree, as an index.
+/// Follows the changes of a tree's leaves, as indexes do.
 package protocol LeafFollower: AnyObject {
-  /// Takes note of the leaves in `low ..< high`, before others take their place.
+  /// Called before the leaves in `low ..< high` are replaced.
   func willReplace(
     _ low: Bytes, _ high: Bytes, with new: EntryList, in editor: RunEditor
   ) throws(StoreError)
-  /// Follows, once all changes are made.
+  /// Called once all changes are made.
   func flush(_ editor: RunEditor) throws(StoreError)
 }

@@ -14,10 +14,10 @@ package final class LeafStore: Sendable {
   /// How runs are cut and packed, with what was learnt from those that were written.
   package let shape: Mutex<RunShape>
 
-  /// Finds what keeps something in step with the leaves of a tree.
+  /// Finds what follows the leaves of a tree.
   let findFollower: FindFollower
 
-  /// Finds what keeps something in step with the leaves of a tree, within a commit; nil when nothing does.
+  /// Finds what follows the leaves of a tree within a commit, such as its indexes; nil when nothing does.
   package typealias FindFollower =
     @Sendable (LeafTransaction, TreeID) throws(StoreError) ->
     (any LeafFollower)?
@@ -25,7 +25,7 @@ package final class LeafStore: Sendable {
   /// - Parameters:
   ///   - level: of zstd, at which housekeeping packs new bodies; nil packs nothing.
   ///   - cache: about how many bytes of decoded runs are kept; 0 keeps none.
-  ///   - findFollower: finds what keeps something in step with a tree's leaves, such as indexes.
+  ///   - findFollower: finds what follows a tree's leaves, such as its indexes.
   package init(
     _ store: any OrderedStore, level: Int?, cache: Int = 0,
     findFollower: @escaping FindFollower = { _, _ in nil }
@@ -53,7 +53,7 @@ package final class LeafStore: Sendable {
     return snapshot
   }
 
-  /// A commit in the making on the newest generation.
+  /// A transaction on the newest generation.
   ///
   /// - Throws: as `OrderedStore.view`.
   package func transaction() throws(StoreError) -> LeafTransaction {
@@ -80,7 +80,7 @@ package final class LeafStore: Sendable {
     }
   }
 
-  /// Changes the store beside transactions; whatever is in memory is asked of the store again.
+  /// Changes the store without a transaction, and forgets what memory knows.
   ///
   /// - Throws: what the closure throws.
   package func change<R>(
@@ -92,7 +92,7 @@ package final class LeafStore: Sendable {
   }
 }
 
-/// A state of the leaves that is read: a snapshot, or a commit in the making.
+/// A state of the leaves that can be read: a snapshot, or a transaction.
 package protocol LeafView: OrderedView {
   var leaves: LeafStore { get }
   /// The snapshot, when this is one: it may be answered from memory.
@@ -101,9 +101,9 @@ package protocol LeafView: OrderedView {
 
 /// One generation of a store, for one reader.
 ///
-/// The store's view is opened when something is asked that memory cannot answer. Where the store has
-/// another generation by then, and memory has answered already, the snapshot is torn: its answers must be
-/// thrown away.
+/// The store's view is opened when something is asked that memory does not know. If memory has answered
+/// before, and the store has a newer generation by then, the snapshot is torn: its answers are of two
+/// generations and must not be used.
 package final class LeafSnapshot: LeafView, @unchecked Sendable {
   // Unchecked: a view is read by one thread at a time.
 
@@ -127,7 +127,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
     generation = leaves.generations.newest
   }
 
-  /// A snapshot of a view that is open, of no generation that is known.
+  /// A snapshot of an open view, whose generation is not known.
   package init(_ leaves: LeafStore, _ view: any OrderedView) {
     self.leaves = leaves
     source = .open(view)
@@ -149,7 +149,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
     let before = leaves.generations.stable
     let view = try leaves.store.view()
     source = .open(view)
-    // The same before and behind the opening: the view is of that generation.
+    // No commit came while the view was opened, so it shows that generation.
     let opened = before.flatMap { $0 == leaves.generations.stable ? $0 : nil }
     if wasAnsweredFromMemory, opened == nil || opened != generation {
       generation = nil
@@ -177,7 +177,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
     return answer
   }
 
-  /// An object made of a record of a tree, made anew where the record has changed.
+  /// An object made of a tree's record; kept in memory until the record changes.
   ///
   /// - Parameters:
   ///   - key: the record's.
@@ -222,16 +222,16 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
 /// What is in memory of the newest generation of a store: decoded runs, and objects made of records.
 /// Safe on any thread.
 ///
-/// A generation is the state of a store between two changes. What is kept has the number of the
-/// generation at which it was read, and is true from there up to the newest one: whoever changes the
-/// store takes out what changed in the moment that the next generation begins.
+/// A generation is the state of a store between two changes. Each kept object has the number of the
+/// generation at which it was read, and holds from there up to the newest one: a change removes what it
+/// changed in the same step that publishes the next generation.
 package final class Generations: Sendable {
   private enum Phase {
     /// Nobody changes the store.
     case stable
-    /// The newest generation is on its way out.
+    /// A change is being stored; the next generation is not published yet.
     case changing
-    /// The store is let go of: nothing is known of it.
+    /// The store is suspended or closed: nothing is known of it.
     case stopped
   }
 
@@ -247,21 +247,21 @@ package final class Generations: Sendable {
   /// - Parameter cache: about how many bytes of decoded runs are kept.
   package init(cache: Int) { state = Mutex(State(runs: RunCache(budget: cache))) }
 
-  /// The newest generation; nil while the store is let go of. The store may be changing: what memory knows
-  /// is of this generation still.
+  /// The newest published generation, also while a change is being stored; nil while the store is suspended
+  /// or closed.
   package var newest: UInt64? { state.withLock { $0.phase == .stopped ? nil : $0.number } }
 
-  /// The newest generation; nil while it changes, so that it is not known what a view shows.
+  /// The newest generation; nil while a change is being stored, when a view may already show the next one.
   package var stable: UInt64? { state.withLock { $0.phase == .stable ? $0.number : nil } }
 
   // MARK: Changing
 
-  /// Says that a change begins.
+  /// Called before a change is stored.
   package func begin() {
     state.withLock { if $0.phase == .stable { $0.phase = .changing } }
   }
 
-  /// Says that a change is over, and what it changed.
+  /// Publishes the next generation, which differs from the last by some changes.
   package func publish(_ changes: LeafTransaction.State) {
     state.withLock { state in
       state.number += 1
@@ -283,7 +283,7 @@ package final class Generations: Sendable {
     }
   }
 
-  /// Says that a change is over that may have changed anything.
+  /// Publishes the next generation, in which anything may have changed.
   package func publishUnknown() {
     state.withLock { state in
       state.number += 1
@@ -293,10 +293,10 @@ package final class Generations: Sendable {
     }
   }
 
-  /// Nothing is known until `resume`: the store is let go of.
+  /// Forgets all until `resume`: the store is suspended or closed.
   package func stop() { state.withLock { $0.phase = .stopped } }
 
-  /// The store was taken again, and may hold anything.
+  /// The store was opened again, and may have changed meanwhile.
   package func resume() {
     publishUnknown()
     state.withLock { $0.phase = .stable }
@@ -329,7 +329,7 @@ package final class Generations: Sendable {
     state.withLock { body(&$0.runs) }
   }
 
-  /// Notes that a kept run is stored like this at a generation, if that is still the newest one.
+  /// Records that a generation has a run as it is kept, if that is still the newest generation.
   package func confirm(_ tree: TreeID, _ run: DecodedRun, at generation: UInt64) {
     state.withLock { state in
       guard state.number == generation else { return }
@@ -337,12 +337,13 @@ package final class Generations: Sendable {
     }
   }
 
-  /// Notes which run is behind another at a generation, if that is still the newest one.
-  package func note(_ next: RunHead?, after storeKey: Bytes, _ tree: TreeID, at generation: UInt64)
-  {
+  /// Records which run comes after another at a generation, if that is still the newest one.
+  package func setNext(
+    _ next: RunHead?, after storeKey: Bytes, _ tree: TreeID, at generation: UInt64
+  ) {
     state.withLock { state in
       guard state.number == generation else { return }
-      state.runs.note(next, after: storeKey, tree, at: generation)
+      state.runs.setNext(next, after: storeKey, tree, at: generation)
     }
   }
 }

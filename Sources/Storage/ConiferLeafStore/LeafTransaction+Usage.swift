@@ -2,7 +2,7 @@ package import ConiferKeyValue
 
 /// What a commit counts of the trees that it changes.
 extension LeafTransaction {
-  /// Changes what is counted for a tree where it lies: a copy of a row takes longer than the change.
+  /// Changes the usage of a tree in place, since copying a row would cost more than the change.
   package func changeUsage<R>(
     _ tree: TreeID, _ body: (inout UsageRow) -> R
   ) throws(StoreError) -> R {
@@ -26,7 +26,7 @@ extension LeafTransaction {
 
   /// A number for a new run of a tree.
   ///
-  /// - Throws: `tooLarge` when all were given.
+  /// - Throws: `tooLarge` when all are used.
   package func nextRunNumber(_ tree: TreeID) throws(StoreError) -> UInt64 {
     let last = try usage(tree).nextRun - 1
     let number = try Numbers.next(after: last, last: Numbers.lastRun, "runs of a tree")

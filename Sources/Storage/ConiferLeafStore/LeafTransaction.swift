@@ -1,9 +1,9 @@
 @_spi(Stores) package import ConiferKeyValue
 import Synchronization
 
-/// A commit in the making: edits laid over a frozen view, which reads then see.
+/// The edits of one commit, laid over a snapshot: its reads see both.
 ///
-/// It counts what each tree's records take, edit by edit, so that usage is exact without a scan.
+/// It counts what each tree's records take with every edit, so that usage is exact without a scan.
 package final class LeafTransaction: LeafView, @unchecked Sendable {
   // Unchecked: made, used and dropped on the store's thread alone.
 
@@ -15,9 +15,9 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     package var cleared: [Space: ClearedRanges] = [:]
     package var usage: [TreeID: UsageRow] = [:]
     package var isChanged = false
-    /// What the layer above notes of the commit.
-    package var notes: (any Sendable)?
-    /// How many bytes of records came, less those that went.
+    /// What the layer above remembers of the commit.
+    package var effects: (any Sendable)?
+    /// Bytes of records that were added, less those that were removed.
     package var growth = 0
 
     /// How many records are changed.
@@ -28,17 +28,17 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   package var state = State()
   /// How runs are cut and packed, with what this commit learns.
   package var shape: RunShape
-  /// Whether it is a step towards taking less space.
+  /// Whether the commit helps to free space; the store then takes it on a full disk too.
   package var frees = false
   private var editors: [TreeID: RunEditor] = [:]
 
-  /// A commit in the making on an open snapshot.
+  /// A transaction on an open snapshot.
   package init(_ base: LeafSnapshot) {
     self.base = base
     shape = base.leaves.shape.withLock { $0 }
   }
 
-  /// What keeps something in step with the leaves of a tree; nil when nothing does.
+  /// What follows the leaves of a tree; nil when nothing does.
   func follower(_ tree: TreeID) throws(StoreError) -> (any LeafFollower)? {
     try leaves.findFollower(self, tree)
   }
@@ -66,7 +66,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     try editors.removeValue(forKey: tree)?.flush()
   }
 
-  /// Leaves what was changed of a tree's leaves, which are all gone.
+  /// Drops what was changed of a tree's leaves, after the tree was wiped.
   package func dropChanges(_ tree: TreeID) { editors[tree] = nil }
 
   /// Takes back what was changed since a state.
@@ -83,7 +83,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     batch.frees = frees || state.growth < 0
     let spaces = Set(state.overlays.keys).union(state.cleared.keys)
     for space in spaces.sorted(by: { $0.id < $1.id }) {
-      // Before the edits: what was put there after a clear stays.
+      // Clears come before the edits, so that what was put afterwards stays.
       for range in state.cleared[space]?.ranges ?? [] {
         batch.clear(space, from: range.from, to: range.to)
       }
@@ -141,7 +141,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   package func deleteAll(_ space: Space, prefix: Bytes, isCounted: Bool = true) throws(StoreError) {
     let end = StoreKey.end(of: prefix) ?? prefix + Bytes(repeating: 0xFF, count: 512)
     if isCounted {
-      // By their sizes alone: what is removed need not be readable.
+      // By keys and sizes alone, since unreadable records are removed too.
       var (keys, bytes) = (0, 0)
       try walkKeys(space, .atOrAfter(prefix)) { key, size in
         guard key.starts(with: prefix) else { return .stop }
@@ -195,7 +195,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     try merged.runKeys(origin, visit)
   }
 
-  /// Those that the store holds: a commit in the making adds none.
+  /// Visits those that the store holds: edits are never locked.
   package func walkLocked(
     _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
   ) throws(StoreError) {

@@ -2,19 +2,19 @@
 
 /// The decoded runs that were used last, within a budget of bytes.
 ///
-/// A run is kept from its second reading on: what is read once, as by an export, drives nothing out.
-/// It may be used where it is known to be stored like this at the reader's generation, and else where the
-/// store holds the very bytes that it was decoded from.
+/// A run is kept from its second reading on, so that what is read once, as by an export, evicts nothing.
+/// A kept run may be used when it is known to be current at the reader's generation, or when the store still
+/// holds the bytes that it was decoded from.
 package struct RunCache {
   private struct Key: Hashable {
     let tree: TreeID
     let number: UInt64
   }
 
-  /// What is known of the run behind another.
+  /// What is known of the run that comes after another.
   private enum Next {
     case unknown
-    /// Its key in the store, nil when there is none, and the generation since when that holds.
+    /// Its key in the store, nil when there is none, and the generation from which that holds.
     case known(Bytes?, since: UInt64)
   }
 
@@ -22,14 +22,14 @@ package struct RunCache {
     let key: Key
     var run: DecodedRun
     let size: Int
-    /// Whether it was used since the hand passed by.
+    /// Whether it was used since the clock hand passed by.
     var isUsed = false
-    /// The generation since when it is known to be stored like this; it stands in `order` then.
+    /// The generation from which it is known to be current; it is listed in `order` then.
     var since: UInt64?
     var next = Next.unknown
   }
 
-  /// The run behind another.
+  /// The run that comes after another.
   package enum Following {
     case none
     case run(DecodedRun)
@@ -46,14 +46,14 @@ package struct RunCache {
   private let budget: Int
   private var slots: [Slot] = []
   private var places: [Key: Int] = [:]
-  /// Those that are known to be stored at the newest generation, by their separators. No other run may stand here: it
-  /// would hide which one comes before a run that is written.
+  /// Runs that are known to be current at the newest generation, by their separators. No other run may be
+  /// listed: it would hide which one comes before a run that is written.
   private var order: [TreeID: SortedBytes<Int>] = [:]
-  /// Where the search for a run that may go begins.
+  /// The clock hand: where the search for a run to evict begins.
   private var hand = 0
   private var size = 0
   /// The run that was written last.
-  private var newest: (key: Key, run: DecodedRun)?
+  private var lastWritten: (key: Key, run: DecodedRun)?
   /// The last readings by a hash of their keys, and how many there were.
   private var readings: [Reading] = []
   private var clock = 0
@@ -71,15 +71,15 @@ package struct RunCache {
 
   // MARK: Keeping
 
-  /// The run with a number, if it is kept: it may be stored otherwise by now.
+  /// The run with a number, if it is kept; the stored one may have changed since.
   package mutating func find(_ tree: TreeID, _ number: UInt64) -> DecodedRun? {
     guard let place = places[Key(tree: tree, number: number)] else { return nil }
     slots[place].isUsed = true
     return slots[place].run
   }
 
-  /// Notes that a run is read that is not kept, and tells whether it is worth keeping.
-  package mutating func isWelcome(_ tree: TreeID, _ head: RunHead) -> Bool {
+  /// Counts a reading of a run that is not kept, and tells whether to keep it now.
+  package mutating func isWorthKeeping(_ tree: TreeID, _ head: RunHead) -> Bool {
     guard !isOff, !head.value.isEmpty else { return false }
     let key = Key(tree: tree, number: head.number)
     if readings.isEmpty { readings = Array(repeating: Reading(), count: Self.remembered) }
@@ -88,11 +88,11 @@ package struct RunCache {
     clock += 1
     readings[place] = Reading(key: key, time: clock)
     guard last.key == key, last.time > 0 else { return false }
-    // What comes back more seldom than all that is kept would be gone before it does.
+    // A run that is read less often than all kept ones would be evicted before its next reading.
     return size < budget / 2 || clock - last.time <= slots.count
   }
 
-  /// Keeps a run; others that were not used lately go.
+  /// Keeps a run, and evicts others that were not used lately.
   package mutating func add(_ tree: TreeID, _ run: DecodedRun) {
     let size = run.size
     guard size <= budget / 4 else { return }
@@ -112,20 +112,19 @@ package struct RunCache {
     self.size += size
   }
 
-  /// Keeps the run that a commit writes last, until the next one, beside those that are read: whoever
-  /// writes behind it needs it.
-  package mutating func note(newest run: DecodedRun, _ tree: TreeID) {
-    newest = (Key(tree: tree, number: run.head.number), run)
+  /// Keeps the run that a commit wrote last, until the next one: a commit that appends behind it needs it.
+  package mutating func setLastWritten(_ run: DecodedRun, _ tree: TreeID) {
+    lastWritten = (Key(tree: tree, number: run.head.number), run)
   }
 
-  /// The head with the run that was written last at hand, if it is that one's; for who writes, since
-  /// what is read must come to be kept.
-  package func withNewest(_ head: RunHead, _ tree: TreeID) -> RunHead {
-    guard head.decoded == nil, let newest,
-      newest.key == Key(tree: tree, number: head.number),
-      newest.run.head.storeKey == head.storeKey, newest.run.head.value == head.value
+  /// The head with its decoded run, if that is the one that was written last. For writers alone: reads count
+  /// towards keeping a run, and this must not hide them.
+  package func withLastWritten(_ head: RunHead, _ tree: TreeID) -> RunHead {
+    guard head.decoded == nil, let lastWritten,
+      lastWritten.key == Key(tree: tree, number: head.number),
+      lastWritten.run.head.storeKey == head.storeKey, lastWritten.run.head.value == head.value
     else { return head }
-    return newest.run.kept
+    return lastWritten.run.kept
   }
 
   private mutating func remove(_ place: Int) {
@@ -141,7 +140,7 @@ package struct RunCache {
     }
   }
 
-  /// Changes the place of a run in the order, unless another one has its separator by now.
+  /// Moves a run's entry in `order`, unless another run has its separator now.
   private mutating func move(_ slot: Slot, from place: Int, to other: Int?) {
     let separator = slot.run.head.separator
     guard order[slot.key.tree]?[separator] == place else { return }
@@ -155,7 +154,7 @@ package struct RunCache {
   package mutating func covering(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> DecodedRun?
   {
     guard let place = place(tree, key, generation) else { return nil }
-    // Up to its last entry it is this run's for sure; behind that, up to the next one.
+    // Keys up to the run's last entry are its own; later ones only up to the next run.
     let entries = slots[place].run.entries
     if entries.isEmpty || entries.compareKey(entries.count - 1, key) < 0 {
       guard case .known(let next, let since) = slots[place].next, since <= generation else {
@@ -186,7 +185,7 @@ package struct RunCache {
     slots[place].since.map { $0 <= generation } ?? false
   }
 
-  /// The run behind the one with a key of the store at a generation; nil when that is not known.
+  /// The run after the one with a key of the store at a generation; nil when that is not known.
   package mutating func next(
     _ tree: TreeID, _ storeKey: Bytes, at generation: UInt64
   ) -> Following? {
@@ -202,7 +201,7 @@ package struct RunCache {
     return .run(slots[place].run)
   }
 
-  /// Notes that a kept run is stored like this at the newest generation.
+  /// Records that a kept run is current at the newest generation.
   package mutating func confirm(_ tree: TreeID, _ run: DecodedRun, at generation: UInt64) {
     guard !run.head.isCut, let place = places[Key(tree: tree, number: run.head.number)],
       slots[place].run === run, slots[place].since == nil
@@ -212,15 +211,15 @@ package struct RunCache {
     order[tree, default: SortedBytes()][run.head.separator] = place
   }
 
-  /// Nothing is known of a run any more.
+  /// A run is no longer known to be current.
   private mutating func forget(_ place: Int) {
     slots[place].since = nil
     slots[place].next = .unknown
     move(slots[place], from: place, to: nil)
   }
 
-  /// Notes which run is behind a kept one at the newest generation.
-  package mutating func note(
+  /// Records which run comes after a kept one at the newest generation.
+  package mutating func setNext(
     _ next: RunHead?, after storeKey: Bytes, _ tree: TreeID, at generation: UInt64
   ) {
     guard next?.isCut != true, let place = order[tree]?[Bytes(storeKey.dropFirst(4))],
@@ -243,7 +242,7 @@ package struct RunCache {
     if isGone { remove(place) } else { forget(place) }
   }
 
-  /// The run behind a kept one was written or removed, or one between the two.
+  /// The run after a kept one was written or removed, or a run was written between the two.
   private mutating func changeNext(_ place: Int, _ storeKey: Bytes, isGone: Bool) {
     guard case .known(let next, _) = slots[place].next else { return }
     let isOther = next.map { isGone ? $0 == storeKey : bytesPrecede(storeKey, $0) } ?? !isGone

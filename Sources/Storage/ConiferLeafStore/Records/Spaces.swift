@@ -36,7 +36,7 @@ package enum Spaces {
   package static let incidents = Space(id: 15, shape: .blobs)
   /// Indexes over cached data.
   package static let indexes = Space(id: 16, shape: .rows)
-  /// What zstd is told of a tree's data beforehand, by number.
+  /// Dictionaries that zstd compresses a tree's data with, by number.
   package static let dictionaries = Space(id: 17, shape: .blobs)
 
   package static let all = [

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A run unpacked: its entries with its deltas laid over them, and what its records count.
 ///
-/// It is a function of the stored bytes that it keeps, so that whoever finds these bytes stored may
-/// use it, in any view.
+/// It depends on nothing but the stored bytes, which it keeps: in any view that holds the same bytes it may be
+/// used instead of decoding them.
 package final class DecodedRun: Sendable {
   /// A delta as it is stored, and what its head counts.
   package struct Delta: Sendable {

@@ -36,12 +36,12 @@ package enum LargeLeaf {
   ) throws(StoreError) -> UInt64? {
     guard let old, let reference = PartsReference(old.value), reference.count == content.count
     else { return nil }
-    // What cannot be read is written over.
+    // Unreadable parts are replaced.
     let stored = try undamaged { () throws(StoreError) in try read(reader, reference) }
     return stored == content ? reference.number : nil
   }
 
-  /// A number under which no parts stand: those of stores of before were hashes.
+  /// A number that no parts have: older stores used hashes as numbers.
   private static func fresh(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) -> UInt64 {
     while true {
       let number = try tx.nextRunNumber(tree)

@@ -11,7 +11,7 @@ package final class ReadMeter {
   /// How many runs were read, each counted once.
   package var runs: Int { seen.count }
 
-  package func note(_ run: RunHead) {
+  package func count(_ run: RunHead) {
     if seen.insert(run.number).inserted { bytes += run.rawCount }
   }
 }

@@ -1,7 +1,7 @@
 package import ConiferKeyValue
 
-/// Changes the entries of one tree within a commit: runs are loaded when touched, changed in
-/// memory, and written at the end, as deltas where a change is small.
+/// Changes the entries of one tree within a commit. A run is loaded when it is first touched and changed in
+/// memory; `flush` writes the changed runs, as deltas where the change is small.
 package final class RunEditor {
   /// A run's deltas together stay below this, whatever the run's size.
   private static let largestDeltas = 4 << 10
@@ -9,10 +9,10 @@ package final class RunEditor {
   package let tx: LeafTransaction
   package let tree: TreeID
   package let reader: RunReader
-  /// Whether changed runs are written anew, so that what goes frees its bytes at once.
+  /// Whether changed runs are always rewritten, so that what is removed frees its bytes at once.
   package var avoidsDeltas = false
   private var loaded: [Bytes: LoadedRun] = [:]
-  /// What follows the leaves, once something is to change.
+  /// What follows the leaves, found at the first change.
   private var follower: (any LeafFollower)?
   private var looksForFollower = true
 
@@ -61,7 +61,7 @@ package final class RunEditor {
     while let storeKey = place {
       let next = try reader.run(after: storeKey)
       let separator = loaded[storeKey]?.separator
-      // What belongs to this run ends where the next begins.
+      // New entries belong to this run up to where the next one begins.
       let end = next.map { new.lowerBound($0.separator, from: index) } ?? new.count
       let part = index..<end
       index = end
@@ -126,21 +126,21 @@ package final class RunEditor {
     var isChanged = false
     var changes = run.changes
     if range.isEmpty {
-      // Nothing is there to compare with, as in a load.
+      // Nothing is stored there, as in an import: no comparison is needed.
       isChanged = !part.isEmpty
       for index in part where new.isExternal(index) {
         try moveParts(run.entries, nil, new, index)
       }
-      changes.note(new, part, limit: run.storedSize / 4)
+      changes.record(new, part, limit: run.storedSize / 4)
     } else {
       try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
         isChanged = true
         try moveParts(run.entries, old, new, index)
-        changes.note(run.entries, old, new, index, limit: run.storedSize / 4)
+        changes.record(run.entries, old, new, index, limit: run.storedSize / 4)
       }
     }
     guard isChanged else { return false }
-    loaded[storeKey] = nil  // so that the list below is changed in place
+    loaded[storeKey] = nil  // The only copy, so that its list is changed in place.
     run.entries.replace(range, with: new, part)
     run.untouched = min(run.untouched, range.lowerBound)
     run.changes = changes
@@ -156,7 +156,7 @@ package final class RunEditor {
     let old = old.flatMap { entries.isExternal($0) ? entries[$0] : nil }
     let new = new.flatMap { list.isExternal($0) ? list[$0] : nil }
     let (oldNumber, newNumber) = (old.flatMap(LargeLeaf.number), new.flatMap(LargeLeaf.number))
-    // The number was taken over, as the content is the same: only a priority changed.
+    // The content is the same and keeps its number: only a priority changed.
     guard oldNumber != newNumber else { return }
     if let new { try LargeLeaf.write(tx, tree, new) }
     if let old { try LargeLeaf.delete(tx, tree, old) }
@@ -168,7 +168,7 @@ package final class RunEditor {
     if let run = loaded[storeKey] { return run }
     let found = try reader.run(at: storeKey)
     let stored = try reader.decoded(
-      tx.leaves.generations.withRuns { $0.withNewest(found, tree) })
+      tx.leaves.generations.withRuns { $0.withLastWritten(found, tree) })
     let head = stored.head
     let run = LoadedRun(
       storeKey: storeKey, separator: head.separator, isCut: head.isCut, number: head.number,
@@ -195,7 +195,7 @@ package final class RunEditor {
     var run = try load(storeKey)
     run.untouched = 0
     run.isDirty = true
-    run.changes.giveUp()
+    run.changes.requireRewrite()
     loaded[storeKey] = run
   }
 
@@ -206,7 +206,7 @@ package final class RunEditor {
     target.entries.append(run.entries, 0..<run.entries.count)
     target.untouched = 0
     target.isDirty = true
-    target.changes.giveUp()
+    target.changes.requireRewrite()
     loaded[previous] = target
     loaded[storeKey] = nil
     try remove(run)
@@ -219,7 +219,7 @@ package final class RunEditor {
   package func flush() throws(StoreError) {
     try follower?.flush(self)
     for key in loaded.keys.sorted(by: bytesPrecede) {
-      // A run before may have taken this one in meanwhile.
+      // The rewrite of an earlier run may have joined this one to it.
       if let run = loaded[key], run.isDirty { try write(run) }
     }
     loaded = [:]
@@ -229,7 +229,7 @@ package final class RunEditor {
     if run.entries.isEmpty {
       try remove(run)
       try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
-    } else if let number = run.number, !run.changes.isTooMuch, isWorthADelta(run) {
+    } else if let number = run.number, !run.changes.needsRewrite, isWorthADelta(run) {
       try writeDelta(run, number)
     } else if run.hasOnlyGrown, tx.shape.isFull(stored: run.storedSize, raw: run.countedRaw.runs),
       try appendRuns(run)
@@ -241,7 +241,7 @@ package final class RunEditor {
   }
 
   private func isWorthADelta(_ run: LoadedRun) -> Bool {
-    // No number comes behind the last one.
+    // The last sequence number is used.
     if avoidsDeltas || run.deltas.last.map({ Self.sequence($0.key) == .max }) ?? false {
       return false
     }
@@ -268,7 +268,7 @@ package final class RunEditor {
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
   }
 
-  /// Stores what came behind a full run as runs of its own; false when no key is left for them.
+  /// Stores the entries that were appended to a full run as runs of their own; false when no key is left.
   private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
     let packing = try Packing(tx, tree)
     let pieces = tx.shape.pack(run.entries, run.untouched..<run.entries.count, packing)
@@ -286,7 +286,7 @@ package final class RunEditor {
     var pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
     var keys = try RunKey.keys(of: run, pieces, reader)
     while keys == nil, let next = try reader.run(after: run.storeKey) {
-      // No ordinal is left between cut keys: take the neighbour in and number both anew.
+      // No ordinal is left between cut keys: join the neighbour, so that both get new ones.
       let neighbour = try load(next.storeKey)
       loaded[next.storeKey] = nil
       try remove(neighbour)
@@ -313,12 +313,12 @@ package final class RunEditor {
       storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
     try tx.put(Spaces.runs, key.storeKey, value: head.value)
     try tx.countRun(tree, piece, packing)
-    // A load goes on behind what it wrote last.
+    // An import appends behind the run that it wrote last.
     if piece.range.upperBound == entries.count, !tx.leaves.generations.withRuns(\.isOff) {
       var own = EntryList()
       own.append(entries, piece.range)
       let run = DecodedRun(head, [], own)
-      tx.leaves.generations.withRuns { $0.note(newest: run, tree) }
+      tx.leaves.generations.withRuns { $0.setLastWritten(run, tree) }
     }
   }
 }
@@ -348,22 +348,22 @@ package struct LoadedRun {
   package var hasOnlyGrown: Bool { storedCount > 0 && untouched == storedCount && deltas.isEmpty }
 }
 
-/// What changed in a run since it was loaded, as long as a delta may come of it.
+/// What changed in a run since it was loaded, for as long as a delta can express it.
 package struct RunChanges {
   package private(set) var list: [EntryChange] = []
   package private(set) var weight = 0
-  /// Whether so much changed that the run will be written anew.
-  package private(set) var isTooMuch = false
+  /// Whether so much changed that the run must be rewritten.
+  package private(set) var needsRewrite = false
 
-  package mutating func giveUp() {
-    isTooMuch = true
+  package mutating func requireRewrite() {
+    needsRewrite = true
     list = []
   }
 
-  /// Records one changed entry: the one that goes, the one that comes, or both.
+  /// Records one changed entry: the old one, the new one, or both.
   ///
-  /// - Parameter limit: the weight from which on recording makes no sense.
-  package mutating func note(
+  /// - Parameter limit: the weight above which the run is rewritten instead.
+  package mutating func record(
     _ entries: EntryList, _ old: Int?, _ others: EntryList, _ new: Int?, limit: Int
   ) {
     if let new {
@@ -371,9 +371,9 @@ package struct RunChanges {
     } else if let old {
       weight += entries.keyRange(old).count + 3
     }
-    guard !isTooMuch else { return }
+    guard !needsRewrite else { return }
     if weight > limit {
-      giveUp()
+      requireRewrite()
     } else if let new {
       list.append(.put(others[new]))
     } else if let old {
@@ -381,12 +381,12 @@ package struct RunChanges {
     }
   }
 
-  /// Records entries that come where none were.
-  package mutating func note(_ others: EntryList, _ new: Range<Int>, limit: Int) {
+  /// Records entries that are added where none were.
+  package mutating func record(_ others: EntryList, _ new: Range<Int>, limit: Int) {
     weight += others.size(new) + 4 * new.count
-    guard !isTooMuch else { return }
+    guard !needsRewrite else { return }
     if weight > limit {
-      giveUp()
+      requireRewrite()
     } else {
       list += new.map { .put(others[$0]) }
     }

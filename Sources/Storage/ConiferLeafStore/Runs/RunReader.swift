@@ -1,6 +1,6 @@
 package import ConiferKeyValue
 
-/// Finds and reads the runs of one tree in a snapshot or a commit in the making, merged with their deltas.
+/// Finds and reads the runs of one tree in a snapshot or a transaction, merged with their deltas.
 package struct RunReader {
   package let view: any LeafView
   package let tree: TreeID
@@ -16,8 +16,8 @@ package struct RunReader {
   /// Where the bodies of runs and deltas are unpacked.
   package var source: DictionarySource { DictionarySource(view: view, tree: tree) }
 
-  /// The head of a run; of a damaged one as much as its key tells, so that the runs around it can be
-  /// used. Reading its entries throws.
+  /// The head of a run. Of a damaged run it holds what the key tells, so that the runs around it can be
+  /// used; reading its entries throws.
   private func head(_ storeKey: Bytes, _ value: Bytes) throws(StoreError) -> RunHead {
     do throws(StoreError) {
       return try RunHead(storeKey: storeKey, value: value)
@@ -29,10 +29,10 @@ package struct RunReader {
 
   /// The head of the run at an origin of a walk, or nil when no run of the tree is there.
   ///
-  /// The one that is kept decoded is used where the store holds the very bytes that it was read from:
-  /// nothing is copied or checked again then.
+  /// A kept run is used when the store still holds the bytes that it was decoded from: nothing is copied or
+  /// checked again then.
   ///
-  /// - Parameter other: a key of the store that does not count.
+  /// - Parameter other: a key of the store that is passed over.
   private func head(_ origin: Origin, otherThan other: Bytes? = nil) throws(StoreError) -> RunHead?
   {
     let prefix = StoreKey.prefix(tree)
@@ -110,7 +110,7 @@ package struct RunReader {
     }
     let next = try head(.atOrAfter(storeKey + [0]))
     if let generation = view.snapshot?.generation {
-      leaves.generations.note(next, after: storeKey, tree, at: generation)
+      leaves.generations.setNext(next, after: storeKey, tree, at: generation)
     }
     return next
   }
@@ -130,8 +130,8 @@ package struct RunReader {
     try naming(run.storeKey) { () throws(StoreError) in try deltas(run.number) }
   }
 
-  /// Does something that a run cannot be read without: what of its deltas or large leaves is damaged is
-  /// damage of the run, which tells whose they are.
+  /// Reads parts of a run, and reports damage of its deltas or large leaves as damage of the run: their keys
+  /// do not tell which run they belong to.
   private func naming<R>(
     _ run: @autoclosure () throws(StoreError) -> Bytes, _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -171,7 +171,7 @@ package struct RunReader {
 
   /// Whether a run is kept decoded, or was read lately and shall be.
   private func isKept(_ head: RunHead) -> Bool {
-    head.decoded != nil || leaves.generations.withRuns { $0.isWelcome(tree, head) }
+    head.decoded != nil || leaves.generations.withRuns { $0.isWorthKeeping(tree, head) }
   }
 
   /// A run decoded with its deltas, and kept for others when it was read lately.
@@ -197,7 +197,7 @@ package struct RunReader {
   private func laid(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     let prefix = DeltaRecord.prefix(tree, head.number)
     let known = head.decoded
-    // The stored deltas are often those that are known, or those and a new one.
+    // Often the stored deltas are those of the kept run, or one more.
     var isKnown = true
     var count = 0
     var rest: [(key: Bytes, value: Bytes)] = []
@@ -226,7 +226,7 @@ package struct RunReader {
     return confirmed(run)
   }
 
-  /// Notes that a run was seen as it is stored at the snapshot's generation.
+  /// Records that the snapshot's generation has a run as it is kept.
   private func confirmed(_ run: DecodedRun) -> DecodedRun {
     if let generation = view.snapshot?.generation {
       leaves.generations.confirm(tree, run, at: generation)

@@ -1,6 +1,7 @@
 package import ConiferKeyValue
 
-/// How large runs should be: what they take when stored decides, learnt as runs are written.
+/// How large runs are cut: so that each fills the value size that the store keeps best. The ratio of
+/// compression that this needs is learnt as runs are written.
 package struct RunShape: Sendable {
   /// No run holds more than this before compression, so that reading one leaf stays cheap.
   package static let largestRaw = 16 << 10
@@ -12,7 +13,7 @@ package struct RunShape: Sendable {
 
   /// The largest stored value that the store keeps without waste.
   package let bestStored: Int
-  /// How hard runs are packed; what is learnt of one effort says nothing of the other.
+  /// How hard runs are packed; each effort has a ratio of its own.
   package var effort = Codec.Effort.quick
   private var quickRatio = 2.0
   private var thoroughRatio = 2.0
@@ -37,8 +38,8 @@ package struct RunShape: Sendable {
 
   /// How much of what is left the next run takes, before compression.
   ///
-  /// Where the store's pages decide, runs are filled: what does not fill the last one is taken in by
-  /// the next commit that goes on there, or lies among small values. Else runs are of one size.
+  /// Where the store's page size is the limit, runs are filled one by one, and the next commit that appends
+  /// fills the last one. Otherwise the rest is divided evenly.
   private func share(of left: Int, atMost largest: Int) -> Int {
     let target = rawTarget(atMost: largest)
     if left <= target { return left }
@@ -52,8 +53,8 @@ package struct RunShape: Sendable {
     ratio += (seen - ratio) * 0.2
   }
 
-  /// Whether a stored run holds so much that rewriting it together with what comes behind it would
-  /// gain little: where runs are filled three quarters, else half of what splitting evenly leaves.
+  /// Whether a stored run is so full that entries behind it go to new runs without rewriting it: three
+  /// quarters full where runs are filled, half full where they are divided evenly.
   package func isFull(stored: Int, raw: Int) -> Bool {
     if stored * 4 >= bestStored * 3 { return true }
     return rawTarget < Self.largestRaw ? raw * 4 >= rawTarget * 3 : raw * 2 >= rawTarget
@@ -87,7 +88,7 @@ package struct RunShape: Sendable {
       var share = self.share(of: left, atMost: largest)
       var end = weights.end(from: start, share)
       var packed = RunHead.Packed(entries, start..<end, packing)
-      // What came out larger than the store likes gives entries to the next run.
+      // A run that came out too large is cut shorter; the next one gets the rest.
       var attempts = 0
       while packed.storedSize > bestStored, packed.range.count > 1, attempts < 4 {
         let isLast = end == range.upperBound
@@ -121,7 +122,7 @@ private struct Weights {
   /// Where a piece of about a weight ends; it holds one entry at least.
   func end(from start: Int, _ share: Int) -> Int {
     let first = start - range.lowerBound
-    // An entry of which more than a half is too much is the next piece's.
+    // An entry that passes the share by more than half of itself goes to the next piece.
     let most = 2 * (sums[first] + share) + 1
     var low = first + 1
     var high = range.count

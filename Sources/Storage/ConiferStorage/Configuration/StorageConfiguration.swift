@@ -11,7 +11,7 @@ public struct StorageConfiguration: Sendable {
   /// The options that every backend takes.
   public private(set) var options: StorageOptions
   /// How a damaged store of this kind is salvaged, or nil when nothing is known of its files.
-  public let salvage: SalvageMethod?
+  package let salvage: SalvageMethod?
   private let opener: @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
 
   /// A configuration, as a plugin or a backend from outside the package makes it.

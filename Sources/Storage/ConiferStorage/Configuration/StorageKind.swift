@@ -21,10 +21,10 @@ public struct StorageKind: Sendable {
   /// The options beside those that every backend takes.
   public let options: [Option]
   /// Whether a URL must name a directory.
-  public let needsPath: Bool
+  package let needsPath: Bool
   /// The names of which one at least stands in the directory of every store of this kind, so that
   /// a program can tell whether, and of which kind, a store is there without opening it.
-  public let files: [String]
+  package let files: [String]
   let make: @Sendable (StorageURL, StorageOptions) throws(StoreError) -> StorageConfiguration
 
   /// A kind of backend.
@@ -51,7 +51,7 @@ public struct StorageKind: Sendable {
   }
 
   /// The options that every backend takes.
-  public static let commonOptions: [Option] = [
+  package static let commonOptions: [Option] = [
     Option("budget", "cache budget: bytes, or with KB, MB, GB (1024), at least 1MB; or unlimited"),
     Option("compression", "none, zstd, or zstd:LEVEL with a level from 1 to 19"),
     Option("decoded-cache", "memory for decoded data: bytes, such as 8MB; 0 for none"),

@@ -4,7 +4,7 @@ import ConiferLeafStore
 /// The kinds of backend that an app links, by the scheme of their URLs.
 public struct StorageRegistry: Sendable {
   /// The kinds, in the order in which the app named them; the first is the app's default.
-  public let kinds: [StorageKind]
+  package let kinds: [StorageKind]
 
   /// A registry, for example `StorageRegistry([.lmdb, .sqlite, .memory])`.
   public init(_ kinds: [StorageKind]) { self.kinds = kinds }

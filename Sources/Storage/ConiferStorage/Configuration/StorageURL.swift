@@ -1,4 +1,4 @@
-public import ConiferKeyValue
+package import ConiferKeyValue
 
 /// A store named by a URL: `scheme://path?name=value&name=value`.
 ///
@@ -25,7 +25,7 @@ public struct StorageURL: Hashable, Sendable {
   /// - Parameter text: `scheme://path?name=value&…`.
   /// - Throws: `invalid` when it has no scheme, a bad percent escape, a zero byte, an option without a value, or
   ///   an option twice.
-  public init(_ text: String) throws(StoreError) {
+  package init(_ text: String) throws(StoreError) {
     guard let (scheme, rest) = text.cut(at: "://"), !scheme.isEmpty else {
       throw StoreError(
         .invalid, "\"\(text)\" is not a store's URL: write it like lmdb:///path or memory://.")

@@ -20,9 +20,9 @@ public struct IndexDefinition: Sendable {
   }
 
   /// The most components of one index.
-  public static let mostComponents = 4
+  package static let mostComponents = 4
   /// The most indexes of one tree.
-  public static let mostInTree = 64
+  package static let mostInTree = 64
   /// The most segments of a pattern.
   static let deepest = 32
 
@@ -78,7 +78,7 @@ public struct IndexDefinition: Sendable {
   }
 
   /// Whether the children of a path are indexed.
-  public func covers(_ path: Path) -> Bool {
+  package func covers(_ path: Path) -> Bool {
     path.count == pattern.count
       && zip(pattern.keys, path.keys).allSatisfy { Self.isWildcard($0) || $0 == $1 }
   }

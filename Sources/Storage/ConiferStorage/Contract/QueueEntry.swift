@@ -4,7 +4,7 @@ public import ConiferTree
 /// A queue of writes of one identity in one tree.
 public struct Lane: Hashable, Sendable {
   /// The longest identity, in UTF-8 bytes.
-  public static let longestIdentity = 256
+  package static let longestIdentity = 256
 
   /// The tree that the writes are for.
   public let tree: TreeID

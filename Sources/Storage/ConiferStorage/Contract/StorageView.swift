@@ -102,7 +102,7 @@ extension StorageView {
   /// and those with a complete default query of their own.
   ///
   /// - Throws: as the view's reads.
-  public func knownCompleteChildren(_ tree: TreeID, _ path: Path) throws(StoreError) -> Set<Key> {
+  package func knownCompleteChildren(_ tree: TreeID, _ path: Path) throws(StoreError) -> Set<Key> {
     var known: Set<Key> = []
     for stored in try trackedQueries(tree, at: path) where !stored.query.isDefault {
       known.formUnion(try trackedKeys(tree, stored.id))

@@ -66,7 +66,7 @@ public struct TrackedQuery: Hashable, Sendable {
   }
 
   /// Whether it loads the whole node at its path.
-  public var isDefault: Bool { parameters == TrackedQuery.defaultParameters }
+  package var isDefault: Bool { parameters == TrackedQuery.defaultParameters }
 }
 
 /// A tracked query with the number under which its store knows it.

@@ -16,13 +16,13 @@ public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   public var bytes = 0
 
   /// Whose they are.
-  public var place: String {
+  package var place: String {
     let owner = name.map { "tree \"\($0)\"" } ?? tree.map { "tree \($0.rawValue)" } ?? "the store"
     return identity.map { "queue of \"\($0)\" in \(owner)" } ?? owner
   }
 
   /// How many cannot be read, and why.
-  public var words: String {
+  package var words: String {
     let reason =
       switch why {
       case .erased: "their key was erased"
@@ -134,7 +134,7 @@ public struct VerificationReport: Sendable, Equatable {
   }
 
   /// How many findings a report keeps.
-  public static let mostFindings = 1000
+  package static let mostFindings = 1000
 
   /// The first findings, in the order in which they were met.
   public private(set) var findings: [Finding] = []

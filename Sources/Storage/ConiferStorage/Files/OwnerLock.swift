@@ -78,7 +78,7 @@ public final class OwnerLock: Sendable {
   }
 
   /// Whether the lock is still held by this object.
-  public var isHeld: Bool { descriptor.withLock { $0 >= 0 } }
+  package var isHeld: Bool { descriptor.withLock { $0 >= 0 } }
 
   /// Tries to lock; zero or an `errno`.
   private static func lock(_ file: Int32) -> Int32 {

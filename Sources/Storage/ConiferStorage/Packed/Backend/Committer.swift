@@ -21,7 +21,7 @@ final class Committer {
 
   /// Does commits and answers each.
   ///
-  /// - Parameter trees: the trees of which it matters whether something comes where nothing covers it.
+  /// - Parameter trees: the trees of which eviction wants to know whether uncovered data was written.
   func commit(_ group: [PackedEngine.Pending], watching trees: Set<TreeID>) {
     for (pending, result) in zip(group, results(group, trees)) { pending.reply(result) }
   }
@@ -41,7 +41,7 @@ final class Committer {
     }
   }
 
-  /// Writes the uses of queries that no commit took along; before the store is suspended or closed.
+  /// Writes the uses of queries that no commit has stored; before the store is suspended or closed.
   func storeUses() throws(StoreError) {
     let uses = activity.uses
     guard !uses.isEmpty else { return }
@@ -72,7 +72,7 @@ final class Committer {
 
   /// Applies a group in one batch; a commit that fails leaves the others alone.
   ///
-  /// - Parameter tried: damaged records that were repaired already; meeting one again fails the commit.
+  /// - Parameter tried: damaged records whose repair was tried; a commit that meets one again fails.
   private func apply(
     _ group: [PackedEngine.Pending], _ trees: Set<TreeID>, _ tried: Set<StoreError.Place>
   ) throws(StoreError) -> [Result<CommitReceipt, StoreError>] {
@@ -165,12 +165,12 @@ struct CommitApplier {
       let id = try QueryEditor(tx, try info(query.tree)).save(query)
       queries.append(id)
       if query.lastUse == 0 {
-        tx.note { $0.cover.saved.append(Activity.Name(tree: query.tree, query: id)) }
+        tx.effects.cover.saved.append(Activity.Name(tree: query.tree, query: id))
       }
     case .removeQuery(let tree, let id):
       let name = Activity.Name(tree: tree, query: id)
-      _ = tx.note { $0.cover.removed.insert(name) }
-      tx.note { notes in notes.cover.saved.removeAll { $0 == name } }
+      tx.effects.cover.removed.insert(name)
+      tx.effects.cover.saved.removeAll { $0 == name }
       uncover(tree, releasing: Evictor.enoughReleased)
       try QueryEditor(tx, try info(tree)).remove(id)
     case .setTrackedKeys(let tree, let id, let keys):
@@ -216,8 +216,8 @@ struct CommitApplier {
       _ = try info(tree)
       try Metadata.write(tx, tree, name, bytes)
     case .wipe(let tree):
-      _ = tx.note { $0.cover.wiped.insert(tree) }
-      tx.note { notes in notes.cover.saved.removeAll { $0.tree == tree } }
+      tx.effects.cover.wiped.insert(tree)
+      tx.effects.cover.saved.removeAll { $0.tree == tree }
       uncover(tree, releasing: Evictor.enoughReleased)
       try Trees.wipe(tx, tree)
       tx.dropChanges(tree)

@@ -42,25 +42,24 @@ final class PackedEngine: @unchecked Sendable {
     mender = Mender(writer, repairer)
     housekeeper = Housekeeper(writer, repairer)
     writer.changed = { [unowned self] change in
-      mender.note(change)
-      evictor.note(change)
-      indexBuilder.note(change)
+      mender.didChange(change)
+      evictor.didChange(change)
+      indexBuilder.didChange(change)
     }
   }
 
   /// What is done about damage.
   var policy: DamagePolicy { repairer.policy }
 
-  /// Does queued work in order; neighbouring commits share one batch. With none, it does a slice of what is
-  /// left to be done.
+  /// Does queued work in order; neighbouring commits share one batch. Without work, it does a slice of
+  /// eviction or index building.
   ///
   /// - Parameter isAwaited: whether more work has come, which slices then make way for.
   /// - Returns: whether there is more to be done without work.
   func drain(_ works: [Work], isAwaited: () -> Bool = { false }) -> Bool {
     let wasMending = mender.hasWork
     if works.isEmpty { doIdleSlice(isAwaited) }
-    // What one of these commits leaves to be mended is left to the store's thread: whoever waits for a
-    // commit does not pay for it.
+    // Mending that one of these commits makes necessary begins later, so that no commit waits for it.
     defer {
       if wasMending { mender.catchUp(isAwaited: isAwaited) } else { mender.forgetWritten() }
     }
@@ -82,7 +81,7 @@ final class PackedEngine: @unchecked Sendable {
     defer { group = [] }
     evictor.makeRoom(before: group)
     committer.commit(group, watching: evictor.swept.watched)
-    evictor.noteCommits()
+    evictor.checkBudget()
   }
 
   private func doIdleSlice(_ isAwaited: () -> Bool) {
@@ -90,7 +89,7 @@ final class PackedEngine: @unchecked Sendable {
     guard indexBuilder.hasWork else { return }
     // A slice that fails is tried again after a later commit.
     try? indexBuilder.slice()
-    evictor.noteCommits()
+    evictor.checkBudget()
   }
 
   /// Tidies for about as long as said: what waits first, then runs, then the store itself.
@@ -110,7 +109,7 @@ final class PackedEngine: @unchecked Sendable {
     return try writer.store.tidy(max(.milliseconds(1), end - ContinuousClock.now))
   }
 
-  /// Stores what a training came to.
+  /// Stores the result of a training.
   func keep(_ training: Training) throws(StoreError) {
     try repairer.retrying { (_) throws(StoreError) in
       try writer.change(.process) { (tx) throws(StoreError) in try training.keep(tx) }
@@ -119,15 +118,15 @@ final class PackedEngine: @unchecked Sendable {
 
   // MARK: Life
 
-  /// Goes on without what the store lost, and looks for what an earlier opening left to be done.
+  /// Recovers from records that the store lost, and resumes mending that an earlier opening began.
   func open() throws(StoreError) {
     try repairer.recover(from: writer.store.findings)
     try mender.resume()
   }
 
-  /// Lets go of the store until `resume`.
+  /// Releases the store until `resume`.
   func suspend() throws(StoreError) {
-    // When queries were used is not worth an error.
+    // The last uses of queries may be lost: that is no reason to fail.
     try? committer.storeUses()
     mender.stop()
     leaves.generations.stop()
@@ -152,7 +151,7 @@ final class PackedEngine: @unchecked Sendable {
     activity.advance(to: try Recency.clock(of: writer.store))
   }
 
-  /// Begins nothing more, and shows readers nothing more.
+  /// Ends housekeeping, and forgets what memory knows.
   func stop() {
     evictor.stop()
     indexBuilder.stop()

@@ -30,8 +30,8 @@ struct CoverChange {
   var saved: [Activity.Name] = []
 }
 
-/// What others are told of a commit, beside what it counts.
-struct CommitNotes {
+/// What a transaction did that eviction, indexes and mending must know, beside what it counts.
+struct CommitEffects {
   /// Trees that lost something, and are to be mended.
   var mending: Set<TreeID> = []
   /// Whether indexes were declared, restarted, or built a part of.
@@ -40,15 +40,15 @@ struct CommitNotes {
 }
 
 extension LeafTransaction {
-  /// What was noted so far; it goes with `state`.
-  var notes: CommitNotes { state.notes as? CommitNotes ?? CommitNotes() }
-
-  /// Notes something.
-  func note<R>(_ change: (inout CommitNotes) -> R) -> R {
-    var notes = notes
-    // Not held twice, so that it is changed in place.
-    state.notes = nil
-    defer { state.notes = notes }
-    return change(&notes)
+  /// What the commit did so far; restored with `state`.
+  var effects: CommitEffects {
+    get { state.effects as? CommitEffects ?? CommitEffects() }
+    _modify {
+      var effects = effects
+      // The only copy, so that its sets are changed in place.
+      state.effects = nil
+      defer { state.effects = effects }
+      yield &effects
+    }
   }
 }

@@ -9,8 +9,8 @@ final class StoreWriter {
   /// The tree whose counts are also reported as they were before a change.
   var recountedTree: TreeID?
   private(set) var lastCommit = CommitID(rawValue: 0)
-  /// What all commits so far survive. What was found at opening, or when the store was taken again, counts
-  /// for nothing: the process that wrote it may have died before its sync.
+  /// What all commits so far survive. Relaxed after opening and resuming: the process that wrote the
+  /// newest commit may have died before its sync.
   private var survived = Durability.relaxed
 
   init(_ leaves: LeafStore) { self.leaves = leaves }
@@ -39,7 +39,7 @@ final class StoreWriter {
 
   /// Stores a transaction and closes it; one that changes nothing writes nothing.
   func commit(_ tx: LeafTransaction, _ durability: Durability) throws(StoreError) -> CommitID {
-    var change = StoreChange(cover: tx.notes.cover)
+    var change = StoreChange(cover: tx.effects.cover)
     guard tx.state.isChanged else {
       tx.close()
       if durability > survived {
@@ -52,8 +52,8 @@ final class StoreWriter {
     try tx.writeUsage()
     let batch = tx.batch()
     change.usage = tx.state.usage
-    change.damagedTrees = tx.notes.mending
-    change.changesIndexes = tx.notes.changesIndexes
+    change.damagedTrees = tx.effects.mending
+    change.changesIndexes = tx.effects.changesIndexes
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
     if let recountedTree, change.usage[recountedTree] != nil {
       change.recountedBefore = (try? UsageRow.read(tx.base, recountedTree)) ?? UsageRow()
@@ -65,7 +65,7 @@ final class StoreWriter {
     return lastCommit
   }
 
-  /// Hands a batch to the store beside transactions; it is not counted.
+  /// Applies a batch without a transaction; its bytes are not counted.
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) {
     lastCommit = try leaves.change { (store) throws(StoreError) in
       try store.apply(batch, durability)

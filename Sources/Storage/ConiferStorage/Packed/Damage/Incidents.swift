@@ -32,8 +32,8 @@ enum Incidents {
 
   /// The number behind the last one of a range.
   ///
-  /// No counting reaches the end of a range. Reports that stand there move behind the others; one that
-  /// nobody can read loses its place.
+  /// Counting never reaches the end of a range. A report that is found there moves behind the others; an
+  /// unreadable one is removed.
   private static func next(
     _ tx: LeafTransaction, _ prefix: Bytes, in range: Range<UInt64>
   ) throws(StoreError) -> UInt64 {
@@ -76,7 +76,7 @@ enum Incidents {
     guard let (key, value) = try tx.first(Spaces.incidents, atOrAfter: prefix),
       key.starts(with: prefix), newest - min(newest, IndexKey.number(key)) >= mostKept
     else { return }
-    // Stores of before numbered all reports alike.
+    // Older stores numbered all reports in one range.
     if let payload = Record.open(Spaces.incidents, key, value), payload.first == 3 {
       let number = try next(tx, prefix, in: writes..<(.max))
       try tx.put(Spaces.incidents, prefix + StoreKey.number(number), payload: payload)

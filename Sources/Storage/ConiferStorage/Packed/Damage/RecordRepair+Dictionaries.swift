@@ -80,7 +80,7 @@ extension RecordRepair {
     if earlier == nil {
       // Nothing is packed with it any more.
       try tx.changeUsage(info.id) { if $0.newestDictionary == number { $0.newestDictionary = 0 } }
-      try MendingNote.add(tx, info.id)
+      try MendingMarker.add(tx, info.id)
     }
     var drop = if let earlier { earlier } else { try DictionaryDrop(tx, info.id, number) }
     var ranges: [PruneRanges.KeyRange] = []

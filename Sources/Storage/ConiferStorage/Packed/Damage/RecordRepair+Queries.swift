@@ -33,7 +33,7 @@ extension RecordRepair {
       try tx.deleteAll(Spaces.queryKeys, prefix: key)
       try tx.countQueries(info.id, -1)
     }
-    try MendingNote.add(tx, info.id)
+    try MendingMarker.add(tx, info.id)
   }
 
   func dropTrackedKey(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {

@@ -48,7 +48,7 @@ extension RecordRepair {
     try tx.delete(Spaces.queue, key)
     for (key, _) in parts { try tx.delete(Spaces.queueParts, key) }
     // Its rows in the index lead nowhere now, and go when the tree is mended.
-    try MendingNote.add(tx, info.id)
+    try MendingMarker.add(tx, info.id)
   }
 
   /// Sets the write aside that a part belongs to, whole.

@@ -11,7 +11,7 @@ extension RecordRepair {
         Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: words, bytes: []))
     }
     try QueueFloor.raise(tx)
-    try MendingNote.add(tx, TreeID(rawValue: 0))
+    try MendingMarker.add(tx, TreeID(rawValue: 0))
   }
 
   /// Makes what is left of a tree or lane agree after records of it were removed; of a lane the
@@ -21,7 +21,7 @@ extension RecordRepair {
     if let lane = scope.lane {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: false)
       try rebuildQueueIndex(info)
-      return try MendingNote.add(tx, info.id)
+      return try MendingMarker.add(tx, info.id)
     }
     try QueueFloor.raise(tx)
     try reconcile(info)
@@ -47,7 +47,7 @@ extension RecordRepair {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: true)
     }
     try rebuildQueueIndex(info)
-    try MendingNote.add(tx, info.id)
+    try MendingMarker.add(tx, info.id)
   }
 
   /// The lanes that a tree has anything of: a lane's own rows may be lost, and its numbers must not

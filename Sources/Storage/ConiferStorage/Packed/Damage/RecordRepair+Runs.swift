@@ -107,7 +107,7 @@ extension RecordRepair {
   func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) -> PruneRanges.KeyRange {
     let range = try range(storeKey)
     try keep(Spaces.runs, storeKey, .cacheRangeDropped, words(range.low, info.order))
-    try MendingNote.add(tx, info.id)
+    try MendingMarker.add(tx, info.id)
     return range
   }
 
@@ -133,6 +133,6 @@ extension RecordRepair {
     try tx.flush(info.id)
     try markIncomplete(ranges, info)
     // What the parts counted is not known.
-    try MendingNote.add(tx, info.id)
+    try MendingMarker.add(tx, info.id)
   }
 }

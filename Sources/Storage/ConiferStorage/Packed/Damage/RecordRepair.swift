@@ -183,6 +183,6 @@ struct RecordRepair {
       row.nextDictionary = 1 << 10
     }
     tx.setUsage(tree, row)
-    try MendingNote.add(tx, tree)
+    try MendingMarker.add(tx, tree)
   }
 }

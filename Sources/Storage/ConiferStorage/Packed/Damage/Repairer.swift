@@ -43,7 +43,7 @@ struct Repairer {
         next.drop = try change(.power) { (repair) throws(StoreError) in
           repair.tx.frees = true
           // A pin or a query may go.
-          _ = repair.tx.note { $0.cover.uncovered.insert(StoreKey.tree(place.key)) }
+          repair.tx.effects.cover.uncovered.insert(StoreKey.tree(place.key))
           return try repair.setAside(place, drop)
         }
         if next.drop == nil { next.places.removeLast() }

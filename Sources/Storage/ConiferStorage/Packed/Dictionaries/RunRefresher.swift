@@ -71,7 +71,7 @@ struct NamedDictionaries {
       guard numbers[tree]?.contains(number) != true, try !isNamedByDelta(tx, tree, number),
         let value = try tx.value(Spaces.dictionaries, key)
       else { continue }
-      // A later version knows what it keeps another kind for.
+      // A kind of a later version is kept.
       if let kind = DictionaryRecord.kind(key, value), kind != DictionaryRecord.bodies { continue }
       try tx.delete(Spaces.dictionaries, key)
       var row = try tx.usage(tree)
@@ -90,7 +90,7 @@ struct NamedDictionaries {
     var scan = SpaceScan(Spaces.deltas, tree)
     while !scan.isDone {
       for (key, value) in try scan.records(tx) {
-        // One that cannot be read may name any.
+        // A delta that cannot be read may name any dictionary.
         guard let head = try? DeltaRecord.Head(key: key, value: value), head.dictionary != number
         else { return true }
       }

@@ -25,56 +25,56 @@ final class Activity: Sendable {
     var active: Set<Name> = []
     /// Uses that are not stored.
     var uses: [Name: UInt64] = [:]
-    /// Those that are too close to the stored ones to be stored, until the next use.
-    var close: Set<Name> = []
-    /// Queries that were saved without a use of their own, and when: the caller will make them active, but
-    /// an eviction may come first.
+    /// Queries whose newest use is less than a quantum later than the stored one.
+    var recentlyStored: Set<Name> = []
+    /// Queries that were just saved, and when: the caller will make them active next, and no eviction may
+    /// take them for old before.
     var saved: [Name: UInt64] = [:]
     /// How often a query ceased to be active.
-    var releases = 0
-    /// Queries that an eviction under way removes.
-    var leaving: Set<Name> = []
+    var deactivations = 0
+    /// Queries that a commit of an eviction removes just now.
+    var beingEvicted: Set<Name> = []
   }
 
   private let state: Mutex<State>
 
-  /// Nothing is active, and every use is later than the stored ones.
+  /// - Parameter clock: the last stored use; every use from now on is later.
   init(after clock: UInt64) { state = Mutex(State(clock: clock)) }
 
-  /// Notes that a query's use begins or ends now; false when an eviction under way removes it.
+  /// Records that a query becomes active or inactive, which is a use; false when it is just being evicted.
   func setActive(_ isActive: Bool, _ name: Name) -> Bool {
     state.withLock { state in
-      guard !state.leaving.contains(name) else { return false }
+      guard !state.beingEvicted.contains(name) else { return false }
       if isActive {
         state.active.insert(name)
       } else if state.active.remove(name) != nil {
-        state.releases += 1
+        state.deactivations += 1
       }
       state.clock += 1
       state.uses[name] = state.clock
-      state.close.remove(name)
+      state.recentlyStored.remove(name)
       state.saved[name] = nil
       return true
     }
   }
 
-  /// Notes queries that a commit saved: they were used last for now. Nothing of it is stored.
+  /// Records queries that a commit saved, as used last; in memory alone.
   func save(_ names: [Name]) {
     guard !names.isEmpty else { return }
     state.withLock { state in
       for name in names {
-        // All are forgotten at once: those that were to become active have done so by now.
+        // Forgotten all at once: by now the earlier ones have become active.
         if state.saved.count == Self.mostSaved { state.saved = [:] }
         state.saved[name] = state.clock + 1
       }
     }
   }
 
-  /// Lets an eviction remove a query, unless it is active; it cannot become so until `endRelease`.
-  func release(_ name: Name) -> Bool {
+  /// Lets an eviction remove a query, unless it is active; it cannot become active until `endEvictions`.
+  func beginEviction(of name: Name) -> Bool {
     state.withLock { state in
       guard !state.active.contains(name) else { return false }
-      state.leaving.insert(name)
+      state.beingEvicted.insert(name)
       return true
     }
   }
@@ -84,25 +84,25 @@ final class Activity: Sendable {
     state.withLock { state in
       state.active = state.active.filter { !isGone($0) }
       state.uses = state.uses.filter { !isGone($0.key) }
-      state.close = state.close.filter { !isGone($0) }
+      state.recentlyStored = state.recentlyStored.filter { !isGone($0) }
       state.saved = state.saved.filter { !isGone($0.key) }
     }
   }
 
-  /// Ends what `release` began: the commit is done, or has failed.
-  func endRelease(isCommitted: Bool) {
+  /// Ends what `beginEviction` began: the commit is done, or has failed.
+  func endEvictions(isCommitted: Bool) {
     state.withLock { state in
-      defer { state.leaving = [] }
+      defer { state.beingEvicted = [] }
       guard isCommitted else { return }
-      for name in state.leaving {
+      for name in state.beingEvicted {
         state.uses[name] = nil
-        state.close.remove(name)
+        state.recentlyStored.remove(name)
         state.saved[name] = nil
       }
     }
   }
 
-  /// Notes a use that a caller counted itself.
+  /// Counts on from a use that a caller saved itself.
   func advance(to lastUse: UInt64) {
     guard lastUse < Recency.end else { return }
     state.withLock { $0.clock = max($0.clock, lastUse) }
@@ -121,7 +121,7 @@ final class Activity: Sendable {
   }
 
   /// How often a query ceased to be active.
-  var releases: Int { state.withLock { $0.releases } }
+  var deactivations: Int { state.withLock { $0.deactivations } }
 
   /// All active queries.
   var active: Set<Name> { state.withLock { $0.active } }
@@ -134,17 +134,19 @@ final class Activity: Sendable {
     state.withLock { max($0.uses[name] ?? 0, $0.saved[name] ?? 0) }
   }
 
-  /// Those of them that may be a quantum later than the stored ones.
+  /// The uses that may be a quantum later than the stored ones.
   var usesToStore: [Name: UInt64] {
-    state.withLock { state in state.uses.filter { !state.close.contains($0.key) } }
+    state.withLock { state in state.uses.filter { !state.recentlyStored.contains($0.key) } }
   }
 
-  /// Forgets uses that are stored by now, unless a later one came, and queries that are gone.
+  /// Forgets uses that a commit stored, unless a later one came, and queries that do not exist.
   func stored(_ stored: Recency.Stored) {
     state.withLock { state in
       for (name, use) in stored.uses where state.uses[name] == use { state.uses[name] = nil }
-      for (name, use) in stored.close where state.uses[name] == use { state.close.insert(name) }
+      for (name, use) in stored.tooRecent where state.uses[name] == use {
+        state.recentlyStored.insert(name)
+      }
     }
-    if !stored.gone.isEmpty { remove { stored.gone.contains($0) } }
+    if !stored.missing.isEmpty { remove { stored.missing.contains($0) } }
   }
 }

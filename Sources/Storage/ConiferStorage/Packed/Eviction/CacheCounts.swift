@@ -11,7 +11,8 @@ final class CacheCounts {
 
   init(_ writer: StoreWriter) { self.writer = writer }
 
-  func note(_ change: StoreChange) {
+  /// Told of each change of the store.
+  func didChange(_ change: StoreChange) {
     guard trees != nil else { return }
     // What a wiped tree counted is gone with its row.
     if !change.cover.wiped.isEmpty { return trees = nil }

@@ -2,10 +2,10 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// One eviction from its first slice to its last; between slices it keeps only where it is.
+/// One eviction, from its first slice to its last; between slices it keeps only its position.
 ///
-/// Forgetting a query and removing data are separate steps, and data that nothing covers is found by
-/// looking. So a run that was cut off needs no trace: the next one finds what it left.
+/// Removing a query and removing its data are separate steps, and uncovered data is found by a scan. So an
+/// interrupted run leaves no record: the next one finds the data that it left.
 struct EvictionRun: Sendable {
   /// The most inactive queries that are tracked.
   static let mostInactive = 1000
@@ -13,11 +13,11 @@ struct EvictionRun: Sendable {
   static let fewerInactive = 900
 
   private enum Phase: Sendable {
-    /// Removing what nothing covers: the trees left, and where in the first.
+    /// Removing uncovered data: the trees that are left, and the position in the first.
     case sweeping([TreeID], Sweep? = nil)
-    /// Forgetting queries, the least recently used last.
+    /// Removing queries; the least recently used is the last of the list.
     case forgetting([Candidate])
-    /// Removing what a forgotten query left: its tree and path, and what was there before.
+    /// Removing the data of a removed query: its tree and path, and what the tree took before.
     case clearing(TreeID, Bytes, Sweep, before: Int, [Candidate])
     case done
   }
@@ -29,22 +29,22 @@ struct EvictionRun: Sendable {
     var at: Bytes
   }
 
-  /// A query that may go.
+  /// A query that may be evicted.
   struct Candidate: Sendable {
     let name: Activity.Name
     let lastUse: UInt64
   }
 
   private var phase: Phase
-  /// Where a run that reached its target stood, in case the store then takes more than was counted.
+  /// The phase in which the target was reached: the run continues there if the store still takes more.
   private var reached: Phase?
   /// Whether there were too many inactive queries when the run began.
   private var hasTooMany = false
-  /// Whether it ended because nothing was left that may go.
+  /// Whether it ended because the rest may not be evicted.
   private(set) var isStuck = false
   private(set) var report: EvictionReport
-  /// What records count as, from the first slice on: what remains weighs more or less with every slice
-  /// that is stored, and what goes must not depend on where slices end.
+  /// Turns bytes of records into physical ones, measured before the first slice: measured again for each, the
+  /// choice of what is evicted would depend on where slices end.
   private var meter: BudgetMeter?
 
   /// - Parameters:
@@ -65,12 +65,12 @@ struct EvictionRun: Sendable {
     return false
   }
 
-  /// Goes on until a slice is over or all is done, by one step at least: a slice whose time went by
-  /// before it began would never come to an end otherwise.
+  /// Continues until the slice is over or the run is done. It does one step at least, so that a run ends
+  /// even if the time of each slice is over before it begins.
   ///
   /// - Parameters:
   ///   - measured: what records take before this slice; the first one's holds for all.
-  ///   - swept: is told of sweeps and of forgotten queries.
+  ///   - swept: is told of sweeps and of removed queries.
   ///   - isOver: whether the slice is; asked after each step and each stride.
   mutating func slice(
     _ tx: LeafTransaction, _ measured: BudgetMeter, _ activity: Activity,
@@ -88,7 +88,7 @@ struct EvictionRun: Sendable {
       case .sweeping(let trees, let sweep):
         if try isMet(tx, meter, activity) { return reach() }
         if try isSmall(tx, meter) {
-          // Data need not go because there are many queries.
+          // The cache is small enough: only the number of queries is too large.
           phase = .forgetting(try Self.candidates(tx, activity))
         } else {
           try sweepSlice(tx, meter, activity, trees, sweep, &swept, isOver)
@@ -109,8 +109,8 @@ struct EvictionRun: Sendable {
     phase = .done
   }
 
-  /// Ends the run with what the cache takes once all is stored. A run that is above its target goes on, by
-  /// the new measure.
+  /// Ends the run with what the cache takes once all is stored. If that is above the target, the run
+  /// continues with the new measure.
   mutating func end(_ measured: BudgetMeter, cache: Int) {
     report.after = cache
     guard let target = report.target, cache > target, let reached else { return }
@@ -169,9 +169,9 @@ struct EvictionRun: Sendable {
     phase = .sweeping(Array(trees.dropFirst()))
   }
 
-  /// The queries that may go, the least recently used last.
+  /// The queries that may be evicted, the least recently used last.
   ///
-  /// - Parameter unpinned: whether to leave out those below a pin here, and not when their turn comes.
+  /// - Parameter unpinned: whether to leave out those below a pin now, and not only when their turn comes.
   static func candidates(
     _ view: any OrderedView, _ activity: Activity, unpinned: Bool = false
   ) throws(StoreError) -> [Candidate] {
@@ -195,7 +195,7 @@ struct EvictionRun: Sendable {
     }
   }
 
-  /// Forgets the least recently used query, if it may still go.
+  /// Removes the least recently used query, if it may still be evicted.
   private mutating func forget(
     _ tx: LeafTransaction, _ activity: Activity, _ candidates: [Candidate],
     _ swept: inout SweptTrees
@@ -206,7 +206,7 @@ struct EvictionRun: Sendable {
       return phase = .done
     }
     phase = .forgetting(rest)
-    // Commits and listeners came between the slices.
+    // It may have been used, changed or removed since the last slice.
     guard !activity.isActive(next.name), let info = try Trees.info(tx, next.name.tree) else {
       return
     }
@@ -219,8 +219,8 @@ struct EvictionRun: Sendable {
     if let pinned = try Coverage(tx, info, .pins).next(key), compareBytes(pinned.low, key) <= 0 {
       return
     }
-    guard report.isDryRun || activity.release(next.name) else { return }
-    // In bytes of records: what a physical one is changes from slice to slice.
+    guard report.isDryRun || activity.beginEviction(of: next.name) else { return }
+    // In bytes of records, which do not depend on the measure.
     let before = try BudgetMeter.sum(tx).budgeted
     try editor.remove(next.name.query)
     report.queries.append(
@@ -230,8 +230,7 @@ struct EvictionRun: Sendable {
     phase = .clearing(info.id, key, sweep, before: before, rest)
   }
 
-  /// Removes what only the query that was just forgotten covered; all of it, so that none is left
-  /// half there.
+  /// Removes what only the removed query covered: all of it, so that no part stays behind.
   private mutating func clear(
     _ tx: LeafTransaction, _ meter: BudgetMeter, _ tree: TreeID,
     _ key: Bytes, _ current: Sweep, _ before: Int, _ rest: [Candidate],

@@ -17,14 +17,14 @@ final class Evictor {
 
   /// What the budget asks for.
   enum Phase {
-    /// Nothing: the cache is within it, or nothing more may go.
+    /// Nothing: the cache is within it, or the rest may not be evicted.
     case resting
     /// A commit may have taken the cache over it.
     case looking
     case running(EvictionRun)
   }
 
-  /// Where things stood when a run ended above its target, because nothing more may go.
+  /// What was true when a run ended above its target, because the rest may not be evicted.
   struct Stuck {
     /// What the cache took.
     let used: Int
@@ -44,8 +44,8 @@ final class Evictor {
   private(set) var swept = SweptTrees()
   private(set) var phase = Phase.resting
   private(set) var stuck: Stuck?
-  /// What the cache took when the last run ended, or less since; nil until it was looked. What is over the
-  /// budget and below this holds up no commit.
+  /// What the cache took when the last run ended, or less since; nil until it was measured. Commits do not
+  /// wait for eviction while the cache takes no more than this.
   private var baseline: Int?
   /// How much commits released: pins and queries, and a little for keys of queries.
   private var released = 0
@@ -68,9 +68,9 @@ final class Evictor {
 
   // MARK: What commits change
 
-  /// Takes note of a change: what it counted, covered and uncovered.
-  func note(_ change: StoreChange) {
-    counts.note(change)
+  /// Told of each change: what it counted, covered and uncovered.
+  func didChange(_ change: StoreChange) {
+    counts.didChange(change)
     let cover = change.cover
     swept.uncover(cover.uncovered)
     released += cover.released
@@ -80,9 +80,9 @@ final class Evictor {
     activity.save(cover.saved)
   }
 
-  /// Begins to look at the budget when commits may have taken the cache over it, by what is known without
-  /// asking the store: whoever waits for a commit pays for nothing else.
-  func noteCommits() {
+  /// Begins an eviction when commits may have taken the cache over its budget. It uses counts in memory
+  /// alone, so that commits do not wait for reads.
+  func checkBudget() {
     guard let budget, case .resting = phase, mayBeDue(budget) else { return }
     phase = .looking
   }
@@ -99,8 +99,8 @@ final class Evictor {
 
   // MARK: Slices
 
-  /// Evicts before commits that feed the cache when it is far over its budget, until it is so no more: this
-  /// alone lets commits wait for eviction.
+  /// Evicts before commits that add to a cache which is far over its budget. Only here do commits wait for
+  /// eviction.
   func makeRoom(before group: [PackedEngine.Pending]) {
     guard let budget, hasWork, group.contains(where: { $0.edits.contains(where: \.feedsCache) })
     else { return }
@@ -115,7 +115,7 @@ final class Evictor {
         used = left
       }
     } catch {
-      // A later commit tries again; one that the store refuses says so itself.
+      // A later commit tries again; a store that refuses commits fails this one itself.
       giveUp(error)
     }
   }
@@ -168,7 +168,7 @@ final class Evictor {
       var swept = swept
       let size = try writer.store.size()
       var isCommitted = false
-      defer { activity.endRelease(isCommitted: isCommitted) }
+      defer { activity.endEvictions(isCommitted: isCommitted) }
       // Losing an eviction in a crash loses nothing.
       try writer.change(.relaxed) { (tx) throws(StoreError) in
         tx.frees = true
@@ -193,11 +193,10 @@ final class Evictor {
     return next
   }
 
-  /// How what is left of runs is packed.
   /// Ends the run without having reached its target.
   private func giveUp(_ error: StoreError) {
     phase = .resting
-    // What stands in the way may be gone soon: the next commit that the store takes goes on.
+    // These errors may pass: the next commit begins another run.
     guard ![.suspended, .busy, .full].contains(error.code) else { return }
     stuck = (try? counts.totals().used).flatMap { try? stuck(at: $0) }
   }
@@ -225,7 +224,7 @@ final class Evictor {
 
   private func inactive(_ queries: Int) -> Int { queries - activity.active.count }
 
-  private var allReleased: Int { released + activity.releases * Self.enoughReleased }
+  private var allReleased: Int { released + activity.deactivations * Self.enoughReleased }
 }
 
 extension StorageEdit {

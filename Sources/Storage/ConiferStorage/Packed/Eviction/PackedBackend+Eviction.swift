@@ -3,14 +3,14 @@ import ConiferLeafStore
 public import ConiferTree
 
 extension PackedBackend: EvictingBackend {
-  /// Notes that a tracked query is listened to, or no longer; nothing is written.
+  /// Records that a tracked query is listened to, or no longer; nothing is written.
   ///
   /// - Returns: false when the query is just being evicted.
   @discardableResult
   public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     let name = Activity.Name(tree: tree, query: query)
     guard engine.activity.setActive(isActive, name) else { return false }
-    // Noted first, so that no eviction comes between.
+    // Recorded first, so that no eviction comes in between.
     if !isTracked(name) { engine.activity.remove { $0 == name } }
     return true
   }

@@ -4,7 +4,7 @@ import ConiferTree
 
 /// The stored side of recency: the counter, and each query's last use.
 enum Recency {
-  /// Counters from here on are no one's: one that came near its end would leave no later use.
+  /// No counter reaches this value; one that does was forged or damaged, and is ignored.
   static let end = UInt64.max / 2
 
   private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "u")]
@@ -13,7 +13,7 @@ enum Recency {
   static func clock(_ view: any OrderedView) throws(StoreError) -> UInt64 {
     guard let value = try view.value(Spaces.system, key) else { return 0 }
     var reader = ByteReader(Record.open(Spaces.system, key, value) ?? [])
-    // Recency is no reason to refuse a store: the counter goes on at the next stored use.
+    // A damaged counter is no reason to refuse a store: it continues at the next stored use.
     guard let clock = reader.varint(), clock < end else { return 0 }
     return clock
   }
@@ -33,35 +33,35 @@ enum Recency {
     try tx.put(Spaces.system, key, payload: writer.bytes)
   }
 
-  /// What a commit knows of uses once it is done.
+  /// What became of the uses that a commit was to store.
   struct Stored {
     var uses: [(name: Activity.Name, use: UInt64)] = []
-    /// Uses that lie too close behind the stored ones to be stored.
-    var close: [(name: Activity.Name, use: UInt64)] = []
-    /// Queries that are not there, and never will be: numbers never repeat.
-    var gone: Set<Activity.Name> = []
+    /// Uses that are too little later than the stored ones to be stored.
+    var tooRecent: [(name: Activity.Name, use: UInt64)] = []
+    /// Queries that do not exist, and never will: numbers never repeat.
+    var missing: Set<Activity.Name> = []
   }
 
   /// Stores uses that lie at least a distance behind the stored ones, the oldest first.
   ///
   /// - Parameter limit: how many uses are looked at.
-  /// - Returns: what is known of those uses once the commit is done.
+  /// - Returns: what became of those uses, once the commit is done.
   static func store(
     _ tx: LeafTransaction, _ uses: [Activity.Name: UInt64], distance: UInt64, limit: Int
   ) throws(StoreError) -> Stored {
     var stored = Stored()
     for (name, use) in uses.sorted(by: { $0.value < $1.value }).prefix(limit) {
       guard let info = try Trees.info(tx, name.tree) else {
-        stored.gone.insert(name)
+        stored.missing.insert(name)
         continue
       }
       let editor = QueryEditor(tx, info)
       guard var query = try editor.queries.query(name.query) else {
-        stored.gone.insert(name)
+        stored.missing.insert(name)
         continue
       }
       guard use <= query.lastUse || use - query.lastUse >= distance else {
-        stored.close.append((name, use))
+        stored.tooRecent.append((name, use))
         continue
       }
       stored.uses.append((name, use))

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Removes the data of one tree that nothing covers, a few runs at a time.
+/// Removes uncovered data of one tree, a few runs at a time.
 struct Sweeper {
   /// How many runs are removed before it is asked whether to go on.
   private static let stride = 32
@@ -23,8 +23,8 @@ struct Sweeper {
     return editor
   }
 
-  /// Removes what nothing covers in a range, in path order, so that the priority of a node goes
-  /// before its children do.
+  /// Removes uncovered data in a range, in path order, so that a node's priority is removed before its
+  /// children.
   ///
   /// - Parameter isEnough: asked after each stride.
   /// - Returns: where to go on, or nil when the range is done.

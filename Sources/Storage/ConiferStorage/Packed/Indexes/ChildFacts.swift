@@ -33,7 +33,7 @@ struct ChildFacts {
     case behind
   }
 
-  /// Takes note of an entry of the child.
+  /// Takes in an entry of the child.
   ///
   /// - Returns: where the next entry is that matters: behind this one, or behind the child.
   mutating func add(

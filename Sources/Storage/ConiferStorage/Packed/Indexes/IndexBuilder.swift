@@ -5,7 +5,7 @@ import ConiferLeafStore
 final class IndexBuilder {
   private let writer: StoreWriter
   private let repairer: Repairer
-  /// Whether something is to be built or removed; nil until it was looked.
+  /// Whether something is to be built or removed; nil while that is not known.
   private var isNeeded: Bool?
 
   init(_ writer: StoreWriter, _ repairer: Repairer) {
@@ -16,9 +16,9 @@ final class IndexBuilder {
   /// Whether a slice waits, as far as is known.
   var hasWork: Bool { isNeeded == true }
 
-  /// Takes note of a change that declared or restarted indexes, or is the first one since the store
+  /// Told of each change: one that declared or restarted indexes, or is the first one since the store
   /// was opened in a tree that has some.
-  func note(_ change: StoreChange) {
+  func didChange(_ change: StoreChange) {
     let hasIndexes = change.usage.values.contains { $0.bytes[Spaces.indexes.id] ?? 0 > 0 }
     if change.changesIndexes || (isNeeded == nil && hasIndexes) { isNeeded = true }
   }
@@ -29,7 +29,7 @@ final class IndexBuilder {
   /// Builds nothing more; before the store is closed.
   func stop() { isNeeded = false }
 
-  /// Whether something is to be built or removed; looks when that is not known.
+  /// Whether something is to be built or removed; asks the store when that is not known.
   func needsSlice() throws(StoreError) -> Bool {
     if let isNeeded { return isNeeded }
     // The record of what is declared may be lost or damaged.

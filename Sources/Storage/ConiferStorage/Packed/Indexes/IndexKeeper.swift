@@ -3,15 +3,15 @@ import ConiferLeafStore
 
 /// Keeps the rows of one tree's indexes in step with the edits of a commit.
 ///
-/// Rows stay as they are until the edits are done: what a child's rows were is noted before its first
-/// change, and a node that changes as a whole needs no note, since all its rows are found by its key.
+/// The rows change once the edits are done. Before a child's first change its rows are recorded; for a node
+/// that is replaced whole nothing is recorded, since all its rows are found by its key.
 final class IndexKeeper: LeafFollower {
   private typealias KeyRange = PruneRanges.KeyRange
 
   private struct Changes {
     /// By child: its rows before it changed.
     var before: [Bytes: [IndexRow]] = [:]
-    /// Ranges in which no indexed node lies half.
+    /// Ranges that hold each indexed node whole or not at all.
     var whole: [KeyRange] = []
   }
 
@@ -34,18 +34,18 @@ final class IndexKeeper: LeafFollower {
 
   // MARK: Before a change
 
-  /// Takes note of what the entries in `low ..< high` stand for, before others take their place.
+  /// Records the rows of the entries in `low ..< high` before they are replaced.
   func willReplace(
     _ low: Bytes, _ high: Bytes, with new: EntryList, in source: RunEditor
   ) throws(StoreError) {
     for index in plans.indices {
-      // What the build has not passed is left to it.
+      // The build has not come here yet: it will write these rows.
       if let position = plans[index].stored.position, !bytesPrecede(low, position) { continue }
-      try note(index, low, high, new, source)
+      try record(index, low, high, new, source)
     }
   }
 
-  private func note(
+  private func record(
     _ index: Int, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ source: RunEditor
   ) throws(StoreError) {
     let depth = plans[index].depth
@@ -55,7 +55,7 @@ final class IndexKeeper: LeafFollower {
       if compareBytes(high, end) <= 0, !plans[index].indexes(node) { return }
       if node.count < low.count || bytesPrecede(high, end) {
         let isWithin = compareBytes(high, end) <= 0
-        try noteChildren(index, node, low, isWithin ? high : end, new, source)
+        try recordChildren(index, node, low, isWithin ? high : end, new, source)
         if isWithin { return }
         from = end
       }
@@ -64,7 +64,7 @@ final class IndexKeeper: LeafFollower {
     if let node = Self.prefix(high, depth), node.count < high.count,
       bytesPrecede(high, node + [PathKey.endMark]), !bytesPrecede(node, from)
     {
-      try noteChildren(index, node, node, high, new, source)
+      try recordChildren(index, node, node, high, new, source)
       to = node
     }
     if bytesPrecede(from, to) { changes[index].whole.append(KeyRange(low: from, high: to)) }
@@ -82,8 +82,8 @@ final class IndexKeeper: LeafFollower {
     }
   }
 
-  /// Notes the children of one node that have entries in a range, or will have.
-  private func noteChildren(
+  /// Records the children of one node that have entries in a range, or will have.
+  private func recordChildren(
     _ index: Int, _ node: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList,
     _ source: RunEditor
   ) throws(StoreError) {
@@ -102,15 +102,15 @@ final class IndexKeeper: LeafFollower {
     let to = child(high).map { bytesPrecede($0, high) ? $0 + [PathKey.endMark] : high } ?? high
     guard bytesPrecede(from, to) else { return }
     try source.forEachChild(plan, from, to) { (child, node, facts) throws(StoreError) in
-      note(index, child, [plan.row(child, node: node, facts)])
+      record(index, child, [plan.row(child, node: node, facts)])
       return true
     }
     for entry in new.lowerBound(from)..<new.lowerBound(to) {
-      if let child = child(new.key(entry)) { note(index, child, []) }
+      if let child = child(new.key(entry)) { record(index, child, []) }
     }
   }
 
-  private func note(_ index: Int, _ child: Bytes, _ rows: [IndexRow]) {
+  private func record(_ index: Int, _ child: Bytes, _ rows: [IndexRow]) {
     if let position = plans[index].stored.position, !bytesPrecede(child, position) { return }
     if changes[index].before[child] == nil { changes[index].before[child] = rows }
   }

@@ -161,7 +161,7 @@ struct IndexSet: Equatable, Sendable {
   /// Stores the set, or removes its records when there is nothing to remember.
   func write(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     let (key, copy) = (Self.key(tree), Self.key(tree, isCopy: true))
-    tx.note { $0.changesIndexes = true }
+    tx.effects.changesIndexes = true
     try tx.put(Spaces.indexes, key, payload: payload)
     if try copyIsOld(tx, copy) { try tx.put(Spaces.indexes, copy, payload: payload) }
   }

@@ -2,14 +2,14 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Mends trees of which records were lost, in slices between commits.
+/// Mends trees that lost records, in slices between commits: removes orphans and counts usage anew.
 final class Mender {
   enum State {
     /// Nothing is to be done, or nothing can be done before the store is opened again.
     case idle
-    /// Some tree has a note that it is to be mended.
+    /// Some tree has a mending marker.
     case needed
-    /// The same, but the store took no slice: mending goes on after the next change that it takes.
+    /// The same, but the store refused the last slice: mending goes on after the next commit.
     case refused
     case underWay(Mending)
   }
@@ -41,24 +41,23 @@ final class Mender {
   /// Looks for trees that an earlier opening left to be mended.
   func resume() throws(StoreError) {
     do throws(StoreError) {
-      let tree = try writer.read { (view) throws(StoreError) in try MendingNote.first(view) }
+      let tree = try writer.read { (view) throws(StoreError) in try MendingMarker.first(view) }
       state = tree == nil ? .idle : .needed
     } catch {
-      // Damage beside the notes refuses no store: whoever reads it fails, and so does the first slice.
+      // Damage beside the markers does not keep the store from opening: only reads of it fail.
       guard error.code == .damaged else { throw error }
       state = .needed
     }
   }
 
-  /// Lets go of the view; the note tells later that the tree is still to be mended.
+  /// Closes the view; the marker stays, so that mending goes on when the store is opened again.
   func stop() { state = .idle }
 
-  /// Takes note of a change: it may be one of the tree that is being counted, and may leave trees to be
-  /// mended.
-  func note(_ change: StoreChange) {
+  /// Told of each change: it may have changed the tree that is being counted, or damaged others.
+  func didChange(_ change: StoreChange) {
     guard change.bytes > 0 else { return }
     written.add(change.bytes)
-    // What was counted so far may be what was lost.
+    // What was lost may have been counted already: begin anew.
     if !change.damagedTrees.isEmpty { return state = .needed }
     switch state {
     case .refused: state = .needed
@@ -66,7 +65,7 @@ final class Mender {
       guard case .counting(var recount) = work.phase, let before = change.recountedBefore,
         let after = change.usage[work.tree]
       else { return }
-      recount.note(from: before, to: after)
+      recount.adjust(from: before, to: after)
       state = .underWay(Mending(work.tree, work.view, .counting(recount)))
     case .idle, .needed: break
     }
@@ -83,21 +82,22 @@ final class Mender {
     }
   }
 
-  /// Does as many slices as look at as many bytes as others wrote since the last ones, and one at least: a
-  /// store may not reuse what is written over while a frozen view is held, and so grows by little more than
-  /// what the mending looks at. While a commit waits, it does only what keeps the rest small.
+  /// Does slices until mending has read as many bytes as commits have written since, one slice at least.
+  ///
+  /// While mending holds its view, a store may not reuse space that commits free, so it grows: this bounds
+  /// the growth by about what mending reads. While a commit waits, slices are done only above a slack.
   func catchUp(isAwaited: () -> Bool) {
     while hasWork, written > Self.slack || !isAwaited() {
       let (owed, before) = (written, looked)
       slice()
-      // A phase that begins has looked at nothing yet. What the mending itself removed asks for no more of
-      // it, or few orphans would ask for all at once.
+      // A phase that begins has read nothing yet. What mending itself wrote does not count, or a few
+      // orphans would cause all slices at once.
       written = max(0, owed - max(0, looked - before))
       if written == 0 { return }
     }
   }
 
-  /// What was written while no view was held asks for no mending.
+  /// Forgets what was written while no view was held.
   func forgetWritten() { written = 0 }
 
   /// Mends all that is to be mended.
@@ -125,7 +125,7 @@ final class Mender {
         }
       }
     } catch {
-      // What the store itself cannot read is left out from now on, and all is looked at anew.
+      // What the store itself cannot read is left out from now on, and mending begins again.
       guard try repairer.recover(after: error) else { throw error }
       state = .needed
     }
@@ -133,12 +133,12 @@ final class Mender {
 
   private func begin() throws(StoreError) {
     let frozen = FrozenView(try writer.leaves.openSnapshot())
-    guard let tree = try MendingNote.first(frozen.view) else { return stop() }
+    guard let tree = try MendingMarker.first(frozen.view) else { return stop() }
     if let info = try Trees.info(frozen.view, tree) {
       let sweep = OrphanSweep(info, repairer.policy.role)
       state = .underWay(Mending(tree, frozen, .sweeping(sweep)))
     } else {
-      // The store itself has nothing that could be left over.
+      // Tree 0, the store itself, has no orphans.
       state = .underWay(Mending(tree, frozen, .counting(Recount(tree))))
     }
   }
@@ -169,23 +169,23 @@ final class Mender {
       state = .underWay(Mending(work.tree, work.view, .counting(recount)))
       return
     }
-    // The row itself is no change that counts.
+    // Writing the row must not count as a change of the tree.
     state = .needed
     let tree = work.tree
     try writer.change(.process) { (tx) throws(StoreError) in
-      try MendingNote.remove(tx, tree)
+      try MendingMarker.remove(tx, tree)
       if tree.rawValue != 0, try Trees.info(tx, tree) == nil { return }
-      // Removing the note is a change of the store's own records.
+      // Removing the marker is a change of the store's own records.
       if tree.rawValue == 0, let row = tx.state.usage[tree] {
-        recount.note(from: try UsageRow.read(tx.base, tree), to: row)
+        recount.adjust(from: try UsageRow.read(tx.base, tree), to: row)
       }
       tx.setUsage(tree, recount.result(try tx.usage(tree)))
     }
   }
 }
 
-/// The mending of one tree, between its slices: first what nothing refers to goes, then all is counted
-/// anew, each from a frozen view of its own.
+/// The mending of one tree, between its slices: first orphans are removed, then usage is counted anew, each
+/// from a frozen view of its own.
 struct Mending {
   enum Phase {
     case sweeping(OrphanSweep)
@@ -196,7 +196,7 @@ struct Mending {
   let view: FrozenView
   var phase: Phase
 
-  /// About how many bytes of records its phase has looked at.
+  /// About how many bytes of records its phase has read.
   var looked: Int {
     switch phase {
     case .sweeping(let sweep): sweep.looked
@@ -211,7 +211,7 @@ struct Mending {
   }
 }
 
-/// A view that is closed when nobody has it any more.
+/// A snapshot that is closed with its last reference.
 final class FrozenView {
   let view: LeafSnapshot
 

@@ -2,10 +2,10 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Finds records of one tree in a frozen view to which nothing refers, in slices.
+/// Finds the orphans of one tree in a frozen view, in slices: records that nothing refers to.
 ///
-/// Numbers of runs never repeat, so what is an orphan of theirs in a view is one for ever. A query may be
-/// tracked again, and a write come back: what belongs to them is looked at anew before it goes.
+/// Numbers of runs never repeat, so an orphan of a run stays one. A query may be tracked again and a write
+/// restored, so their orphans are checked once more before they are removed.
 struct OrphanSweep: Sendable {
   /// An orphan.
   typealias Orphan = (space: Space, key: Bytes)
@@ -14,13 +14,13 @@ struct OrphanSweep: Sendable {
   private var scans: [SpaceScan]
   private var runs = NumberMap()
   private var parts = NumberMap()
-  /// Whether some record could not be read: it is not known then what it refers to.
+  /// Whether some record could not be read, so that it is not known what it refers to.
   private var isBlind = false
 
   /// - Parameter role: an authority's data stays, whether or not anything leads to it.
   init(_ tree: TreeInfo, _ role: StoreRole) {
     self.tree = tree
-    // First what refers to others.
+    // Runs come first: they refer to the others.
     let data = role == .cache ? [Spaces.runs, Spaces.deltas, Spaces.parts] : []
     let others = [Spaces.queueParts, Spaces.queueIndex, Spaces.queryIndex, Spaces.queryKeys]
     scans = (data + others).map { SpaceScan($0, tree.id) }
@@ -28,12 +28,12 @@ struct OrphanSweep: Sendable {
 
   var isDone: Bool { scans.isEmpty }
 
-  /// About how many bytes of records were looked at so far.
+  /// About how many bytes of records were read so far.
   private(set) var looked = 0
 
   /// Looks at the next slice.
   ///
-  /// - Parameter view: always the same moment.
+  /// - Parameter view: the same one for all slices.
   mutating func step(_ view: LeafSnapshot) throws(StoreError) -> [Orphan] {
     guard var scan = scans.first else { return [] }
     var orphans: [Orphan] = []
@@ -64,7 +64,7 @@ struct OrphanSweep: Sendable {
 
   /// Whether an orphan of the view is still one.
   ///
-  /// - Parameter view: a later moment.
+  /// - Parameter view: of a later generation.
   func isStill(_ orphan: Orphan, in view: any OrderedView) throws(StoreError) -> Bool {
     switch orphan.space {
     case Spaces.runs, Spaces.deltas, Spaces.parts: true
@@ -108,7 +108,7 @@ struct OrphanSweep: Sendable {
       default: return try isQuery(QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12)))), view)
       }
     } catch {
-      // Whoever reads the record repairs it.
+      // The next read of the record repairs it.
       guard [.damaged, .wrongKey].contains(error.code) else { throw error }
       return true
     }
@@ -139,9 +139,9 @@ struct OrphanSweep: Sendable {
   }
 }
 
-/// A set of numbers that may take some for members which are none; it has one size, whatever it holds.
+/// A set of numbers of fixed size, which may have false positives.
 struct NumberMap: Sendable {
-  /// A mebibyte: numbers that are counted up stay apart for eight million of them.
+  /// A mebibyte: consecutive numbers do not collide up to eight million of them.
   private static let bits: UInt64 = 1 << 23
   private var words: [UInt64] = []
 

@@ -84,8 +84,8 @@ struct Recount: Sendable {
     }
   }
 
-  /// Takes note of a commit that came since the view was taken.
-  mutating func note(from old: UsageRow, to new: UsageRow) {
+  /// Counts what a commit changed since the view was taken.
+  mutating func adjust(from old: UsageRow, to new: UsageRow) {
     changes.leaves.add(new.leaves - old.leaves)
     changes.raw = changes.raw + new.raw + -old.raw
     changes.queries.add(new.queries - old.queries)

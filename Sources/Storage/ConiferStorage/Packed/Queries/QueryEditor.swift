@@ -31,12 +31,12 @@ struct QueryEditor {
         "Query \(stored.id.rawValue) is another one here, or has another number: restore into a "
           + "tree that has no queries of its own.")
     }
-    // First: a query without the row that remembers the last number tells of a loss.
+    // First the row with the last number: a query without that row would look like a loss.
     try reserve(stored.id)
     try put(stored.query, stored.id, isNew: known == nil)
   }
 
-  /// Lets numbers go on behind one that another store gave.
+  /// Continues numbers behind one that another store assigned.
   func reserve(_ id: QueryID) throws(StoreError) {
     guard try id.rawValue > queries.last()?.rawValue ?? 0 else { return }
     try checkNumber(id)
@@ -61,12 +61,12 @@ struct QueryEditor {
       payload: StoreKey.number(id.rawValue))
   }
 
-  /// A number that was never given.
+  /// A number that was never used.
   private func nextID() throws(StoreError) -> QueryID {
     let last = try queries.last()?.rawValue ?? 0
     let next = QueryID(
       rawValue: try Numbers.next(after: last, last: Numbers.lastQuery, "tracked queries of a tree"))
-    // A query that has it already would be written over.
+    // Otherwise a query with that number would be overwritten.
     guard try tx.get(Spaces.queries, queries.key(next), { _ in }) == nil else {
       throw Damage.error(Spaces.queries, queries.lastKey)
     }
@@ -74,7 +74,7 @@ struct QueryEditor {
     return next
   }
 
-  /// Goes on well above every number in use, when the row that remembers the last one is lost.
+  /// A number well above every one in use, when the row with the last one is lost.
   func skipNumbers() throws(StoreError) {
     let known = try undamaged { () throws(StoreError) in try queries.last()?.rawValue } ?? nil
     let highest = max(known ?? 0, try queries.highest())

@@ -23,7 +23,7 @@ struct QueueEditor {
     totals.newest = try Numbers.next(
       after: totals.newest, last: Numbers.lastWrite, "writes of a queue")
     let id = WriteID(rawValue: totals.newest)
-    // A write that has it already would be written over.
+    // Otherwise a write with that number would be overwritten.
     guard try reader.isFree(id) else { throw Damage.error(Spaces.queue, reader.totalsKey) }
     try store(QueueEntry(id: id, payload: payload), &totals)
     try write(totals)
@@ -60,7 +60,7 @@ struct QueueEditor {
     try write(totals)
   }
 
-  /// Lets numbers go on behind one that another store gave.
+  /// Continues numbers behind one that another store assigned.
   func reserve(_ id: WriteID) throws(StoreError) {
     try checkNumber(id)
     var totals = try reader.totals()
@@ -114,7 +114,7 @@ struct QueueEditor {
     try write(totals)
   }
 
-  /// Takes a write out of the queue and remembers how it ended; `forgetOldest()` is due then.
+  /// Takes a write out of the queue and remembers how it ended; call `forgetOldest()` afterwards.
   func finish(_ id: WriteID, _ outcome: WriteOutcome) throws(StoreError) {
     let old = try known(id)
     var totals = try reader.totals()
@@ -125,7 +125,7 @@ struct QueueEditor {
 
   /// Forgets the ends of writes beyond those that a lane remembers.
   ///
-  /// Once a commit, as the oldest is found behind the traces of those that were forgotten before.
+  /// Once a commit: to find the oldest, a store may pass over many removed rows.
   func forgetOldest() throws(StoreError) {
     var totals = try reader.totals()
     guard totals.finished > Self.finishedLimit else { return }

@@ -1,16 +1,16 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// The number above which lanes begin of which nothing is known, in tree 0 of the system space: lanes
-/// that a loss took whole may have given all numbers up to it.
+/// The number above which new lanes begin, in tree 0 of the system space. A lane that was lost whole may have
+/// assigned all numbers up to it, and none may repeat.
 enum QueueFloor {
-  /// Above what any lane gives out between two losses.
+  /// More numbers than any lane assigns between two losses.
   private static let step: UInt64 = 1 << 40
-  /// The highest floor: behind it a lane has numbers left.
+  /// The highest floor: a lane has numbers left above it.
   private static let last = Numbers.lastWrite - step
   private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "q")]
 
-  /// The number; 0 where nothing was ever lost.
+  /// The number; 0 if nothing was ever lost.
   static func read(_ view: any OrderedView) throws(StoreError) -> UInt64 {
     guard let value = try view.value(Spaces.system, key) else { return 0 }
     guard let payload = Record.open(Spaces.system, key, value), payload.count == 8 else {
@@ -19,7 +19,7 @@ enum QueueFloor {
     return min(IndexKey.number(payload), last)
   }
 
-  /// Raises it to what another store has.
+  /// Raises it to the floor of another store.
   static func raise(_ tx: LeafTransaction, to number: UInt64) throws(StoreError) {
     guard try read(tx) < number else { return }
     try tx.put(

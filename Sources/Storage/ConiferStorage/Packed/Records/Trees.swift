@@ -32,7 +32,7 @@ enum Trees {
   ///
   /// - Throws: `wrongKey`.
   static func requireReadable(_ view: any OrderedView) throws(StoreError) {
-    // A layer hides its records: whoever sees them reads without it.
+    // A layer hides its own records: they are seen only without it.
     guard try view.keys(.layer, prefix: [], limit: 1).isEmpty else {
       throw StoreError(
         .wrongKey,
@@ -129,7 +129,7 @@ enum Trees {
       }
       return true
     } catch {
-      // Damage is found, and mended, by whoever reads on.
+      // The next read of the record repairs it.
       if error.code == .wrongKey { return false }
       if error.code == .damaged { return true }
       throw error
@@ -140,7 +140,7 @@ enum Trees {
   static func find(_ view: any OrderedView, _ name: String) throws(StoreError) -> TreeInfo? {
     guard let payload = try payload(view, nameKey(name)) else { return nil }
     guard let info = try info(view, StoreKey.tree(payload)) else {
-      // Taken for none, another tree would be made, and all that this one has be out of reach.
+      // If it counted as missing, a second tree would be made, and this one's data would be out of reach.
       throw Damage.error(Spaces.system, infoKey(StoreKey.tree(payload)))
     }
     return info
@@ -180,7 +180,7 @@ enum Trees {
       }
       next = stored
     }
-    // Whatever the record says, no tree is written over.
+    // Whatever the record says, no tree is overwritten.
     let trees = zero + [UInt8(ascii: "t")]
     if let last = try tx.lastKey(
       Spaces.system, trees, atOrBefore: infoKey(TreeID(rawValue: .max)))
@@ -208,7 +208,7 @@ enum Trees {
     for space in Spaces.all where space != Spaces.system && space != Spaces.usage {
       try tx.deleteAll(space, prefix: StoreKey.prefix(id), isCounted: false)
     }
-    try MendingNote.remove(tx, id)
+    try MendingMarker.remove(tx, id)
     try tx.delete(Spaces.system, infoKey(id))
     try tx.delete(Spaces.system, nameKey(info.name))
     try tx.forgetUsage(id)

@@ -36,13 +36,13 @@ struct NodeAssembler {
   private var frames: [Frame]
   /// The path key of the innermost open node.
   private var path: Bytes
-  /// How many children the last closed node had: its neighbour will have about as many.
+  /// How many children the last closed node had: its sibling will have about as many.
   private var lastWidth = 0
-  /// The names of leaves by their position in the last node: its neighbour's will be the same.
+  /// The names of leaves by their position in the last node: siblings often have the same ones.
   private var names: [Name] = []
-  /// The entries of the run at hand, and what makes their leaves by the names as they are now.
+  /// The entries of the current run, and what decodes its leaves with the current names.
   private var entries: EntryList?
-  private var keeper: RunLeaves?
+  private var runLeaves: RunLeaves?
   private var root: Node?
 
   /// An assembler of the node at a path.
@@ -125,20 +125,21 @@ struct NodeAssembler {
   private mutating func remember(_ segment: UnsafeRawBufferPointer, _ key: Key, _ position: Int) {
     guard position <= names.count, position < Self.mostNames else { return }
     let name = Name(segment, key)
-    keeper = nil
+    runLeaves = nil
     if position < names.count { names[position] = name } else { names.append(name) }
     for index in position...(position + 1) where index > 0 && index < names.count {
       names[index].ascends = names[index - 1].key < names[index].key
     }
   }
 
-  /// Says whose entries `addLate` will be lent.
-  mutating func begin(_ run: EntryList) {
+  /// Begins a run, whose entries `addLazily` will be lent.
+  mutating func beginRun(_ run: EntryList) {
     entries = run
-    keeper = nil
+    runLeaves = nil
   }
 
-  /// Adds the node that begins with an entry, if it is one of leaves that can wait to be made.
+  /// Adds the node that begins with an entry without decoding its leaves, if it has only plain leaves; they
+  /// are decoded when they are first looked at.
   ///
   /// - Parameters:
   ///   - entries: of the run at hand, lent.
@@ -146,7 +147,7 @@ struct NodeAssembler {
   ///     run, does not.
   /// - Returns: how many entries it took, 0 when they must be added one by one, nil when the key is
   ///   no path.
-  mutating func addLate(
+  mutating func addLazily(
     _ entries: borrowing EntryList.Lent, from first: Int, to end: Int
   ) -> Int? {
     let key = entries.key(first)
@@ -175,19 +176,19 @@ struct NodeAssembler {
       sizes += names[position].size + 4 + size
       index += 1
     }
-    // What ends with the run may go on in the next one.
+    // A node at the end of the run may continue in the next one.
     guard index < entries.count, let name = PathKey.key(key, start..<stop, order) else { return 0 }
-    guard let keeper = keeper(index - first) else { return 0 }
-    let leaves = LateLeaves(keeper, first, index, count: index - first, size: sizes)
+    guard let runLeaves = leaves(index - first) else { return 0 }
+    let leaves = LateLeaves(runLeaves, first, index, count: index - first, size: sizes)
     return append(name, leaves.node) ? index - first : nil
   }
 
-  /// What makes leaves by the names as they are now; nil where no run is at hand, or not all names.
-  private mutating func keeper(_ count: Int) -> RunLeaves? {
-    if let keeper { return keeper }
+  /// What decodes leaves with the current names; nil without a run, or when a name is not known.
+  private mutating func leaves(_ count: Int) -> RunLeaves? {
+    if let runLeaves { return runLeaves }
     guard let entries, count <= names.count else { return nil }
     let fresh = RunLeaves(entries, names: ContiguousArray(names.map(\.key)))
-    keeper = fresh
+    runLeaves = fresh
     return fresh
   }
 

@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension TreeReader {
-  /// Does something that meets damage where entries are not in order, and names the run then whose
-  /// entries are out of place: what comes behind such a run is met as damage, though it is sound.
+  /// Reads, and where damage is met, names the run whose entries are out of place, if there is one: the sound
+  /// runs behind it look damaged.
   func locating<R>(
     _ key: Bytes, _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {

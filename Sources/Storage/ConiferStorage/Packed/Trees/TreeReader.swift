@@ -6,7 +6,7 @@ import ConiferTree
 struct TreeReader {
   let runs: RunReader
   let order: KeyOrder
-  /// What counts the runs that are read, if anything does.
+  /// Counts the runs that are read; nil when nobody asks.
   var meter: ReadMeter?
 
   /// The node at a path, or the slice of it that was asked for.
@@ -67,15 +67,15 @@ struct TreeReader {
       let entries = cursor.entries
       let first = cursor.index
       let end = min(entries.lowerBound(end, from: first), cursor.range.upperBound)
-      // Leaves may wait where they fill a good part of what they hold in memory.
-      let isLate = order == .realtimeDatabase && (end - first) * 4 >= entries.count
-      if isLate { assembler.begin(entries) }
+      // Lazy leaves keep the whole run in memory: only where they are a good part of it.
+      let isLazy = order == .realtimeDatabase && (end - first) * 4 >= entries.count
+      if isLazy { assembler.beginRun(entries) }
       var failure: StoreError?
       entries.lend { lent in
         var index = first
         while index < end {
-          if isLate {
-            guard let taken = assembler.addLate(lent, from: index, to: end) else {
+          if isLazy {
+            guard let taken = assembler.addLazily(lent, from: index, to: end) else {
               return failure = cursor.damage
             }
             index += taken

@@ -13,7 +13,7 @@ private struct RunTrail {
 }
 
 extension Verifier {
-  /// Checks runs with their deltas and large leaves: readable, in order, nothing over anything else.
+  /// Checks runs with their deltas and large leaves: that they are readable and in order, and do not overlap.
   func checkRuns() throws(StoreError) {
     var trails: [TreeID: RunTrail] = [:]
     try scan(Spaces.runs) { (key, value) throws(StoreError) in

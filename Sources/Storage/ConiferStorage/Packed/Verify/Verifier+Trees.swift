@@ -26,7 +26,8 @@ extension Verifier {
       // What was lost, in words; the rest is still to be done.
       case UInt8(ascii: "s") where key.count == 5: break
       // The counts of that tree are an estimate, and orphans in it are still to be removed.
-      case _ where MendingNote.isNote(key): damaged.insert(StoreKey.tree(Bytes(key.dropFirst(5))))
+      case _ where MendingMarker.isMarker(key):
+        damaged.insert(StoreKey.tree(Bytes(key.dropFirst(5))))
       case UInt8(ascii: "n") where key.count == 5:
         guard let number = reader.varint() else { throw damage }
         next = number

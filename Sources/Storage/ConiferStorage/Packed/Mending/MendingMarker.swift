@@ -1,17 +1,17 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// The notes, in tree 0 of the system space, that a tree's usage is an estimate and that records may be
-/// left which nothing refers to: the tree is still to be mended.
-enum MendingNote {
+/// A record, in tree 0 of the system space, that says that a tree is still to be mended: its usage is an
+/// estimate, and it may hold records that nothing refers to.
+enum MendingMarker {
   private static let prefix = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "r")]
 
   private static func key(_ tree: TreeID) -> Bytes { prefix + StoreKey.prefix(tree) }
 
-  static func isNote(_ key: Bytes) -> Bool { key.count == 9 && key.starts(with: prefix) }
+  static func isMarker(_ key: Bytes) -> Bool { key.count == 9 && key.starts(with: prefix) }
 
   static func add(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
-    _ = tx.note { $0.mending.insert(tree) }
+    tx.effects.mending.insert(tree)
     try tx.put(Spaces.system, key(tree), payload: [])
   }
 
