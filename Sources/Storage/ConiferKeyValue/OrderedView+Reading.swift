@@ -1,4 +1,4 @@
-/// Reads that the record layers share, over a frozen view or a commit in the making.
+/// Reads that the record layers share, over a frozen view or a transaction.
 extension OrderedView {
   /// The first entry at or after a key, copied.
   package func first(_ space: Space, atOrAfter key: Bytes) throws(StoreError) -> (

@@ -257,7 +257,7 @@ package enum RunBody {
     return entries.withKeys(first, last) { commonPrefix($0, $1) }
   }
 
-  /// The columns in the making, in lent memory where each has room for whatever may come.
+  /// The columns of a body that is encoded, in lent memory that has room for the largest result.
   private struct Columns {
     struct Size {
       let lengths, suffixes, values: Int
