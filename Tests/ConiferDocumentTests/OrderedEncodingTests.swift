@@ -40,7 +40,7 @@ import Testing
   @Test(arguments: Seeded.seeds(4))
   func `random values`(seed: UInt64) {
     var random = Seeded(seed)
-    for _ in 0..<20_000 {
+    for _ in 0..<2_000 {
       let a = RandomValues.value(&random)
       let b = RandomValues.value(&random)
       Self.check(a, b, "seed \(seed): \(a) against \(b)")
@@ -51,7 +51,7 @@ import Testing
   @Test(arguments: Seeded.seeds(3))
   func `several components are compared one after the other`(seed: UInt64) throws {
     var random = Seeded(seed)
-    for _ in 0..<5_000 {
+    for _ in 0..<2_000 {
       let directions = (0..<3).map { _ in random.pick([Direction.ascending, .descending]) }
       var keys: [(values: [DocumentValue], path: DocumentPath, bytes: [UInt8])] = []
       for _ in 0..<2 {
@@ -84,7 +84,7 @@ import Testing
   @Test(arguments: Seeded.seeds(2))
   func `a type's first bytes tell what is compared with a value`(seed: UInt64) {
     var random = Seeded(seed)
-    for _ in 0..<10_000 {
+    for _ in 0..<3_000 {
       let (a, b) = (RandomValues.value(&random), RandomValues.value(&random))
       #expect(
         OrderedEncoder.firstBytes(ofTypeOf: a).contains(Self.encoded(b)[0])
@@ -104,7 +104,7 @@ import Testing
   @Test(arguments: Seeded.seeds(3))
   func `damaged bytes are an error`(seed: UInt64) {
     var random = Seeded(seed)
-    for _ in 0..<5_000 {
+    for _ in 0..<2_000 {
       var encoder = OrderedEncoder()
       encoder.append(RandomValues.value(&random))
       encoder.append(RandomValues.path(&random))

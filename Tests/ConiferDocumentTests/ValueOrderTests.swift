@@ -73,7 +73,7 @@ import Testing
   @Test(arguments: Seeded.seeds(4))
   func `random triples are in a total order`(seed: UInt64) {
     var random = Seeded(seed)
-    for _ in 0..<10_000 {
+    for _ in 0..<3_000 {
       let a = RandomValues.value(&random)
       let b = random.chance(10) ? a : RandomValues.value(&random)
       let c = RandomValues.value(&random)
@@ -94,7 +94,7 @@ import Testing
   @Test(arguments: Seeded.seeds(4))
   func `random numbers are in the order of their exact values`(seed: UInt64) {
     var random = Seeded(seed)
-    for _ in 0..<20_000 {
+    for _ in 0..<5_000 {
       guard let a = RandomValues.number(&random).number, let b = RandomValues.number(&random).number
       else { continue }
       #expect(

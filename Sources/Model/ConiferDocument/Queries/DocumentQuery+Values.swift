@@ -1,0 +1,121 @@
+// What a query compares with: values of filters and of cursors.
+extension DocumentQuery {
+  /// The filter with references where it compares `__name__`.
+  func checked(_ filter: Filter) throws(DocumentError) -> Filter {
+    switch filter {
+    case .field(let filter): return .field(try checked(filter))
+    case .and(let filters):
+      return .and(try filters.map { filter throws(DocumentError) in try checked(filter) })
+    case .or(let filters):
+      return .or(try filters.map { filter throws(DocumentError) in try checked(filter) })
+    }
+  }
+
+  private func checked(_ filter: FieldFilter) throws(DocumentError) -> FieldFilter {
+    let name = filter.operator.rawValue
+    if filter.operator.takesList {
+      guard let values = filter.value.array, !values.isEmpty else {
+        throw DocumentError(
+          .invalidQuery,
+          "The filter '\(name)' on '\(filter.field)' needs an array of values that is not empty. "
+            + "Give it one value at least.")
+      }
+      if filter.operator == .notIn, values.count > DocumentLimits.notInValues {
+        throw DocumentError(
+          .invalidQuery,
+          "The filter 'not-in' on '\(filter.field)' has \(values.count) values; "
+            + "\(DocumentLimits.notInValues) are allowed. Split the query.")
+      }
+    }
+    guard filter.field.isDocumentID else {
+      try checkIsSettled(filter.value, "The filter on '\(filter.field)'")
+      return filter
+    }
+    if filter.operator.searchesArray {
+      throw DocumentError(
+        .invalidQuery,
+        "The filter '\(name)' cannot be used on '__name__', which is no array. "
+          + "Use '==' or 'in'.")
+    }
+    guard filter.operator.takesList else {
+      return FieldFilter(filter.field, filter.operator, try reference(filter.value))
+    }
+    let values = try filter.list.map { value throws(DocumentError) in try reference(value) }
+    return FieldFilter(filter.field, filter.operator, .array(values))
+  }
+
+  /// The values of a cursor, as many as orders were asked for at most.
+  func checked(cursor values: [DocumentValue]) throws(DocumentError) -> [DocumentValue] {
+    guard !values.isEmpty, values.count <= explicitOrders.count else {
+      throw DocumentError(
+        .invalidQuery,
+        "A start or an end has \(values.count) values, and the query \(explicitOrders.count) "
+          + "orders. Give one value at least, and an order for each.")
+    }
+    var checked: [DocumentValue] = []
+    for (order, value) in zip(explicitOrders, values) {
+      try checkIsSettled(value, "A start or an end at '\(order.field)'")
+      checked.append(order.field.isDocumentID ? try reference(value) : value)
+    }
+    return checked
+  }
+
+  /// The place of a document: its value for each order.
+  func place(of document: Document) throws(DocumentError) -> [DocumentValue] {
+    guard let fields = document.fields else {
+      throw DocumentError(
+        .invalidQuery,
+        "The query cannot start or end at \(document.path), which was not found. "
+          + "Use a document that exists.")
+    }
+    var values: [DocumentValue] = []
+    for order in orders {
+      if order.field.isDocumentID {
+        values.append(.reference(DocumentName(document.path, in: database)))
+        continue
+      }
+      guard let value = fields[order.field] else {
+        throw DocumentError(
+          .invalidQuery,
+          "The query cannot start or end at \(document.path), which has no field "
+            + "'\(order.field)'. Use a document that has all fields of the order.")
+      }
+      try checkIsSettled(value, "The document \(document.path) at '\(order.field)'")
+      values.append(value)
+    }
+    return values
+  }
+
+  /// Checks that a value holds no server timestamp that the server has yet to say.
+  private func checkIsSettled(_ value: DocumentValue, _ what: String) throws(DocumentError) {
+    guard value != value.resolved(.none) else { return }
+    throw DocumentError(
+      .invalidQuery,
+      "\(what) has a server timestamp that the server has yet to say. "
+        + "Wait for the write, or use a time of your own.")
+  }
+
+  /// The reference that a value of `__name__` means: an id within the collection, in a group a whole
+  /// path, or a reference.
+  private func reference(_ value: DocumentValue) throws(DocumentError) -> DocumentValue {
+    switch value {
+    case .reference(let name) where name.database == database: return value
+    case .string(let id):
+      let path: DocumentPath?
+      switch source {
+      case .collection(let collection):
+        path = id.utf8.contains(UInt8(ascii: "/")) ? nil : try? collection.document(id)
+      case .document(let document):
+        path =
+          id.utf8.contains(UInt8(ascii: "/")) ? nil : try? document.collection.document(id)
+      case .group: path = try? DocumentPath(id)
+      }
+      if let path { return .reference(DocumentName(path, in: database)) }
+    default: break
+    }
+    throw DocumentError(
+      .invalidQuery,
+      "A value for '__name__' is not the id of a document. Give an id without a slash, in a group "
+        + "of collections the whole path of a document, or a reference of this database.")
+  }
+}

@@ -1,0 +1,105 @@
+/// The normal form of a query: what a server is asked, and what is stored of it.
+///
+/// All orders are written out, conditions are in their normal form, and a limit keeps the first
+/// documents: one to the last documents is asked for in the reversed order. So a query for the last
+/// documents and its mirror image for the first ones have one target.
+public struct DocumentTarget: Sendable, Hashable {
+  /// Where documents are looked for.
+  public let source: DocumentQuery.Source
+  /// The conditions; none for all documents.
+  public let filter: Filter?
+  /// All orders; the last one is by `__name__` unless that was asked for earlier.
+  public let orders: [DocumentQuery.Order]
+  /// How many of the first documents are kept; none for all.
+  public let limit: Int?
+  /// Where the range starts; none for the first document.
+  public let start: DocumentQuery.Cursor?
+  /// Where the range ends; none for the last document.
+  public let end: DocumentQuery.Cursor?
+
+  /// Whether all documents of the source are asked for.
+  public var matchesAll: Bool {
+    filter == nil && limit == nil && start == nil && end == nil
+      && orders.allSatisfy(\.field.isDocumentID)
+  }
+
+  /// Whether a document belongs to what is asked for, the limit aside.
+  public func matches(_ document: Document) -> Bool {
+    guard let fields = document.fields, contains(document.path) else { return false }
+    // What lacks a field is in no place of the order.
+    for order in orders where !order.field.isDocumentID && fields[order.field] == nil {
+      return false
+    }
+    guard filter?.matches(document) ?? true else { return false }
+    if let start {
+      let order = compare(document, to: start)
+      guard order > 0 || order == 0 && start.isInclusive else { return false }
+    }
+    if let end {
+      let order = compare(document, to: end)
+      guard order < 0 || order == 0 && end.isInclusive else { return false }
+    }
+    return true
+  }
+
+  /// Orders two documents that match: negative, zero or positive.
+  public func compare(_ a: Document, _ b: Document) -> Int {
+    for order in orders {
+      let result = order.compare(a, b)
+      if result != 0 { return result }
+    }
+    return DocumentPath.compare(a.path, b.path)
+  }
+
+  /// The documents that match, sorted, up to the limit.
+  public func evaluate(_ documents: some Sequence<Document>) -> [Document] {
+    let found = documents.filter(matches).sorted { compare($0, $1) < 0 }
+    return limit.map { Array(found.prefix($0)) } ?? found
+  }
+
+  private func contains(_ path: DocumentPath) -> Bool {
+    switch source {
+    case .collection(let collection): return collection.contains(path)
+    case .group(let id): return path.collection.id.hasSameBytes(as: id)
+    case .document(let document): return path == document
+    }
+  }
+
+  /// Where a document is, seen from a cursor: negative before it, zero at it, positive behind it.
+  private func compare(_ document: Document, to cursor: DocumentQuery.Cursor) -> Int {
+    for (order, value) in zip(orders, cursor.values) {
+      let result = order.compare(document, to: value)
+      if result != 0 { return result }
+    }
+    return 0
+  }
+}
+
+extension DocumentQuery.Order {
+  func compare(_ a: Document, _ b: Document) -> Int {
+    if field.isDocumentID { return directed(DocumentPath.compare(a.path, b.path)) }
+    guard let x = a.fields?[field], let y = b.fields?[field] else { return 0 }
+    return directed(DocumentValue.compare(x, y))
+  }
+
+  func compare(_ document: Document, to value: DocumentValue) -> Int {
+    if field.isDocumentID {
+      guard case .reference(let name) = value else { return 0 }
+      return directed(DocumentPath.compare(document.path, name.path))
+    }
+    guard let own = document.fields?[field] else { return 0 }
+    return directed(DocumentValue.compare(own, value))
+  }
+
+  private func directed(_ order: Int) -> Int { direction == .ascending ? order : -order }
+}
+
+extension DocumentQuery {
+  /// The documents that match, in the query's order, those at its end of the limit.
+  ///
+  /// The target is made for each call; ask it when there is more than one.
+  public func evaluate(_ documents: some Sequence<Document>) -> [Document] {
+    let found = target.evaluate(documents)
+    return limit?.side == .last ? found.reversed() : found
+  }
+}

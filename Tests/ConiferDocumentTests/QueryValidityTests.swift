@@ -1,0 +1,181 @@
+import ConiferDocument
+import Testing
+
+@Suite struct `Validity of queries` {
+  private typealias Q = DocumentQuery
+
+  private static func query(_ path: String = "rooms") throws -> DocumentQuery {
+    DocumentQuery(.collection(try CollectionPath(path)), in: Writes.database)
+  }
+
+  private static func filter(
+    _ field: String, _ test: FieldFilter.Operator, _ value: DocumentValue = 1
+  ) -> Filter {
+    .field(Writes.field(field), test, value)
+  }
+
+  private static func filters(_ filters: [Filter]) throws -> DocumentQuery {
+    var query = try query()
+    for filter in filters { query = try query.filtered(filter) }
+    return query
+  }
+
+  private static func list(_ count: Int) -> DocumentValue {
+    .array((0..<count).map { .integer(Int64($0)) })
+  }
+
+  /// What is asked, a word of the message, and the query.
+  static let refused: [(String, @Sendable () throws -> DocumentQuery)] = [
+    ("'!='", { try filters([filter("a", .notEqual), filter("b", .notEqual)]) }),
+    ("'!='", { try filters([.or([filter("a", .notEqual), filter("a", .notEqual, 2)])]) }),
+    ("'not-in'", { try filters([filter("a", .notIn, [1]), filter("b", .notIn, [1])]) }),
+    ("'not-in'", { try filters([filter("a", .notIn, [1]), filter("b", .notEqual)]) }),
+    ("'not-in'", { try filters([filter("b", .notEqual), filter("a", .notIn, [1])]) }),
+    ("'not-in'", { try filters([filter("a", .notIn, [1]), filter("b", .in, [1])]) }),
+    ("'not-in'", { try filters([filter("a", .notIn, [1]), filter("b", .arrayContainsAny, [1])]) }),
+    ("'or'", { try filters([.or([filter("a", .notIn, [1]), filter("b", .equal)])]) }),
+    ("array", { try filters([filter("a", .in, [])]) }),
+    ("array", { try filters([filter("a", .notIn, [])]) }),
+    ("array", { try filters([filter("a", .arrayContainsAny, [])]) }),
+    ("array", { try filters([filter("a", .in, 1)]) }),
+    ("10", { try filters([filter("a", .notIn, list(11))]) }),
+    ("30", { try filters([filter("a", .in, list(31))]) }),
+    ("30", { try filters([filter("a", .in, list(6)), filter("b", .in, list(6))]) }),
+    ("30", { try filters([.or((0..<31).map { filter("f\($0)", .equal) })]) }),
+    ("30", { try filters((0..<64).map { filter("f\($0)", .in, list(2)) }) }),
+    (
+      "'array-contains'",
+      { try filters([filter("a", .arrayContains), filter("b", .arrayContains)]) }
+    ),
+    (
+      "'array-contains'",
+      { try filters([filter("a", .arrayContains), filter("a", .arrayContainsAny, [1])]) }
+    ),
+    ("11", { try filters((0..<11).map { filter("f\($0)", .greaterThan) }) }),
+    ("101", { try filters((0..<101).map { filter("f\($0)", .equal) }) }),
+    ("'__name__'", { try filters([filter("__name__", .equal, 1)]) }),
+    ("'__name__'", { try filters([filter("__name__", .equal, "")]) }),
+    ("'__name__'", { try filters([filter("__name__", .equal, "a/b")]) }),
+    ("'__name__'", { try filters([filter("__name__", .in, ["a", 1])]) }),
+    ("'__name__'", { try filters([filter("__name__", .arrayContains, "a")]) }),
+    ("'__name__'", { try filters([filter("__name__", .arrayContainsAny, ["a"])]) }),
+    (
+      "'__name__'",
+      {
+        let other = DatabaseID(project: "other")
+        let name = DocumentName(Writes.path(), in: other)
+        return try filters([filter("__name__", .equal, .reference(name))])
+      }
+    ),
+    (
+      "'__name__'",
+      {
+        try DocumentQuery(.group("rooms"), in: Writes.database)
+          .filtered(filter("__name__", .equal, "eros"))
+      }
+    ),
+    (
+      "server timestamp",
+      { try filters([filter("a", .equal, .serverTimestamp(written: .zero, previous: nil))]) }
+    ),
+    (
+      "server timestamp",
+      { try filters([filter("a", .in, [["x": .serverTimestamp(written: .zero, previous: nil)]])]) }
+    ),
+    ("0", { try query().limited(to: 0) }),
+    ("-1", { try query().limited(toLast: -1) }),
+    ("orders", { try query().starting(at: [1]) }),
+    ("orders", { try query().ordered(by: Writes.field("a")).ending(at: [1, 2]) }),
+    ("orders", { try query().ordered(by: Writes.field("a")).ending(at: []) }),
+    (
+      "order",
+      {
+        try query().ordered(by: Writes.field("a")).starting(at: [1]).ordered(by: Writes.field("b"))
+      }
+    ),
+    ("order", { try query().starting(at: Writes.found([:])).ordered(by: Writes.field("b")) }),
+    ("'__name__'", { try query().ordered(by: .documentID).starting(at: [1]) }),
+    ("'__name__'", { try query().ordered(by: .documentID).starting(at: ["a/b"]) }),
+    ("not found", { try query().starting(at: Writes.missing) }),
+    (
+      "no field 'a'", { try query().ordered(by: Writes.field("a")).starting(at: Writes.found([:])) }
+    ),
+    (
+      "server timestamp",
+      {
+        let pending = DocumentValue.serverTimestamp(written: .zero, previous: 1)
+        return try query().ordered(by: Writes.field("a")).starting(at: Writes.found(["a": pending]))
+      }
+    ),
+    (
+      "adds an order",
+      { try query().starting(at: Writes.found([:])).filtered(filter("a", .greaterThan)) }
+    ),
+    (
+      "last documents",
+      {
+        let query = try Self.query().limited(toLast: 2)
+        try query.validate()
+        return query
+      }
+    ),
+  ]
+
+  @Test(arguments: 0..<45)
+  func `is refused with a message that says why`(number: Int) throws {
+    #expect(Self.refused.count == 45)
+    let (word, make) = Self.refused[number]
+    do {
+      let query = try make()
+      Issue.record("\(query.canonical) was accepted")
+    } catch let error as DocumentError {
+      #expect(error.code == .invalidQuery)
+      #expect(error.message.contains(word), "\(error)")
+      #expect(error.message.contains(". "), "a remedy: \(error)")
+    }
+  }
+
+  /// At the edge of each limit, and what looks like the above but is allowed.
+  static let accepted: [@Sendable () throws -> DocumentQuery] = [
+    { try filters([filter("a", .notEqual), filter("b", .greaterThan), filter("c", .lessThan)]) },
+    {
+      try filters([
+        filter("a", .in, [1]), filter("b", .in, [1]), filter("c", .arrayContainsAny, [1]),
+      ])
+    },
+    { try filters([filter("a", .notIn, list(10))]) },
+    { try filters([filter("a", .in, list(30))]) },
+    { try filters([filter("a", .in, list(5)), filter("b", .in, list(6))]) },
+    { try filters((0..<10).map { filter("f\($0)", .greaterThan) }) },
+    { try filters((0..<100).map { filter("f\($0)", .equal) }) },
+    { try filters([.or([filter("a", .arrayContains), filter("b", .arrayContains)])]) },
+    { try filters([filter("a", .equal, nil), filter("b", .notEqual, .double(.nan))]) },
+    { try filters([.or([]), .and([])]) },
+    { try filters([filter("a", .notIn, [1]), .or([filter("b", .equal)])]) },
+    { try query().limited(toLast: 1).ordered(by: Writes.field("a")) },
+    {
+      try query().ordered(by: Writes.field("a")).starting(at: [1]).filtered(
+        filter("b", .greaterThan))
+    },
+    { try query().starting(at: Writes.found([:])).filtered(filter("a", .equal)) },
+    { try query().ordered(by: .documentID).starting(at: ["a"]) },
+    {
+      try DocumentQuery(.group("rooms"), in: Writes.database).ordered(by: .documentID)
+        .starting(at: ["rooms/eros"])
+    },
+  ]
+
+  @Test(arguments: 0..<16)
+  func `is accepted`(number: Int) throws {
+    #expect(Self.accepted.count == 16)
+    try Self.accepted[number]().validate()
+  }
+
+  @Test func `a collection below a document counts one more part`() throws {
+    let equal = (0..<100).map { Self.filter("f\($0)", .equal) }
+    var query = try Self.query("rooms/eros/messages")
+    for filter in equal.prefix(99) { query = try query.filtered(filter) }
+    #expect(throws: DocumentError.self) { try query.filtered(equal[99]) }
+    #expect(throws: DocumentError.self) { try query.ordered(by: Writes.field("f")) }
+  }
+}
