@@ -1,7 +1,7 @@
 package import ConiferKeyValue
 package import ConiferStorage
 
-/// Who waits until a commit survives power loss. Syncs run beside the steps, one for all that wait by then.
+/// Who waits until a commit survives power loss. Syncs run beside the steps, each for all that wait then.
 package final class DurabilityWaits {
   package typealias Answer = @Sendable (Result<Durability, DatabaseError>) -> Void
 

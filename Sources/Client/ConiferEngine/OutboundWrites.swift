@@ -9,9 +9,9 @@ package final class OutboundWrites {
   package enum Delivery {
     /// It waits in the queue.
     case queued
-    /// It leaves as soon as the store holds durably that it was sent; whether it does already.
+    /// It is sent as soon as the mark that it was sent is durable; whether that is so already.
     case marked(isDurable: Bool)
-    /// It left, and is not answered; whether the store holds that, else it is told afterwards.
+    /// It was sent, and is not answered; whether the store holds that, or is told when the sending ends.
     case sent(isStored: Bool)
   }
 
@@ -29,12 +29,12 @@ package final class OutboundWrites {
 
   private enum State {
     case waiting(Waiting)
-    /// It has ended so, and the store still takes it for waiting, until these edits are stored.
+    /// It has ended with this outcome; the store shows it as waiting until these edits are stored.
     case ended(WriteReceipt.Outcome, unstored: [StorageEdit])
   }
 
   private var states: [OutboundWriteID: State] = [:]
-  /// Those that ended and are not stored so, in order.
+  /// Those that have ended and whose end is not stored, in order.
   private var unstored: [OutboundWriteID] = []
   /// Writes that are not in the queue yet, in order.
   private var unqueued: [(content: WriteContent, caller: WriteCaller)] = []
@@ -128,7 +128,7 @@ extension OutboundWrites {
   /// How far a write has come.
   package func delivery(_ id: OutboundWriteID) -> Delivery { waiting(id)?.delivery ?? .queued }
 
-  /// Whether a write left, and is not answered.
+  /// Whether a write was sent, and is not answered.
   package func isSent(_ id: OutboundWriteID) -> Bool {
     if case .sent = delivery(id) { true } else { false }
   }
@@ -149,20 +149,20 @@ extension OutboundWrites {
     if case .marked(isDurable: false) = delivery(id) { true } else { false }
   }
 
-  /// Writes are to leave: the edits that mark them as sent.
+  /// Writes are to be sent: the edits that mark them so.
   package func mark(_ ids: [OutboundWriteID]) -> [StorageEdit] {
     for id in ids { _ = change(id) { $0.delivery = .marked(isDurable: false) } }
     return ids.map { .setState($0.lane, $0.id, .sent) }
   }
 
-  /// That writes are sent is as durable as it can be.
+  /// The mark that writes are sent is as durable as it can be.
   package func marked(_ ids: [OutboundWriteID]) {
     for id in ids where isMarking(id) {
       _ = change(id) { $0.delivery = .marked(isDurable: true) }
     }
   }
 
-  /// A write left.
+  /// A write was sent.
   package func sent(_ id: OutboundWriteID) {
     var isStored = false
     if case .marked(isDurable: true) = delivery(id) { isStored = true }

@@ -191,7 +191,7 @@ final class EngineLoop {
     case .shutDown(let reason): connection.shutDown(reason)
     case .log(let words): connection.log(words)
     case .identification(let identification): user.changed(identification)
-    case .authentication(let state): user.tell(state)
+    case .authentication(let state): user.report(state)
     case .laneChanged(let lane): user.changeLane(lane)
     case .keepToken(let token): user.keep(token)
     case .listenAnswered(let listen, let response): updates.answered(listen, response)

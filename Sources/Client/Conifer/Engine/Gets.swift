@@ -101,7 +101,7 @@ final class Gets {
     answer(request, .success(node))
   }
 
-  /// What the server answered, with what waits and is not in it over that.
+  /// The server's answer with the writes over it that it does not contain.
   ///
   /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
   /// of all requests.

@@ -40,7 +40,7 @@ final class InfoViews {
   /// What is known at a target.
   func node(_ target: QueryTarget) -> Node { target.spec.filtered(known.node[target.path]) }
 
-  /// The connection stands, or no longer does.
+  /// There is a connection, or no longer.
   func connected(_ isConnected: Bool) -> SyncResult {
     self.isConnected.set(isConnected)
     return set(.connected, Node(.bool(isConnected)))

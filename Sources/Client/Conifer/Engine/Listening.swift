@@ -61,7 +61,7 @@ final class Listening {
     apply(views.tree.stopAll(target))
   }
 
-  /// The connection stands, or no longer does.
+  /// There is a connection, or no longer.
   func connected(_ isConnected: Bool) { views.raise(info.connected(isConnected)) }
 
   /// It became known what the server's time is ahead of the device's, in milliseconds.

@@ -5,7 +5,7 @@ import ConiferSync
 import ConiferTree
 import Logging
 
-/// What the app has pinned: it is listened to without events, as soon as there was a connection.
+/// What the app has pinned: listened to without events from the first connection on.
 final class Pins {
   private enum State {
     /// It is listened to when there is a first connection.

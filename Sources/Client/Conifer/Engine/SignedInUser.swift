@@ -5,7 +5,7 @@ import ConiferTree
 import ConiferWire
 import Logging
 
-/// Who is signed in: the token provider is asked, what is known is kept for the next start, and the views show
+/// Who is signed in: asks the token provider, keeps the answer for the next start, and has the views show
 /// that user's writes.
 final class SignedInUser {
   private var gate = IdentityGate<Step>()
@@ -21,7 +21,7 @@ final class SignedInUser {
 
   /// The name under which the last token stands in the tree's metadata.
   private static let tokenName = "conifer.token"
-  /// The name under which it stands there that somebody signed in or out, and nobody has said who.
+  /// The name under which the tree's metadata says that the user may have changed, and to whom is unknown.
   private static let changeName = "conifer.change"
 
   init(
@@ -83,14 +83,14 @@ final class SignedInUser {
   /// How many questions to the token provider are under way.
   var questionCount: Int { gate.questionCount }
 
-  /// Keeps a step that has to wait; whether it has.
+  /// Keeps a step that has to wait; returns whether it has.
   func holds(_ step: Step) -> Bool {
     guard gate.holds(step, step.dependence) else { return false }
     if case .get(let request) = step { limit(request) }
     return true
   }
 
-  /// Takes the steps that wait no longer.
+  /// Takes the steps that no longer wait.
   func takeReady() -> [Step] { gate.takeReady() }
 
   /// Ends a read that waits behind writes when it has waited as long as reads may.
@@ -181,7 +181,7 @@ final class SignedInUser {
   // MARK: What follows
 
   /// Tells the app what the server makes of the token.
-  func tell(_ state: Authentication) {
+  func report(_ state: Authentication) {
     let identity = connection.identity
     func expired(_ code: DatabaseError.Code, _ words: String) -> AuthState {
       .expired(identity: identity, DatabaseError(code, words))

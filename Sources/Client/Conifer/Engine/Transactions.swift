@@ -53,7 +53,7 @@ final class Transactions {
     handle(.ran(id, decision, overlay: place, serverTime: clock.serverTime))
   }
 
-  /// Operations go out, or no longer do.
+  /// Operations can be sent, or no longer.
   func writable(_ isWritable: Bool) { handle(.writable(isWritable)) }
 
   /// The server answered an attempt.

@@ -36,7 +36,7 @@ struct AuthMachine: Sendable {
       !usesTokens ? .known : isChanging ? .changing : token == nil ? .starting : .known
   }
 
-  /// Whether attempts to connect are to keep the longest distance.
+  /// Whether attempts to connect wait for the longest delay.
   var isSlowed: Bool { refusals >= 3 }
 
   /// Whether the user may have changed, and the provider is being asked.
@@ -117,7 +117,7 @@ struct AuthMachine: Sendable {
     return token.expiry.map { $0 > now.wallTime.adding(offset) } ?? true
   }
 
-  /// Takes in that the provider failed, or did not answer.
+  /// The provider failed, or did not answer.
   ///
   /// - Parameters:
   ///   - reason: in the provider's words.
@@ -139,24 +139,24 @@ struct AuthMachine: Sendable {
 
   // MARK: The server
 
-  /// Takes in that the server took the token. That alone does not end a row of refusals: it may take
+  /// The server took the token. That alone does not end a row of refusals: it may take
   /// each one only to revoke it.
   mutating func tokenAccepted(at now: Milliseconds) {
     takenAt = now
     lastProblem = nil
   }
 
-  /// Takes in that the server answered a request as that of the token's user.
+  /// The server answered a request as that of the token's user.
   mutating func requestServed() { refusals = 0 }
 
-  /// Takes in that the server knows the token no longer, since the connection ended or it was refused:
+  /// The server no longer knows the token, since the connection ended or it was refused:
   /// that ends a row of refusals if the token was taken for long enough.
   mutating func tokenForgotten(at now: Milliseconds) {
     if let takenAt, now.subtracting(takenAt) >= limits.steadyTime { refusals = 0 }
     takenAt = nil
   }
 
-  /// Takes in that the server did not take the token, or no longer does.
+  /// The server did not take the token, or no longer does.
   ///
   /// - Parameter delay: until the provider is asked after a second refusal.
   mutating func tokenRefused(
@@ -174,7 +174,7 @@ struct AuthMachine: Sendable {
     }
   }
 
-  /// Takes in that the token has expired, as far as the client knows.
+  /// The token has expired, as far as the client knows.
   mutating func tokenExpired(at now: Milliseconds) {
     expiry = nil
     mustForce = true

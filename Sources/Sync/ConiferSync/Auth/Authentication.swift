@@ -15,9 +15,9 @@ package enum Identification: Hashable, Sendable {
   package var isAsked: Bool { self == .starting || self == .changing }
 }
 
-/// Whether writes go out, as far as the user's token decides it.
+/// Whether the user's token lets writes be sent.
 package enum Authentication: Hashable, Sendable {
-  /// Nobody is signed in: writes go out, as nobody's.
+  /// Nobody is signed in: writes are sent as nobody's.
   case signedOut
   /// Somebody is signed in, and the server has not taken the token on this connection yet, or there
   /// is no connection.

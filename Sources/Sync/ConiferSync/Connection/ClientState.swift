@@ -112,7 +112,7 @@ struct ClientState: Sendable {
 
   // MARK: Marking
 
-  /// Takes in that writes could not be marked: they wait, and so does what follows them.
+  /// Writes could not be marked: they wait, and so does what follows them.
   mutating func markingFailed(_ ids: [OutboundWriteID]) {
     let delay = max(limits.delays.first, backoff.delay(queue.markingFailures + 1))
     queue.markingFailed(ids, retry: now.uptime.adding(delay))

@@ -20,7 +20,7 @@ package enum ConnectionAction: Hashable, Sendable {
   case fetchToken(force: Bool, number: UInt64)
   /// Call `handle(.tick)` at this uptime, besides earlier requests.
   case wake(at: Milliseconds)
-  /// The connection stands, or no longer does (`.info/connected`).
+  /// There is a connection, or no longer (`.info/connected`).
   case connected(Bool)
   /// The server's time minus the device's, in milliseconds (`.info/serverTimeOffset`).
   case offset(Int64)

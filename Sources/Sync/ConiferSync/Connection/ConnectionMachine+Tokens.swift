@@ -39,7 +39,7 @@ extension ConnectionMachine {
   /// Sends what waited to know who is signed in.
   mutating func readAgain() { whileConnected { session, client in session.readAgain(&client) } }
 
-  /// Takes in that the token provider failed, or did not answer in time.
+  /// The token provider failed, or did not answer in time.
   mutating func tokenFailed(_ reason: String, isTimeout: Bool = false) {
     var isBlocking = false
     switch state {

@@ -40,8 +40,8 @@ package struct ConnectionMachine: Sendable {
   /// The earliest uptime at which a wake was asked for.
   private var scheduledWake: Milliseconds?
   /// What the owner was told last.
-  private var toldAuthentication: Authentication
-  private var toldIdentification: Identification
+  private var reportedAuthentication: Authentication
+  private var reportedIdentification: Identification
 
   /// A machine that waits for `.open(.starting)`.
   ///
@@ -64,8 +64,8 @@ package struct ConnectionMachine: Sendable {
     let auth = AuthMachine(limits, usesTokens: usesTokens, token: own, isChanging: isChanging)
     client = ClientState(
       limits, LanePosition(lane, newest: newest), auth, Backoff(limits, seed: seed))
-    toldAuthentication = own == nil ? .signedOut : .pending
-    toldIdentification = auth.identification
+    reportedAuthentication = own == nil ? .signedOut : .pending
+    reportedIdentification = auth.identification
   }
 
   /// The queue whose writes are sent, and that views show.
@@ -74,14 +74,14 @@ package struct ConnectionMachine: Sendable {
   /// Whether it is known who is signed in.
   package var identification: Identification { client.auth.identification }
 
-  /// Whether writes go out, as far as the token decides it.
+  /// Whether the token lets writes be sent.
   package var authentication: Authentication {
     if let problem = client.auth.problem { return .blocked(problem) }
     if client.auth.token == nil { return lane.identity.isEmpty ? .signedOut : .pending }
     return isWritable ? .authenticated : .pending
   }
 
-  /// Whether the connection stands.
+  /// Whether there is a connection on which the server has said hello.
   package var isConnected: Bool { if case .connected = state { true } else { false } }
 
   /// Whether operations can be sent.
@@ -103,7 +103,7 @@ package struct ConnectionMachine: Sendable {
     return client.queue.isAnswered(id) || client.queue.isBeingMarked(id) ? nil : id
   }
 
-  /// Takes in what happened.
+  /// Handles what happened.
   ///
   /// All actions are done before the next call; what they bring about is told after them, in order.
   ///
@@ -117,13 +117,13 @@ package struct ConnectionMachine: Sendable {
     client.now = now
     take(input)
     expireGets()
-    if identification != toldIdentification {
-      toldIdentification = identification
-      client.actions.append(.identification(toldIdentification))
+    if identification != reportedIdentification {
+      reportedIdentification = identification
+      client.actions.append(.identification(reportedIdentification))
     }
-    if authentication != toldAuthentication {
-      toldAuthentication = authentication
-      client.actions.append(.authentication(toldAuthentication))
+    if authentication != reportedAuthentication {
+      reportedAuthentication = authentication
+      client.actions.append(.authentication(reportedAuthentication))
     }
     scheduleWake()
     defer { client.actions = [] }

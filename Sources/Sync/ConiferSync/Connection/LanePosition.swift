@@ -40,7 +40,7 @@ struct LanePosition: Sendable {
 
   private var newest: UInt64 { if case .known(let newest, _) = numbers { newest } else { 0 } }
 
-  /// Takes in a write's number; whether it is the newest.
+  /// Takes in a write's number; returns whether it is the newest.
   mutating func add(_ id: WriteID) -> Bool {
     guard case .known(let newest, let perhapsSent) = numbers, id.rawValue > newest else {
       return false
@@ -50,7 +50,7 @@ struct LanePosition: Sendable {
     return true
   }
 
-  /// Takes in that a write leaves.
+  /// A write is sent.
   mutating func sent(_ id: WriteID) {
     guard case .known(let newest, let perhapsSent) = numbers else { return }
     numbers = .known(newest: newest, perhapsSent: max(perhapsSent, id.rawValue))

@@ -157,10 +157,10 @@ struct OutboundQueue: Sendable {
     answered(id)
   }
 
-  /// Takes in that a write was answered, so that it is not read again.
+  /// A write was answered: it is not read again.
   mutating func answered(_ id: OutboundWriteID) { answered.insert(id) }
 
-  /// Takes in that the store no longer shows a write as waiting; the page that is under way may.
+  /// The store no longer shows a write as waiting; a page that is being read may still hold it.
   mutating func finished(_ id: OutboundWriteID) {
     if case .asked(var question) = rest {
       question.finished.append(id)

@@ -20,7 +20,7 @@ struct WaitingGets: Sendable {
 
   mutating func popFirst() -> WaitingGet? { gets.popFirst() }
 
-  /// Takes in that nothing can be read from now on.
+  /// Nothing can be read from now on.
   mutating func block(at now: Milliseconds) { blockedSince = now }
 
   /// When the oldest read gives up, if nothing can be read.

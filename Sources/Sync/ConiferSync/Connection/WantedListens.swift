@@ -6,7 +6,7 @@ struct WantedListens: Sendable {
   private var order: [Listen: UInt64] = [:]
   private var last: UInt64 = 0
 
-  /// Takes in a listen; whether it is new.
+  /// Takes in a listen; returns whether it is new.
   mutating func add(_ listen: Listen) -> Bool {
     guard order[listen] == nil else { return false }
     last += 1
@@ -14,7 +14,7 @@ struct WantedListens: Sendable {
     return true
   }
 
-  /// Takes a listen out; whether it was there.
+  /// Takes a listen out; returns whether it was there.
   @discardableResult
   mutating func remove(_ listen: Listen) -> Bool { order.removeValue(forKey: listen) != nil }
 

@@ -132,7 +132,7 @@ package struct TransactionMachine: Sendable {
   /// Whether no transaction is alive.
   package var isEmpty: Bool { live.byID.isEmpty }
 
-  /// Takes in what happened.
+  /// Handles what happened.
   ///
   /// - Parameters:
   ///   - input: what happened.

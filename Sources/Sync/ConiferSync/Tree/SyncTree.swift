@@ -90,7 +90,7 @@ extension SyncTree {
     return overwrite(path, node, tag: tag)
   }
 
-  /// Takes in that the data of a listen is complete: the view has what the server has. Ignored without a
+  /// The data of a listen is complete: the view has what the server has. Ignored without a
   /// view of that listen.
   package func complete(_ target: QueryTarget) -> SyncResult {
     guard let view = view(of: target) else { return SyncResult() }

@@ -72,7 +72,7 @@ extension Response {
 }
 
 extension Push {
-  /// The action by which the protocol names the news.
+  /// The protocol's action for the push.
   fileprivate var action: String {
     switch self {
     case .overwrite: "d"
@@ -101,7 +101,7 @@ extension Push {
       writer.tag(tag)
     case .listenRevoked(let path, let spec):
       writer.serverPath("p", path)
-      // Clients take news without a query for the default one's, and other queries from a list.
+      // Clients take a push without a query for the default one's, and other queries from a list.
       if !spec.isDefault { writer.queries(spec) }
     case .authRevoked(let status, let reason), .appCheckRevoked(let status, let reason):
       writer.string("s", status.rawValue)

@@ -4,7 +4,7 @@ import ConiferTree
 struct WireEnvelope {
   /// What a message is about.
   enum Content {
-    /// A request, its answer, or news.
+    /// A request, its answer, or a push.
     case data(number: UInt64?, action: String?, WireBody)
     /// A message about the connection: its kind and its value.
     case control(String, WireReader)
