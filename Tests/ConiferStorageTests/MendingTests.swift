@@ -66,6 +66,35 @@ import Testing
     #expect(Set(all).count == all.count && all.count >= numbers.count)
   }
 
+  @Test func `Damage that a slice meets is repaired, and mending goes on`() async throws {
+    let (store, engine) = try await filled()
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)
+    }
+    engine.mender.slice()
+    // No commit comes that would meet it first.
+    try store.base.damage(Spaces.usage, StoreKey.prefix(tree))
+    for _ in 0..<10_000 where engine.mender.hasWork { engine.mender.slice() }
+    #expect(!engine.mender.hasWork)
+    let isNoted = try MendingMarker.isThere(try store.base.view(), tree)
+    #expect(!isNoted, "the tree is left as it is")
+    try expectExactUsage(store.base, "after the mending")
+  }
+
+  @Test func `Damage that stays ends the mending`() async throws {
+    let (store, engine) = try await filled()
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)
+    }
+    engine.mender.slice()
+    // The registry cannot be repaired.
+    for key in try store.base.keys(Spaces.system) where key.count > 4 && key[4] == UInt8(ascii: "t")
+    {
+      try store.base.damage(Spaces.system, key)
+    }
+    for _ in 0..<10_000 where engine.mender.hasWork { engine.mender.slice() }
+    #expect(!engine.mender.hasWork)
+    #expect(try MendingMarker.isThere(try store.base.view(), tree))
+  }
+
   @Test func `Many damaged runs are dropped together, and their deltas go in slices`() async throws
   {
     let (store, engine) = try await filled()

@@ -24,6 +24,9 @@ final class Mender {
   }
   /// About how many bytes the store has written since the last slice.
   private var written = 0
+  /// The damaged records that slices met since there was nothing to mend; one that comes back is not
+  /// repaired again.
+  private var repaired: Set<StoreError.Place> = []
 
   init(_ writer: StoreWriter, _ repairer: Repairer) {
     self.writer = writer
@@ -71,8 +74,8 @@ final class Mender {
     }
   }
 
-  /// Does a slice; an error ends the mending until the store is opened again or more is lost, but a full
-  /// disk only delays it.
+  /// Does a slice, and repairs what it meets. An error ends the mending until the store is opened again or
+  /// more is lost, but a full disk only delays it.
   func slice() {
     guard hasWork else { return }
     do throws(StoreError) {
@@ -125,15 +128,25 @@ final class Mender {
         }
       }
     } catch {
-      // What the store itself cannot read is left out from now on, and mending begins again.
-      guard try repairer.recover(after: error) else { throw error }
+      // What the store itself cannot read is left out from now on, and what is damaged is repaired; all is
+      // looked at anew.
+      if try !repairer.recover(after: error) {
+        guard repairer.policy.repairs(error, repaired), let place = error.place else {
+          throw error
+        }
+        repaired.insert(place)
+        try repairer.repair(place)
+      }
       state = .needed
     }
   }
 
   private func begin() throws(StoreError) {
     let frozen = FrozenView(try writer.leaves.openSnapshot())
-    guard let tree = try MendingMarker.first(frozen.view) else { return stop() }
+    guard let tree = try MendingMarker.first(frozen.view) else {
+      repaired = []
+      return stop()
+    }
     if let info = try Trees.info(frozen.view, tree) {
       let sweep = OrphanSweep(info, repairer.policy.role)
       state = .underWay(Mending(tree, frozen, .sweeping(sweep)))
