@@ -73,15 +73,14 @@ struct ChildFacts {
   private static func leaf(
     _ entries: EntryList, _ index: Int, _ runs: RunReader
   ) throws(StoreError) -> (Leaf, Priority?) {
-    let prefix = StoreKey.prefix(runs.tree)
     func run() throws(StoreError) -> Bytes {
-      try runs.run(covering: entries.key(index))?.storeKey ?? prefix
+      try runs.run(covering: entries.key(index))?.storeKey ?? StoreKey.prefix(runs.tree)
     }
     switch entries.leaf(index) {
     case .leaf(let leaf, let priority): return (leaf, priority)
     case .parts(let reference, let priority):
       return (try runs.leaf(reference, in: try run()), priority)
-    case nil: throw Damage.error(Spaces.runs, prefix)
+    case nil: throw Damage.error(Spaces.runs, try run())
     }
   }
 }

@@ -66,7 +66,9 @@ struct TreeEditor {
       let rest = priority.map { LeafCodec.encode($0.leaf, nil) } ?? []
       let changed = PartsReference(number: reference.number, count: reference.count, rest: rest)
       try runs.put(Entry(key: key, value: changed.value))
-    case nil: throw Damage.error(Spaces.runs, StoreKey.prefix(runs.tree))
+    case nil:
+      let run = try runs.place(covering: key)?.storeKey
+      throw Damage.error(Spaces.runs, run ?? StoreKey.prefix(runs.tree))
     }
   }
 
