@@ -17,6 +17,8 @@ import Testing
     let place: String
     /// Whether an older value may be there again.
     let isDelta: Bool
+    /// The path keys that are gone from their place.
+    let gone: Set<Bytes>
   }
 
   private static func written(_ number: Int) -> Node {
@@ -30,6 +32,9 @@ import Testing
     let records = try DamageTests.records(original)
     let runs = records.filter { $0.space == Spaces.runs }.map(\.key)
     let numbers = try original.numbers(tree).map { StoreKey.number($0) }
+    let view = try LeafStore(original, .none).openSnapshot()
+    defer { view.close() }
+    let reader = RunReader(view: view, tree: tree)
     var all: [Forged] = []
     for record in records where [Spaces.runs, Spaces.deltas].contains(record.space) {
       let isDelta = record.space == Spaces.deltas
@@ -42,6 +47,11 @@ import Testing
         keys.append(record.key.prefix(4) + Bytes(repeating: 0xFF, count: 8))
         keys.append(record.key.prefix(max(4, record.key.count - 8)) + Bytes(repeating: 0, count: 8))
       }
+      var own: Set<Bytes> = []
+      if !isDelta {
+        let head = try RunHead(storeKey: record.key, value: record.value)
+        own = Set(try reader.merged(head).map(\.key))
+      }
       for key in keys where key != record.key && !runs.contains(key) {
         for isMoved in [false, true] {
           let store = try DamageTests.copy(original)
@@ -52,7 +62,8 @@ import Testing
           _ = try store.apply(batch, .relaxed)
           let place =
             "\(Damage.hex(record.key)) \(isMoved ? "moved" : "copied") to \(Damage.hex(key))"
-          all.append(Forged(store: store, place: place, isDelta: isDelta))
+          all.append(
+            Forged(store: store, place: place, isDelta: isDelta, gone: isMoved ? own : []))
         }
       }
     }
@@ -101,6 +112,35 @@ import Testing
       try await backend.close()
     }
     #expect(drops > 0)
+  }
+
+  @Test func `A narrow read is wrong in nothing that it is not told of`() async throws {
+    var (told, hidden) = (0, 0)
+    for forged in try await Self.forged() where !forged.isDelta {
+      let place = Comment(rawValue: forged.place)
+      for number in 0..<DamageTests.rooms {
+        for message in [0, 1, 13, 27, 31, 44, 58, 59] {
+          // Nothing but this leaf is read of the store.
+          let backend = try MemoryBackend(
+            try DamageTests.copy(forged.store), name: "memory", options: StorageOptions())
+          let room = Path("rooms/r\(number)")
+          let leaf = Path("m\(message)/text")
+          // That a record is gone is no reader's to see; that one hides others is.
+          let key = PathKey.encode(Path(room.keys + leaf.keys), .realtimeDatabase)
+          if forged.gone.contains(key) { continue }
+          let found = try backend.node(Self.tree, Path(room.keys + leaf.keys))
+          let (isComplete, incidents) = try backend.read { (view) throws(StoreError) in
+            (try view.isComplete(Self.tree, room), try view.incidents())
+          }
+          if !incidents.isEmpty { told += 1 }
+          if found != Self.written(number)[leaf], isComplete { hidden += 1 }
+          #expect(found == Self.written(number)[leaf] || !isComplete, place)
+          try await backend.close()
+        }
+      }
+    }
+    #expect(told > 0)
+    #expect(hidden == 0)
   }
 
   @Test func `An authority answers that what is out of place is damaged, and keeps it`()

@@ -37,7 +37,7 @@ package struct RunPlace {
 /// A position among the leaves of one tree in a range of path keys, in their order.
 ///
 /// It reads a run when it comes to one of its leaves, and no run outside of the range. Deltas are laid
-/// over their run.
+/// over their run. A run whose leaves do not fit its place, as far as the cursor sees, is damaged.
 package struct LeafCursor<Runs: RunSource> {
   private let runs: Runs
   private let low: Bytes
@@ -71,7 +71,7 @@ package struct LeafCursor<Runs: RunSource> {
 
   /// Moves to the last leaf; false when there is none.
   package mutating func last() throws(StoreError) -> Bool {
-    try goBack(from: try runs.place(covering: high))
+    try goBack(from: try runs.place(covering: high), behind: nil)
   }
 
   /// Moves to the first leaf at or after a path key of the range; false when there is none.
@@ -88,6 +88,7 @@ package struct LeafCursor<Runs: RunSource> {
     if let place = try runs.place(covering: key) {
       try load(place)
       index = max(range.lowerBound, entries.lowerBound(key))
+      if index == 0, bytesPrecede(place.separator, key) { try checkGap(place) }
       return index < range.upperBound ? true : try nextRun()
     }
     return try goOn(from: try runs.place(after: nil))
@@ -103,7 +104,7 @@ package struct LeafCursor<Runs: RunSource> {
   package mutating func nextRun() throws(StoreError) -> Bool {
     // Where entries lie behind the range, no run behind this one has any in it.
     guard let run, range.upperBound == entries.count else { return end() }
-    return try goOn(from: try runs.place(after: run))
+    return try goOn(from: try place(after: run))
   }
 
   /// Moves to the leaf before; false when there is none.
@@ -111,7 +112,7 @@ package struct LeafCursor<Runs: RunSource> {
     index -= 1
     if index >= range.lowerBound { return true }
     guard let run, range.lowerBound == 0, bytesPrecede(low, run.separator) else { return end() }
-    return try goBack(from: try runs.place(before: run))
+    return try goBack(from: try runs.place(before: run), behind: run)
   }
 
   private mutating func goOn(from place: RunPlace?) throws(StoreError) -> Bool {
@@ -121,22 +122,27 @@ package struct LeafCursor<Runs: RunSource> {
       index = range.lowerBound
       if !range.isEmpty { return true }
       if range.upperBound < entries.count { break }
-      place = try runs.place(after: here)
+      place = try self.place(after: here)
     }
     return end()
   }
 
-  private mutating func goBack(from place: RunPlace?) throws(StoreError) -> Bool {
-    var place = place
+  private mutating func goBack(
+    from place: RunPlace?, behind next: RunPlace?
+  ) throws(StoreError) -> Bool {
+    var (place, next) = (place, next)
     while let here = place {
       // A run that begins at the end of the range has nothing in it.
       if bytesPrecede(here.separator, high) {
         try load(here)
+        try checkEnd(next)
         index = range.upperBound - 1
         if !range.isEmpty { return true }
         if range.lowerBound > 0 { break }
+        if range.upperBound == 0 { try checkGap(here) }
       }
       guard bytesPrecede(low, here.separator) else { break }
+      next = here
       place = try runs.place(before: here)
     }
     return end()
@@ -152,8 +158,44 @@ package struct LeafCursor<Runs: RunSource> {
     if let head = place.head { meter?.count(head) }
     entries = try runs.entries(place)
     run = place
+    if let first = entries.indices.first, entries.compareKey(first, place.separator) < 0 {
+      throw Damage.error(Spaces.runs, place.storeKey)
+    }
     let start = compareBytes(low, place.separator) <= 0 ? 0 : entries.lowerBound(low)
     range = start..<entries.lowerBound(high, from: start)
+  }
+
+  // MARK: Checking
+
+  /// The run behind the one at hand, which must end before it.
+  private func place(after place: RunPlace) throws(StoreError) -> RunPlace? {
+    let next = try runs.place(after: place)
+    try checkEnd(next)
+    return next
+  }
+
+  /// Fails where the run at hand has leaves that belong to the next one.
+  private func checkEnd(_ next: RunPlace?) throws(StoreError) {
+    guard let head = run?.head, let next, next.head?.isDamaged != true,
+      let last = entries.indices.last, entries.compareKey(last, next.separator) >= 0
+    else { return }
+    throw Damage.error(Spaces.runs, try runs.reader.misplaced(head)?.storeKey ?? head.storeKey)
+  }
+
+  /// Fails where the run at hand hides leaves that stand before its first one.
+  ///
+  /// A run is named after its first leaf. Where that leaf is gone, or the run stands elsewhere than it was
+  /// written, the runs around it tell.
+  private func checkGap(_ place: RunPlace) throws(StoreError) {
+    guard let head = place.head, let first = entries.indices.first,
+      !entries.withKey(first, { $0.starts(with: place.separator) })
+    else { return }
+    let reader = runs.reader
+    var found = try reader.misplaced(head)
+    if found == nil, let before = try reader.run(before: head.storeKey), !before.isDamaged {
+      found = try reader.misplaced(before)
+    }
+    if let found { throw Damage.error(Spaces.runs, found.storeKey) }
   }
 }
 

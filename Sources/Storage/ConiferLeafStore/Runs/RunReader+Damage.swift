@@ -1,6 +1,17 @@
 package import ConiferKeyValue
 
 extension RunReader {
+  /// The run that is out of place where a run and the next one overlap, or nil where they do not; a damaged
+  /// one throws.
+  package func misplaced(_ head: RunHead) throws(StoreError) -> RunHead? {
+    guard try isMisplaced(head) else { return nil }
+    // The next one may stand before its leaves, or behind.
+    guard let next = try run(after: head.storeKey), !next.isDamaged, try isMisplaced(next) else {
+      return head
+    }
+    return next
+  }
+
   /// Whether a run stands under a key that its entries do not fit, or has entries that belong to the
   /// next one; a damaged one throws.
   package func isMisplaced(_ head: RunHead) throws(StoreError) -> Bool {
@@ -17,6 +28,7 @@ extension RunReader {
       guard error.code == .damaged else { throw error }
       return false
     }
-    return next.map { entries.compareKey(last, $0.separator) >= 0 } ?? false
+    guard let next, !next.isDamaged else { return false }
+    return entries.compareKey(last, next.separator) >= 0
   }
 }

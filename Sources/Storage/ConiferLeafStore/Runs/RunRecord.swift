@@ -75,6 +75,9 @@ package struct RunHead: Sendable {
     self.bodyStart = reader.at
   }
 
+  /// Whether this is what the key alone tells of a damaged record.
+  package var isDamaged: Bool { value.isEmpty }
+
   /// What the key alone tells of a run whose record is damaged; it holds no entries to read.
   package init(damaged storeKey: Bytes) {
     self.storeKey = storeKey

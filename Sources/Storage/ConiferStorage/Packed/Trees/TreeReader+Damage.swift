@@ -14,7 +14,7 @@ extension TreeReader {
       let end = key + [PathKey.endMark]
       var head = try runs.run(coveringOrAfter: key)
       while let run = head, bytesPrecede(run.separator, end) {
-        if try runs.isMisplaced(run) { throw Damage.error(Spaces.runs, run.storeKey) }
+        if let found = try runs.misplaced(run) { throw Damage.error(Spaces.runs, found.storeKey) }
         head = try runs.run(after: run.storeKey)
       }
       throw error
