@@ -1,5 +1,6 @@
-import ConiferKeyValue
+@_spi(Stores) import ConiferKeyValue
 import ConiferTree
+import Synchronization
 import TestSupport
 import Testing
 
@@ -86,6 +87,126 @@ import Testing
     #expect(calls == 2)
     #expect(first == Node(.integer(2)))
     #expect(second == [2])
+  }
+
+  @Test func `What a torn view gave is thrown away, also where its error was caught`() async throws
+  {
+    let (backend, tree) = try await warm()
+    _ = try backend.read { (view) throws(StoreError) in try view.node(tree, Self.leaf) }
+    var calls = 0
+    let (first, second) = try backend.read { (view) throws(StoreError) in
+      calls += 1
+      let first = try view.node(tree, Self.leaf)
+      if calls == 1 {
+        let edit = StorageEdit.overwrite(tree, Self.leaf, Node(.integer(2)))
+        _ = try backend.commitAndWait([edit, .setMetadata(tree, "seen", [2])], .relaxed)
+      }
+      return (first, (try? view.metadata(tree, "seen")) ?? nil)
+    }
+    #expect(calls == 2)
+    #expect(first == Node(.integer(2)))
+    #expect(second == [2])
+  }
+
+  @Test func `A view that a commit came before is of no generation that is known`() throws {
+    let store = ProbeStore()
+    let leaves = LeafStore(store, .none)
+    let tree = TreeID(rawValue: 1)
+    @Sendable func commit() {
+      do {
+        let tx = try leaves.transaction()
+        try tx.put(Spaces.metadata, StoreKey.prefix(tree) + [1], payload: [1])
+        _ = try leaves.apply(tx, tx.batch(), .relaxed)
+      } catch { Issue.record(error) }
+    }
+    let quiet = try leaves.openSnapshot()
+    #expect(quiet.generation == leaves.generations.newest)
+    let isFirst = Mutex(true)
+    store.willView.withLock {
+      $0 = {
+        // The commit opens a view, too.
+        let isMine = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        if isMine { commit() }
+      }
+    }
+    let late = try leaves.openSnapshot()
+    #expect(late.generation == nil)
+    #expect(try late.value(Spaces.metadata, StoreKey.prefix(tree) + [1]) != nil)
+    for view in [quiet, late] { view.close() }
+  }
+
+  @Test func `While a store changes it is not known what a view shows`() {
+    let memory = Generations(cache: 1 << 20)
+    #expect(memory.stable == 1 && memory.newest == 1)
+    memory.begin()
+    #expect(memory.stable == nil && memory.newest == 1)
+    memory.publish(LeafTransaction.State())
+    #expect(memory.stable == 2 && memory.newest == 2)
+    memory.begin()
+    memory.publishUnknown()
+    #expect(memory.stable == 3)
+    memory.stop()
+    #expect(memory.stable == nil && memory.newest == nil)
+    memory.resume()
+    #expect(memory.stable == memory.newest && memory.newest == 4)
+  }
+
+  /// What a change does to what is known of one tree.
+  private enum Change: CaseIterable {
+    case nothing, other, record, clear, clearsRuns, unknown
+  }
+
+  private final class Known: Sendable {}
+
+  @Test(arguments: Change.allCases)
+  private func `What a change may have touched is not known any more`(change: Change) {
+    let (memory, tree) = (Generations(cache: 1 << 20), TreeID(rawValue: 1))
+    let key = StoreKey.prefix(tree) + [7]
+    let run = KnownRunTests.run("a", number: 1)
+    memory.withRuns { $0.add(tree, run) }
+    memory.confirm(tree, run, at: 1)
+    memory.setNext(nil, after: run.head.storeKey, tree, at: 1)
+    memory.keep(Known(), Spaces.dictionaries, tree, key, at: 1)
+    var state = LeafTransaction.State()
+    switch change {
+    case .nothing, .unknown: break
+    case .other: state.overlays[Spaces.dictionaries, default: SortedBytes()][key + [1]] = .some([1])
+    case .record: state.overlays[Spaces.dictionaries, default: SortedBytes()][key] = .some(nil)
+    case .clear:
+      state.cleared[Spaces.dictionaries, default: ClearedRanges()].add(from: key, to: key + [0])
+    case .clearsRuns:
+      state.cleared[Spaces.runs, default: ClearedRanges()].add(from: [9], to: [10])
+    }
+    memory.begin()
+    if change == .unknown { memory.publishUnknown() } else { memory.publish(state) }
+    let isRunKnown = memory.withRuns { $0.covering(tree, Bytes("a".utf8) + [1], at: 2) } != nil
+    #expect(isRunKnown == ![.clearsRuns, .unknown].contains(change))
+    let isObjectKnown = memory.object(Spaces.dictionaries, tree, at: 2) != nil
+    #expect(isObjectKnown == [.nothing, .other, .clearsRuns].contains(change))
+  }
+
+  @Test func `What was read at an older generation is not kept for the newest`() {
+    let (memory, tree) = (Generations(cache: 1 << 20), TreeID(rawValue: 1))
+    let run = KnownRunTests.run("a", number: 1)
+    memory.withRuns { $0.add(tree, run) }
+    memory.publish(LeafTransaction.State())
+    memory.keep(Known(), Spaces.dictionaries, tree, [7], at: 1)
+    #expect(memory.object(Spaces.dictionaries, tree, at: 2) == nil)
+    memory.confirm(tree, run, at: 1)
+    #expect(memory.withRuns { $0.covering(tree, Bytes("a".utf8) + [1], at: 2) } == nil)
+    memory.confirm(tree, run, at: 2)
+    memory.setNext(nil, after: run.head.storeKey, tree, at: 1)
+    #expect(memory.withRuns { $0.next(tree, run.head.storeKey, at: 2) } == nil)
+    memory.publish(LeafTransaction.State())
+    memory.setNext(nil, after: run.head.storeKey, tree, at: 2)
+    #expect(memory.withRuns { $0.next(tree, run.head.storeKey, at: 3) } == nil)
+    // And the other way round.
+    memory.keep(Known(), Spaces.dictionaries, tree, [7], at: 3)
+    #expect(memory.object(Spaces.dictionaries, tree, at: 3) != nil)
+    #expect(memory.object(Spaces.dictionaries, tree, at: 2) == nil)
   }
 
   @Test func `A commit leaves in memory what it does not change`() async throws {

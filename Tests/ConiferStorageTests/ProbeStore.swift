@@ -18,6 +18,8 @@ final class ProbeStore: OrderedStore {
   let applied = Mutex<[(edits: Int, durability: Durability)]>([])
   /// The moment of the newest batch that the death of the process cannot take.
   let kept = Mutex<(any OrderedView)?>(nil)
+  /// Called before each view is taken.
+  let willView = Mutex<(@Sendable () -> Void)?>(nil)
   /// How often the keys of each space were walked.
   let walks = Mutex<[UInt8: Int]>([:])
   /// How many records walks and gets have lent.
@@ -61,7 +63,10 @@ final class ProbeStore: OrderedStore {
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
-  func view() throws(StoreError) -> any OrderedView { ProbeView(try base.view(), self) }
+  func view() throws(StoreError) -> any OrderedView {
+    willView.withLock { $0 }?()
+    return ProbeView(try base.view(), self)
+  }
   func size() throws(StoreError) -> StoreSize {
     var size = try base.size()
     let count = applied.withLock { $0.count }

@@ -117,36 +117,29 @@ import Testing
     #expect(!incidents.isEmpty)
   }
 
-  /// A run of one leaf under a separator.
-  private static func run(_ separator: String, number: UInt64, _ tree: TreeID) -> DecodedRun {
-    var entries = EntryList()
-    entries.append(Entry(key: Bytes(separator.utf8) + [1], value: [ValueTag.true]))
-    let packed = RunHead.Packed(entries, 0..<1, Packing(Codec(level: nil)))
-    let head = RunHead(
-      storeKey: StoreKey.prefix(tree) + Bytes(separator.utf8), fullSeparator: [], number: number,
-      packed)
-    return DecodedRun(head, [], entries)
-  }
-
-  @Test func `A run that is not known hides none that is written behind it`() throws {
-    let tree = TreeID(rawValue: 1)
-    let (first, stale, new) = (
-      Self.run("a", number: 1, tree), Self.run("b", number: 2, tree),
-      Self.run("c", number: 3, tree)
-    )
-    var cache = RunCache(budget: 1 << 20)
-    cache.add(tree, first)
-    cache.confirm(tree, first, at: 1)
-    // A reader of an older generation kept it after it was removed.
-    cache.add(tree, stale)
-    cache.setNext(nil, after: first.head.storeKey, tree, at: 1)
-    guard case .some(.none) = cache.next(tree, first.head.storeKey, at: 1) else {
-      Issue.record("nothing is behind the first run")
-      return
+  @Test func `A delta that was replaced beside the kept run is read anew`() async throws {
+    func changed(_ text: String) async throws -> (MemoryBackend, TreeID) {
+      let (backend, tree) = try await Self.backend(rooms: 1)
+      let path = Self.path(0).appending(Key("message-1007"))
+      try await backend.commit([.overwrite(tree, path, Node(.string(text)))])
+      for _ in 1...3 {
+        #expect(try read(backend, tree, path) == Node(.string(text)))
+        _ = try read(backend, tree, Self.path(0))
+      }
+      return (backend, tree)
     }
-    cache.change(new.head.storeKey, isGone: false)
-    #expect(cache.next(tree, first.head.storeKey, at: 2) == nil)
-    #expect(cache.covering(tree, Bytes("c".utf8) + [1], at: 2) == nil)
+    let (backend, tree) = try await changed("one")
+    let (other, _) = try await changed("two")
+    let keys = try backend.store.keys(Spaces.deltas)
+    #expect(try keys.count == 1 && keys == other.store.keys(Spaces.deltas))
+    let value = try #require(try other.store.view().value(Spaces.deltas, keys[0]))
+    try backend.engine.leaves.change { (store) throws(StoreError) in
+      var batch = Batch()
+      batch.put(Spaces.deltas, keys[0], value)
+      _ = try store.apply(batch, .relaxed)
+    }
+    let found = try read(backend, tree, Self.path(0))
+    #expect(found[Key("message-1007")] == Node(.string("two")))
   }
 
   @Test func `A URL tells the memory for decoded data`() throws {
