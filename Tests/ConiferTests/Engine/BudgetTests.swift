@@ -3,6 +3,7 @@ import ConiferServer
 import ConiferStorage
 import ConiferTree
 import Foundation
+import Logging
 import TestSupport
 import Testing
 
@@ -38,6 +39,25 @@ import Testing
     }
     #expect(
       device.lines.take().map { String($0.prefix { $0 != " " }) } == ["r0", "r1", "r\(rooms - 1)"])
+  }
+
+  @Test(arguments: [(true, true), (true, false), (false, false)])
+  func `A budget that the storage does not keep is told to the log`(
+    hasBudget: Bool, evicts: Bool
+  ) async throws {
+    let world = try World()
+    let notes = Gathered<String>()
+    let device = world.device(.memory) { configuration in
+      let handler = NotingLogHandler(notes: notes)
+      configuration.logger = Logger(label: "test") { _ in handler }
+      configuration.options.budget = hasBudget ? StorageOptions.smallestBudget : nil
+      guard !evicts, let storage = configuration.storage else { return }
+      configuration.storage = ScriptedBackend.configuration(storage, ScriptedBackend.Script())
+    }
+    await world.settle()
+    _ = try #require(await device.engine.backend)
+    let told = notes.all.filter { $0.hasPrefix("warning") && $0.contains("keeps no budget") }
+    #expect(told.count == (hasBudget && !evicts ? 1 : 0), "\(notes.all)")
   }
 
   @Test(arguments: Store.durable)

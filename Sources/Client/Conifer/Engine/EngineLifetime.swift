@@ -50,6 +50,17 @@ struct EngineLifetime {
     try user.begin(backend, tree)
     views.use(StoredCache(backend, tree, setup.logger))
     storage.reportIncidents()
+    warnOfBudget(backend)
+  }
+
+  /// Tells the log of a budget that nobody keeps.
+  private func warnOfBudget(_ backend: any StorageBackend) {
+    let options = setup.effectiveStorage.options
+    guard let budget = options.budget, options.role == .cache, !(backend is any EvictingBackend)
+    else { return }
+    setup.logger.warning(
+      "the storage keeps no budget, so that the cache grows with all that is read",
+      metadata: ["storage": "\(backend.traits.name)", "budget": "\(budget)"])
   }
 
   private nonisolated(nonsending) func declareIndexes(
