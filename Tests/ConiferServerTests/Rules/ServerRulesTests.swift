@@ -120,6 +120,34 @@ import Testing
     }
   }
 
+  /// Rules that ask a file, as an app's own may.
+  private struct Asking: AccessRules {
+    let file: SecurityRules
+
+    func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool {
+      file.allowsRead(target, context)
+    }
+    func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool {
+      file.allowsWrite(path, after: after, context)
+    }
+    func declaresIndex(_ index: QueryIndex, at path: Path) -> Bool? {
+      file.declaresIndex(index, at: path)
+    }
+  }
+
+  @Test func `Rules that ask a file have its indexes`() throws {
+    let file = try SecurityRules(
+      json: #"{"rules": {".read": true, "lists": {".indexOn": ["n"]}}}"#)
+    server.setRules(Asking(file: file), in: "ns")
+    let byN = try QuerySpec.default.ordered(byChild: "n").limited(toLast: 2)
+    let byM = try QuerySpec.default.ordered(byChild: "m").limited(toLast: 2)
+    let nobody = peer()
+    #expect(nobody.listen("lists", byN, tag: 1)?.warnings == [])
+    #expect(nobody.listen("lists", byM, tag: 2)?.warnings == ["no_index"])
+    server.setRules(ClosureRules(), in: "ns")
+    #expect(nobody.ask(.get(QueryTarget("lists", byM)))?.warnings == [])
+  }
+
   @Test func `Somebody of whom no claim is known is not nobody`() throws {
     let file = """
       {"rules": {"in": {".write": "auth != null"}, "me": {".write": "auth.uid != null"}}}

@@ -21,9 +21,15 @@ public protocol AccessRules: Sendable {
   func decideRead(_ target: QueryTarget, _ context: AccessContext) -> AccessDecision
   /// Whether nodes may be replaced by one write, and why not; as `allowsWrite` of each.
   func decideWrite(_ paths: [Path], after: Node, _ context: AccessContext) -> AccessDecision
+  /// Whether they declare an index that sorts the children of a path; nil for rules that declare no
+  /// indexes. Rules that ask others pass their answer on.
+  func declaresIndex(_ index: QueryIndex, at path: Path) -> Bool?
 }
 
 extension AccessRules {
+  /// Nil: rules declare no indexes unless they say so.
+  public func declaresIndex(_ index: QueryIndex, at path: Path) -> Bool? { nil }
+
   /// What `allowsRead` says.
   public func decideRead(_ target: QueryTarget, _ context: AccessContext) -> AccessDecision {
     AccessDecision(allowsRead(target, context))

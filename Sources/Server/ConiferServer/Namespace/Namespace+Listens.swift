@@ -99,14 +99,14 @@ extension Namespace {
   /// Whether indexes are declared and none serves a query. Keys and priorities need none, as the
   /// Realtime Database keeps theirs.
   private func isUnindexed(_ target: QueryTarget, isStrict: Bool = false) -> Bool {
-    let file = rules as? SecurityRules
-    guard indexes != nil || file != nil, isStrict || !target.spec.loadsAllData else {
+    let isDeclared = rules.declaresIndex(target.spec.index, at: target.path)
+    guard indexes != nil || isDeclared != nil, isStrict || !target.spec.loadsAllData else {
       return false
     }
     switch target.spec.index {
     case .key, .priority: return false
     case .value, .child:
-      if file?.declares(target.spec.index, at: target.path) == true { return false }
+      if isDeclared == true { return false }
       return indexes?.contains {
         $0.covers(target.path) && $0.components == [.init(target.spec.index)]
       } != true

@@ -40,7 +40,7 @@ public struct SecurityRules: AccessRules {
 
   /// Whether the children of a path are sorted by an index: by the `.indexOn` of its place, which for a
   /// key with a place of its own is not the wildcard's.
-  func declares(_ index: QueryIndex, at path: Path) -> Bool {
+  public func declaresIndex(_ index: QueryIndex, at path: Path) -> Bool? {
     var place: RulesNode? = root
     for key in path.keys { place = place?.child(key) }
     return place?.indexes.contains(index) ?? false
