@@ -5,8 +5,8 @@ import Synchronization
 
 /// One connection that reads, with its statements.
 ///
-/// Unchecked: it is passed between threads, and the pool and the leases see to it that one thread
-/// at a time has it.
+/// Unchecked: it is passed between threads. The pool lends it to one view at a time, and a view is read by
+/// one thread at a time.
 final class Reader: @unchecked Sendable {
   /// What a statement of a reader does.
   enum Query: Int, CaseIterable {

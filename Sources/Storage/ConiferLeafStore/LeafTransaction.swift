@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It counts what each tree's records take with every edit, so that usage is exact without a scan.
 package final class LeafTransaction: LeafView, @unchecked Sendable {
-  // Unchecked: made, used and dropped on the store's thread alone.
+  // Unchecked: made, used and dropped by whoever does the store's work, which is one thread at a time.
 
   /// Everything that a failed commit of a group puts back.
   package struct State {

@@ -32,8 +32,9 @@ extension System {
 
   /// A thread that runs a closure which must not await.
   final class Thread: @unchecked Sendable {
+    // Unchecked: `error` is written by the thread and read after it was joined, and `handle` is used by
+    // whoever made the thread alone.
     private let body: @Sendable () throws -> Void
-    // Written by the thread, read after it was joined.
     private var error: (any Error)?
     private var handle: pthread_t?
 

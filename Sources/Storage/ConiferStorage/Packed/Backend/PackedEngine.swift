@@ -4,7 +4,8 @@ import ConiferLeafStore
 /// Gives all that changes the store its turn, on the store's thread: commits, eviction, building of
 /// indexes, mending, housekeeping. Each has its own state; all learn what one of them changed.
 final class PackedEngine: @unchecked Sendable {
-  // Unchecked: all but `activity`, `leaves` and `policy` is used on the store's thread alone.
+  // Unchecked: all but `activity`, `leaves` and `policy` is used by whoever does the store's work, which is
+  // one thread at a time: the store's own, or that of a caller who waits while it rests.
 
   /// A commit that waits for its turn.
   struct Pending: Sendable {
