@@ -26,7 +26,7 @@ import Testing
       (Key("name"), Node(.string("a longer text than fits"), priority: Priority(.integer(3)))),
       (
         Key("more"),
-        Node(children: [(Key("x"), Node(.double(1.5)))], priority: Priority(.bool(true)))
+        Node(children: [(Key("x"), Node(.double(1.5)))], priority: Priority(.string("high")))
       ),
       (Key("at"), Node(.serverValue(.timestamp))),
       (Key("by"), Node(.serverValue(.increment(.integer(2))))),

@@ -77,6 +77,13 @@ import Testing
     // More than a window of the queue.
     _ = try await backend.commit(
       [StorageEdit](repeating: .enqueue(lane, foreign), count: 130), .process)
+    // A later version had sent some of it.
+    _ = try await backend.commit(
+      [
+        .setState(lane, WriteID(rawValue: 2), .sent),
+        .setState(lane, WriteID(rawValue: 3), .outcomeUnknown),
+        .setState(lane, WriteID(rawValue: 4), .rejected(reason: "no")),
+      ], .process)
     device.set("k3", "3")
     await device.idle()
     device.listenToValue("k2", QueryTarget("k2"))
@@ -87,8 +94,14 @@ import Testing
     #expect(device.lines.take() == ["k2 value null"])
     let left = try await device.queued()
     #expect(left.count == 130 && left.allSatisfy { $0.kind == .other && $0.path == "k2" })
+    // What is acknowledged is cached all the same.
+    device.engine.goOffline()
+    device.get("k3", QueryTarget("k3"))
+    await world.settle()
+    #expect(device.lines.take() == ["k3 got 3"])
     for write in left { try await device.engine.discard(write.id) }
     #expect(try await device.queued().isEmpty)
+    device.engine.goOnline()
     device.set("k4", "4")
     await world.settle()
     #expect(sent.paths == ["k1", "k3", "k4"])

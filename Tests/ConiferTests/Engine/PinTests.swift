@@ -149,12 +149,20 @@ import Testing
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
     device.engine.setPinned(true, QueryTarget("p"))
+    device.engine.setPinned(true, QueryTarget("gone"))
+    device.engine.setPinned(true, QueryTarget("early"))
     await world.settle()
     await device.restart(isOnline: false)
     script.change { $0.pinFailure = StoreError(.io, "The disk does not answer.") }
     device.engine.setPinned(true, QueryTarget("q"))
+    // What cannot be stored holds all the same until the next start.
+    script.fail(StoreError(.io, "The disk does not answer."), at: "unpin")
+    device.engine.setPinned(false, QueryTarget("early"))
     device.engine.goOnline()
     await world.settle()
+    device.engine.setPinned(false, QueryTarget("gone"))
+    await world.settle()
+    script.fail(nil)
     // What was pinned since does not wait for the others.
     #expect(device.transport.counts.listens == 1)
     script.change { $0.pinFailure = nil }

@@ -39,13 +39,15 @@ final class CacheUpdater {
 
   /// What puts an acknowledged write into the cache.
   ///
-  /// - Parameter isEarly: whether the connection broke before updates could come, so that open views do
-  ///   not do it either.
-  func change(_ changes: [NodeChange], isEarly: Bool, in lane: Lane) -> Change {
+  /// - Parameters:
+  ///   - isEarly: whether the connection broke before updates could come, so that open views do not do it
+  ///     either.
+  ///   - id: the write.
+  func change(_ changes: [NodeChange], isEarly: Bool, of id: OutboundWriteID) -> Change {
     let tree = storage.tree
     let completeness = listens.completeness
     var cached = Change()
-    let isLong = isLong(lane)
+    let isLong = isQueueLong(behind: id)
     for change in changes {
       let owner = change.path.owner
       // Whether it belongs to what a query above held, only the server knows.
@@ -97,11 +99,13 @@ final class CacheUpdater {
     return (paths, paths.flatMap { unknown(around: $0) })
   }
 
-  /// Whether so many writes wait that what is cached now would soon be evicted, together with what the
-  /// app listened to: a backend keeps 1,000 queries that nobody listens to.
-  private func isLong(_ lane: Lane) -> Bool {
-    let pending = storage.read { (view, _) throws(StoreError) in try view.totals(lane).pending }
-    return pending ?? 0 > 100
+  /// Whether so many writes were queued behind one that what is cached now would soon be evicted,
+  /// together with what the app listened to: a backend keeps 1,000 queries that nobody listens to.
+  private func isQueueLong(behind id: OutboundWriteID) -> Bool {
+    let totals = storage.read { (view, _) throws(StoreError) in try view.totals(id.lane) }
+    guard let totals, totals.pending > 100, let newest = totals.newest else { return false }
+    // Some that wait may be of another kind, which are never sent: the count alone does not tell.
+    return newest.rawValue > id.id.rawValue + 100
   }
 
   /// Whether the cache holds nothing at, above or below a place.

@@ -17,14 +17,30 @@ final class Pins {
 
   /// Whether the pins of earlier runs were read, which the first connection asks for.
   private enum EarlierPins {
-    case unread
+    /// What the app has ended since is not listened to, also when that could not be stored.
+    case unread(ended: Set<QueryTarget>)
     /// There was a connection, and they could not be read: the next one tries again.
-    case unreadable
+    case unreadable(ended: Set<QueryTarget>)
     case read
+
+    var ended: Set<QueryTarget> {
+      switch self {
+      case .unread(let ended), .unreadable(let ended): ended
+      case .read: []
+      }
+    }
+
+    mutating func end(_ target: QueryTarget) {
+      switch self {
+      case .unread(let ended): self = .unread(ended: ended.union([target]))
+      case .unreadable(let ended): self = .unreadable(ended: ended.union([target]))
+      case .read: break
+      }
+    }
   }
 
   private var pins: [QueryTarget: State] = [:]
-  private var earlier = EarlierPins.unread
+  private var earlier = EarlierPins.unread(ended: [])
   private let storage: EngineStorage
   private let listening: Listening
   private let outbox: Outbox
@@ -72,6 +88,7 @@ final class Pins {
     }
     guard isPinned else {
       pins[target] = nil
+      earlier.end(target)
       if case .listening(let id) = state { listening.stop(id) }
       return
     }
@@ -86,14 +103,15 @@ final class Pins {
   func connected() {
     if case .read = earlier { return }
     let stored = storage.read { (view, lane) throws(StoreError) in try view.pins(lane.tree) }
-    earlier = stored == nil ? .unreadable : .read
+    let ended = earlier.ended
+    earlier = stored == nil ? .unreadable(ended: ended) : .read
     for pin in stored ?? [] {
       do throws(TreeError) {
         let spec =
           pin.parameters == TrackedQuery.defaultParameters
           ? QuerySpec.default : try QuerySpec(json: Array(pin.parameters.utf8))
         let target = QueryTarget(pin.path, spec)
-        if pins[target] == nil { pins[target] = .waiting }
+        if pins[target] == nil, !ended.contains(target) { pins[target] = .waiting }
       } catch {
         logger.error(
           "a pin makes no sense", metadata: ["path": "\(pin.path)", "cause": "\(error)"])

@@ -151,6 +151,8 @@ struct QueueRequests {
     let (name, entry) = try find(id)
     switch entry.state {
     case .rejected: break
+    // No answer can come to what this version does not send.
+    case _ where entry.payload.kind != .tree: break
     case .queued where !writes.records.isSent(name): break
     default:
       throw DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")

@@ -115,7 +115,7 @@ final class Views {
 
   /// Lays the queued writes that touch a path over it, before a view opens there.
   ///
-  /// - Returns: whether the queue was read, which may have been damaged.
+  /// - Returns: whether writes of the queue were read, which may have been damaged.
   func showQueue(touching path: Path) -> Bool {
     guard !paths.covers(path), storage.lane != nil else { return false }
     let now = clock.serverTime
@@ -125,6 +125,7 @@ final class Views {
       var overlay = QueueOverlay(view, lane, now: now)
       return try overlay.entries(touching: path).filter { !hasEnded($0.id, lane) }
     }
+    if case .some(.none) = entries { return false }
     for entry in (entries ?? []) ?? [] { tree.load(entry.id, entry.changes) }
     return true
   }

@@ -234,7 +234,7 @@ struct Writes {
     let changes = content?.changes ?? []
     let paths = changes.map(\.path.owner)
     let result = views.acknowledge(id, isEarly: isEarly)
-    let cached = cache.change(changes, isEarly: isEarly, in: id.lane)
+    let cached = cache.change(changes, isEarly: isEarly, of: id)
     let ended = records.acknowledged(id)
     outbox.commit(ended + cached.edits + cached.records) { [self] stored in
       views.raise(result)

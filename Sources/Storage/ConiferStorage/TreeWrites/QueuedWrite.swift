@@ -72,10 +72,9 @@ extension StorageView {
   ) throws(StoreError) -> [QueuedWrite] {
     var (found, last) = ([QueuedWrite](), after)
     while found.count < limit {
-      let wanted = limit - found.count
-      let entries = try window(last, wanted)
-      found += entries.compactMap(QueuedWrite.init)
-      guard entries.count == wanted, let end = entries.last else { break }
+      let entries = try window(last, limit)
+      found += entries.compactMap(QueuedWrite.init).prefix(limit - found.count)
+      guard entries.count == limit, let end = entries.last else { break }
       last = end.id
     }
     return found
