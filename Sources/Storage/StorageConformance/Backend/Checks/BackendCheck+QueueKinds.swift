@@ -23,12 +23,14 @@ extension BackendCheck {
         try view.pendingWrites(lane, touching: Path([orders]))
       }
       try requireEqual(found.map(\.rawValue), [1, 3], "the writes found by a key")
-      try await expect(.unsupported, "reading a foreign write as one to a tree") {
-        () throws(StoreError) in
-        try twin.backend.read { (view) throws(StoreError) in
-          try view.write(lane, WriteID(rawValue: 1))
-        }
+      let (write, window) = try twin.backend.read { (view) throws(StoreError) in
+        (
+          try view.write(lane, WriteID(rawValue: 1)),
+          try view.writes(lane, after: nil, limit: 1).map(\.id.rawValue)
+        )
       }
+      try require(write == nil, "a foreign write was read as one to a tree")
+      try requireEqual(window, [2], "the first write to a tree behind a foreign one")
       let ids = (0...5).map { WriteID(rawValue: $0) }
       try await twin.commit(
         .setState(lane, ids[3], .sent), .setState(lane, ids[4], .rejected(reason: "no")),
