@@ -151,6 +151,43 @@
       }
     }
 
+    @Test("An erased tree holds up neither the commits of others nor housekeeping")
+    func erasedBesides() async throws {
+      let filled = try await Self.filled()
+      let backend = try Self.open(filled.base)
+      let (erased, other) = (filled.trees[0], filled.trees[1])
+      // Enough for a dictionary and for many steps of a pass.
+      var random = Seeded(1)
+      let words = (0..<500).map { _ in
+        String((0..<8).map { _ in Character(UnicodeScalar(UInt8(97 + random.below(26)))) })
+      }
+      for tree in filled.trees {
+        for number in 0..<40 {
+          let room = Node(
+            children: (0..<200).map { index in
+              let text = (0..<12).map { _ in words[random.below(500)] }.joined(separator: " ")
+              return (Key("m\(index)"), Node(.string(text)))
+            })
+          try await backend.commit([.overwrite(tree, Path("rooms/r\(number)"), room)])
+        }
+      }
+      while try await backend.tidy(.seconds(5)) {}
+      let usage = try backend.read { (view) throws(StoreError) in try view.usage(erased) }
+      #expect(usage.dictionaryCount > 0)
+      let queries = try backend.read { (view) throws(StoreError) in
+        try view.trackedQueries(erased, after: nil, limit: 1)
+      }
+      let query = try #require(queries.first)
+      #expect(backend.setActive(true, query.id, in: erased))
+      try await backend.withStore { store throws(StoreError) in try store.erase(.tree(erased)) }
+      for number in 0..<40 {
+        try await backend.commit([.overwrite(other, Path("rooms/r\(number)/m1"), "new")])
+      }
+      while try await backend.tidy(.seconds(5)) {}
+      #expect(try backend.node(other, "rooms/r7/m1") == "new")
+      try await backend.close()
+    }
+
     @Test("What was read and kept before a tree was erased is read no more")
     func kept() async throws {
       let filled = try await Self.filled()

@@ -83,6 +83,37 @@ import Testing
   }
 }
 
+@Suite struct PriorityReadTests {
+  /// An export asks for the priority of every node on its way down.
+  @Test func `A priority is read without the children`() async throws {
+    let store = ProbeStore()
+    let backend = try PackedBackend(store, name: "probe", options: StorageOptions(decodedCache: 0))
+    let tree = try await backend.tree(named: "main")
+    let many = Node(
+      children: (0..<30_000).map { (Key("k\($0)"), Node(.string("the value of \($0)"))) },
+      priority: Priority(.integer(7)))
+    try await backend.commit([
+      .overwrite(tree, "a", many), .overwrite(tree, "b", Node(.bool(true), priority: "high")),
+      .overwrite(tree, "c", ["d": 1]),
+    ])
+    for (path, expected) in [
+      ("", .empty), ("a", 7), ("b", "high"), ("c", .empty), ("c/d", .empty), ("gone", .empty),
+    ] as [(String, Node)] {
+      let records = try store.counting {
+        let place = Path(path).appending(.priority)
+        let found = try backend.read { (view) throws(StoreError) in try view.node(tree, place) }
+        #expect(found == expected, "\(path)")
+      }
+      #expect(records < 10, "\(path): \(records) records")
+    }
+    let whole = try store.counting {
+      let found = try backend.read { (view) throws(StoreError) in try view.node(tree, "a") }
+      #expect(found == many)
+    }
+    #expect(whole > 30)
+  }
+}
+
 @Suite struct HousekeepingTests {
   @Test func `Tidy folds deltas and joins small runs until nothing is left to do`() async throws {
     let store = MemoryStore()

@@ -39,8 +39,9 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   private var ready: [Step] = []
   /// Questions to the token provider that are under way, by their numbers.
   private var questions: [UInt64: Task<Void, Never>] = [:]
-  /// Whether the store holds that the user may have changed, and the provider has not said to whom.
-  private var isChangeStored: Bool
+  /// Whether the store holds that the user may have changed, and the provider has not said to whom; nil
+  /// when that is not known, as storing it failed.
+  private var isChangeStored: Bool?
 
   /// - Parameter isChangeStored: whether that stands in the store when it is opened.
   package init(isChangeStored: Bool = false) { self.isChangeStored = isChangeStored }
@@ -137,5 +138,5 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   }
 
   /// Storing that failed: the next change is stored in any case.
-  package mutating func changeNotStored() { isChangeStored = false }
+  package mutating func changeNotStored() { isChangeStored = nil }
 }

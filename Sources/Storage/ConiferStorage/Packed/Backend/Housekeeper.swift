@@ -26,10 +26,17 @@ final class Housekeeper {
   func tidy(until end: ContinuousClock.Instant) throws(StoreError) {
     while !isTidy, ContinuousClock.now < end {
       if pass.isAtStart { passBegan = writer.lastCommit }
-      let isDone = try repairer.retrying { (_) throws(StoreError) in
-        let (next, isDone) = try step()
-        pass = next
-        return isDone
+      let isDone: Bool
+      do throws(StoreError) {
+        isDone = try repairer.retrying { (_) throws(StoreError) in
+          let (next, isDone) = try step()
+          pass = next
+          return isDone
+        }
+      } catch {
+        // The run that the pass stands at may be in a tree that was erased since.
+        pass = TidyPass()
+        throw error
       }
       if isDone, passBegan == writer.lastCommit { tidied = writer.lastCommit }
     }

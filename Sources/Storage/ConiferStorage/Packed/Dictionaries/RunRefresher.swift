@@ -69,7 +69,7 @@ struct NamedDictionaries {
     for key in try tx.keys(Spaces.dictionaries, prefix: []) {
       let (tree, number) = (StoreKey.tree(key), DictionaryRecord.number(key))
       guard numbers[tree]?.contains(number) != true, try !isNamedByDelta(tx, tree, number),
-        let value = try tx.value(Spaces.dictionaries, key)
+        let value = try readable(tx, key)
       else { continue }
       // A kind of a later version is kept.
       if let kind = DictionaryRecord.kind(key, value), kind != DictionaryRecord.bodies { continue }
@@ -81,6 +81,16 @@ struct NamedDictionaries {
         row.recent = RecentRuns()
       }
       tx.setUsage(tree, row)
+    }
+  }
+
+  /// A dictionary's record; nil for one whose tree was erased, whose records go when it is wiped.
+  private func readable(_ tx: LeafTransaction, _ key: Bytes) throws(StoreError) -> Bytes? {
+    do throws(StoreError) {
+      return try tx.value(Spaces.dictionaries, key)
+    } catch {
+      guard error.code == .wrongKey else { throw error }
+      return nil
     }
   }
 

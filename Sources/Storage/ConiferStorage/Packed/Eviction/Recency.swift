@@ -38,7 +38,7 @@ enum Recency {
     var uses: [(name: Activity.Name, use: UInt64)] = []
     /// Uses that are too little later than the stored ones to be stored.
     var tooRecent: [(name: Activity.Name, use: UInt64)] = []
-    /// Queries that do not exist, and never will: numbers never repeat.
+    /// Queries that do not exist and never will, as numbers never repeat, or whose tree was erased.
     var missing: Set<Activity.Name> = []
   }
 
@@ -51,24 +51,37 @@ enum Recency {
   ) throws(StoreError) -> Stored {
     var stored = Stored()
     for (name, use) in uses.sorted(by: { $0.value < $1.value }).prefix(limit) {
-      guard let info = try Trees.info(tx, name.tree) else {
+      do throws(StoreError) {
+        try store(tx, name, use, distance, &stored)
+      } catch {
+        // The tree was erased: nobody else's commit may fail for it.
+        guard error.code == .wrongKey else { throw error }
         stored.missing.insert(name)
-        continue
       }
-      let editor = QueryEditor(tx, info)
-      guard var query = try editor.queries.query(name.query) else {
-        stored.missing.insert(name)
-        continue
-      }
-      guard use <= query.lastUse || use - query.lastUse >= distance else {
-        stored.tooRecent.append((name, use))
-        continue
-      }
-      stored.uses.append((name, use))
-      guard use > query.lastUse else { continue }
-      query.lastUse = use
-      _ = try editor.save(query)
     }
     return stored
+  }
+
+  private static func store(
+    _ tx: LeafTransaction, _ name: Activity.Name, _ use: UInt64, _ distance: UInt64,
+    _ stored: inout Stored
+  ) throws(StoreError) {
+    guard let info = try Trees.info(tx, name.tree) else {
+      stored.missing.insert(name)
+      return
+    }
+    let editor = QueryEditor(tx, info)
+    guard var query = try editor.queries.query(name.query) else {
+      stored.missing.insert(name)
+      return
+    }
+    guard use <= query.lastUse || use - query.lastUse >= distance else {
+      stored.tooRecent.append((name, use))
+      return
+    }
+    stored.uses.append((name, use))
+    guard use > query.lastUse else { return }
+    query.lastUse = use
+    _ = try editor.save(query)
   }
 }

@@ -35,6 +35,25 @@ extension TreeReader {
     return try finish(&assembler, key)
   }
 
+  /// The priority of a node, without its children.
+  func priority(_ key: Bytes) throws(StoreError) -> Priority? {
+    try locating(key) { () throws(StoreError) in
+      var own: Priority?
+      var hasNode = false
+      try scan(key, key + [PathKey.endMark]) { entry, leaf, priority in
+        guard entry.count == key.count + 1, entry.last == PathKey.priorityMark else {
+          if entry.count == key.count { own = priority }
+          hasNode = true
+          return .enough
+        }
+        own = Priority(leaf)
+        return own == nil ? .damaged : .more
+      }
+      // Without children there is no node that could have one.
+      return hasNode ? own : nil
+    }
+  }
+
   /// The children of a node whose path keys lie in `low ..< high`, at most `limit` of them, without
   /// the node's own priority.
   ///

@@ -12,8 +12,7 @@ struct TreeReader {
   /// The node at a path, or the slice of it that was asked for.
   func node(_ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
     if let last = path.last, last.isPriority, let parent = path.parent {
-      let own = try node(parent, .first(1))
-      return own.priority.map { Node($0.leaf) } ?? .empty
+      return try priority(PathKey.encode(parent, order)).map { Node($0.leaf) } ?? .empty
     }
     let key = PathKey.encode(path, order)
     if slice == .all, let leaf = runs.leafFromMemory(key) { return leaf }
