@@ -105,7 +105,7 @@ final class CacheUpdater {
     let totals = storage.read { (view, _) throws(StoreError) in try view.totals(id.lane) }
     guard let totals, totals.pending > 100, let newest = totals.newest else { return false }
     // Some that wait may be of another kind, which are never sent: the count alone does not tell.
-    return newest.rawValue > id.id.rawValue + 100
+    return newest.rawValue >= id.id.rawValue + 100
   }
 
   /// Whether the cache holds nothing at, above or below a place.
