@@ -39,7 +39,8 @@ import Testing
     // What the same takes without mending.
     for _ in 0..<100 { commit() }
     let before = try store.size().file
-    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree) }
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)
+    }
     var commits = 0
     while engine.mender.hasWork {
       commit()

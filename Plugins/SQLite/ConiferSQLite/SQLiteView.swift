@@ -16,8 +16,8 @@ final class SQLiteView: OrderedView {
 
   func close() { lease.end() }
 
-  private func table(_ space: Space, _ reader: Reader) -> Table {
-    lease.tables.table(space) { (table) throws(StoreError) in
+  private func table(_ space: Space, _ reader: Reader) throws(StoreError) -> Table {
+    try lease.tables.table(space) { (table) throws(StoreError) in
       let statement = try reader.take(.ascend, table)
       defer { reader.giveBack(statement, .ascend, table) }
       return try statement.findsRow(of: space, reader.connection)
@@ -27,7 +27,7 @@ final class SQLiteView: OrderedView {
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
     let reader = try lease.enter()
     defer { lease.leave() }
-    let table = self.table(space, reader)
+    let table = try self.table(space, reader)
     let statement = try reader.take(.get, table)
     defer { reader.giveBack(statement, .get, table) }
     try reader.connection.check(statement.bind(key: key, in: space.id, to: 1), "bind a key")
@@ -45,7 +45,7 @@ final class SQLiteView: OrderedView {
   ) throws(StoreError) {
     let reader = try lease.enter()
     defer { lease.leave() }
-    let table = self.table(space, reader)
+    let table = try self.table(space, reader)
     let query: Reader.Query
     var from: Bytes
     // The bound at the far end: the next space's first key, or this one's.

@@ -30,12 +30,22 @@ final class SpaceTables: Sendable {
 
   /// The table to read a space from.
   ///
-  /// - Parameter holdsRows: asks a view or transaction whether a table holds rows of the space. Where it throws
-  ///   the table counts as empty, and whoever reads it meets the error.
-  func table(_ space: Space, holdsRows: (Table) throws(StoreError) -> Bool) -> Table {
+  /// - Parameter holdsRows: asks a view or transaction whether a table holds rows of the space.
+  /// - Throws: what it throws, but for `damaged`: a damaged table counts as empty here, and whoever reads it
+  ///   meets the damage.
+  func table(
+    _ space: Space, holdsRows: (Table) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Table {
     if let table = known.withLock({ $0[Int(space.id)] }) { return table }
     let own = Table(space.shape)
-    for table in [own, own.other] where (try? holdsRows(table)) == true {
+    for table in [own, own.other] {
+      do throws(StoreError) {
+        guard try holdsRows(table) else { continue }
+      } catch {
+        // After any other failure SQLite may have ended the transaction: nobody may go on in it.
+        guard error.code == .damaged else { throw error }
+        continue
+      }
       note(space, table)
       return table
     }
@@ -45,8 +55,10 @@ final class SpaceTables: Sendable {
   /// The table to put a row of a space into: from now on the space is there.
   ///
   /// - Parameter holdsRows: as for `table`.
-  func tableToFill(_ space: Space, holdsRows: (Table) throws(StoreError) -> Bool) -> Table {
-    let table = table(space, holdsRows: holdsRows)
+  func tableToFill(
+    _ space: Space, holdsRows: (Table) throws(StoreError) -> Bool
+  ) throws(StoreError) -> Table {
+    let table = try table(space, holdsRows: holdsRows)
     note(space, table)
     return table
   }

@@ -183,12 +183,12 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  private func table(_ space: Space) -> Table {
-    tables.table(space) { (table) throws(StoreError) in try holdsRows(table, space) }
+  private func table(_ space: Space) throws(StoreError) -> Table {
+    try tables.table(space) { (table) throws(StoreError) in try holdsRows(table, space) }
   }
 
-  private func tableToFill(_ space: Space) -> Table {
-    tables.tableToFill(space) { (table) throws(StoreError) in try holdsRows(table, space) }
+  private func tableToFill(_ space: Space) throws(StoreError) -> Table {
+    try tables.tableToFill(space) { (table) throws(StoreError) in try holdsRows(table, space) }
   }
 
   /// Whether a table holds rows of a space, with the edits so far.
@@ -205,7 +205,7 @@ final class Writer: @unchecked Sendable {
   private func change(_ edit: Batch.Edit) throws(StoreError) {
     switch edit {
     case .put(let space, let key, let value):
-      let statement = put[tableToFill(space).index]
+      let statement = put[try tableToFill(space).index]
       try connection.check(statement.bind(key: key, in: space.id, to: 1), "bind a key")
       let code = value.withUnsafeBytes { bytes in
         let code = statement.bind(value: bytes)
@@ -216,12 +216,12 @@ final class Writer: @unchecked Sendable {
       }
       if code != SQLITE_DONE { throw failed(code, "put") }
     case .delete(let space, let key):
-      let statement = delete[table(space).index]
+      let statement = delete[try table(space).index]
       try connection.check(statement.bind(key: key, in: space.id, to: 1), "bind a key")
       try run(statement, "delete")
     case .clear(let space, let from, let to):
       guard bytesPrecede(from, to) else { return }
-      let statement = clear[table(space).index]
+      let statement = clear[try table(space).index]
       try connection.check(statement.bind(key: from, in: space.id, to: 1), "bind a key")
       try connection.check(statement.bind(key: to, in: space.id, to: 2), "bind a key")
       try run(statement, "clear")
