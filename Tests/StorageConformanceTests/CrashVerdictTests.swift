@@ -23,7 +23,7 @@ import Testing
     let run = try await CrashRun(program, open: Self.open)
     for step in 1...12 { try await run.run(step) }
     let changed = try Self.open()
-    for name in [Ledger.tree] + Ledger.trees { _ = try await changed.tree(named: name) }
+    for name in [StepLog.tree] + StepLog.trees { _ = try await changed.tree(named: name) }
     for (index, state) in run.states.enumerated() where !state.edits.isEmpty {
       guard let edits = change(run.states.count - 1 - index, state.edits) else { continue }
       // A commit that needs the missing one would not have been made.

@@ -5,10 +5,10 @@ import Testing
 @Suite("The kit tells a backend that deals wrongly with damage")
 struct DamageSelfTests {
   static let caught: [(FlawedDamage, Anomaly, String)] = [
-    (.beginsAnew, .lostAcknowledged, "a file that was cut is told, and nothing wrong is read"),
-    (.traps, .trap, "a file that was cut is told, and nothing wrong is read"),
-    (.hangs, .hang, "a file that was cut is told, and nothing wrong is read"),
-    (.hidesIncidents, .silentLoss, "flipped bits are told, and nothing wrong is read"),
+    (.beginsAnew, .lostAcknowledged, "a truncated file is reported, and nothing wrong is read"),
+    (.traps, .trap, "a truncated file is reported, and nothing wrong is read"),
+    (.hangs, .hang, "a truncated file is reported, and nothing wrong is read"),
+    (.hidesIncidents, .silentLoss, "flipped bits are reported, and nothing wrong is read"),
   ]
 
   @Test("Every defect has a check that catches it")

@@ -2,12 +2,12 @@ public import ConiferQuery
 public import ConiferTree
 public import ConiferWire
 
-/// What a request was answered that no session made.
+/// The answer to a request without a session.
 public struct ServerAnswer: Sendable {
-  /// What a session would be answered.
+  /// The answer that a session would get.
   public var response: Response
-  /// What a write put where, with paths from the root and server values resolved; none when it was
-  /// not done.
+  /// The nodes that a write replaced, with paths from the root and resolved server values; empty
+  /// when it was not done.
   public var written: [NodeChange]
 
   /// An answer.
@@ -17,15 +17,15 @@ public struct ServerAnswer: Sendable {
   }
 }
 
-// What asks once and has no session: requests of REST.
+// Single requests without a session, such as those of REST.
 extension Server {
-  /// Reads a target once, in the name of a token's bearer; does not wait for writes that are being
-  /// stored, and makes no database.
+  /// Reads a target once, as a token's user. It does not wait for writes that are being stored, and
+  /// creates no database.
   ///
   /// - Parameters:
-  ///   - target: what is read; the answer warns of `no_index` where indexes are declared and none
-  ///     has its order.
-  ///   - token: whose name; nil for nobody's. The rules apply but to an administrator.
+  ///   - target: what is read; the answer has the warning `no_index` where indexes are declared and
+  ///     none has its order.
+  ///   - token: the user's token; nil for nobody. Rules do not apply to an administrator.
   ///   - namespace: the database's name.
   public func read(
     _ target: QueryTarget, as token: VerifiedToken?, in namespace: String
@@ -35,19 +35,19 @@ extension Server {
       .read(target, as: token)
   }
 
-  /// Does what a session could ask for, in the name of a token's bearer: a `put` or a `merge`, which
-  /// is answered when it is stored, or a `get`. Other requests are answered `failure`.
+  /// Performs a request of a session, as a token's user: a `put` or a `merge`, which is answered
+  /// when it is stored, or a `get`. Other requests are answered `failure`.
   ///
   /// - Parameters:
   ///   - request: what is asked for.
-  ///   - token: whose name; nil for nobody's. The rules apply but to an administrator.
-  ///   - namespace: the database's name; one that is not there is made, in memory.
-  ///   - limit: the most bytes of the write; nil for `ServerLimits.write`.
+  ///   - token: the user's token; nil for nobody. Rules do not apply to an administrator.
+  ///   - namespace: the database's name; a missing one is created, in memory.
+  ///   - limit: the maximum size of the write in bytes; nil for `ServerLimits.write`.
   public func perform(
     _ request: Request, as token: VerifiedToken?, in namespace: String, limit: Int? = nil
   ) async -> ServerAnswer {
     while true {
-      // One that has been forgotten meanwhile does nothing.
+      // A database that was dropped meanwhile does nothing.
       let answer = await host(namespace).perform(request, as: token, limit: limit)
       if let answer { return answer }
     }
@@ -58,9 +58,9 @@ extension Server {
     rules(of: namespace) is OpenRules
   }
 
-  /// Checks a token, now.
+  /// Verifies a token at the present time.
   ///
-  /// - Throws: why it is not taken.
+  /// - Throws: why it is not accepted.
   public func verify(_ credential: Credential) throws(TokenRefusal) -> VerifiedToken {
     let now = clock.now
     let verified = try configuration.authenticator.verify(credential, now: now)

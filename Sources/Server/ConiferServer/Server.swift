@@ -4,30 +4,30 @@ public import ConiferTree
 public import ConiferWire
 import Synchronization
 
-/// The authority over databases: it holds their data, serves sessions, and knows nothing of sockets.
+/// The authority over databases: it holds their data and serves sessions, without sockets.
 ///
-/// - Every write has a place in one order, is atomic, and is told to all whom it concerns before
-///   whoever wrote is answered.
-/// - There are no ids by which a repeated write is known: a client that sends a write again, having
-///   lost the answer, has it applied again, as with the Realtime Database.
-/// - All members may be called from any thread, but not from within a receiver or an answer.
+/// - Writes have one total order. Each is atomic, and all affected listeners are told before the
+///   writer is answered.
+/// - Writes have no ids, so a repeated write is not recognised: when a client that lost the answer
+///   sends a write again, it is applied again, as with the Realtime Database.
+/// - All members may be called from any thread, but not from a receiver or an answer closure.
 public final class Server: Sendable {
   let configuration: ServerConfiguration
 
   struct State: Sendable {
     var hosts: [String: NamespaceHost] = [:]
-    /// The rules of databases that get none of their own.
+    /// The rules of databases without their own.
     var rules: any AccessRules
   }
 
   let state: Mutex<State>
-  /// What all sessions may have written when they end.
+  /// The memory of the onDisconnect operations of all sessions.
   private let disconnects: MemoryBudget
 
-  /// The time that the server goes by.
+  /// The server's clock.
   public var clock: ServerClock { configuration.clock }
 
-  /// A server of no databases.
+  /// A server without databases.
   public init(_ configuration: ServerConfiguration = ServerConfiguration()) {
     self.configuration = configuration
     state = Mutex(State(rules: configuration.rules))
@@ -36,18 +36,18 @@ public final class Server: Sendable {
 
   // MARK: Databases
 
-  /// Serves a database that a store keeps; loads it into memory.
+  /// Serves a database from a store, and loads it into memory.
   ///
-  /// Each write is committed before it is told or answered. The store stays the caller's to close,
-  /// after `settle()`.
+  /// Each write is committed before listeners are told and the writer is answered. The caller
+  /// closes the store, after `settle()`.
   ///
   /// - Parameters:
-  ///   - namespace: the database's name, and the name of its tree in the store, which the first write
-  ///     makes; 1 to 256 UTF-8 bytes.
+  ///   - namespace: the database's name and the name of its tree in the store, which the first
+  ///     write creates; 1 to 256 UTF-8 bytes.
   ///   - backend: a store that is an authority.
   ///   - durability: of each commit; nil for the backend's own.
-  /// - Throws: `invalid` (the name; the store is a cache; the database is served already), and what loading
-  ///   throws.
+  /// - Throws: `invalid` (the name; the store is a cache; the database is already served), and
+  ///   errors of loading.
   public func open(
     _ namespace: String, in backend: any StorageBackend, durability: Durability? = nil
   ) async throws(StoreError) {
@@ -81,19 +81,19 @@ public final class Server: Sendable {
     }
     guard isNew else {
       throw StoreError(
-        .invalid, "The database \(namespace) is served already: open it before a client connects.")
+        .invalid, "The database \(namespace) is already served. Open it before a client connects.")
     }
   }
 
   /// Sets the rules of a database; listens that they do not allow end.
   ///
-  /// With `SecurityRules` come the indexes that they declare, beside those of `setIndexes`.
+  /// `SecurityRules` also declare indexes, in addition to those of `setIndexes`.
   public func setRules(_ rules: any AccessRules, in namespace: String) {
     with(namespace) { $0.handle(.setRules(rules, isCommon: false)) }
   }
 
-  /// Sets the rules of all databases, those that are there and those to come; listens that they do not
-  /// allow end. They take the place of rules that were set for one database, until some are set again.
+  /// Sets the rules of all databases, existing and future; listens that they do not allow end. They
+  /// replace rules that were set for one database, until such rules are set again.
   public func setRules(_ rules: any AccessRules) {
     state.withLock { state in
       state.rules = rules
@@ -106,7 +106,7 @@ public final class Server: Sendable {
   /// - Parameters:
   ///   - json: the file in UTF-8.
   ///   - namespace: the database's name.
-  /// - Throws: what is wrong with the file, and where; the rules stay as they were.
+  /// - Throws: the error in the file with its position; the rules stay as they were.
   public func setRules(json: [UInt8], in namespace: String) throws(RulesError) {
     setRules(try SecurityRules(json: json), in: namespace)
   }
@@ -115,10 +115,9 @@ public final class Server: Sendable {
   ///
   /// - Parameters:
   ///   - namespace: the database's name.
-  ///   - strict: whether comments are left out and strings have no raw control characters, so that
-  ///     every reader of JSON takes it.
-  /// - Returns: the file as it was given; for `OpenRules` one that allows everything, and for other
-  ///   rules that are no file one without rules.
+  ///   - strict: whether to return strict JSON, without comments and raw control characters.
+  /// - Returns: the original file; for `OpenRules` one that allows everything, and for other rules
+  ///   in code one without rules.
   public func rulesSource(in namespace: String, strict: Bool = false) -> [UInt8] {
     switch rules(of: namespace) {
     case let rules as SecurityRules: strict ? rules.strictSource : rules.source
@@ -130,7 +129,7 @@ public final class Server: Sendable {
   /// Declares the indexes of a database, so that filtered listens and gets without one are answered
   /// with the warning `no_index`.
   ///
-  /// - Parameter indexes: the indexes; nil when none is asked for, as at first.
+  /// - Parameter indexes: the indexes; nil, the default, when indexes are not required.
   public func setIndexes(_ indexes: [IndexDefinition]?, in namespace: String) {
     with(namespace) { $0.handle(.setIndexes(indexes)) }
   }
@@ -140,11 +139,11 @@ public final class Server: Sendable {
   /// Opens a session; its first message is `hello`.
   ///
   /// - Parameters:
-  ///   - namespace: the database's name; one that is not there is made, in memory.
-  ///   - host: the host that the client is told to connect to again; nil for the server's own.
-  ///   - lastSession: a session of the client's that ends now, if it has not.
-  ///   - receive: takes messages in order, and `closed` when the server ends the session. It is
-  ///     called while the database is locked: it must return at once and call nothing of the server.
+  ///   - namespace: the database's name; a missing one is created, in memory.
+  ///   - host: the host that the client gets for reconnecting; nil for the server's own.
+  ///   - lastSession: an earlier session of the client, which ends now if it has not ended yet.
+  ///   - receive: gets messages in order, and `closed` when the server ends the session. It is
+  ///     called while the database is locked: it must return at once and not call the server.
   public func connect(
     to namespace: String, host: String? = nil, lastSession: String? = nil,
     receive: @escaping @Sendable (TransportEvent) -> Void
@@ -159,36 +158,36 @@ public final class Server: Sendable {
 
   /// Ends all sessions of a database; their onDisconnect operations run.
   ///
-  /// - Parameter reason: what the clients are told.
+  /// - Parameter reason: the reason that the clients get.
   public func disconnectAll(in namespace: String, reason: String = "The server ended the session.")
   {
     hostIfServed(namespace)?.handle(.evict(reason))
   }
 
-  /// Ends the validity of all tokens that were given: their sessions are told so, and are nobody's.
+  /// Expires all tokens in use: their sessions are told, and become nobody's.
   public func expireTokens(in namespace: String) {
     hostIfServed(namespace)?.handle(.expireTokens(nil))
   }
 
-  /// Does what is due by the clock, after it was moved: tokens expire.
+  /// Handles what is due after the clock was moved: tokens expire.
   public func tick() {
     for host in state.withLock({ Array($0.hosts.values) }) { host.handle(.tick) }
   }
 
   // MARK: Data
 
-  /// The data of a database at a path, as far as it was told and answered.
+  /// The data of a database at a path, with all writes that were answered.
   public func data(_ path: Path = .root, in namespace: String) -> Node {
     hostIfServed(namespace)?.root[path] ?? .empty
   }
 
-  /// Writes in the server's own name; the rules do not apply, sizes do.
+  /// Writes as the server itself; rules do not apply, size limits do.
   ///
   /// - Parameters:
   ///   - changes: replaced nodes with paths from the root, all or none.
   ///   - namespace: the database's name.
-  ///   - answer: called with what a client would be answered; before this returns, when the database
-  ///     is in memory alone.
+  ///   - answer: called with the answer that a client would get; before this returns when the
+  ///     database is only in memory.
   public func write(
     _ changes: [NodeChange], in namespace: String,
     answer: @escaping @Sendable (Response) -> Void = { _ in }
@@ -196,7 +195,7 @@ public final class Server: Sendable {
     with(namespace) { $0.call(changes, answer) }
   }
 
-  /// Replaces one node in the server's own name, as `write` does.
+  /// Replaces one node as the server itself, as `write` does.
   public func set(_ path: Path, _ node: Node, in namespace: String) {
     write([NodeChange(path, node)], in: namespace)
   }
@@ -209,20 +208,20 @@ public final class Server: Sendable {
     state.withLock { Array($0.hosts.keys) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// A database that is served already.
+  /// The host of a database, if it is served.
   func hostIfServed(_ namespace: String) -> NamespaceHost? {
     state.withLock { $0.hosts[namespace] }
   }
 
-  /// The rules of a database, also of one that is not there.
+  /// The rules of a database, even if it does not exist.
   func rules(of namespace: String) -> any AccessRules {
     let (host, common) = state.withLock { ($0.hosts[namespace], $0.rules) }
     return host?.rules ?? common
   }
 
-  /// Does something with a database, which is made if it is not there.
+  /// Calls a closure with a database, which is created if missing.
   ///
-  /// - Parameter body: returns nil when the database has been forgotten meanwhile.
+  /// - Parameter body: returns nil when the database was dropped meanwhile.
   func with<R>(_ namespace: String, _ body: (NamespaceHost) -> R?) -> R {
     while true {
       if let result = body(host(namespace)) { return result }

@@ -8,8 +8,8 @@ import Synchronization
   import Musl
 #endif
 
-/// The time that a server goes by: the system's, off by as much as a test wants, or one that stands
-/// still until it is moved.
+/// A server's clock: the system's time with an offset, or a time that stands still until it is
+/// moved.
 public final class ServerClock: Sendable {
   private struct State {
     var offset: Int64
@@ -18,7 +18,7 @@ public final class ServerClock: Sendable {
 
   private let state: Mutex<State>
 
-  /// The system's time.
+  /// The system's time with an offset.
   ///
   /// - Parameter offset: milliseconds by which the server is ahead of it.
   public init(offset: Int64 = 0) { state = Mutex(State(offset: offset, isStopped: false)) }
@@ -38,8 +38,8 @@ public final class ServerClock: Sendable {
   /// Whether the time moves only when told to.
   public var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Moves the time, also backwards: a jump of the clock. Call `Server.tick()` afterwards for what
-  /// the new time brings about.
+  /// Moves the time, also backwards. Call `Server.tick()` afterwards to handle what is due at the
+  /// new time.
   public func advance(by milliseconds: Int64) {
     state.withLock { $0.offset &+= milliseconds }
   }

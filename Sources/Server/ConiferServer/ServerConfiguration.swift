@@ -1,19 +1,19 @@
 public import Logging
 
-/// How a server decides, and what it allows.
+/// A server's authenticator, rules, limits and clock.
 public struct ServerConfiguration: Sendable {
-  /// What tells it who a token's bearer is.
+  /// Verifies tokens.
   public var authenticator: any Authenticator
-  /// What decides who may read and write, in databases that get no rules of their own.
+  /// The rules of databases without their own.
   public var rules: any AccessRules
-  /// The sizes that it takes.
+  /// The limits on sizes.
   public var limits: ServerLimits
-  /// The time that it goes by.
+  /// The server's clock.
   public var clock: ServerClock
-  /// The host that it tells clients to connect to again.
+  /// The host that clients get for reconnecting.
   public var host: String
-  /// Where it logs what nobody is answered: a failed commit, an operation at a disconnect that the
-  /// rules refused. Data and tokens are never logged.
+  /// Gets the errors that no client is answered: a failed commit, an onDisconnect operation that
+  /// the rules refused. Data and tokens are never logged.
   public var logger: Logger
 
   /// How a server decides, and what it allows.
@@ -31,16 +31,16 @@ public struct ServerConfiguration: Sendable {
   }
 }
 
-/// The sizes that a server takes beside those that hold for every path, key and string: 32 keys in a
-/// path, 768 bytes of UTF-8, 10 MiB a string.
+/// A server's limits on sizes, in addition to the general ones: 32 keys and 768 bytes of UTF-8 a
+/// path, 10 MiB a string.
 public struct ServerLimits: Hashable, Sendable {
-  /// The most bytes of one write, by the Realtime Database's estimate: 16 MiB.
+  /// The maximum size of one write in bytes, by the Realtime Database's estimate: 16 MiB.
   public var write: Int
-  /// The most listens of one session.
+  /// The maximum number of listens of one session.
   public var listens: Int
-  /// The most bytes that a session may have written when it ends, about: 32 MiB.
+  /// The approximate maximum size of one session's onDisconnect operations: 32 MiB.
   public var disconnect: Int
-  /// The most bytes that all sessions together may have written when they end, about: 256 MiB.
+  /// The approximate maximum size of all sessions' onDisconnect operations together: 256 MiB.
   public var disconnects: Int
 
   /// The sizes that a server takes.
@@ -48,8 +48,8 @@ public struct ServerLimits: Hashable, Sendable {
   /// - Parameters:
   ///   - write: the most bytes of one write.
   ///   - listens: the most listens of one session.
-  ///   - disconnect: the most bytes that a session may have written when it ends.
-  ///   - disconnects: the most bytes that all sessions together may have written when they end.
+  ///   - disconnect: the maximum bytes of one session's onDisconnect operations.
+  ///   - disconnects: the maximum bytes of all sessions' onDisconnect operations.
   public init(
     write: Int = 16 * 1024 * 1024, listens: Int = 100_000, disconnect: Int = 32 * 1024 * 1024,
     disconnects: Int = 256 * 1024 * 1024

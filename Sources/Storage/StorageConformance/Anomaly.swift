@@ -34,7 +34,7 @@ public struct Anomaly: Hashable, Sendable, RawRepresentable, CustomStringConvert
   public static let usageDrift = Anomaly(rawValue: "usage drift")
   /// A read gave other bytes than were written, without an error.
   public static let wrongData = Anomaly(rawValue: "wrong data")
-  /// Damage took data that is precious, or was not told.
+  /// Damage destroyed data that must not be lost, or was not reported.
   public static let silentLoss = Anomaly(rawValue: "silent loss")
   /// A commit succeeded after a failed sync, before reopening.
   public static let successAfterFailedSync = Anomaly(rawValue: "success after a failed sync")

@@ -1,12 +1,12 @@
 internal import ConiferKeyValue
 
-/// A check that found a store breaking its contract, in words.
+/// The finding of a check that a store breaks its contract.
 public struct ConformanceFailure: Error, CustomStringConvertible {
   /// Which kind of promise broke.
   public let anomaly: Anomaly
-  /// What was expected, what happened, and how to see it again.
+  /// What was expected, what happened, and how to reproduce it.
   public let message: String
-  /// The seed that repeats it, where one was used; `CONIFER_SEED` takes it.
+  /// The seed that reproduces it, where one was used; pass it as `CONIFER_SEED`.
   public let seed: UInt64?
 
   /// A failure.
@@ -21,7 +21,7 @@ public struct ConformanceFailure: Error, CustomStringConvertible {
     self.seed = seed
   }
 
-  /// A failure that none of the anomalies' names fits better.
+  /// A failure without a more specific anomaly.
   ///
   /// - Parameter message: what was expected and what happened.
   public init(_ message: String) { self.init(.broken, message) }
@@ -33,7 +33,7 @@ public struct ConformanceFailure: Error, CustomStringConvertible {
 }
 
 extension ConformanceFailure {
-  /// The anomaly that an error names; none of them for an error of another kind.
+  /// The anomaly of an error, `broken` for an error of another type.
   static func anomaly(of error: any Error) -> Anomaly {
     (error as? ConformanceFailure)?.anomaly ?? (error is StoreError ? .refused : .broken)
   }

@@ -1,6 +1,6 @@
 internal import ConiferKeyValue
 
-/// What a store must hold: sorted arrays, too simple to be wrong.
+/// The expected content of a store, in sorted arrays.
 struct Model: Sendable {
   struct Row: Sendable, Equatable {
     var key: Bytes
@@ -51,7 +51,7 @@ struct Model: Sendable {
     return i < rows.count && rows[i].key == key ? rows[i].value : nil
   }
 
-  /// The rows that a walk visits, when the closure answers so.
+  /// The rows that a walk visits, with the steps that the closure returns.
   func walk(_ space: Space, _ origin: Origin, _ visit: (Row) -> Step) -> [Row] {
     let rows = self[space]
     var visited: [Row] = []
@@ -81,9 +81,9 @@ struct Model: Sendable {
   func compare(_ view: any OrderedView, _ checked: [Space], _ when: String) throws {
     for space in checked {
       let rows = self[space]
-      try Self.same(try view.rows(space), rows, "\(when), space \(space.id) walked up")
+      try Self.requireSame(try view.rows(space), rows, "\(when), space \(space.id) walked up")
       let down = try view.rows(space, .atOrBefore(Bytes(repeating: 0xFF, count: 600)))
-      try Self.same(down, rows.reversed(), "\(when), space \(space.id) walked down")
+      try Self.requireSame(down, rows.reversed(), "\(when), space \(space.id) walked down")
       for row in rows.prefix(50) {
         try require(
           try view.value(space, row.key) == row.value,
@@ -93,7 +93,7 @@ struct Model: Sendable {
   }
 
   /// Fails unless two lists of rows are equal, naming the first difference.
-  static func same(_ found: [Row], _ expected: [Row], _ when: String) throws {
+  static func requireSame(_ found: [Row], _ expected: [Row], _ when: String) throws {
     if found == expected { return }
     let i = zip(found, expected).prefix { $0 == $1 }.count
     func name(_ rows: [Row]) -> String {

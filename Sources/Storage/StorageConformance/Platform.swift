@@ -51,7 +51,7 @@ enum System {
   /// The number of this process.
   static var processID: Int32 { getpid() }
 
-  /// Whether lent bytes are those of a byte string, also fast where nothing is optimized.
+  /// Whether lent bytes equal a byte string; fast in debug builds too.
   static func isEqual(_ span: RawSpan, _ bytes: Bytes) -> Bool {
     guard span.byteCount == bytes.count else { return false }
     if bytes.isEmpty { return true }
@@ -70,7 +70,8 @@ enum System {
 
   /// Makes an empty directory of its own under `TMPDIR` or `/tmp`.
   ///
-  /// - Parameter isFast: whether nothing in it needs to be durable, so that one in memory will do.
+  /// - Parameter isFast: whether nothing in it needs to be durable, so that a directory in memory
+  ///   will do.
   static func makeTemporaryDirectory(isFast: Bool = false) throws -> String {
     let memory = "/dev/shm"
     let usual = isFast && access(memory, W_OK) == 0 ? memory : "/tmp"
@@ -103,7 +104,8 @@ enum System {
     rmdir(path)
   }
 
-  /// The paths below a directory that this process has open; empty where the system does not tell.
+  /// The paths below a directory that this process has open; empty where the system cannot list
+  /// them.
   static func openFiles(under directory: String) -> [String] {
     names(in: "/proc/self/fd").compactMap { name in
       var target = [UInt8](repeating: 0, count: 4096)
@@ -162,8 +164,8 @@ enum System {
     }
   }
 
-  /// The lines of the system's lock table that stay when those of a moment have gone: a program that
-  /// is being started has copies of all open files until it runs.
+  /// The lines of the system's lock table that last: a program that is being started briefly has
+  /// copies of all open files.
   static func lastingLocks(under directory: String) -> [String]? {
     var found = locks(under: directory)
     for _ in 0..<100 where found?.isEmpty == false {
@@ -189,7 +191,7 @@ enum System {
         guard count > 0 else { break }
         text += chunk[..<count]
       }
-      // Most tables name none of the files, and taking them apart is slow where many stores are open.
+      // Most tables name none of the files, and parsing them is slow where many stores are open.
       let files = identities(under: directory).filter { file in
         (text + [0]).withUnsafeBytes { table in
           guard let start = table.bindMemory(to: CChar.self).baseAddress else { return false }

@@ -51,7 +51,7 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
     try await run.perform { try await body(factory) }
   }
 
-  /// Runs the check and tells what came of it.
+  /// Runs the check and returns its result.
   func result(_ factory: StoreFactory) async -> CheckResult {
     let run = CheckRun(
       factory: factory.name, tests: factory.tests, tier: 1, group: group, check: name,
@@ -63,7 +63,8 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   ///
   /// `CONIFER_CHECK` in the environment leaves only those whose name contains its value.
   ///
-  /// - Parameter factory: whose traits choose; a trait that is not declared is checked to be absent.
+  /// - Parameter factory: the factory whose traits choose the checks; a trait that is not declared
+  ///   is checked to be absent.
   public static func all(for factory: StoreFactory) -> [StoreCheck] {
     let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
     guard let words = Variable.text("CONIFER_CHECK") else { return checks }
@@ -82,7 +83,7 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
     }
   }
 
-  /// Checks of one group with why they do not apply to a factory, nil when they do.
+  /// Checks of one group with the reason why they do not apply to a factory; nil when they do.
   private struct Conditional {
     let checks: [StoreCheck]
     let reason: (StoreFactory) -> String?

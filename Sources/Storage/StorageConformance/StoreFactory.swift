@@ -11,11 +11,11 @@ public struct StoreFactory: Sendable {
   /// The name, inside the directory, of the text file that holds the owner's process id, as
   /// `OwnerLock` writes it; nil when there is none, which leaves out the check of stale locks.
   public var ownerFile: String?
-  /// Whether threads of the engine's own write and sync: a failure of theirs may be told by a commit
-  /// behind the next one.
+  /// Whether threads of the engine's own write and sync. A failure of theirs may be reported by a
+  /// commit after the next one.
   public var worksInBackground: Bool
   /// The argument of `swift test --filter` that finds the store's tests, for the command that a
-  /// failure prints; nil when it is not told.
+  /// failure prints; nil when it is unknown.
   public var tests: String?
   /// Opens the store in a directory, making it when the directory is empty.
   public var open: @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore
@@ -25,7 +25,7 @@ public struct StoreFactory: Sendable {
   /// - Parameters:
   ///   - name: of the kind of store, for reports.
   ///   - declared: the traits that its stores must have.
-  ///   - isExclusive: whether a second opener is refused; unless told, persistent stores do so.
+  ///   - isExclusive: whether a second opener is refused; by default whether the store is persistent.
   ///   - ownerFile: the name of the file with the owner's process id, if there is one.
   ///   - worksInBackground: whether threads of the engine's own write and sync.
   ///   - tests: the argument of `swift test --filter` that finds the store's tests.

@@ -22,7 +22,7 @@ struct Trial: Sendable {
     return try await body(Trial(factory: factory, directory: directory))
   }
 
-  /// Runs a check without waiting in a directory of its own, which is removed.
+  /// Runs a synchronous check in a directory of its own, which is removed.
   static func runNow<R>(_ factory: StoreFactory, _ body: (Trial) throws -> R) throws -> R {
     let directory = try System.makeTemporaryDirectory()
     defer { System.removeTree(directory) }
@@ -55,13 +55,13 @@ extension Space {
 }
 
 extension OrderedStore {
-  /// Applies a batch, as weakly as possible unless told.
+  /// Applies a batch, by default at the weakest durability.
   @discardableResult
   func commit(_ batch: Batch, _ durability: Durability = .relaxed) throws -> CommitID {
     try apply(batch, durability)
   }
 
-  /// Applies a batch that a closure fills, as weakly as possible.
+  /// Applies a batch that a closure fills, by default at the weakest durability.
   @discardableResult
   func change(_ durability: Durability = .relaxed, _ fill: (inout Batch) -> Void) throws -> CommitID
   {
@@ -96,9 +96,9 @@ func expectCode(
     "\(what) did not throw \(codes.map(\.rawValue).joined(separator: " or "))")
 }
 
-/// A value that tells its owner and every one of its bytes apart.
+/// A value whose bytes differ by seed and by position.
 func value(_ seed: Int, _ count: Int) -> Bytes {
-  // A prime length, so that the pattern never falls in step with pages.
+  // The length is prime, so that the pattern never aligns with pages.
   let pattern = (0..<min(count, 4093)).map {
     UInt8(truncatingIfNeeded: seed &* 31 &+ $0 &* 7 &+ ($0 >> 8))
   }

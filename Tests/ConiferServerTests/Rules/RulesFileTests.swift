@@ -83,7 +83,7 @@ import Testing
     ("{\"rules\": {}} x", "1:15: More text follows the rules."),
     (
       "{\"rules\": {}, \"more\": 1}",
-      "1:15: \"more\" is no part of a rules file, which has \"rules\" alone."
+      "1:15: \"more\" does not belong here. The file has only \"rules\"."
     ),
     ("{\"rules\": true}", "1:11: Expected '{'."),
     ("{\"rules\": {\"a\": \"true\"}}", "1:17: Expected '{'."),
@@ -106,7 +106,7 @@ import Testing
     ),
     (
       "{\"rules\": {\"$x\": {\"a\": {\"$x\": {}}}}}",
-      "1:25: A place above is called $x too: give this one another name."
+      "1:25: A place above is also called $x. Give this one another name."
     ),
     (
       "{\"rules\": {\"a#b\": {}}}",
@@ -114,7 +114,7 @@ import Testing
     ),
     ("{\"rules\": {\"\": {}}}", "1:12: The name is empty."),
     ("{\"rules\": {\"$\": {}}}", "1:12: The name is empty."),
-    ("{\"rules\": {\"a\": {}, \"a\": {}}}", "1:21: \"a\" stands here twice."),
+    ("{\"rules\": {\"a\": {}, \"a\": {}}}", "1:21: \"a\" appears twice here."),
     (
       "{\"rules\": {\".indexOn\": 5}}",
       "1:24: Invalid indexOn expression. Must be either a string or an array of strings."

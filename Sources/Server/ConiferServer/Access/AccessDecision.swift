@@ -1,25 +1,26 @@
 public import ConiferTree
 
-/// What rules say of a read or a write, and which of them decided.
+/// The rules' decision on a read or a write, and the rule that decided.
 public struct AccessDecision: Hashable, Sendable {
-  /// Whether it is allowed.
+  /// Whether the request is allowed.
   public var isAllowed: Bool
-  /// The rule that granted it, or that refused it; nil when none grants it, and for rules that are no
-  /// file.
+  /// The rule that granted or refused the request; nil when no rule grants it, and for rules that
+  /// are not from a file.
   public var rule: RulePlace?
-  /// The node that this rule was asked at.
+  /// The node for which the rule was evaluated.
   public var path: Path?
-  /// Why it is refused, in words for a log: it names rules, never data. Nil when it is allowed.
+  /// Why the request is refused, for a log: the text names rules, never data. Nil when it is
+  /// allowed.
   public var reason: String?
   /// Whether a rule that decided took more steps than `RulesLimits` allow.
   public var isExhausted: Bool
 
-  /// What rules say.
+  /// A decision.
   ///
   /// - Parameters:
   ///   - isAllowed: whether it is allowed.
   ///   - rule: the rule that decided.
-  ///   - path: the node that it was asked at.
+  ///   - path: the node for which it was evaluated.
   ///   - reason: why it is refused, without data.
   ///   - isExhausted: whether a rule took too many steps.
   public init(

@@ -1,16 +1,16 @@
 public import ConiferQuery
 public import ConiferTree
 
-/// What decides who may read and write what.
+/// Decides who may read and write what.
 ///
 /// The server asks for each listen, get and write, and again for the listens of a session when its
-/// token changed. The bearer of an administrator's token is not asked about.
+/// token changed. It does not ask for administrators.
 ///
-/// It is `decideRead` and `decideWrite` that it asks, which by default say what the others do.
+/// The server calls `decideRead` and `decideWrite`, which by default use the other two.
 public protocol AccessRules: Sendable {
   /// Whether a target may be read.
   func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool
-  /// Whether a node may be replaced; of a write that replaces several, each is asked about.
+  /// Whether a node may be replaced; called for each node of a write that replaces several.
   ///
   /// - Parameters:
   ///   - path: the replaced node; a last segment `.priority` stands for a priority alone.

@@ -1,42 +1,42 @@
 public import ConiferWire
 
-/// What tells the server who a token's bearer is.
+/// Verifies tokens for the server.
 public protocol Authenticator: Sendable {
   /// Checks a token; returns quickly, and never logs it.
   ///
   /// - Parameters:
   ///   - credential: the token.
   ///   - now: the server's time in milliseconds since 1970.
-  /// - Throws: why the token is not taken.
+  /// - Throws: why the token is not accepted.
   func verify(_ credential: Credential, now: Int64) throws(TokenRefusal) -> VerifiedToken
 }
 
-/// Why a token is not taken.
+/// Why a token is not accepted.
 public struct TokenRefusal: Error, Hashable, Sendable {
-  /// What the client is answered: `expiredToken`, `invalidToken`, or another status.
+  /// The status that the client gets: `expiredToken`, `invalidToken`, or another one.
   public var status: Response.Status
   /// The reason in words, without the token.
   public var reason: String
 
-  /// Why a token is not taken.
+  /// Why a token is not accepted.
   public init(_ status: Response.Status, _ reason: String) {
     self.status = status
     self.reason = reason
   }
 
-  /// The token is none that the server takes.
+  /// The token is not one that the server accepts.
   public static let invalid = TokenRefusal(.invalidToken, "The token is not one of this server's.")
-  /// The token's time is over.
+  /// The token has expired.
   public static let expired = TokenRefusal(.expiredToken, "The token has expired.")
 }
 
-/// Takes every token for its bearer's name, for ever, and `owner` for the administrator's: for tests
-/// and for servers that nobody else can reach, as the Realtime Database's emulator does.
+/// Accepts every token as its user's id, without expiry, and `owner` as the administrator: for
+/// tests and for servers that nobody else can reach, as the Realtime Database's emulator does.
 public struct OpenAuthenticator: Authenticator {
-  /// An authenticator that takes every token.
+  /// An authenticator that accepts every token.
   public init() {}
 
-  /// Takes the token's text for the `uid`.
+  /// Returns the token's text as the `uid`.
   public func verify(
     _ credential: Credential, now: Int64
   ) throws(TokenRefusal) -> VerifiedToken {

@@ -1,7 +1,7 @@
 public import ConiferWire
 import Synchronization
 
-/// An authenticator that knows a list of tokens, which may change while the server runs.
+/// An authenticator with a list of tokens, which may change while the server runs.
 public final class TokenTable: Authenticator {
   private let tokens: Mutex<[Credential: VerifiedToken]>
 
@@ -11,21 +11,21 @@ public final class TokenTable: Authenticator {
       Dictionary(tokens.map { (Credential($0.key), $0.value) }, uniquingKeysWith: { a, _ in a }))
   }
 
-  /// Takes a token from now on, or no longer.
+  /// Adds, replaces or removes a token.
   ///
-  /// Clients that gave it stay who they are; see `Server.expireTokens`.
+  /// Sessions that already used the token keep their user; see `Server.expireTokens`.
   ///
   /// - Parameters:
   ///   - token: the token's text.
-  ///   - verified: what it says; nil when it is not taken.
+  ///   - verified: the token's content; nil removes it.
   public func set(_ token: String, _ verified: VerifiedToken?) {
     tokens.withLock { $0[Credential(token)] = verified }
   }
 
   /// Looks a token up.
   ///
-  /// - Throws: `invalidToken` for one that is not in the list, `expiredToken` for one whose time is
-  ///   over.
+  /// - Throws: `invalidToken` for a token that is not in the list, `expiredToken` for one that has
+  ///   expired.
   public func verify(
     _ credential: Credential, now: Int64
   ) throws(TokenRefusal) -> VerifiedToken {

@@ -1,27 +1,28 @@
 public import ConiferTree
 
-/// What a token says, once it was checked.
+/// The content of a verified token.
 public struct VerifiedToken: Hashable, Sendable {
-  /// Who the client is: `auth.uid` of rules.
+  /// The user's id: `auth.uid` of rules.
   public var uid: String
-  /// What else the token says: `auth.token` of rules.
+  /// The other claims: `auth.token` of rules.
   public var claims: Node
-  /// When the token's time is over, in milliseconds since 1970 by the server's clock; nil for never.
+  /// When the token expires, in milliseconds since 1970 by the server's clock; nil for never.
   public var expires: Int64?
   /// Whether rules do not apply.
   public var isAdmin: Bool
-  /// All that `auth` of rules is, for who is no bearer of a token of the usual kind: an administrator
-  /// who acts as somebody. Nil to make it of the `uid` and the claims.
+  /// The whole value of `auth` in rules, for an administrator who acts as a user. Nil to build it
+  /// from the `uid` and the claims.
   public var variable: Node?
 
-  /// What a token says.
+  /// The content of a token.
   ///
   /// - Parameters:
-  ///   - uid: who the client is.
-  ///   - claims: what else the token says.
-  ///   - expires: when its time is over, in milliseconds since 1970; nil for never.
+  ///   - uid: the user's id.
+  ///   - claims: the other claims.
+  ///   - expires: when it expires, in milliseconds since 1970; nil for never.
   ///   - isAdmin: whether rules do not apply.
-  ///   - variable: all that `auth` of rules is; nil to make it of the `uid` and the claims.
+  ///   - variable: the whole value of `auth` in rules; nil to build it from the `uid` and the
+  ///     claims.
   public init(
     uid: String, claims: Node = .empty, expires: Int64? = nil, isAdmin: Bool = false,
     variable: Node? = nil

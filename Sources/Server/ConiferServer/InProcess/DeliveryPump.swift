@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Delivers the messages of some transports one at a time, when it is told to, in an order that a
-/// seed decides: the messages of one direction of a connection stay in order, all else may overtake.
+/// Delivers the messages of some transports one at a time, when `step` is called, in an order that
+/// a seed determines. The messages of one direction of a connection stay in order; others may
+/// overtake each other.
 ///
 /// All deliveries happen on the thread that calls `step`, so that a test whose clients have no
 /// threads either runs the same each time.
@@ -20,7 +21,7 @@ public final class DeliveryPump: Sendable {
 
   /// Delivers one message.
   ///
-  /// - Returns: false when there is none, or all that there is is held.
+  /// - Returns: false when there is none, or all of them are held.
   @discardableResult
   public func step() -> Bool {
     let next = state.withLock { state in
@@ -40,7 +41,7 @@ public final class DeliveryPump: Sendable {
 
   /// Delivers messages until there is none.
   ///
-  /// - Parameter limit: the most messages.
+  /// - Parameter limit: the maximum number of messages.
   /// - Returns: how many were delivered.
   @discardableResult
   public func run(limit: Int = .max) -> Int {

@@ -1,7 +1,7 @@
 import ConiferTree
 import ConiferWire
 
-/// What is to go wrong on a transport.
+/// The faults that tests scripted for a transport.
 struct FaultScript: Sendable {
   /// A number of requests that are answered instead of being done.
   struct Refusals: Sendable {
@@ -35,7 +35,7 @@ struct FaultScript: Sendable {
     return true
   }
 
-  /// What a request is answered instead of reaching the server; nil when it does.
+  /// The scripted answer to a request; nil when the request reaches the server.
   mutating func takeAnswer(_ request: Request) -> Response? {
     if let response = interceptor?(request) { return response }
     if request.isWrite { return Self.take(&writes) }
@@ -49,8 +49,8 @@ struct FaultScript: Sendable {
     return now.response
   }
 
-  /// Whether the answer to a request that is now done gets lost.
-  mutating func takeLoss(_ request: Request) -> Bool {
+  /// Whether the answer to a request that was just done gets lost.
+  mutating func losesAnswer(_ request: Request) -> Bool {
     guard request.isWrite, lostAnswers > 0 else { return false }
     lostAnswers -= 1
     return true

@@ -2,11 +2,11 @@ import ConiferWire
 import Dispatch
 import Synchronization
 
-/// One connection within the process: a line of messages each way.
+/// One connection within the process: a queue of messages in each direction.
 final class InProcessConnection: TransportConnection {
   typealias Direction = InProcessTransport.Direction
 
-  /// What goes to the server.
+  /// A message or event for the server.
   private enum ToServer: Sendable {
     case open
     case message(ClientMessage)
@@ -18,14 +18,14 @@ final class InProcessConnection: TransportConnection {
     var toServer = FIFO<ToServer>()
     var toClient = FIFO<TransportEvent>()
     var session: ServerSession?
-    /// Whether `closed` is under way to the client: it sends and hears nothing else any more.
+    /// Whether `closed` is under way to the client: nothing else is sent or received after it.
     var isClosing = false
     /// The request whose answer is lost.
     var lost: UInt64?
-    /// How many more messages the client takes.
+    /// How many more messages the client accepts.
     var credit: MessageCredit
 
-    /// Whether the first of what is under way to the client may be delivered.
+    /// The first event under way to the client, if it may be delivered.
     var hasCredit: Bool {
       switch toClient.first {
       case nil: false
@@ -41,8 +41,8 @@ final class InProcessConnection: TransportConnection {
     }
   }
 
-  /// The most messages that wait for a client; one that lets more wait is cut off.
-  private static let mostWaiting = 100_000
+  /// The maximum number of messages that wait for a client; beyond it the client is cut off.
+  private static let maximumWaiting = 100_000
 
   let number: UInt64
   private let transport: InProcessTransport
@@ -95,7 +95,7 @@ final class InProcessConnection: TransportConnection {
     for _ in 0..<waiting { schedule(.toClient) }
   }
 
-  /// A sign of life takes the way of all messages, there and back.
+  /// A probe takes the same path as messages, in both directions.
   func probe() -> Bool {
     let isSent = state.withLock { state in
       if state.isClosing { return false }
@@ -106,10 +106,10 @@ final class InProcessConnection: TransportConnection {
     return true
   }
 
-  /// What was sent before still reaches the server.
+  /// Messages sent before still reach the server.
   func close() { close(.closed("The client closed the connection."), .end) }
 
-  /// Loses what is under way.
+  /// Drops the messages under way.
   func cut(serverNotices: Bool) {
     let session = state.withLock { state in
       if !state.isClosing { state.toServer.removeAll() }
@@ -135,7 +135,7 @@ final class InProcessConnection: TransportConnection {
 
   // MARK: The server's side
 
-  /// Takes what the server says; called while its database is locked.
+  /// Queues an event from the server; called while its database is locked.
   func fromServer(_ event: TransportEvent) {
     enum Verdict {
       case drop
@@ -148,7 +148,7 @@ final class InProcessConnection: TransportConnection {
         if case .message(.response(lost, _)) = event { return .cut }
         if case .message = event { return .drop }
       }
-      if state.toClient.count >= Self.mostWaiting { return .cut }
+      if state.toClient.count >= Self.maximumWaiting { return .cut }
       state.toClient.append(event)
       if case .closed = event { state.isClosing = true }
       return .deliver
@@ -167,7 +167,7 @@ final class InProcessConnection: TransportConnection {
   /// Whether nothing is under way.
   var isIdle: Bool { state.withLock { $0.toServer.isEmpty && $0.toClient.isEmpty } }
 
-  /// Whether nothing can come any more.
+  /// Whether nothing can be delivered any more.
   var isDone: Bool { isIdle && state.withLock { $0.isClosing } }
 
   /// Whether something waits in a direction that is not held.
@@ -189,7 +189,7 @@ final class InProcessConnection: TransportConnection {
     queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { self.deliver(direction) }
   }
 
-  /// Delivers what was held back.
+  /// Delivers the held messages.
   func resume() {
     for direction in Direction.allCases {
       for _ in 0..<count(direction) { schedule(direction) }
@@ -221,7 +221,7 @@ final class InProcessConnection: TransportConnection {
       if case .request(let number, let request) = message {
         let (answer, isLost) = transport.state.withLock { state in
           let answer = state.script.takeAnswer(request)
-          return (answer, answer == nil && state.script.takeLoss(request))
+          return (answer, answer == nil && state.script.losesAnswer(request))
         }
         if isLost { state.withLock { $0.lost = number } }
         if let answer {

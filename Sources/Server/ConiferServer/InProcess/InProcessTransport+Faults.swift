@@ -1,11 +1,11 @@
 public import ConiferWire
 import Synchronization
 
-/// What goes wrong, scripted by tests.
+/// Faults, scripted by tests.
 extension InProcessTransport {
   // MARK: Answers
 
-  /// Has the next writes answered without being done.
+  /// Answers the next writes without doing them.
   ///
   /// - Parameters:
   ///   - count: how many; replaces what was left of an earlier script.
@@ -19,7 +19,7 @@ extension InProcessTransport {
     }
   }
 
-  /// Has the next tokens answered without reaching the server.
+  /// Refuses the next tokens without passing them to the server.
   public func refuseTokens(next count: Int, with status: Response.Status = .invalidToken) {
     state.withLock {
       $0.script.tokens = .init(
@@ -27,33 +27,33 @@ extension InProcessTransport {
     }
   }
 
-  /// Has every request shown to a closure first, which may answer it in the server's stead; nil to
-  /// end that. It is called while the transport is locked, and must call nothing of it.
+  /// Passes every request to a closure first, which may answer it instead of the server; nil ends
+  /// that. The closure is called while the transport is locked, and must not call the transport.
   public func intercept(_ interceptor: (@Sendable (Request) -> Response?)?) {
     state.withLock { $0.script.interceptor = interceptor }
   }
 
-  /// Has the next writes done, but the client hears neither of their answers nor of anything after
-  /// them: the connection is cut when the answer would be sent.
+  /// Lets the server do the next writes, and cuts the connection instead of sending each answer:
+  /// the client gets neither the answer nor anything after it.
   public func loseAnswers(next count: Int) { state.withLock { $0.script.lostAnswers = count } }
 
-  /// Has the next write done and its answer lost.
+  /// Lets the server do the next write, and loses its answer.
   public func loseAnswer() { loseAnswers(next: 1) }
 
-  /// Sends a message of the server's to all clients, such as `reset` or `shutdown`.
+  /// Sends a message to all clients as if the server had sent it, such as `reset` or `shutdown`.
   public func inject(_ message: ServerMessage) {
     for connection in connections { connection.fromServer(.message(message)) }
   }
 
-  /// Ends the validity of the clients' tokens.
+  /// Expires the clients' tokens.
   public func expireTokens() { for connection in connections { connection.expireToken() } }
 
   // MARK: Time
 
-  /// Delivers later by a time; zero for at once. Nothing overtakes another message of its direction.
+  /// Delays delivery; zero delivers at once. The order in each direction stays.
   ///
   /// - Parameters:
-  ///   - delay: the time from sending to delivery, from the next message on.
+  ///   - delay: the time from sending to delivery, beginning with the next message.
   ///   - direction: which way; nil for both.
   public func delay(_ delay: Duration, _ direction: Direction? = nil) {
     state.withLock { state in
@@ -70,7 +70,7 @@ extension InProcessTransport {
     state.withLock { $0.script.held.formUnion(direction.map { [$0] } ?? Direction.allCases) }
   }
 
-  /// Delivers what was held, and goes on.
+  /// Delivers the held messages and ends the hold.
   public func release() {
     state.withLock { $0.script.held = [] }
     for connection in connections { connection.resume() }
@@ -78,15 +78,16 @@ extension InProcessTransport {
 
   // MARK: Connections
 
-  /// Cuts all connections: what is under way, either way, is lost.
+  /// Cuts all connections: messages under way in both directions are lost.
   ///
-  /// - Parameter serverNotices: whether the server ends the sessions; otherwise they live on, as
-  ///   after a cable was pulled, until the client names them as its last ones or `endLost()`.
+  /// - Parameter serverNotices: whether the server ends the sessions. Otherwise they stay, as after
+  ///   a cable was pulled, until the client names them as its last sessions or `endLost()` is
+  ///   called.
   public func disconnect(serverNotices: Bool = true) {
     for connection in connections { connection.cut(serverNotices: serverNotices) }
   }
 
-  /// Ends the sessions whose ends the server did not notice.
+  /// Ends the sessions whose disconnections the server did not notice.
   public func endLost() {
     let lost = state.withLock { state in
       defer { state.lost = [] }
@@ -110,12 +111,12 @@ extension InProcessTransport {
     }
   }
 
-  /// Has the next attempts to connect fail.
+  /// Makes the next attempts to connect fail.
   public func refuseConnections(next count: Int) {
     state.withLock { $0.script.refusedConnections = count }
   }
 
-  /// Whether clients can connect; setting false cuts no connection.
+  /// Whether clients can connect. Setting false does not cut existing connections.
   public var isReachable: Bool {
     get { state.withLock { $0.script.isReachable } }
     set { state.withLock { $0.script.isReachable = newValue } }

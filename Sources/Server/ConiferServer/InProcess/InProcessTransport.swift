@@ -3,9 +3,9 @@ import Dispatch
 import Synchronization
 
 extension Server {
-  /// A way to this server within the process.
+  /// A transport to this server within the process.
   ///
-  /// Give each client a transport of its own, so that faults meet that client alone.
+  /// Give each client a transport of its own, so that faults affect only that client.
   ///
   /// - Parameter delivery: what delivers messages; by default a queue for each connection.
   public func transport(_ delivery: InProcessTransport.Delivery = .queues) -> InProcessTransport {
@@ -13,17 +13,16 @@ extension Server {
   }
 }
 
-/// Connects clients to a server in the same process, and goes wrong as tests ask for.
+/// Connects clients to a server in the same process, with faults that tests can script.
 ///
-/// Messages are delivered in order, later than they were sent, and never on the sender's stack.
-/// What a test scripts is in `InProcessTransport+Faults.swift`, and holds from the next delivery on.
+/// Messages are delivered in order, asynchronously, and never on the sender's stack. The faults are
+/// in `InProcessTransport+Faults.swift`; they apply from the next delivery on.
 public final class InProcessTransport: Transport {
   /// What delivers messages.
   public enum Delivery: Sendable {
     /// A serial queue for each connection.
     case queues
-    /// Nothing but calls of `DeliveryPump.step`, in an order that its seed decides. Delays do not
-    /// count.
+    /// Only calls of `DeliveryPump.step`, in an order that its seed determines. Delays are ignored.
     case manual(DeliveryPump)
   }
 
@@ -49,11 +48,11 @@ public final class InProcessTransport: Transport {
     var watcher: (@Sendable (Delivered) -> Void)?
     var connections: [InProcessConnection] = []
     var lastConnection: UInt64 = 0
-    /// Sessions that live on, though their connections are gone.
+    /// Sessions that still exist although their connections are gone.
     var lost: [ServerSession] = []
   }
 
-  /// The server that it leads to.
+  /// The server that it connects to.
   public let server: Server
   let delivery: Delivery
   let state = Mutex(State())
@@ -63,14 +62,14 @@ public final class InProcessTransport: Transport {
     self.delivery = delivery
   }
 
-  /// What was delivered since the transport was made, or since `resetCounts()`.
+  /// Counts of delivered messages since the transport was made, or since `resetCounts()`.
   public var counts: DeliveryCounts { state.withLock { $0.counts } }
 
   /// Counts from zero again.
   public func resetCounts() { state.withLock { $0.counts = DeliveryCounts() } }
 
-  /// Calls a closure with each message right before it is handed over, on the thread that delivers
-  /// it; nil to end that.
+  /// Calls a closure with each message right before its delivery, on the delivering thread; nil
+  /// ends that.
   public func watch(_ watcher: (@Sendable (Delivered) -> Void)?) {
     state.withLock { $0.watcher = watcher }
   }
@@ -91,7 +90,7 @@ public final class InProcessTransport: Transport {
     return connection
   }
 
-  /// The transport itself: its server is at every host.
+  /// The transport itself: it connects to its server for every host.
   public func leading(to host: String, isSecure: Bool) -> (any Transport)? { self }
 
   /// The connections that are not closed yet, oldest first.
@@ -101,7 +100,7 @@ public final class InProcessTransport: Transport {
     state.withLock { state in state.connections.removeAll { $0 === connection } }
   }
 
-  /// Delivers one message in any direction; of all transports that share the pump. Only with
+  /// Delivers one message in any direction, of any transport that shares the pump. Only with
   /// `Delivery.manual`.
   ///
   /// - Returns: whether there was one.

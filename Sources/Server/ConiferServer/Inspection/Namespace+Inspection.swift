@@ -1,9 +1,10 @@
 import ConiferTree
 
 extension Namespace {
-  /// What there is to tell; walks neither the data nor more than the limits name.
+  /// A report on the namespace. It does not walk the data, and returns no more than the limits
+  /// allow.
   func report(_ name: String, _ limits: InspectionLimits, now: Int64) -> NamespaceReport {
-    // A few of many are found without sorting all.
+    // Selects the smallest ids without sorting all of them.
     let oldest = Self.first(limits.sessions, of: sessions.keys)
     return NamespaceReport(
       name: name, now: now,

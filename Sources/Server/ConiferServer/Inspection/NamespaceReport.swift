@@ -1,7 +1,7 @@
 package import ConiferQuery
 package import ConiferTree
 
-/// A database at one moment, as a developer looks at it: who is connected, and what passed.
+/// A report on a database for developers: who is connected, and the traffic so far.
 ///
 /// It holds no data and no token.
 package struct NamespaceReport: Sendable {
@@ -9,13 +9,13 @@ package struct NamespaceReport: Sendable {
   package var name: String
   /// The server's time in milliseconds since 1970.
   package var now: Int64
-  /// The live sessions, oldest first, as many as were asked for.
+  /// The live sessions, oldest first, up to the limit.
   package var sessions: [SessionReport]
   /// How many sessions there are.
   package var sessionCount: Int
   /// How many listens all sessions have together.
   package var listenCount: Int
-  /// What passed since the database is served.
+  /// The traffic since the server began to serve the database.
   package var traffic: TrafficCounts
   /// How many leaves the data has.
   package var leafCount: Int
@@ -25,22 +25,22 @@ package struct NamespaceReport: Sendable {
 
 /// One live session.
 package struct SessionReport: Sendable {
-  /// Its number in its database: later ones are higher. The name by which a client may end it is not
-  /// told.
+  /// Its number in its database: later sessions have higher numbers. The name by which a client may
+  /// end the session is not included.
   package var id: UInt64
   /// When it began, in milliseconds since 1970.
   package var since: Int64
-  /// Who its token says that the client is; nil for nobody.
+  /// The user of its token; nil for nobody.
   package var uid: String?
   /// Whether rules do not apply to it.
   package var isAdmin: Bool
-  /// Its listens, as many as were asked for.
+  /// Its listens, up to the limit.
   package var listens: [ListenReport]
   /// How many listens it has.
   package var listenCount: Int
-  /// What is to be written when it ends, in path order, as much as was asked for.
+  /// The writes of its onDisconnect operations, in path order, up to the limit.
   package var pending: [PendingReport]
-  /// Whether more is to be written then.
+  /// Whether there are more of them.
   package var hasMorePending: Bool
 }
 
@@ -48,38 +48,38 @@ package struct SessionReport: Sendable {
 package struct ListenReport: Hashable, Sendable {
   /// What is listened to.
   package var target: QueryTarget
-  /// What names its pushes; nil for a listen to all data.
+  /// The tag of its pushes; nil for a listen to all data.
   package var tag: Int?
 }
 
-/// What is to be written at one place when a session ends.
+/// The write of an onDisconnect operation at one place.
 package struct PendingReport: Hashable, Sendable {
-  /// What becomes of the place.
+  /// The kind of write.
   package enum Kind: String, Sendable {
-    /// It gets other data.
+    /// New data.
     case set
-    /// It gets data that the server fills in, such as its time.
+    /// Data with server values, such as the time.
     case setByServer
-    /// Its data goes.
+    /// A removal.
     case remove
   }
 
-  /// The place; a last key `.priority` stands for the priority alone.
+  /// The place; a last key `.priority` means only the priority.
   package var path: Path
-  /// What becomes of it.
+  /// The kind of write.
   package var kind: Kind
 }
 
-/// How much a report tells, so that taking it stays cheap.
+/// Limits of a report, which keep it cheap.
 package struct InspectionLimits: Hashable, Sendable {
-  /// The most sessions.
+  /// The maximum number of sessions.
   package var sessions: Int
-  /// The most listens of one session.
+  /// The maximum number of listens of one session.
   package var listens: Int
-  /// The most places of one session that are to be written when it ends.
+  /// The maximum number of onDisconnect writes of one session.
   package var pending: Int
 
-  /// How much a report tells.
+  /// Limits of a report.
   package init(sessions: Int = 200, listens: Int = 100, pending: Int = 100) {
     self.sessions = sessions
     self.listens = listens

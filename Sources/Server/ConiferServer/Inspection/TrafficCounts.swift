@@ -1,10 +1,10 @@
 import ConiferTree
 import ConiferWire
 
-/// What passed through a database since it is served: each number only grows, so that the difference
-/// of two looks is a rate.
+/// The traffic of a database since it is served. Each number only grows, so the difference of two
+/// readings is a rate.
 package struct TrafficCounts: Hashable, Sendable {
-  /// Requests of sessions and writes in the server's own name, also those that were refused.
+  /// Requests of sessions and writes of the server itself, refused ones included.
   package var requests = 0
   /// Pushes of data to sessions.
   package var pushes = 0
@@ -15,7 +15,7 @@ package struct TrafficCounts: Hashable, Sendable {
   /// Writes that changed data.
   package var changes = 0
 
-  /// Nothing passed.
+  /// No traffic.
   package init() {}
 
   mutating func count(_ request: Request) {

@@ -10,11 +10,12 @@ import ConiferTree
 
 /// The hash of data that a client sent.
 ///
-/// The JavaScript client takes a double's exponent from a logarithm, and hashes other digits than the
-/// double's where that rounds beyond a whole number: for `Number.MAX_SAFE_INTEGER` those of 2^53. Both
-/// hashes are taken for the data's, as that client would otherwise never be told that it is right.
+/// The JavaScript client computes a double's exponent with a logarithm. Where that rounds up to the
+/// next whole number, the client hashes wrong digits: for `Number.MAX_SAFE_INTEGER` those of 2^53.
+/// Both hashes are accepted as the data's; otherwise that client would always count as stale.
 struct ClientHash {
-  /// The most leaves that are looked through for such numbers, as everybody waits meanwhile.
+  /// The maximum number of leaves that are searched for such numbers; all other requests wait
+  /// meanwhile.
   private static let mostLeaves = 10_000
 
   let text: String
@@ -24,24 +25,24 @@ struct ClientHash {
   /// Whether a client that holds this data may have sent the hash.
   func matches(_ node: Node) -> Bool {
     if text == NodeHash.hash(node) { return true }
-    // No data has an empty hash, and no hash is shorter than a digest's.
+    // The hash of no data is empty; every other hash has the length of a digest.
     guard text.utf8.count == 28, node.leafCount <= Self.mostLeaves else { return false }
-    return node.asReadByJavaScript().map { text == NodeHash.hash($0) } ?? false
+    return node.asHashedByJavaScript().map { text == NodeHash.hash($0) } ?? false
   }
 }
 
 extension Node {
-  /// The node whose hash the JavaScript client takes for that of this one; nil when it is the same.
-  fileprivate func asReadByJavaScript() -> Node? {
-    let priority = priority.flatMap { $0.leaf.asReadByJavaScript }.flatMap { Priority($0) }
+  /// The node whose hash the JavaScript client computes for this one; nil when it is the same node.
+  fileprivate func asHashedByJavaScript() -> Node? {
+    let priority = priority.flatMap { $0.leaf.asHashedByJavaScript }.flatMap { Priority($0) }
     if let leaf {
-      let other = leaf.asReadByJavaScript
+      let other = leaf.asHashedByJavaScript
       guard other != nil || priority != nil else { return nil }
       return Node(other ?? leaf, priority: priority ?? self.priority)
     }
     var result: Node?
     for child in children {
-      guard let other = child.node.asReadByJavaScript() else { continue }
+      guard let other = child.node.asHashedByJavaScript() else { continue }
       result = (result ?? self).setting(child.key, to: other)
     }
     return priority.map { (result ?? self).settingPriority($0) } ?? result
@@ -49,8 +50,8 @@ extension Node {
 }
 
 extension Leaf {
-  /// The number that has the digits that the JavaScript client hashes; nil when it hashes the right ones.
-  fileprivate var asReadByJavaScript: Leaf? {
+  /// The number whose digits the JavaScript client hashes; nil when it hashes the right ones.
+  fileprivate var asHashedByJavaScript: Leaf? {
     guard let number, number.isNormal else { return nil }
     let size = number.magnitude
     let exponent = min((log(size) / 0.693_147_180_559_945_3).rounded(.down), 1023)

@@ -1,22 +1,22 @@
 import ConiferTree
 
-/// What is to be written when a session ends, in the order in which it was asked for: what one
-/// request asked for is one write, as far as nothing came over it and nothing took it back since.
+/// The writes of a session's onDisconnect operations, in the order of the requests. Each request is
+/// one write, without the parts that later requests replaced or cancelled.
 struct DisconnectWrites: Sendable {
-  /// What is left of one request.
+  /// The remaining part of one request.
   struct Unit: Sendable {
     /// The path that the client named.
     let base: Path
     /// In path order, priorities behind their nodes' children.
     var changes: [NodeChange]
-    /// Whether it was an update, or is no longer what was asked for.
+    /// Whether the request was an update, or a part of it was replaced or cancelled.
     var isMerge: Bool
   }
 
-  /// A node to write. There may be others below it, of later requests alone.
+  /// A node to write. Nodes below it can only be of later requests.
   private struct Entry: Sendable {
     let unit: UInt64
-    /// How many keys of the path are those that the client named.
+    /// How many keys of the path the client named.
     let depth: Int
     var isMerge: Bool
     var node: Node
@@ -26,21 +26,21 @@ struct DisconnectWrites: Sendable {
   private struct Place: Sendable {
     var entry: Entry?
     var below: [Key: Place] = [:]
-    /// What is here and below.
+    /// The entries at the root and below.
     var bytes = 0
 
-    var isVoid: Bool { entry == nil && below.isEmpty }
+    var isEmpty: Bool { entry == nil && below.isEmpty }
   }
 
   private var top = Place()
   private var lastUnit: UInt64 = 0
 
-  /// About the memory that it takes.
+  /// The approximate memory size.
   var bytes: Int { top.bytes }
 
-  var isEmpty: Bool { top.isVoid }
+  var isEmpty: Bool { top.isEmpty }
 
-  /// By how many bytes it would grow at most.
+  /// The maximum growth in bytes by some changes.
   func growth(by changes: [NodeChange]) -> Int {
     changes.reduce(0) { sum, change in
       var place: Place? = top
@@ -49,11 +49,11 @@ struct DisconnectWrites: Sendable {
     }
   }
 
-  /// By how many bytes it would grow if a path were forgotten, as nodes above it are taken apart.
+  /// The growth in bytes if a path were removed, since that splits nodes above it.
   func growth(byForgetting path: Path) -> Int {
     var sum = 0
     var place: Place? = top
-    /// The part of a node above, where nothing later takes its place.
+    /// The part of an entry above that no later entry replaced.
     var part: Node?
     for (depth, key) in path.keys.enumerated() {
       let node = place?.entry?.node ?? part
@@ -73,7 +73,7 @@ struct DisconnectWrites: Sendable {
     return sum - (place?.bytes ?? 0) - (part.map { Self.cost($0, path.keys.count) } ?? 0)
   }
 
-  /// Remembers to replace nodes by one write; what was to be written there and below is forgotten.
+  /// Adds a write of some nodes; it replaces earlier writes at and below them.
   ///
   /// - Parameter base: the path that the client named, at or above all changes.
   mutating func remember(_ changes: [NodeChange], base: Path, isMerge: Bool) {
@@ -86,11 +86,11 @@ struct DisconnectWrites: Sendable {
     }
   }
 
-  /// Forgets what was to happen at a path and below it. A node that was to be written above it is
-  /// written child by child, but for the one towards the path.
+  /// Removes the writes at a path and below it. A node to be written above the path is split into
+  /// its children, without the child that leads to the path.
   mutating func forget(_ path: Path) { Self.forget(path.keys[...], path.count, &top) }
 
-  /// What is to be written, a write for each request, in their order.
+  /// The writes, one for each request, in their order.
   var units: [Unit] {
     var units: [UInt64: Unit] = [:]
     Self.visit(top, .root) { path, entry in
@@ -107,7 +107,7 @@ struct DisconnectWrites: Sendable {
     return units.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// The first places that are to be written, in path order.
+  /// The first changes in path order.
   func changes(atMost count: Int) -> [NodeChange] {
     var changes: [NodeChange] = []
     Self.visit(top, .root) { path, entry in
@@ -117,7 +117,7 @@ struct DisconnectWrites: Sendable {
     return changes
   }
 
-  /// A place takes its part of the path and the table that it is in, and a leaf its own of the node.
+  /// The estimate counts a key and a table entry for each place, and the size of the node.
   private static func cost(_ node: Node, _ depth: Int) -> Int {
     128 + 32 * depth + (node.isEmpty ? 0 : node.estimatedSize + 64 * node.leafCount)
   }
@@ -137,13 +137,13 @@ struct DisconnectWrites: Sendable {
       place = Place()
       return
     }
-    // The path leads nowhere below a leaf, so that the leaf stays.
+    // A path below a leaf does not exist, so the leaf stays.
     if let whole = place.entry, !whole.node.isLeaf {
       place.entry = nil
       place.bytes -= whole.bytes
       var parts = whole.node.children.map { ($0.key, $0.node) }
       if let priority = whole.node.priority { parts.append((.priority, Node(priority.leaf))) }
-      // What a later request writes at the same place goes over the part.
+      // A write of a later request at the same place replaces the part.
       for (key, node) in parts where place.below[key]?.entry == nil {
         var part = whole
         part.isMerge = true
@@ -158,7 +158,7 @@ struct DisconnectWrites: Sendable {
     guard var child = place.below.removeValue(forKey: key) else { return }
     place.bytes -= child.bytes
     forget(keys.dropFirst(), depth, &child)
-    if child.isVoid { return }
+    if child.isEmpty { return }
     place.bytes += child.bytes
     place.below[key] = child
   }
@@ -172,7 +172,7 @@ struct DisconnectWrites: Sendable {
     for (key, child) in place.below.sorted(by: { $0.key < $1.key }) where !key.isPriority {
       if !visit(child, path.appending(key), take) { return false }
     }
-    // Last, as only a node that is there has a priority.
+    // Last, as only an existing node has a priority.
     guard let priority = place.below[.priority] else { return true }
     return visit(priority, path.appending(.priority), take)
   }

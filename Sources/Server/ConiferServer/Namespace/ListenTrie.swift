@@ -1,6 +1,6 @@
 import ConiferTree
 
-/// Listens by the paths that they stand at, so that a write finds those it concerns.
+/// Listens by path, so that a write finds the listens that it affects.
 struct ListenTrie: Sendable {
   private var listens: Set<Namespace.ListenID> = []
   private var below: [Key: ListenTrie] = [:]

@@ -2,7 +2,7 @@ public import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// Checks a token and makes the session its bearer's; a refused token makes it nobody's.
+  /// Verifies a token and sets the session's user; a refused token sets the session to nobody.
   mutating func authenticate(
     _ credential: Credential, of id: SessionID, now: Int64
   ) -> Response {
@@ -22,36 +22,36 @@ extension Namespace {
     }
     if verified.isAdmin, let override = credential.override {
       guard case .claims(let claims) = override else {
-        sessions[id]?.become(nil)
+        sessions[id]?.setUser(nil)
         return .ok
       }
       verified = VerifiedToken(overriding: claims, expires: verified.expires)
     }
-    sessions[id]?.become(verified)
+    sessions[id]?.setUser(verified)
     return Response(.ok, node: verified.node(now: now))
   }
 
   private mutating func refuse(_ status: Response.Status, _ id: SessionID) {
-    // A client that has only the token that expired is still whom it was.
+    // A client whose token merely expired keeps its user.
     let lapsed = status == .expiredToken ? sessions[id]?.lapsed : nil
-    sessions[id]?.become(nil)
+    sessions[id]?.setUser(nil)
     sessions[id]?.lapsed = lapsed
   }
 }
 
 extension VerifiedToken {
-  /// Whom an administrator wants to be taken for.
+  /// The token of an administrator who acts as a user.
   ///
   /// - Parameters:
-  ///   - claims: what the token of that bearer would say, `uid` among it.
-  ///   - expires: when the administrator's own time is over.
+  ///   - claims: the claims of that user's token, with `uid`.
+  ///   - expires: when the administrator's own token expires.
   public init(overriding claims: Node, expires: Int64? = nil) {
     var uid = ""
     if case .string(let text)? = claims[Key("uid")].leaf { uid = text }
     self.init(uid: uid, claims: claims, expires: expires, variable: claims)
   }
 
-  /// What the client is told: `auth`, and the seconds left as `expires`.
+  /// The answer to the client: `auth`, and the remaining seconds as `expires`.
   fileprivate func node(now: Int64) -> Node {
     let auth = (claims.isLeaf ? .empty : claims).setting("uid" as Key, to: Node(.string(uid)))
     let seconds = expires.map { Node(.integer(max(0, $0 &- now) / 1000)) } ?? .empty

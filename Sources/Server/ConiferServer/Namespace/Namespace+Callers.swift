@@ -3,10 +3,10 @@ import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// Whether somebody without a session may read; a query needs an index where indexes are declared,
-  /// also when it asks for an order alone.
+  /// Whether a caller without a session may read. Where indexes are declared, a query needs one,
+  /// even when it has only an order.
   ///
-  /// - Returns: the answer without what is found, and all data to find it in.
+  /// - Returns: the answer without its data, and all data to evaluate the query on.
   mutating func admit(
     _ target: QueryTarget, as token: VerifiedToken?, now: Int64
   ) -> (response: Response, root: Node) {
@@ -14,13 +14,13 @@ extension Namespace {
     return (admit(target, context, isStrict: true), root)
   }
 
-  /// What is to be done after a read beside the line.
+  /// The outputs after a read that did not go through the input queue.
   mutating func takeOutputs() -> [Output] {
     defer { outputs = [] }
     return outputs
   }
 
-  /// Does what somebody without a session asks for.
+  /// Performs the request of a caller without a session.
   mutating func perform(
     _ request: Request, _ number: UInt64, as token: VerifiedToken?, limit: Int?, now: Int64
   ) {
@@ -48,10 +48,10 @@ extension Namespace {
     }
   }
 
-  /// Makes a session a checked token's bearer's.
+  /// Sets a session's user from a verified token.
   mutating func adopt(_ token: VerifiedToken?, of id: SessionID, now: Int64) {
     guard sessions[id] != nil else { return }
-    sessions[id]?.become(token)
+    sessions[id]?.setUser(token)
     if let expires = token?.expires { outputs.append(.wake(expires)) }
     recheckListens(of: id, now: now)
   }

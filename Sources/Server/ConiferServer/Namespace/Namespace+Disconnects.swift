@@ -2,9 +2,10 @@ import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// Remembers, or forgets, what is to happen when a session ends.
+  /// Registers or cancels an onDisconnect operation.
   ///
-  /// The rules are asked now, so that the client learns of a refusal, and again when it happens.
+  /// The rules are checked now, so that the client learns of a refusal, and again when the
+  /// operation runs.
   mutating func remember(_ request: Request, of id: SessionID, now: Int64) -> Response {
     let base: Path
     var changes: [NodeChange] = []
@@ -34,9 +35,9 @@ extension Namespace {
     }
   }
 
-  /// Changes what is to happen when a session ends, if there is room for it.
+  /// Changes a session's onDisconnect operations, if they fit the limits.
   ///
-  /// - Parameter growth: by how many bytes it grows at most.
+  /// - Parameter growth: the maximum growth in bytes.
   private mutating func changeDisconnect(
     of id: SessionID, growth: Int, _ change: (inout DisconnectWrites) -> Void
   ) -> Response {
@@ -45,22 +46,22 @@ extension Namespace {
     guard size <= limits.disconnect || growth <= 0 else {
       return Response(
         .tooBig,
-        reason: "What is to happen at the session's end has more than \(limits.disconnect) bytes. "
+        reason: "The session's onDisconnect operations have more than \(limits.disconnect) bytes. "
           + "Cancel some of it.")
     }
     guard disconnects.reserve(held, size) else {
       return Response(
         .unavailable,
-        reason: "What is to happen at the ends of all sessions has more than "
-          + "\(limits.disconnects) bytes. Ask for less of it, or later.")
+        reason: "The onDisconnect operations of all sessions have more than "
+          + "\(limits.disconnects) bytes. Register smaller ones, or try later.")
     }
-    // What it is in the end is counted with the change.
+    // The actual size is counted with the change.
     disconnects.account(size, held)
     changeDisconnect(of: id, change)
     return .ok
   }
 
-  /// Changes what is to happen when a session ends, and takes note of the memory.
+  /// Changes a session's onDisconnect operations, and accounts for their memory.
   private mutating func changeDisconnect(
     of id: SessionID, _ change: (inout DisconnectWrites) -> Void
   ) {
@@ -71,15 +72,15 @@ extension Namespace {
     sessions[id] = session
   }
 
-  /// Writes what was to be written when a session ends: request by request, and of what is refused by
-  /// now the parts that are not.
+  /// Runs the onDisconnect operations of a session, one write for each request. Of a request that
+  /// is now refused, the parts that are still allowed are written.
   mutating func runDisconnect(of id: SessionID, now: Int64) {
     guard let writes = sessions[id]?.disconnect, !writes.isEmpty else { return }
     changeDisconnect(of: id) { $0 = DisconnectWrites() }
     let before = root
     var staged: [StagedWrite] = []
     var refused: [Response.Status: Int] = [:]
-    /// Returns whether it is allowed; each sees the earlier ones.
+    /// Returns whether the write is allowed. Each write sees the earlier ones.
     func stage(_ write: PendingWrite, isLast: Bool) -> Bool {
       switch self.stage(write, now: now) {
       case .success(let new):

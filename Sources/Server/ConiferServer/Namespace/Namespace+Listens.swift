@@ -4,7 +4,7 @@ import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// Begins a listen: sends what the client has not, and says so.
+  /// Begins a listen: sends the data that the client lacks, then the answer.
   mutating func listen(
     _ target: QueryTarget, tag: Int?, hash: String, compound: CompoundHash?, of id: SessionID,
     now: Int64
@@ -30,7 +30,7 @@ extension Namespace {
     listens[listenID] = listen
     places.insert(listenID, at: target.path)
     sessions[id]?.listens[key] = listenID
-    // A client that has nothing is told also of nothing, as it may wait for it.
+    // A client without data also gets an empty result, as it may wait for one.
     if hash.isEmpty || !ClientHash(hash).matches(data) {
       let merges = compound.map { $0.paths.isEmpty ? [] : $0.merges(to: data) } ?? []
       send(
@@ -56,7 +56,7 @@ extension Namespace {
   mutating func get(_ target: QueryTarget, of id: SessionID, now: Int64) -> Response {
     var response = admit(target, context(of: id, now: now))
     guard response.status == .ok else { return response }
-    // A get has no place for a warning, and the Realtime Database refuses it.
+    // The answer to a get cannot carry a warning; the Realtime Database refuses the get.
     guard response.warnings.isEmpty else {
       return Response(.failure, reason: target.missingIndex)
     }
@@ -64,9 +64,9 @@ extension Namespace {
     return response
   }
 
-  /// Whether a read is allowed, without what it finds.
+  /// Whether a read is allowed.
   ///
-  /// - Parameter isStrict: whether an order alone needs an index too.
+  /// - Parameter isStrict: whether an order without bounds needs an index too.
   mutating func admit(
     _ target: QueryTarget, _ context: AccessContext, isStrict: Bool = false
   ) -> Response {
@@ -77,7 +77,7 @@ extension Namespace {
   private mutating func refusal(
     toRead target: QueryTarget, _ context: AccessContext
   ) -> Response? {
-    // Data has at most 32 levels, and there may be a priority at the lowest.
+    // Data has at most 32 levels, and the lowest may have a priority.
     if target.path.count > Path.deepest + 1 {
       return Response(.failure, reason: "The path has more than \(Path.deepest) keys.")
     }
@@ -88,7 +88,7 @@ extension Namespace {
     return Refusal.denied.response
   }
 
-  /// Tells the log why the rules refuse something.
+  /// Logs why the rules refuse a request.
   mutating func log(_ decision: AccessDecision, _ what: String) {
     guard let reason = decision.reason else { return }
     outputs.append(
@@ -96,8 +96,8 @@ extension Namespace {
         ? .log("\(what) was refused: \(reason)") : .note("\(what) was refused: \(reason)"))
   }
 
-  /// Whether indexes are declared and none serves a query. Keys and priorities need none, as the
-  /// Realtime Database keeps theirs.
+  /// Whether indexes are declared and none serves a query. Keys and priorities need none: the
+  /// Realtime Database always has indexes for them.
   private func isUnindexed(_ target: QueryTarget, isStrict: Bool = false) -> Bool {
     let isDeclared = rules.declaresIndex(target.spec.index, at: target.path)
     guard indexes != nil || isDeclared != nil, isStrict || !target.spec.loadsAllData else {
@@ -115,7 +115,7 @@ extension Namespace {
 }
 
 extension QueryTarget {
-  /// What the Realtime Database says of a query that no index serves.
+  /// The Realtime Database's message for a query without an index.
   package var missingIndex: String {
     "Index not defined, add \".indexOn\": \"\(spec.index)\", for path \"\(path)\", to the rules"
   }

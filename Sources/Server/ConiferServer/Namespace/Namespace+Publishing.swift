@@ -3,7 +3,7 @@ import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// Tells all listens what a write changed; the data is the new one already.
+  /// Tells all affected listens what a write changed; `root` is already the new data.
   mutating func publish(_ staged: StagedWrite, since old: Node) {
     let changes = staged.changes.filter { !root[$0.path].isIdentical(to: old[$0.path]) }
     var touched: Set<ListenID> = []
@@ -17,7 +17,8 @@ extension Namespace {
     let order = touched.compactMap { id in listens[id].map { (id, $0) } }.sorted { a, b in
       (a.1.session, a.1.path, a.0) < (b.1.session, b.1.path, b.0)
     }
-    // Where a session was told last of changes to all data: what is below was told with it.
+    // The path of the last push to a session's unfiltered listen: listens below it are covered by
+    // that push.
     var told: (session: SessionID, path: Path)?
     for (id, listen) in order {
       if listen.window != nil {
@@ -34,7 +35,7 @@ extension Namespace {
     }
   }
 
-  /// What a listen to all data is told: the changed paths alone.
+  /// The push for a listen to all data: only the changed paths.
   private func push(
     _ changes: [NodeChange], _ write: PendingWrite, to listen: Listen, since old: Node
   ) -> Push? {
@@ -74,7 +75,7 @@ extension Namespace {
       return
     }
     for change in changes {
-      // A priority of the node itself does not count in a filtered query.
+      // A filtered query does not depend on the node's own priority.
       guard let place = change.path.relative(to: path), let key = place.first, !key.isPriority
       else { continue }
       if deep[key] == nil { keys.append(key) }

@@ -6,7 +6,7 @@ extension Namespace {
   /// Why a write is not done.
   struct Refusal: Error {
     let response: Response
-    /// What the rules said, when it is they that refuse.
+    /// The rules' decision, when they refuse.
     var decision: AccessDecision?
 
     init(_ status: Response.Status, _ reason: String) {
@@ -26,8 +26,8 @@ extension Namespace {
     static let stale = Refusal(.dataStale, "Transaction hash does not match")
   }
 
-  /// Checks a write without applying it: first what it is, then whether the rules allow it, and only
-  /// then what depends on the data, so that no answer tells of data that may not be read.
+  /// Checks a write without applying it: first its form, then the rules, and only then conditions
+  /// on the data, so that no answer reveals data that may not be read.
   func stage(_ write: PendingWrite, now: Int64) -> Result<StagedWrite, Refusal> {
     do throws(Refusal) {
       try validate(write)
@@ -38,23 +38,25 @@ extension Namespace {
       if isStale(write) { throw Refusal.stale }
       return .success(
         StagedWrite(
-          write: write, changes: try withoutVoid(changes, after: after, context), root: after))
+          write: write, changes: try withoutPrioritiesOfMissingData(changes, after: after, context),
+          root: after))
     } catch {
       return .failure(error)
     }
   }
 
-  /// Asks the rules for a write.
+  /// Checks a write against the rules.
   private func ask(
     _ context: AccessContext, for write: PendingWrite, _ changes: [NodeChange], after: Node
   ) throws(Refusal) {
     let decision = rules.decideWrite(changes.map(\.path), after: after, context)
     guard decision.isAllowed else {
-      // Transactions end at other refusals, and begin anew when they are told that they are late.
+      // Clients retry a transaction when the answer is that its hash is stale; any other refusal
+      // ends it.
       if write.hash != nil, mayRead(write.base, context), isStale(write) { throw Refusal.stale }
       throw Refusal(deniedBy: decision)
     }
-    // Whether a condition holds tells of the data.
+    // Whether a condition holds reveals the data.
     guard write.hash != nil else { return }
     let reading = rules.decideRead(QueryTarget(write.base), context)
     if !reading.isAllowed { throw Refusal(deniedBy: reading) }
@@ -68,7 +70,7 @@ extension Namespace {
     context.map { rules.decideRead(QueryTarget(path), $0).isAllowed } ?? true
   }
 
-  /// What the rules look at; nil when they do not apply.
+  /// The context for the rules; nil when they do not apply.
   func contextForRules(of write: PendingWrite, now: Int64) -> AccessContext? {
     switch write.origin {
     case .call: return nil
@@ -106,9 +108,9 @@ extension Namespace {
     }
   }
 
-  /// The changes with server values resolved, in the order in which they apply: removals after new
-  /// data, as a node that is empty in between would lose its priority, and priorities at last, as
-  /// the data that they belong to may be new.
+  /// The changes with server values resolved, in the order of application. Removals come after new
+  /// data, as a node that is empty in between would lose its priority. Priorities come last, as the
+  /// data that they belong to may be new.
   private func resolved(
     _ changes: [NodeChange], now: Int64
   ) throws(Refusal) -> [NodeChange] {
@@ -132,9 +134,10 @@ extension Namespace {
     return data + removals + priorities
   }
 
-  /// The changes without priorities of nothing, which whoever may read is refused. Nobody else is told
-  /// whether there is data, so that theirs do nothing.
-  private func withoutVoid(
+  /// The changes without priorities of missing data. A user who may read the place gets an error;
+  /// for others such a priority does nothing, so that the answer does not reveal whether there is
+  /// data.
+  private func withoutPrioritiesOfMissingData(
     _ changes: [NodeChange], after: Node, _ context: AccessContext?
   ) throws(Refusal) -> [NodeChange] {
     var kept: [NodeChange] = []

@@ -4,29 +4,29 @@ import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// Who wants a write, and is answered.
+  /// The origin of a write, which gets the answer.
   enum Origin: Sendable {
     /// A session's request.
     case request(SessionID, UInt64)
     /// A session that ended; nobody is answered.
     case disconnect(SessionID)
-    /// The server itself, which no rules bind.
+    /// The server itself, to which rules do not apply.
     case call(UInt64)
-    /// Somebody without a session.
+    /// A caller without a session.
     case caller(UInt64, VerifiedToken?)
   }
 
-  /// A write as it came; paths from the root.
+  /// A write as it was received, with paths from the root.
   struct PendingWrite: Sendable {
     /// The path that the client named.
     let base: Path
     let changes: [NodeChange]
-    /// Whether listeners are told of it as a merge.
+    /// Whether listeners get it as a merge.
     let isMerge: Bool
-    /// What the node at the base must have; nil for no condition.
+    /// The hash that the node at the base must have; nil for no condition.
     let hash: String?
     let origin: Origin
-    /// The most bytes; nil for those that sessions may write.
+    /// The maximum size in bytes; nil for the limit of sessions.
     var limit: Int?
   }
 
@@ -39,7 +39,7 @@ extension Namespace {
     let root: Node
   }
 
-  /// Checks a write and applies it, now or when it is committed.
+  /// Checks a write and applies it, at once or after its commit.
   mutating func write(_ write: PendingWrite, now: Int64) {
     switch stage(write, now: now) {
     case .failure(let refusal):
@@ -49,7 +49,7 @@ extension Namespace {
     }
   }
 
-  /// Applies writes, each of which was staged over the one before, now or when they are committed.
+  /// Applies writes, each staged over the one before, at once or after their commit.
   mutating func apply(_ staged: [StagedWrite], now: Int64) {
     guard let last = staged.last else { return }
     let changes = staged.flatMap(\.changes)
@@ -60,19 +60,19 @@ extension Namespace {
     outputs.append(.commit(changes))
   }
 
-  /// Applies writes one after the other, or tells who wanted them that they were not stored.
+  /// Applies writes one after the other, or answers that they could not be stored.
   mutating func finish(_ staged: [StagedWrite], _ failure: StoreError?, now: Int64) {
     guard let failure else {
       for write in staged { finish(write, now: now) }
       return
     }
     outputs.append(.log("A commit failed: \(failure)"))
-    // The store's words name files; they are for the log alone.
+    // The store's message names files, so only the log gets it.
     let words = "The server cannot store data now (\(failure.code))."
     for write in staged { answer(write.write.origin, Response(.unavailable, reason: words)) }
   }
 
-  /// Applies a write, tells its listeners, and then whoever wrote.
+  /// Applies a write, tells its listeners, then answers the writer.
   private mutating func finish(_ staged: StagedWrite, now: Int64) {
     let old = root
     root = staged.root
@@ -80,12 +80,12 @@ extension Namespace {
       traffic.changes += 1
       publish(staged, since: old)
     }
-    answer(staged.write.origin, .ok, told(of: staged, now: now))
+    answer(staged.write.origin, .ok, writtenData(of: staged, now: now))
   }
 
-  /// What whoever wrote is told of a write: what was asked for, and what the server made of its values
-  /// where it may be read.
-  private func told(of staged: StagedWrite, now: Int64) -> [NodeChange] {
+  /// The written data for the writer's answer: with resolved server values where the writer may
+  /// read, otherwise as it was sent.
+  private func writtenData(of staged: StagedWrite, now: Int64) -> [NodeChange] {
     let asked = staged.write.changes
     guard case .caller = staged.write.origin, asked.contains(where: \.node.hasServerValues) else {
       return asked

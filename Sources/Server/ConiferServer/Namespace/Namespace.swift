@@ -3,22 +3,22 @@ import ConiferStorage
 import ConiferTree
 import ConiferWire
 
-/// One database as its server holds it: the data, the sessions, and what each listens to. A state
-/// machine: it says what is to be done, and does nothing.
+/// One database of the server: the data, the sessions and their listens. It is a state machine
+/// without effects: it takes inputs and returns outputs to carry out.
 ///
-/// While a commit is under way all that happens waits in line, so that everybody sees writes in one
+/// While a commit is in progress all inputs wait in a queue, so that everybody sees writes in one
 /// order and none before it is stored.
 struct Namespace: Sendable {
   /// The data.
   var root: Node
   var rules: any AccessRules
-  /// The indexes that are declared beside the rules; nil when declaring them is not asked for.
+  /// The indexes that are declared beside the rules; nil when indexes are not required.
   var indexes: [IndexDefinition]?
   let authenticator: any Authenticator
   let limits: ServerLimits
-  /// What is to happen at the ends of all the server's sessions.
+  /// The memory of the onDisconnect operations of all the server's sessions.
   let disconnects: MemoryBudget
-  /// Whether writes are committed before they count.
+  /// Whether writes must be committed before they are applied.
   let isStored: Bool
 
   var sessions: [SessionID: Session] = [:]
@@ -27,9 +27,9 @@ struct Namespace: Sendable {
   var listens: [ListenID: Listen] = [:]
   var places = ListenTrie()
   var lastListen: UInt64 = 0
-  /// Whether rules or indexes were set for this database alone since it was made ready.
-  private var isShaped = false
-  /// What passed so far.
+  /// Whether rules or indexes were set for this database after it was prepared.
+  private var hasOwnSettings = false
+  /// The traffic so far.
   var traffic = TrafficCounts()
 
   /// The writes that are being committed together.
@@ -50,18 +50,18 @@ struct Namespace: Sendable {
     self.disconnects = disconnects ?? MemoryBudget(limits.disconnects)
   }
 
-  /// Takes something in.
+  /// Handles an input.
   ///
   /// - Parameters:
-  ///   - input: what happened.
+  ///   - input: the event.
   ///   - now: the server's time in milliseconds since 1970.
-  /// - Returns: what is to be done, in this order.
+  /// - Returns: the outputs to carry out, in this order.
   mutating func handle(_ input: Input, now: Int64) -> [Output] {
     if case .committed(let failure) = input {
       if let staged = inFlight.take() { finish(staged, failure, now: now) }
     } else if case .connect(let id, let name, let host, let last?) = input {
-      // The old connection is gone, though nobody may have told: what was to happen then happens
-      // before the client goes on.
+      // The old connection is gone, even if its end was not noticed: its onDisconnect operations
+      // run before the client continues.
       if let old = names[last] {
         outputs.append(.close(old, "The client has connected again."))
         waiting.append(.end(old))
@@ -78,8 +78,8 @@ struct Namespace: Sendable {
   /// Whether nothing waits for a commit.
   var isSettled: Bool { inFlight == nil && waiting.isEmpty }
 
-  /// Whether nobody uses it and nothing would be lost with it, but for counts.
-  var isUnused: Bool { sessions.isEmpty && root.isEmpty && isSettled && !isShaped }
+  /// Whether nobody uses the database and dropping it would lose nothing but counts.
+  var isUnused: Bool { sessions.isEmpty && root.isEmpty && isSettled && !hasOwnSettings }
 
   private mutating func perform(_ input: Input, now: Int64) {
     switch input {
@@ -96,9 +96,9 @@ struct Namespace: Sendable {
     case .message(let id, .ping): if sessions[id] != nil { send(id, .pong) }
     case .message(let id, .unknown(let number, let action)):
       guard sessions[id] != nil else { return }
-      outputs.append(.note("A client sends what this version does not know: \(action)"))
+      outputs.append(.note("A client sent an unknown request: \(action)"))
       guard let number else { return }
-      send(id, .response(number, Response(.failure, reason: "The request is not understood.")))
+      send(id, .response(number, Response(.failure, reason: "The server has no such request.")))
     case .message(let id, .invalid(let number, let reason)):
       if sessions[id] != nil { send(id, .response(number, Response(.failure, reason: reason))) }
     case .message(let id, .tooLarge(let number, let reason)):
@@ -107,7 +107,7 @@ struct Namespace: Sendable {
       end(id, now: now)
       outputs.append(.ended(id))
     case .evict(let reason):
-      // One by one, as each end may have a commit of its own.
+      // One by one, as each session's end may need a commit of its own.
       for id in sessions.keys.sorted() {
         outputs.append(.close(id, reason))
         waiting.append(.end(id))
@@ -130,15 +130,15 @@ struct Namespace: Sendable {
     case .adopt(let id, let token): adopt(token, of: id, now: now)
     case .setRules(let new, let isCommon):
       rules = new
-      if !isCommon { isShaped = true }
+      if !isCommon { hasOwnSettings = true }
       for id in sessions.keys.sorted() { recheckListens(of: id, now: now) }
     case .setIndexes(let new):
       indexes = new
-      isShaped = true
-    case .prepared: isShaped = false
+      hasOwnSettings = true
+    case .prepared: hasOwnSettings = false
     case .committed: break
     case .tick:
-      expire(sessions.filter { $0.value.isLate(now) }.keys.sorted(), now: now)
+      expire(sessions.filter { $0.value.isExpired(now) }.keys.sorted(), now: now)
       let next = sessions.values.compactMap { $0.auth?.expires }.min()
       if let next { outputs.append(.wake(next)) }
     }
@@ -176,7 +176,7 @@ struct Namespace: Sendable {
       send(id, .response(number, answer))
       recheckListens(of: id, now: now)
     case .unauthenticate:
-      sessions[id]?.become(nil)
+      sessions[id]?.setUser(nil)
       send(id, .response(number, .ok))
       recheckListens(of: id, now: now)
     case .appCheck, .stats: send(id, .response(number, .ok))
@@ -188,7 +188,7 @@ struct Namespace: Sendable {
     outputs.append(.send(id, message))
   }
 
-  /// Who a session is and what it sees.
+  /// The context of a session for the rules.
   func context(of id: SessionID, now: Int64) -> AccessContext {
     AccessContext(auth: sessions[id]?.auth, root: root, now: now)
   }

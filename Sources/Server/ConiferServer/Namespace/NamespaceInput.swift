@@ -12,56 +12,56 @@ struct SessionID: Hashable, Comparable, Sendable {
 }
 
 extension Namespace {
-  /// What happens to a namespace.
+  /// An event for a namespace.
   enum Input: Sendable {
-    /// A client connected, under a name that it may give as its last session later.
+    /// A client connected; it may later give this name as its last session.
     case connect(SessionID, name: String, host: String, lastSession: String?)
-    /// A client said something.
+    /// A client sent a message.
     case message(SessionID, ClientMessage)
-    /// A connection is gone.
+    /// A connection ended.
     case end(SessionID)
     /// The server ends all sessions, with the reason.
     case evict(String)
-    /// Tokens lose their validity before their time; all when there is no list.
+    /// Tokens expire early: those in the list, or all when it is nil.
     case expireTokens([SessionID]?)
-    /// The server itself writes; paths from the root. The number comes back with the answer.
+    /// The server itself writes, with paths from the root. The answer carries the number.
     case call(UInt64, [NodeChange])
-    /// Somebody without a session asks for something; the number comes back with the answer. With a
-    /// limit a write may be as large.
+    /// A request without a session. The answer carries the number; the limit replaces that of
+    /// sessions.
     case perform(UInt64, Request, VerifiedToken?, limit: Int?)
-    /// A session is a token's bearer's, who was checked already.
+    /// A session gets the user of a token that was already verified.
     case adopt(SessionID, VerifiedToken?)
-    /// Other rules hold: of this database alone, or of all that have none of their own.
+    /// New rules, for this database only or for all without their own.
     case setRules(any AccessRules, isCommon: Bool)
-    /// Other indexes are declared; nil when declaring them is not asked for.
+    /// New declared indexes; nil when indexes are not required.
     case setIndexes([IndexDefinition]?)
-    /// What makes the database ready has been done, and would be done again if it were made anew.
+    /// The database was prepared; the preparation would be repeated if it were created again.
     case prepared
-    /// The commit that was asked for is done, or failed.
+    /// The requested commit succeeded or failed.
     case committed(StoreError?)
-    /// Time has passed.
+    /// The requested time has come.
     case tick
   }
 
-  /// What is to be done.
+  /// An effect to carry out.
   enum Output: Sendable {
     /// Send a message to a session.
     case send(SessionID, ServerMessage)
-    /// Close a session's connection; it is forgotten already.
+    /// Close a session's connection; the session is already removed.
     case close(SessionID, String)
-    /// Nothing that a session asked for waits any more, as it has ended.
+    /// The session has ended, and none of its requests waits any more.
     case ended(SessionID)
-    /// Store replaced nodes, all or none, then say `committed`.
+    /// Store replaced nodes, all or none, then send the input `committed`.
     case commit([NodeChange])
     /// Answer a call.
     case answer(UInt64, Response)
-    /// Answer who asked without a session; with what was written.
+    /// Answer a caller without a session, with the written data.
     case performed(UInt64, Response, [NodeChange])
-    /// Say `tick` at this time by the server's clock.
+    /// Send the input `tick` at this time of the server's clock.
     case wake(Int64)
-    /// Tell the log.
+    /// Log a message.
     case log(String)
-    /// Tell the log what somebody brings about as often as they like.
+    /// Log a message that clients can cause as often as they like.
     case note(String)
   }
 }

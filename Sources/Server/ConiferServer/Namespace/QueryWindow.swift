@@ -1,8 +1,8 @@
 import ConiferQuery
 import ConiferTree
 
-/// The result of a filtered query as data changes: most changes of one child cost no look at the
-/// others.
+/// The result of a filtered query, updated as data changes. Most changes of one child do not read
+/// the others.
 struct QueryWindow: Sendable {
   let spec: QuerySpec
   /// The result: the children within range and limit.
@@ -13,27 +13,28 @@ struct QueryWindow: Sendable {
     result = spec.filtered(node)
   }
 
-  /// Takes a new version of all data.
+  /// Evaluates the query on new data.
   mutating func replaceAll(with node: Node) { result = spec.filtered(node) }
 
-  /// Takes new versions of some children.
+  /// Updates the result after changes of some children.
   ///
   /// - Parameters:
   ///   - keys: the children that may have changed.
-  ///   - node: all data after it.
+  ///   - node: all data after the changes.
   mutating func update(_ keys: some Sequence<Key>, of node: Node) {
     for key in keys {
-      // Evaluated anew, the result holds the other keys' changes too.
+      // A new evaluation includes the changes of the other keys.
       if !update(key, to: node[key]) { return replaceAll(with: node) }
     }
   }
 
-  /// Replaces a child if the result without a look at others is known; otherwise returns false.
+  /// Replaces a child if the new result can be determined without the other children; otherwise
+  /// returns false.
   private mutating func update(_ key: Key, to child: Node) -> Bool {
     let belongs = spec.contains(key, child)
     let wasIn = !result[key].isEmpty
     guard let limit = spec.limit, result.childCount >= limit.count else {
-      // All that belong to the range are in the result.
+      // All children within the range are in the result.
       if belongs || wasIn { result = result.setting(key, to: belongs ? child : .empty) }
       return true
     }
@@ -42,7 +43,7 @@ struct QueryWindow: Sendable {
     guard let edge = edge(of: others, limit.side) else { return false }
     let order = spec.index.compare((key: key, node: child), edge)
     let isInside = limit.side == .first ? order < 0 : order > 0
-    // A child that stood inside and is now the last may be behind one that is not in the result.
+    // A child that moved to the edge may now be behind a child outside of the result.
     if wasIn && !isInside { return false }
     guard isInside else { return true }
     let kept = wasIn ? others : others.setting(edge.key, to: .empty)
@@ -50,7 +51,7 @@ struct QueryWindow: Sendable {
     return true
   }
 
-  /// The child that would be the next to leave.
+  /// The child at the edge of the limit, which would be removed first.
   private func edge(of node: Node, _ side: QuerySpec.Side) -> Node.Child? {
     if spec.index == .key { return side == .first ? node.lastChild : node.firstChild }
     return node.children.max { a, b in

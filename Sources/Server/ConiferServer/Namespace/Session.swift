@@ -3,19 +3,19 @@ import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// What a namespace knows of one connection.
+  /// A namespace's state of one connection.
   struct Session: Sendable {
-    /// What the client may give as its last session.
+    /// The name that the client may give as its last session.
     let name: String
     /// When it began, in milliseconds since 1970.
     let since: Int64
-    /// What its token says.
+    /// The content of its token.
     var auth: VerifiedToken?
-    /// What it said until its time was over, while there is no other.
+    /// The content of the expired token, until there is another one.
     var lapsed: VerifiedToken?
     /// Its listens.
     var listens: [ListenKey: ListenID] = [:]
-    /// What is to happen when it ends.
+    /// Its onDisconnect operations.
     var disconnect = DisconnectWrites()
 
     init(name: String, since: Int64) {
@@ -23,17 +23,17 @@ extension Namespace {
       self.since = since
     }
 
-    /// Makes it somebody's.
-    mutating func become(_ token: VerifiedToken?) {
+    /// Sets the session's user.
+    mutating func setUser(_ token: VerifiedToken?) {
       auth = token
       lapsed = nil
     }
 
-    /// Whether its token's time is over.
-    func isLate(_ now: Int64) -> Bool { auth?.expires.map { $0 <= now } ?? false }
+    /// Whether its token has expired.
+    func isExpired(_ now: Int64) -> Bool { auth?.expires.map { $0 <= now } ?? false }
   }
 
-  /// What a session names a listen by.
+  /// The key by which a session names a listen.
   struct ListenKey: Hashable, Sendable {
     let target: QueryTarget
     let tag: Int?
@@ -50,20 +50,20 @@ extension Namespace {
   struct Listen: Sendable {
     let session: SessionID
     let key: ListenKey
-    /// The target as the client asked for it, which the rules see.
+    /// The target as the client sent it, which the rules see.
     let asked: QueryTarget
-    /// What a filtered listen was sent; nil for one that loads all data.
+    /// The result that a filtered listen was sent; nil for a listen to all data.
     var window: QueryWindow?
 
     var path: Path { key.target.path }
   }
 
-  /// Ends a session: its listens go, and what was to happen then happens.
+  /// Ends a session: removes its listens and runs its onDisconnect operations.
   mutating func end(_ id: SessionID, now: Int64) {
     guard let session = sessions[id] else { return }
     for listen in session.listens.values { forget(listen) }
     names[session.name] = nil
-    // Who was cut off could not renew a token, and is still the one to say that they left.
+    // A client that was cut off could not renew its token, so its operations still run as its user.
     if session.auth == nil { sessions[id]?.auth = session.lapsed }
     runDisconnect(of: id, now: now)
     sessions[id] = nil
@@ -73,7 +73,7 @@ extension Namespace {
 
   mutating func expire(_ ids: [SessionID], now: Int64) {
     for id in ids {
-      guard let session = sessions[id], session.isLate(now) else { continue }
+      guard let session = sessions[id], session.isExpired(now) else { continue }
       sessions[id]?.lapsed = session.auth
       revokeToken(of: id, now: now)
     }
@@ -97,7 +97,7 @@ extension Namespace {
       log(decision, "A listen")
       sessions[id]?.listens[key] = nil
       forget(listen)
-      // Clients find a listen by the query that they sent.
+      // Clients identify a listen by the query that they sent.
       send(id, .push(.listenRevoked(asked.path, asked.spec)))
     }
   }

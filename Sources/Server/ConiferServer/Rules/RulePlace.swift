@@ -1,18 +1,18 @@
-/// Where a rule stands in a rules file.
+/// The position of a rule in a rules file.
 public struct RulePlace: Hashable, Sendable {
-  /// What a rule is for.
+  /// The kind of a rule.
   public enum Kind: String, Hashable, Sendable {
     /// Grants reading.
     case read = ".read"
     /// Grants writing.
     case write = ".write"
-    /// Says what data must be like.
+    /// Says what data must look like.
     case validate = ".validate"
   }
 
-  /// The nodes that it is for, as the file has them: `/rooms/$room`.
+  /// The nodes that the rule applies to, as in the file: `/rooms/$room`.
   public let pattern: String
-  /// What it is for.
+  /// The kind of the rule.
   public let kind: Kind
   /// The line of its value, counted from 1.
   public let line: Int

@@ -1,13 +1,13 @@
-/// Why a rules file is not taken, and where in it.
+/// Why a rules file is refused, and where in the file.
 public struct RulesError: Error, Hashable, Sendable {
   /// The line, counted from 1.
   public let line: Int
   /// The column in UTF-8 bytes, counted from 1.
   public let column: Int
-  /// What is wrong, and where it can be told how to mend it.
+  /// What is wrong, and the remedy where there is a clear one.
   public let message: String
 
-  /// Why a rules file is not taken.
+  /// An error.
   ///
   /// - Parameters:
   ///   - line: the line, counted from 1.
@@ -21,6 +21,6 @@ public struct RulesError: Error, Hashable, Sendable {
 }
 
 extension RulesError: CustomStringConvertible {
-  /// Line, column and message, as the Realtime Database tells them: `3:14: Unknown variable 'foo'.`
+  /// Line, column and message, in the Realtime Database's form: `3:14: Unknown variable 'foo'.`
   public var description: String { "\(line):\(column): \(message)" }
 }

@@ -1,10 +1,9 @@
-/// How much work rules may do, in steps: one for each part of an expression that is evaluated, each
-/// key of a path, each 64 bytes of a string that are looked at, and each 16 states that a regular
-/// expression goes through.
+/// Limits on the work of rules, in steps. A step is one evaluated part of an expression, one key of
+/// a path, 64 bytes of a string that are read, or 16 states of a regular expression.
 public struct RulesLimits: Hashable, Sendable {
-  /// The most steps of one rule at one place.
+  /// The maximum number of steps of one rule at one place.
   public var evaluation: Int
-  /// The most steps of all the rules that one read or one write asks.
+  /// The maximum number of steps of all rules of one read or write.
   public var request: Int
 
   /// How much work rules may do.
@@ -23,6 +22,6 @@ public struct RulesLimits: Hashable, Sendable {
   static let deepestFile = 64
   /// The most levels of an expression.
   static let deepestExpression = 100
-  /// The most UTF-8 bytes of a string that an expression makes.
+  /// The maximum length of a string that an expression makes, in UTF-8 bytes.
   static let longestString = 16 << 20
 }

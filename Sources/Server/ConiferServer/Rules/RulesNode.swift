@@ -1,18 +1,18 @@
 import ConiferQuery
 import ConiferTree
 
-/// The rules of one place, and of those below.
+/// The rules of one place and of the places below.
 final class RulesNode: Sendable {
   let read: Rule?
   let write: Rule?
   let validate: Rule?
-  /// What the `.indexOn` of this place declares.
+  /// The indexes that the `.indexOn` of this place declares.
   let indexes: [QueryIndex]
   /// The named places below.
   let children: [Key: RulesNode]
-  /// The place below that stands for all keys without a name.
+  /// The place below that applies to all keys without a named place.
   let wildcard: RulesNode?
-  /// The named places below where data may have to be valid, in the order of keys.
+  /// The named places below that have a `.validate` at or below them, in key order.
   let validating: [(key: Key, rules: RulesNode)]
 
   init(
@@ -35,7 +35,7 @@ final class RulesNode: Sendable {
   /// Whether this place or one below has a `.validate`.
   var validates: Bool { validate != nil || validatesBelow }
 
-  /// The place of a child: the one of its name, or else the wildcard.
+  /// The place of a child: the named one, or else the wildcard.
   func child(_ key: Key) -> RulesNode? { children[key] ?? wildcard }
 }
 

@@ -2,26 +2,26 @@ public import ConiferQuery
 public import ConiferStorage
 public import ConiferTree
 
-/// The security rules of the Realtime Database: a JSON file whose strings are conditions.
+/// Security rules in the Realtime Database's language: a JSON file whose strings are conditions.
 ///
-/// What the language is here is in `Docs/Rules.md`. A request that no rule grants is refused; so is
-/// one whose rules cannot be evaluated, or take more steps than the limits allow.
+/// `Docs/Rules.md` describes the language. A request is refused when no rule grants it, when its
+/// rules cannot be evaluated, and when they take more steps than the limits allow.
 public struct SecurityRules: AccessRules {
-  /// The file, as it was given.
+  /// The original text of the file.
   public let source: [UInt8]
   /// The indexes that its `.indexOn` entries declare, each once.
   public let indexes: [IndexDefinition]
-  /// How much work the rules may do.
+  /// The limits on the rules' work.
   public var limits: RulesLimits
   let root: RulesNode
 
-  /// Reads a rules file and checks it.
+  /// Parses and checks a rules file.
   ///
   /// - Parameters:
   ///   - bytes: the file in UTF-8: JSON, which may have comments, strings over several lines and
   ///     commas before closing braces.
   ///   - limits: how much work the rules may do.
-  /// - Throws: what is wrong with the file, at the first place where something is.
+  /// - Throws: the first error in the file.
   public init(json bytes: [UInt8], limits: RulesLimits = RulesLimits()) throws(RulesError) {
     var reader = try RulesReader(bytes)
     root = try reader.read()
@@ -30,12 +30,12 @@ public struct SecurityRules: AccessRules {
     self.limits = limits
   }
 
-  /// Reads a rules file and checks it, as the other initialiser.
+  /// Parses and checks a rules file, as the other initialiser does.
   public init(json text: String, limits: RulesLimits = RulesLimits()) throws(RulesError) {
     try self.init(json: Array(text.utf8), limits: limits)
   }
 
-  /// The file as JSON that every reader takes, without comments.
+  /// The file as strict JSON, without comments.
   package var strictSource: [UInt8] { RulesScanner.strict(source) }
 
   /// Whether the children of a path are sorted by an index: by the `.indexOn` of its place, which for a
@@ -56,43 +56,43 @@ public struct SecurityRules: AccessRules {
     decideWrite(path, after: after, context).isAllowed
   }
 
-  /// Whether a `.read` at the target's path or above it is true, and which.
+  /// Whether a `.read` at the target's path or above it is true, and which one.
   ///
   /// - Parameters:
   ///   - target: what is read; its query is `query` of the rules.
   ///   - context: who reads, and the data.
   public func decideRead(_ target: QueryTarget, _ context: AccessContext) -> AccessDecision {
-    var inquiry = RuleInquiry(RuleRequest(context, query: target.spec), limits)
-    return inquiry.grant(.read, along: sites(of: target.path, in: inquiry.request))
+    var decider = RuleDecider(RuleRequest(context, query: target.spec), limits)
+    return decider.grant(.read, along: sites(of: target.path, in: decider.request))
   }
 
-  /// Whether for each path a `.write` there or above is true, and all `.validate` that a write there
-  /// asks: those of the path and of the places above that have data after the write, and unless it
-  /// deletes, those of what it writes below.
+  /// Whether for each path a `.write` there or above is true, and all evaluated `.validate` hold:
+  /// those of the path and of the places above that have data after the write, and, unless it
+  /// deletes, those of the data that it writes below.
   ///
   /// - Parameters:
-  ///   - paths: the nodes that one write replaces; a last segment `.priority` stands for a priority
-  ///     alone.
+  ///   - paths: the nodes that one write replaces; a last segment `.priority` means only the
+  ///     priority.
   ///   - after: the whole data as the write would leave it, server values resolved.
   ///   - context: who writes, and the data before.
-  /// - Returns: the first refusal, or what granted the last path.
+  /// - Returns: the first refusal, or the decision on the last path.
   public func decideWrite(
     _ paths: [Path], after: Node, _ context: AccessContext
   ) -> AccessDecision {
-    var inquiry = RuleInquiry(RuleRequest(context, after: after), limits)
+    var decider = RuleDecider(RuleRequest(context, after: after), limits)
     var decision = AccessDecision(true)
-    for path in paths where decision.isAllowed { decision = decide(path, &inquiry) }
+    for path in paths where decision.isAllowed { decision = decide(path, &decider) }
     return decision
   }
 
-  private func decide(_ path: Path, _ inquiry: inout RuleInquiry) -> AccessDecision {
-    let sites = sites(of: path, in: inquiry.request)
-    let grant = inquiry.grant(.write, along: sites)
+  private func decide(_ path: Path, _ decider: inout RuleDecider) -> AccessDecision {
+    let sites = sites(of: path, in: decider.request)
+    let grant = decider.grant(.write, along: sites)
     if !grant.isAllowed { return grant }
-    if let refusal = inquiry.invalid(along: sites) { return refusal }
-    // A priority that is set alone leaves what is below as it is.
+    if let refusal = decider.invalid(along: sites) { return refusal }
+    // Setting only a priority does not change the data below.
     if path.last?.isPriority != true, sites.count == path.count + 1, let last = sites.last,
-      let refusal = inquiry.invalid(below: last.site, last.rules)
+      let refusal = decider.invalid(below: last.site, last.rules)
     {
       return refusal
     }

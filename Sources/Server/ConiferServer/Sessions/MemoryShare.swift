@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What one holds of a budget; the budget has it back when nobody holds the share any more.
+/// One holder's part of a budget; it is returned to the budget when the share is released.
 package final class MemoryShare: Sendable {
   private let budget: MemoryBudget
   private let held = Mutex(0)
@@ -9,9 +9,9 @@ package final class MemoryShare: Sendable {
 
   deinit { budget.account(held.withLock { $0 }, 0) }
 
-  /// Takes note of what is held now, whether there is room for it or not.
+  /// Records what is held now, whether there is room for it or not.
   ///
-  /// - Parameter mayExceed: whether it may be more than all may hold, while the others hold little.
+  /// - Parameter mayExceed: whether it may exceed the limit while the others hold small amounts.
   /// - Returns: false when there is no room for it.
   @discardableResult
   package func hold(_ bytes: Int, mayExceed: Bool = false) -> Bool {
@@ -21,9 +21,9 @@ package final class MemoryShare: Sendable {
     }
   }
 
-  /// Takes note of what is to be held now, if there is room for it; holds nothing if there is not.
+  /// Records what is to be held now, if there is room for it; otherwise holds nothing.
   ///
-  /// - Parameter mayExceed: whether it may be more than all may hold, while the others hold little.
+  /// - Parameter mayExceed: whether it may exceed the limit while the others hold small amounts.
   /// - Returns: whether there is.
   package func claim(_ bytes: Int, mayExceed: Bool = false) -> Bool {
     held.withLock { held in

@@ -7,14 +7,15 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Runs one namespace: hands inputs to the state machine, one at a time, and does what it says.
+/// Runs one namespace: passes inputs to the state machine, one at a time, and carries out its
+/// outputs.
 final class NamespaceHost: Sendable {
   typealias Receiver = @Sendable (TransportEvent) -> Void
 
   private struct State: Sendable {
     var machine: Namespace
     var receivers: [SessionID: Receiver] = [:]
-    /// Those of sessions that were ended, until that is done: what they hold counts so long.
+    /// The receivers of ended sessions, until the ends are handled: their memory counts until then.
     var ending: [SessionID: Receiver] = [:]
     var answers: [UInt64: @Sendable (Response) -> Void] = [:]
     var performers: [UInt64: @Sendable (ServerAnswer) -> Void] = [:]
@@ -23,17 +24,17 @@ final class NamespaceHost: Sendable {
     var waiters: [CheckedContinuation<Void, Never>] = []
     /// The tree that keeps the data; nil before there is one.
     var tree: TreeID?
-    /// When the next tick is due.
+    /// The time of the next tick.
     var due: Int64?
     var timer: Timer?
-    /// Whether the server has forgotten it: what comes belongs to the next one of its name.
+    /// Whether the server has dropped it: later requests go to a new host of its name.
     var isRetired = false
   }
 
   /// Where writes are kept.
   struct Store: Sendable {
     let backend: any StorageBackend
-    /// The name of the tree, which is made by the first write.
+    /// The name of the tree, which the first write creates.
     let name: String
     let tree: TreeID?
     let durability: Durability
@@ -43,7 +44,8 @@ final class NamespaceHost: Sendable {
   private let store: Store?
   private let state: Mutex<State>
 
-  /// - Parameter disconnects: what the server's sessions may have written at their ends, together.
+  /// - Parameter disconnects: the memory of the onDisconnect operations of all the server's
+  ///   sessions.
   init(
     _ configuration: ServerConfiguration, rules: any AccessRules, root: Node = .empty,
     store: Store? = nil, disconnects: MemoryBudget? = nil
@@ -59,10 +61,10 @@ final class NamespaceHost: Sendable {
         tree: store?.tree))
   }
 
-  /// The data as it is.
+  /// The present data.
   var root: Node { state.withLock { $0.machine.root } }
 
-  /// The rules as they are.
+  /// The present rules.
   var rules: any AccessRules { state.withLock { $0.machine.rules } }
 
   /// The names of the live sessions, oldest first.
@@ -72,7 +74,7 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  /// The data as it is, and how often it changed so far.
+  /// The present data, and how often it changed so far.
   var moment: (root: Node, changes: Int) {
     state.withLock { ($0.machine.root, $0.machine.traffic.changes) }
   }
@@ -82,7 +84,7 @@ final class NamespaceHost: Sendable {
     return state.withLock { $0.machine.report(name, limits, now: now) }
   }
 
-  /// Makes it useless, if nobody uses it and nothing would be lost; then it may be forgotten.
+  /// Retires the host, if nobody uses it and nothing would be lost; then it may be dropped.
   func retire() -> Bool {
     state.withLock { state in
       if state.machine.isUnused { state.isRetired = true }
@@ -90,7 +92,7 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  /// - Returns: nil when it is retired, as all that change something.
+  /// - Returns: nil when the host is retired, like all calls that change something.
   func connect(
     host: String?, lastSession: String?, _ receive: @escaping Receiver
   ) -> ServerSession? {
@@ -98,7 +100,7 @@ final class NamespaceHost: Sendable {
       if state.isRetired { return nil }
       state.lastSession += 1
       let id = SessionID(rawValue: state.lastSession)
-      // Whoever knows the name of a session may end it.
+      // A client that knows a session's name may end the session.
       let name = "\(id.rawValue)-" + String(UInt64.random(in: .min ... .max), radix: 36)
       state.receivers[id] = receive
       let host = host ?? configuration.host
@@ -122,7 +124,7 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  /// Writes in the server's own name; the answer is given before this returns, unless it waits for a
+  /// Writes as the server itself; the answer comes before this returns, unless it waits for a
   /// commit.
   func call(_ changes: [NodeChange], _ answer: @escaping @Sendable (Response) -> Void) -> Void? {
     state.withLock { state -> Void? in
@@ -133,7 +135,7 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  /// Does what somebody without a session asks for; reads at once, writes when they are stored.
+  /// Performs a request without a session: reads at once, writes after their commit.
   func perform(_ request: Request, as token: VerifiedToken?, limit: Int?) async -> ServerAnswer? {
     await withCheckedContinuation { continuation in
       state.withLock { state in
@@ -145,7 +147,7 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  /// Reads in somebody's name, without waiting for writes that are being stored.
+  /// Reads as a token's user, without waiting for writes that are being stored.
   func read(_ target: QueryTarget, as token: VerifiedToken?) -> Response {
     let now = configuration.clock.now
     var (response, root) = state.withLock { state in
@@ -154,7 +156,7 @@ final class NamespaceHost: Sendable {
       carryOut(state.machine.takeOutputs(), &state)
       return admission
     }
-    // Nobody waits for a long search.
+    // The search runs outside of the lock, so that nobody waits for it.
     if response.status == .ok { response.node = target.spec.filtered(root[target.path]) }
     state.withLock { [response] in $0.machine.traffic.count(.response(0, response)) }
     return response
@@ -171,8 +173,8 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  /// Does what the machine says; receivers only put messages into a line, so that they may be called
-  /// here, and everybody is told in one order.
+  /// Handles an input and carries out the outputs. Receivers only queue messages, so they may be
+  /// called under the lock, which keeps one order for everybody.
   private func run(_ input: Namespace.Input, _ state: inout State) {
     carryOut(state.machine.handle(input, now: configuration.clock.now), &state)
     guard state.machine.isSettled else { return }
@@ -220,23 +222,23 @@ final class NamespaceHost: Sendable {
 
   // MARK: Time
 
-  /// Sees to it that there is a tick at a time, or before; the earliest alone has a timer.
+  /// Schedules a tick at a time or earlier; only the earliest time has a timer.
   private func wake(at time: Int64, _ state: inout State) {
-    // A clock that stands still is moved by hand, and so is what happens then.
+    // A stopped clock is moved by hand, and `tick()` is called then.
     if configuration.clock.isStopped { return }
     if let due = state.due, due <= time { return }
     state.due = time
-    let timer = state.timer ?? Timer { [weak self] in self?.ring() }
+    let timer = state.timer ?? Timer { [weak self] in self?.fire() }
     state.timer = timer
     schedule(timer, time)
   }
 
   private func schedule(_ timer: Timer, _ time: Int64) {
-    // At most a day at once; what is still to come then is asked for again.
+    // At most a day at once; a later tick is scheduled again then.
     timer.schedule(after: min(max(0, time &- configuration.clock.now), 86_400_000))
   }
 
-  private func ring() {
+  private func fire() {
     state.withLock { state in
       guard let due = state.due, let timer = state.timer else { return }
       if configuration.clock.now < due { return schedule(timer, due) }

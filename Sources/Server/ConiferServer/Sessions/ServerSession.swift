@@ -1,10 +1,10 @@
 public import ConiferWire
 
-/// One client's connection to a database of a server, whatever carries it.
+/// One client's connection to a database of a server, over any transport.
 ///
 /// Both members may be called from any thread; calls are handled in their order.
 public final class ServerSession: Sendable {
-  /// What the client may give as its last session when it connects again.
+  /// The name that the client may give as its last session when it reconnects.
   public let name: String
   let id: SessionID
   private let host: NamespaceHost
@@ -15,15 +15,15 @@ public final class ServerSession: Sendable {
     self.host = host
   }
 
-  /// Handles a message; what it brings about was handed to the sessions' receivers on return, unless
-  /// it waits for a commit. Does nothing once the session has ended.
+  /// Handles a message. On return its effects were passed to the sessions' receivers, unless it
+  /// waits for a commit. Does nothing after the session has ended.
   public func receive(_ message: ClientMessage) { host.handle(.message(id, message)) }
 
-  /// Makes the session a token's bearer's, who was checked already; nil for nobody's. The client is
-  /// told nothing, but when the token's time is over.
+  /// Sets the session's user from a token that was already verified; nil for nobody. The client is
+  /// told only when the token expires.
   public func adopt(_ token: VerifiedToken?) { host.handle(.adopt(id, token)) }
 
-  /// Ends the validity of the client's token, which is told so.
+  /// Expires the client's token and tells the client.
   public func expireToken() { host.handle(.expireTokens([id])) }
 
   /// Ends the session: its listens end, and its onDisconnect operations run. A second call does

@@ -5,24 +5,24 @@ import Synchronization
   import Glibc
 #endif
 
-/// The memory that the process has from the system.
+/// Returns released memory to the system.
 enum SystemMemory {
-  /// How many bytes must have been released before giving them back is worth the time.
-  static var worth: Int { 64 << 20 }
+  /// The number of released bytes from which returning them is worth the time.
+  static var releaseThreshold: Int { 64 << 20 }
 
   private static let isAsked = Mutex(false)
   private static let queue = DispatchQueue(label: "conifer.memory", qos: .utility)
 
-  /// Gives back what was released, soon: glibc keeps what its many threads released, to use it again.
-  /// Elsewhere the allocator does it by itself.
-  static func giveBack() {
+  /// Returns released memory soon: glibc keeps memory that its many threads released. Other
+  /// allocators return it themselves.
+  static func returnReleased() {
     #if canImport(Glibc)
       let isFirst = isAsked.withLock { isAsked in
         defer { isAsked = true }
         return !isAsked
       }
       guard isFirst else { return }
-      // What was released by the books is freed a moment later.
+      // Memory that was released in the accounts is freed a moment later.
       queue.asyncAfter(deadline: .now() + .seconds(1)) {
         isAsked.withLock { $0 = false }
         _ = trim?(0)
@@ -31,7 +31,7 @@ enum SystemMemory {
   }
 
   #if canImport(Glibc)
-    /// `malloc_trim`, which Swift's module of glibc leaves out.
+    /// `malloc_trim`, which Swift's Glibc module does not have.
     private static let trim: (@convention(c) (Int) -> Int32)? = {
       guard let symbol = dlsym(nil, "malloc_trim") else { return nil }
       return unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)

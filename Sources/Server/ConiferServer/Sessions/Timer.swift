@@ -1,15 +1,17 @@
 import Dispatch
 
-/// Calls once after a time, which may be changed until then; never after it is gone.
+/// A timer that fires once, at a time that may be changed until then; it never fires after its
+/// release.
 ///
-/// Unchecked, as Dispatch does not say that its sources may be used from any thread, which they may.
+/// Unchecked because Dispatch does not declare its sources `Sendable`, although they may be used
+/// from any thread.
 final class Timer: @unchecked Sendable {
   private let source: any DispatchSourceTimer
 
-  /// - Parameter ring: called on a thread of its own.
-  init(_ ring: @escaping @Sendable () -> Void) {
+  /// - Parameter fire: called on another thread when the timer fires.
+  init(_ fire: @escaping @Sendable () -> Void) {
     source = DispatchSource.makeTimerSource()
-    source.setEventHandler(handler: ring)
+    source.setEventHandler(handler: fire)
     source.activate()
   }
 

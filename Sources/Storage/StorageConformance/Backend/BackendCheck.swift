@@ -18,17 +18,17 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     case indexes
     /// The outbound queue.
     case queue
-    /// What records take, and compression.
+    /// The size of records, and compression.
     case usage
     /// Dictionaries for compression, trained by tidying.
     case dictionaries
-    /// Keeping a budget: what goes, in which order, what stays, and what is told of it.
+    /// Keeping a budget: what is evicted, in which order, what stays, and the reports about it.
     case eviction
     /// Atomicity, reopening, closing.
     case store
     /// Seeded random programs against the model.
     case programs
-    /// What power cuts leave.
+    /// The state after power loss.
     case powerLoss = "power loss"
     /// Failing and full disks.
     case faults
@@ -40,11 +40,11 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   public let name: String
   /// Which kind of promise is broken when the check fails and does not say so itself.
   public let anomaly: Anomaly
-  let body: @Sendable (BackendBench) async throws -> Void
+  let body: @Sendable (BackendFixture) async throws -> Void
 
   init(
     _ group: Group, _ name: String, _ anomaly: Anomaly = .broken,
-    _ body: @escaping @Sendable (BackendBench) async throws -> Void
+    _ body: @escaping @Sendable (BackendFixture) async throws -> Void
   ) {
     self.group = group
     self.name = name
@@ -66,7 +66,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     try await run(of: factory).perform { try await perform(factory) }
   }
 
-  /// Runs the check and tells what came of it.
+  /// Runs the check and returns its result.
   func result(_ factory: BackendFactory) async -> CheckResult {
     await run(of: factory).result { try await perform(factory) }
   }
@@ -78,12 +78,12 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   }
 
   private func perform(_ factory: BackendFactory) async throws {
-    let bench = try BackendBench(factory)
+    let fixture = try BackendFixture(factory)
     do {
-      try await body(bench)
-      await bench.finish()
+      try await body(fixture)
+      await fixture.finish()
     } catch {
-      await bench.finish()
+      await fixture.finish()
       throw error
     }
   }
@@ -110,7 +110,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Checks with why they do not apply to a factory, nil when they do.
+  /// Checks with the reason why they do not apply to a factory; nil when they do.
   private struct Conditional {
     let checks: [BackendCheck]
     var reason: (BackendFactory) -> String? = { _ in nil }
@@ -119,7 +119,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   private static var conditional: [Conditional] {
     let always =
       treeWrites + priorities + keys + largeLeaves + slices + prunes + pins + queries + queue
-      + windows + queueStates + queueWindows + queueKinds + usage + atomicity + lifecycle + crowds
+      + windows + queueStates + queueWindows + queueKinds + usage + atomicity + lifecycle
+      + concurrentCalls
       + restore
       + verifying + tampering + programs
     return [

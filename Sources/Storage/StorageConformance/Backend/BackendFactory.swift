@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 public import ConiferStorage
 
-/// A backend under test: how to open it, and what it says of itself.
+/// A backend under test: how to open it, and what its author declares about it.
 public struct BackendFactory: Sendable, CustomStringConvertible {
   /// The name in reports, for example `lmdb`.
   public let name: String
@@ -11,18 +11,19 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let options: StorageOptions
   /// Whether it must be an `EvictingBackend`.
   public let evicts: Bool
-  /// What an engine below the backend cannot notice of damaged files, as its documentation says:
-  /// `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log look as if
-  /// they had never been made. Such outcomes are counted and pass. Never name `wrongData`.
+  /// The kinds of damage that the engine below the backend cannot notice, as its documentation
+  /// says: `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log
+  /// look as if they had never been made. Such outcomes are counted and pass. `wrongData` must not
+  /// be in the set.
   public let overlooks: Set<Anomaly>
-  /// Whether threads of the engine's own write and sync: a failure of theirs may be told by a commit
-  /// behind the next one, which is safe as long as what commits need is synced by them themselves.
+  /// Whether threads of the engine's own write and sync. A failure of theirs may be reported by a
+  /// commit after the next one, which is safe as long as each commit syncs what it needs itself.
   public let worksInBackground: Bool
   /// The argument of `swift test --filter` that finds the backend's tests, for the command that a
-  /// failure prints; nil when it is not told.
+  /// failure prints; nil when it is unknown.
   public let tests: String?
-  /// Whether it is a backend that is tested whole under other options: of what the checks sample of
-  /// crashes and faults it gets a quarter.
+  /// Whether this backend is also tested completely under other options. Then it gets a quarter of
+  /// the sampled crashes and faults.
   public private(set) var isVariant = false
   /// Opens a backend on the files of a directory that exists; makes them when there are none.
   public let open:
@@ -36,7 +37,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///   - declared: the facts that an open backend must state about its store.
   ///   - options: the options under which it is tested.
   ///   - evicts: whether it must keep its budget by itself.
-  ///   - overlooks: what the engine below cannot notice of damaged files, as documented.
+  ///   - overlooks: the kinds of damage that the engine below cannot notice, as documented.
   ///   - worksInBackground: whether threads of the engine's own write and sync.
   ///   - tests: the argument of `swift test --filter` that finds the backend's tests.
   ///   - open: opens a backend on the files of a directory; called many times for one directory
@@ -65,14 +66,14 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
     return isVariant ? other.variant() : other
   }
 
-  /// The same backend as a variant of one that is tested whole.
+  /// The same backend as a variant of one that is tested completely.
   public func variant() -> BackendFactory {
     var other = self
     other.isVariant = true
     return other
   }
 
-  /// How many of a number of samples are tried on it.
+  /// How many of a number of samples this backend gets.
   func share(of count: Int) -> Int { isVariant ? (count + 3) / 4 : count }
 
   /// The name with the compression.

@@ -5,8 +5,8 @@ extension StoreCheck {
     [
       StoreCheck("The edits of a batch take effect in their order", .wrongData) { factory in
         try await Trial.store(factory) { store in
-          // Every order of three edits out of six, on a key that is there or not; each order has
-          // keys of its own, which begin with its number.
+          // Every sequence of three edits out of six, on a key that exists or not. Each sequence
+          // has keys of its own, which begin with its number.
           func edits(_ order: Int) -> [Batch.Edit] {
             let n = UInt8(order)
             let kinds: [Batch.Edit] = [
@@ -36,7 +36,7 @@ extension StoreCheck {
                 let step = { (row: Model.Row) in
                   row.key.first == UInt8(order) ? Step.next : .stop
                 }
-                try Model.same(
+                try Model.requireSame(
                   try view.rows(.a, origin, step), model.walk(.a, origin, step),
                   "\(edits(order)) on a key that is \(isThere ? "there" : "absent")")
               }

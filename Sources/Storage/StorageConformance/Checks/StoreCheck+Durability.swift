@@ -3,7 +3,7 @@ internal import ConiferKeyValue
 extension StoreCheck {
   static var durability: [StoreCheck] {
     [
-      StoreCheck("Every level up to the declared one is taken, no level above") { factory in
+      StoreCheck("Every level up to the declared one is accepted, none above") { factory in
         try await Trial.store(factory) { store in
           for (i, level) in Durability.allCases.enumerated() {
             if level <= factory.declared.strongest {
@@ -56,7 +56,7 @@ extension StoreCheck {
             var batch = Batch()
             for i in 0..<30 { batch.put(.a, key(i * round % 97), value(round, 300)) }
             batch.clear(.a, from: key(round), to: key(round + 9))
-            // A queue beside it, of which every other entry goes at once.
+            // A queue beside it, of which every other entry is deleted at once.
             batch.put(.c, key(2 * round), value(round, 100))
             batch.put(.c, key(2 * round + 1), value(round, 100))
             if round > 0 { batch.delete(.c, key(2 * round - 2)) }

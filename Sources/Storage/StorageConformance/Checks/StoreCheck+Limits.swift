@@ -5,7 +5,7 @@ extension StoreCheck {
     [
       StoreCheck("Keys up to the declared limit are kept", .wrongData) { factory in
         try await Trial.store(factory) { store in
-          // Where no limit is declared, 64 KiB stand for any length.
+          // Without a declared limit, 64 KiB represents any length.
           let limit = min(factory.declared.longestKey, 1 << 16)
           var batch = Batch()
           for (i, length) in [limit, limit - 1, limit / 2].enumerated() {
@@ -13,7 +13,7 @@ extension StoreCheck {
               batch.put(.a, Bytes(repeating: byte, count: length), [UInt8(i), byte])
             }
           }
-          // Neighbours that differ in the last byte alone.
+          // Neighbours that differ only in the last byte.
           for last in [0, 1, 0xFF] as [UInt8] {
             batch.put(.a, Bytes(repeating: 0x62, count: limit - 1) + [last], [last])
           }
@@ -21,7 +21,8 @@ extension StoreCheck {
           var model = Model()
           model.apply(batch)
           try store.reading { view in
-            try Model.same(try view.rows(.a), model[.a], "keys at the limit of \(limit) bytes")
+            try Model.requireSame(
+              try view.rows(.a), model[.a], "keys at the limit of \(limit) bytes")
           }
         }
       },

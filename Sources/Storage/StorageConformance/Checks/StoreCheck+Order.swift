@@ -1,14 +1,14 @@
 internal import ConiferKeyValue
 
 extension StoreCheck {
-  /// Keys on which an order that is not the one of unsigned bytes goes wrong.
+  /// Keys that any order but that of unsigned bytes gets wrong.
   static let adversarialKeys: [Bytes] = [
     [], [0], [0, 0], [0, 1], [0, 0xFF], [1], [1, 0], [0x41], [0x61], [0x61, 0], [0x61, 0x62],
     [0x61, 0x62, 0], [0x61, 0xFF], [0x7F], [0x7F, 0xFF], [0x80], [0x80, 0], [0xC3, 0xA9],
     [0x65, 0xCC, 0x81], [0xFE, 0xFF], [0xFF], [0xFF, 0], [0xFF, 0xFF], [0xFF, 0xFF, 0xFF],
   ]
 
-  /// Keys that begin a walk between, at, before and behind the adversarial ones.
+  /// Origins of walks between, at, before and after the adversarial keys.
   private static var origins: [Bytes] {
     adversarialKeys + adversarialKeys.map { $0 + [0] } + adversarialKeys.map { $0 + [0x80] }
       + adversarialKeys.compactMap { key in
@@ -64,7 +64,7 @@ extension StoreCheck {
               for key in origins {
                 for origin in [Origin.atOrAfter(key), .atOrBefore(key)] {
                   let expected = model.walk(.a, origin) { _ in .next }
-                  try Model.same(try view.rows(.a, origin), expected, "\(origin)")
+                  try Model.requireSame(try view.rows(.a, origin), expected, "\(origin)")
                 }
               }
             }
@@ -125,12 +125,12 @@ extension StoreCheck {
                     var visits = 0
                     return { _ in
                       visits += 1
-                      // A walk that turns would never end.
+                      // A walk that changes its direction would never end.
                       if visits > 100 { return .stop }
                       return visits == turn + 1 || visits % 5 == 4 ? .jump(target) : .next
                     }
                   }
-                  try Model.same(
+                  try Model.requireSame(
                     try view.rows(.a, origin, step()), model.walk(.a, origin, step()),
                     "jump to \(text(target)) at visit \(turn + 1) from \(origin)")
                 }
@@ -159,10 +159,10 @@ extension StoreCheck {
               for space in spaces {
                 for key in [[], [0], [0x7F], [0xFF, 0xFF], wide] as [Bytes] {
                   for origin in [Origin.atOrAfter(key), .atOrBefore(key)] {
-                    try Model.same(
+                    try Model.requireSame(
                       try view.rows(space, origin) { _ in .next },
                       model.walk(space, origin) { _ in .next }, "space \(space.id), \(origin)")
-                    try Model.same(
+                    try Model.requireSame(
                       try view.rows(space, origin) { _ in .jump(wide) },
                       model.walk(space, origin) { _ in .jump(wide) },
                       "space \(space.id), \(origin), jumping to the end")

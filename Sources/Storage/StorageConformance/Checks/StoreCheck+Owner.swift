@@ -40,8 +40,8 @@ extension StoreCheck {
           let store = try trial.open()
           try store.change(trial.strongest) { $0.put(.a, [1], [1]) }
           try store.close()
-          // The init process, a number that nobody has, our own number of an earlier boot, and a
-          // file that was cut while it was written.
+          // The init process, an unused process id, our own id from an earlier boot, and files that
+          // were cut while they were written.
           let name = trial.directory + "/" + (factory.ownerFile ?? "")
           for text in [
             "pid 1\nstart gone/1\n", "pid 2147483646\nstart gone/1\n",
@@ -98,7 +98,7 @@ extension StoreCheck {
             _ = try view.value(.a, [1])
           }
           if factory.isExclusive {
-            // Somebody else may take it meanwhile, and then it cannot be resumed.
+            // Another owner may open it meanwhile; then it cannot be resumed.
             let other = try trial.open()
             try other.change { $0.put(.a, [2], [2]) }
             try expectCode([.busy], "resume while another owns the store") { try store.resume() }

@@ -26,7 +26,7 @@ extension StoreCheck {
     ]
   }
 
-  /// What can be measured where the calls of the C library can be watched.
+  /// Traits that are measured where the C library's calls can be watched.
   static var measuredTraits: [StoreCheck] {
     [
       StoreCheck("A commit of one small row writes about writeQuantum bytes") { factory in
@@ -43,10 +43,10 @@ extension StoreCheck {
           let commits = 64
           for number in 0..<commits { try change(1000 + number) }
           let mean = (session.writtenBytes - before) / commits
-          guard mean > 0 else { throw LeftOut("its writes cannot be watched") }
+          guard mean > 0 else { throw NotApplicable("its writes cannot be watched") }
           CheckRecord.current?.count("bytes a commit", mean)
           let declared = factory.declared.writeQuantum
-          // Between a journal of rows and a tree of pages there are two powers of sixteen.
+          // A journal of rows and a tree of pages differ by a factor of 256.
           try require(
             mean <= 8 * declared && declared <= 8 * mean,
             "writeQuantum is \(declared), and a commit of one small row wrote \(mean) bytes")

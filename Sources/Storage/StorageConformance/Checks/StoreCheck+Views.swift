@@ -69,7 +69,8 @@ extension StoreCheck {
             for _ in 0..<3 {
               group.addTask {
                 for _ in 0..<(rounds * 2) {
-                  // Every batch writes all 50 rows alike: any mixture is a torn or a leaking view.
+                  // Every batch writes one value to all 50 rows: a mixture is a torn or a leaking
+                  // view.
                   let seen = try store.reading { view in
                     (Set(try view.rows(.a).map(\.value)), Set(try view.rows(.a).map(\.value)))
                   }
@@ -124,7 +125,7 @@ extension StoreCheck {
           try expectCode([.closed], "tidy") { _ = try store.tidy(.milliseconds(1)) }
           try expectCode([.closed], "suspend") { try store.suspend() }
           try expectCode([.closed], "resume") { try store.resume() }
-          // A view that is still referred to must not keep the store from being opened again.
+          // A view that is still referenced must not prevent reopening.
           let again = try trial.open()
           try again.close()
           view.close()
@@ -150,7 +151,7 @@ extension StoreCheck {
           try overwrite(120..<420)
           let most = before.file + before.file / 2 + (1 << 18)
           var after = try store.size()
-          // Threads of the engine's own remove files later.
+          // An engine's own threads remove files later.
           for _ in 0..<200 where factory.worksInBackground && after.file > most {
             try await Task.sleep(for: .milliseconds(10))
             after = try store.size()

@@ -6,13 +6,14 @@ extension BackendCheck {
   /// them a backend must recover from, `CONIFER_CRASH` repeats one.
   static var powerLosses: [BackendCheck] {
     [
-      BackendCheck(.powerLoss, "a prefix of the commits with every durable one is there") { bench in
+      BackendCheck(.powerLoss, "a prefix of the commits with every durable one is there") {
+        fixture in
         var count = PowerLoss.Count()
         let command = try PowerLoss.Command.asked
-        let images = try images(bench.factory)
+        let images = try images(fixture.factory)
         let seeds = try seeds(of: .programs, images, command)
         for seed in seeds {
-          let program = try await PowerLoss.record(bench.factory, seed: seed)
+          let program = try await PowerLoss.record(fixture.factory, seed: seed)
           let start = CrashVerdict(states: program.states, acknowledged: 0, issued: 0)
           if let cut = command?.cut {
             try await program.check([cut.point], start, "", { _ in [cut.image] }, &count)
@@ -27,13 +28,13 @@ extension BackendCheck {
       },
       BackendCheck(.powerLoss, "a crash during recovery, or soon after a kill, costs nothing more")
       {
-        bench in
+        fixture in
         var count = PowerLoss.Count()
         let command = try PowerLoss.Command.asked
-        let images = try images(bench.factory)
+        let images = try images(fixture.factory)
         let seeds = try seeds(of: .recoveries, images, command)
         for seed in seeds {
-          let program = try await PowerLoss.record(bench.factory, seed: seed)
+          let program = try await PowerLoss.record(fixture.factory, seed: seed)
           if let command, let (crash, second) = command.recovery {
             try await program.checkRecovery(
               at: command.cut.point, command.cut.image, after: crash, .one(second), &count)
@@ -47,7 +48,8 @@ extension BackendCheck {
               after: isKill ? .kill : .cut,
               .some(max(1, images / seeds.count / firsts.count / 4)), &count)
           }
-          // What nobody synced when the process died is durable with the next durable commit.
+          // Bytes that were not synced when the process died become durable with the next durable
+          // commit.
           for point in program.pointsOfNames.prefix(images / 8) {
             try await program.checkRecovery(
               at: point, .everything, after: .kill, .acknowledged, &count)
@@ -57,17 +59,17 @@ extension BackendCheck {
         CheckRecord.current?.count("images of power loss in recovery", count.images)
       },
       BackendCheck(
-        .powerLoss, "of commits made at once a prefix with every durable one is there"
-      ) { bench in
+        .powerLoss, "a prefix of concurrent commits with every durable one is there"
+      ) { fixture in
         if try PowerLoss.Command.asked != nil {
-          throw LeftOut("CONIFER_CRASH names a cut of another check")
+          throw NotApplicable("CONIFER_CRASH names a cut of another check")
         }
         var count = PowerLoss.Count()
-        let images = try images(bench.factory)
+        let images = try images(fixture.factory)
         let seeds =
           try Variable.seed().map { [$0] } ?? Array(2001...2000 + UInt64(max(2, images / 400)))
         for seed in seeds {
-          let record = try await WritersRecord(bench.factory, seed: seed, commits: 8)
+          let record = try await WritersRecord(fixture.factory, seed: seed, commits: 8)
           try await record.check(pointsAtMost: max(1, images / seeds.count / 8), &count)
         }
         CheckRecord.current?.count("points of power loss", count.points)
@@ -76,24 +78,24 @@ extension BackendCheck {
     ]
   }
 
-  /// About how many images each of the checks tries.
+  /// The approximate number of images of each check.
   private static func images(_ factory: BackendFactory) throws -> Int {
     factory.share(of: try Variable.count("CONIFER_CRASHES") ?? 200)
   }
 
-  /// What is cut.
+  /// What is recorded and cut.
   private enum Cuts: UInt64 {
     case programs = 1
     case recoveries = 1001
   }
 
-  /// The seeds of the programs that are cut: more of them for more images, and that of a command.
+  /// The seeds of the programs that are cut: more for more images, or that of a command.
   private static func seeds(
     of kind: Cuts, _ images: Int, _ command: PowerLoss.Command?
   ) throws -> [UInt64] {
     if let command {
       guard (command.recovery != nil) == (kind == .recoveries) else {
-        throw LeftOut("CONIFER_CRASH names a cut of another check")
+        throw NotApplicable("CONIFER_CRASH names a cut of another check")
       }
       return [command.cut.seed]
     }

@@ -2,8 +2,8 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// An endless program whose every step a seed and its number make, so that whoever knows how far it
-/// came can go on with it, also in another process.
+/// An endless program. A seed and a step's number determine the step, so another process can
+/// continue the program from any step.
 struct CrashProgram: Sendable {
   /// One call, or a few that belong together.
   enum Step: Sendable {
@@ -25,7 +25,7 @@ struct CrashProgram: Sendable {
   /// The step with a number, from 1.
   func step(_ number: Int) -> Step {
     var random = SeededRandom(seed: seed &* 0x1_0000_0001 &+ UInt64(number))
-    // The first numbers of near seeds are alike.
+    // The first random numbers of adjacent seeds are similar.
     _ = random.next()
     let levels = Durability.allCases.filter { $0 <= strongest }
     switch Int.random(in: 0..<30, using: &random) {
@@ -42,24 +42,24 @@ struct CrashProgram: Sendable {
 /// The state of a store after a commit of a ``CrashProgram``.
 struct CrashState: Sendable {
   let model: StorageModel
-  /// The commit that led to it; none for the first state and for those that made a tree.
+  /// The commit that led to it; empty for the first state and for those that created a tree.
   var edits: [StorageEdit] = []
   /// The number of the newest step that changed something, as the store itself remembers it.
   let step: Int
 }
 
-/// The tree in which a ``CrashProgram`` notes, in every commit, the number of its step.
-enum Ledger {
+/// The tree in which every commit of a ``CrashProgram`` stores the number of its step.
+enum StepLog {
   static let tree = "ledger"
   static let trees = ["first", "second"]
   private static let name = "step"
 
-  /// The edit that notes a step.
+  /// The edit that stores a step's number.
   static func note(_ step: Int, _ tree: TreeID) -> StorageEdit {
     .setMetadata(tree, name, key(step))
   }
 
-  /// The newest step that a store has; 0 when it has none.
+  /// The number of the newest step in a store; 0 when there is none.
   static func step(_ view: any StorageView) throws(StoreError) -> Int {
     guard let tree = try view.trees().first(where: { $0.name == Self.tree }),
       let bytes = try view.metadata(tree.id, name)

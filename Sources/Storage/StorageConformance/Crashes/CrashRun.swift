@@ -2,7 +2,7 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// A backend that runs a ``CrashProgram``, and the states that it passes through.
+/// Runs a ``CrashProgram`` on a backend and collects the expected states.
 final class CrashRun {
   let program: CrashProgram
   private let open: () throws -> any StorageBackend
@@ -24,7 +24,8 @@ final class CrashRun {
 
   /// Opens the backend and makes the program's trees where they are missing.
   ///
-  /// - Parameter states: those that the store has passed through, the one that it is in at last.
+  /// - Parameter states: those that the store has passed through; the last one is its present
+  ///   state.
   init(
     _ program: CrashProgram, after states: [CrashState] = [CrashState(model: .init(), step: 0)],
     open: @escaping () throws -> any StorageBackend,
@@ -38,11 +39,11 @@ final class CrashRun {
     self.acknowledge = acknowledge
     backend = try open()
     ledger = TreeID(rawValue: 0)
-    ledger = try await tree(Ledger.tree)
-    for name in Ledger.trees { trees.append(try await tree(name)) }
+    ledger = try await tree(StepLog.tree)
+    for name in StepLog.trees { trees.append(try await tree(name)) }
   }
 
-  /// Makes a tree, as a commit of its own, if there is none.
+  /// Creates a tree if it is missing, in a commit of its own.
   private func tree(_ name: String) async throws -> TreeID {
     let known = model.trees.values.first { $0.info.name == name }
     let before = model
@@ -55,7 +56,7 @@ final class CrashRun {
     if let known {
       try require(given == known.info.id, "the tree \(name) changed its number")
     } else {
-      // Only the backend knows which number it gives.
+      // Only the backend knows the number of a new tree.
       var next = before
       _ = try next.tree(named: name, order: .realtimeDatabase, id: given)
       states[states.count - 1] = CrashState(model: next, step: step)
@@ -79,7 +80,7 @@ final class CrashRun {
       try await commit(try model.edits(changes, trees), number, durability)
     case .wipe(let index, let durability):
       try await commit([.wipe(trees[index])], number, durability)
-      trees[index] = try await tree(Ledger.trees[index])
+      trees[index] = try await tree(StepLog.trees[index])
     case .tidy: _ = try await backend.tidy(.milliseconds(200))
     case .harden:
       guard let newest else { return }
@@ -97,8 +98,8 @@ final class CrashRun {
     }
   }
 
-  /// Makes one more commit, durably, of which the program knows nothing.
-  func goOn() async throws {
+  /// Makes one more durable commit, which is not part of the program.
+  func commitOnceMore() async throws {
     var random = SeededRandom(seed: program.seed &+ UInt64(step))
     let edits = try model.edits(random.changes(), trees)
     try await commit(edits, step + 1_000_000, program.strongest)
@@ -106,7 +107,7 @@ final class CrashRun {
 
   /// Commits edits with the number of their step.
   func commit(_ edits: [StorageEdit], _ step: Int, _ durability: Durability) async throws {
-    let edits = edits + [Ledger.note(step, ledger)]
+    let edits = edits + [StepLog.note(step, ledger)]
     var next = model
     let expected = try next.commit(edits)
     enter(next, step, edits)

@@ -3,12 +3,12 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension CrashVerdict {
-  /// Names what is wrong with a backend that is in none of the states: a commit that is missing amid
-  /// others, one that is there in part, parts of several states, or something else.
+  /// The failure of a backend that is in none of the states: a commit before others is missing, a
+  /// commit is there in part, parts are of different states, or something else.
   ///
   /// - Parameters:
-  ///   - step: the one that the backend notes as its newest.
-  ///   - difference: from the state that should follow that step.
+  ///   - step: the number that the backend stores as its newest step.
+  ///   - difference: how it differs from the state after that step.
   func failure(
     _ backend: any StorageBackend, _ step: Int, _ difference: String
   ) throws -> ConformanceFailure {
@@ -22,7 +22,7 @@ extension CrashVerdict {
           "step \(step) is there, and step \(states[missing].step) before it is not: \(difference)")
       }
     }
-    // The step is noted by the last edit of its commit.
+    // The last edit of a commit stores its step.
     for (index, kept) in [(noted + 1, true), (noted, false)] where states.indices.contains(index) {
       for cut in states[index].edits.indices {
         let edits = states[index].edits
@@ -63,7 +63,7 @@ extension CrashVerdict {
     }
   }
 
-  /// A state as it would be had one of the commits before never been; nil when later ones need it.
+  /// A state without one of the commits before it; nil when later ones depend on it.
   private func state(_ last: Int, without missing: Int) -> StorageModel? {
     let later = states[(missing + 1)...last]
     guard missing > 0, !states[missing].edits.isEmpty, later.allSatisfy({ !$0.edits.isEmpty })

@@ -2,13 +2,14 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// Finds out which of its states a backend is in after a crash, and whether it may be in that one.
+/// Determines in which of the known states a backend is after a crash, and whether it may be in
+/// that state.
 struct CrashVerdict: Sendable {
   /// The states that the store passed through, in order.
   let states: [CrashState]
-  /// The newest one that it acknowledged at a durability that the crash leaves.
+  /// The newest state that was acknowledged at a durability that survives the crash.
   let acknowledged: Int
-  /// The newest one that it was asked for.
+  /// The newest state that was requested.
   let issued: Int
 
   /// The number of the state that a backend is in.
@@ -16,8 +17,8 @@ struct CrashVerdict: Sendable {
   /// - Throws: ``ConformanceFailure`` when it is in none, or in one that loses too much.
   func state(of backend: any StorageBackend) throws -> Int {
     let found = try backend.read { (view) throws(StoreError) in
-      let step = try Ledger.step(view)
-      // Trees are made in commits that cannot note a step.
+      let step = try StepLog.step(view)
+      // Trees are created in commits that cannot store a step.
       let candidates = states.indices.filter { states[$0].step == step }
       var difference: String?
       for index in candidates.reversed() {
@@ -51,7 +52,7 @@ struct CrashVerdict: Sendable {
     try require(
       index <= issued, .phantom, "it is in state \(index), after step \(step); \(expected)")
     try require(
-      incidents.isEmpty, .silentLoss, "it tells of damage, where none was: \(incidents)")
+      incidents.isEmpty, .silentLoss, "it reports damage where there was none: \(incidents)")
     try backend.requireExactUsage()
     return index
   }

@@ -1,20 +1,20 @@
 internal import ConiferKeyValue
 
-/// One of the states in which a power cut may leave a disk.
+/// A state in which a power cut may leave a disk.
 enum DiskImage: Hashable, Sendable, CustomStringConvertible {
   /// Nothing is lost.
   case everything
-  /// Nothing is there that did not have to be.
+  /// Everything is lost that may be lost.
   case durable
-  /// Every change that is not durable is kept, dropped or torn by chance.
+  /// Every change that is not durable is kept, dropped or torn at random.
   case random(UInt64)
 
-  /// Those that are tried at a point unless told.
+  /// The images that are tried at a point by default.
   static func some(at point: Int) -> [DiskImage] {
     [.everything, .durable, .random(UInt64(point)), .random(UInt64(point) + 1_000_000)]
   }
 
-  /// The spelling in a command: `all`, `durable`, `r7`.
+  /// The image as a command names it: `all`, `durable`, `r7`.
   var description: String {
     switch self {
     case .everything: "all"
@@ -23,7 +23,7 @@ enum DiskImage: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The image with a spelling.
+  /// The image that a command names.
   init?(_ text: Substring) {
     switch text {
     case "all": self = .everything
@@ -38,21 +38,21 @@ enum DiskImage: Hashable, Sendable, CustomStringConvertible {
 extension SimulatedDisk {
   /// Writes an image of the disk into an empty directory.
   func write(_ image: DiskImage, to directory: String) throws {
-    var chance = Chance(image)
+    var chance = ChangeSampler(image)
     var left = names
     for change in pending where chance.keeps() { left.apply(change) }
     for (path, target) in left.reachable {
       switch target {
       case .directory: try System.makeDirectory(directory + "/" + path)
       case .file(let number):
-        // The same chance for a file whatever names are kept.
-        var own = Chance(image, number)
+        // A generator for each file, so that its content does not depend on which names are kept.
+        var own = ChangeSampler(image, number)
         try System.write(content(files[number], &own), to: directory + "/" + path)
       }
     }
   }
 
-  private func content(_ file: File, _ chance: inout Chance) -> FileBytes {
+  private func content(_ file: File, _ chance: inout ChangeSampler) -> FileBytes {
     var content = file.content
     for change in file.pending {
       if case .durable = change {
@@ -68,7 +68,7 @@ extension SimulatedDisk {
           content.apply(change)
         }
       }
-      // The length may have come along without the bytes.
+      // The length may be durable without the bytes.
       if case .write(let offset, let bytes) = change, content.length < offset + bytes.count,
         chance.lengthens()
       {
@@ -79,11 +79,11 @@ extension SimulatedDisk {
   }
 }
 
-/// What happens to each change in an image.
-private struct Chance {
+/// Chooses which changes are kept in an image.
+private struct ChangeSampler {
   private let image: DiskImage
   private var random: SeededRandom
-  /// Of 100 changes about so many are kept: few, half or most.
+  /// The percentage of changes that are kept: few, half or most.
   private let share: Int
 
   init(_ image: DiskImage, _ file: Int = -1) {
@@ -107,7 +107,7 @@ private struct Chance {
     if case .random = image { random.chance(50) } else { false }
   }
 
-  /// The parts of a kept write that arrive, cut where sectors of the file begin.
+  /// The parts of a kept write that reach the disk, cut at sector boundaries of the file.
   mutating func torn(_ count: Int, at offset: Int) -> [Range<Int>] {
     guard case .random = image, random.chance(40) else { return [0..<count] }
     var cuts = [0]

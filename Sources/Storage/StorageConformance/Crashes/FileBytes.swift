@@ -2,11 +2,11 @@ internal import ConiferKeyValue
 
 /// A file's content: the bytes that were written, and zeros up to its length.
 struct FileBytes: Sendable {
-  /// The bytes from the beginning; what is behind them reads as zeros.
+  /// The bytes from the beginning; the rest of the file reads as zeros.
   private(set) var bytes = Bytes()
   private(set) var length = 0
 
-  /// Sizes above this are taken for a broken record.
+  /// Larger sizes indicate a broken record.
   private static let longest = 1 << 32
 
   init() {}
@@ -39,7 +39,7 @@ struct FileBytes: Sendable {
     length = new
   }
 
-  /// Makes a change as a sync does.
+  /// Applies a change.
   mutating func apply(_ change: SimulatedDisk.Change) {
     switch change {
     case .durable(let offset, let bytes), .write(let offset, let bytes):

@@ -2,7 +2,8 @@ internal import CStorageProbe
 internal import ConiferKeyValue
 internal import Synchronization
 
-/// The file calls of this process below one directory: counted, recorded, or failed on purpose.
+/// Watches this process's file calls below one directory: counts them, records them, or makes them
+/// fail.
 ///
 /// Files must be opened after the session began. Several sessions may watch several directories.
 final class IOSession: Sendable {
@@ -12,7 +13,7 @@ final class IOSession: Sendable {
     case error(Int32)
     /// The same, from that operation on.
     case errors(Int32)
-    /// A write takes its first half alone and says so; another operation goes through.
+    /// A write writes only its first half and returns its length; other operations succeed.
     case shortWrite
     /// The process is killed instead.
     case kill
@@ -24,14 +25,14 @@ final class IOSession: Sendable {
     case changes
     /// Those, and opens and reads.
     case changesAndReads
-    /// Syncs and writes that are durable when they return (`O_DSYNC`) alone.
+    /// Only syncs, and writes that are durable when they return (`O_DSYNC`).
     case syncs
   }
 
   /// Whether the C library's calls can be watched here: on Linux with glibc.
   static var isAvailable: Bool { probe_is_available() }
 
-  /// Why they cannot be watched, or nil.
+  /// Why calls cannot be watched here, or nil.
   static var reason: String? {
     isAvailable ? nil : "file calls can be watched on Linux with glibc alone"
   }
@@ -51,12 +52,12 @@ final class IOSession: Sendable {
 
   deinit { end() }
 
-  /// Records what happens below a directory.
+  /// Records the operations below a directory.
   static func record(_ directory: String) throws -> IOSession {
     try IOSession(directory, records: true)
   }
 
-  /// Lets an operation below a directory fail.
+  /// Makes an operation below a directory fail.
   ///
   /// - Parameters:
   ///   - at: the operation's number among those that are counted, from 0; nil for none yet.
@@ -74,7 +75,7 @@ final class IOSession: Sendable {
     return session
   }
 
-  /// Lets another operation fail, by its number since the session began.
+  /// Makes another operation fail, by its number since the session began.
   func fail(at: Int, with fault: Fault) {
     number.withLock { number in
       switch fault {
@@ -86,14 +87,14 @@ final class IOSession: Sendable {
     }
   }
 
-  /// Lets every operation go through again.
+  /// Makes no further operation fail.
   func heal() {
     number.withLock { probe_fail($0, -1, Int32(PROBE_NO_FAULT.rawValue), 0, false) }
   }
 
-  /// Fills the disk, or frees it again: on a full one new files, directories and links, and writes
-  /// beyond a file's length, fail with ENOSPC once they need more than was removed since, while what
-  /// is inside a file can be overwritten.
+  /// Simulates a full disk, or ends that. On a full disk, creating files, directories and links and
+  /// writing beyond a file's length fail with ENOSPC once they need more space than was freed
+  /// since; overwriting bytes inside a file succeeds.
   func setFull(_ isFull: Bool) { number.withLock { probe_fill_disk($0, isFull) } }
 
   /// How many operations were counted.
@@ -102,7 +103,8 @@ final class IOSession: Sendable {
   /// How many operations failed on purpose; a full disk is not counted.
   var failureCount: Int { number.withLock { Int(probe_failures($0)) } }
 
-  /// The newest operation that failed on purpose, in words with its file; nil when none did.
+  /// A description of the newest operation that failed on purpose, with its file; nil when none
+  /// did.
   var failure: String? {
     var path = [CChar](repeating: 0, count: 4096)
     let kind = number.withLock { probe_failed($0, &path, path.count) }
@@ -131,7 +133,7 @@ final class IOSession: Sendable {
   /// Puts a number into the record.
   func mark(_ mark: Int) { number.withLock { probe_mark($0, Int64(mark)) } }
 
-  /// What happened so far, in its order.
+  /// The operations so far, in order.
   func entries() -> [IOEntry] {
     number.withLock { number in
       (0..<probe_entries(number)).compactMap { index in
@@ -152,7 +154,7 @@ final class IOSession: Sendable {
 
 /// An operation that took effect below a watched directory; paths are relative to it.
 enum IOEntry: Sendable {
-  /// A file that was there is known by a number from here on.
+  /// An existing file, which later entries name by a number.
   case open(file: Int, path: String)
   case create(file: Int, path: String)
   /// A write; one that was durable when it returned came through a descriptor with O_DSYNC.

@@ -3,9 +3,9 @@ internal import ConiferStorage
 
 /// Processes that are killed while they commit, and what the store must hold afterwards.
 ///
-/// An exit test runs the child's part, which is killed by SIGKILL at a moment that the number of the
-/// kill chooses: at a file operation, or after some time. The next child goes on from the store that
-/// it left. In a test:
+/// An exit test runs the child's part. SIGKILL ends it at a moment that the kill's number
+/// determines: at a file operation, or after some time. The next child continues with the store
+/// that it left. In a test:
 ///
 ///     @Test func kills() async throws {
 ///       let kills = try Kills(of: Mine.factory)
@@ -19,14 +19,14 @@ internal import ConiferStorage
 ///       }
 ///     }
 public final class Kills {
-  /// After how many kills a new store is begun.
+  /// The number of kills after which a new store is made.
   private static let life = 20
 
   /// Where the children find the store; removed by `finish`.
   public let directory: String
   private let factory: BackendFactory
   private var states = [CrashState(model: .init(), step: 0)]
-  /// The newest commit of each writer, in a life of writers at once.
+  /// The newest commit of each writer, for a store with concurrent writers.
   private var held = [Int](repeating: 0, count: Writers.count)
   private var count = 0
   private var commits = 0
@@ -35,7 +35,8 @@ public final class Kills {
   /// Kills of processes with one kind of backend.
   ///
   /// - Parameter factory: opens the backend; the children must be given one that opens the same.
-  /// - Throws: ``ConformanceFailure`` when no directory can be made, or `CONIFER_KILLS` is no number.
+  /// - Throws: ``ConformanceFailure`` when no directory can be made, or `CONIFER_KILLS` is not a
+  ///   number.
   public init(of factory: BackendFactory) throws {
     self.factory = factory
     numbers = 1...(try Variable.count("CONIFER_KILLS") ?? 200)
@@ -55,7 +56,7 @@ public final class Kills {
     CrashProgram(
       seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false)
   }
-  /// The writers of a life in which several commit at once: every third one; nil in the others.
+  /// The writers of a store with concurrent writers, which is every third one; nil for the others.
   private static func writers(_ factory: BackendFactory, _ kill: Int) -> Writers? {
     guard (kill - 1) / life % 3 == 2 else { return nil }
     return Writers(
@@ -69,8 +70,8 @@ public final class Kills {
     return try factory.open(store(directory, kill), options)
   }
 
-  /// The child's part: commits until it is killed, and writes down each acknowledgement before it
-  /// goes on.
+  /// The child's part: commits until it is killed, and records each acknowledgement before it
+  /// continues.
   ///
   /// - Parameters:
   ///   - directory: the parent's ``directory``.
@@ -104,7 +105,7 @@ public final class Kills {
     let program = program(factory, kill)
     var opened: (any StorageBackend)? = try open(factory, directory, kill)
     let states = try opened?.read { (view) throws(StoreError) in
-      try program.states(upTo: try Ledger.step(view), try view.trees())
+      try program.states(upTo: try StepLog.step(view), try view.trees())
     }
     let run = try await CrashRun(
       program, after: states ?? [],
@@ -115,7 +116,8 @@ public final class Kills {
       acknowledge: { state, durability in
         write("\(state) \(durability.rawValue)", report(directory, kill))
       })
-    // On a slow machine opening takes all of the time: every second one begins behind it.
+    // On a slow machine opening takes all of the time, so for every second kill the time starts
+    // after it.
     if session == nil, kill % 4 != 1 { System.die(after: delay) }
     let first = run.states.last?.step ?? 0
     for step in (first + 1)...(first + 1000) { try await run.run(step) }
@@ -123,22 +125,22 @@ public final class Kills {
     System.die()
   }
 
-  /// Writes down an acknowledgement.
+  /// Records an acknowledgement.
   private static func write(_ line: String, _ report: String) {
     do {
       try System.append(line, to: report)
     } catch {
-      // Without its line the parent would not know of the acknowledgement.
+      // The parent must know of every acknowledgement, so a failure ends the process.
       System.die()
     }
   }
 
-  /// The parent's part: opens what a killed child left.
+  /// The parent's part: opens and checks the store that a killed child left.
   ///
   /// - Parameter kill: the number of the kill that was just made.
   /// - Throws: ``ConformanceFailure`` with the anomaly, when the store does not hold a prefix of the
   ///   commits with every one that was acknowledged at `.process` or more, or its parts are of
-  ///   different moments, or it cannot be opened.
+  ///   different commits, or it cannot be opened.
   public func check(after kill: Int) async throws {
     count += 1
     let place =
@@ -146,9 +148,9 @@ public final class Kills {
       + "\(Self.store(directory, kill)) until the test ends"
     do {
       if let writers = Self.writers(factory, kill) {
-        try await look(after: kill, writers)
+        try await checkStore(after: kill, writers)
       } else {
-        try await look(after: kill)
+        try await checkStore(after: kill)
       }
     } catch {
       let found = error as? ConformanceFailure
@@ -163,11 +165,11 @@ public final class Kills {
     held = [Int](repeating: 0, count: Writers.count)
   }
 
-  private func look(after kill: Int, _ writers: Writers) async throws {
+  private func checkStore(after kill: Int, _ writers: Writers) async throws {
     try? System.makeDirectory(Self.store(directory, kill))
     let backend = try Self.open(factory, directory, kill)
     do {
-      // Each writer may have had one commit under way.
+      // Each writer may have had one commit in progress.
       var bounds = Writers.Bounds(
         acknowledged: held.reduce(0, +), issued: held.map { $0 + 1 })
       for line in try System.lines(of: Self.report(directory, kill)) {
@@ -187,8 +189,8 @@ public final class Kills {
     }
   }
 
-  private func look(after kill: Int) async throws {
-    // A child that is killed at once leaves nothing.
+  private func checkStore(after kill: Int) async throws {
+    // A child that is killed at once leaves no store.
     try? System.makeDirectory(Self.store(directory, kill))
     let backend = try Self.open(factory, directory, kill)
     do {
@@ -198,7 +200,7 @@ public final class Kills {
         let numbers = line.split(separator: " ").compactMap { Int($0) }
         guard numbers.count == 2 else { continue }
         commits += 1
-        // One commit may have been under way.
+        // One commit may have been in progress.
         issued = max(issued, numbers[0] + 1)
         if numbers[1] >= Int(Durability.process.rawValue) {
           acknowledged = max(acknowledged, numbers[0])
@@ -206,8 +208,8 @@ public final class Kills {
       }
       let program = Self.program(factory, kill)
       let trees = try backend.read { (view) throws(StoreError) in try view.trees() }
-      // While the trees are made there is a state for each.
-      if before < Ledger.trees.count + 1 { issued = max(issued, Ledger.trees.count + 2) }
+      // Creating each tree is a state of its own.
+      if before < StepLog.trees.count + 1 { issued = max(issued, StepLog.trees.count + 2) }
       try program.extend(&states, to: issued, trees)
       issued = min(issued, states.count - 1)
       try require(
@@ -223,7 +225,7 @@ public final class Kills {
     }
   }
 
-  /// Reports how many processes were killed, as a check does, and removes the directory.
+  /// Reports the number of killed processes as a check's result, and removes the directory.
   public func finish() {
     ReportFile.append(
       CheckResult(
@@ -239,12 +241,12 @@ public final class Kills {
 }
 
 extension CrashProgram {
-  /// The states up to a step, made anew without a backend; for a program without wipes.
+  /// The states up to a step, computed without a backend, for a program without wipes.
   ///
-  /// - Parameter trees: those that the store has, for their numbers.
+  /// - Parameter trees: the store's trees, with their numbers.
   func states(upTo step: Int, _ trees: [TreeInfo]) throws(StoreError) -> [CrashState] {
     var states = [CrashState(model: .init(), step: 0)]
-    try extend(&states, to: Ledger.trees.count + 1, trees)
+    try extend(&states, to: StepLog.trees.count + 1, trees)
     while let last = states.last, last.step < step {
       try extend(&states, to: states.count, trees)
       if states.last?.step == last.step { break }
@@ -252,9 +254,9 @@ extension CrashProgram {
     return states
   }
 
-  /// Adds states up to the one with a number, as far as the trees are there that it needs.
+  /// Adds states up to a step, as far as the trees exist that they need.
   func extend(_ states: inout [CrashState], to last: Int, _ trees: [TreeInfo]) throws(StoreError) {
-    let names = [Ledger.tree] + Ledger.trees
+    let names = [StepLog.tree] + StepLog.trees
     while states.count <= last {
       guard let state = states.last else { return }
       var model = state.model
@@ -271,7 +273,7 @@ extension CrashProgram {
       var edits: [StorageEdit] = []
       while edits.isEmpty {
         if case .commit(let changes, _) = step(number) {
-          edits = try model.edits(changes, Array(ids.dropFirst())) + [Ledger.note(number, ids[0])]
+          edits = try model.edits(changes, Array(ids.dropFirst())) + [StepLog.note(number, ids[0])]
         } else {
           number += 1
         }

@@ -4,12 +4,12 @@ extension PowerLoss {
   /// The one power cut that `CONIFER_CRASH` names, as a failure printed it.
   struct Command: Sendable {
     let cut: Cut
-    /// The cut in the recovery from it, and what that recovery comes after.
+    /// A cut during the recovery, and the kind of crash before that recovery.
     let recovery: (crash: Crash, cut: Cut)?
 
-    /// What the environment asks for, if anything.
+    /// The cut that the environment names, if any.
     ///
-    /// - Throws: ``ConformanceFailure`` when it has another form.
+    /// - Throws: ``ConformanceFailure`` when its form is wrong.
     static var asked: Command? {
       get throws {
         guard let text = Variable.text("CONIFER_CRASH") else { return nil }
@@ -23,7 +23,7 @@ extension PowerLoss {
       }
     }
 
-    /// The cut with a spelling.
+    /// The cut that a command names.
     init?(_ text: String) {
       let parts = text.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
       guard let first = parts.first.flatMap({ Cut($0) }) else { return nil }
@@ -40,7 +40,7 @@ extension PowerLoss {
     }
   }
 
-  /// Requires that a cut is one of this program.
+  /// Requires that this program has a cut at a point.
   func requirePoint(_ point: Int) throws {
     try require(
       (0...entries.count).contains(point),
@@ -50,7 +50,7 @@ extension PowerLoss {
 }
 
 extension PowerLoss.Cut {
-  /// The cut with a spelling: seed, point, image.
+  /// The cut that a text names: seed, point, image.
   init?(_ text: Substring) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 3, let seed = UInt64(parts[0]), let point = Int(parts[1]), point >= 0,

@@ -2,17 +2,17 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 
 extension PowerLoss {
-  /// What happened before a recovery that is itself cut.
+  /// The crash before a recovery that is itself cut.
   enum Crash: String, Sendable {
-    /// Power loss: what the first image lost is lost.
+    /// Power loss: the disk is the first image.
     case cut
-    /// The death of the process: all is there, but what was not durable still is not.
+    /// Process death: everything is visible, and nothing became more durable.
     case kill
   }
 
   /// Opens the images of some points, and checks each.
   ///
-  /// - Parameter images: those of a point.
+  /// - Parameter images: the images to try at a point.
   func check(
     _ points: [Int], _ verdict: CrashVerdict, _ before: String = "",
     _ images: (Int) -> [DiskImage], _ count: inout Count
@@ -28,13 +28,13 @@ extension PowerLoss {
       for image in disk.isSettled ? Array(images(point).prefix(1)) : images(point) {
         count.images += 1
         try await placed(before + "\(Cut(seed: seed, point: point, image: image))", point) {
-          _ = try await open(image, of: disk, verdict, goesOn: true)
+          _ = try await open(image, of: disk, verdict, takesCommits: true)
         }
       }
     }
   }
 
-  /// Adds to a failure where it was and what repeats it.
+  /// Adds to a failure its place and the command that reproduces it.
   private func placed(
     _ name: String, _ point: Int, _ body: () async throws -> Void
   ) async throws {
@@ -53,10 +53,10 @@ extension PowerLoss {
 
   /// Opens an image with the real backend.
   ///
-  /// - Parameter goesOn: whether it must take a commit and have it after being opened once more.
-  /// - Returns: the number of the state that it is in.
+  /// - Parameter takesCommits: whether it must keep one more commit when it is opened again.
+  /// - Returns: the number of the store's state.
   func open(
-    _ image: DiskImage, of disk: SimulatedDisk, _ verdict: CrashVerdict, goesOn: Bool
+    _ image: DiskImage, of disk: SimulatedDisk, _ verdict: CrashVerdict, takesCommits: Bool
   ) async throws -> Int {
     let directory = try System.makeTemporaryDirectory(isFast: true)
     defer { System.removeTree(directory) }
@@ -69,7 +69,7 @@ extension PowerLoss {
       try? await backend.close()
       throw error
     }
-    guard goesOn else {
+    guard takesCommits else {
       try await backend.close()
       return state
     }
@@ -81,7 +81,7 @@ extension PowerLoss {
         return try opened ?? openBackend(directory)
       })
     do {
-      try await run.goOn()
+      try await run.commitOnceMore()
     } catch {
       try? await run.close()
       throw error
@@ -93,7 +93,7 @@ extension PowerLoss {
       _ = try CrashVerdict(states: run.states, acknowledged: last, issued: last).state(of: again)
     } catch {
       try? await again.close()
-      throw ConformanceFailure("after it went on from state \(state): \(error)")
+      throw ConformanceFailure("after a commit on top of state \(state): \(error)")
     }
     try await again.close()
     return state
@@ -107,16 +107,16 @@ extension PowerLoss {
 
   /// Which cuts of a recovery are tried.
   enum Cuts: Sendable {
-    /// Some of all, and four images of each.
+    /// A sample of all points, four images each.
     case some(Int)
-    /// The one after its commit was acknowledged, and what had to be durable then.
+    /// The point where its commit was acknowledged, with only what is durable.
     case acknowledged
     case one(Cut)
   }
 
   /// Cuts the recovery from an image, and a commit after it, at its operations.
   ///
-  /// - Parameter point: where the first crash is.
+  /// - Parameter point: the point of the first crash.
   func checkRecovery(
     at point: Int, _ image: DiskImage, after crash: Crash, _ cuts: Cuts, _ count: inout Count
   ) async throws {
@@ -127,7 +127,7 @@ extension PowerLoss {
     let name = "\(Cut(seed: seed, point: point, image: image))"
     var state = 0
     try await placed(name, point) {
-      state = try await open(image, of: disk, verdict, goesOn: false)
+      state = try await open(image, of: disk, verdict, takesCommits: false)
     }
     let directory = try System.makeTemporaryDirectory(isFast: true)
     defer { System.removeTree(directory) }

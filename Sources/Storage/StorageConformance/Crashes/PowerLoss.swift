@@ -3,16 +3,16 @@ internal import ConiferStorage
 
 /// A program's file calls, and the power cuts that can be made in them.
 struct PowerLoss: Sendable {
-  /// How many images are tried and of how many points, for reports.
+  /// The numbers of points and images that were tried, for reports.
   struct Count: Sendable {
     var points = 0
     var images = 0
   }
 
-  /// One image of a power cut in a program, as a command spells it.
+  /// One image of a power cut in a program, as a command names it.
   struct Cut: Sendable, CustomStringConvertible {
     let seed: UInt64
-    /// How many operations came before.
+    /// The number of operations before it.
     let point: Int
     let image: DiskImage
 
@@ -25,7 +25,7 @@ struct PowerLoss: Sendable {
   let entries: [IOEntry]
   let states: [CrashState]
 
-  /// Marks tell where a state was issued and where it was acknowledged.
+  /// Marks in the record say where a state was issued and where it was acknowledged.
   private static func issued(_ state: Int) -> Int { 2 * state }
   private static func acknowledged(_ state: Int) -> Int { 2 * state + 1 }
 
@@ -33,17 +33,17 @@ struct PowerLoss: Sendable {
   static func record(_ factory: BackendFactory, seed: UInt64) async throws -> PowerLoss {
     let directory = try System.makeTemporaryDirectory(isFast: true)
     defer { System.removeTree(directory) }
-    // Every third one is long enough for logs to be folded and checkpoints to be made.
+    // Every third program is long enough to include folding and checkpoints.
     let steps = seed % 3 == 0 ? 60 : 16
     return try await record(
       factory, seed, in: directory, SimulatedDisk(), [CrashState(model: .init(), step: 0)], steps)
   }
 
-  /// Runs steps of a program on what a directory holds.
+  /// Runs steps of a program on the store in a directory.
   ///
   /// - Parameters:
-  ///   - disk: what is durable of it.
-  ///   - states: those that the store has passed through.
+  ///   - disk: the durable state of the directory.
+  ///   - states: the states that the store has passed through.
   ///   - steps: how many steps it runs; nil for one durable commit.
   static func record(
     _ factory: BackendFactory, _ seed: UInt64, in directory: String, _ disk: SimulatedDisk,
@@ -62,7 +62,7 @@ struct PowerLoss: Sendable {
       if let steps {
         for step in 1...steps { try await run.run(step) }
       } else {
-        try await run.goOn()
+        try await run.commitOnceMore()
       }
     } catch {
       try? await run.close()
@@ -73,9 +73,9 @@ struct PowerLoss: Sendable {
       factory: factory, seed: seed, disk: disk, entries: session.entries(), states: run.states)
   }
 
-  /// The points between operations at which a cut differs from one before: all when they are few
-  /// enough; else some of those after an acknowledgement, a sync or a change of names, and some of
-  /// the others.
+  /// The points between operations at which a cut has a new result: all of them when they are few;
+  /// otherwise a sample of those after an acknowledgement, a sync or a change of names, and a
+  /// sample of the others.
   func points(atMost count: Int) -> [Int] {
     var disk = disk
     var acknowledgements: [Int] = []
@@ -101,7 +101,7 @@ struct PowerLoss: Sendable {
     return (points + rest.shuffled(using: &random).prefix(left)).sorted()
   }
 
-  /// The points after changes of names, as far as their directory is not synced yet.
+  /// The points after changes of names whose directory is not synced yet.
   var pointsOfNames: [Int] {
     var disk = disk
     return entries.indices.compactMap { index in
@@ -122,7 +122,7 @@ struct PowerLoss: Sendable {
     }.map { $0 + 1 }
   }
 
-  /// The disk after some operations, and what must and may be there then.
+  /// Plays the operations up to a point on the disk; returns which states must and may be there.
   func cut(at point: Int, from first: Int, _ disk: inout SimulatedDisk, _ verdict: CrashVerdict)
     -> CrashVerdict
   {

@@ -1,6 +1,6 @@
 internal import ConiferKeyValue
 
-/// What a disk holds while a record is played on it, and what of it a power cut may leave.
+/// A disk on which recorded operations are played, with the parts that a power cut may lose.
 ///
 /// The assumptions, as Docs/Crashes.md states them: a file's bytes and length are durable when a
 /// sync of the file returned after they were written, or when their own write went through O_DSYNC;
@@ -10,7 +10,7 @@ internal import ConiferKeyValue
 struct SimulatedDisk: Sendable {
   /// A change of a file since its last sync.
   enum Change: Sendable {
-    /// Written through O_DSYNC: durable, but in its place among changes that are not.
+    /// Written through O_DSYNC: durable, but applied in order with changes that are not.
     case durable(offset: Int, Bytes)
     case write(offset: Int, Bytes)
     case resize(Int)
@@ -22,9 +22,9 @@ struct SimulatedDisk: Sendable {
     var pending: [Change] = []
   }
 
-  /// The files, by number; they stay when their names go.
+  /// The files, by number; they stay when their names are removed.
   private(set) var files: [File] = []
-  /// The names that a sync of their directory made durable, and the changes since.
+  /// The names that directory syncs made durable, and the changes since.
   private(set) var names = Names()
   private(set) var pending: [Names.Change] = []
   /// The names as a running program sees them.
@@ -35,7 +35,7 @@ struct SimulatedDisk: Sendable {
   /// An empty disk.
   init() {}
 
-  /// A disk on which a directory's files have always been.
+  /// A disk on which all files of a directory are durable.
   init(holding directory: String) throws {
     try add(directory, below: "")
   }
@@ -58,14 +58,14 @@ struct SimulatedDisk: Sendable {
     names.apply(.enter(path, target))
   }
 
-  /// The same disk for another record, which has numbers of its own for files.
+  /// The same disk for another record, which numbers files anew.
   func reopened() -> SimulatedDisk {
     var disk = self
     disk.known = [:]
     return disk
   }
 
-  /// Whether a power cut leaves nothing to chance.
+  /// Whether everything on the disk is durable.
   var isSettled: Bool { pending.isEmpty && files.allSatisfy { $0.pending.isEmpty } }
 
   /// Plays an operation.
@@ -117,7 +117,7 @@ struct SimulatedDisk: Sendable {
 
 /// The names on a disk, relative to its root.
 struct Names: Sendable {
-  /// What a name stands for.
+  /// What a name refers to.
   enum Target: Sendable {
     case file(Int)
     case directory
@@ -159,7 +159,7 @@ struct Names: Sendable {
     }
   }
 
-  /// The names that can be reached: those whose directories are there too.
+  /// The names whose directories exist.
   var reachable: [(path: String, target: Target)] {
     func isReachable(_ path: String) -> Bool {
       let parent = Names.parent(of: path)

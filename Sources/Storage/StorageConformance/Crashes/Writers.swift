@@ -2,14 +2,14 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// Writers that commit at once: each to a place of its own, and all to one queue, whose numbers tell
-/// in which order their commits took place.
+/// Concurrent writers. Each commits to a place of its own and to one shared queue, whose numbers
+/// give the order of the commits.
 struct Writers: Sendable {
-  /// What a crash may leave of their commits.
+  /// Which of their commits may be there after a crash.
   struct Bounds: Sendable {
-    /// How many commits, the first ones in their order, must be there.
+    /// The number of commits, from the first one in order, that must be there.
     var acknowledged = 0
-    /// The newest commit that each writer asked for.
+    /// The newest commit that each writer issued.
     var issued = [Int](repeating: 0, count: Writers.count)
   }
 
@@ -31,7 +31,7 @@ struct Writers: Sendable {
     return random
   }
 
-  /// What stands at a writer's place after one of its commits.
+  /// The node at a writer's place after one of its commits.
   private func node(_ writer: Int, _ number: Int) -> Node {
     var random = random(writer, number)
     let length = random.one(in: 6) ? 6000 : 60
@@ -55,15 +55,15 @@ struct Writers: Sendable {
 
   // MARK: Writing
 
-  /// Lets every writer make some commits, all at once.
+  /// Runs all writers concurrently.
   ///
   /// - Parameters:
-  ///   - held: the newest commit that each has made.
-  ///   - count: how many more each makes.
+  ///   - held: the newest commit of each writer.
+  ///   - count: how many more commits each makes.
   ///   - isDurable: whether all are made at the strongest durability.
-  ///   - issue: gets a writer and its commit's number before it is asked for.
-  ///   - acknowledge: gets both, how many commits in their order are acknowledged with this one, and
-  ///     how durable they are.
+  ///   - issue: gets a writer and its commit's number before the commit.
+  ///   - acknowledge: gets both, how many commits in order are acknowledged with this one, and their
+  ///   durability.
   func run(
     on backend: any StorageBackend, after held: [Int], _ count: Int, isDurable: Bool = false,
     issue: @escaping @Sendable (Int, Int) -> Void = { _, _ in },
@@ -93,14 +93,14 @@ struct Writers: Sendable {
     }
   }
 
-  // MARK: Looking
+  // // MARK: Checking
 
   /// The newest commit of each writer that a store holds.
   ///
-  /// - Throws: ``ConformanceFailure`` when they are no prefix of all commits within some bounds, or
-  ///   anything else is not of the same moment.
+  /// - Throws: ``ConformanceFailure`` when they are not a prefix of all commits within the bounds,
+  ///   or the parts of the store are of different commits.
   func held(by backend: any StorageBackend, _ bounds: Bounds? = nil) throws -> [Int] {
-    let (held, failure) = try backend.read { (view) throws(StoreError) in try look(view) }
+    let (held, failure) = try backend.read { (view) throws(StoreError) in try read(view) }
     if let failure { throw failure }
     let total = held.reduce(0, +)
     if let bounds {
@@ -117,7 +117,7 @@ struct Writers: Sendable {
     return held
   }
 
-  private func look(
+  private func read(
     _ view: any StorageView
   ) throws(StoreError) -> ([Int], ConformanceFailure?) {
     var held = [Int](repeating: 0, count: Self.count)
@@ -166,7 +166,7 @@ struct Writers: Sendable {
     }
     if let incident = try view.incidents().first {
       return (
-        held, ConformanceFailure(.silentLoss, "it tells of damage, where none was: \(incident)")
+        held, ConformanceFailure(.silentLoss, "it reports damage where there was none: \(incident)")
       )
     }
     return (held, nil)

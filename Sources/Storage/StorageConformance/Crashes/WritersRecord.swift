@@ -3,13 +3,13 @@ internal import ConiferStorage
 
 /// The file calls of ``Writers``, and the power cuts that can be made in them.
 ///
-/// The writers meet as chance has it, so that a seed does not make the same record again: a failure
-/// tells where in its own record it was.
+/// The writers interleave at random, so a seed does not reproduce a record: a failure names the
+/// point in its own record.
 struct WritersRecord: Sendable {
   private let writers: Writers
   private let record: PowerLoss
 
-  /// Marks tell what was issued (even) and how many commits were acknowledged (odd).
+  /// Marks say what was issued (even) and how many commits were acknowledged (odd).
   private static func issued(_ writer: Int, _ number: Int) -> Int {
     2 * (number * Writers.count + writer)
   }
@@ -71,8 +71,8 @@ struct WritersRecord: Sendable {
             failure?.anomaly ?? .refused,
             "\(failure?.message ?? "\(error)")\n\(Writers.count) writers at once of seed "
               + "\(record.seed), power lost after \(point) of \(record.entries.count) operations, "
-              + "the last one: \(record.entries[point - 1]), image \(image); how the writers meet "
-              + "is chance, so try more of them: CONIFER_CRASHES=2000",
+              + "the last one: \(record.entries[point - 1]), image \(image); writers interleave "
+              + "at random, so try more of them: CONIFER_CRASHES=2000",
             seed: record.seed)
         }
       }
@@ -88,7 +88,7 @@ struct WritersRecord: Sendable {
     }
   }
 
-  /// Opens an image, lets each writer go on, and opens it once more.
+  /// Opens an image, lets each writer continue, and opens it once more.
   private func open(
     _ image: DiskImage, of disk: SimulatedDisk, _ bounds: Writers.Bounds
   ) async throws {

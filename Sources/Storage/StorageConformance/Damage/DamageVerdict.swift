@@ -2,15 +2,15 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// What a damaged store did.
+/// How a damaged store behaved.
 enum DamageVerdict: Sendable, Equatable {
   /// It was refused with a typed error, when it was opened or read.
   case refused(StoreError.Code)
-  /// It reads as if nothing had happened.
+  /// It has all data.
   case whole
-  /// It lost something and tells so; all else is right.
+  /// It lost data and reports that; everything else is right.
   case told
-  /// It is as it was some commits ago, and does not tell.
+  /// It has the state of an earlier commit, without a report.
   case older
   /// It broke a promise.
   case broken(Anomaly, String)
@@ -28,14 +28,14 @@ enum DamageVerdict: Sendable, Equatable {
 }
 
 /// Reads all of a damaged store and compares it with what was written.
-struct DamageJudge {
-  let story: DamageStory
+struct DamageComparison {
+  let sample: DamageSample
   /// What the store held after each commit.
   let models: [StorageModel]
 
   init() throws {
-    story = DamageStory()
-    models = try story.models()
+    sample = DamageSample()
+    models = try sample.models()
   }
 
   /// Judges a store, writes to it, and closes it.
@@ -43,14 +43,14 @@ struct DamageJudge {
     var verdict: DamageVerdict
     do throws(StoreError) {
       verdict = try read(backend)
-      // Repairs are commits, so the answer must be the same after them.
+      // Repairs are commits, so the store is read again after them.
       if case .told = verdict { verdict = try read(backend) }
     } catch {
       verdict = refusal(error)
     }
     do throws(StoreError) {
-      // Only that it ends: what was lost may stand in the way of a commit.
-      _ = try await backend.commit([.enqueue(story.lanes[0], .set("later", 1))], .process)
+      // A commit may fail because of what was lost; it must only end.
+      _ = try await backend.commit([.enqueue(sample.lanes[0], .set("later", 1))], .process)
       for _ in 0..<20 { if try !(await backend.tidy(.milliseconds(50))) { break } }
     } catch {
       if case .broken = verdict {} else if error.message.isEmpty { verdict = refusal(error) }
@@ -59,7 +59,7 @@ struct DamageJudge {
     return verdict
   }
 
-  /// An error of a damaged store; it has to say something.
+  /// The verdict for an error of a damaged store; the error must have a message.
   func refusal(_ error: StoreError) -> DamageVerdict {
     error.message.isEmpty
       ? .broken(.wrongError, "\(error.code) without a message") : .refused(error.code)
@@ -78,8 +78,8 @@ struct DamageJudge {
         }
       }
       if let (anomaly, words) = try wrong(view) { return .broken(anomaly, words) }
-      if incidents.isEmpty { return .broken(.silentLoss, "nothing was told: \(difference)") }
-      if let words = try untold(view, incidents) { return .broken(.silentLoss, words) }
+      if incidents.isEmpty { return .broken(.silentLoss, "nothing was reported: \(difference)") }
+      if let words = try unreportedLoss(view, incidents) { return .broken(.silentLoss, words) }
       return .told
     }
   }
@@ -88,13 +88,13 @@ struct DamageJudge {
     _ view: any StorageView, _ model: StorageModel
   ) throws(StoreError) -> String? {
     if let words = try StateDifference(view, ModelView(model)).first() { return words }
-    guard model.trees[story.first] != nil else { return nil }
-    let found = try view.metadata(story.first, "cursor")
-    let expected = try ModelView(model).metadata(story.first, "cursor")
+    guard model.trees[sample.first] != nil else { return nil }
+    let found = try view.metadata(sample.first, "cursor")
+    let expected = try ModelView(model).metadata(sample.first, "cursor")
     return found == expected ? nil : "the metadata is \(found ?? [])"
   }
 
-  /// Something that is read and was never written so.
+  /// Data that is read and was never written.
   private func wrong(_ view: any StorageView) throws(StoreError) -> (Anomaly, String)? {
     for info in try view.trees() {
       let written = models.compactMap { $0.trees[info.id] }
@@ -120,8 +120,8 @@ struct DamageJudge {
     return nil
   }
 
-  /// Something that is missing although what tells of it says nothing.
-  private func untold(
+  /// Data that is missing without a report.
+  private func unreportedLoss(
     _ view: any StorageView, _ incidents: [Incident]
   ) throws(StoreError) -> String? {
     guard let newest = models.last else { return nil }
@@ -134,19 +134,19 @@ struct DamageJudge {
           return "\(query.path) is complete without \(path)"
         }
       }
-      for lane in story.lanes where lane.tree == id {
+      for lane in sample.lanes where lane.tree == id {
         let waiting = try view.entries(lane, after: nil, limit: 100)
         let found = waiting + (try view.rejectedEntries(lane, after: nil, limit: 100))
         let all = tree.lanes[Bytes(lane.identity.utf8)]?.writes ?? []
         let missing = all.filter { write in !found.contains { $0.id == write.id } }
         for write in missing {
           let words = "write \(write.id.rawValue) of \"\(lane.identity)\""
-          let isTold = incidents.contains {
+          let isReported = incidents.contains {
             $0.kind == .writeSetAside && $0.tree == id && $0.place == words && !$0.bytes.isEmpty
           }
-          // A store that had to leave out commits tells of that as a whole.
+          // A store that lost commits reports that for the whole store.
           let isLost = incidents.contains { $0.tree.rawValue == 0 }
-          if !isTold, !isLost { return "\(words) is gone" }
+          if !isReported, !isLost { return "\(words) is gone" }
         }
       }
     }

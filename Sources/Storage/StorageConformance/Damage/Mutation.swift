@@ -5,7 +5,7 @@ struct Mutation: Sendable, CustomStringConvertible {
   enum Kind: Sendable {
     /// The file ends at the position.
     case cut
-    /// A bit of the byte at the position is the other one.
+    /// A bit of the byte at the position is flipped.
     case flip(bit: Int)
   }
 
@@ -30,8 +30,8 @@ struct Mutation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Every length of every file, or a sample of them that has the ends of each file; what was only
-  /// allocated ahead, zeros to the end, counts for little.
+  /// Every length of every file, or a sample of them that includes both ends of each file. Zeros at
+  /// the end, which are only allocated ahead, get few samples.
   static func cuts(_ files: [StoreFile], atMost count: Int, seed: UInt64) -> [Mutation] {
     let lengths = files.flatMap { file in
       (0..<file.used).map { Mutation(file: file.name, position: $0, kind: .cut) }
@@ -51,7 +51,7 @@ struct Mutation: Sendable, CustomStringConvertible {
     return ends + starts + sampled
   }
 
-  /// Sampled bits: every file gets some, most are where the bytes are, few in zeros.
+  /// Sampled bits: every file gets some, most of them in bytes that are not zero.
   static func flips(_ files: [StoreFile], atMost count: Int, seed: UInt64) -> [Mutation] {
     let total = max(1, files.reduce(0) { $0 + $1.written.count })
     var random = SeededRandom(seed: seed)
@@ -73,9 +73,9 @@ struct StoreFile: Sendable {
   let name: String
   let bytes: Bytes
 
-  /// How many bytes there are before zeros up to the end.
+  /// The length without zeros at the end.
   var used: Int { (bytes.lastIndex { $0 != 0 } ?? -1) + 1 }
-  /// Where bytes are that are not zero.
+  /// The positions of bytes that are not zero.
   var written: [Int] { bytes.indices.filter { bytes[$0] != 0 } }
 
   /// All files below a directory.
@@ -88,7 +88,7 @@ struct StoreFile: Sendable {
     }
   }
 
-  /// Makes a directory of files, with one of them damaged.
+  /// Writes files into a directory, one of them damaged.
   static func write(_ files: [StoreFile], to directory: String, _ mutation: Mutation) throws {
     System.removeTree(directory)
     try? System.makeDirectory(directory)

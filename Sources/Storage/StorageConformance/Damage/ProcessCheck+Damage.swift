@@ -2,15 +2,15 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 
 extension ProcessCheck {
-  /// Files that were damaged while nobody had the store open; `CONIFER_DAMAGES` sets how many ways
+  /// Files that were damaged while the store was closed. `CONIFER_DAMAGES` sets how many mutations
   /// each check tries, `CONIFER_SEED` which.
   static let damages: [ProcessCheck] = [
     ProcessCheck(
-      group: "damage", name: "a file that was cut is told, and nothing wrong is read",
+      group: "damage", name: "a truncated file is reported, and nothing wrong is read",
       anomaly: .silentLoss, parent: { try await damage($0) }
     ) { try await tryDamages($0) { Mutation.cuts($0, atMost: $1, seed: $2) } },
     ProcessCheck(
-      group: "damage", name: "flipped bits are told, and nothing wrong is read",
+      group: "damage", name: "flipped bits are reported, and nothing wrong is read",
       anomaly: .silentLoss, parent: { try await damage($0) }
     ) { try await tryDamages($0) { Mutation.flips($0, atMost: $1, seed: $2) } },
   ]
@@ -19,20 +19,21 @@ extension ProcessCheck {
     get throws { try Variable.seed() ?? 1 }
   }
 
-  /// The folders of the images that are damaged, half of the ways each.
+  /// The folders of the images that are damaged; each gets half of the mutations.
   private static let images = ["killed", "closed"]
 
-  /// How many ways a check tries where the environment does not say.
+  /// The number of mutations that a check tries by default.
   @TaskLocal static var damageCount = 100
 
-  /// After how many seconds without an answer a store counts as one that hangs.
+  /// The number of seconds without an answer after which a store counts as hanging.
   @TaskLocal static var patience: UInt32 = 60
 
-  /// Makes the store, then lets processes damage it until every way was tried.
+  /// Makes the store, then lets processes damage it until every mutation was tried.
   private static func damage(_ trial: ProcessTrial) async throws {
-    // What a killed process left, with logs and journals, and what an orderly close leaves.
+    // The files that a killed process leaves, with logs and journals, and those after an orderly
+    // close.
     let backend = try trial.factory.openStore(trial.directory + "/made")
-    try await DamageStory().write(to: backend)
+    try await DamageSample().write(to: backend)
     let none = Mutation(file: "", position: 0, kind: .cut)
     let killed = StoreFile.all(in: trial.directory + "/made")
     try StoreFile.write(killed, to: trial.directory + "/\(images[0])", none)
@@ -71,10 +72,10 @@ extension ProcessCheck {
         throw ConformanceFailure("the second process ended before it damaged anything")
       }
     }
-    try judge(outcomes, trial.factory)
+    try summarize(outcomes, trial.factory)
   }
 
-  private static func judge(
+  private static func summarize(
     _ outcomes: [(mutation: String, name: String, words: String)], _ factory: BackendFactory
   ) throws {
     CheckRecord.current?.count("damaged stores", outcomes.count)
@@ -93,16 +94,16 @@ extension ProcessCheck {
       seed: try seed)
   }
 
-  /// What an outcome is called: a store that is as it was some commits ago lost the later ones.
+  /// The anomaly of an outcome: a store in an earlier state lost the later commits.
   private static func anomaly(_ outcome: String) -> Anomaly {
     outcome == DamageVerdict.older.name ? .lostAcknowledged : Anomaly(rawValue: outcome)
   }
 
-  /// The second process's part: damages, opens, reads and writes, from one way on.
+  /// The second process's part: damages, opens, reads and writes, beginning with one mutation.
   private static func tryDamages(
     _ trial: ChildTrial, _ ways: ([StoreFile], Int, UInt64) -> [Mutation]
   ) async throws {
-    let judge = try DamageJudge()
+    let judge = try DamageComparison()
     try System.noteTraps(in: trial.notes.path)
     let order = trial.argument.split(separator: " ").compactMap { Int($0) }
     guard order.count == 3 else { throw ConformanceFailure("no order: \(trial.argument)") }

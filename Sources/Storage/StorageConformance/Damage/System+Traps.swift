@@ -6,12 +6,12 @@
   internal import Musl
 #endif
 
-/// Where a trap is noted: written before handlers are set, read by them.
+/// The file for traps: set before the handlers, and read by them.
 nonisolated(unsafe) private var trapFile: Int32 = -1
 
 extension System {
-  /// Lets this process note a trap in a file, and end with success, so that whoever started it can
-  /// tell what it was doing.
+  /// Makes this process record a trap in a file and exit with success, so that its parent can tell
+  /// what it was doing.
   static func noteTraps(in path: String) throws {
     trapFile = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     guard trapFile >= 0 else {
@@ -22,16 +22,17 @@ extension System {
     }
   }
 
-  /// The signal by which a process that was watched too long ends.
+  /// The signal that ends a process that hangs.
   static let alarmSignal = SIGALRM
 
-  /// Ends this process, as a trap does, unless it asks again within some seconds; 0 for no longer.
+  /// Ends this process, as a trap does, unless it calls again within some seconds; 0 ends the
+  /// watch.
   static func watch(seconds: UInt32) { _ = alarm(seconds) }
 }
 
 private func setHandler(_ number: Int32) {
   signal(number) { number in
-    // Only calls that are safe in a handler.
+    // Only async-signal-safe calls are allowed here.
     var text: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8) = (
       0x73, 0x69, 0x67, 0x6E, 0x61, 0x6C, 0x20, UInt8(0x30 + number / 10),
       UInt8(0x30 + number % 10), 0x0A

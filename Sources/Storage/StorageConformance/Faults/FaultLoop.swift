@@ -1,16 +1,16 @@
 internal import ConiferStorage
 
-/// The runs of the program with the first, second, third … operation failing, until one ends
-/// untouched; or with a sample of them.
+/// Runs the program with the first, second, third … operation failing, until a run ends without a
+/// fault; or with a sample of the operations.
 struct FaultLoop {
   /// Which operations fail.
   enum Choice {
-    /// The first few, and so many others that the seed chooses.
+    /// The first few, and a number of others that the seed chooses.
     case sample(UInt64, Int)
     case all
     case one(Int)
 
-    /// What `CONIFER_FAULTS` and `CONIFER_SEED` say.
+    /// The choice of `CONIFER_FAULTS` and `CONIFER_SEED`.
     init(sampling count: Int) throws {
       switch Variable.text("CONIFER_FAULTS") {
       case "all": self = .all
@@ -28,10 +28,10 @@ struct FaultLoop {
     }
   }
 
-  /// How many of the first operations fail in every sample: opening is short, and precious.
+  /// The number of first operations that fail in every sample: opening is short and matters most.
   static let first = 4
 
-  let bench: BackendBench
+  let fixture: BackendFixture
   let fault: StorageFault
 
   /// - Throws: `ConformanceFailure` with the operation that failed, and how to repeat it.
@@ -43,9 +43,9 @@ struct FaultLoop {
       faults += run.failures
       return run.session.operationCount
     }
-    // A sound disk shows how many operations there are, and that the program can be passed.
+    // A run on a sound disk counts the operations, and shows that the program succeeds there.
     let total = try await fail(at: nil)
-    guard total > 0 else { throw LeftOut("makes no file calls that can be watched") }
+    guard total > 0 else { throw NotApplicable("makes no file calls that can be watched") }
     switch choice {
     case .one(let number):
       guard number < total else {
@@ -57,19 +57,21 @@ struct FaultLoop {
       var number = 0
       while try await fail(at: number) > number { number += 1 }
     case .sample(let seed, let count):
-      for number in sample(of: total, bench.factory.share(of: count), seed) {
+      for number in sample(of: total, fixture.factory.share(of: count), seed) {
         _ = try await fail(at: number)
       }
     }
     CheckRecord.current?.count("injected faults", faults)
   }
 
-  /// The operations to fail, in order; all syncs, since they are few and matter most, but not again on
-  /// a variant.
+  /// The operations to fail, in order. All syncs are included, since they are few and matter most,
+  /// except on a variant.
   private func sample(of total: Int, _ count: Int, _ seed: UInt64) -> [Int] {
-    guard total > count, fault != .sync || bench.factory.isVariant else { return Array(0..<total) }
-    // So that variants of one engine do not all try the same.
-    let name = "\(bench.factory)\(fault)".utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
+    guard total > count, fault != .sync || fixture.factory.isVariant else {
+      return Array(0..<total)
+    }
+    // Variants of one engine get different samples.
+    let name = "\(fixture.factory)\(fault)".utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
     var random = SeededRandom(seed: name)
     var chosen = Set(0..<min(Self.first, total, count))
     while chosen.count < count { chosen.insert(Int.random(in: 0..<total, using: &random)) }
@@ -77,10 +79,10 @@ struct FaultLoop {
   }
 
   private func run(at number: Int?) async throws -> FaultRun {
-    let directory = bench.directory + "/" + (number.map { "\(fault)-\($0)" } ?? "\(fault)-sound")
+    let directory = fixture.directory + "/" + (number.map { "\(fault)-\($0)" } ?? "\(fault)-sound")
     try System.makeDirectory(directory)
     defer { System.removeTree(directory) }
-    let run = try FaultRun(bench.factory, fault, at: number, directory)
+    let run = try FaultRun(fixture.factory, fault, at: number, directory)
     do {
       try await run.run()
     } catch {
@@ -89,7 +91,7 @@ struct FaultLoop {
       guard let number else { throw ConformanceFailure(anomaly, "On a sound disk: \(words)") }
       throw ConformanceFailure(
         anomaly,
-        "\(bench.factory), \(fault.rawValue) at operation \(number) "
+        "\(fixture.factory), \(fault.rawValue) at operation \(number) "
           + "(\(run.session.failure ?? "not reached")): \(words)\nCONIFER_FAULTS=\(number) "
           + "CONIFER_CHECK='\(fault.rawValue)' swift test repeats it")
     }

@@ -13,7 +13,7 @@ struct FaultProgram: Sendable {
     case suspend
     case reopen
 
-    /// What it does, for messages.
+    /// The step in words, for messages.
     var words: String {
       switch self {
       case .tree: "making the tree"
@@ -30,7 +30,7 @@ struct FaultProgram: Sendable {
 
   let steps: [Step]
 
-  /// The program for stores of some strength.
+  /// The program for stores with a strongest durability.
   init(_ strongest: Durability) {
     func commit(
       _ durability: Durability, _ edits: @escaping @Sendable (TreeID) -> [StorageEdit]
@@ -81,7 +81,7 @@ struct FaultProgram: Sendable {
     ]
   }
 
-  /// Rooms of noise, so that nothing is packed to almost nothing.
+  /// Rooms of noise, which does not compress.
   static func rooms(_ count: Int) -> Node {
     Node(
       children: (0..<count).map { room in
@@ -93,7 +93,7 @@ struct FaultProgram: Sendable {
       })
   }
 
-  /// A text that no compression makes small.
+  /// An incompressible text.
   static func text(_ count: Int, seed: UInt64 = 5) -> Node {
     var random = SeededRandom(seed: seed)
     return random.noise(count)

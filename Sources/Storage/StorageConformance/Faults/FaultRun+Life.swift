@@ -3,7 +3,7 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension FaultRun {
-  /// Opens the store; a failing open leaves nothing behind that keeps the next one from it.
+  /// Opens the store. A failed open must not prevent the next one.
   func open() async throws {
     for _ in 0..<2 {
       failuresAtOpening = failures
@@ -19,14 +19,14 @@ extension FaultRun {
       try require(
         failures > failuresAtOpening, .refused,
         "opening failed with \(failure), and no operation failed in it")
-      try judge(failure, fault.mayBeFull ? [.io, .full] : [.io], "opening")
+      try requireCode(failure, fault.mayBeFull ? [.io, .full] : [.io], "opening")
       try await expectNothingHeld("after opening failed with \(failure.code)")
       if fault == .death { session.heal() }
     }
     throw ConformanceFailure(.refused, "the store does not open after an open that failed")
   }
 
-  /// Closes the store; whatever it throws, all is let go of.
+  /// Closes the store. Whatever `close` throws, it must release all files and locks.
   func close() async throws {
     guard let open = backend else { return }
     let before = failures
@@ -35,28 +35,28 @@ extension FaultRun {
       try await open.close()
     } catch {
       try require(failures > 0, .refused, "closing failed with \(error)")
-      try judge(error, [.io, .poisoned], "closing")
+      try requireCode(error, [.io, .poisoned], "closing")
       isOrderly = false
     }
     if isOrderly {
       try require(
         fault != .sync || failures == before, .successAfterFailedSync,
         "closing succeeded though a sync in it failed")
-      weaker = []
+      afterKill = []
     }
     backend = nil
     try await expectNothingHeld("after closing")
     if fault == .death, failures > 0 { session.heal() }
   }
 
-  /// Suspends and resumes; a store that could not be suspended in order has let go of its locks too.
+  /// Suspends and resumes. A store whose suspension failed must have released its locks too.
   func suspend() async throws {
     guard let backend else { return }
     do throws(StoreError) {
       try await backend.suspend()
     } catch {
       try require(failures > 0, .refused, "suspending failed with \(error)")
-      try judge(error, [.io, .poisoned], "suspending")
+      try requireCode(error, [.io, .poisoned], "suspending")
     }
     if let locks = System.lastingLocks(under: directory) {
       try require(locks.isEmpty, .leak, "locks are held while suspended: \(locks)")
@@ -67,10 +67,10 @@ extension FaultRun {
         try await backend.resume()
         return
       } catch {
-        // What failed in resuming failed before the files were open; earlier faults still count.
+        // A fault in `resume` came before the files were open, so earlier faults still count.
         failuresAtOpening += failures - before
         try require(failures > 0, .refused, "resuming failed with \(error)")
-        try judge(error, fault.mayBeFull ? [.io, .full] : [.io], "resuming")
+        try requireCode(error, fault.mayBeFull ? [.io, .full] : [.io], "resuming")
         if fault == .death { session.heal() }
       }
     }
@@ -89,8 +89,8 @@ extension FaultRun {
     }
   }
 
-  /// Requires an error of a certain code, with words for people.
-  func judge(_ error: StoreError, _ codes: [StoreError.Code], _ what: String) throws {
+  /// Requires an error with one of the codes and a message.
+  func requireCode(_ error: StoreError, _ codes: [StoreError.Code], _ what: String) throws {
     try require(
       codes.contains(error.code), .wrongError,
       "\(what) failed with \(error), not with \(codes.map(\.rawValue).joined(separator: " or "))")

@@ -3,25 +3,25 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension FaultRun {
-  /// Requires that reading goes on and shows the newest state.
+  /// Requires that reading succeeds and shows the newest state.
   ///
-  /// - Parameter mayBeNext: whether it may be the one of the commit that failed.
-  func same(_ when: String, mayBeNext: Bool = false) throws {
+  /// - Parameter mayBeNext: whether the state after the failed commit is allowed too.
+  func requireSame(_ when: String, mayBeNext: Bool = false) throws {
     guard let bad = try difference(from: model) else { return }
-    if mayBeNext, let maybe, try difference(from: maybe) == nil { return }
+    if mayBeNext, let uncertain, try difference(from: uncertain) == nil { return }
     throw ConformanceFailure(try anomaly(), "\(bad) \(when)")
   }
 
   /// Whether the store holds a state.
   func holds(_ state: StorageModel) throws -> Bool { try difference(from: state) == nil }
 
-  /// Takes the state that was found at opening, when it is one of those that may be.
+  /// Adopts the state that was found at opening, which must be one of those allowed.
   func adopt() throws {
     try adoptTree()
     var bad: String?
-    for state in [model] + (maybe.map { [$0] } ?? []) + weaker.reversed() {
+    for state in [model] + (uncertain.map { [$0] } ?? []) + afterKill.reversed() {
       guard let difference = try difference(from: state) else {
-        (model, maybe, weaker) = (state, nil, [])
+        (model, uncertain, afterKill) = (state, nil, [])
         return
       }
       if bad == nil { bad = difference }
@@ -29,7 +29,7 @@ extension FaultRun {
     throw ConformanceFailure(try anomaly(), "\(bad ?? "") after opening")
   }
 
-  /// A tree whose making failed may be there.
+  /// Adopts a tree that may exist although its creation failed.
   private func adoptTree() throws {
     guard tree == nil else { return }
     let found = try reading { (view) throws(StoreError) in try view.trees() } ?? []
@@ -48,7 +48,7 @@ extension FaultRun {
     return found ?? nil
   }
 
-  /// Reads, and again when that meets the fault; nil when no store is open.
+  /// Reads, and reads again when the first read fails by the fault; nil when no store is open.
   private func reading<R>(_ body: (any StorageView) throws(StoreError) -> R) throws -> R? {
     guard let backend else { return nil }
     for _ in 0..<2 {
@@ -57,13 +57,13 @@ extension FaultRun {
         return try backend.read(body)
       } catch {
         try require(failures > before, .refused, "reading failed with \(error)")
-        try judge(error, [.io], "reading")
+        try requireCode(error, [.io], "reading")
       }
     }
     throw ConformanceFailure(.refused, "reading failed again, though one operation failed")
   }
 
-  /// What is wrong with a state that is not the newest.
+  /// The anomaly of a state that is not the newest.
   private func anomaly() throws -> Anomaly {
     for state in earlier.reversed() where try holds(state) { return .lostAcknowledged }
     return .wrongData

@@ -4,8 +4,8 @@ internal import ConiferTree
 
 /// One run of the program on a disk on which one operation fails.
 ///
-/// After each fault it is looked at once what can still be read, whether a commit may go on, and
-/// after reopening whether the state is one that the contract allows.
+/// After each fault it checks what can still be read, whether the next commit succeeds, and after
+/// reopening whether the contract allows the state.
 final class FaultRun {
   let factory: BackendFactory
   let fault: StorageFault
@@ -13,14 +13,14 @@ final class FaultRun {
   let session: IOSession
   var backend: (any StorageBackend)?
   var tree: TreeID?
-  /// The state that all acknowledged commits make.
+  /// The state after all acknowledged commits.
   var model = StorageModel()
-  /// States that a process may leave that could not close: those before relaxed commits.
-  var weaker: [StorageModel] = []
-  /// All states before, to tell a loss from nonsense.
+  /// States that are allowed after a process death: those before relaxed commits.
+  var afterKill: [StorageModel] = []
+  /// All earlier states, to tell a loss from other wrong data.
   var earlier: [StorageModel] = [StorageModel()]
-  /// The commit that failed so that only reopening tells whether it took place.
-  var maybe: StorageModel?
+  /// The state after a failed commit of which only reopening shows whether it took place.
+  var uncertain: StorageModel?
   /// How many operations had failed when the store was opened.
   var failuresAtOpening = 0
   private var canaries: Int64 = 0
@@ -58,7 +58,7 @@ final class FaultRun {
       session.heal()
       try await open()
       try await expectCommit("after reopening on a sound disk")
-      try same("at the end")
+      try requireSame("at the end")
       try await close()
     } catch {
       session.heal()
@@ -70,13 +70,13 @@ final class FaultRun {
 
   // MARK: Steps
 
-  /// Does a step, again when it failed and did not take place.
+  /// Does a step, and does it again when it failed and did not take place.
   private func perform(_ step: FaultProgram.Step) async throws {
     for _ in 0..<4 {
       let before = (failures: failures, operations: session.operationCount)
       if try await attempt(step, before.operations) {
         if failures > before.failures {
-          try await afterUntoldFault(step)
+          try await afterSilentFault(step)
         }
         return
       }
@@ -92,24 +92,24 @@ final class FaultRun {
       switch step {
       case .tree: try await makeTree()
       case .commit(let durability, let edits):
-        guard let tree, let backend else { throw Self.lacking }
+        guard let tree, let backend else { throw Self.noStore }
         let edits = edits(tree)
         let next = try after(edits)
         do throws(StoreError) {
           _ = try await backend.commit(edits, durability)
         } catch {
-          maybe = next
+          uncertain = next
           throw error
         }
         acknowledge(next, durability)
       case .harden:
-        // Whatever was committed lies before this.
+        // All commits came before this.
         try await backend?.harden(CommitID(rawValue: .max))
       case .tidy: while try await backend?.tidy(.seconds(5)) == true {}
       case .suspend, .reopen: break
       }
     } catch {
-      return try await settle(step, error)
+      return try await resolve(step, error)
     }
     if case .commit(.power, _) = step, fault == .sync, failures > failed {
       try require(
@@ -127,12 +127,12 @@ final class FaultRun {
   }
 
   private func makeTree() async throws(StoreError) {
-    guard let backend else { throw Self.lacking }
+    guard let backend else { throw Self.noStore }
     let id = try await backend.tree(named: FaultProgram.treeName)
     tree = try model.tree(named: FaultProgram.treeName, order: .realtimeDatabase, id: id)
   }
 
-  private static var lacking: StoreError { StoreError(.closed, "The kit has no open store.") }
+  private static var noStore: StoreError { StoreError(.closed, "The kit has no open store.") }
 
   /// The state after some edits of the newest one.
   private func after(_ edits: [StorageEdit]) throws(StoreError) -> StorageModel {
@@ -142,58 +142,60 @@ final class FaultRun {
   }
 
   private func acknowledge(_ next: StorageModel, _ durability: Durability) {
-    if durability > .relaxed { weaker = [] } else { weaker.append(model) }
+    if durability > .relaxed { afterKill = [] } else { afterKill.append(model) }
     model = next
-    maybe = nil
+    uncertain = nil
   }
 
   // MARK: After a fault
 
-  /// Finds out what an error left, and opens the store again where it refuses to go on.
+  /// Checks the store after an error, and opens it again where it is poisoned.
   ///
   /// - Returns: whether the step took place.
-  private func settle(_ step: FaultProgram.Step, _ error: StoreError) async throws -> Bool {
+  private func resolve(_ step: FaultProgram.Step, _ error: StoreError) async throws -> Bool {
     try require(
       failures > 0, .refused, "\(step.words) failed with \(error), and no operation had failed")
     var allowed: [StoreError.Code] = [.io, .poisoned]
     if case .harden = step {} else if fault.mayBeFull { allowed.append(.full) }
-    // What refers to something that was lost tells less than the loss.
-    if !allowed.contains(error.code) { try same("when \(step.words) failed with \(error.code)") }
-    try judge(error, allowed, step.words)
+    // Other errors may follow from lost data; the loss itself is the better finding.
+    if !allowed.contains(error.code) {
+      try requireSame("when \(step.words) failed with \(error.code)")
+    }
+    try requireCode(error, allowed, step.words)
     if error.code == .full {
-      // Nothing has changed, and the next try must succeed.
-      maybe = nil
-      try same("after \(step.words) was refused with full")
+      // Nothing has changed, and the next attempt must succeed.
+      uncertain = nil
+      try requireSame("after \(step.words) was refused with full")
       return false
     }
-    try same("after \(step.words) failed with \(error.code)", mayBeNext: true)
-    if try await goesOn(after: step) {
-      // A store that goes on has undone what failed.
-      maybe = nil
-      try same("after the commit behind \(step.words), which had failed")
+    try requireSame("after \(step.words) failed with \(error.code)", mayBeNext: true)
+    if try await takesCommits(after: step) {
+      // A store that is not poisoned has undone the failed commit.
+      uncertain = nil
+      try requireSame("after the commit behind \(step.words), which had failed")
       return false
     }
-    let next = maybe
+    let next = uncertain
     try await close()
     try await open()
     if case .commit = step, let next { return try holds(next) }
     return false
   }
 
-  /// A fault that no call told of: what is acknowledged is there, and after a failed sync no later
-  /// commit succeeds.
-  private func afterUntoldFault(_ step: FaultProgram.Step) async throws {
+  /// Checks the store after a fault that no call reported: acknowledged commits are there, and
+  /// after a failed sync no later commit succeeds.
+  private func afterSilentFault(_ step: FaultProgram.Step) async throws {
     guard tree != nil else { return }
-    try same("after \(step.words), in which an operation failed")
-    guard try await !goesOn(after: step) else { return }
+    try requireSame("after \(step.words), in which an operation failed")
+    guard try await !takesCommits(after: step) else { return }
     try await close()
     try await open()
   }
 
-  /// Whether a commit succeeds now; else the store is poisoned.
-  private func goesOn(after step: FaultProgram.Step) async throws -> Bool {
+  /// Whether a commit succeeds now; otherwise the store must be poisoned.
+  private func takesCommits(after step: FaultProgram.Step) async throws -> Bool {
     guard try await commitsNext(after: step) else { return false }
-    // A thread of the engine's own may not have noted yet what it met.
+    // A thread of the engine may not have recorded its failure yet.
     var tries = factory.worksInBackground ? 500 : 0
     while hasFailedSync, tries > 0 {
       tries -= 1
@@ -221,7 +223,7 @@ final class FaultRun {
       acknowledge(next, .process)
     } catch {
       let codes: [StoreError.Code] = fault == .death ? [.poisoned, .io] : [.poisoned]
-      try judge(error, codes, "the commit after \(step.words), which met the fault,")
+      try requireCode(error, codes, "the commit after \(step.words), which met the fault,")
       return false
     }
     return true

@@ -2,77 +2,77 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// A store that is filled up to the last byte of a disk, read, emptied, and used again.
+/// Fills a store up to the last byte of a disk, reads it, empties it, and uses it again.
 final class FullDisk {
-  /// When it is closed and opened while the disk is full.
+  /// When the store is closed and opened while the disk is full.
   enum Opening: Sendable {
     case afterDraining
-    /// At once, and another program has taken what closing gave back.
+    /// At once, after another program has taken the space that closing freed.
     case beforeDraining
 
-    /// A slow machine evicts in many more commits: so once in the smallest slices that there are.
+    /// A slow machine evicts in many more commits, so one run uses the smallest slices.
     func change(_ options: inout StorageOptions) {
       if case .beforeDraining = self { options.evictionSlice = .zero }
     }
   }
 
-  private let bench: BackendBench
+  private let fixture: BackendFixture
   private let session: IOSession
-  private var twin: Twin
+  private var pair: ModelPair
   private var waiting: [WriteID] = []
   private let opening: Opening
 
-  init(_ bench: BackendBench, _ opening: Opening) async throws {
-    self.bench = bench
+  init(_ fixture: BackendFixture, _ opening: Opening) async throws {
+    self.fixture = fixture
     self.opening = opening
-    session = try IOSession.fail(bench.directory, at: nil, with: .shortWrite)
-    twin = try await bench.twin { opening.change(&$0) }
+    session = try IOSession.fail(fixture.directory, at: nil, with: .shortWrite)
+    pair = try await fixture.pair { opening.change(&$0) }
   }
 
   deinit { session.end() }
 
   func run() async throws {
-    try await twin.makeRooms(6)
+    try await pair.makeRooms(6)
     try await enqueue(10)
     session.setFull(true)
     try await fill()
-    try twin.same("on a full disk")
+    try pair.requireSame("on a full disk")
     try await exchange()
-    try twin.same("after commits that remove a little and add more")
+    try pair.requireSame("after commits that remove a little and add more")
     if case .beforeDraining = opening {
-      try await twin.backend.close()
+      try await pair.backend.close()
       session.setFull(true)
       try await reopen()
-      try twin.same("opened on a full disk")
+      try pair.requireSame("opened on a full disk")
     }
     for (index, id) in waiting.enumerated() {
       try await succeed("finishing write \(index) of \(waiting.count)") {
-        try await self.twin.commit(
-          .finish(self.twin.lane, id, index % 2 == 0 ? .acknowledged : .discarded))
+        try await self.pair.commit(
+          .finish(self.pair.lane, id, index % 2 == 0 ? .acknowledged : .discarded))
       }
     }
-    try twin.same("after draining the queue on a full disk")
-    if bench.factory.evicts {
-      try await succeed("evicting") { try await self.twin.evict(to: 0) }
+    try pair.requireSame("after draining the queue on a full disk")
+    if fixture.factory.evicts {
+      try await succeed("evicting") { try await self.pair.evict(to: 0) }
     }
     if case .afterDraining = opening {
-      try await twin.backend.close()
+      try await pair.backend.close()
       try await reopen()
-      try twin.same("opened on a full disk after draining")
+      try pair.requireSame("opened on a full disk after draining")
     }
     session.setFull(false)
     try await succeed("a write when there is room again") { try await self.enqueue(3) }
     try await succeed("tidying when there is room again") {
-      _ = try await self.twin.backend.tidy(.seconds(5))
+      _ = try await self.pair.backend.tidy(.seconds(5))
     }
-    try twin.same("with room again")
-    try await twin.reopen()
-    try twin.same("at the end")
+    try pair.requireSame("with room again")
+    try await pair.reopen()
+    try pair.requireSame("at the end")
   }
 
   private func reopen() async throws {
     try await succeed("opening") {
-      try await self.twin.reopen { self.opening.change(&$0) }
+      try await self.pair.reopen { self.opening.change(&$0) }
     }
   }
 
@@ -82,14 +82,14 @@ final class FullDisk {
   /// Queues writes in a commit each, at paths of their own.
   private func enqueue(_ count: Int, _ node: Node = small) async throws {
     for _ in 0..<count {
-      let edit = StorageEdit.enqueue(twin.lane, .set(Path("out/w\(waiting.count)"), node))
-      let receipt = try await twin.backend.commit([edit], bench.factory.declared.strongest)
+      let edit = StorageEdit.enqueue(pair.lane, .set(Path("out/w\(waiting.count)"), node))
+      let receipt = try await pair.backend.commit([edit], fixture.factory.declared.strongest)
       waiting += receipt.writes
-      _ = try twin.model.commit([edit])
+      _ = try pair.model.commit([edit])
     }
   }
 
-  /// Queues large and then small writes, each until three in turn are refused.
+  /// Queues large and then small writes, each until three in a row are refused.
   private func fill() async throws {
     for node in [Self.large, Self.small] {
       var (refused, taken) = (0, 0)
@@ -103,28 +103,28 @@ final class FullDisk {
           refused += 1
         }
         if taken >= 500, session.operationCount == 0 {
-          throw LeftOut("makes no file calls that can be watched")
+          throw NotApplicable("makes no file calls that can be watched")
         }
         try require(taken < 500, .wrongError, "a full disk takes writes without end")
       }
     }
   }
 
-  /// Tries commits that each remove something small and add something large, until three in turn are
-  /// refused: what is set aside is not for them.
+  /// Tries commits that each remove something small and add something large, until three in a row
+  /// are refused: the reserve is not for them.
   private func exchange() async throws {
     var refused = 0
     for number in 0..<200 where refused < 3 {
       guard let small = waiting.last else { return }
       let edits: [StorageEdit] = [
-        .finish(twin.lane, small, .discarded),
-        .enqueue(twin.lane, .set(Path("out/x\(number)"), Self.large)),
+        .finish(pair.lane, small, .discarded),
+        .enqueue(pair.lane, .set(Path("out/x\(number)"), Self.large)),
       ]
       do {
-        let receipt = try await twin.backend.commit(edits, bench.factory.declared.strongest)
+        let receipt = try await pair.backend.commit(edits, fixture.factory.declared.strongest)
         waiting.removeLast()
         waiting.insert(contentsOf: receipt.writes, at: 0)
-        _ = try twin.model.commit(edits)
+        _ = try pair.model.commit(edits)
         refused = 0
       } catch {
         try require(

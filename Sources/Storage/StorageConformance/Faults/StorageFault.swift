@@ -6,13 +6,13 @@
   internal import Musl
 #endif
 
-/// How one operation of a store on its files is made to fail.
+/// A way to make one file operation of a store fail.
 enum StorageFault: String, Sendable, CaseIterable {
   /// A change of a file or of a name, or a sync, fails with EIO.
   case io = "EIO"
   /// The same with ENOSPC.
   case full = "ENOSPC"
-  /// A write takes half of its bytes and says so.
+  /// A write writes half of its bytes and returns that number.
   case shortWrite = "a short write"
   /// The same as EIO with EINTR.
   case interruption = "EINTR"
@@ -20,19 +20,19 @@ enum StorageFault: String, Sendable, CaseIterable {
   case sync = "a failed sync"
   /// An open or a read, or one of the changes, fails with EIO.
   case read = "a failed read"
-  /// From an operation on every change fails with EIO, until the store is closed.
+  /// Every change after some operation fails with EIO, until the store is closed.
   case death = "a dying disk"
 
-  /// What must be true of a store.
+  /// The promise that is checked.
   var promise: String {
     switch self {
     case .io: "whichever operation fails with EIO, nothing acknowledged is lost"
     case .full: "whichever operation fails with ENOSPC, it is an ordinary error"
-    case .shortWrite: "whichever write is a short write, it does no harm"
+    case .shortWrite: "a short write does no harm, whichever write it is"
     case .interruption: "whichever operation fails with EINTR, it does no harm"
     case .sync: "after a failed sync no commit succeeds until reopening"
-    case .read: "whichever operation is a failed read, nothing is taken for damage"
-    case .death: "from whichever operation on it meets a dying disk, it can be closed and reopened"
+    case .read: "after a failed read nothing is taken for damage"
+    case .death: "on a dying disk the store can be closed and reopened"
     }
   }
 

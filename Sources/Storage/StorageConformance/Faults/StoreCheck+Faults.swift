@@ -2,8 +2,8 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 
 extension StoreCheck {
-  /// Failing disks under a store, as a packed backend on it meets them: 10 operations of each kind,
-  /// syncs too, since the checks of backends let each sync fail.
+  /// Failing disks under a store, through a packed backend on it: 10 operations of each kind, some
+  /// of them syncs, since the backend's checks make every sync fail.
   static var faults: [StoreCheck] {
     BackendCheck.faults(sampling: 40).map { check in
       StoreCheck("On a failing disk: \(check.name)") { factory in

@@ -3,10 +3,10 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension ProcessCheck {
-  /// The exit code of a forked child that was refused everything.
+  /// The exit code of a forked child that was refused every call.
   private static let refused: Int32 = 42
 
-  /// What the children of a store's owner may do and keep.
+  /// What the child processes of a store's owner may do and keep.
   static let forks: [ProcessCheck] = [
     ProcessCheck(
       group: "processes", name: "a forked child is refused and leaves the owner's store alone",
@@ -23,8 +23,8 @@ extension ProcessCheck {
       try await backend.set("before", "before the fork")
       let pid = try System.fork()
       guard pid != 0 else {
-        // Nothing here may wait: the child of a fork has one thread. One that waits all the same
-        // ends with 0 once that thread is given up, so 0 is no success.
+        // Nothing here may wait: the child of a fork has one thread. A child that waits anyway ends
+        // with 0 once that thread gives up, so 0 does not mean success.
         var code = refused
         do {
           _ = try backend.text("before")
@@ -55,7 +55,7 @@ extension ProcessCheck {
     ) { trial in
       try await trial.run(endsBy: System.kill) {
         let sleeper = Int32(try trial.notes.wait(for: "started "))
-        // The owner's end is noticed once nobody holds its pipes any more.
+        // The owner's end is noticed once no process holds its pipes.
         defer { System.end(sleeper) }
         let backend = try trial.openOnceFree()
         try require(System.isAlive(sleeper), "the program ended before the store was opened")

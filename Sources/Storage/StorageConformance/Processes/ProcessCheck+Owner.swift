@@ -12,7 +12,7 @@ extension ProcessCheck {
     ) { trial in
       try await trial.run(endsBy: System.kill) {
         let owner = try trial.notes.wait(for: "open ")
-        // However it goes, the owner is not left waiting.
+        // The owner must be ended on every path.
         defer { trial.notes.add("go") }
         for _ in 0..<3 {
           do throws(StoreError) {

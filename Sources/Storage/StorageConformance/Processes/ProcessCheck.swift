@@ -1,10 +1,10 @@
 internal import ConiferKeyValue
 internal import ConiferStorage
 
-/// One promise of a backend that takes a second process to find out: who owns a store, what a dead
-/// owner leaves behind, and what damaged files do, also where they kill the process.
+/// One promise of a backend that needs a second process to check: who owns a store, what a dead
+/// owner leaves behind, and how damaged files behave, even when they kill the process.
 ///
-/// The kit cannot start a process that knows a test's factory, so the test lends it an exit test:
+/// The kit cannot start a process that knows a test's factory, so the test provides an exit test:
 ///
 ///     @Test(arguments: ProcessCheck.all(for: factory()))
 ///     func processes(_ check: ProcessCheck) async throws {
@@ -48,11 +48,11 @@ public struct ProcessCheck: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Does a second process's part of a check; the process ends with it or in it.
+  /// Does a second process's part of a check; the process ends during it or after it.
   ///
   /// - Parameters:
   ///   - factory: the one that the check is run on.
-  ///   - order: what the check's closure got.
+  ///   - order: the order that the check's closure got.
   public static func child(_ factory: BackendFactory, _ order: ProcessOrder) async {
     let trial = ChildTrial(factory: factory, order: order)
     do {
@@ -89,7 +89,7 @@ public struct ProcessCheck: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Checks with why they do not apply to a factory, nil when they do.
+  /// Checks with the reason why they do not apply to a factory; nil when they do.
   private struct Conditional {
     let checks: [ProcessCheck]
     let reason: (BackendFactory) -> String?

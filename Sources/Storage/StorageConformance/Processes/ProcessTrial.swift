@@ -12,7 +12,7 @@ struct ProcessTrial: Sendable {
   /// The store's directory, beside the notes.
   var path: String { directory + "/store" }
 
-  /// Lets a second process do its part and waits for its end.
+  /// Runs the second process's part and waits for its end.
   ///
   /// - Throws: what the second process found.
   func run(_ argument: String = "", endsBy signal: Int32 = 0) async throws {
@@ -30,8 +30,8 @@ struct ProcessTrial: Sendable {
 }
 
 extension ProcessTrial {
-  /// Lets a second process do its part while a thread does this process's part, which must not
-  /// await: whoever waits for a process may block the threads that tasks run on.
+  /// Runs the second process's part while a thread does this process's part. That part must not
+  /// await, because waiting for a process may block the threads of Swift's tasks.
   func run(
     endsBy signal: Int32 = 0, meanwhile body: @escaping @Sendable () throws -> Void
   ) async throws {
@@ -45,7 +45,7 @@ extension ProcessTrial {
     if let error = thread.join() { throw error }
   }
 
-  /// Opens the backend as soon as its owner, who is dying, does not hold it any more.
+  /// Opens the backend as soon as its dying owner no longer holds it.
   func openOnceFree() throws -> any StorageBackend {
     for _ in 0..<1000 {
       do {
@@ -69,7 +69,7 @@ struct ChildTrial: Sendable {
   var argument: String { order.argument }
   var notes: Notes { Notes(path: directory + "/notes") }
 
-  /// Tells the test's process something, at once.
+  /// Sends a line to the test's process.
   func note(_ text: String) { notes.add(text) }
 
   /// Opens the backend; the caller closes it.
@@ -79,7 +79,7 @@ struct ChildTrial: Sendable {
 }
 
 extension BackendFactory {
-  /// Opens a backend in a directory that is made when it is missing, without a budget.
+  /// Opens a backend without a budget in a directory, which is created if missing.
   func openStore(_ path: String) throws -> any StorageBackend {
     try? System.makeDirectory(path)
     var options = options
@@ -88,12 +88,12 @@ extension BackendFactory {
   }
 }
 
-/// A file of lines by which two processes tell each other where they are.
+/// A file of lines by which two processes exchange messages.
 struct Notes: Sendable {
   let path: String
 
   func add(_ text: String) {
-    // What cannot be written is missed by whoever waits for it.
+    // A process that waits for a line that could not be written fails.
     try? System.append(text.split(separator: "\n").joined(separator: " | "), to: path)
   }
 
@@ -115,7 +115,7 @@ struct Notes: Sendable {
     throw ConformanceFailure("the other process did not say \"\(words)\" within a minute")
   }
 
-  /// Throws what the second process noted as a failure.
+  /// Throws the failure that the second process reported.
   func rethrow() throws {
     guard let line = lines.first(where: { $0.hasPrefix("failed ") }) else { return }
     let parts = line.dropFirst("failed ".count).split(separator: "\t", maxSplits: 1).map(

@@ -12,7 +12,7 @@ extension System {
   /// The signal that cannot be caught.
   static let kill = SIGKILL
 
-  /// Ends this process as a power cut of one process does.
+  /// Ends this process at once, without cleaning up.
   static func killSelf() -> Never {
     raise(SIGKILL)
     exitNow(1)
@@ -72,11 +72,11 @@ extension System {
     return sendSignal(pid, 0) == 0
   }
 
-  /// Makes a child that shares all open files; 0 in the child.
+  /// Forks a child that shares all open files; returns 0 in the child.
   static func fork() throws -> Int32 {
-    // Swift hides the call, since little may be done in the child.
+    // Swift hides the call, since few things are allowed in the child.
     guard let symbol = dlsym(nil, "fork") else {
-      throw LeftOut("the system has no fork")
+      throw NotApplicable("the system has no fork")
     }
     let call = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
     let pid = call()
@@ -93,18 +93,18 @@ extension System {
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
   }
 
-  /// Starts a program that does nothing for a minute, with the open files that programs inherit.
+  /// Starts a program that sleeps for a minute and inherits open files.
   static func startSleeper() throws -> Int32 {
     var pid: pid_t = 0
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
     defer { for argument in arguments { free(argument) } }
     let code = posix_spawn(&pid, "/bin/sleep", nil, nil, arguments, environ)
-    guard code == 0 else { throw LeftOut("/bin/sleep could not be started (\(code))") }
+    guard code == 0 else { throw NotApplicable("/bin/sleep could not be started (\(code))") }
     return pid
   }
 }
 
-/// Outside of the type, where the name is the C library's.
+/// Outside of the type, where `kill` is the C library's function.
 private func sendSignal(_ pid: Int32, _ signal: Int32) -> Int32 { kill(pid, signal) }
 
 #if canImport(Darwin)

@@ -33,7 +33,7 @@ extension Program {
           entry.view.close()
         case .walk(let space, let origin, let seed):
           let found = try store.reading { try $0.rows(space, origin, Self.steps(seed)) }
-          try Model.same(found, model.walk(space, origin, Self.steps(seed)), when)
+          try Model.requireSame(found, model.walk(space, origin, Self.steps(seed)), when)
         case .reopen, .suspend:
           for entry in held { try Self.frozen(entry, "before \(when)") }
           if case .suspend = instruction {
@@ -60,7 +60,7 @@ extension Program {
     }
   }
 
-  /// Fails unless a view that was held shows what it showed when it was opened.
+  /// Requires that a held view still shows its first state.
   private static func frozen(
     _ entry: (view: any OrderedView, model: Model), _ when: String
   ) throws {
@@ -71,7 +71,7 @@ extension Program {
     }
   }
 
-  /// Answers of a walk that a seed chooses, alike for the store and the model.
+  /// Random steps of a walk; equal for the store and the model.
   private static func steps(_ seed: UInt64) -> (Model.Row) -> Step {
     var random = SeededRandom(seed: seed)
     let bytes: [UInt8] = [0, 1, 0x61, 0x7F, 0x80, 0xFF]
@@ -86,10 +86,10 @@ extension Program {
     }
   }
 
-  /// A program that still fails and is as short as removing parts makes it.
+  /// A shorter program that still fails, found by removing parts.
   ///
   /// - Parameters:
-  ///   - attempts: how many runs it may cost, within 20 seconds.
+  ///   - attempts: the maximum number of runs, within 20 seconds.
   ///   - fails: whether a program fails.
   func shrunk(attempts: Int = 400, _ fails: (Program) -> Bool) -> Program {
     var best = self

@@ -1,6 +1,6 @@
 internal import ConiferKeyValue
 
-/// A list of calls that a seed makes and that a store must answer as the model does.
+/// A list of calls made from a seed, which a store must answer as the model does.
 struct Program: Sendable {
   /// One call, or a few that belong together.
   enum Instruction: Sendable {
@@ -9,7 +9,7 @@ struct Program: Sendable {
     case tidy
     /// Opens a view and keeps it.
     case hold
-    /// Compares the oldest view that is kept with what it saw, and closes it.
+    /// Compares the oldest kept view with its first state, and closes it.
     case release
     /// Walks with steps that the seed chooses.
     case walk(Space, Origin, UInt64)
@@ -63,7 +63,8 @@ struct Program: Sendable {
     return random.one(in: 2) ? .atOrAfter(key) : .atOrBefore(key)
   }
 
-  /// A key out of few, so that keys meet: hostile bytes, prefixes of each other, some very long.
+  /// One of a few keys, so that keys repeat: adversarial bytes, prefixes of each other, some very
+  /// long.
   private static func key(_ random: inout SeededRandom, _ traits: StoreTraits) -> Bytes {
     let bytes: [UInt8] = [0, 1, 0x61, 0x7F, 0x80, 0xFF]
     var key = (0..<Int.random(in: 0...3, using: &random)).map { _ in random.pick(bytes) }

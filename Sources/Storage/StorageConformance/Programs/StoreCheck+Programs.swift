@@ -15,7 +15,7 @@ extension StoreCheck {
     ]
   }
 
-  /// Runs a program; when it fails, throws what the shortest failing part of it does.
+  /// Runs a program. When it fails, shrinks it and throws the failure of the shortest program.
   private static func run(_ program: Program, _ seed: UInt64, _ factory: StoreFactory) throws {
     do {
       try program.run(factory)
@@ -32,7 +32,7 @@ extension StoreCheck {
       }
       throw ConformanceFailure(
         anomaly,
-        "\(reason)\nCONIFER_SEED=\(seed) makes it again; the shortest program that fails:\n"
+        "\(reason)\nCONIFER_SEED=\(seed) reproduces it; the shortest program that fails:\n"
           + "\(shortest)", seed: seed)
     }
   }

@@ -2,23 +2,24 @@ internal import Synchronization
 
 /// Lets only a few checks of a process run at a time.
 ///
-/// A test library starts all of them at once, and then each keeps its stores, records of file calls
-/// and images until the last one is done: gigabytes, for no gain in time.
+/// A test library starts all checks at once. Each would keep its stores, records of file calls and
+/// images until the last one is done: gigabytes, without saving time.
 final class CheckGate: Sendable {
-  /// The gate of all checks: two a processor, since they wait for disks and processes too.
+  /// The gate of all checks: two for each processor, since checks also wait for disks and
+  /// processes.
   static let shared = CheckGate(2 * System.processors)
 
   private struct State {
     var free: Int
     var waiting: [CheckedContinuation<Void, Never>] = []
-    /// How many of those that wait were let in.
+    /// How many waiting checks were let in.
     var served = 0
   }
   private let state: Mutex<State>
 
   init(_ width: Int) { state = Mutex(State(free: max(1, width))) }
 
-  /// Runs a closure as soon as there is room, in the order of asking.
+  /// Runs a closure as soon as there is room, first come first served.
   func pass<R>(_ body: () async throws -> R) async rethrows -> R {
     await enter()
     defer { leave() }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What a check that is being run tells of itself beside passing or failing.
+/// The counts of a running check, which its result reports.
 ///
 ///     CheckRecord.current?.count("images", images)
 final class CheckRecord: Sendable {
@@ -18,8 +18,8 @@ final class CheckRecord: Sendable {
   var counts: [String: Int] { numbers.withLock { $0 } }
 }
 
-/// Thrown by a check that finds out only while it runs that its promise does not apply.
-struct LeftOut: Error {
+/// Thrown by a running check whose promise turns out not to apply.
+struct NotApplicable: Error {
   /// Why not.
   let reason: String
 

@@ -1,6 +1,6 @@
 internal import ConiferTree
 
-/// What came of one check of one backend; one line of the kit's machine-readable report.
+/// The result of one check of one backend: one line of the kit's machine-readable report.
 public struct CheckResult: Sendable, Hashable {
   /// How a check ended.
   public enum Outcome: String, Sendable {
@@ -27,16 +27,16 @@ public struct CheckResult: Sendable, Hashable {
   public var outcome: Outcome
   /// Which kind of promise broke, when it failed.
   public var anomaly: Anomaly?
-  /// What broke and how to see it again, or why the check was left out.
+  /// What broke and how to reproduce it, or why the check was left out.
   public var reason: String?
-  /// The seed that repeats a failure, where one was used.
+  /// The seed that reproduces a failure, where one was used.
   public var seed: UInt64?
-  /// What a check counted: images, kills, faults.
+  /// The check's counts: images, kills, faults.
   public var counts: [String: Int]
   /// How long it took; nil when it is not known.
   public var duration: Duration?
 
-  /// What came of one check.
+  /// A result.
   ///
   /// - Parameters:
   ///   - factory: the factory's name.
@@ -46,7 +46,7 @@ public struct CheckResult: Sendable, Hashable {
   ///   - outcome: how it ended.
   ///   - anomaly: which kind of promise broke.
   ///   - reason: what broke, or why it was left out.
-  ///   - seed: what repeats a failure.
+  ///   - seed: the seed that reproduces a failure.
   ///   - counts: numbers by name.
   public init(
     factory: String, tier: Int, group: String, check: String, outcome: Outcome,

@@ -1,6 +1,6 @@
 internal import ConiferKeyValue
 
-/// One run of a check: names what broke, says how to see it again, and reports the result.
+/// One run of a check: describes a failure, says how to reproduce it, and reports the result.
 struct CheckRun {
   var factory: String
   /// The argument of `swift test --filter` that finds the factory's tests, if it is known.
@@ -8,18 +8,18 @@ struct CheckRun {
   var tier: Int
   var group: String
   var check: String
-  /// What a failure is that names no anomaly itself.
+  /// The anomaly of a failure that names none itself.
   var usual: Anomaly
 
-  /// Runs the check and reports the result; of one that is a part of another, what it counted and
-  /// that it does not apply are the other's.
+  /// Runs the check and reports the result. When the check is a part of another one, its counts and
+  /// that it does not apply belong to the other's result.
   ///
   /// - Throws: ``ConformanceFailure`` when it failed; nothing when it turned out not to apply.
   func perform(_ body: () async throws -> Void) async throws {
     let result = await result(body)
     if let whole = CheckRecord.current {
       for (name, count) in result.counts { whole.count(name, count) }
-      if result.outcome == .leftOut { throw LeftOut(result.reason ?? check) }
+      if result.outcome == .leftOut { throw NotApplicable(result.reason ?? check) }
     } else {
       ReportFile.append(result)
     }
@@ -43,7 +43,7 @@ struct CheckRun {
       factory: factory, tier: tier, group: group, check: check, outcome: .passed)
     do {
       try await CheckRecord.$current.withValue(record) { try await body() }
-    } catch let error as LeftOut {
+    } catch let error as NotApplicable {
       result.outcome = .leftOut
       result.reason = error.reason
     } catch {
@@ -58,14 +58,14 @@ struct CheckRun {
     return result
   }
 
-  /// An error of a check as a finding with its anomaly, its seed and a command.
+  /// Converts a check's error to a failure with its anomaly, its seed and a command.
   private func named(_ error: any Error) -> ConformanceFailure {
     let failure = error as? ConformanceFailure
     var anomaly = failure?.anomaly ?? (error is StoreError ? .refused : .broken)
     if anomaly == .broken { anomaly = usual }
     let message =
       "\(factory): \(check): \(failure?.message ?? "\(error)")\n"
-      + "To see it again: \(command(failure?.seed))"
+      + "To reproduce it: \(command(failure?.seed))"
     return ConformanceFailure(anomaly, message, seed: failure?.seed)
   }
 

@@ -1,7 +1,7 @@
 internal import Dispatch
 
-/// Where checks run: on a queue that may have more threads than there are processors, since they wait
-/// for disks, engines and processes. As many that wait would stop all of Swift's other tasks.
+/// Runs checks on a queue with more threads than processors. Checks block on disks, engines and
+/// processes, which would stop all other tasks in Swift's own pool.
 final class CheckThreads: TaskExecutor {
   static let shared = CheckThreads()
 

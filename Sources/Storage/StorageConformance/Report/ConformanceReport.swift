@@ -1,4 +1,4 @@
-/// What the kit found about one kind of store or backend, for programs that are no tests.
+/// The kit's results for one kind of store or backend, for programs that are not tests.
 public struct ConformanceReport: Sendable {
   /// The kind of store or backend.
   public let factory: String

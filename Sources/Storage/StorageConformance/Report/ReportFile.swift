@@ -3,8 +3,8 @@ internal import Synchronization
 /// The report of a run: `CONIFER_REPORT` names a directory, in which `<backend>.jsonl` gets a line
 /// for each check that ends. Runs add to it, so begin with an empty one.
 enum ReportFile {
-  /// The factories of which this process has told what does not apply to them.
-  private static let told = Mutex<Set<String>>([])
+  /// The factories whose inapplicable checks this process has reported.
+  private static let reported = Mutex<Set<String>>([])
 
   /// Prints what a check counted, and adds its line to the report if one was asked for.
   static func append(_ result: CheckResult) {
@@ -13,20 +13,20 @@ enum ReportFile {
       print("\(result.factory), \(result.group): \(counts.joined(separator: ", "))")
     }
     guard let directory = System.variable("CONIFER_REPORT") else { return }
-    // A name is a file's, whatever an author calls a backend.
+    // Any backend name must become a valid file name.
     let name = result.backend.utf8.map { byte in
       let isPlain = (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
       return isPlain ? byte : UInt8(ascii: "-")
     }
-    // A report that cannot be written is no finding about a backend: whoever reads it misses the line.
+    // A failure to write the report says nothing about the backend, so it is ignored.
     try? System.append(
       result.json, to: "\(directory)/\(String(decoding: name, as: UTF8.self)).jsonl")
   }
 
-  /// Reports once in a process what does not apply to a factory.
+  /// Reports the checks that do not apply to a factory, once in a process.
   static func tell(_ factory: String, tier: Int, _ leftOut: () -> [CheckResult]) {
     guard System.variable("CONIFER_REPORT") != nil,
-      told.withLock({ $0.insert("\(tier) \(factory)").inserted })
+      reported.withLock({ $0.insert("\(tier) \(factory)").inserted })
     else { return }
     for result in leftOut() { append(result) }
   }

@@ -1,8 +1,8 @@
 internal import ConiferKeyValue
 
-/// The variables of the environment that say what the checks try, as Docs/WriteABackend.md lists them.
+/// The environment variables that control the checks; Docs/WriteABackend.md lists them.
 enum Variable {
-  /// Values that hold in a task instead of the environment's, by name.
+  /// Values that replace the environment's in a task, by name.
   @TaskLocal static var values: [String: String] = [:]
 
   /// A variable's value, if it is set.
@@ -10,7 +10,7 @@ enum Variable {
 
   /// A number of things to try.
   ///
-  /// - Throws: ``ConformanceFailure`` when the value is none that is at least 1.
+  /// - Throws: ``ConformanceFailure`` when the value is not a number of at least 1.
   static func count(_ name: String) throws -> Int? {
     guard let text = text(name) else { return nil }
     guard let number = Int(text), number > 0 else {
@@ -21,15 +21,15 @@ enum Variable {
 
   /// The seed that is asked for.
   ///
-  /// - Throws: ``ConformanceFailure`` when the value is none.
+  /// - Throws: ``ConformanceFailure`` when the value is not a number.
   static func seed() throws -> UInt64? {
     guard let text = text("CONIFER_SEED") else { return nil }
     guard let seed = UInt64(text) else { throw refusal("CONIFER_SEED", text, "a number from 0 on") }
     return seed
   }
 
-  /// What is said of a value that has another form.
+  /// The failure for a value of the wrong form.
   static func refusal(_ name: String, _ text: String, _ form: String) -> ConformanceFailure {
-    ConformanceFailure("\(name)=\(text) says nothing: it takes \(form).")
+    ConformanceFailure("\(name)=\(text) is not valid. Set \(form).")
   }
 }

@@ -6,7 +6,7 @@ extension RuleEvaluation {
     _ method: SnapshotMethod, _ receiver: RuleExpression, _ arguments: [RuleExpression]
   ) throws(RuleFailure) -> RuleValue {
     guard case .snapshot(let place) = try value(receiver) else {
-      throw .type("a value is no snapshot")
+      throw .type("a value is not a snapshot")
     }
     let node = place.node
     switch method {
@@ -31,7 +31,7 @@ extension RuleEvaluation {
     }
   }
 
-  /// A place below; names between slashes are keys, whatever they hold.
+  /// A place below. All names between slashes are keys, whatever characters they contain.
   private mutating func child(
     _ path: String, of place: RuleSnapshot
   ) throws(RuleFailure) -> RuleSnapshot {
@@ -63,7 +63,7 @@ extension RuleEvaluation {
     _ names: [RuleExpression], of place: RuleSnapshot
   ) throws(RuleFailure) -> Bool {
     if names.isEmpty { return place.node.childCount > 0 }
-    // What the parser makes of an empty array.
+    // The parser turns an empty array into this.
     if case .constant(.null)? = names.first { return true }
     var hasAll = true
     for name in names {

@@ -1,4 +1,4 @@
-// The methods of strings: each takes time that grows with the strings, and no faster.
+// The methods of strings, all in linear time.
 extension RuleEvaluation {
   /// The UTF-16 code units of a string.
   mutating func length(_ receiver: RuleExpression) throws(RuleFailure) -> Int {
@@ -11,7 +11,7 @@ extension RuleEvaluation {
     _ receiver: RuleExpression, _ pattern: Pattern
   ) throws(RuleFailure) -> Bool {
     let text = try string(receiver)
-    // Sixteen of the matcher's steps are one.
+    // Sixteen steps of the matcher count as one.
     var budget = steps > Int.max >> 4 ? Int.max : steps << 4
     let (whole, found) = (budget, pattern.matches(text, steps: &budget))
     try charge((whole - budget + 15) >> 4)
@@ -43,7 +43,7 @@ extension RuleEvaluation {
     }
   }
 
-  /// Replaces all that do not overlap; of an empty part there is none.
+  /// Replaces all non-overlapping occurrences; an empty part has none.
   private mutating func replace(
     _ part: String, by new: String, in text: String
   ) throws(RuleFailure) -> String {
@@ -89,7 +89,7 @@ struct Substrings {
 
   var count: Int { part.count }
 
-  /// Where the part begins first in some bytes.
+  /// The first position of the part in some bytes.
   func first(in bytes: [UInt8], from start: Int = 0) -> Int? {
     if part.isEmpty { return start }
     var length = 0

@@ -1,6 +1,6 @@
 import ConiferTree
 
-/// Evaluates one rule at one place, with a number of steps that it may take.
+/// Evaluates one rule at one place, within a number of steps.
 struct RuleEvaluation {
   let request: RuleRequest
   let site: RuleSite
@@ -26,7 +26,7 @@ struct RuleEvaluation {
     if steps < 0 { throw .exhausted }
   }
 
-  /// Charges for a look at a string.
+  /// Charges for reading a string.
   mutating func charge(_ text: String) throws(RuleFailure) { try charge(text.utf8.count >> 6) }
 
   // The parser bounds how deep this goes.
@@ -78,7 +78,8 @@ struct RuleEvaluation {
 
   // MARK: Members
 
-  /// A member of what `auth` leads to: null where there is none, so that nobody's `auth.uid` is null.
+  /// A member of `auth` or of its members: null where there is none, so `auth.uid` is null for
+  /// nobody.
   private func member(_ name: String, of value: RuleValue) -> RuleValue {
     switch value {
     case .node(let node): RuleValue(node.ruleChild(Key(name)))
@@ -123,7 +124,7 @@ struct RuleEvaluation {
     case .add: return .number(a + b)
     case .subtract: return .number(a - b)
     case .multiply: return .number(a * b)
-    // The Realtime Database divides by zero so.
+    // Dividing by zero gives NaN, as in the Realtime Database.
     case .divide: return .number(b == 0 ? .nan : a / b)
     case .remainder: return .number(a.truncatingRemainder(dividingBy: b))
     }

@@ -1,9 +1,9 @@
 import ConiferQuery
 import ConiferTree
 
-/// What the rules of one request look at.
+/// The values that the rules of one request can read.
 struct RuleRequest {
-  /// `auth`; null for nobody, and not for who has no claims.
+  /// `auth`; null for nobody, but not for a user without claims.
   let auth: RuleValue
   let now: Double
   /// All data, before a write.
@@ -25,8 +25,8 @@ struct RuleRequest {
   /// A part of `query`.
   func value(of field: QueryField) -> RuleValue {
     switch field {
-    // A read that names no order counts as one by key. With limits or bounds it may also be one by
-    // priority, as that order is not told from none on the wire.
+    // A read without an order counts as one by key. With limits or bounds it may also be one by
+    // priority, as the wire protocol does not distinguish that order from none.
     case .orderByKey: .bool(query.index == .key || (query.index == .priority && after == nil))
     case .orderByPriority: .bool(query.index == .priority && !query.isDefault)
     case .orderByValue: .bool(query.index == .value)

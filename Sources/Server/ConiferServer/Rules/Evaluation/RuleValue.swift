@@ -1,12 +1,12 @@
 import ConiferTree
 
-/// What a part of a rule is, once evaluated.
+/// The value of a part of a rule.
 enum RuleValue: Sendable {
   case null
   case bool(Bool)
   case number(Double)
   case string(String)
-  /// Data with children, or what `auth` leads to.
+  /// Data with children, or a member of `auth`.
   case node(Node)
   case snapshot(RuleSnapshot)
 
@@ -23,9 +23,9 @@ enum RuleValue: Sendable {
   }
 }
 
-/// A place of data: `root`, `data`, `newData` and what their methods lead to.
+/// A place of data: `root`, `data`, `newData` and the places that their methods return.
 struct RuleSnapshot: Sendable {
-  /// All the data that it is a place of.
+  /// All the data.
   let tree: Node
   let keys: [Key]
   /// The data there.
@@ -33,11 +33,11 @@ struct RuleSnapshot: Sendable {
 }
 
 extension Node {
-  /// A child; no rule reaches a priority by a name.
+  /// A child; rules cannot reach a priority by a name.
   func ruleChild(_ key: Key) -> Node { key.isPriority ? .empty : self[key] }
 }
 
-/// Why a rule has no value, so that it does not grant and does not hold.
+/// Why a rule could not be evaluated; it then grants nothing and does not hold.
 enum RuleFailure: Error {
   /// A value is not of the type that is needed.
   case type(String)
@@ -45,7 +45,7 @@ enum RuleFailure: Error {
   case exhausted
 }
 
-/// Numbers as text, as JavaScript has them.
+/// Numbers as text, formatted as in JavaScript.
 enum RuleNumber {
   static func text(_ value: Double) -> String {
     if value.isNaN { return "NaN" }

@@ -1,8 +1,8 @@
-/// Takes an expression apart.
+/// Splits an expression into tokens.
 struct ExpressionLexer {
   private let text: [UInt8]
   private var at = 0
-  /// The token at hand, and where it begins.
+  /// The current token, and where it begins.
   private(set) var token = ExpressionToken.end
   private(set) var start = 0
 
@@ -11,7 +11,7 @@ struct ExpressionLexer {
     try advance()
   }
 
-  /// Goes on to the next token.
+  /// Advances to the next token.
   mutating func advance() throws(ExpressionError) {
     try skipSpace()
     start = at
@@ -47,7 +47,7 @@ struct ExpressionLexer {
     return letter < 6 ? UInt32(letter) + 10 : nil
   }
 
-  /// A byte, or 0 behind the end.
+  /// A byte, or 0 after the end.
   private func byte(_ index: Int) -> UInt8 { index < text.count ? text[index] : 0 }
 
   private mutating func skipSpace() throws(ExpressionError) {
@@ -186,7 +186,7 @@ struct ExpressionLexer {
     return value
   }
 
-  /// Takes the regular expression whose first slash is the token at hand, and goes on behind it.
+  /// Reads the regular expression whose first slash is the current token, and advances past it.
   mutating func pattern() throws(ExpressionError) -> Pattern {
     let from = start + 1
     at = from
@@ -222,7 +222,7 @@ struct ExpressionLexer {
 }
 
 extension String {
-  /// The number without a point that no digit follows, which Swift does not read.
+  /// The number without a trailing point, which Swift cannot parse.
   fileprivate func withoutEmptyFraction() -> String {
     var result: [UInt8] = []
     let bytes = Array(utf8)

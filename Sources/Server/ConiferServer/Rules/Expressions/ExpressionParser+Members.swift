@@ -1,4 +1,4 @@
-// Names, literals, and what follows a dot or stands in brackets.
+// Names, literals, members after a dot, and elements in brackets.
 extension ExpressionParser {
   /// A value with the members, elements and calls that follow it.
   mutating func postfix() throws(ExpressionError) -> Part {
@@ -171,7 +171,7 @@ extension ExpressionParser {
     return try part(.matches(receiver.expression, pattern), .boolean, of: [receiver])
   }
 
-  /// Arguments behind the opening parenthesis: all are strings.
+  /// Arguments after the opening parenthesis: all are strings.
   private mutating func arguments(
     of name: String, count: Int, at start: Int
   ) throws(ExpressionError) -> [Part] {
@@ -190,7 +190,7 @@ extension ExpressionParser {
     return arguments
   }
 
-  /// The argument of `hasChildren` behind the opening parenthesis: nothing, or an array of strings.
+  /// The argument of `hasChildren` after the opening parenthesis: nothing, or an array of strings.
   private mutating func names() throws(ExpressionError) -> [Part] {
     if try take(.close) { return [] }
     let start = lexer.start
@@ -211,7 +211,7 @@ extension ExpressionParser {
     guard try take(.close) else {
       throw lexer.error("hasChildren() expects 1 argument.", at: start)
     }
-    // An empty array asks for no child, which every node has; no array asks for any.
+    // With an empty array the result is always true; without an array the node needs any child.
     return names.isEmpty
       ? [Part(expression: .constant(.null), type: .null, start: start)] : names
   }

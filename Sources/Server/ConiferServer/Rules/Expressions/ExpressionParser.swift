@@ -1,20 +1,20 @@
-/// Reads an expression and checks its types, as the Realtime Database does when rules are set: what
-/// cannot be right whatever the data is an error of the file, what depends on data is left to the
-/// evaluation.
+/// Parses an expression and checks its types, as the Realtime Database does when rules are set. A
+/// type that is wrong for any data is an error of the file; types that depend on data are checked
+/// during evaluation.
 struct ExpressionParser {
-  /// A part of an expression that was read.
+  /// A parsed part of an expression.
   struct Part {
     var expression: RuleExpression
     var type: ExpressionType
     /// Where it begins.
     var start: Int
-    /// Its levels.
+    /// Its depth in levels.
     var depth = 1
   }
 
   var lexer: ExpressionLexer
   let kind: RulePlace.Kind
-  /// The levels of the wildcards that lead to the rule, by their names.
+  /// The levels of the wildcards above the rule, by name.
   let variables: [String: Int]
   private var nesting = 0
 
@@ -51,7 +51,7 @@ struct ExpressionParser {
     }
   }
 
-  /// Goes a level down, at most so deep that no stack can end.
+  /// Parses one level deeper, within a limit that protects the stack.
   mutating func nested(
     _ body: (inout ExpressionParser) throws(ExpressionError) -> Part
   ) throws(ExpressionError) -> Part {
@@ -78,7 +78,7 @@ struct ExpressionParser {
 
   // MARK: Operators
 
-  /// `a ? b : c`, or what binds more strongly.
+  /// `a ? b : c`, or an operator that binds more strongly.
   mutating func expression() throws(ExpressionError) -> Part {
     try nested { (parser) throws(ExpressionError) in
       let condition = try parser.operators(1)
@@ -90,7 +90,7 @@ struct ExpressionParser {
       try parser.expect(.colon)
       let no = try parser.expression()
       for side in [yes, no] where side.type == .query {
-        throw parser.lexer.error("query is no value: name a part of it.", at: side.start)
+        throw parser.lexer.error("query is not a value. Name a part of it.", at: side.start)
       }
       guard yes.type == no.type || (yes.type.isValue && no.type.isValue) else {
         throw parser.lexer.error(
@@ -104,7 +104,7 @@ struct ExpressionParser {
     }
   }
 
-  /// Operators of two operands that bind at least so strongly.
+  /// Binary operators with at least a minimum precedence.
   private mutating func operators(_ minimum: Int) throws(ExpressionError) -> Part {
     var left = try unary()
     while case .symbol(let symbol) = lexer.token, let precedence = symbol.precedence,
@@ -121,7 +121,7 @@ struct ExpressionParser {
     return left
   }
 
-  /// All operands of `&&` or `||` in a row, so that long rows are no deep ones.
+  /// All operands of consecutive `&&` or `||`, so that long sequences do not nest deeply.
   private mutating func chain(
     _ symbol: ExpressionToken.Symbol, _ precedence: Int, from first: Part
   ) throws(ExpressionError) -> Part {
@@ -207,7 +207,7 @@ struct ExpressionParser {
     return try postfix()
   }
 
-  /// Passes over the operator at hand, and reads its operand.
+  /// Skips the current operator and parses its operand.
   private mutating func operand() throws(ExpressionError) -> Part {
     try nested { (parser) throws(ExpressionError) in
       try parser.lexer.advance()

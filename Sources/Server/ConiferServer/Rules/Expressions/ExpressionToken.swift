@@ -1,8 +1,8 @@
-/// A piece of an expression.
+/// A token of an expression.
 enum ExpressionToken: Equatable {
   case end
   case number(Double)
-  /// A string's bytes, which keep apart what Swift's strings take for equal.
+  /// A string's bytes, since Swift's strings treat different bytes as equal.
   case string([UInt8])
   /// A name: of a variable, a member, or `true`, `false`, `null`.
   case name(String)
@@ -36,7 +36,7 @@ enum ExpressionToken: Equatable {
     case and = "&&"
     case or = "||"
 
-    /// How strongly an operator of two operands binds; nil for none.
+    /// The precedence of a binary operator; nil for other symbols.
     var precedence: Int? {
       switch self {
       case .or: 1

@@ -1,21 +1,21 @@
-/// The condition of a rule, checked and ready to be evaluated.
+/// The parsed and checked condition of a rule.
 indirect enum RuleExpression: Sendable {
   /// null, a boolean, a number or a string.
   case constant(RuleValue)
-  /// Who asks.
+  /// The user.
   case auth
   /// The server's time.
   case now
-  /// The key that a wildcard stands for, by its level from the root.
+  /// The key that matched a wildcard, by its level from the root.
   case key(level: Int)
   /// `root`, `data` or `newData`.
   case snapshot(SnapshotName)
   /// A part of `query`.
   case query(QueryField)
 
-  /// A member of what `auth` leads to.
+  /// A member of `auth` or of its members.
   case member(RuleExpression, name: String)
-  /// A member of what `auth` leads to, by a name that is computed.
+  /// A member of `auth` or of its members, by a computed name.
   case element(RuleExpression, RuleExpression)
 
   case not(RuleExpression)
@@ -23,9 +23,9 @@ indirect enum RuleExpression: Sendable {
   case arithmetic(ArithmeticOperator, RuleExpression, RuleExpression)
   case equal(RuleExpression, RuleExpression, negated: Bool)
   case comparison(ComparisonOperator, RuleExpression, RuleExpression)
-  /// All are true; none behind the first false one is evaluated.
+  /// All are true; evaluation stops at the first false one.
   case all([RuleExpression])
-  /// One is true; none behind the first true one is evaluated.
+  /// One is true; evaluation stops at the first true one.
   case any([RuleExpression])
   case condition(RuleExpression, RuleExpression, else: RuleExpression)
 
@@ -73,7 +73,7 @@ enum ComparisonOperator: String, Sendable {
   case greaterOrEqual = ">="
 }
 
-/// The methods of `root`, `data`, `newData` and what they lead to.
+/// The methods of snapshots.
 enum SnapshotMethod: String, Sendable {
   case val, child, parent, hasChild, hasChildren, exists, getPriority
   case isNumber, isString, isBoolean
@@ -89,7 +89,7 @@ enum SnapshotMethod: String, Sendable {
   }
 }
 
-/// The methods of strings but for `matches`, whose argument is no value.
+/// The methods of strings, except `matches`, whose argument is not a value.
 enum StringMethod: String, Sendable {
   case contains, beginsWith, endsWith, replace, toLowerCase, toUpperCase
 
@@ -109,15 +109,15 @@ enum StringMethod: String, Sendable {
   }
 }
 
-/// What is known of a value before it is evaluated.
+/// The type of a value as far as it is known before the evaluation.
 enum ExpressionType: String, Sendable {
   case null
   case boolean
   case number
   case string
-  /// A string, a number, a boolean or null, or data with children: what `val()` gives.
+  /// A string, a number, a boolean, null, or data with children: the result of `val()`.
   case value
-  /// What `auth` leads to: a value of any type, or one with members.
+  /// `auth` or a member of it: a value of any type, or one with members.
   case member
   case snapshot
   case query
@@ -130,7 +130,7 @@ enum ExpressionType: String, Sendable {
   var isValue: Bool { self != .snapshot && self != .query }
 }
 
-/// Why an expression is none.
+/// Why a text is not a valid expression.
 struct ExpressionError: Error {
   let message: String
   /// The offset in the expression's bytes.

@@ -1,11 +1,11 @@
 extension Pattern {
-  /// Whether the pattern is found anywhere in a string.
+  /// Whether the pattern matches anywhere in a string.
   ///
   /// - Parameters:
   ///   - text: the string.
-  ///   - steps: the instructions that may be looked at; those that were are taken off. There are at
-  ///     most as many for each unit of the string as the pattern has.
-  /// - Returns: nil when there are not enough.
+  ///   - steps: the number of instructions that may be executed; it is reduced by those that were.
+  ///     Each unit of the string executes each instruction at most once.
+  /// - Returns: nil when the steps run out.
   func matches(_ text: String, steps: inout Int) -> Bool? {
     var states = PatternStates(self)
     var units = text.utf16.makeIterator()
@@ -24,14 +24,14 @@ extension Pattern {
   }
 }
 
-/// The instructions that a pattern waits at, each once.
+/// The set of instructions that are waiting for the next unit.
 private struct PatternStates {
   private let program: [Pattern.Instruction]
   private let sets: [UnitSet]
   /// The instructions that wait for a unit.
   private var waiting: [Int] = []
   private var next: [Int] = []
-  /// The round in which each instruction was last come to.
+  /// The round in which each instruction was last reached.
   private var rounds: [Int]
   private var round = 1
   private var stack: [Int] = []
@@ -51,7 +51,7 @@ private struct PatternStates {
     return steps
   }
 
-  /// Comes to an instruction, and to all that follow it without a unit.
+  /// Adds an instruction, and all that follow it without consuming a unit.
   mutating func add(_ instruction: Int, isFirst: Bool, isLast: Bool) {
     stack.append(instruction)
     while let index = stack.popLast() {
@@ -71,7 +71,7 @@ private struct PatternStates {
     }
   }
 
-  /// Takes a unit.
+  /// Consumes a unit.
   mutating func advance(over unit: UInt16, isLast: Bool) {
     swap(&waiting, &next)
     waiting.removeAll(keepingCapacity: true)

@@ -1,8 +1,7 @@
-/// A regular expression that finds strings in time that grows with their length alone: all states
-/// that it can be in go through a string together (Thompson), so that no pattern and no string can
-/// make it slow.
+/// A regular expression that matches in linear time. All possible states advance through the string
+/// together (Thompson's construction), so no pattern and no string can make it slow.
 ///
-/// It sees UTF-16 code units. What it takes is in `Docs/Rules.md`.
+/// It matches UTF-16 code units. `Docs/Rules.md` describes the syntax.
 struct Pattern: Sendable {
   enum Instruction: Sendable {
     case unit(UInt16)
@@ -25,7 +24,7 @@ struct Pattern: Sendable {
   /// A regular expression.
   ///
   /// - Parameters:
-  ///   - text: what stands between the slashes, in UTF-8.
+  ///   - text: the text between the slashes, in UTF-8.
   ///   - ignoresCase: whether the flag `i` is given.
   init(_ text: [UInt8], ignoresCase: Bool = false) throws(PatternError) {
     var parser = PatternParser(text, ignoresCase: ignoresCase)
@@ -44,7 +43,7 @@ struct Pattern: Sendable {
   }
 }
 
-/// Makes a program of a tree.
+/// Compiles a tree to a program.
 private struct PatternCompiler {
   var program: [Pattern.Instruction] = []
   var sets: [UnitSet] = []
@@ -92,7 +91,7 @@ private struct PatternCompiler {
     for jump in jumps { program[jump] = .jump(program.count) }
   }
 
-  /// The part up to so many times.
+  /// The part, repeated up to a number of times.
   private mutating func addOptional(_ part: PatternNode, _ count: Int) {
     var splits: [Int] = []
     for _ in 0..<count {
@@ -103,7 +102,7 @@ private struct PatternCompiler {
     for split in splits { program[split] = .split(split + 1, program.count) }
   }
 
-  /// The part as often as one likes.
+  /// The part, repeated any number of times.
   private mutating func addLoop(_ part: PatternNode) {
     let split = program.count
     emit(.split(0, 0))

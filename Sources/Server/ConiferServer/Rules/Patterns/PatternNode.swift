@@ -2,18 +2,18 @@
 indirect enum PatternNode: Sendable {
   /// One unit of a set.
   case set(UnitSet)
-  /// Nothing, at the beginning of the string.
+  /// The beginning of the string.
   case start
-  /// Nothing, at the end of the string.
+  /// The end of the string.
   case end
-  /// One after the other; nothing when there is none.
+  /// One after the other; an empty sequence matches the empty string.
   case sequence([PatternNode])
   /// One of them.
   case choice([PatternNode])
-  /// At least and at most so often; nil for without end.
+  /// A minimum and a maximum number of repetitions; nil for no maximum.
   case repetition(PatternNode, Int, Int?)
 
-  /// The instructions that it takes, at most `limit` and one more.
+  /// The number of instructions, or `limit` + 1 when there are more.
   func size(limit: Int) -> Int {
     switch self {
     case .set, .start, .end: return 1
@@ -41,7 +41,7 @@ indirect enum PatternNode: Sendable {
   }
 }
 
-/// Why a text is no regular expression.
+/// Why a text is not a valid regular expression.
 struct PatternError: Error {
   let message: String
   /// The offset in the pattern's bytes.

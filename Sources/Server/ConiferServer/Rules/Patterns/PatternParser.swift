@@ -1,8 +1,8 @@
-/// Reads a regular expression.
+/// Parses a regular expression.
 struct PatternParser {
   /// The most levels of groups.
   private static let deepest = 100
-  /// The most that a quantifier counts.
+  /// The maximum count of a quantifier.
   private static let mostRepeats = 1000
 
   /// The units of the text with the offsets of their bytes.
@@ -84,7 +84,7 @@ struct PatternParser {
     if take("(") {
       if take("?"), !take(":") {
         throw error(
-          "A group begins with '(' or '(?:': look-around, names and flags are not there.",
+          "A group begins with '(' or '(?:'; look-around, names and flags are not supported.",
           at: start)
       }
       let inner = try choice()
@@ -128,7 +128,7 @@ struct PatternParser {
     return .repetition(part, bounds.least, bounds.most)
   }
 
-  /// `{m}`, `{m,}` or `{m,n}`; nil for braces that are none, which stand for themselves.
+  /// `{m}`, `{m,}` or `{m,n}`; nil for other braces, which match themselves.
   private mutating func counts() throws(PatternError) -> (least: Int, most: Int?)? {
     let start = at
     guard take("{"), let least = number() else {
@@ -159,7 +159,7 @@ struct PatternParser {
 
   // MARK: Units
 
-  /// What follows a backslash.
+  /// An escape, after its backslash.
   private mutating func escape(
     from start: Int, inClass: Bool
   ) throws(PatternError) -> UnitSet {
@@ -181,9 +181,9 @@ struct PatternParser {
     case "v": return UnitSet(0x0B)
     case "x": return UnitSet(try hex(2, from: start))
     case "u": return UnitSet(try hex(4, from: start))
-    case "1"..."9": throw error("Back references are not there.", at: start)
+    case "1"..."9": throw error("Back references are not supported.", at: start)
     case "b" where !inClass, "B" where !inClass:
-      throw error("Word boundaries are not there.", at: start)
+      throw error("Word boundaries are not supported.", at: start)
     case "a"..."z", "A"..."Z", "0": throw error("There is no such escape.", at: start)
     default: return UnitSet(unit)
     }
@@ -201,14 +201,14 @@ struct PatternParser {
     return UInt16(truncatingIfNeeded: value)
   }
 
-  /// What stands in brackets, behind the opening one.
+  /// A class in brackets, after the opening one.
   private mutating func unitClass(from start: Int) throws(PatternError) -> UnitSet {
     let isNegated = take("^")
     var ranges: [ClosedRange<UInt16>] = []
     while !take("]") {
       guard at < units.count else { throw error("The class has no end.", at: start) }
       let (itemStart, low) = (at, try classItem())
-      // A range is one between units; a '-' beside anything else stands for itself.
+      // A range is between two units; any other '-' matches itself.
       if isNext("-"), peek(1) != nil, !isNext("]", ahead: 1), let from = low.single {
         let dash = at
         at += 1

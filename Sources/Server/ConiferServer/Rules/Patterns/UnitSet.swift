@@ -68,15 +68,15 @@ struct UnitSet: Hashable, Sendable {
 // MARK: Case
 
 extension UnitSet {
-  /// The set with the other cases of its letters: of units whose upper case is one and the same unit.
-  /// Letters of ASCII have other cases in ASCII alone.
+  /// The set with the other case of each letter: units are equal when they have the same upper-case
+  /// unit. ASCII letters have other cases only in ASCII.
   var ignoringCase: UnitSet {
     var more: [ClosedRange<UInt16>] = []
     for unit in UInt16(0x41)...0x5A where contains(unit) != contains(unit | 0x20) {
       more.append(unit...unit)
       more.append((unit | 0x20)...(unit | 0x20))
     }
-    // A set of all units beyond ASCII has their other cases already.
+    // A set of all units beyond ASCII already has their other cases.
     if let last = ranges.last, last.upperBound >= 128,
       last.lowerBound > 128 || last.upperBound < 0xFFFF
     {
@@ -87,7 +87,7 @@ extension UnitSet {
     return more.isEmpty ? self : UnitSet(ranges + more)
   }
 
-  /// Units beyond ASCII that have one upper case, where there are several of them.
+  /// Groups of units beyond ASCII that share one upper case.
   private static let caseGroups: [[UInt16]] = {
     var groups: [UInt16: [UInt16]] = [:]
     for unit in UInt16(128)...0xFFFF {

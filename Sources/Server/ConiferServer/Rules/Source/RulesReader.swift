@@ -3,7 +3,7 @@ import ConiferQuery
 import ConiferStorage
 import ConiferTree
 
-/// Builds the tree of rules that a rules file describes.
+/// Parses a rules file to a tree of rules.
 struct RulesReader {
   private var scanner: RulesScanner
   private(set) var indexes: [IndexDefinition] = []
@@ -17,7 +17,7 @@ struct RulesReader {
     try members { (reader, name) throws(RulesError) in
       guard name.string == "rules" else {
         throw reader.scanner.error(
-          "\"\(name.string)\" is no part of a rules file, which has \"rules\" alone.",
+          "\"\(name.string)\" does not belong here. The file has only \"rules\".",
           at: name.start)
       }
       root = try reader.node(at: [], variables: [:])
@@ -29,7 +29,7 @@ struct RulesReader {
     return root
   }
 
-  /// Reads an object, whose members' values `read` takes.
+  /// Reads an object; `read` reads the values of its members.
   private mutating func members(
     _ read: (inout RulesReader, RulesText) throws(RulesError) -> Void
   ) throws(RulesError) {
@@ -38,7 +38,7 @@ struct RulesReader {
     while try !scanner.take("}") {
       let name = try scanner.string()
       guard names.insert(name.bytes).inserted else {
-        throw scanner.error("\"\(name.string)\" stands here twice.", at: name.start)
+        throw scanner.error("\"\(name.string)\" appears twice here.", at: name.start)
       }
       try scanner.expect(":")
       _ = try scanner.peek()
@@ -54,7 +54,7 @@ struct RulesReader {
   ///
   /// - Parameters:
   ///   - path: the place.
-  ///   - variables: the levels of the wildcards that lead to it, by their names.
+  ///   - variables: the levels of the wildcards above it, by name.
   private mutating func node(
     at path: [Key], variables: [String: Int]
   ) throws(RulesError) -> RulesNode {
@@ -83,7 +83,7 @@ struct RulesReader {
         }
         guard variables[name] == nil else {
           throw reader.scanner.error(
-            "A place above is called \(name) too: give this one another name.", at: text.start)
+            "A place above is also called \(name). Give this one another name.", at: text.start)
         }
         try reader.check(name.utf8.dropFirst(), of: text)
         var inner = variables
@@ -99,7 +99,7 @@ struct RulesReader {
       children: children, wildcard: wildcard?.node)
   }
 
-  /// Checks that a key of data may be called so.
+  /// Checks that a name is a valid key.
   private func check(_ name: String.UTF8View.SubSequence, of text: RulesText) throws(RulesError) {
     if name.isEmpty { throw scanner.error("The name is empty.", at: text.start) }
     if name.count > Key.longest {

@@ -1,6 +1,6 @@
 extension RulesScanner {
-  /// The text as JSON that every reader takes: comments and commas before a closing brace are gone,
-  /// and control characters in strings are escaped.
+  /// The text as strict JSON: without comments and commas before a closing brace, and with escaped
+  /// control characters in strings.
   ///
   /// - Parameter bytes: a rules file that was read without an error.
   static func strict(_ bytes: [UInt8]) -> [UInt8] {

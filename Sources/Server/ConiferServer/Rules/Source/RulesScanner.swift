@@ -1,5 +1,5 @@
-/// Reads the pieces of JSON as rules files have it: with comments, with commas before a closing
-/// brace, and with strings over several lines.
+/// Reads the tokens of a rules file's JSON, which may have comments, commas before a closing brace,
+/// and strings over several lines.
 struct RulesScanner {
   let bytes: [UInt8]
   private(set) var at = 0
@@ -8,13 +8,13 @@ struct RulesScanner {
 
   /// A scanner of a text.
   ///
-  /// - Throws: when the text is too long or no UTF-8.
+  /// - Throws: when the text is too long or not UTF-8.
   init(_ bytes: [UInt8]) throws(RulesError) {
     self.bytes = bytes
     guard bytes.count <= RulesLimits.longestFile else {
       throw RulesError(
         line: 1, column: 1,
-        message: "The rules have \(bytes.count) bytes; the most are \(RulesLimits.longestFile).")
+        message: "The rules have \(bytes.count) bytes; the limit is \(RulesLimits.longestFile).")
     }
     lines = [0] + bytes.indices.filter { bytes[$0] == 0x0A }.map { $0 + 1 }
     let text = String(decoding: bytes, as: UTF8.self)
@@ -52,22 +52,22 @@ struct RulesScanner {
     return nil
   }
 
-  /// Passes over the byte that `peek` gave.
+  /// Skips the byte that `peek` returned.
   mutating func advance() { at += 1 }
 
-  /// Takes a character if it is the next.
+  /// Consumes a character if it is the next.
   mutating func take(_ character: Unicode.Scalar) throws(RulesError) -> Bool {
     guard try peek() == UInt8(ascii: character) else { return false }
     at += 1
     return true
   }
 
-  /// Takes a character that must be the next.
+  /// Consumes a character, which must be the next.
   mutating func expect(_ character: Unicode.Scalar) throws(RulesError) {
     if try !take(character) { throw error("Expected '\(character)'.", at: at) }
   }
 
-  /// Takes `true` or `false` if one is the next.
+  /// Consumes `true` or `false` if one is the next.
   mutating func boolean() throws(RulesError) -> Bool? {
     _ = try peek()
     for (word, value) in [("true", true), ("false", false)]
@@ -101,7 +101,7 @@ struct RulesScanner {
 
   // MARK: Strings
 
-  /// Takes a string, which must be the next.
+  /// Consumes a string, which must be the next.
   mutating func string() throws(RulesError) -> RulesText {
     guard try peek() == UInt8(ascii: "\"") else { throw error("Expected a string.", at: at) }
     var text = RulesText(start: at)
@@ -165,14 +165,14 @@ struct RulesScanner {
   }
 }
 
-/// A string of a rules file, and where each of its bytes comes from.
+/// A string of a rules file, with the position of each byte in the file.
 struct RulesText {
   /// Its bytes, without quotes and escapes.
   private(set) var bytes: [UInt8] = []
   private var origins: [Int32] = []
-  /// Where its opening quote stands.
+  /// The position of its opening quote.
   let start: Int
-  /// Behind its closing quote.
+  /// The position after its closing quote.
   var end: Int
 
   init(start: Int) {
@@ -187,7 +187,8 @@ struct RulesText {
     origins.append(Int32(truncatingIfNeeded: offset))
   }
 
-  /// Where a byte of the string stands in the file; the closing quote for the one behind the last.
+  /// The position of a byte of the string in the file; the closing quote's for the index after the
+  /// last.
   func origin(_ index: Int) -> Int {
     index < origins.count ? Int(origins[index]) : end - 1
   }

@@ -8,17 +8,17 @@ extension BackendCheck {
   /// `CONIFER_STREAM=full` in the environment streams 1,000,000 leaves at 10 MiB.
   static let budgets: [BackendCheck] = [
     BackendCheck(
-      .eviction, "a stream of data passes the budget by no more than is allowed", .usageDrift
+      .eviction, "a stream of data exceeds the budget by no more than is allowed", .usageDrift
     ) {
-      bench in
+      fixture in
       let size = Variable.text("CONIFER_STREAM")
       if let size, size != "full" {
         throw Variable.refusal("CONIFER_STREAM", size, "\"full\"")
       }
       let isFull = size != nil
       let budget = isFull ? StorageOptions.standardBudget : StorageOptions.smallestBudget
-      let twin = try await bench.twin { $0.budget = budget }
-      let (backend, tree) = (twin.backend, twin.tree)
+      let pair = try await fixture.pair { $0.budget = budget }
+      let (backend, tree) = (pair.backend, pair.tree)
       try requireEqual(backend.traits.budget, budget, "traits.budget")
       var random = SeededRandom(seed: 71)
       var kept: [Int: Node] = [:]
@@ -54,18 +54,20 @@ extension BackendCheck {
             + "a budget of \(budget)")
       }
       for (room, node) in kept {
-        try twin.shows(Path("rooms/r\(room)"), is: node, ofModel: false)
+        try pair.requireNode(Path("rooms/r\(room)"), is: node, ofModel: false)
       }
-      try twin.shows("rooms/r0", is: .empty, ofModel: false)
+      try pair.requireNode("rooms/r0", is: .empty, ofModel: false)
       let first = try backend.read { (view) throws(StoreError) in
         try view.trackedQuery(tree, QueryID(rawValue: 1))
       }
       try require(first == nil, "the query whose data is gone is still there")
     },
-    BackendCheck(.eviction, "with more than 1,000 inactive queries the oldest go", .usageDrift) {
-      bench in
-      let twin = try await bench.twin { $0.budget = StorageOptions.standardBudget }
-      let (backend, tree) = (twin.backend, twin.tree)
+    BackendCheck(
+      .eviction, "with more than 1,000 inactive queries the oldest are removed", .usageDrift
+    ) {
+      fixture in
+      let pair = try await fixture.pair { $0.budget = StorageOptions.standardBudget }
+      let (backend, tree) = (pair.backend, pair.tree)
       var ids: [QueryID] = []
       for first in stride(from: 0, to: 1500, by: 100) {
         let edits = (first..<first + 100).map { index in
@@ -97,41 +99,41 @@ extension BackendCheck {
       let order = ids.suffix(1000) + ids.prefix(500)
       try requireEqual(found, order.suffix(found.count).sorted(), "the list of queries that stay")
     },
-    BackendCheck(.eviction, "an authority never evicts", .lostAcknowledged) { bench in
-      let twin = try await bench.twin {
+    BackendCheck(.eviction, "an authority never evicts", .lostAcknowledged) { fixture in
+      let pair = try await fixture.pair {
         $0.role = .authority
         $0.budget = StorageOptions.smallestBudget
       }
-      for room in 0..<200 { try await twin.makeRoom(room, lastUse: UInt64(room + 1)) }
+      for room in 0..<200 { try await pair.makeRoom(room, lastUse: UInt64(room + 1)) }
       try await expect(.invalid, "an eviction of an authority") { () throws(StoreError) in
-        try await twin.backend.evicting().evict(to: 0, dryRun: false)
+        try await pair.backend.evicting().evict(to: 0, dryRun: false)
       }
       try await expect(.invalid, "a dry run on an authority") { () throws(StoreError) in
-        try await twin.backend.evicting().evict(to: nil, dryRun: true)
+        try await pair.backend.evicting().evict(to: nil, dryRun: true)
       }
       for path: Path in [.root, "rooms/r1", "nowhere"] {
         try requireEqual(
-          try twin.backend.evicting().explain(twin.tree, path).fate, .never, "the fate of \(path)")
+          try pair.backend.evicting().explain(pair.tree, path).fate, .never, "the fate of \(path)")
       }
-      try twin.same("after more than the budget")
+      try pair.requireSame("after more than the budget")
       try require(
-        try twin.backend.evicting().space().isOverBudget, "the authority is not over its budget")
+        try pair.backend.evicting().space().isOverBudget, "the authority is not over its budget")
     },
     BackendCheck(
       .eviction, "without a size, an eviction goes to nine tenths of the budget", .usageDrift
     ) {
-      bench in
+      fixture in
       let budget = StorageOptions.smallestBudget
-      let twin = try await bench.twin { $0.budget = budget }
-      while try twin.backend.evicting().space().cache < budget - 60_000 {
-        let room = try twin.model.tree(twin.tree).queries.count
-        try await twin.makeRoom(room, lastUse: UInt64(room + 1))
+      let pair = try await fixture.pair { $0.budget = budget }
+      while try pair.backend.evicting().space().cache < budget - 60_000 {
+        let room = try pair.model.tree(pair.tree).queries.count
+        try await pair.makeRoom(room, lastUse: UInt64(room + 1))
       }
-      try twin.same("under the budget")
-      let report = try await twin.backend.evicting().evict(to: nil, dryRun: false)
+      try pair.requireSame("under the budget")
+      let report = try await pair.backend.evicting().evict(to: nil, dryRun: false)
       try requireEqual(report.target, budget / 10 * 9, "the target")
       try require(report.isMet, "\(report.after) bytes are left")
-      try twin.settle(report)
+      try pair.adopt(report)
     },
   ]
 }

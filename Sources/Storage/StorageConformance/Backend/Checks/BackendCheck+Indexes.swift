@@ -17,31 +17,31 @@ extension BackendCheck {
     return try SeededRandom.sortings.map { try IndexDefinition(lists, by: $0) } + useless
   }
 
-  /// Queries with indexes; each backend keeps what is declared, whether it uses it or not.
+  /// Queries with indexes. Each backend keeps the declared indexes, whether it uses them or not.
   static let indexes: [BackendCheck] = [
-    BackendCheck(.indexes, "indexes are declared as a set, and kept") { bench in
-      let twin = try await bench.twin()
-      let tree = twin.tree
+    BackendCheck(.indexes, "indexes are declared as a set, and kept") { fixture in
+      let pair = try await fixture.pair()
+      let tree = pair.tree
       let (ts, name) = (
         try IndexDefinition("rooms/$room/messages", by: .child("ts")),
         try IndexDefinition("users", by: .child("name/last"))
       )
-      try await twin.commit(.setIndexes(tree, [ts, name, ts]))
-      try twin.same("after declaring")
-      try await twin.reopen()
-      try twin.same("after opening again")
+      try await pair.commit(.setIndexes(tree, [ts, name, ts]))
+      try pair.requireSame("after declaring")
+      try await pair.reopen()
+      try pair.requireSame("after opening again")
       let renamed = try IndexDefinition("rooms/$id/messages", by: .child("ts"))
       try require(renamed == ts, "the name of a wildcard makes another index")
-      try await twin.commit(.setIndexes(tree, [renamed]))
-      try await twin.commit(.overwrite(tree, "users/u1", ["name": ["last": "x"]]))
-      try twin.same("after one was dropped")
-      try await twin.settleIndexes()
-      try twin.isSound()
-      try await twin.commit(.setIndexes(tree, []))
-      try await twin.settleIndexes()
-      try twin.same("after all were dropped")
-      try twin.isSound()
-      try await twin.refuse(
+      try await pair.commit(.setIndexes(tree, [renamed]))
+      try await pair.commit(.overwrite(tree, "users/u1", ["name": ["last": "x"]]))
+      try pair.requireSame("after one was dropped")
+      try await pair.finishIndexes()
+      try pair.isSound()
+      try await pair.commit(.setIndexes(tree, []))
+      try await pair.finishIndexes()
+      try pair.requireSame("after all were dropped")
+      try pair.isSound()
+      try await pair.refuse(
         "declaring indexes of an unknown tree", .setIndexes(TreeID(rawValue: 4_000_000), [ts]))
       for bad: () throws -> IndexDefinition in [
         { try IndexDefinition("a", by: .key) }, { try IndexDefinition("a", []) },
@@ -59,80 +59,82 @@ extension BackendCheck {
     BackendCheck(
       .indexes, "with indexes, queries give the same after every kind of edit", .wrongData
     ) {
-      bench in
-      let twin = try await bench.twin()
+      fixture in
+      let pair = try await fixture.pair()
       var random = SeededRandom(seed: 57)
-      try await twin.commit(.setIndexes(twin.tree, try definitions()))
+      try await pair.commit(.setIndexes(pair.tree, try definitions()))
       for round in 0..<40 {
-        try await twin.commit(twin.editLists(&random))
+        try await pair.commit(pair.editLists(&random))
         for room in ["r1", "r2"] as [Key] {
-          try twin.answers(Path([Key("rooms"), room, "list"]), 8, &random, "in round \(round)")
+          try pair.requireAnswers(
+            Path([Key("rooms"), room, "list"]), 8, &random, "in round \(round)")
         }
         if round % 8 == 7 {
-          try await twin.settleIndexes()
-          try twin.isSound()
-          try await twin.reopen()
+          try await pair.finishIndexes()
+          try pair.isSound()
+          try await pair.reopen()
         }
       }
-      try twin.same()
+      try pair.requireSame()
     },
     BackendCheck(.indexes, "queries are right before, during and after a build", .wrongData) {
-      bench in
-      let twin = try await bench.twin()
+      fixture in
+      let pair = try await fixture.pair()
       var random = SeededRandom(seed: 58)
       for room in 0..<4 {
         let children = (0..<400).map { (Key("m\($0)"), random.sortedChild()) }
-        try await twin.set(Path([Key("rooms"), Key("r\(room)"), "list"]), Node(children: children))
+        try await pair.set(Path([Key("rooms"), Key("r\(room)"), "list"]), Node(children: children))
       }
-      try twin.answers("rooms/r1/list", 20, &random, "before")
-      try await twin.commit(.setIndexes(twin.tree, try definitions()))
+      try pair.requireAnswers("rooms/r1/list", 20, &random, "before")
+      try await pair.commit(.setIndexes(pair.tree, try definitions()))
       for step in 0..<12 {
         for room in 0..<4 {
-          try twin.answers(
+          try pair.requireAnswers(
             Path([Key("rooms"), Key("r\(room)"), "list"]), 4, &random, "in step \(step) of a build")
         }
-        try await twin.commit(twin.editLists(&random))
-        _ = try await twin.backend.tidy(.nanoseconds(1))
-        if step % 5 == 4 { try await twin.reopen() }
+        try await pair.commit(pair.editLists(&random))
+        _ = try await pair.backend.tidy(.nanoseconds(1))
+        if step % 5 == 4 { try await pair.reopen() }
       }
-      try await twin.settleIndexes()
-      for status in try twin.indexes() {
+      try await pair.finishIndexes()
+      for status in try pair.indexes() {
         try require(
           status.state == .ready, "\(status.definition) is not built, but \(status.state)")
       }
       for room in 0..<4 {
-        try twin.answers(Path([Key("rooms"), Key("r\(room)"), "list"]), 20, &random, "after")
+        try pair.requireAnswers(
+          Path([Key("rooms"), Key("r\(room)"), "list"]), 20, &random, "after")
       }
-      try twin.isSound()
-      try twin.same()
+      try pair.isSound()
+      try pair.requireSame()
     },
     BackendCheck(
-      .indexes, "the last 50 of 10,000 by an index cost about 50 entries, where it is told"
+      .indexes, "the last 50 of 10,000 by an index read about 50 entries, where it is counted"
     ) {
-      bench in
-      let twin = try await bench.twin()
+      fixture in
+      let pair = try await fixture.pair()
       let messages: Path = "rooms/r1/messages"
       let rows = Node(
         children: (0..<10_000).map {
           (Key("m\(100_000 + $0)"), ["ts": Node(.integer(Int64($0 * 7))), "text": .text(40)])
         })
-      try await twin.set(messages, rows)
+      try await pair.set(messages, rows)
       let last = try QuerySpec.default.ordered(byChild: "ts").limited(toLast: 50)
-      let before = try twin.answers(messages, last)
+      let before = try pair.requireAnswers(messages, last)
       if before.plan == .node, let hint = before.hint {
         try requireEqual(hint, IndexDefinition(messages, by: .child("ts")), "the hint")
       }
-      try await twin.commit(
+      try await pair.commit(
         .setIndexes(
-          twin.tree, [try IndexDefinition("rooms/$room/messages", by: .child("ts"))]))
-      try await twin.settleIndexes()
+          pair.tree, [try IndexDefinition("rooms/$room/messages", by: .child("ts"))]))
+      try await pair.finishIndexes()
       for spec in [
         last, try QuerySpec.default.ordered(byChild: "ts").limited(toFirst: 50),
         try QuerySpec.default.ordered(byChild: "ts").starting(at: 35_000).limited(toFirst: 50),
         try QuerySpec.default.ordered(byChild: "ts").ending(before: 35_000).limited(toLast: 50),
         try QuerySpec.default.ordered(byChild: "ts").starting(at: 700).ending(at: 1043),
       ] {
-        let explanation = try twin.answers(messages, spec)
+        let explanation = try pair.requireAnswers(messages, spec)
         guard case .index = explanation.plan else { continue }
         try require(
           explanation.indexEntries <= 55 && explanation.runsRead <= 4 && explanation.hint == nil,
@@ -142,15 +144,15 @@ extension BackendCheck {
   ]
 }
 
-extension Twin {
-  /// How the indexes of the first tree stand.
+extension ModelPair {
+  /// The states of the indexes of the first tree.
   func indexes() throws -> [IndexStatus] {
     let tree = tree
     return try backend.read { (view) throws(StoreError) in try view.indexes(tree) }
   }
 
-  /// Lets the backend finish what it builds.
-  func settleIndexes() async throws {
+  /// Lets the backend finish building its indexes.
+  func finishIndexes() async throws {
     for _ in 0..<10_000 {
       if try await backend.tidy(.milliseconds(50)) { continue }
       // An entry that did not fit its child would have been reported.
@@ -160,7 +162,7 @@ extension Twin {
     throw ConformanceFailure("tidying never comes to an end")
   }
 
-  /// Some edits of the lists that the random queries ask.
+  /// Some edits of the lists that the random queries read.
   fileprivate func editLists(_ random: inout SeededRandom) throws -> [StorageEdit] {
     var edits: [StorageEdit] = []
     for _ in 0..<Int.random(in: 1...4, using: &random) {

@@ -5,57 +5,58 @@ internal import ConiferTree
 extension BackendCheck {
   /// Leaves that do not fit a page, a run or a part.
   static let largeLeaves: [BackendCheck] = [
-    BackendCheck(.tree, "huge leaves between small ones", .wrongData) { bench in
-      let twin = try await bench.twin { $0.budget = nil }
+    BackendCheck(.tree, "huge leaves between small ones", .wrongData) { fixture in
+      let pair = try await fixture.pair { $0.budget = nil }
       let sizes = [70_000, 300_000, 5_000_000, 10 * 1024 * 1024]
       for size in sizes {
-        try await twin.set("x", ["a": "small", "b": .text(size), "c": 1])
-        try twin.shows("x/b", is: .text(size))
-        try twin.shows("x", NodeSlice(through: "a"), is: ["a": "small"])
-        try await twin.set("x/bb", "beside")
-        try twin.shows("x/c", is: 1)
+        try await pair.set("x", ["a": "small", "b": .text(size), "c": 1])
+        try pair.requireNode("x/b", is: .text(size))
+        try pair.requireNode("x", NodeSlice(through: "a"), is: ["a": "small"])
+        try await pair.set("x/bb", "beside")
+        try pair.requireNode("x/c", is: 1)
         // Megabytes take seconds in a debug build: those are only read once more.
         guard size < 1_000_000 else { continue }
-        try await twin.reopen()
-        try twin.same("with \(size) bytes")
-        try await twin.set("x/b", .text(size - 1))
-        try twin.shows("x/b", is: .text(size - 1))
+        try await pair.reopen()
+        try pair.requireSame("with \(size) bytes")
+        try await pair.set("x/b", .text(size - 1))
+        try pair.requireNode("x/b", is: .text(size - 1))
       }
-      try await twin.reopen()
-      try twin.same("with the largest")
-      try await twin.set("x/b/deeper", "tiny")
-      try twin.shows("x", is: ["a": "small", "b": ["deeper": "tiny"], "bb": "beside", "c": 1])
-      try await twin.set("x", .empty)
-      try twin.same("after deleting")
-      try requireEqual(try twin.usage(twin.tree).cache, 0, "usage.cache of an empty tree")
+      try await pair.reopen()
+      try pair.requireSame("with the largest")
+      try await pair.set("x/b/deeper", "tiny")
+      try pair.requireNode(
+        "x", is: ["a": "small", "b": ["deeper": "tiny"], "bb": "beside", "c": 1])
+      try await pair.set("x", .empty)
+      try pair.requireSame("after deleting")
+      try requireEqual(try pair.usage(pair.tree).cache, 0, "usage.cache of an empty tree")
     },
-    BackendCheck(.tree, "a huge leaf grows and shrinks in place", .wrongData) { bench in
-      let twin = try await bench.twin { $0.budget = nil }
+    BackendCheck(.tree, "a huge leaf grows and shrinks in place", .wrongData) { fixture in
+      let pair = try await fixture.pair { $0.budget = nil }
       for size in [
         10, 65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 1_000_000, 100, 600_000, 0,
       ] {
-        try await twin.set("a/leaf", Node(.string(.text(size)), priority: "p"))
-        try twin.shows("a/leaf", is: Node(.string(.text(size)), priority: "p"))
+        try await pair.set("a/leaf", Node(.string(.text(size)), priority: "p"))
+        try pair.requireNode("a/leaf", is: Node(.string(.text(size)), priority: "p"))
       }
-      try twin.same()
+      try pair.requireSame()
     },
-    BackendCheck(.tree, "30 leaves of 1 MB under one node", .wrongData) { bench in
-      let twin = try await bench.twin { $0.budget = nil }
-      for index in 0..<30 { try await twin.set(Path("x/\(index)"), .text(1_000_000 + index)) }
-      try twin.same()
-      try twin.shows(
+    BackendCheck(.tree, "30 leaves of 1 MB under one node", .wrongData) { fixture in
+      let pair = try await fixture.pair { $0.budget = nil }
+      for index in 0..<30 { try await pair.set(Path("x/\(index)"), .text(1_000_000 + index)) }
+      try pair.requireSame()
+      try pair.requireNode(
         "x", NodeSlice(from: "28"), is: ["28": .text(1_000_028), "29": .text(1_000_029)])
-      for index in stride(from: 0, to: 30, by: 2) { try await twin.set(Path("x/\(index)"), .empty) }
-      try await twin.reopen()
-      try twin.same("after deleting half")
+      for index in stride(from: 0, to: 30, by: 2) { try await pair.set(Path("x/\(index)"), .empty) }
+      try await pair.reopen()
+      try pair.requireSame("after deleting half")
     },
-    BackendCheck(.tree, "huge leaves that do not compress", .wrongData) { bench in
-      let twin = try await bench.twin { $0.budget = nil }
+    BackendCheck(.tree, "huge leaves that do not compress", .wrongData) { fixture in
+      let pair = try await fixture.pair { $0.budget = nil }
       var random = SeededRandom(seed: 21)
-      for size in [70_000, 400_000] { try await twin.set(Path("n\(size)"), random.noise(size)) }
-      try await twin.set("many", Node(children: (0..<40).map { (Key($0), random.noise(900)) }))
-      try await twin.reopen()
-      try twin.same()
+      for size in [70_000, 400_000] { try await pair.set(Path("n\(size)"), random.noise(size)) }
+      try await pair.set("many", Node(children: (0..<40).map { (Key($0), random.noise(900)) }))
+      try await pair.reopen()
+      try pair.requireSame()
     },
   ]
 }

@@ -59,22 +59,22 @@ extension BackendCheck {
         ],
         leaves: ["x": ["a": Node(1, priority: "kept")], "y": ["z": 1, ".priority": "stays"]]),
     ] + [
-      BackendCheck(.prune, "huge leaves go and stay", .evictedPin) { bench in
-        let twin = try await bench.twin()
-        try await twin.set("x", ["a": .text(5_000_000), "b": 1, "c": .text(300_000)])
-        try await twin.set("y", ["a": .text(300_000)])
-        try await twin.commit(.prune(twin.tree, PruneForest(["x": .prune, "x/c": .keep])))
-        try twin.shows("x", is: ["c": .text(300_000)])
-        try twin.shows("y", is: ["a": .text(300_000)])
-        try await twin.reopen()
-        try twin.same()
+      BackendCheck(.prune, "huge leaves go and stay", .evictedPin) { fixture in
+        let pair = try await fixture.pair()
+        try await pair.set("x", ["a": .text(5_000_000), "b": 1, "c": .text(300_000)])
+        try await pair.set("y", ["a": .text(300_000)])
+        try await pair.commit(.prune(pair.tree, PruneForest(["x": .prune, "x/c": .keep])))
+        try pair.requireNode("x", is: ["c": .text(300_000)])
+        try pair.requireNode("y", is: ["a": .text(300_000)])
+        try await pair.reopen()
+        try pair.requireSame()
       },
-      BackendCheck(.prune, "a wide tree keeps what the markers keep", .evictedPin) { bench in
-        let twin = try await bench.twin()
+      BackendCheck(.prune, "a wide tree keeps what the markers keep", .evictedPin) { fixture in
+        let pair = try await fixture.pair()
         var random = SeededRandom(seed: 13)
         let rooms = Node(
           children: (0..<150).map { (Key("room\($0)"), random.node(depth: 2, width: 12)) })
-        try await twin.set("rooms", rooms)
+        try await pair.set("rooms", rooms)
         var markers: [Path: PruneForest.Marker] = ["rooms": .prune]
         for index in stride(from: 3, to: 150, by: 11) {
           markers[Path("rooms/room\(index)")] = .keep
@@ -82,102 +82,103 @@ extension BackendCheck {
         for child in rooms[Key("room14")].children.prefix(2) {
           markers[Path("rooms/room14/\(child.key)")] = .prune
         }
-        try await twin.commit(.prune(twin.tree, PruneForest(markers)))
-        try twin.same()
-        try await twin.commit(.prune(twin.tree, PruneForest([.root: .prune])))
-        try twin.shows(.root, is: .empty)
-        try twin.same("after pruning the rest")
+        try await pair.commit(.prune(pair.tree, PruneForest(markers)))
+        try pair.requireSame()
+        try await pair.commit(.prune(pair.tree, PruneForest([.root: .prune])))
+        try pair.requireNode(.root, is: .empty)
+        try pair.requireSame("after pruning the rest")
       },
       BackendCheck(.prune, "a prune leaves the other tree and the queue alone", .lostAcknowledged) {
-        bench in
-        let twin = try await bench.twin()
-        try await twin.commit(
-          .overwrite(twin.tree, "a", 1), .overwrite(twin.other, "a", 2),
-          .enqueue(twin.lane, .set("a", 3)), .saveQuery(TrackedQuery(tree: twin.tree, path: "a")),
-          .prune(twin.tree, PruneForest([.root: .prune])))
-        try twin.same()
+        fixture in
+        let pair = try await fixture.pair()
+        try await pair.commit(
+          .overwrite(pair.tree, "a", 1), .overwrite(pair.other, "a", 2),
+          .enqueue(pair.lane, .set("a", 3)), .saveQuery(TrackedQuery(tree: pair.tree, path: "a")),
+          .prune(pair.tree, PruneForest([.root: .prune])))
+        try pair.requireSame()
       },
     ]
 
   /// Pins, alone and against a prune.
   static let pins: [BackendCheck] = [
-    BackendCheck(.prune, "pins are kept, once each, and end", .evictedPin) { bench in
-      let twin = try await bench.twin()
-      let tree = twin.tree
+    BackendCheck(.prune, "pins are kept, once each, and end", .evictedPin) { fixture in
+      let pair = try await fixture.pair()
+      let tree = pair.tree
       let pins = [
         Pin(tree: tree, path: "b"), Pin(tree: tree, path: "a/c"), Pin(tree: tree, path: "a"),
         Pin(tree: tree, path: .root), Pin(tree: tree, path: "a", parameters: "{\"l\":2}"),
-        Pin(tree: tree, path: "10"), Pin(tree: tree, path: "9"), Pin(tree: twin.other, path: "a"),
+        Pin(tree: tree, path: "10"), Pin(tree: tree, path: "9"), Pin(tree: pair.other, path: "a"),
       ]
-      try await twin.commit(pins.map { .pin($0) })
-      try await twin.commit(pins.map { .pin($0) })
-      try twin.same("after pinning twice")
-      try await twin.reopen()
-      try twin.same("after reopening")
-      try await twin.commit(.unpin(pins[2]), .unpin(pins[0]), .unpin(pins[0]))
-      try await twin.commit(.unpin(Pin(tree: tree, path: "nobody")))
-      try twin.same("after unpinning")
-      try await twin.commit(pins.map { .unpin($0) })
-      try twin.same("after unpinning all")
-      try requireEqual(try twin.usage(nil).pins, 0, "usage.pins without a pin")
+      try await pair.commit(pins.map { .pin($0) })
+      try await pair.commit(pins.map { .pin($0) })
+      try pair.requireSame("after pinning twice")
+      try await pair.reopen()
+      try pair.requireSame("after reopening")
+      try await pair.commit(.unpin(pins[2]), .unpin(pins[0]), .unpin(pins[0]))
+      try await pair.commit(.unpin(Pin(tree: tree, path: "nobody")))
+      try pair.requireSame("after unpinning")
+      try await pair.commit(pins.map { .unpin($0) })
+      try pair.requireSame("after unpinning all")
+      try requireEqual(try pair.usage(nil).pins, 0, "usage.pins without a pin")
     },
     BackendCheck(.prune, "pinned data survives every prune above, at and below it", .evictedPin) {
-      bench in
-      let twin = try await bench.twin()
-      let tree = twin.tree
+      fixture in
+      let pair = try await fixture.pair()
+      let tree = pair.tree
       let data: Node = ["a": ["b": ["c": 1, "d": ["e": 2]], "f": 3], "g": ["h": 4]]
-      try await twin.commit(.pin(Pin(tree: tree, path: "a/b")))
+      try await pair.commit(.pin(Pin(tree: tree, path: "a/b")))
       for path: Path in [.root, "a", "a/b", "a/b/c", "a/b/d/e"] {
-        try await twin.set(.root, data)
-        try await twin.commit(.prune(tree, PruneForest([path: .prune])))
-        try twin.shows("a/b", is: ["c": 1, "d": ["e": 2]])
-        try twin.same("after pruning \(path)")
+        try await pair.set(.root, data)
+        try await pair.commit(.prune(tree, PruneForest([path: .prune])))
+        try pair.requireNode("a/b", is: ["c": 1, "d": ["e": 2]])
+        try pair.requireSame("after pruning \(path)")
       }
-      try await twin.set(.root, data)
-      try await twin.commit(.prune(tree, PruneForest([.root: .prune, "g": .keep])))
-      try twin.shows(.root, is: ["a": ["b": ["c": 1, "d": ["e": 2]]], "g": ["h": 4]])
-      try await twin.commit(.unpin(Pin(tree: tree, path: "a/b")))
-      try await twin.commit(.prune(tree, PruneForest(["a": .prune])))
-      try twin.shows(.root, is: ["g": ["h": 4]])
+      try await pair.set(.root, data)
+      try await pair.commit(.prune(tree, PruneForest([.root: .prune, "g": .keep])))
+      try pair.requireNode(.root, is: ["a": ["b": ["c": 1, "d": ["e": 2]]], "g": ["h": 4]])
+      try await pair.commit(.unpin(Pin(tree: tree, path: "a/b")))
+      try await pair.commit(.prune(tree, PruneForest(["a": .prune])))
+      try pair.requireNode(.root, is: ["g": ["h": 4]])
     },
     BackendCheck(.prune, "a pin holds in the commit that sets it, and after reopening", .evictedPin)
-    { bench in
-      let twin = try await bench.twin()
-      let tree = twin.tree
-      try await twin.set(.root, ["a": 1, "b": 2])
-      try await twin.commit(
+    { fixture in
+      let pair = try await fixture.pair()
+      let tree = pair.tree
+      try await pair.set(.root, ["a": 1, "b": 2])
+      try await pair.commit(
         .pin(Pin(tree: tree, path: "a")), .prune(tree, PruneForest([.root: .prune])))
-      try twin.shows(.root, is: ["a": 1])
-      try await twin.reopen()
-      try await twin.commit(.prune(tree, PruneForest([.root: .prune])))
-      try twin.shows(.root, is: ["a": 1])
-      try await twin.commit(
+      try pair.requireNode(.root, is: ["a": 1])
+      try await pair.reopen()
+      try await pair.commit(.prune(tree, PruneForest([.root: .prune])))
+      try pair.requireNode(.root, is: ["a": 1])
+      try await pair.commit(
         .unpin(Pin(tree: tree, path: "a")), .prune(tree, PruneForest([.root: .prune])))
-      try twin.shows(.root, is: .empty)
+      try pair.requireNode(.root, is: .empty)
     },
     BackendCheck(.prune, "a pinned root keeps all; a pin protects from no write", .evictedPin) {
-      bench in
-      let twin = try await bench.twin()
-      let tree = twin.tree
-      try await twin.set(.root, ["a": ["b": 1], "c": 2])
-      try await twin.commit(.pin(Pin(tree: tree, path: .root)))
-      try await twin.commit(.prune(tree, PruneForest([.root: .prune, "a": .prune])))
-      try twin.shows(.root, is: ["a": ["b": 1], "c": 2])
-      try await twin.set("a", .empty)
-      try twin.shows(.root, is: ["c": 2])
-      try twin.same()
+      fixture in
+      let pair = try await fixture.pair()
+      let tree = pair.tree
+      try await pair.set(.root, ["a": ["b": 1], "c": 2])
+      try await pair.commit(.pin(Pin(tree: tree, path: .root)))
+      try await pair.commit(.prune(tree, PruneForest([.root: .prune, "a": .prune])))
+      try pair.requireNode(.root, is: ["a": ["b": 1], "c": 2])
+      try await pair.set("a", .empty)
+      try pair.requireNode(.root, is: ["c": 2])
+      try pair.requireSame()
     },
-    BackendCheck(.prune, "a pinned query keeps the children that it holds", .evictedPin) { bench in
-      let twin = try await bench.twin()
-      let tree = twin.tree
+    BackendCheck(.prune, "a pinned query keeps the children that it holds", .evictedPin) {
+      fixture in
+      let pair = try await fixture.pair()
+      let tree = pair.tree
       let parameters = "{\"l\":2,\"vf\":\"r\"}"
-      try await twin.set("list", ["a": 1, "b": ["x": 2], "c": 3, "d": 4])
-      let saved = try await twin.commit(
+      try await pair.set("list", ["a": 1, "b": ["x": 2], "c": 3, "d": 4])
+      let saved = try await pair.commit(
         .saveQuery(TrackedQuery(tree: tree, path: "list", parameters: parameters)),
         .pin(Pin(tree: tree, path: "list", parameters: parameters)))
-      try await twin.commit(.setTrackedKeys(tree, saved.queries[0], ["b", "d"]))
-      _ = try await twin.backend.commit([.prune(tree, PruneForest([.root: .prune]))])
-      let left = try twin.read("list")
+      try await pair.commit(.setTrackedKeys(tree, saved.queries[0], ["b", "d"]))
+      _ = try await pair.backend.commit([.prune(tree, PruneForest([.root: .prune]))])
+      let left = try pair.read("list")
       try require(
         left[Key("b")] == ["x": 2] && left[Key("d")] == 4,
         "the pinned query's children are gone: \(left)")
@@ -190,17 +191,17 @@ extension BackendCheck {
   private static func prune(
     _ name: String, _ markers: [Path: PruneForest.Marker], of data: Node, leaves left: Node
   ) -> BackendCheck {
-    BackendCheck(.prune, "prune: \(name)") { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.prune, "prune: \(name)") { fixture in
+      let pair = try await fixture.pair()
       for base: Path in [.root, "elsewhere", "far/10/away"] {
-        try await twin.set(.root, .empty)
-        try await twin.set(base, data)
-        if !base.isRoot { try await twin.set("beside", "stays") }
+        try await pair.set(.root, .empty)
+        try await pair.set(base, data)
+        if !base.isRoot { try await pair.set("beside", "stays") }
         var moved: [Path: PruneForest.Marker] = [:]
         for (path, marker) in markers { moved[base.appending(path)] = marker }
-        try await twin.commit(.prune(twin.tree, PruneForest(moved)))
-        try twin.shows(base, is: left)
-        try twin.same("with the forest at \(base)")
+        try await pair.commit(.prune(pair.tree, PruneForest(moved)))
+        try pair.requireNode(base, is: left)
+        try pair.requireSame("with the forest at \(base)")
       }
     }
   }

@@ -3,11 +3,11 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension BackendCheck {
-  /// Snapshots of a part of a node's children, and of one moment.
+  /// Snapshots of a part of a node's children, each of one commit.
   static let slices: [BackendCheck] = [
     BackendCheck(.tree, "slices by range and by number are what the model cuts", .wrongData) {
-      bench in
-      let twin = try await bench.twin()
+      fixture in
+      let pair = try await fixture.pair()
       var random = SeededRandom(seed: 7)
       var children: [(Key, Node)] = []
       for index in 0..<500 {
@@ -16,7 +16,7 @@ extension BackendCheck {
         children.append((key, index % 5 == 0 ? deep : Node(.integer(Int64(index)))))
       }
       let list = Node(children: children, priority: "own")
-      try await twin.set("l", list)
+      try await pair.set("l", list)
       let keys = list.children.map(\.key) + ["", "0", "250x", "zz", "k", "\u{FFFF}"]
       for _ in 0..<150 {
         let slice = NodeSlice(
@@ -24,41 +24,41 @@ extension BackendCheck {
           through: random.chance(60) ? keys.randomElement(using: &random) : nil,
           limit: random.chance(60) ? Int.random(in: -1...40, using: &random) : nil,
           fromEnd: random.chance(50))
-        let found = try twin.read("l", slice)
+        let found = try pair.read("l", slice)
         if let bad = found.difference(from: list.cut(slice)) {
           throw ConformanceFailure("the slice \(slice) is wrong: \(bad)")
         }
       }
     },
     BackendCheck(.tree, "a slice of a leaf is the leaf, of nothing is nothing", .wrongData) {
-      bench in
-      let twin = try await bench.twin()
-      try await twin.set("leaf", Node("x", priority: "p"))
+      fixture in
+      let pair = try await fixture.pair()
+      try await pair.set("leaf", Node("x", priority: "p"))
       for slice in [.first(1), .last(0), NodeSlice(from: "b", through: "a")] {
-        try twin.shows("leaf", slice, is: Node("x", priority: "p"))
-        try twin.shows("nothing", slice, is: .empty)
+        try pair.requireNode("leaf", slice, is: Node("x", priority: "p"))
+        try pair.requireNode("nothing", slice, is: .empty)
       }
     },
     BackendCheck(.tree, "a slice holds its children's whole subtrees and no others", .wrongData) {
-      bench in
-      let twin = try await bench.twin()
+      fixture in
+      let pair = try await fixture.pair()
       let wide = Node(children: (0..<400).map { (Key("f\($0)"), Node(.integer(Int64($0)))) })
-      try await twin.set("r", ["a": wide, "b": wide, "c": ["x": 1], "d": 4])
-      try twin.shows("r", .first(2), is: ["a": wide, "b": wide])
-      try twin.shows("r", .last(2), is: ["c": ["x": 1], "d": 4])
-      try twin.shows("r", NodeSlice(from: "b", through: "c"), is: ["b": wide, "c": ["x": 1]])
-      try twin.shows("r", NodeSlice(from: "bb", through: "bz"), is: .empty)
+      try await pair.set("r", ["a": wide, "b": wide, "c": ["x": 1], "d": 4])
+      try pair.requireNode("r", .first(2), is: ["a": wide, "b": wide])
+      try pair.requireNode("r", .last(2), is: ["c": ["x": 1], "d": 4])
+      try pair.requireNode("r", NodeSlice(from: "b", through: "c"), is: ["b": wide, "c": ["x": 1]])
+      try pair.requireNode("r", NodeSlice(from: "bb", through: "bz"), is: .empty)
     },
-    BackendCheck(.tree, "child keys come in windows, without subtrees", .wrongData) { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.tree, "child keys come in windows, without subtrees", .wrongData) { fixture in
+      let pair = try await fixture.pair()
       let wide = Node(children: (0..<100).map { (Key("f\($0)"), Node(.integer(Int64($0)))) })
       let list = Node(
         children: (0..<60).map { (Key("c\($0)"), $0 % 2 == 0 ? wide : Node(true)) },
         priority: "own")
-      try await twin.set("a/list", list)
-      let tree = twin.tree
+      try await pair.set("a/list", list)
+      let tree = pair.tree
       for limit in [1, 7, 60, 1000] {
-        let found = try twin.backend.read { (view) throws(StoreError) in
+        let found = try pair.backend.read { (view) throws(StoreError) in
           var keys: [Key] = []
           while true {
             let some = try view.childKeys(tree, "a/list", after: keys.last, limit: limit)
@@ -68,7 +68,7 @@ extension BackendCheck {
         }
         try requireEqual(found, list.children.map(\.key), "the list of child keys by \(limit)")
       }
-      let edges = try twin.backend.read { (view) throws(StoreError) in
+      let edges = try pair.backend.read { (view) throws(StoreError) in
         [
           try view.childKeys(tree, "a/list", after: "c58x", limit: 1),
           try view.childKeys(tree, "a/list", after: "zzz", limit: 9),
@@ -79,12 +79,12 @@ extension BackendCheck {
       }
       try requireEqual(edges, [["c59"], [], [], [], []], "the lists at the edges")
     },
-    BackendCheck(.tree, "a view sees one commit, however many follow", .staleView) { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.tree, "a view sees one commit, however many follow", .staleView) { fixture in
+      let pair = try await fixture.pair()
       let list = Node(children: (0..<300).map { (Key($0), Node(.string("old \($0)"))) })
-      try await twin.set("list", list)
-      let (backend, tree) = (twin.backend, twin.tree)
-      let snapshot = try twin.read("list")
+      try await pair.set("list", list)
+      let (backend, tree) = (pair.backend, pair.tree)
+      let snapshot = try pair.read("list")
       let writer = Task {
         for round in 0..<40 {
           let node = Node(children: (0..<30).map { (Key(round * 7 + $0), Node(.integer(1))) })
@@ -110,15 +110,15 @@ extension BackendCheck {
       try await writer.value
       try require(snapshot.difference(from: list) == nil, "a snapshot changed after its view")
     },
-    BackendCheck(.tree, "an unknown tree is invalid", .wrongError) { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.tree, "an unknown tree is invalid", .wrongError) { fixture in
+      let pair = try await fixture.pair()
       let nobody = TreeID(rawValue: 4_000_000)
-      try await twin.refuse("writing to an unknown tree", .overwrite(nobody, "a", 1))
-      try await twin.refuse("pinning in an unknown tree", .pin(Pin(tree: nobody, path: "a")))
-      try await twin.refuse(
+      try await pair.refuse("writing to an unknown tree", .overwrite(nobody, "a", 1))
+      try await pair.refuse("pinning in an unknown tree", .pin(Pin(tree: nobody, path: "a")))
+      try await pair.refuse(
         "queueing in an unknown tree", .enqueue(Lane(tree: nobody), .set("a", 1)))
       try await expect(.invalid, "reading an unknown tree") { () throws(StoreError) in
-        try twin.backend.read { (view) throws(StoreError) in try view.node(nobody, .root) }
+        try pair.backend.read { (view) throws(StoreError) in try view.node(nobody, .root) }
       }
     },
   ]

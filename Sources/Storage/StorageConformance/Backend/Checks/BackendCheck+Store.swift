@@ -4,17 +4,17 @@ internal import ConiferTree
 internal import Dispatch
 
 extension BackendCheck {
-  /// Commits, whole or not at all, from many tasks.
+  /// Atomic commits, also from many tasks.
   static let atomicity: [BackendCheck] = [
     BackendCheck(
       .store, "a commit with an invalid edit changes nothing, wherever it is", .halfBatch
-    ) { bench in
-      let twin = try await bench.twin()
-      let (tree, lane) = (twin.tree, twin.lane)
-      try await twin.commit(
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let (tree, lane) = (pair.tree, pair.lane)
+      try await pair.commit(
         .overwrite(tree, .root, ["a": ["b": 1], "c": .text(80_000)]), .enqueue(lane, .set("a", 1)),
         .saveQuery(TrackedQuery(tree: tree, path: "a")), .pin(Pin(tree: tree, path: "a")))
-      let usage = try twin.usage(nil)
+      let usage = try pair.usage(nil)
       let good: [StorageEdit] = [
         .overwrite(tree, "a", 5), .overwrite(tree, "c", .empty),
         .overwrite(tree, "d", .text(300_000)),
@@ -23,7 +23,7 @@ extension BackendCheck {
         .finish(lane, WriteID(rawValue: 1), .acknowledged),
         .saveQuery(TrackedQuery(tree: tree, path: "z")),
         .setTrackedKeys(tree, QueryID(rawValue: 1), ["k"]), .unpin(Pin(tree: tree, path: "a")),
-        .setMetadata(tree, "name", [1]), .overwrite(twin.other, "x", 1),
+        .setMetadata(tree, "name", [1]), .overwrite(pair.other, "x", 1),
       ]
       let bad: [StorageEdit] = [
         .overwrite(TreeID(rawValue: 4_000_000), "a", 1),
@@ -36,32 +36,32 @@ extension BackendCheck {
           var edits = good
           edits.insert(edit, at: place)
           try await expect(.invalid, "bad edit \(index)") { () throws(StoreError) in
-            try await twin.backend.commit(edits)
+            try await pair.backend.commit(edits)
           }
-          try twin.same("after bad edit \(index) at \(place)")
+          try pair.requireSame("after bad edit \(index) at \(place)")
         }
       }
-      try requireEqual(try twin.usage(nil), usage, "the usage after refused commits")
-      try await twin.commit(good)
-      try twin.same("after the good edits alone")
+      try requireEqual(try pair.usage(nil), usage, "the usage after refused commits")
+      try await pair.commit(good)
+      try pair.requireSame("after the good edits alone")
     },
     BackendCheck(.store, "an empty commit is a commit, and numbers of commits rise", .reusedID) {
-      bench in
-      let twin = try await bench.twin()
-      var last = try await twin.commit([]).commit
+      fixture in
+      let pair = try await fixture.pair()
+      var last = try await pair.commit([]).commit
       for index in 0..<5 {
-        let next = try await twin.commit(.overwrite(twin.tree, "a", Node(.integer(Int64(index)))))
+        let next = try await pair.commit(.overwrite(pair.tree, "a", Node(.integer(Int64(index)))))
           .commit
         try require(next > last, "commit \(next.rawValue) follows \(last.rawValue)")
         last = next
       }
-      try await twin.backend.harden(last)
-      try twin.same()
+      try await pair.backend.harden(last)
+      try pair.requireSame()
     },
     BackendCheck(.store, "commits of 16 tasks are all applied, each one whole", .halfBatch) {
-      bench in
-      let twin = try await bench.twin()
-      let (backend, tree) = (twin.backend, twin.tree)
+      fixture in
+      let pair = try await fixture.pair()
+      let (backend, tree) = (pair.backend, pair.tree)
       let writes = try await withThrowingTaskGroup(of: [WriteID].self) { group in
         for task in 0..<16 {
           group.addTask {
@@ -91,25 +91,25 @@ extension BackendCheck {
         return all
       }
       try requireEqual(Set(writes).count, 16 * 12, "the number of different writes")
-      try await twin.reopen()
+      try await pair.reopen()
       let list = Node(children: (0..<12).map { (Key($0), Node(.integer(Int64($0)))) })
-      guard bench.factory.declared.isPersistent || twin.backend === backend else { return }
+      guard fixture.factory.declared.isPersistent || pair.backend === backend else { return }
       for task in 0..<16 {
-        let found = try twin.read(Path("task\(task)"))
+        let found = try pair.read(Path("task\(task)"))
         if let bad = found.difference(from: list) {
           throw ConformanceFailure("task \(task): \(bad)")
         }
       }
-      let totals = try twin.totals(twin.lane)
+      let totals = try pair.totals(pair.lane)
       try requireEqual(totals.pending, 16 * 12, "the number of waiting writes")
       try requireEqual(totals.newest, WriteID(rawValue: 16 * 12), "the newest write")
     },
     BackendCheck(
-      .store, "commits of threads that wait are applied, and refused ones told", .halfBatch
+      .store, "commits of waiting threads are applied, and refused ones throw", .halfBatch
     ) {
-      bench in
-      let twin = try await bench.twin()
-      let (backend, tree) = (twin.backend, twin.tree)
+      fixture in
+      let pair = try await fixture.pair()
+      let (backend, tree) = (pair.backend, pair.tree)
       let durability = backend.traits.durability
       let failures = await withTaskGroup(of: Int.self) { group in
         for thread in 0..<4 {
@@ -144,64 +144,65 @@ extension BackendCheck {
       }
       try requireEqual(failures, 0, "the number of wrong answers")
       for thread in 0..<4 {
-        try requireEqual(try twin.read(Path("thread\(thread)")), 11, "what thread \(thread) wrote")
-        let totals = try twin.totals(Lane(tree: tree, identity: "\(thread)"))
+        try requireEqual(try pair.read(Path("thread\(thread)")), 11, "what thread \(thread) wrote")
+        let totals = try pair.totals(Lane(tree: tree, identity: "\(thread)"))
         try requireEqual(totals.pending, 12, "the number of waiting writes of thread \(thread)")
       }
     },
     BackendCheck(
       .store,
-      "a durability that the store cannot do is refused at opening, the strongest can be had"
-    ) { bench in
-      let strongest = bench.factory.declared.strongest
+      "opening refuses a durability that the store cannot keep, and accepts the strongest"
+    ) { fixture in
+      let strongest = fixture.factory.declared.strongest
       for level in Durability.allCases {
         if level <= strongest {
-          let backend = try bench.open { $0.durability = .exactly(level) }
+          let backend = try fixture.open { $0.durability = .exactly(level) }
           try requireEqual(backend.traits.durability, level, "the durability that was asked for")
           try await backend.close()
         } else {
           try await expect(.unsupported, "opening at \(level)") { () throws(StoreError) in
-            var options = bench.factory.options
+            var options = fixture.factory.options
             options.durability = .exactly(level)
-            return try bench.factory.open(bench.directory, options)
+            return try fixture.factory.open(fixture.directory, options)
           }
         }
       }
-      let backend = try bench.open { $0.durability = .strongest }
+      let backend = try fixture.open { $0.durability = .strongest }
       try requireEqual(backend.traits.durability, strongest, "the strongest durability")
       _ = try await backend.tree(named: "t")
     },
-    BackendCheck(.store, "every durability up to the strongest is taken, none above") { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.store, "every durability up to the strongest is accepted, none above") {
+      fixture in
+      let pair = try await fixture.pair()
       for level in Durability.allCases {
-        let edit = StorageEdit.overwrite(twin.tree, "a", Node(.integer(Int64(level.rawValue))))
-        if level <= bench.factory.declared.strongest {
-          let receipt = try await twin.backend.commit([edit], level)
-          try await twin.backend.harden(receipt.commit)
-          _ = try twin.model.commit([edit])
+        let edit = StorageEdit.overwrite(pair.tree, "a", Node(.integer(Int64(level.rawValue))))
+        if level <= fixture.factory.declared.strongest {
+          let receipt = try await pair.backend.commit([edit], level)
+          try await pair.backend.harden(receipt.commit)
+          _ = try pair.model.commit([edit])
         } else {
           try await expect(.unsupported, "durability \(level)") { () throws(StoreError) in
-            try await twin.backend.commit([edit], level)
+            try await pair.backend.commit([edit], level)
           }
         }
-        try twin.same("at durability \(level)")
+        try pair.requireSame("at durability \(level)")
       }
     },
-    BackendCheck(.store, "metadata is kept by name and tree", .wrongData) { bench in
-      let twin = try await bench.twin()
-      let (tree, other) = (twin.tree, twin.other)
+    BackendCheck(.store, "metadata is kept by name and tree", .wrongData) { fixture in
+      let pair = try await fixture.pair()
+      let (tree, other) = (pair.tree, pair.other)
       let names = ["a", "ab", "", "caf\u{E9}", "cafe\u{301}", String(repeating: "n", count: 200)]
       for (index, name) in names.enumerated() where !name.isEmpty {
-        try await twin.commit(.setMetadata(tree, name, Array(name.utf8) + [UInt8(index)]))
+        try await pair.commit(.setMetadata(tree, name, Array(name.utf8) + [UInt8(index)]))
       }
-      try await twin.commit(
+      try await pair.commit(
         .setMetadata(other, "a", []), .setMetadata(tree, "big", Array(repeating: 7, count: 50_000)),
         .setMetadata(tree, "ab", nil), .setMetadata(tree, "nobody", nil))
-      try await twin.reopen()
-      let model = ModelView(twin.model)
+      try await pair.reopen()
+      let model = ModelView(pair.model)
       for name in names + ["big", "nobody"] where !name.isEmpty {
         for id in [tree, other] {
-          let found = try twin.backend.read { (view) throws(StoreError) in
+          let found = try pair.backend.read { (view) throws(StoreError) in
             try view.metadata(id, name)
           }
           try requireEqual(found, try model.metadata(id, name), "the bytes under \"\(name)\"")
@@ -212,24 +213,25 @@ extension BackendCheck {
 
   /// Closing, suspending, owning.
   static let lifecycle: [BackendCheck] = [
-    BackendCheck(.store, "traits are what was declared and asked for, and stay") { bench in
-      let budget = bench.factory.options.budget
-      let backend = try bench.open { $0.budget = budget }
+    BackendCheck(.store, "traits are what was declared and asked for, and stay") { fixture in
+      let budget = fixture.factory.options.budget
+      let backend = try fixture.open { $0.budget = budget }
       let traits = backend.traits
-      try requireEqual(traits.store, bench.factory.declared, "traits.store")
+      try requireEqual(traits.store, fixture.factory.declared, "traits.store")
       try requireEqual(traits.budget, budget, "traits.budget")
       try requireEqual(
-        backend is any EvictingBackend, bench.factory.evicts, "whether it is an EvictingBackend")
-      try requireEqual(traits.role, bench.factory.options.role, "traits.role")
-      try requireEqual(traits.compression, bench.factory.options.compression, "traits.compression")
+        backend is any EvictingBackend, fixture.factory.evicts, "whether it is an EvictingBackend")
+      try requireEqual(traits.role, fixture.factory.options.role, "traits.role")
+      try requireEqual(
+        traits.compression, fixture.factory.options.compression, "traits.compression")
       _ = try await backend.tree(named: "t")
       try requireEqual(backend.traits, traits, "the traits later")
       try await backend.close()
       try requireEqual(
-        try bench.open { $0.budget = budget }.traits, traits, "the traits after reopening")
+        try fixture.open { $0.budget = budget }.traits, traits, "the traits after reopening")
     },
-    BackendCheck(.store, "a new store holds nothing", .phantom) { bench in
-      let backend = try bench.open()
+    BackendCheck(.store, "a new store holds nothing", .phantom) { fixture in
+      let backend = try fixture.open()
       let found = try backend.read { (view) throws(StoreError) in
         (try view.trees(), try view.usage(nil), try view.incidents())
       }
@@ -238,11 +240,11 @@ extension BackendCheck {
       try requireEqual(found.2, [], "the list of incidents")
     },
     BackendCheck(.store, "a closed backend answers closed, and closes twice", .wrongError) {
-      bench in
-      let twin = try await bench.twin()
-      let (backend, tree) = (twin.backend, twin.tree)
+      fixture in
+      let pair = try await fixture.pair()
+      let (backend, tree) = (pair.backend, pair.tree)
       let last = try await backend.commit([.overwrite(tree, "a/b", 1)]).commit
-      // What a backend keeps in memory is refused as well.
+      // Reads that memory could answer are refused as well.
       _ = try backend.node(tree, "a/b")
       try await backend.close()
       try await backend.close()
@@ -271,13 +273,13 @@ extension BackendCheck {
       try await expect(.closed, "resume") { () throws(StoreError) in try await backend.resume() }
     },
     BackendCheck(.store, "a suspended backend answers suspended until it resumes", .wrongError) {
-      bench in
-      let twin = try await bench.twin()
-      let (backend, tree) = (twin.backend, twin.tree)
-      try await twin.set("a", ["b": 1])
+      fixture in
+      let pair = try await fixture.pair()
+      let (backend, tree) = (pair.backend, pair.tree)
+      try await pair.set("a", ["b": 1])
       _ = try backend.node(tree, "a/b")
       try await backend.suspend()
-      if let locks = System.lastingLocks(under: bench.directory) {
+      if let locks = System.lastingLocks(under: fixture.directory) {
         try requireEqual(locks, [], "the list of file locks while suspended")
       }
       try await expect(.suspended, "a commit") { () throws(StoreError) in
@@ -291,77 +293,79 @@ extension BackendCheck {
       }
       try await backend.resume()
       try await backend.resume()
-      try twin.same("after resuming")
-      try await twin.set("a/c", 2)
+      try pair.requireSame("after resuming")
+      try await pair.set("a/c", 2)
       try await backend.suspend()
       try await backend.close()
-      try await twin.reopen()
-      if bench.factory.declared.isPersistent { try twin.same("after closing while suspended") }
+      try await pair.reopen()
+      if fixture.factory.declared.isPersistent {
+        try pair.requireSame("after closing while suspended")
+      }
     },
   ]
 
-  /// What only a persistent store can promise.
+  /// Promises of persistent stores only.
   static let reopening: [BackendCheck] = [
     BackendCheck(.store, "everything is as before after closing and opening", .lostAcknowledged) {
-      bench in
-      let twin = try await bench.twin()
-      let lane = Lane(tree: twin.tree, identity: "ada")
+      fixture in
+      let pair = try await fixture.pair()
+      let lane = Lane(tree: pair.tree, identity: "ada")
       var random = SeededRandom(seed: 47)
       for round in 0..<8 {
-        try await twin.commit(
-          .overwrite(twin.tree, random.path(2), random.node(depth: 3, width: 9)),
-          .overwrite(twin.other, random.path(2), random.node(depth: 2, width: 5)),
-          .saveQuery(TrackedQuery(tree: twin.tree, path: random.path(2), lastUse: UInt64(round))),
-          .pin(Pin(tree: twin.tree, path: random.path(2))),
+        try await pair.commit(
+          .overwrite(pair.tree, random.path(2), random.node(depth: 3, width: 9)),
+          .overwrite(pair.other, random.path(2), random.node(depth: 2, width: 5)),
+          .saveQuery(TrackedQuery(tree: pair.tree, path: random.path(2), lastUse: UInt64(round))),
+          .pin(Pin(tree: pair.tree, path: random.path(2))),
           .enqueue(lane, .set(random.path(3), random.node(depth: 2, width: 3))),
-          .setMetadata(twin.tree, "round", [UInt8(round)]))
-        try await twin.reopen()
-        try twin.same("after opening for the \(round + 1). time")
+          .setMetadata(pair.tree, "round", [UInt8(round)]))
+        try await pair.reopen()
+        try pair.requireSame("after opening for the \(round + 1). time")
       }
     },
     BackendCheck(.store, "commits of every durability survive an orderly close", .lostAcknowledged)
-    { bench in
-      let twin = try await bench.twin()
-      for level in Durability.allCases where level <= bench.factory.declared.strongest {
+    { fixture in
+      let pair = try await fixture.pair()
+      for level in Durability.allCases where level <= fixture.factory.declared.strongest {
         let edits: [StorageEdit] = [
-          .overwrite(twin.tree, Path("level\(level.rawValue)"), .text(3000)),
-          .enqueue(twin.lane, .set("a", 1)),
+          .overwrite(pair.tree, Path("level\(level.rawValue)"), .text(3000)),
+          .enqueue(pair.lane, .set("a", 1)),
         ]
-        _ = try twin.model.commit(edits)
-        _ = try await twin.backend.commit(edits, level)
-        try await twin.reopen()
-        try twin.same("at durability \(level)")
+        _ = try pair.model.commit(edits)
+        _ = try await pair.backend.commit(edits, level)
+        try await pair.reopen()
+        try pair.requireSame("at durability \(level)")
       }
     },
-    BackendCheck(.store, "a second opener is told that the store is busy", .wrongError) { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.store, "a second opener is told that the store is busy", .wrongError) { fixture in
+      let pair = try await fixture.pair()
       try await expect(.busy, "a second opener") { () throws(StoreError) in
-        try bench.factory.open(bench.directory, bench.factory.options)
+        try fixture.factory.open(fixture.directory, fixture.factory.options)
       }
-      try await twin.set("a", 1)
-      try twin.same("after a second opener was refused")
-      try await twin.reopen()
-      try twin.same("after reopening")
+      try await pair.set("a", 1)
+      try pair.requireSame("after a second opener was refused")
+      try await pair.reopen()
+      try pair.requireSame("after reopening")
     },
   ]
 
-  /// What a store that forgets promises.
+  /// Promises of stores that are not persistent.
   static let forgetting: [BackendCheck] = [
     BackendCheck(
       .store, "a store that is not persistent forgets everything when it closes", .resurrected
     ) {
-      bench in
-      let twin = try await bench.twin()
-      try await twin.commit(.overwrite(twin.tree, "a", 1), .enqueue(twin.lane, .set("a", 1)))
-      try await twin.backend.close()
-      let next = try bench.open()
+      fixture in
+      let pair = try await fixture.pair()
+      try await pair.commit(.overwrite(pair.tree, "a", 1), .enqueue(pair.lane, .set("a", 1)))
+      try await pair.backend.close()
+      let next = try fixture.open()
       let trees = try next.read { (view) throws(StoreError) in try view.trees() }
       try requireEqual(trees, [], "the list of trees")
     }
   ]
 }
 
-/// Does something on a thread that runs no tasks.
+/// Runs a closure on a thread outside of Swift's task pool.
 private func onThread<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
   await withCheckedContinuation { continuation in
     DispatchQueue.global().async { continuation.resume(returning: body()) }

@@ -3,19 +3,20 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension BackendCheck {
-  /// Records that are gone, stand in each other's place, or stand under keys that nobody wrote.
+  /// Records that are missing, swapped, or under forged keys.
   static let tampering: [BackendCheck] = [
-    BackendCheck(.store, "records may be gone, and what is lost is told", .silentLoss) { bench in
-      try await Tampering(bench).run { record, _, _ in [nil] }
+    BackendCheck(.store, "missing records lose nothing without a report", .silentLoss) { fixture in
+      try await Tampering(fixture).run { record, _, _ in [nil] }
     },
-    BackendCheck(.store, "records may stand in each other's place", .silentLoss) { bench in
-      try await Tampering(bench).run { record, others, random in
+    BackendCheck(.store, "swapped records lose nothing without a report", .silentLoss) { fixture in
+      try await Tampering(fixture).run { record, others, random in
         let other = random.pick(others)
         return [record.holding(other.value), other.holding(record.value)]
       }
     },
-    BackendCheck(.store, "records may stand under forged keys", .silentLoss) { bench in
-      try await Tampering(bench).run(isForged: true) { record, _, random in
+    BackendCheck(.store, "records under forged keys lose nothing without a report", .silentLoss) {
+      fixture in
+      try await Tampering(fixture).run(isForged: true) { record, _, random in
         let (key, count) = (record.key, record.key.count)
         let low = min(4, count)
         let keys: [Bytes] = [
@@ -25,7 +26,7 @@ extension BackendCheck {
           key.prefix(low) + Bytes(repeating: 0xFF, count: 8) + key.dropFirst(12), key + [0],
           Bytes(key.prefix(Int.random(in: low...max(low, count - 1), using: &random))),
         ]
-        // Moved, or there twice.
+        // The record is moved, or copied.
         let moved = record.moved(to: random.pick(keys))
         return random.one(in: 2) ? [nil, moved] : [moved]
       }
@@ -33,9 +34,10 @@ extension BackendCheck {
   ]
 }
 
-/// Changes single records of one of two trees, and looks at what the backend makes of it.
+/// Changes single records of one of two trees, and checks that the backend loses nothing without a
+/// report.
 private struct Tampering {
-  /// What a tree shows.
+  /// All that can be read of a tree.
   private struct Content: Equatable {
     var root = Node.empty
     var waiting: [QueuedWrite] = []
@@ -67,12 +69,12 @@ private struct Tampering {
     init() {}
   }
 
-  /// Gives what stands in place of a record, nil for nothing; others are of its space.
+  /// Returns the replacements of a record, nil for none. The other records are of the same space.
   typealias Change = (HeldRecord, [HeldRecord], inout SeededRandom) -> [HeldRecord?]
 
-  private let bench: BackendBench
+  private let fixture: BackendFixture
   private static let large = Node.text(300_000)
-  /// What the rooms held before one leaf was changed.
+  /// The rooms before one leaf was changed.
   private static let rooms: [Node] = {
     var random = SeededRandom(seed: 7)
     return (0..<4).map { _ in
@@ -80,16 +82,16 @@ private struct Tampering {
     }
   }()
 
-  init(_ bench: BackendBench) { self.bench = bench }
+  init(_ fixture: BackendFixture) { self.fixture = fixture }
 
   func run(isForged: Bool = false, _ change: Change) async throws {
-    var backend = try bench.open()
+    var backend = try fixture.open()
     _ = try held(backend)
     let trees = try await fill(backend)
     let expected = try trees.map { try Content(backend, $0) }
     let records = try held(backend).records()
     let seeds: [UInt64] = try Variable.seed().map { [$0] } ?? [1, 2]
-    for seed in seeds.prefix(bench.factory.declared.isPersistent ? 1 : 2) {
+    for seed in seeds.prefix(fixture.factory.declared.isPersistent ? 1 : 2) {
       var random = SeededRandom(seed: seed)
       for kind in kinds(records, of: trees[0]) {
         let record = random.pick(kind)
@@ -105,12 +107,12 @@ private struct Tampering {
         let place = "seed \(seed), space \(record.space.id), key \(record.key)"
         do {
           let next = try await reopened(backend, changed)
-          backend = try await judge(
+          backend = try await check(
             next, trees, expected, isForged: isForged, seed: seed, place)
         } catch let error as StoreError {
-          // Without the registry there is no telling whose the records are.
-          let isTold = record.space.id == 1 && [.damaged, .foreign].contains(error.code)
-          try require(isTold, .refused, "\(error), \(place)")
+          // Without the registry nothing says which tree the records belong to.
+          let isRefused = record.space.id == 1 && [.damaged, .foreign].contains(error.code)
+          try require(isRefused, .refused, "\(error), \(place)")
           backend = try await reopened(backend, records)
         }
       }
@@ -145,13 +147,13 @@ private struct Tampering {
     return trees
   }
 
-  /// The records of a tree, and the registry's, by what they are.
+  /// The records of a tree and of the registry, by kind.
   private func kinds(_ records: [HeldRecord], of tree: TreeID) -> [[HeldRecord]] {
     var kinds: [[Int]: [HeldRecord]] = [:]
     let number = tree.rawValue
     let prefix = (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) }
     for record in records where record.space.id == 1 || record.key.starts(with: prefix) {
-      // The row behind all others, and what begins with another letter, are of kinds of their own.
+      // The last row of a space, and each first letter of a key, are kinds of their own.
       let last = record.key.last == 0xFF ? 1 : 0
       let letter = record.space.id == 1 && record.key.count > 4 ? Int(record.key[4]) : 0
       kinds[[Int(record.space.id), last, letter], default: []].append(record)
@@ -161,7 +163,7 @@ private struct Tampering {
 
   private func held(_ backend: any StorageBackend) throws -> any PackedRecords {
     guard let held = backend as? any PackedRecords else {
-      throw LeftOut("keeps its records in a form of its own")
+      throw NotApplicable("keeps its records in a form of its own")
     }
     return held
   }
@@ -170,13 +172,13 @@ private struct Tampering {
   private func reopened(
     _ backend: any StorageBackend, _ records: [HeldRecord]
   ) async throws -> any StorageBackend {
-    var options = bench.factory.options
+    var options = fixture.factory.options
     (options.budget, options.encryption) = (nil, nil)
     return try await held(backend).replaced(by: records, options)
   }
 
-  /// Looks at what is there: it is as it was, or what is lost is told.
-  private func look(
+  /// Requires that the content is unchanged, or that an incident or `verify` reports the loss.
+  private func requireIntactOrReported(
     _ backend: any StorageBackend, _ trees: [TreeID], _ expected: [Content], isForged: Bool,
     _ place: String
   ) throws {
@@ -184,23 +186,23 @@ private struct Tampering {
     let found = try Content(backend, trees[0])
     let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
     let isReported = incidents.contains { $0.place != "before" }
-    // What no reader is told of, and only a check of the whole store finds, is counted apart.
-    func requireTold(_ isThere: Bool, _ what: String, _ anomaly: Anomaly) throws {
+    // A loss that no reader gets reported, and only `verify` finds, is counted separately.
+    func requireReported(_ isThere: Bool, _ what: String, _ anomaly: Anomaly) throws {
       if isThere || isReported { return }
       try require(isSeenByVerify, anomaly, "\(what) is gone and nothing tells of it, \(place)")
       CheckRecord.current?.count("losses that only verify sees")
     }
-    try requireTold(found == expected[0], "something", .silentLoss)
+    try requireReported(found == expected[0], "something", .silentLoss)
     if !isForged {
       for (path, leaf) in found.root.leaves {
-        // Without the record of a change the leaf is what it was before.
+        // Without the record of a delta the leaf has its earlier value.
         let isEarlier = path == "rooms/r1/m7" && leaf == Self.rooms[1][Key("m7")]
         let isWritten = leaf == expected[0].root[path]
         try require(isWritten || isEarlier, .wrongData, "\(path) is \(leaf), \(place)")
       }
     }
     for write in expected[0].waiting {
-      try requireTold(
+      try requireReported(
         found.waiting.contains(write), "write \(write.id.rawValue)", .lostAcknowledged)
     }
     try require(
@@ -214,7 +216,7 @@ private struct Tampering {
     }
   }
 
-  /// Queues a write, which gets a number of its own.
+  /// Queues a write and requires that it gets a new number.
   private func enqueue(
     _ backend: any StorageBackend, _ lane: Lane, _ given: Set<WriteID>, isForged: Bool,
     _ place: String
@@ -224,21 +226,21 @@ private struct Tampering {
       let isNew = receipt.writes.allSatisfy { !given.contains($0) }
       guard isNew else { throw StoreError(.invalid, "the number of a write was given again") }
     } catch {
-      // All numbers were given, as a forged key says.
+      // A forged key may say that all numbers were given.
       try require(isForged && error.code == .tooLarge, .refused, "\(error), \(place)")
     }
   }
 
-  /// Looks at what is there, commits, and looks again after a reopening.
+  /// Checks the content, commits, reopens and checks again.
   // Not optimized: Swift 6.3.1 crashes when it splits this function.
   @_optimize(none)
-  private func judge(
+  private func check(
     _ backend: any StorageBackend, _ trees: [TreeID], _ expected: [Content], isForged: Bool,
     seed: UInt64, _ place: String
   ) async throws -> any StorageBackend {
     let (tree, lane) = (trees[0], Lane(tree: trees[0], identity: "ann"))
     try await requireTrees(backend, trees)
-    try look(backend, trees, expected, isForged: isForged, place)
+    try requireIntactOrReported(backend, trees, expected, isForged: isForged, place)
     let given = Set(expected[0].waiting.map(\.id) + [WriteID(rawValue: 1), WriteID(rawValue: 2)])
     let edits: [StorageEdit] = [
       .overwrite(tree, "new/small", "new"), .overwrite(tree, "new/large", Self.large),

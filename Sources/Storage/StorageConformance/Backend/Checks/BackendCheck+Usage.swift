@@ -3,39 +3,39 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension BackendCheck {
-  /// What records take, known without a scan.
+  /// The size of records, known without a scan.
   static let usage: [BackendCheck] = [
     BackendCheck(
       .usage, "a store that was emptied takes nothing but what it must remember", .usageDrift
     ) {
-      bench in
-      let twin = try await bench.twin()
-      let (tree, lane) = (twin.tree, twin.lane)
-      let empty = try twin.usage(nil)
+      fixture in
+      let pair = try await fixture.pair()
+      let (tree, lane) = (pair.tree, pair.lane)
+      let empty = try pair.usage(nil)
       var random = SeededRandom(seed: 17)
-      for _ in 0..<3 { try await twin.set("data", random.node(depth: 3, width: 14)) }
-      try await twin.set("big", ["a": .text(300_000), "b": .text(70_000)])
-      let ids = try await twin.commit(
+      for _ in 0..<3 { try await pair.set("data", random.node(depth: 3, width: 14)) }
+      try await pair.set("big", ["a": .text(300_000), "b": .text(70_000)])
+      let ids = try await pair.commit(
         (0..<20).map { .enqueue(lane, .set(Path("w/\($0)"), .text($0 * 100))) }
       ).writes
-      let query = try await twin.commit(
+      let query = try await pair.commit(
         .saveQuery(TrackedQuery(tree: tree, path: "data", parameters: "{\"l\":1}"))
       ).queries[0]
-      try await twin.commit(.setTrackedKeys(tree, query, ["a", "b"]))
-      try await twin.commit(.pin(Pin(tree: tree, path: "data")), .setMetadata(tree, "m", [1, 2]))
-      let full = try twin.usage(nil)
+      try await pair.commit(.setTrackedKeys(tree, query, ["a", "b"]))
+      try await pair.commit(.pin(Pin(tree: tree, path: "data")), .setMetadata(tree, "m", [1, 2]))
+      let full = try pair.usage(nil)
       for (name, part) in [
         ("cache", full.cache), ("queue", full.queue), ("pins", full.pins), ("leaves", full.leaves),
         ("trackedQueries", full.trackedQueries), ("rawCache", full.rawCache),
       ] {
         try require(part > 0, "usage.\(name) is \(part) with such records")
       }
-      try requireEqual(try twin.usage(tree).leaves, full.leaves, "usage.leaves of the tree")
-      try await twin.commit(ids.map { .finish(lane, $0, .acknowledged) })
-      try await twin.commit(
+      try requireEqual(try pair.usage(tree).leaves, full.leaves, "usage.leaves of the tree")
+      try await pair.commit(ids.map { .finish(lane, $0, .acknowledged) })
+      try await pair.commit(
         .overwrite(tree, .root, .empty), .removeQuery(tree, query),
         .unpin(Pin(tree: tree, path: "data")), .setMetadata(tree, "m", nil))
-      let left = try twin.usage(nil)
+      let left = try pair.usage(nil)
       try requireEqual(left.cache, 0, "usage.cache of an empty store")
       try requireEqual(left.rawCache, 0, "usage.rawCache of an empty store")
       try requireEqual(left.leaves, 0, "usage.leaves of an empty store")
@@ -45,53 +45,53 @@ extension BackendCheck {
       try require(
         left.trackedQueries <= empty.trackedQueries + 64,
         "usage.trackedQueries without a query is \(left.trackedQueries)")
-      try twin.same()
+      try pair.requireSame()
     },
     BackendCheck(.usage, "usage counts leaves and priorities after every kind of edit", .usageDrift)
-    { bench in
-      let twin = try await bench.twin()
+    { fixture in
+      let pair = try await fixture.pair()
       var random = SeededRandom(seed: 23)
       for round in 0..<25 {
         let path = random.path(3)
-        try await twin.set(path, random.chance(25) ? .empty : random.node(depth: 3, width: 6))
+        try await pair.set(path, random.chance(25) ? .empty : random.node(depth: 3, width: 6))
         if round % 5 == 4 {
-          try await twin.commit(.prune(twin.tree, PruneForest([random.path(2): .prune])))
+          try await pair.commit(.prune(pair.tree, PruneForest([random.path(2): .prune])))
         }
-        let usage = try twin.usage(twin.tree)
-        let leaves = try twin.model.tree(twin.tree).root.countOfRecords
+        let usage = try pair.usage(pair.tree)
+        let leaves = try pair.model.tree(pair.tree).root.countOfRecords
         try requireEqual(usage.leaves, leaves, "usage.leaves in round \(round)")
         try require((usage.cache == 0) == (leaves == 0), "\(usage.cache) bytes, \(leaves) leaves")
       }
     },
-    BackendCheck(.usage, "equal histories take the same", .usageDrift) { bench in
+    BackendCheck(.usage, "equal histories take the same", .usageDrift) { fixture in
       var found: [(StorageUsage, [QueueTotals])] = []
       for _ in 0..<2 {
-        let inner = try BackendBench(bench.factory)
-        let twin = try await inner.twin()
+        let inner = try BackendFixture(fixture.factory)
+        let pair = try await inner.pair()
         var random = SeededRandom(seed: 29)
         for _ in 0..<20 {
-          try await twin.commit(
-            .overwrite(twin.tree, random.path(3), random.node(depth: 3, width: 8)),
-            .enqueue(twin.lane, .set(random.path(3), random.node(depth: 2, width: 3))))
+          try await pair.commit(
+            .overwrite(pair.tree, random.path(3), random.node(depth: 3, width: 8)),
+            .enqueue(pair.lane, .set(random.path(3), random.node(depth: 2, width: 3))))
         }
-        found.append((try twin.usage(nil), [try twin.totals(twin.lane)]))
+        found.append((try pair.usage(nil), [try pair.totals(pair.lane)]))
         await inner.finish()
       }
       try requireEqual(found[1].0, found[0].0, "the usage of the second of two equal histories")
       try requireEqual(found[1].1, found[0].1, "the totals of the second of two equal histories")
     },
     BackendCheck(.usage, "the whole is the sum of the trees, and fits the file", .usageDrift) {
-      bench in
-      let twin = try await bench.twin()
+      fixture in
+      let pair = try await fixture.pair()
       var random = SeededRandom(seed: 37)
-      for id in twin.trees {
-        try await twin.commit(
+      for id in pair.trees {
+        try await pair.commit(
           .overwrite(id, .root, random.node(depth: 4, width: 9)),
           .overwrite(id, "big", .text(100_000)), .pin(Pin(tree: id, path: "p")),
           .enqueue(Lane(tree: id), .set("a", .text(5000))))
       }
       let (all, one, two) = (
-        try twin.usage(nil), try twin.usage(twin.tree), try twin.usage(twin.other)
+        try pair.usage(nil), try pair.usage(pair.tree), try pair.usage(pair.other)
       )
       for (name, part) in [
         ("cache", \StorageUsage.cache), ("queue", \.queue), ("pins", \.pins),
@@ -100,76 +100,78 @@ extension BackendCheck {
         let sum = one[keyPath: part] + two[keyPath: part]
         try requireEqual(all[keyPath: part], sum, "usage.\(name) of the store")
       }
-      let size = try twin.backend.size()
-      if bench.factory.declared.isPersistent {
+      let size = try pair.backend.size()
+      if fixture.factory.declared.isPersistent {
         try require(
           all.total <= size.file, "\(all.total) bytes in records, \(size.file) in files")
       }
     },
-    BackendCheck(.usage, "usage is the same after reopening", .usageDrift) { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.usage, "usage is the same after reopening", .usageDrift) { fixture in
+      let pair = try await fixture.pair()
       var random = SeededRandom(seed: 41)
       for _ in 0..<10 {
-        try await twin.commit(
-          .overwrite(twin.tree, random.path(2), random.node(depth: 3, width: 8)),
-          .enqueue(twin.lane, .set("a", random.node(depth: 2, width: 3))))
+        try await pair.commit(
+          .overwrite(pair.tree, random.path(2), random.node(depth: 3, width: 8)),
+          .enqueue(pair.lane, .set("a", random.node(depth: 2, width: 3))))
       }
-      let before = (try twin.usage(nil), try twin.totals(twin.lane))
-      try await twin.reopen()
-      try requireEqual(try twin.usage(nil), before.0, "the usage after reopening")
-      try requireEqual(try twin.totals(twin.lane), before.1, "the totals after reopening")
+      let before = (try pair.usage(nil), try pair.totals(pair.lane))
+      try await pair.reopen()
+      try requireEqual(try pair.usage(nil), before.0, "the usage after reopening")
+      try requireEqual(try pair.totals(pair.lane), before.1, "the totals after reopening")
     },
-    BackendCheck(.usage, "housekeeping changes no data", .wrongData) { bench in
-      let twin = try await bench.twin()
+    BackendCheck(.usage, "housekeeping changes no data", .wrongData) { fixture in
+      let pair = try await fixture.pair()
       var random = SeededRandom(seed: 43)
       for round in 0..<12 {
-        try await twin.set(random.path(2), random.node(depth: 3, width: 12))
-        for _ in 0..<8 { try await twin.set(random.path(4), random.leaf()) }
+        try await pair.set(random.path(2), random.node(depth: 3, width: 12))
+        for _ in 0..<8 { try await pair.set(random.path(4), random.leaf()) }
         if round % 3 == 2 {
           var rounds = 0
-          while try await twin.backend.tidy(.milliseconds(50)), rounds < 50 { rounds += 1 }
-          try twin.same("after housekeeping in round \(round)")
+          while try await pair.backend.tidy(.milliseconds(50)), rounds < 50 { rounds += 1 }
+          try pair.requireSame("after housekeeping in round \(round)")
         }
       }
-      try await twin.reopen()
-      try twin.same("after reopening")
+      try await pair.reopen()
+      try pair.requireSame("after reopening")
     },
   ]
 
   /// Compressed records.
   static let compression: [BackendCheck] = [
-    BackendCheck(.usage, "a chat takes at most two fifths of its size", .usageDrift) { bench in
-      let twin = try await bench.twin { $0.budget = nil }
-      try await twin.set("rooms", Chat.rooms(20, messages: 100))
-      while try await twin.backend.tidy(.seconds(1)) {}
-      let usage = try twin.usage(twin.tree)
+    BackendCheck(.usage, "a chat takes at most two fifths of its size", .usageDrift) { fixture in
+      let pair = try await fixture.pair { $0.budget = nil }
+      try await pair.set("rooms", Chat.rooms(20, messages: 100))
+      while try await pair.backend.tidy(.seconds(1)) {}
+      let usage = try pair.usage(pair.tree)
       let ratio = Double(usage.rawCache) / Double(max(1, usage.cache))
       try require(
         ratio >= 2.5, "\(usage.rawCache) bytes take \(usage.cache): a ratio of \(ratio)")
     },
-    BackendCheck(.usage, "what was stored with compression is read without, and back", .wrongData) {
-      bench in
-      let twin = try await bench.twin { $0.budget = nil }
+    BackendCheck(
+      .usage, "data stored with compression is read without it, and the reverse", .wrongData
+    ) {
+      fixture in
+      let pair = try await fixture.pair { $0.budget = nil }
       let rooms = Chat.rooms(4, messages: 60)
-      try await twin.set("rooms", rooms)
-      try await twin.commit(.enqueue(twin.lane, .set("w", .text(20_000))))
-      for compression: Compression in [.none, bench.factory.options.compression, .none] {
-        try await twin.reopen { $0.compression = compression }
-        try twin.same("read with compression \(compression)")
-        try await twin.set("rooms/room1/messages/m7/text", Node(.string("\(compression)")))
-        try await twin.set(Path("more/\(compression)"), rooms[Key("room2")])
-        try await twin.commit(.enqueue(twin.lane, .set("w", .text(30_000))))
-        try twin.same("written with compression \(compression)")
+      try await pair.set("rooms", rooms)
+      try await pair.commit(.enqueue(pair.lane, .set("w", .text(20_000))))
+      for compression: Compression in [.none, fixture.factory.options.compression, .none] {
+        try await pair.reopen { $0.compression = compression }
+        try pair.requireSame("read with compression \(compression)")
+        try await pair.set("rooms/room1/messages/m7/text", Node(.string("\(compression)")))
+        try await pair.set(Path("more/\(compression)"), rooms[Key("room2")])
+        try await pair.commit(.enqueue(pair.lane, .set("w", .text(30_000))))
+        try pair.requireSame("written with compression \(compression)")
       }
     },
-    BackendCheck(.usage, "compression changes no snapshot", .wrongData) { bench in
+    BackendCheck(.usage, "compression changes no snapshot", .wrongData) { fixture in
       let rooms = Chat.rooms(5, messages: 80)
       for compression: Compression in [.none, .zstd(level: 1), .zstd(level: 9)] {
-        let inner = try BackendBench(bench.factory)
-        let twin = try await inner.twin { $0.compression = compression }
-        try await twin.set("rooms", rooms)
-        try await twin.set("rooms/room3", .empty)
-        try twin.same("with compression \(compression)")
+        let inner = try BackendFixture(fixture.factory)
+        let pair = try await inner.pair { $0.compression = compression }
+        try await pair.set("rooms", rooms)
+        try await pair.set("rooms/room3", .empty)
+        try pair.requireSame("with compression \(compression)")
         await inner.finish()
       }
     },

@@ -5,15 +5,15 @@ internal import ConiferTree
 extension BackendCheck {
   /// A backend that can check its own store finds nothing wrong with a sound one.
   static let verifying: [BackendCheck] = [
-    BackendCheck(.store, "a check of the store finds nothing, also beside commits") { bench in
-      let twin = try await bench.twin()
-      guard twin.backend is any VerifyingBackend else { throw LeftOut("cannot check itself") }
-      try await twin.set("rooms", .text(3000))
-      try await twin.commit(
-        .enqueue(twin.lane, .set("a", 1)), .pin(Pin(tree: twin.tree, path: "a")))
-      try twin.isSound()
-      let backend = twin.backend
-      let tree = twin.tree
+    BackendCheck(.store, "verify finds nothing in a sound store, also during commits") { fixture in
+      let pair = try await fixture.pair()
+      guard pair.backend is any VerifyingBackend else { throw NotApplicable("cannot check itself") }
+      try await pair.set("rooms", .text(3000))
+      try await pair.commit(
+        .enqueue(pair.lane, .set("a", 1)), .pin(Pin(tree: pair.tree, path: "a")))
+      try pair.isSound()
+      let backend = pair.backend
+      let tree = pair.tree
       let commits = Task {
         for number in 0..<40 {
           let path = Path("rooms/r\(number % 7)/m\(number)")
@@ -27,7 +27,7 @@ extension BackendCheck {
       }
       do {
         for _ in 0..<8 {
-          try twin.isSound()
+          try pair.isSound()
           await Task.yield()
         }
         try await commits.value
@@ -35,7 +35,7 @@ extension BackendCheck {
         commits.cancel()
         throw error
       }
-      try twin.isSound()
+      try pair.isSound()
     }
   ]
 }

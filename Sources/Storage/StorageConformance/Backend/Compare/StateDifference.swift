@@ -2,15 +2,15 @@ package import ConiferKeyValue
 package import ConiferStorage
 internal import ConiferTree
 
-/// Compares all that two stores can be asked; what may differ between backends (bytes, the order of
-/// lanes, how many finished writes are remembered) is not compared.
+/// Compares everything that can be read of two stores, except what may differ between backends:
+/// bytes, the order of lanes, and how many finished writes are remembered.
 package struct StateDifference {
   private let found: any StorageView
   private let expected: any StorageView
-  /// Smaller than most sets, so that windows are continued.
+  /// Smaller than most sets, so that most reads take several windows.
   private let window = 7
 
-  /// A comparison of a store with what it should be.
+  /// Compares a store with the expected one.
   package init(_ found: any StorageView, _ expected: any StorageView) {
     self.found = found
     self.expected = expected
@@ -26,7 +26,7 @@ package struct StateDifference {
     case queues
   }
 
-  /// The first difference in words, or nil; of some parts alone when asked so.
+  /// A description of the first difference, or nil. Only the given parts are compared.
   package func first(_ parts: [Part] = Part.allCases) throws(StoreError) -> String? {
     let trees = try expected.trees()
     if let bad = differ("the list of trees", try found.trees(), trees) { return bad }
@@ -182,7 +182,7 @@ package struct StateDifference {
     return try finished(lane, theirs.newest)
   }
 
-  /// The ends that are remembered are the right ones; how many is the backend's choice.
+  /// Requires that remembered outcomes are right. How many are remembered is the backend's choice.
   private func finished(_ lane: Lane, _ newest: WriteID?) throws(StoreError) -> String? {
     guard let newest = newest?.rawValue, newest > 0 else { return nil }
     for number in max(1, newest > 20 ? newest - 20 : 1)...newest {
@@ -204,10 +204,10 @@ package struct StateDifference {
 }
 
 extension QueueEntry {
-  /// What of a write is not what it should be, or nil.
+  /// How a write differs from the expected one, or nil.
   func difference(from other: QueueEntry) -> String? {
     let name = "write \(other.id.rawValue)"
-    // Words about data are long, and only looked for where nothing else tells two writes apart.
+    // Descriptions of data are long, so they come last.
     if id != other.id { return "\(name) is write \(id.rawValue)" }
     if state != other.state { return "\(name) is \(state), not \(other.state)" }
     if attempts != other.attempts {

@@ -2,7 +2,7 @@ package import ConiferKeyValue
 package import ConiferStorage
 package import ConiferTree
 
-/// One moment of the model, read as a store is read.
+/// A view of the model's state.
 package final class ModelView: StorageView {
   private let model: StorageModel
 
@@ -174,7 +174,7 @@ package final class ModelView: StorageView {
 }
 
 extension TreeID {
-  /// The number that no tree has.
+  /// A number that no tree has.
   static let none = TreeID(rawValue: 0)
 }
 

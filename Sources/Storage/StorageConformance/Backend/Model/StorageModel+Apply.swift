@@ -204,10 +204,11 @@ extension StorageModel.LaneState {
 }
 
 extension WriteState {
-  /// Whether one state follows another: what was rejected has to be queued again first.
+  /// Whether a write may change from this state to another one. A rejected write has to be queued
+  /// again first.
   ///
-  /// A queued write may become one of unknown outcome, since its being sent need not have been
-  /// written down before a crash.
+  /// A queued write may become one of unknown outcome, since a crash may come before the store
+  /// records that it was sent.
   package func mayBecome(_ next: WriteState) -> Bool {
     if case .rejected = self { next == .queued } else { true }
   }
@@ -220,8 +221,8 @@ extension Pin {
 }
 
 extension Node {
-  /// What a prune leaves: the deepest marker at or above a leaf or a priority decides, and a pin
-  /// is a marker that no other overrides.
+  /// The node after a prune. The deepest marker at or above a leaf or a priority decides; no marker
+  /// overrides a pin.
   func pruned(_ forest: PruneForest, keeping pins: [Pin]) -> Node {
     var markers = forest.markers.filter { marker in
       !pins.contains { $0.path.contains(marker.key) }

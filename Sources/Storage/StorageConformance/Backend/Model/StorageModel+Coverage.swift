@@ -11,15 +11,15 @@ extension StorageModel {
 }
 
 extension StorageModel.Tree {
-  /// The paths that a query covers with all below them: its own, or those of the children that it
-  /// holds.
+  /// The paths that a query covers, with everything below them: its own path, or those of the
+  /// children that it holds.
   func coverage(_ id: QueryID) -> [Path] {
     guard let query = queries[id] else { return [] }
     let held = query.isDefault ? [] : keys[id] ?? []
     return held.isEmpty ? [query.path] : held.map { query.path.appending($0) }
   }
 
-  /// What is left when all goes that neither a pin nor one of some queries covers.
+  /// The tree without the data that neither a pin nor one of the given queries covers.
   func kept(by ids: some Sequence<QueryID>, pins: Bool = true) -> Node {
     var markers: [Path: PruneForest.Marker] = [.root: .prune]
     if pins { for pin in self.pins { markers[pin.path] = .keep } }
@@ -32,7 +32,7 @@ extension StorageModel.Tree {
 }
 
 extension Node {
-  /// Whether it is another node of which parts are left out.
+  /// Whether this node is another one without some of its parts.
   func isPart(of whole: Node) -> Bool {
     if isEmpty { return true }
     if isLeaf || whole.isLeaf { return difference(from: whole) == nil }

@@ -2,10 +2,10 @@ package import ConiferKeyValue
 package import ConiferStorage
 package import ConiferTree
 
-/// The contract of a backend in the fewest words: values in memory, searched from end to end.
+/// The contract of a backend as a simple model: values in memory, searched linearly.
 ///
-/// A backend is right when it cannot be told from this. Text is kept as UTF-8 bytes, since Swift
-/// takes canonically equivalent strings for equal.
+/// A backend is correct when it gives the same answers. Text is kept as UTF-8 bytes, since Swift
+/// treats canonically equivalent strings as equal.
 package struct StorageModel: Sendable {
   /// A lane of the outbound queue.
   package struct LaneState: Sendable {
@@ -34,14 +34,13 @@ package struct StorageModel: Sendable {
   package var lastTree: UInt32 = 0
   package var lastCommit: UInt64 = 0
   package var incidents: [Incident] = []
-  /// Above which number lanes begin of which nothing is left.
+  /// New writes of a lane without any records get numbers above this one.
   package var queueFloor: UInt64 = 0
 
   /// A store that holds nothing.
   package init() {}
 
-  /// The tree with a name; made if there is none, under a number of somebody else's choice or the
-  /// next one.
+  /// The tree with a name, created if missing, under the given number or the next one.
   package mutating func tree(
     named name: String, order: KeyOrder, id: TreeID? = nil
   ) throws(StoreError) -> TreeID {
@@ -76,6 +75,6 @@ extension QueueEntry {
 }
 
 extension String {
-  /// Whether the bytes are the same; `==` takes canonically equivalent strings for equal.
+  /// Whether the bytes are the same; `==` treats canonically equivalent strings as equal.
   func sameBytes(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

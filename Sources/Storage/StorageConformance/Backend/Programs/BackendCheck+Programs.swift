@@ -6,43 +6,43 @@ internal import ConiferTree
 extension BackendCheck {
   /// Seeded random programs; `CONIFER_SEED` replays one seed, `CONIFER_PROGRAMS` sets how many run.
   static let programs: [BackendCheck] = [
-    BackendCheck(.programs, "random programs leave what the model holds", .wrongData) { bench in
-      for seed in try seeds(3, bench.factory) {
-        try await run(TreeProgram(seed: seed, length: 60), of: seed, bench.factory)
+    BackendCheck(.programs, "random programs leave what the model holds", .wrongData) { fixture in
+      for seed in try seeds(3, fixture.factory) {
+        try await run(TreeProgram(seed: seed, length: 60), of: seed, fixture.factory)
         CheckRecord.current?.count("random programs")
       }
     }
   ]
 
-  /// The same with evictions, listening and explanations; the model takes over what was evicted.
+  /// The same with evictions, listening and explanations. The model follows each eviction's report.
   static let evictionPrograms: [BackendCheck] = [
     BackendCheck(
       .eviction, "random programs with evictions lose nothing that is covered", .falseComplete
     ) {
-      bench in
-      for seed in try seeds(4, bench.factory) {
+      fixture in
+      for seed in try seeds(4, fixture.factory) {
         let program = TreeProgram(seed: seed &+ 2000, length: 60, evicting: true)
-        try await run(program, of: seed, bench.factory)
+        try await run(program, of: seed, fixture.factory)
         CheckRecord.current?.count("random programs")
       }
     },
     BackendCheck(
-      .eviction, "usage ends at nothing after random programs with evictions", .usageDrift
+      .eviction, "usage ends at zero after random programs with evictions", .usageDrift
     ) {
-      bench in
-      for seed in try seeds(3, bench.factory) {
-        let inner = try BackendBench(bench.factory)
-        let twin = try await inner.twin()
-        let empty = try twin.usage(nil)
+      fixture in
+      for seed in try seeds(3, fixture.factory) {
+        let inner = try BackendFixture(fixture.factory)
+        let pair = try await inner.pair()
+        let empty = try pair.usage(nil)
         let program = TreeProgram(seed: seed &+ 3000, length: 40, evicting: true)
-        try await program.run(on: twin, interval: 40)
-        try await twin.reopen()
-        for name in twin.active { twin.setActive(false, name.query, in: name.tree) }
-        for tree in twin.trees {
-          try await twin.commit(try twin.model.tree(tree).pins.map { .unpin($0) })
+        try await program.run(on: pair, interval: 40)
+        try await pair.reopen()
+        for name in pair.active { pair.setActive(false, name.query, in: name.tree) }
+        for tree in pair.trees {
+          try await pair.commit(try pair.model.tree(tree).pins.map { .unpin($0) })
         }
-        try await twin.evict(to: 0)
-        let left = try twin.usage(nil)
+        try await pair.evict(to: 0)
+        let left = try pair.usage(nil)
         try requireEqual(left.cache, 0, "usage.cache after evicting all, seed \(seed)")
         try requireEqual(left.rawCache, 0, "usage.rawCache after evicting all, seed \(seed)")
         try requireEqual(left.leaves, 0, "usage.leaves after evicting all, seed \(seed)")
@@ -60,25 +60,25 @@ extension BackendCheck {
   static let indexPrograms: [BackendCheck] = [
     BackendCheck(
       .indexes, "random programs leave the indexes in step with the data", .wrongData
-    ) { bench in
+    ) { fixture in
       let definitions = [
         try IndexDefinition(.root, by: .value), try IndexDefinition("$x", by: .child("a")),
         try IndexDefinition("$x/$y", by: .priority), try IndexDefinition("a", by: .child("b/1")),
       ]
-      for seed in try seeds(6, bench.factory) {
-        let inner = try BackendBench(bench.factory)
-        let twin = try await inner.twin()
-        try await twin.commit(twin.trees.map { .setIndexes($0, definitions) })
-        let evicting = bench.factory.evicts && seed % 2 == 0
+      for seed in try seeds(6, fixture.factory) {
+        let inner = try BackendFixture(fixture.factory)
+        let pair = try await inner.pair()
+        try await pair.commit(pair.trees.map { .setIndexes($0, definitions) })
+        let evicting = fixture.factory.evicts && seed % 2 == 0
         let program = TreeProgram(seed: seed &+ 4000, length: 60, evicting: evicting)
         do {
-          try await program.run(on: twin, interval: 4)
+          try await program.run(on: pair, interval: 4)
           var random = SeededRandom(seed: seed)
           for path in [.root, "a", "b", "a/b", "1"] as [Path] {
-            try twin.answers(path, 10, &random, "after a program")
+            try pair.requireAnswers(path, 10, &random, "after a program")
           }
-          try await twin.settleIndexes()
-          try twin.isSound()
+          try await pair.finishIndexes()
+          try pair.isSound()
         } catch {
           await inner.finish()
           throw ConformanceFailure("with the seed \(seed), \(error)")
@@ -98,54 +98,54 @@ extension BackendCheck {
       let (shortest, reason) = await program.shrunk(factory)
       throw ConformanceFailure(
         ConformanceFailure.anomaly(of: error),
-        "\(error)\nCONIFER_SEED=\(seed) makes it again; the shortest program that fails, "
+        "\(error)\nCONIFER_SEED=\(seed) reproduces it; the shortest program that fails, "
           + "with \(reason):\n\(shortest)", seed: seed)
     }
   }
 
-  /// The seeds of the programs that a run tries: a part of the standard number on a variant.
+  /// The seeds of the programs that a run tries; a variant gets a part of the standard number.
   private static func seeds(_ standard: Int, _ factory: BackendFactory?) throws -> [UInt64] {
     if let seed = try Variable.seed() { return [seed] }
     let count = try Variable.count("CONIFER_PROGRAMS") ?? factory?.share(of: standard) ?? standard
     return Array(1...UInt64(count))
   }
 
-  /// Runs the same programs on several backends or option sets and compares what each holds then
-  /// with what the first one holds: trees, queries, pins and queues.
+  /// Runs the same programs on several backends or sets of options, and compares the final state of
+  /// each (trees, queries, pins and queues) with the first one's.
   ///
   /// - Parameter factories: the backends, two at least.
   /// - Throws: ``ConformanceFailure`` with the first difference and the seed; `StoreError` when a
   ///   backend refuses a step.
   public static func agreement(of factories: [BackendFactory]) async throws {
     for seed in try seeds(2, nil) {
-      var benches: [BackendBench] = []
-      var twins: [Twin] = []
+      var fixtures: [BackendFixture] = []
+      var pairs: [ModelPair] = []
       var program = TreeProgram(seed: seed &+ 1000, length: 40)
-      // A backend that forgets at closing would not hold what the others do.
+      // A backend that is not persistent would lose its state at closing.
       program.steps.removeAll { if case .reopen = $0 { true } else { false } }
       do {
         for factory in factories {
-          let bench = try BackendBench(factory)
-          benches.append(bench)
-          let twin = try await bench.twin()
-          twins.append(twin)
-          try await program.run(on: twin, interval: 20)
+          let fixture = try BackendFixture(factory)
+          fixtures.append(fixture)
+          let pair = try await fixture.pair()
+          pairs.append(pair)
+          try await program.run(on: pair, interval: 20)
         }
-        for twin in twins.dropFirst() {
-          let difference = try twins[0].backend.read { (first) throws(StoreError) in
-            try twin.backend.read { (other) throws(StoreError) in
+        for pair in pairs.dropFirst() {
+          let difference = try pairs[0].backend.read { (first) throws(StoreError) in
+            try pair.backend.read { (other) throws(StoreError) in
               try StateDifference(other, first).first()
             }
           }
           try require(
             difference == nil,
-            "seed \(seed): \(twin.bench.factory) is not as \(factories[0]): \(difference ?? "")")
+            "seed \(seed): \(pair.fixture.factory) is not as \(factories[0]): \(difference ?? "")")
         }
       } catch {
-        for bench in benches { await bench.finish() }
+        for fixture in fixtures { await fixture.finish() }
         throw error
       }
-      for bench in benches { await bench.finish() }
+      for fixture in fixtures { await fixture.finish() }
     }
   }
 }

@@ -4,7 +4,7 @@ internal import ConiferTree
 
 /// Random children whose values are hard to sort, and random queries of them.
 extension SeededRandom {
-  /// What children are sorted by in these checks.
+  /// The orders of children in these checks.
   static let sortings: [QueryIndex] = [.child("v"), .child("a/b"), .value, .priority]
 
   /// A value by which children are sorted: often equal to another one, or nearly so.
@@ -53,7 +53,7 @@ extension SeededRandom {
     return Node(children: children, priority: own)
   }
 
-  /// A query of a node: any order, any bounds, any limit that go together.
+  /// A random valid query of a node.
   mutating func query(of node: Node) -> QuerySpec {
     let index = chance(20) ? .key : pick(Self.sortings)
     var spec = (try? QuerySpec.default.ordered(by: index)) ?? .default
@@ -79,7 +79,7 @@ extension SeededRandom {
     return spec
   }
 
-  /// A value that a child has, or one that none needs to have, with a key or without.
+  /// A bound: the value of a child or a random one, with or without a key.
   private mutating func bound(_ index: QueryIndex, _ node: Node) -> (Leaf?, Key?) {
     var key: Key?
     if chance(40) {

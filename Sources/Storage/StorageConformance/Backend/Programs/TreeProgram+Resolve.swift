@@ -3,7 +3,7 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension TreeProgram.Change {
-  /// The edit that this is in a store that holds what the model does, or nil when it is none there.
+  /// The edit for a store in the model's state, or nil when the change does not apply there.
   func edit(_ model: StorageModel, _ trees: [TreeID]) throws(StoreError) -> StorageEdit? {
     switch self {
     case .overwrite(let tree, let path, let node): return .overwrite(trees[tree], path, node)

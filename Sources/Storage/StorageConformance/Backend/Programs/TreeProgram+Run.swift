@@ -3,37 +3,37 @@ internal import ConiferStorage
 internal import ConiferTree
 
 extension TreeProgram {
-  /// Runs the program in a directory of its own; throws where the backend is not the model.
+  /// Runs the program in a directory of its own; throws where the backend differs from the model.
   ///
   /// - Parameter interval: after how many steps the whole state is compared.
   func run(_ factory: BackendFactory, interval: Int = 4) async throws {
-    let bench = try BackendBench(factory)
+    let fixture = try BackendFixture(factory)
     do {
-      let twin = try await bench.twin()
-      try await run(on: twin, interval: interval)
-      await bench.finish()
+      let pair = try await fixture.pair()
+      try await run(on: pair, interval: interval)
+      await fixture.finish()
     } catch {
-      await bench.finish()
+      await fixture.finish()
       throw error
     }
   }
 
   /// Runs the program on a backend and a model that hold nothing yet.
-  func run(on twin: Twin, interval: Int) async throws {
+  func run(on pair: ModelPair, interval: Int) async throws {
     var random = SeededRandom(seed: 99)
     for (line, step) in steps.enumerated() {
       do {
-        try await step.run(on: twin)
-        try twin.probe(&random)
-        if line % interval == interval - 1 || line == steps.count - 1 { try twin.same() }
+        try await step.run(on: pair)
+        try pair.probe(&random)
+        if line % interval == interval - 1 || line == steps.count - 1 { try pair.requireSame() }
       } catch {
         throw ConformanceFailure("step \(line): \(error)")
       }
     }
-    try twin.isSound()
+    try pair.isSound()
   }
 
-  /// A program that still fails and is as short as removing parts makes it.
+  /// A shorter program that still fails, found by removing parts.
   func shrunk(_ factory: BackendFactory, attempts: Int = 300) async -> (TreeProgram, String) {
     var best = self
     var reason = ""
@@ -105,35 +105,35 @@ extension TreeProgram.Step {
     }
   }
 
-  fileprivate func run(on twin: Twin) async throws {
+  fileprivate func run(on pair: ModelPair) async throws {
     switch self {
-    case .reopen: try await twin.reopen()
-    case .tidy: _ = try await twin.backend.tidy(.milliseconds(20))
-    case .wipe(let index): try await twin.wipe(index)
+    case .reopen: try await pair.reopen()
+    case .tidy: _ = try await pair.backend.tidy(.milliseconds(20))
+    case .wipe(let index): try await pair.wipe(index)
     case .evict(let percent):
-      try await twin.evict(to: twin.backend.evicting().space().cache / 100 * percent)
+      try await pair.evict(to: pair.backend.evicting().space().cache / 100 * percent)
     case .listen(let tree, let pick, let isActive):
-      let tree = twin.trees[tree]
-      let ids = try twin.model.tree(tree).queries.keys.sorted()
-      if !ids.isEmpty { twin.setActive(isActive, ids[pick % ids.count], in: tree) }
-    case .explain(let tree, let path): try twin.explain(twin.trees[tree], path)
+      let tree = pair.trees[tree]
+      let ids = try pair.model.tree(tree).queries.keys.sorted()
+      if !ids.isEmpty { pair.setActive(isActive, ids[pick % ids.count], in: tree) }
+    case .explain(let tree, let path): try pair.explain(pair.trees[tree], path)
     case .suspend:
-      try await twin.backend.suspend()
-      try await twin.backend.resume()
-    case .commit(let changes): try await twin.commit(try twin.edits(changes))
+      try await pair.backend.suspend()
+      try await pair.backend.resume()
+    case .commit(let changes): try await pair.commit(try pair.edits(changes))
     case .refused(let changes):
-      var edits = try twin.edits(changes)
+      var edits = try pair.edits(changes)
       edits.insert(
-        .finish(twin.lane, WriteID(rawValue: .max), .acknowledged), at: (edits.count + 1) / 2)
+        .finish(pair.lane, WriteID(rawValue: .max), .acknowledged), at: (edits.count + 1) / 2)
       try await expect(.invalid, "a commit with an invalid edit") { () throws(StoreError) in
-        try await twin.backend.commit(edits)
+        try await pair.backend.commit(edits)
       }
     }
   }
 }
 
 extension TreeProgram.Change {
-  /// The same with less data, the smallest first.
+  /// Variants with less data, the smallest first.
   var simpler: [TreeProgram.Change] {
     guard case .overwrite(let tree, let path, let node) = self else { return [] }
     var nodes: [Node] = []
@@ -155,7 +155,7 @@ extension TreeProgram.Change {
 }
 
 extension StorageModel {
-  /// What changes are here, each as the earlier ones leave the store.
+  /// The edits for some changes, each for the state after the earlier ones.
   func edits(
     _ changes: [TreeProgram.Change], _ trees: [TreeID]
   ) throws(StoreError) -> [StorageEdit] {
@@ -170,7 +170,7 @@ extension StorageModel {
   }
 }
 
-extension Twin {
+extension ModelPair {
   fileprivate func edits(_ changes: [TreeProgram.Change]) throws -> [StorageEdit] {
     try model.edits(changes, trees)
   }

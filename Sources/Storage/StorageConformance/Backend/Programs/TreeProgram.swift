@@ -1,10 +1,10 @@
 internal import ConiferStorage
 internal import ConiferTree
 
-/// A list of steps that a seed makes and after which a backend must be what the model is.
+/// A list of steps made from a seed. After each, a backend must be in the model's state.
 ///
-/// Steps name writes and queries by their place among those that are there, so that a program
-/// still makes sense when steps are left out of it.
+/// Steps name writes and queries by their position among those that exist, so a program stays valid
+/// when steps are removed from it.
 struct TreeProgram: Sendable {
   /// One call, or a few that belong together.
   enum Step: Sendable {
@@ -15,14 +15,14 @@ struct TreeProgram: Sendable {
     case suspend
     case tidy
     case wipe(Int)
-    /// Evicts to so many percent of what the cache takes.
+    /// Evicts to a percentage of the cache's size.
     case evict(percent: Int)
     /// Begins or ends listening to a query.
     case listen(Int, pick: Int, Bool)
     case explain(Int, Path)
   }
 
-  /// An edit before it is known which trees, writes and queries there are.
+  /// An edit that does not yet name actual trees, writes and queries.
   enum Change: Sendable {
     case overwrite(Int, Path, Node)
     case merge(Int, Path, [WriteContent.Change])
@@ -67,7 +67,7 @@ extension SeededRandom {
   /// Mostly the first of two trees.
   mutating func tree() -> Int { chance(80) ? 0 : 1 }
 
-  /// A step about what is kept.
+  /// A step that evicts, listens or explains.
   mutating func eviction() -> TreeProgram.Step {
     switch Int.random(in: 0..<6, using: &self) {
     case 0, 1: .evict(percent: pick([0, 20, 50, 50, 80, 95, 100]))
@@ -118,7 +118,7 @@ extension SeededRandom {
     }
   }
 
-  /// A path with what is written there; rarely a priority.
+  /// A path and the node to write there; rarely a priority.
   private mutating func edit() -> WriteContent.Change {
     let path = path(4)
     guard chance(6) else { return .init(path, anyNode()) }

@@ -2,27 +2,26 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-extension Twin {
-  /// Rehearses an eviction and does it; requires that the rehearsal changed nothing, that only what
-  /// may go went, in the right order, and that the report is true. The model follows.
+extension ModelPair {
+  /// Runs an eviction, first as a dry run. Requires that the dry run changes nothing, that only
+  /// what may be evicted is, in the right order, and that the report is true. The model follows.
   ///
-  /// - Parameter settles: whether to compare the whole state, with a model that holds all of it.
+  /// - Parameter comparesState: whether to compare the whole state with the model's.
   @discardableResult
-  func evict(to target: Int, settles: Bool = true) async throws -> EvictionReport {
+  func evict(to target: Int, comparesState: Bool = true) async throws -> EvictionReport {
     let usage = try usageBesideIndexes()
     let dry = try await backend.evicting().evict(to: target, dryRun: true)
     try require(dry.isDryRun, "the report of a dry run says that it was none")
     try requireEqual(try usageBesideIndexes(), usage, "the usage after a dry run")
-    if settles { try same("after a dry run") }
+    if comparesState { try requireSame("after a dry run") }
     let report = try await backend.evicting().evict(to: target, dryRun: false)
     try require(!report.isDryRun, "the report of an eviction says that it was a dry run")
     try requireEqual(report.target, target, "the target in the report")
-    // Pages are given back whole, and what a store adds of its own stays, so that what a record takes
-    // changes along the way; in a store of few pages or kilobytes by so much that only the order can
-    // be foretold.
+    // Stores free whole pages and have overhead of their own, so a record's share changes during
+    // the eviction. In a small store it changes so much that only the order can be predicted.
     let (gone, told) = (report.queries.map(\.name), dry.queries.map(\.name))
     let shared = min(gone.count, told.count)
-    let isSmall = report.before < 40 * bench.factory.declared.writeQuantum
+    let isSmall = report.before < 40 * fixture.factory.declared.writeQuantum
     try require(
       gone.prefix(shared) == told.prefix(shared)
         && (abs(gone.count - told.count) <= 1 + shared / 10 || isSmall),
@@ -31,7 +30,7 @@ extension Twin {
     try require(
       abs(cache - report.after) <= slack(cache),
       "the report says that \(report.after) bytes are left, and \(cache) are")
-    if settles { try settle(report) }
+    if comparesState { try adopt(report) }
     return report
   }
 
@@ -42,15 +41,15 @@ extension Twin {
     return usage
   }
 
-  /// By how much counts of bytes may differ: by a few pages of the store.
+  /// The allowed difference between byte counts: a few pages of the store.
   func slack(_ bytes: Int) -> Int {
-    1024 + 4 * bench.factory.declared.writeQuantum + bytes / 50
+    1024 + 4 * fixture.factory.declared.writeQuantum + bytes / 50
   }
 
-  /// Requires that what a report says is all that went, and brings the model to it.
-  func settle(_ report: EvictionReport) throws {
+  /// Requires that nothing but what a report says was evicted, and updates the model.
+  func adopt(_ report: EvictionReport) throws {
     let before = model
-    try forget(report)
+    try removeEvicted(report)
     for tree in trees {
       let model = try model.tree(tree)
       let least = model.kept(by: model.queries.keys)
@@ -71,11 +70,12 @@ extension Twin {
       let left = try candidates()
       try require(left.isEmpty, "\(left) could still go, and the target was not reached")
     }
-    try same("after an eviction")
+    try requireSame("after an eviction")
   }
 
-  /// Removes the queries of a report from the model, and requires that they were the ones to go.
-  private func forget(_ report: EvictionReport) throws {
+  /// Removes the queries of a report from the model, and requires that they are the ones that had
+  /// to be evicted.
+  private func removeEvicted(_ report: EvictionReport) throws {
     var last: UInt64 = 0
     for gone in report.queries {
       let view = ModelView(model)
@@ -98,7 +98,7 @@ extension Twin {
     }
   }
 
-  /// The queries that may go, with their stored uses.
+  /// The queries that may be evicted, with their stored last uses.
   func candidates() throws -> [StorageModel.QueryName: UInt64] {
     var uses: [StorageModel.QueryName: UInt64] = [:]
     for tree in trees {
@@ -110,7 +110,7 @@ extension Twin {
     return uses.filter { !active.contains($0.key) }
   }
 
-  /// Notes in the backend and here that a query is listened to, or no longer.
+  /// Sets in the backend and the model whether a query is listened to.
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) {
     let name = StorageModel.QueryName(tree: tree, query: query)
     backend.setActive(isActive, query, in: tree)
@@ -118,7 +118,7 @@ extension Twin {
     if isActive { active.insert(name) } else { active.remove(name) }
   }
 
-  /// Takes the uses that commits took along into the model.
+  /// Copies last uses that commits stored into the model.
   func adoptUses() throws {
     for name in used {
       guard let known = model.trees[name.tree]?.queries[name.query] else { continue }
@@ -134,6 +134,6 @@ extension Twin {
 }
 
 extension EvictionReport.Query {
-  /// What it is, without what went with it.
+  /// The query's identity, without the bytes that it freed.
   var name: String { "\(tree.rawValue) \(path) \(parameters)" }
 }

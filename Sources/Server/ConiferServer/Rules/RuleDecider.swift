@@ -1,7 +1,7 @@
 import ConiferTree
 
-/// Asks the rules of one request, with the steps that they may take together.
-struct RuleInquiry {
+/// Evaluates the rules of one request, within their common limit of steps.
+struct RuleDecider {
   let request: RuleRequest
   private let limits: RulesLimits
   private var steps: Int
@@ -12,7 +12,7 @@ struct RuleInquiry {
     steps = limits.request
   }
 
-  /// Looks for a place, from the root down, whose rule grants the request.
+  /// Searches from the root down for a rule that grants the request.
   mutating func grant(
     _ kind: RulePlace.Kind, along sites: [(site: RuleSite, rules: RulesNode)]
   ) -> AccessDecision {
@@ -35,7 +35,7 @@ struct RuleInquiry {
       false, rule: exhausted, reason: reason + ".", isExhausted: exhausted != nil)
   }
 
-  /// The first `.validate` of places with data after the write that does not hold.
+  /// The first `.validate` that does not hold, at places with data after the write.
   mutating func invalid(
     along sites: [(site: RuleSite, rules: RulesNode)]
   ) -> AccessDecision? {
@@ -45,7 +45,7 @@ struct RuleInquiry {
     return nil
   }
 
-  /// The first `.validate` of what is below a place after the write that does not hold.
+  /// The first `.validate` below a place that does not hold after the write.
   mutating func invalid(below site: RuleSite, _ rules: RulesNode) -> AccessDecision? {
     guard rules.validatesBelow, !site.after.isLeaf, !site.after.isEmpty else { return nil }
     if rules.wildcard?.validates == true {

@@ -2,8 +2,9 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-extension Twin {
-  /// Asks why data is kept, and requires that the answer adds up and is what the model says.
+extension ModelPair {
+  /// Explains why data is kept, and requires that the explanation adds up and agrees with the
+  /// model.
   @discardableResult
   func explain(_ tree: TreeID, _ path: Path) throws -> SpaceExplanation {
     let found = try backend.evicting().explain(tree, path)
@@ -45,14 +46,14 @@ extension Twin {
     active.contains(StorageModel.QueryName(tree: tree, query: id))
   }
 
-  /// Whether a pin or a query below a path covers something that is there.
+  /// Whether a pin or a query below a path covers existing data.
   private func isCoveredInPart(_ path: Path, _ model: StorageModel.Tree) -> Bool {
     let places = model.pins.map(\.path) + model.queries.keys.flatMap { model.coverage($0) }
     return places.contains { path.contains($0) && !model.root[$0].isEmpty }
   }
 
-  /// The reasons are the pins, active queries and tracked queries that cover the path, and the fate
-  /// is that of the one that lasts longest.
+  /// Requires that the reasons are the pins, active queries and tracked queries that cover the
+  /// path, and that the fate is that of the one that is kept longest.
   private func reasons(_ found: SpaceExplanation, _ model: StorageModel.Tree) throws {
     let (tree, path) = (found.tree, found.path)
     var pins: Set<Pin> = []

@@ -3,13 +3,13 @@ internal import ConiferStorage
 internal import ConiferTree
 internal import Synchronization
 
-/// Members that call everything of one backend at any time, each in tasks of its own; two of them close
-/// it beside the others.
-final class Crowd: Sendable {
+/// Six callers that use all of one backend concurrently, each in a task of its own. Two of them
+/// close it while the others go on.
+final class ConcurrentCallers: Sendable {
   static let count = 6
 
-  /// What a member knows of its own commits.
-  private struct Mark {
+  /// What a caller knows of its own commits.
+  private struct Progress {
     var acknowledged: Int64 = 0
     var write: WriteID?
     var query: QueryID?
@@ -17,38 +17,39 @@ final class Crowd: Sendable {
   }
 
   private let backend: any StorageBackend
-  private let bench: BackendBench
+  private let fixture: BackendFixture
   private let seed: UInt64
   private let tree: TreeID
-  private let marks = Mutex([Mark](repeating: Mark(), count: Crowd.count))
+  private let progressOfAll = Mutex(
+    [Progress](repeating: Progress(), count: ConcurrentCallers.count))
 
-  /// A crowd before a backend that was just opened.
-  init(_ bench: BackendBench, seed: UInt64) async throws {
-    self.bench = bench
+  /// Callers of a backend that was just opened.
+  init(_ fixture: BackendFixture, seed: UInt64) async throws {
+    self.fixture = fixture
     self.seed = seed
-    backend = try bench.open()
+    backend = try fixture.open()
     tree = try await backend.tree(named: "crowd \(seed)")
-    // What members read must stay.
+    // The data that callers read must not be evicted.
     _ = try await backend.commit([.pin(Pin(tree: tree, path: "members"))], .relaxed)
   }
 
-  /// Lets all of them call, then opens the store again and compares.
+  /// Runs all callers, then opens the store again and compares.
   func run() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for member in 0..<Self.count { group.addTask { try await self.call(member) } }
       try await group.waitForAll()
     }
-    guard bench.factory.declared.isPersistent else { return }
-    let again = try bench.open()
-    for (member, mark) in marks.withLock({ $0 }).enumerated() {
+    guard fixture.factory.declared.isPersistent else { return }
+    let again = try fixture.open()
+    for (member, progress) in progressOfAll.withLock({ $0 }).enumerated() {
       let found = try again.node(tree, Self.place(member))
       try require(
-        found == Self.node(mark.acknowledged), .lostAcknowledged,
-        "\(name(member)) finds \(found) after reopening, \(mark.acknowledged) was acknowledged")
+        found == Self.node(progress.acknowledged), .lostAcknowledged,
+        "\(name(member)) finds \(found) after reopening, \(progress.acknowledged) was acknowledged")
       let pending = try again.read { (view) throws(StoreError) in
         try view.totals(lane(member)).pending
       }
-      try requireEqual(pending, mark.write == nil ? 0 : 1, "the queue of \(name(member))")
+      try requireEqual(pending, progress.write == nil ? 0 : 1, "the queue of \(name(member))")
     }
     try again.requireExactUsage("seed \(seed): ")
     try check(again)
@@ -68,7 +69,7 @@ final class Crowd: Sendable {
     try require(found.isEmpty, .wrongData, "seed \(seed): a check finds \(found)")
   }
 
-  /// What one member does.
+  /// Runs one caller.
   private func call(_ member: Int) async throws {
     var random = SeededRandom(seed: seed &* 1_000_003 &+ UInt64(member))
     let steps = Int.random(in: 30...60, using: &random)
@@ -83,7 +84,7 @@ final class Crowd: Sendable {
     }
     guard member < 2 else { return }
     try await backend.close()
-    // From here on nothing is answered otherwise.
+    // After closing, every call throws `closed`.
     for step in 0..<4 {
       do {
         try await act(member, step, &random, always: true)
@@ -98,51 +99,51 @@ final class Crowd: Sendable {
   private func act(
     _ member: Int, _ step: Int, _ random: inout SeededRandom, always: Bool = false
   ) async throws {
-    let mark = marks.withLock { $0[member] }
+    let progress = progressOfAll.withLock { $0[member] }
     let kind =
       always ? Int.random(in: 0..<9, using: &random) : Int.random(in: 0..<24, using: &random)
     switch kind {
-    case 0...7: try await commit(member, mark, &random)
+    case 0...7: try await commit(member, progress, &random)
     case 8: _ = try await backend.tidy(.milliseconds(1))
     case 9...12:
       let found = try backend.node(tree, Self.place(member))
       try require(
-        found == Self.node(mark.acknowledged), .staleView,
-        "\(name(member)), step \(step), reads \(found) after \(mark.acknowledged)")
+        found == Self.node(progress.acknowledged), .staleView,
+        "\(name(member)), step \(step), reads \(found) after \(progress.acknowledged)")
     case 13:
       _ = try backend.read { (view) throws(StoreError) in
         (try view.node(tree, .root), try view.usage(nil), try view.totals(lane(member)))
       }
     case 14: try check(backend)
     case 15: _ = try backend.size()
-    case 16: try await backend.harden(mark.commit)
+    case 16: try await backend.harden(progress.commit)
     case 17: _ = try await backend.tree(named: "crowd \(seed)")
     case 18 where member == 2:
-      // Another may have closed it in between.
+      // Another caller may have closed it in between.
       try await backend.suspend()
       try await backend.resume()
-    case 19 where bench.factory.evicts:
+    case 19 where fixture.factory.evicts:
       _ = try await backend.evicting().evict(
         to: random.chance(50) ? 0 : 1 << 30, dryRun: random.chance(30))
-    case 20 where bench.factory.evicts:
+    case 20 where fixture.factory.evicts:
       _ = (try backend.evicting().space(), try backend.evicting().explain(tree, "members"))
     case 21:
-      if let query = mark.query { backend.setActive(random.chance(50), query, in: tree) }
+      if let query = progress.query { backend.setActive(random.chance(50), query, in: tree) }
     case 22:
       let query = TrackedQuery(tree: tree, path: Path("others/o\(member)"))
       let edits: [StorageEdit] = [
         .overwrite(tree, query.path, Node(.integer(Int64(step)))), .saveQuery(query),
       ]
       let receipt = try await backend.commit(edits, .relaxed)
-      marks.withLock { $0[member].query = receipt.queries.first }
+      progressOfAll.withLock { $0[member].query = receipt.queries.first }
     default: await Task.yield()
     }
   }
 
   private func commit(
-    _ member: Int, _ mark: Mark, _ random: inout SeededRandom
+    _ member: Int, _ progress: Progress, _ random: inout SeededRandom
   ) async throws {
-    let number = mark.acknowledged + 1
+    let number = progress.acknowledged + 1
     let place = Self.place(member)
     var edits: [StorageEdit] = [
       .overwrite(tree, place, Node(.integer(number))),
@@ -150,14 +151,14 @@ final class Crowd: Sendable {
         tree, Path("members/m\(member)/noise"), random.noise(random.one(in: 5) ? 6000 : 80)),
       .enqueue(lane(member), .set(place, Node(.integer(number)))),
     ]
-    if let write = mark.write { edits.append(.finish(lane(member), write, .acknowledged)) }
-    let levels = Durability.allCases.filter { $0 <= bench.factory.declared.strongest }
+    if let write = progress.write { edits.append(.finish(lane(member), write, .acknowledged)) }
+    let levels = Durability.allCases.filter { $0 <= fixture.factory.declared.strongest }
     let durability = random.pick(levels)
     let receipt =
       random.chance(40)
       ? try backend.commitAndWait(edits, durability)
       : try await backend.commit(edits, durability)
-    marks.withLock {
+    progressOfAll.withLock {
       $0[member].acknowledged = number
       $0[member].write = receipt.writes.first
       $0[member].commit = receipt.commit
@@ -166,16 +167,17 @@ final class Crowd: Sendable {
 }
 
 extension BackendCheck {
-  /// All calls at once.
+  /// Concurrent calls.
   ///
-  /// `CONIFER_CROWDS` in the environment says how many seeds are tried, `CONIFER_SEED` which one alone.
-  static let crowds: [BackendCheck] = [
+  /// `CONIFER_CROWDS` in the environment says how many seeds are tried; `CONIFER_SEED` names a
+  /// single one.
+  static let concurrentCalls: [BackendCheck] = [
     BackendCheck(
       .store, "many threads call everything at any time, closing too", .lostAcknowledged
-    ) { bench in
-      let count = try Variable.count("CONIFER_CROWDS") ?? bench.factory.share(of: 4)
+    ) { fixture in
+      let count = try Variable.count("CONIFER_CROWDS") ?? fixture.factory.share(of: 4)
       for seed in try Variable.seed().map({ [$0] }) ?? Array(1...UInt64(count)) {
-        try await Crowd(bench, seed: seed).run()
+        try await ConcurrentCallers(fixture, seed: seed).run()
       }
     }
   ]

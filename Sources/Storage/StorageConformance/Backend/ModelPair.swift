@@ -2,20 +2,22 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// A backend and the model that both get the same commits, with two trees.
-final class Twin {
-  let bench: BackendBench
+/// A backend beside the model: both get the same commits and must have the same state. There are
+/// two trees.
+final class ModelPair {
+  let fixture: BackendFixture
   private(set) var backend: any StorageBackend
   var model = StorageModel()
   /// The model before the newest commit.
   private var previous = StorageModel()
-  /// The two trees; the checks use the first one and look after the second.
+  /// The two trees: checks use the first one, and the second one must stay unchanged.
   private(set) var trees: [TreeID] = []
   /// The queries that are listened to.
   var active: Set<StorageModel.QueryName> = []
-  /// The queries that ever were: their stored uses are the backend's affair.
+  /// All queries that ever existed. The backend decides when it stores their last uses.
   var used: Set<StorageModel.QueryName> = []
-  /// The queries that were saved without a use since the backend was opened: it may count them as just used.
+  /// The queries saved without a last use since the backend was opened. The backend may count them
+  /// as just used.
   private(set) var saved: Set<StorageModel.QueryName> = []
 
   var tree: TreeID { trees[0] }
@@ -23,8 +25,8 @@ final class Twin {
   /// The anonymous lane of the first tree.
   var lane: Lane { Lane(tree: tree) }
 
-  init(_ bench: BackendBench, _ backend: any StorageBackend) async throws {
-    self.bench = bench
+  init(_ fixture: BackendFixture, _ backend: any StorageBackend) async throws {
+    self.fixture = fixture
     self.backend = backend
     for name in ["first", "second"] { trees.append(try await makeTree(name)) }
     try require(trees[0] != trees[1], "two trees have one number")
@@ -59,7 +61,7 @@ final class Twin {
   @discardableResult
   func commit(_ edits: StorageEdit...) async throws -> CommitReceipt { try await commit(edits) }
 
-  /// Replaces a node of the first tree in both.
+  /// Overwrites a node of the first tree in both.
   func set(_ path: Path, _ node: Node) async throws {
     try await commit(.overwrite(tree, path, node))
   }
@@ -69,7 +71,7 @@ final class Twin {
     try await expect(.invalid, what) { () throws(StoreError) in
       try await self.backend.commit(edits)
     }
-    try same("after \(what) was refused")
+    try requireSame("after \(what) was refused")
   }
 
   /// Wipes a tree and makes it anew.
@@ -79,7 +81,7 @@ final class Twin {
   }
 
   /// Requires that the backend's whole state is the model's.
-  func same(_ when: @autoclosure () -> String = "") throws {
+  func requireSame(_ when: @autoclosure () -> String = "") throws {
     if !used.isEmpty { try adoptUses() }
     let model = ModelView(model)
     let difference = try backend.read { (view) throws(StoreError) in
@@ -88,10 +90,10 @@ final class Twin {
     if let difference { throw ConformanceFailure("\(difference) \(when())") }
   }
 
-  /// Requires that a snapshot of the first tree is what it should be, and what the model has.
+  /// Requires that a snapshot of the first tree equals an expected node, and the model's.
   ///
-  /// - Parameter ofModel: false where the model does not follow.
-  func shows(
+  /// - Parameter ofModel: false where the model did not get the commits.
+  func requireNode(
     _ path: Path, _ slice: NodeSlice = .all, is expected: Node, ofModel: Bool = true
   ) throws {
     let found = try read(path, slice)
@@ -107,7 +109,7 @@ final class Twin {
     }
   }
 
-  /// A snapshot of the first tree; a whole node must be the same when it is read alone.
+  /// A snapshot of the first tree. A whole node must be equal when it is read without a view.
   func read(_ path: Path, _ slice: NodeSlice = .all) throws -> Node {
     let tree = tree
     let found = try backend.read { (view) throws(StoreError) in try view.node(tree, path, slice) }
@@ -119,11 +121,11 @@ final class Twin {
     return found
   }
 
-  /// Closes the backend and opens it again; does nothing when it would forget everything.
+  /// Closes the backend and opens it again; does nothing for a store that is not persistent.
   func reopen(_ change: (inout StorageOptions) -> Void = { _ in }) async throws {
-    guard bench.factory.declared.isPersistent else { return }
+    guard fixture.factory.declared.isPersistent else { return }
     try await backend.close()
-    backend = try bench.open(change)
+    backend = try fixture.open(change)
     active = []
     saved = []
   }

@@ -2,9 +2,9 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// Data for the checks about eviction: rooms that no compression makes small, each with a query.
-extension Twin {
-  /// A list of so many random texts; the same for the same seed.
+/// Data for the eviction checks: incompressible rooms, each with a query.
+extension ModelPair {
+  /// A list of random texts; equal for equal seeds.
   func noise(_ leaves: Int, seed: UInt64 = 7, length: Int = 150) -> Node {
     var random = SeededRandom(seed: seed)
     return Node(children: (0..<leaves).map { (Key("m\($0)"), random.noise(length)) })
@@ -44,7 +44,7 @@ extension Twin {
     ).queries
   }
 
-  /// Evicts a byte again and again until no query is left that may go; gives the rooms as they went.
+  /// Evicts byte by byte until no query can be evicted; returns the rooms in order of eviction.
   func evictEach() async throws -> [Int] {
     var rooms: [Int] = []
     while true {

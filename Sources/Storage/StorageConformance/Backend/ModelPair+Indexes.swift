@@ -3,16 +3,16 @@ internal import ConiferQuery
 internal import ConiferStorage
 internal import ConiferTree
 
-extension Twin {
+extension ModelPair {
   /// The answer of a query of the first tree.
   func query(_ path: Path, _ spec: QuerySpec) throws -> QueryAnswer {
     let tree = tree
     return try backend.read { (view) throws(StoreError) in try view.query(tree, path, spec) }
   }
 
-  /// Requires that a query gives what it gives of the model's whole node.
+  /// Requires that a query's answer is its answer for the model's whole node.
   @discardableResult
-  func answers(
+  func requireAnswers(
     _ path: Path, _ spec: QuerySpec, _ when: @autoclosure () -> String = ""
   ) throws -> QueryExplanation {
     let answer = try query(path, spec)
@@ -35,11 +35,11 @@ extension Twin {
   }
 
   /// Requires the same of many random queries of a node.
-  func answers(
+  func requireAnswers(
     _ path: Path, _ count: Int, _ random: inout SeededRandom, _ when: @autoclosure () -> String
   ) throws {
     let node = try ModelView(model).node(tree, path, .all)
-    for _ in 0..<count { try answers(path, random.query(of: node), when()) }
+    for _ in 0..<count { try requireAnswers(path, random.query(of: node), when()) }
   }
 
   private static func difference(_ found: [Key], _ wanted: [Key]) -> String {

@@ -1,8 +1,8 @@
 internal import ConiferKeyValue
 internal import ConiferStorage
 
-extension Twin {
-  /// Requires that the backend finds nothing wrong with its own store, when it can tell.
+extension ModelPair {
+  /// Requires that `verify` finds nothing wrong, where the backend has it.
   func isSound() throws {
     guard let verifying = backend as? any VerifyingBackend else { return }
     let report = try verifying.verify()

@@ -2,8 +2,8 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// What is written to the store that is damaged: a little of everything, always the same.
-struct DamageStory: Sendable {
+/// The content of the store that is damaged: some of each kind of record, always the same.
+struct DamageSample: Sendable {
   let first = TreeID(rawValue: 1)
   let second = TreeID(rawValue: 2)
 
@@ -52,13 +52,13 @@ struct DamageStory: Sendable {
           .setState(lane, WriteID(rawValue: 2), .rejected(reason: "no")),
         ])
     }
-    // Small changes of runs that stay beside them.
+    // Small changes of runs, which are stored as deltas.
     commits.append([.overwrite(first, "rooms/r1/m103/text", "changed")])
     commits.append([.overwrite(second, "rooms/r5/m104", .empty)])
     return commits
   }
 
-  /// Writes the story to a new backend, at its strongest durability.
+  /// Writes the sample to a new backend, at its strongest durability.
   func write(to backend: any StorageBackend) async throws {
     for (name, id) in [("first", first), ("second", second)] {
       let found = try await backend.tree(named: name)
@@ -70,7 +70,7 @@ struct DamageStory: Sendable {
     }
   }
 
-  /// What the store holds after each commit, from none to all of them.
+  /// The state of the store after each commit, from none to all of them.
   func models() throws -> [StorageModel] {
     var model = StorageModel()
     var models = [model]

@@ -3,8 +3,8 @@ internal import ConiferStorage
 internal import ConiferTree
 internal import Synchronization
 
-/// The place where a check runs: a directory, and the backends that were opened in it.
-final class BackendBench: Sendable {
+/// A directory in which a check runs, and the backends that were opened in it.
+final class BackendFixture: Sendable {
   let factory: BackendFactory
   let directory: String
   private let opened = Mutex<[any StorageBackend]>([])
@@ -26,12 +26,12 @@ final class BackendBench: Sendable {
   }
 
   /// Opens the backend with a model beside it, and makes two trees in both.
-  func twin(_ change: (inout StorageOptions) -> Void = { _ in }) async throws -> Twin {
-    try await Twin(self, try open(change))
+  func pair(_ change: (inout StorageOptions) -> Void = { _ in }) async throws -> ModelPair {
+    try await ModelPair(self, try open(change))
   }
 
-  /// Requires that a size is what it was before; of an engine with threads of its own, which may write and
-  /// remove files at any time, only that it holds as much live data.
+  /// Requires that a size is what it was before. An engine with threads of its own may write and
+  /// remove files at any time, so there only the live bytes must be equal.
   func requireSize(_ found: StoreSize, _ expected: StoreSize, _ what: String) throws {
     try requireEqual(found.live, expected.live, "the live bytes of \(what)")
     if !factory.worksInBackground { try requireEqual(found, expected, what) }
