@@ -17,6 +17,6 @@ struct Bench: AsyncParsableCommand {
     return all
   }
 
-  /// The file that runs write and that others read unless told.
+  /// The default file that runs write and other commands read.
   static let usualFile = "conifer-bench.json"
 }

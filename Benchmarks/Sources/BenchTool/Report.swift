@@ -29,7 +29,7 @@ struct Report: ParsableCommand {
 struct BarsOf: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bars",
-    abstract: "Prints what is asked of backends, what a run reached, and whether that is enough.",
+    abstract: "Prints the targets for backends, what a run reached, and whether the targets are met.",
     discussion: """
       Ratios are to raw LMDB with one leaf a row in the same run at the same durability. The exit
       code is 1 when something is short.
@@ -38,7 +38,7 @@ struct BarsOf: ParsableCommand {
   @Argument(help: "The record of a run.")
   var record = Bench.usualFile
 
-  @Option(help: "Whose table: relaxed, process or power.")
+  @Option(help: "The durability whose table to use: relaxed, process or power.")
   var durability = "power"
 
   func run() throws {

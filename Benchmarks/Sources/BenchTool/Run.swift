@@ -17,10 +17,10 @@ struct Run: AsyncParsableCommand {
   @Flag(help: "Hardly anything: shows that everything runs; its figures say nothing.")
   var smoke = false
 
-  @Option(help: "Workloads to run, such as W1,W4; all unless told.")
+  @Option(help: "Workloads to run, such as W1,W4; all by default.")
   var only: String?
 
-  @Option(help: "Engines to run, such as log,raw LMDB; all unless told.")
+  @Option(help: "Engines to run, such as log,raw LMDB; all by default.")
   var engines: String?
 
   @Option(help: "Durabilities, each with a table of its own: relaxed, process, power.")
@@ -74,7 +74,7 @@ struct Run: AsyncParsableCommand {
     }
   }
 
-  /// Other options of a backend take part in whole runs alone.
+  /// Variants of a backend take part only in whole runs.
   private func plain(_ candidate: Candidate) -> Bool {
     candidate.kind != .variant || !(quick || smoke)
   }

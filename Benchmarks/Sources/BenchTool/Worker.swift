@@ -5,7 +5,7 @@ import Foundation
 
 /// A trial in a process of its own, so that its memory is its own.
 enum Worker {
-  /// What the process is told.
+  /// The order for the process.
   struct Request: Codable {
     var candidate: String
     var durability: UInt8
@@ -27,7 +27,7 @@ enum Worker {
     return try JSONDecoder().decode(Outcome.self, from: data)
   }
 
-  /// Runs this program with other arguments; gives what it prints.
+  /// Runs this program with other arguments; returns its output.
   static func run(_ arguments: [String]) async throws -> Data {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

@@ -10,7 +10,7 @@ extension StorageConfiguration {
   /// - Parameters:
   ///   - directory: made if it is missing.
   ///   - options: the options that every backend takes.
-  ///   - lmdb: LMDB's own.
+  ///   - lmdb: LMDB's own options.
   public static func lmdb(
     at directory: String, options: StorageOptions = StorageOptions(),
     lmdb: LMDBOptions = LMDBOptions()
@@ -37,13 +37,13 @@ extension StorageKind {
   /// `lmdb:///path`: storage in LMDB.
   public static let lmdb = StorageKind(
     name: "lmdb",
-    options: [Option("mapsize", "the most that the file may grow to, such as 4GB")],
+    options: [Option("mapsize", "the maximum size of the file, such as 4GB")],
     files: ["data.mdb"]
   ) { (url, options) throws(StoreError) in
     var own = LMDBOptions()
     if let text = url.value(of: "mapsize") {
       guard let bytes = StorageOptions.byteCount(text), bytes >= 1 << 20 else {
-        throw StoreError(.invalid, "mapsize=\(text) makes no sense: it takes at least 1MB.")
+        throw StoreError(.invalid, "mapsize=\(text) is not valid. Set at least 1MB.")
       }
       own.maximumMapSize = bytes
       own.initialMapSize = min(own.initialMapSize, bytes)

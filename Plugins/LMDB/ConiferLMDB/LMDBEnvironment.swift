@@ -3,8 +3,8 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import Synchronization
 
-/// An open LMDB environment with the lock that makes it ours, and the gate between its views and
-/// the resizing and closing of its map.
+/// An open LMDB environment with the owner's lock. Its gate keeps views apart from resizing and
+/// closing the map.
 final class LMDBEnvironment: @unchecked Sendable {
   // Unchecked: LMDB's handle is safe to share (views begin under `gate`, one thread writes), and
   // the rest is constant or inside `gate`.
@@ -12,14 +12,14 @@ final class LMDBEnvironment: @unchecked Sendable {
   private struct Gate {
     var readers: [ObjectIdentifier: LMDBReader] = [:]
     var mapSize: Int
-    /// A commit needs the map to itself: new views wait.
+    /// A commit must resize the map: new views wait.
     var isHeldBack = false
     /// No new views; the last reader to end closes the environment.
     var isRetired = false
     var isShut = false
     /// The map was lost in a failed resize.
     var isBroken = false
-    /// Where views read after LMDB refused to go on.
+    /// The handle for views after LMDB refused further use of the first one.
     var spare: OpaquePointer?
   }
 
@@ -108,7 +108,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     return spare
   }
 
-  /// Ends a reader's transaction; called once a reader, by the thread that leaves it last.
+  /// Ends a reader's transaction; called once for each reader, by the last thread that uses it.
   func end(_ reader: LMDBReader, _ transaction: OpaquePointer) {
     gate.withLock { gate in
       mdb_txn_abort(transaction)
@@ -117,9 +117,10 @@ final class LMDBEnvironment: @unchecked Sendable {
     }
   }
 
-  /// Asks all views to end, waits for those that are being read, and closes the environment.
+  /// Ends all views, waits for reads in progress, and closes the environment.
   ///
-  /// - Parameter patience: how long to wait; afterwards the last view to end closes it.
+  /// - Parameter patience: how long to wait. After that the last view to end closes the
+  ///   environment.
   /// - Returns: whether it is closed now.
   func retire(_ patience: Duration) -> Bool {
     let readers = gate.withLock { gate in
@@ -159,7 +160,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     return (size, size - (Int(info.me_last_pgno) + 1) * pageSize)
   }
 
-  /// Behind the last page that the newest commit knows, in bytes.
+  /// The end of the last page of the newest commit, in bytes.
   var end: Int {
     let map = map
     return map.size - map.unused
@@ -179,7 +180,7 @@ final class LMDBEnvironment: @unchecked Sendable {
       let waited = ContinuousClock.now - start
       let isDone = try gate.withLock { gate throws(StoreError) -> Bool in
         if gate.isBroken { throw brokenMap }
-        // Views that overlap without end must not starve a commit: after a while new ones wait.
+        // Views that always overlap must not starve a commit: after a while new views wait.
         gate.isHeldBack = waited > .milliseconds(50) && waited < patience
         guard gate.readers.isEmpty else { return false }
         let result = mdb_env_set_mapsize(handle, size)

@@ -67,7 +67,7 @@ enum LMDBFormat {
   static func create(in path: String) throws(StoreError) {
     let draft = path + "/new"
     try Platform.makeDirectory(draft)
-    // What a creation that was interrupted left behind: never a store that was opened.
+    // Left behind by an interrupted creation; it was never an open store.
     let removed = System.remove(draft + "/data.mdb")
     guard removed == 0 else { throw Platform.error(removed, "replace the file in", draft) }
     var made: OpaquePointer?
@@ -76,7 +76,7 @@ enum LMDBFormat {
     result = fill(handle, draft)
     mdb_env_close(handle)
     guard result == 0 else { throw .lmdb(result, "create", path) }
-    // Asked again, by hand, for the systems where LMDB's own sync is weaker.
+    // Synced again here, for systems where LMDB's own sync is weaker.
     if let file = System.open(draft + "/data.mdb", writing: true) {
       result = Platform.sync(file)
       Platform.close(file)
@@ -87,7 +87,7 @@ enum LMDBFormat {
     guard result == 0 else { throw Platform.error(result, "create the LMDB file in", path) }
     System.removeDirectory(draft)
     try Platform.syncDirectory(path)
-    // So may have been the process that made the directory.
+    // The process that made the directory may have died before its sync.
     try? Platform.syncDirectory(Platform.parent(of: path))
   }
 
@@ -115,7 +115,7 @@ enum LMDBFormat {
     return mdb_txn_commit(transaction)
   }
 
-  /// Lends bytes as LMDB takes them, for reading only.
+  /// Lends bytes as an `MDB_val`, for reading only.
   static func withStored<R>(_ bytes: Bytes, _ body: (MDB_val) -> R) -> R {
     bytes.withUnsafeBytes {
       body(

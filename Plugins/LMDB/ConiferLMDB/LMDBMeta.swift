@@ -3,8 +3,8 @@ internal import ConiferStorage
 
 /// The newest meta page of a data file, read and checked before LMDB maps the file.
 ///
-/// LMDB 0.9 believes its meta pages: a file that is shorter than they say ends in `SIGBUS`, one with
-/// a flipped root in a trap. The layout is the one of data format version 1 on 64-bit systems
+/// LMDB 0.9 trusts its meta pages: a file that is shorter than they say causes `SIGBUS`, one with a
+/// flipped root a trap. The layout is the one of data format version 1 on 64-bit systems
 /// (`MDB_page` and `MDB_meta` of LMDB 0.9).
 struct LMDBMeta {
   /// Where one of the two trees begins.
@@ -23,7 +23,7 @@ struct LMDBMeta {
   var lastPage: Int
   var transaction: UInt64
 
-  /// How long the file is when every page up to the last has been written.
+  /// The length of the file when every page up to the last has been written.
   var fullLength: Int { (lastPage + 1) * pageSize }
 
   private static let size = 152
@@ -60,7 +60,7 @@ struct LMDBMeta {
     let second = try bytes(of: file, at: pageSize, limit: size, path)
     guard second.count == size else { throw damaged(path, "it was cut to \(length) bytes") }
     let metas = [try parse(first, 0, pageSize, path), try parse(second, 1, pageSize, path)]
-    // Commits take turns on the two pages, so neighbours differ by one.
+    // Commits alternate between the two pages, so their numbers differ by one.
     let a = metas[0].transaction
     let b = metas[1].transaction
     guard a == b ? a == 0 : max(a, b) - min(a, b) == 1 else {
@@ -72,7 +72,7 @@ struct LMDBMeta {
     return newest
   }
 
-  /// Reads the meta page of one commit; nil when a later one took its place.
+  /// Reads the meta page of one commit; nil when a later commit replaced it.
   ///
   /// - Throws: `damaged`, `foreign`, `newerFormat`, `io`.
   static func read(
@@ -85,7 +85,7 @@ struct LMDBMeta {
     return meta.transaction == transaction ? meta : nil
   }
 
-  /// The meta pages that make sense, each alone.
+  /// The meta pages that are valid by themselves.
   ///
   /// - Throws: `io`.
   static func readable(_ file: Int32, _ path: String) throws(StoreError) -> [LMDBMeta] {
@@ -116,7 +116,7 @@ struct LMDBMeta {
     }
   }
 
-  /// Up to so many bytes; fewer at the file's end alone.
+  /// Reads a number of bytes; fewer only at the file's end.
   ///
   /// - Throws: `io`.
   static func bytes(
@@ -157,7 +157,7 @@ struct LMDBMeta {
     guard version == 1, meta.pageSize == pageSize, meta.free.flags == 8,
       meta.lastPage >= 1, meta.lastPage < 1 << 47,
       meta.transaction == 0 || meta.transaction & 1 == UInt64(index)
-    else { throw damaged(path, "meta page \(index) makes no sense") }
+    else { throw damaged(path, "meta page \(index) is not valid") }
     guard meta.main.flags == 0 else {
       throw StoreError(
         .foreign,
@@ -168,7 +168,7 @@ struct LMDBMeta {
   }
 
   private static func tree(_ page: Bytes, _ at: Int) -> Tree {
-    // An empty tree has all ones for its root, which `number` reads as the largest.
+    // The root of an empty tree is all ones, which `number` reads as `Int.max`.
     let root = page.number(at: at + 40, bytes: 8)
     let isEmpty = page[(at + 40)..<(at + 48)].allSatisfy { $0 == 0xFF }
     return Tree(

@@ -7,10 +7,10 @@ public struct LMDBOptions: Sendable, Equatable {
   public var initialMapSize: Int
   /// The map grows to this many times its size, at most ``longestGrowth`` bytes at a time.
   public var growthFactor: Double
-  /// The most bytes that one growth adds, unless one batch needs more.
+  /// The maximum number of bytes that one growth adds, unless one batch needs more.
   public var longestGrowth: Int
   /// The size above which the map is never grown, in bytes: a store that needs more throws `full`.
-  /// An eighth of it comes on top for commits that delete, so that a full store can be emptied.
+  /// Commits that delete may use an eighth more, so that a full store can be emptied.
   public var maximumMapSize: Int
   /// How many views may be open at a time.
   public var readerSlots: Int
@@ -22,13 +22,13 @@ public struct LMDBOptions: Sendable, Equatable {
   /// Options; sizes are rounded up to whole mebibytes.
   ///
   /// - Parameters:
-  ///   - initialMapSize: bytes; 64 MiB unless told. iOS refuses maps of many gigabytes.
-  ///   - growthFactor: above 1; 2 unless told.
-  ///   - longestGrowth: bytes; 1 GiB unless told.
-  ///   - maximumMapSize: bytes; 64 GiB unless told, 4 GiB on iOS.
-  ///   - readerSlots: 126 unless told.
-  ///   - patience: 5 seconds unless told.
-  ///   - reserve: bytes; 512 KiB unless told.
+  ///   - initialMapSize: bytes; 64 MiB by default. iOS refuses maps of many gigabytes.
+  ///   - growthFactor: above 1; 2 by default.
+  ///   - longestGrowth: bytes; 1 GiB by default.
+  ///   - maximumMapSize: bytes; by default 64 GiB, on iOS 4 GiB.
+  ///   - readerSlots: 126 by default.
+  ///   - patience: 5 seconds by default.
+  ///   - reserve: bytes; 512 KiB by default.
   public init(
     initialMapSize: Int = 64 << 20, growthFactor: Double = 2, longestGrowth: Int = 1 << 30,
     maximumMapSize: Int = LMDBOptions.usualMaximum, readerSlots: Int = 126,
@@ -43,7 +43,7 @@ public struct LMDBOptions: Sendable, Equatable {
     self.reserve = reserve
   }
 
-  /// The largest map unless told otherwise, in bytes: 4 GiB on phones, 64 GiB elsewhere.
+  /// The default maximum of the map, in bytes: 4 GiB on phones, 64 GiB elsewhere.
   public static var usualMaximum: Int {
     #if os(iOS) || os(watchOS) || os(tvOS) || os(visionOS)
       return 4 << 30
@@ -58,10 +58,10 @@ public struct LMDBOptions: Sendable, Equatable {
     return max(min(Self.rounded(wanted), maximumMapSize), Self.rounded(length))
   }
 
-  /// The next size of a map that has to take some more bytes; nil when the maximum is reached.
+  /// The next size of a map that needs some more bytes; nil when the maximum is reached.
   ///
-  /// - Parameter givesBack: whether the commit is one that deletes, for which an eighth above the
-  ///   maximum is kept: deleting takes pages first, and a full store must be able to.
+  /// - Parameter givesBack: whether the commit deletes. Such commits may use an eighth above the
+  ///   maximum, since deleting takes new pages before it frees others.
   func grown(from size: Int, need: Int, givesBack: Bool = false) -> Int? {
     let limit = givesBack ? maximumMapSize + maximumMapSize / 8 : maximumMapSize
     guard size < limit else { return nil }

@@ -3,18 +3,18 @@ internal import ConiferStorage
 
 /// A walk over the pages that the newest commit refers to, by `pread`, without mapping the file.
 ///
-/// A file may rightly end before the last page that its meta page names: pages at the end that a
+/// A valid file may end before the last page that its meta page names: pages at the end that a
 /// transaction took and gave back are never written (about 1 commit of 100 under random edits). The
-/// store lengthens the file after such a commit, so that only a crash in between leaves one, and
-/// then this walk, in time proportional to the store, tells it from a file that was cut.
+/// store lengthens the file after such a commit, so only a crash in between leaves a short file.
+/// This walk then distinguishes it from a truncated one, in time proportional to the store.
 struct LMDBPageWalk {
   private let file: Int32
   private let meta: LMDBMeta
   /// Whole pages in the file.
   private let pages: Int
   private let path: String
-  /// The pages that were reached: no page of a sound file has two ways to it, and a forged one with many
-  /// would take for ever.
+  /// The pages that were reached. A sound file references no page twice; a forged one with many
+  /// references would take for ever.
   private var reached: PageSet
   /// The first words of all values of the tree of free pages, which are the lengths of its lists.
   private var free = 0
@@ -25,7 +25,7 @@ struct LMDBPageWalk {
   }
 
   /// Checks that every page in use lies within the file, and that there are as many free pages as
-  /// the file is short of: a last page that was made up must not lengthen the file without bound.
+  /// the file lacks: a forged last page must not lengthen the file without bound.
   ///
   /// - Throws: `damaged`, `io`.
   mutating func check() throws(StoreError) {
@@ -74,7 +74,7 @@ struct LMDBPageWalk {
     free = free.addingReportingOverflow(min(length, pages << 8)).partialValue
   }
 
-  /// Takes note of pages in use.
+  /// Records pages in use.
   private mutating func reach(_ first: Int, count: Int) throws(StoreError) {
     guard first >= 2, first < pages, count <= pages - first else { throw cut(first) }
     for page in first..<first + max(count, 1) where !reached.insert(page) {

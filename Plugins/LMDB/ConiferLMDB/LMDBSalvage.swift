@@ -3,9 +3,8 @@ internal import ConiferStorage
 
 /// Reads what can be read of a damaged data file by `pread`, without LMDB and without its map.
 ///
-/// Pages that make no sense are left out with what lies behind them; one that the system refuses to read
-/// ends it. Leaf pages that no page leads
-/// to and that do not count as free are read too: they were behind a lost one.
+/// Invalid pages are left out with the pages below them; an I/O error ends the salvage. Leaf pages
+/// that are neither referenced nor free are read too: they were below a lost page.
 package struct LMDBSalvage {
   private let file: Int32
   private let meta: LMDBMeta
@@ -17,15 +16,15 @@ package struct LMDBSalvage {
   private var free: Set<Int> = []
   private var isFreeKnown = true
   private var losses = 0
-  /// How many pages of large values may still be read: each has one way to it in a sound file, and a
-  /// forged one with many would take for ever.
+  /// The number of pages of large values that may still be read. A sound file references each once;
+  /// a forged one with many references would take for ever.
   private var largePages: Int
 
   /// Reads a store's directory; nothing in it is changed or locked.
   ///
   /// - Parameters:
-  ///   - row: gets each row's key behind its space's number, and its value, in no order; a later
-  ///     one of a key counts.
+  ///   - row: gets each row's stored key (the space's number, then the key) and its value, in no
+  ///     order; the last one of a key counts.
   ///   - lost: gets what could not be read.
   /// - Throws: `damaged` when no meta page can be read, `io`, `denied`, what `row` throws.
   package static func read(
@@ -46,7 +45,8 @@ package struct LMDBSalvage {
     guard let first = metas.first else {
       throw LMDBMeta.damaged(directory, "neither of its meta pages can be read")
     }
-    // The older commit's pages may have been written over, so it is second choice.
+    // The older commit's pages may have been overwritten, so it is used only when the newer one is
+    // lost.
     var usable = first
     for meta in metas where try meta.hasReadableRoot(file, directory) {
       usable = meta

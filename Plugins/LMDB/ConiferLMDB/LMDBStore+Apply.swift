@@ -39,28 +39,28 @@ extension LMDBStore {
     }
   }
 
-  /// Syncs what earlier commits left to a later one; poisons the store when that fails.
+  /// Syncs what earlier commits left unsynced; poisons the store when that fails.
   func sync(_ writer: inout Writer, _ environment: LMDBEnvironment) throws(StoreError) {
     if writer.isPoisoned { throw .poisoned(path) }
     guard writer.owesSync else { return }
     var result = writer.owesMeta ? renewMeta(&writer, environment) : 0
     if result == 0 { result = mdb_env_sync(environment.handle, 1) }
     if result == 0, System.strongest < .power {
-      // Apple: LMDB's own sync stops at the drive's buffer.
+      // On Apple systems LMDB's own sync stops at the drive's buffer.
       var file: Int32 = -1
       result = mdb_env_get_fd(environment.handle, &file)
       if result == 0 { result = Platform.sync(file) }
     }
     guard result == 0 else {
       writer.isPoisoned = true
-      // Whatever the cause, `full` too: what is on the disk is not known.
+      // Any cause poisons, even `full`: the state of the disk is unknown.
       let known = StoreError.lmdb(result, "sync", path)
       throw StoreError(.io, known.message, cause: known.cause)
     }
     writer.owesSync = false
   }
 
-  /// Commits what changes nothing, so that there is a meta page that was never given up.
+  /// Makes an empty commit, so that there is a new meta page that the system has not dropped.
   private func renewMeta(_ writer: inout Writer, _ environment: LMDBEnvironment) -> Int32 {
     var batch = Batch()
     batch.put(
@@ -142,7 +142,7 @@ extension LMDBStore {
     growAhead(environment)
   }
 
-  /// Whether a batch makes room and is small, as evicting and draining the queue do.
+  /// Whether a batch frees space and is small, as in evicting and draining the queue.
   private static func givesBack(_ batch: Batch, _ need: Int) -> Bool {
     need < 1 << 20 && batch.makesRoom
   }
@@ -220,7 +220,7 @@ extension LMDBStore {
     defer { mdb_cursor_close(cursor) }
     return withKey(space, from) { first in
       while true {
-        // Sought again after each deletion: LMDB looks into the page at hand first.
+        // The cursor seeks again after each deletion; LMDB searches the current page first.
         var key = first
         var value = MDB_val()
         result = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
@@ -236,8 +236,8 @@ extension LMDBStore {
     }
   }
 
-  /// The error for a failed commit; a full disk leaves the store usable, for the transaction was
-  /// undone and its pages are written anew by the next one.
+  /// The error for a failed commit. After a full disk the store stays usable, since the transaction
+  /// was undone and the next one writes its pages again.
   private func failure(
     _ code: Int32, _ batch: Batch, _ writer: inout Writer, _ environment: LMDBEnvironment
   ) -> StoreError {
@@ -258,7 +258,7 @@ extension LMDBStore {
       System.lengthen(file, to: map.size - map.unused)
     }
     if map.unused < map.size / 4, let size = options.grown(from: map.size, need: 0) {
-      // Without a wait: while a view is open, a later commit does it.
+      // This does not wait: while a view is open, a later commit does it.
       _ = try? environment.growMap(to: size, .zero)
     }
   }

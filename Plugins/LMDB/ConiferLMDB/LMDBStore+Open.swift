@@ -52,7 +52,7 @@ extension LMDBStore {
     guard case .success(let length) = System.length(name) else {
       throw Platform.error(System.lastError, "measure", name)
     }
-    // The page layout is known for 64-bit systems; elsewhere LMDB's own check must do.
+    // The page layout is known for 64-bit systems; elsewhere only LMDB's own check runs.
     guard MemoryLayout<Int>.size == 8 else { return length }
     let meta = try LMDBMeta.read(file, length: length, path)
     guard length < meta.fullLength else { return length }

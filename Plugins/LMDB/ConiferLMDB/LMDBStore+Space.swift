@@ -3,10 +3,10 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 
 extension LMDBStore {
-  /// Sees to it that the file has room for what a batch may take, before LMDB writes: a write beyond
-  /// its end that a full disk cuts short would look like a failing disk.
+  /// Allocates space for a batch before LMDB writes: a write beyond the file's end that a full disk
+  /// cuts short would look like a failing disk.
   ///
-  /// - Throws: `full` for a batch that takes space; one that frees some goes on with what was set aside.
+  /// - Throws: `full` for a batch that takes space; one that frees space uses the reserve.
   func makeRoom(
     _ batch: Batch, _ writer: inout Writer, _ environment: LMDBEnvironment
   ) throws(StoreError) {
@@ -20,7 +20,8 @@ extension LMDBStore {
     while room >= environment.pageSize, Self.isFull(file, environment.end + room) { room /= 2 }
   }
 
-  /// Makes the file as long, and a little longer when that can be; whether the disk is too full.
+  /// Lengthens the file to a size, and a little more when possible; returns whether the disk is too
+  /// full.
   private static func isFull(_ file: Int32, _ length: Int) -> Bool {
     guard let known = System.length(file), known < length else { return false }
     // In steps, so that not every commit changes the file's length.
@@ -29,8 +30,9 @@ extension LMDBStore {
     return Platform.meansFull(Platform.allocate(file, length))
   }
 
-  /// Whether a failed commit met the end of a full disk: LMDB calls a write that is cut short a failing
-  /// disk. After a meta page that could not be written it begins nothing more, and that is no full disk.
+  /// Whether a commit failed because of a full disk: LMDB reports a write that is cut short as EIO.
+  /// When LMDB begins no further transaction, a meta page could not be written, which is not a full
+  /// disk.
   func wasCutShort(_ batch: Batch, _ environment: LMDBEnvironment) -> Bool {
     var file: Int32 = -1
     guard mdb_env_get_fd(environment.handle, &file) == 0,
@@ -44,8 +46,8 @@ extension LMDBStore {
 
   private var noSpace: StoreError { Platform.error(System.noSpaceError, "write", path) }
 
-  /// At most so many bytes of new pages, about: copies of the pages that edits touch, with those
-  /// above them, the values, and the lists of free pages.
+  /// The approximate maximum of new pages in bytes: copies of the pages that edits touch, with
+  /// those above them, the values, and the lists of free pages.
   private func room(for batch: Batch, _ environment: LMDBEnvironment) -> Int {
     let size = environment.pageSize
     var stat = MDB_stat()
@@ -60,7 +62,7 @@ extension LMDBStore {
     return bytes
   }
 
-  /// Cuts what was allocated ahead, at the end.
+  /// Truncates space that was allocated ahead, when the store closes.
   func cutAhead(_ environment: LMDBEnvironment) {
     var file: Int32 = -1
     guard mdb_env_get_fd(environment.handle, &file) == 0, let length = System.length(file),

@@ -7,8 +7,8 @@ extension LMDBStore {
   /// reached once and is not free, holds its nodes inside itself, in order and between its
   /// neighbours' keys, and large values lie where pages say.
   ///
-  /// LMDB 0.9 has no page checksums: what changes inside a value is told by the record above, or by
-  /// nobody. LMDB trusts its pages, so views must not be read after a finding.
+  /// LMDB 0.9 has no page checksums: only the checksums of records above reveal changes inside a
+  /// value. LMDB trusts its pages, so views must not be read after a finding.
   ///
   /// - Throws: `io`, `closed`, `suspended`, `full` (no reader slot left).
   public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
@@ -24,7 +24,7 @@ extension LMDBStore {
       found(StoreFinding(file: name, offset: 0, bytes: 2 * environment.pageSize, words: words))
       return false
     }
-    // A commit on the way may take the meta page's place before it is read.
+    // A concurrent commit may replace the meta page before it is read.
     for _ in 0..<100 {
       guard case .success(let length) = System.length(name) else {
         throw Platform.error(System.lastError, "measure", name)
@@ -41,7 +41,7 @@ extension LMDBStore {
         return check.run(found)
       } catch {
         if [.damaged, .foreign, .newerFormat].contains(error.code) { return lost(error.message) }
-        // LMDB has few words for a meta page that makes no sense.
+        // LMDB has no specific error for an invalid meta page.
         guard error.code == .io else { throw error }
         do throws(StoreError) {
           _ = try LMDBMeta.read(file, length: length, path)
@@ -54,7 +54,7 @@ extension LMDBStore {
 }
 
 extension LMDBStore {
-  /// None: LMDB leaves nothing out at opening; damage is told where it is read.
+  /// None: LMDB leaves nothing out at opening; damage is reported when it is read.
   public var findings: [StoreFinding] { [] }
 
   /// Does nothing: there are no findings.

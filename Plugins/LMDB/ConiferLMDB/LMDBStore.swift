@@ -20,7 +20,7 @@ public final class LMDBStore: OrderedStore {
     case closed
   }
 
-  /// What only the thread that commits uses.
+  /// State of the committing thread.
   struct Writer {
     var last: UInt64 = 0
     var isPoisoned = false
@@ -29,10 +29,10 @@ public final class LMDBStore: OrderedStore {
     var owesSync = true
     /// Whether LMDB's flag that leaves out the sync of the meta page is set.
     var skipsMetaSync = false
-    /// Whether a commit met a full disk while a meta page was not synced: the system may have given
-    /// that page up, so that only a new one makes what came before durable.
+    /// Whether a commit met a full disk while a meta page was not synced. The system may have
+    /// dropped that page, so only a new meta page makes earlier commits durable.
     var owesMeta = false
-    /// What is given to a full disk.
+    /// The reserve for a full disk.
     var reserve: SpaceReserve
   }
 
@@ -65,7 +65,7 @@ public final class LMDBStore: OrderedStore {
 
   deinit { try? close() }
 
-  /// The environment, or why there is none now.
+  /// The environment, or the error why there is none.
   func environment() throws(StoreError) -> LMDBEnvironment {
     try phase.withLock { phase throws(StoreError) in
       switch phase {
@@ -107,7 +107,8 @@ public final class LMDBStore: OrderedStore {
       throw Platform.error(System.lastError, "measure", path)
     }
     let live = pages * environment.pageSize
-    // Asked of the file: whoever holds the writer may wait for this reader to leave.
+    // The length comes from the file, not from the writer's lock: its holder may be waiting for
+    // this reader.
     let reserve = SpaceReserve(in: path, bytes: options.reserve).length
     return StoreSize(live: live, free: max(0, length - live), file: length + reserve)
   }
@@ -145,7 +146,7 @@ public final class LMDBStore: OrderedStore {
         case .suspended: phase = .open(try Self.openEnvironment(path, options))
         }
       }
-      // A failed sync is not forgotten by letting go of the locks.
+      // A failed sync stays in effect after the locks are released.
       writer = Writer(
         last: writer.last, isPoisoned: writer.isPoisoned,
         reserve: SpaceReserve(in: path, bytes: options.reserve))
@@ -154,10 +155,10 @@ public final class LMDBStore: OrderedStore {
 
   /// Syncs, ends all views, and closes the environment with its locks.
   ///
-  /// A read that is under way on another thread is waited for as long as `LMDBOptions.patience`;
-  /// after that the files are let go of when it ends.
+  /// Waits for reads on other threads up to `LMDBOptions.patience`; after that the files are
+  /// released when the read ends.
   ///
-  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  /// - Throws: `io`, `poisoned`; the files are released anyway.
   public func close() throws(StoreError) {
     do throws(StoreError) {
       try letGo(to: .closed)

@@ -1,7 +1,7 @@
 internal import ConiferKeyValue
 internal import ConiferStorage
 
-/// A walk over both trees of one commit by `pread`, which believes nothing that it reads.
+/// A walk over both trees of one commit by `pread`, which checks everything that it reads.
 ///
 /// The layout is that of LMDB 0.9's data format 1 on 64-bit systems: `MDB_page`, `MDB_node` and the
 /// lists of free pages.
@@ -27,7 +27,7 @@ struct LMDBTreeCheck {
     self.meta = meta
     self.name = name
     pages = length / meta.pageSize
-    // A last page that was made up must not take memory without bound.
+    // A forged last page must not take memory without bound.
     let known = min(meta.lastPage + 1, pages)
     used = PageSet(count: known)
     free = PageSet(count: meta.lastPage < pages + 1 << 20 ? meta.lastPage + 1 : known)
@@ -100,7 +100,7 @@ struct LMDBTreeCheck {
       else {
         return problem(number, "a node of page \(number) lies outside of it")
       }
-      // The first key of a branch stands for everything before the second and is not read.
+      // The first key of a branch covers everything before the second key and is never compared.
       let key = depth > 1 && slot == 0 ? low ?? [] : Bytes(page[(node + 8)..<(node + 8 + size)])
       let isFirst = depth > 1 && slot == 0
       guard isFirst || (kind == .free ? size == 8 : (1...511).contains(size)) else {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A read transaction and the count of reads inside it.
 ///
-/// Whoever closes never waits for a read: a transaction that is being read ends with the last read.
+/// Closing never waits for a read: a transaction that is being read ends with the last read.
 final class LMDBReader: @unchecked Sendable {
   // Unchecked: the transaction is used between `enter` and `leave` only, and ended once.
 
@@ -24,7 +24,7 @@ final class LMDBReader: @unchecked Sendable {
   /// Enters a read; nil when the reader is closed. Every success is followed by `leave`.
   func enter() -> OpaquePointer? {
     if state.add(1, ordering: .acquiring).newValue < Self.closing { return transaction }
-    // The transaction may be over, or about to be: step back without touching it.
+    // The transaction may have ended or be ending: leave without touching it.
     endIfLast(state.subtract(1, ordering: .acquiringAndReleasing).newValue)
     return nil
   }

@@ -1,10 +1,10 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// A block of a table, its keys spelled out for searching.
+/// A decoded block of a table, with full keys for searching.
 final class Block: Sendable {
   private struct Entry {
-    /// Where the key ends; it begins where the one before ends.
+    /// The end of the key; it begins at the end of the key before.
     var keyEnd: UInt32
     /// Where the entry's kind is.
     var at: UInt32
@@ -14,7 +14,7 @@ final class Block: Sendable {
   private let keys: Bytes
   private let entries: [Entry]
 
-  /// Decodes a block; nil when the bytes are none.
+  /// Decodes a block; nil when the bytes are invalid.
   init?(_ raw: Bytes) {
     var entries: [Entry] = []
     entries.reserveCapacity(raw.count / 16)
@@ -58,7 +58,7 @@ final class Block: Sendable {
     self.entries = entries
   }
 
-  /// What an entry says of its key; nil when the bytes are none.
+  /// The index entry of a key; nil when the bytes are invalid.
   private static func slot(_ raw: UnsafeRawBufferPointer, _ cursor: inout ByteCursor) -> LentSlot? {
     switch cursor.byte(raw) {
     case 0: return .gone
@@ -175,7 +175,7 @@ struct ByteCursor {
     return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self))
   }
 
-  /// A length, and where so many bytes are.
+  /// A length, and the range of that many bytes.
   mutating func range(_ bytes: UnsafeRawBufferPointer) -> Range<Int>? {
     guard let count = int(bytes), count <= bytes.count - at else { return nil }
     defer { at += count }

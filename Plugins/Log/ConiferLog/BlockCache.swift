@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Decoded blocks of all tables, the ones read lately.
+/// The recently read decoded blocks of all tables.
 ///
-/// Two halves: what is read goes into the young one; when that is full, it becomes the old one, and
-/// what was old and not read since is dropped.
+/// The cache has two halves. A block that is read goes into the young half; when that is full, it
+/// becomes the old half, and blocks of the former old half that were not read since are dropped.
 final class BlockCache: Sendable {
   struct Place: Hashable {
     let table: UInt64

@@ -3,8 +3,8 @@ import ConiferStorage
 import Synchronization
 
 extension Engine {
-  /// How far beyond a small durable commit zeros are written: the next ones then overwrite blocks
-  /// that the file system knows, which spares it a change of its own at each sync.
+  /// How far ahead of a small durable commit zeros are written. The next commits then overwrite
+  /// allocated blocks, so the file system need not update its own metadata at each sync.
   private static let zerosAhead = 64 << 10
 
   /// Applies a batch and makes it as durable as asked; then does housekeeping that is due.
@@ -20,7 +20,7 @@ extension Engine {
     published.state.withLock { state in
       changes.forEach { key, slot in state.set(key, slot) }
     }
-    // The commit is done: what housekeeping meets concerns the next ones.
+    // The commit is done: errors of housekeeping concern the next ones.
     do throws(StoreError) {
       try keepHouse(usesReserve: usesReserve)
     } catch {
@@ -66,7 +66,7 @@ extension Engine {
     return changes
   }
 
-  /// Writes a frame at the journal's end, where room was made.
+  /// Writes a frame at the journal's end, where space was allocated.
   private func write(_ frame: FrameWriter, isDurable: Bool) throws(StoreError) {
     guard var active else { return }
     let total = frame.total
@@ -83,7 +83,7 @@ extension Engine {
     do throws(FileFailure) {
       try active.file.writeAll(bytes, at: active.position)
     } catch {
-      // The disk is full in the midst of a frame: without its first bytes it counts for nothing.
+      // The disk is full inside a frame: without its first bytes the frame is ignored.
       if error.meansFull {
         do throws(FileFailure) {
           try active.file.writeAll(Bytes(repeating: 0, count: 8), at: active.position)
@@ -103,9 +103,9 @@ extension Engine {
     previous = header.sum
   }
 
-  /// Sees to it that so many bytes fit the active segment.
+  /// Makes the active segment long enough for a number of bytes.
   ///
-  /// - Parameter usesReserve: whether they may take what is set aside for a full disk, as they make room.
+  /// - Parameter usesReserve: whether the bytes may use the reserve, as the commit frees space.
   private func makeRoom(_ count: Int, usesReserve: Bool) throws(StoreError) {
     if isShort, !usesReserve {
       setReserve()
@@ -113,8 +113,9 @@ extension Engine {
     }
     if let active {
       if active.position + count <= active.capacity { return }
-      // Cut at the last close: it is made as long again as it was. Damage that nobody was told of
-      // stays where the next opening finds it: instead of being folded, the journal grows.
+      // The segment was truncated at the last close, so it is lengthened again. While damage is not
+      // acknowledged, the journal grows instead of being folded, so that the next opening finds the
+      // damage again.
       let end = active.position + count
       let length = lost.isEmpty ? options.segment : max(options.segment, end)
       if active.capacity < length, end <= length, length <= FrameWriter.limit {
@@ -128,7 +129,7 @@ extension Engine {
     do throws(StoreError) {
       try fold(rolling: max(options.segment, FileHeader.size + count))
     } catch {
-      // Small commits go on piece by piece, and those that make room in what was set aside.
+      // Small commits allocate in small steps, and commits that free space use the reserve.
       guard error.code == .full, count <= Self.zerosAhead else { throw error }
       let piece = FileHeader.size + max(count, min(options.segment, Self.zerosAhead))
       do throws(StoreError) {
@@ -157,7 +158,7 @@ extension Engine {
     let journal = active.map { $0.position - manifest.position } ?? 0
     let isDue = tail > options.tail || journal > options.journal
     if isDue { try fold(usesReserve: usesReserve) }
-    // What is dead is settled by folds.
+    // A fold makes the count of dead bytes exact.
     if isDue || pass != nil { try compactIfDue() }
   }
 }

@@ -15,7 +15,7 @@ extension Engine {
     snapshot.segments.values.reduce(0) { $0 + max(0, $1.live) }
   }
 
-  /// Segments that nobody writes, as far as they can be emptied.
+  /// Sealed segments that can be emptied.
   private func sealed(_ snapshot: Snapshot) -> [Segment] {
     snapshot.segments.values.filter { segment in
       segment.number != active?.segment.number && !stuck.contains(segment.number)
@@ -23,15 +23,15 @@ extension Engine {
     }
   }
 
-  /// Does a bounded step when too much is dead, so that nobody has to call `tidy`.
+  /// Does a bounded step of compaction when too much is dead, so that calling `tidy` is not
+  /// necessary.
   func compactIfDue() throws(StoreError) {
     guard pass != nil || dead > live + options.slack else { return }
     _ = try compact(
       allowance: (live + options.slack) / 2, bytes: Self.step.bytes, keys: Self.step.keys)
   }
 
-  /// Folds what changed and compacts, for about as long as told; nothing as long as nobody was told
-  /// of damage.
+  /// Folds and compacts for about the given time; does nothing while damage is not acknowledged.
   ///
   /// - Returns: whether more is left to do.
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
@@ -51,7 +51,7 @@ extension Engine {
   /// Copies live values out of the segments that hold the least of them, a step of a pass over the
   /// index.
   ///
-  /// Values are copied as they are: one that is damaged stays so, and is found where it is read.
+  /// Values are copied unchanged: a damaged one stays damaged, and is found when it is read.
   ///
   /// - Parameter allowance: how many dead bytes may stay.
   /// - Returns: whether more is left to do.
@@ -70,14 +70,16 @@ extension Engine {
       if error.code == .damaged { isIndexDamaged = true }
       throw error
     }
-    // The pass saw every key: what is still counted there was lost count of by a crash.
+    // The pass saw every key, so bytes that still count as live there are an error in the counts
+    // after a crash.
     let segments = snapshot.segments
     for number in pass.victims { segments[number]?.live = 0 }
     try fold()
     return choose(live / 4) != nil && dead > allowance
   }
 
-  /// The segments to empty so that no more dead bytes than allowed stay; nil when they do not now.
+  /// The segments to empty so that at most the allowed dead bytes stay; nil when there is nothing
+  /// to do.
   private func choose(_ allowance: Int) -> Set<UInt64>? {
     endOutputs { $0.share < 0.7 }
     var dead = dead
@@ -94,7 +96,7 @@ extension Engine {
     return victims.isEmpty ? nil : victims
   }
 
-  /// Appends no more to segments of copies that a test chooses.
+  /// Seals the segments of copies that match a condition.
   func endOutputs(_ isEnded: (Segment) -> Bool) {
     for (kind, output) in outputs where isEnded(output.segment) {
       handles.note(output.segment)
@@ -102,7 +104,7 @@ extension Engine {
     }
   }
 
-  /// Goes on with a pass.
+  /// Continues a pass.
   ///
   /// - Returns: whether it has seen all keys.
   private func step(_ pass: inout Pass, bytes: Int, keys: Int) throws(StoreError) -> Bool {
@@ -157,7 +159,7 @@ extension Engine {
     let value: Bytes
   }
 
-  /// Writes what waits, each class into its own segment, and points the index there.
+  /// Writes the waiting copies, each class into its own segment, and updates the index.
   private func write(_ copies: inout [SegmentClass: [Copy]]) throws(StoreError) {
     for (kind, list) in copies where !list.isEmpty { try write(list, kind) }
     copies = [:]

@@ -32,7 +32,7 @@ extension Engine {
     return (segment, file)
   }
 
-  /// Puts a manifest in the place of the one before, durably.
+  /// Replaces the manifest durably.
   func write(_ next: Manifest) throws(StoreError) {
     let (new, path) = (path("manifest.new"), path("manifest"))
     let file = try create(new)
@@ -53,8 +53,8 @@ extension Engine {
     } catch { throw syncFailed(error, directory) }
   }
 
-  /// Copies what could not be read into files of their own, before the journal is folded past it and
-  /// tables are merged without it.
+  /// Copies unreadable bytes into separate files, before the journal is folded past them and tables
+  /// are merged without them.
   func keepLostAside(_ parts: [Losses.Loss]) throws(StoreError) {
     if lost.isEmpty, parts.isEmpty { return }
     if let active {
@@ -81,7 +81,7 @@ extension Engine {
     }
   }
 
-  /// Reads the whole index, so that all that is lost of it is known.
+  /// Reads the whole index to find all damaged parts.
   ///
   /// - Throws: `io`.
   func findLosses() throws(StoreError) {
@@ -97,9 +97,9 @@ extension Engine {
     }
   }
 
-  /// Goes on without what could not be read; its bytes are kept aside.
+  /// Continues without the unreadable parts; their bytes are set aside.
   ///
-  /// - Throws: `damaged` when more is lost than was told, `io`, `full`, `poisoned`.
+  /// - Throws: `damaged` when more is lost than was reported, `io`, `full`, `poisoned`.
   func leaveOutLosses() throws(StoreError) {
     let parts = losses.all
     guard !lost.isEmpty || !parts.isEmpty else { return }
@@ -107,14 +107,15 @@ extension Engine {
     if !parts.isEmpty { isIndexDamaged = false }
   }
 
-  /// Looks whether the reserve is there with all its bytes: a power cut may have left its name alone.
+  /// Checks that the reserve exists with all its bytes: a power cut may have left only its name.
   func findReserve() {
     let file = try? files.open(path("reserve"), .read)
     hasReserve = ((try? file?.length()) ?? 0) >= max(1, options.reserve)
     isShort = !hasReserve && options.reserve > 0 && manifest.active != 0
   }
 
-  /// Sets bytes aside for a full disk; does without where that is impossible for another reason.
+  /// Creates the reserve for a full disk; continues without it when that fails for another reason
+  /// than a full disk.
   func setReserve() {
     guard !hasReserve, options.reserve > 0 else { return }
     let path = path("reserve")
@@ -128,7 +129,7 @@ extension Engine {
     }
   }
 
-  /// Gives the bytes set aside back to the disk.
+  /// Removes the reserve, which frees its bytes.
   ///
   /// - Returns: whether there were any.
   func releaseReserve() -> Bool {
@@ -145,14 +146,15 @@ extension Engine {
     published.state.withLock { $0.otherBytes = bytes }
   }
 
-  /// Makes everything durable and short, at the end; the engine must not be used afterwards.
+  /// Makes everything durable and truncates files at closing; the engine must not be used
+  /// afterwards.
   ///
   /// - Throws: `io`, `poisoned`.
   func close() throws(StoreError) {
     if let poison { throw poison }
     endOutputs { _ in true }
     try harden()
-    // Damage that nobody was told of stays where the next opening finds it.
+    // Damage that was not acknowledged stays where the next opening finds it.
     if lost.isEmpty {
       do throws(StoreError) {
         try fold(usesReserve: false)

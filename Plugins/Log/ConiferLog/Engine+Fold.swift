@@ -3,11 +3,11 @@ import ConiferStorage
 import Synchronization
 
 extension Engine {
-  /// Older tables up to so many times the size of what is written anew are merged into it, so that
-  /// tables are few and each entry is written a few times only.
+  /// Older tables up to this many times the size of the new one are merged into it, so that there
+  /// are few tables and each entry is rewritten only a few times.
   private static let mergeRatio = 3
 
-  /// What a fold makes, until its manifest is durable.
+  /// The files that a fold makes, until its manifest is durable.
   private struct Made {
     var table: Table?
     var merged: [Table] = []
@@ -16,15 +16,15 @@ extension Engine {
     var names: [String] = []
   }
 
-  /// Writes the tail into a table and a manifest that counts the journal from here on; drops what
-  /// holds nothing any more.
+  /// Writes the tail into a table and a manifest that begins the journal here; removes files that
+  /// hold nothing live.
   ///
   /// - Parameters:
-  ///   - capacity: of a new active segment, or nil to keep the one that is.
+  ///   - capacity: of a new active segment, or nil to keep the present one.
   ///   - isFull: whether all tables are merged.
   ///   - isForced: whether a manifest is written even if nothing has changed.
-  ///   - lost: parts of tables to leave out, with what older tables know of their keys: nobody can
-  ///     tell what became of those. All tables are merged then.
+  ///   - lost: parts of tables to leave out, with the entries of their keys in older tables, since
+  ///     the newest state of these keys is unknown. All tables are merged then.
   ///   - usesReserve: whether it may take the reserve of a full disk.
   /// - Throws: `full` (nothing has changed), `damaged` (an older table), `io`, `denied`.
   func fold(
@@ -34,7 +34,7 @@ extension Engine {
     do throws(StoreError) {
       try foldOnce(rolling: capacity, isFull: isFull, isForced: isForced, leavingOut: lost)
     } catch {
-      // Without a new segment a fold takes little, and gives back what is dead.
+      // Without a new segment a fold needs little space, and frees dead bytes.
       guard error.code == .full, capacity == nil, usesReserve, releaseReserve() else {
         throw error
       }
@@ -69,15 +69,15 @@ extension Engine {
       if !made.names.isEmpty { try syncDirectory() }
       try publish(before, made)
     } catch {
-      // After a failed sync nothing is touched any more: either manifest may be the one that counts.
+      // After a failed sync no file is touched any more: either manifest may be the valid one.
       if poison == nil { for name in made.names { try? files.remove(path(name)) } }
       throw error
     }
   }
 
-  /// Segments that no key points to and nobody writes.
+  /// Sealed segments that no key points to.
   ///
-  /// - Parameter owed: what counts as live in them and is dead.
+  /// - Parameter owed: dead bytes that still count as live in them.
   private func droppable(
     _ snapshot: Snapshot, _ active: Active?, owed: [UInt64: Int] = [:]
   ) -> [Segment] {
@@ -104,7 +104,8 @@ extension Engine {
       try writeTable(before, merging: merged, &made)
     } catch {
       guard error.code == .damaged, !merged.isEmpty else { throw error }
-      // What cannot be read is neither merged nor lost: the tail alone gets a table.
+      // Unreadable tables are neither merged nor dropped: only the tail is written into a new
+      // table.
       isIndexDamaged = true
       if !before.tail.isEmpty { try writeTable(before, merging: [], &made) }
     }
@@ -159,7 +160,7 @@ extension Engine {
       synced: FileHeader.size, written: FileHeader.size, isDirty: false)
   }
 
-  /// Makes a manifest of what was made durable, and then the published state.
+  /// Writes a manifest of the durable files, then publishes the new state.
   private func publish(_ before: Snapshot, _ made: Made) throws(StoreError) {
     let next = made.active ?? active
     var snapshot = before
@@ -190,10 +191,10 @@ extension Engine {
     if made.active != nil, let old = active { seal(old) }
     active = next
     lost = []
-    // Opened before its name goes, for views that may still read it.
+    // Opened before its name is removed, for views that may still read it.
     for segment in dropped { segment.drop() }
     published.state.withLock { state in
-      // At once with the tail that owed it, so that nobody sees it counted twice.
+      // Published together with the tail, so that no reader sees bytes counted twice.
       for (number, bytes) in owed { snapshot.segments[number]?.live -= bytes }
       state.snapshot = snapshot
       state.tailBytes = 0
@@ -211,7 +212,7 @@ extension Engine {
     countOthers(manifest: manifest.bytes.count)
   }
 
-  /// Gives back what was allocated and not used.
+  /// Frees allocated space that was not used.
   private func seal(_ old: Active) {
     if old.capacity > old.position, (try? old.file.truncate(old.position)) != nil {
       old.segment.allocated = old.position

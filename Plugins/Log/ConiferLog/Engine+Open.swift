@@ -24,8 +24,9 @@ extension Engine {
     let file = try files.existing(path, .read)
     let bytes = try file.contents(path, at: 0, count: try file.size(path))
     let engine = Engine(directory, options, files, try Manifest(bytes, path))
-    // A killed process may have left the manifest's name unsynced: after a power cut the one before
-    // would be there again. Where it cannot be synced reading goes on, as after any failed sync.
+    // A killed process may have left the manifest's name unsynced: after a power cut the earlier
+    // manifest would be there again. If syncing it fails, reading still works, as after any failed
+    // sync.
     do throws(FileFailure) {
       try files.syncDirectory(directory)
     } catch { _ = engine.syncFailed(error, directory) }
@@ -34,7 +35,7 @@ extension Engine {
     return engine
   }
 
-  /// A new store: nothing but a manifest, which therefore comes before any file that it may list.
+  /// A new store has only a manifest, so it comes before any file that it may list.
   private static func make(
     _ directory: String, _ options: LogOptions, _ files: any LogFileSystem
   ) throws(StoreError) -> Engine {
@@ -74,7 +75,7 @@ extension Engine {
     }
     published.state.withLock { $0.snapshot = snapshot }
     if manifest.active != 0 { try replay() }
-    // The manifest before may list them.
+    // The previous manifest may list them.
     if poison == nil { sweep(names.subtracting(listed)) }
     findReserve()
   }
@@ -97,7 +98,7 @@ extension Engine {
       try file.contents(path, at: start, count: length - start), base: start,
       store: manifest.store, segment: segment.number, sequence: sequence, previous: previous)
     let frames = found.frames
-    // Lets go of the bytes before the tail grows.
+    // Releases the bytes before the tail grows.
     (sequence, previous, lost) = (found.sequence, found.previous, found.lost)
     let end = found.end
     found = JournalReader(
@@ -130,8 +131,8 @@ extension Engine {
     published.state.withLock { $0.set(key, slot) }
   }
 
-  /// Removes what an earlier life left behind: files of this store that are not listed, and files
-  /// that never got their header. Those that cannot be removed or read are left.
+  /// Removes leftovers of earlier processes: files of this store that are not listed, and files
+  /// without a complete header. Files that cannot be removed or read are left.
   private func sweep(_ names: Set<String>) {
     for name in names {
       guard let found = FileName(name), let file = try? files.open(path(name), .read),

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferStorage
 import Synchronization
 
-/// What a store does while it is open: the one writer of its files.
+/// The engine of an open store: the only writer of its files.
 final class Engine: @unchecked Sendable {
   // Unchecked: called under the store's lock alone; what views need is published.
 
@@ -10,13 +10,13 @@ final class Engine: @unchecked Sendable {
   struct Active {
     let segment: Segment
     let file: any LogFile
-    /// Up to where space is allocated.
+    /// The end of the allocated space.
     var capacity: Int
-    /// Where the next frame goes.
+    /// The offset of the next frame.
     var position: Int
-    /// Up to where a sync has returned.
+    /// The end of the synced bytes.
     var synced: Int
-    /// Up to where the file was written, with zeros behind the frames.
+    /// The end of the written bytes, including zeros after the frames.
     var written: Int
     /// Whether something was written since the last sync, or found unsynced at opening.
     var isDirty: Bool
@@ -29,7 +29,7 @@ final class Engine: @unchecked Sendable {
     var position: Int
   }
 
-  /// A pass of compaction: where it is in the index, and what it empties.
+  /// A pass of compaction: its position in the index, and the segments that it empties.
   struct Pass {
     var victims: Set<UInt64>
     var key: Bytes = []
@@ -48,24 +48,25 @@ final class Engine: @unchecked Sendable {
   var nextNumber: UInt64
   var sequence: UInt64
   var previous: UInt64
-  /// Why nothing may be written until the store is opened anew.
+  /// The error that blocks writing until the store is reopened.
   var poison: StoreError?
 
-  /// What opening had to leave out, until it was acknowledged.
+  /// The damage that opening left out, until it is acknowledged.
   var lost: [Range<Int>] = []
   /// Whether `reserve` is there.
   var hasReserve = false
-  /// Whether the reserve was given to a full disk: what is left is for commits that make room.
+  /// Whether the reserve was used on a full disk: the remaining space is for commits that free
+  /// space.
   var isShort = false
 
-  /// The segments that compaction appends to, by what they hold.
+  /// The segments that compaction appends to, by class.
   var outputs: [SegmentClass: Output] = [:]
   /// Segments of copies that were written and not synced.
   var unsynced: [UInt64: any LogFile] = [:]
   var pass: Pass?
   /// Segments that compaction cannot empty, because something in them cannot be read.
   var stuck: Set<UInt64> = []
-  /// No compaction any more, after the index itself could not be read.
+  /// Whether compaction has stopped because the index could not be read.
   var isIndexDamaged = false
 
   init(
@@ -102,14 +103,14 @@ final class Engine: @unchecked Sendable {
 
   // MARK: Errors
 
-  /// The error of a failed write: a full disk is an ordinary one, all others poison.
+  /// The error of a failed write: a full disk is an ordinary error, all others poison the store.
   func writeFailed(_ failure: FileFailure, _ action: String, _ path: String) -> StoreError {
     let error = failure.error(action, path)
     if !failure.meansFull { poison = error }
     return error
   }
 
-  /// The error of a failed sync, which poisons, whatever its cause: what is on the disk is not known.
+  /// The error of a failed sync, which always poisons the store: the state of the disk is unknown.
   func syncFailed(_ failure: FileFailure, _ path: String) -> StoreError {
     let known = failure.error("sync", path)
     let error = StoreError(.io, known.message, cause: known.cause)
@@ -117,7 +118,7 @@ final class Engine: @unchecked Sendable {
     return error
   }
 
-  /// Writes something; what fails is a failed write.
+  /// Calls a closure that writes; its errors are those of a failed write.
   func writing<R>(
     _ action: String, _ path: String, _ body: () throws(FileFailure) -> R
   ) throws(StoreError) -> R {
@@ -153,7 +154,7 @@ struct FileName: CustomStringConvertible {
     self.kind = kind
   }
 
-  /// Reads a name; nil when it is neither a segment's nor a table's.
+  /// Parses a name; nil when it is neither a segment's nor a table's.
   init?(_ name: String) {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].utf8.count == 16,

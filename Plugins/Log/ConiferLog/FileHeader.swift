@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// The first 64 bytes of a file: which kind it is, and whose.
+/// The first 64 bytes of a file: its kind and its store.
 struct FileHeader: Equatable {
   enum Kind: UInt8 {
     case manifest = 1
@@ -14,7 +14,7 @@ struct FileHeader: Equatable {
   private static let magic = Bytes("CNFRLOG\n".utf8)
 
   let kind: Kind
-  /// Of a segment, what its values are; see ``SegmentClass``.
+  /// The class of a segment's values; see ``SegmentClass``.
   var detail: UInt8 = 0
   let store: Bytes
   let number: UInt64
@@ -44,7 +44,7 @@ extension FileHeader {
     }
     guard bytes.starts(with: Self.magic) else {
       throw StoreError(
-        .foreign, "\(path) is no file of a log store. Use another directory.")
+        .foreign, "\(path) is not a file of a log store. Use another directory.")
     }
     var reader = ByteReader(bytes, 8..<Self.size)
     guard let format = reader.littleEndian(bytes: 2), let kind = reader.byte(),
@@ -64,7 +64,7 @@ extension FileHeader {
     self.init(kind: kind, detail: detail, store: store, number: number)
   }
 
-  /// Reads the header of an open file and compares it with what it must be.
+  /// Reads the header of an open file and compares it with the expected one.
   ///
   /// - Throws: `foreign` (also for a file of another store), `newerFormat`, `damaged`, `io`.
   static func check(

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// An edit as a frame has it; keys are stored keys.
+/// An edit in a frame; keys are stored keys.
 enum FrameEdit: Equatable {
   case small(key: Bytes, value: Bytes)
   /// The pointer's offset counts from the frame's first value, its segment is not set.
@@ -9,7 +9,7 @@ enum FrameEdit: Equatable {
   case delete(key: Bytes)
   case clear(from: Bytes, to: Bytes)
 
-  /// Reads the edits of a frame; nil when the bytes are none.
+  /// Reads the edits of a frame; nil when the bytes are invalid.
   static func all(_ bytes: Bytes, valuesLength: Int) -> [FrameEdit]? {
     var reader = ByteReader(bytes)
     var edits: [FrameEdit] = []

@@ -8,7 +8,7 @@ struct FrameHeader {
 
   var editsLength: UInt32
   var valuesLength: UInt32
-  /// Up to which offset of the segment a sync had returned when the frame was written.
+  /// The end of the segment's synced bytes when the frame was written.
   var promise: UInt32
   var sequence: UInt64
   /// The checksum of the frame before.
@@ -18,12 +18,12 @@ struct FrameHeader {
   /// The header's own checksum, by which the next frame names this one.
   private(set) var sum: UInt64 = 0
 
-  /// What the whole frame takes: a multiple of 8.
+  /// The length of the whole frame: a multiple of 8.
   var total: Int { Self.total(edits: Int(editsLength), values: Int(valuesLength)) }
 
   static func total(edits: Int, values: Int) -> Int { (size + edits + values + 7) & ~7 }
 
-  /// What ties a header to its place.
+  /// The values that bind a header to its place.
   static func seed(_ store: Bytes, _ segment: UInt64, _ offset: Int) -> UInt64 {
     var place = ByteWriter(store)
     place.littleEndian(segment)
@@ -52,7 +52,7 @@ struct FrameHeader {
     }
   }
 
-  /// Whether a header may stand at a place: its first four bytes say so.
+  /// Whether the bytes begin with the magic of a frame's header.
   static func isLikely(_ bytes: UnsafeRawBufferPointer, at: Int) -> Bool {
     at + size <= bytes.count
       && bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self) == magic.littleEndian

@@ -10,10 +10,10 @@ struct FrameWriter {
   private var values: [Bytes] = []
   private var valuesLength = 0
 
-  /// What the frame will take.
+  /// The length of the frame.
   var total: Int { FrameHeader.total(edits: edits.count, values: valuesLength) }
 
-  /// Where the values begin, from the frame's start.
+  /// The offset of the values from the frame's start.
   var valuesStart: Int { FrameHeader.size + edits.count }
 
   /// Adds a put; gives a pointer whose offset counts from the frame's first value.
@@ -72,7 +72,7 @@ struct FrameWriter {
   private func check() throws(StoreError) {
     guard total <= Self.limit else {
       throw StoreError(
-        .tooLarge, "A commit may take \(Self.limit) bytes. Split it into smaller ones.")
+        .tooLarge, "A commit may have at most \(Self.limit) bytes. Split it into smaller ones.")
     }
   }
 

@@ -1,29 +1,30 @@
 @_spi(Stores) import ConiferKeyValue
 import ConiferStorage
 
-/// Stretches of keys that are all gone, so that walks need not pass them again.
+/// Ranges of keys that are all deleted, so that walks can skip them.
 ///
-/// A queue is emptied from its front, and until tables are merged its removed keys stay in the index:
-/// without this, each look at the front would pass all that were ever removed. In memory alone; a walk
-/// that has passed a stretch remembers it, and a commit that stores a key ends it there.
+/// A queue is emptied from its front, and its removed keys stay in the index until tables are
+/// merged. Without this, each read of the front would pass all removed keys. The ranges are kept
+/// only in memory: a walk that has passed one remembers it, and a commit that stores a key cuts the
+/// range there.
 struct Gaps: Sendable {
-  /// So many keys make a stretch worth remembering.
+  /// The minimum number of keys of a remembered range.
   static let worth = 8
   private static let limit = 64
 
-  /// By the first key that is gone, the first key behind that may be there.
+  /// By the first deleted key, the first key after it that may exist.
   private var highs = SortedBytes<Bytes>()
 
   var isEmpty: Bool { highs.isEmpty }
 
-  /// The stretch in which a stored key lies.
+  /// The range that contains a stored key.
   func around(_ key: Bytes) -> (low: Bytes, high: Bytes)? {
     guard let place = highs.lastAtOrBefore(key) else { return nil }
     let (low, high) = highs.entry(at: place)
     return compareBytes(key, high) < 0 ? (low, high) : nil
   }
 
-  /// Remembers a stretch, together with those that it meets.
+  /// Remembers a range, merged with those that it touches.
   mutating func add(_ low: Bytes, _ high: Bytes) {
     var (low, high) = (low, high)
     if let place = highs.lastAtOrBefore(low) {
@@ -45,7 +46,7 @@ struct Gaps: Sendable {
     highs[low] = high
   }
 
-  /// Ends the stretch in which a key is stored.
+  /// Ends the range at a key that is stored.
   mutating func put(_ key: Bytes) {
     guard let (low, _) = around(key) else { return }
     highs[low] = compareBytes(low, key) < 0 ? key : nil

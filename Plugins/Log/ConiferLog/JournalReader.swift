@@ -1,12 +1,11 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// Reads the frames of the active segment at opening: which count, where they end, and what was
-/// damaged.
+/// Reads the frames of the active segment at opening: the valid frames, their end, and the damage.
 struct JournalReader {
-  /// A frame that counts.
+  /// A valid frame.
   struct Frame {
-    /// In the segment.
+    /// The offset in the segment.
     let offset: Int
     let header: FrameHeader
     let edits: [FrameEdit]
@@ -20,7 +19,7 @@ struct JournalReader {
   private(set) var frames: [Frame] = []
   /// Parts of the segment that were synced and cannot be read.
   private(set) var lost: [Range<Int>] = []
-  /// Where the next frame goes.
+  /// The offset of the next frame.
   private(set) var end: Int
   private(set) var sequence: UInt64
   private(set) var previous: UInt64
@@ -28,9 +27,9 @@ struct JournalReader {
   /// Reads all frames.
   ///
   /// - Parameters:
-  ///   - bytes: of the segment, from an offset on.
+  ///   - bytes: the segment's bytes from an offset on.
   ///   - base: that offset.
-  ///   - sequence: of the first frame.
+  ///   - sequence: the first frame's number.
   ///   - previous: the checksum that the first frame names.
   init(
     _ bytes: Bytes, base: Int, store: Bytes, segment: UInt64, sequence: UInt64, previous: UInt64
@@ -72,7 +71,7 @@ struct JournalReader {
 
   private mutating func read() {
     var at = 0
-    /// Sound headers behind the first bad place, looked for once.
+    /// Sound headers after the first bad place, searched once.
     var later: [(at: Int, header: FrameHeader)]?
     while at < bytes.count {
       let header = header(at)
@@ -106,7 +105,7 @@ struct JournalReader {
     previous = header.sum
   }
 
-  /// Whether a frame behind a place promises that the place was synced.
+  /// Whether a later frame says that a place was synced.
   private func isSynced(
     _ at: Int, _ later: inout [(at: Int, header: FrameHeader)]?
   ) -> Bool {

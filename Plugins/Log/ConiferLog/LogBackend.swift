@@ -10,7 +10,7 @@ extension StorageConfiguration {
   /// - Parameters:
   ///   - directory: made if it is missing.
   ///   - options: the options that every backend takes.
-  ///   - log: the log's own.
+  ///   - log: the log's own options.
   public static func log(
     at directory: String, options: StorageOptions = StorageOptions(),
     log: LogOptions = LogOptions()
@@ -40,7 +40,7 @@ extension StorageKind {
     var own = LogOptions()
     if let text = url.value(of: "segment") {
       guard let bytes = StorageOptions.byteCount(text), (64 << 10...64 << 20).contains(bytes) else {
-        throw StoreError(.invalid, "segment=\(text) makes no sense: it takes 64KB to 64MB.")
+        throw StoreError(.invalid, "segment=\(text) is not valid. Set 64KB to 64MB.")
       }
       own.segment = bytes
     }

@@ -1,19 +1,18 @@
 package import ConiferKeyValue
 package import ConiferStorage
 
-/// The calls of the operating system that a log store makes on its directory, so that faults can be
-/// put in between.
+/// The calls of the operating system that a log store makes on its directory; tests can inject
+/// faults here.
 ///
-/// Each call is one system call, more or less: what was interrupted or cut short is the caller's
-/// affair.
+/// Each call is about one system call; the caller handles interruptions and short reads or writes.
 package protocol LogFileSystem: Sendable {
   /// Makes a directory that lasts, and those above it.
   func makeDirectory(_ path: String) throws(StoreError)
-  /// Takes the lock that names the store's owner; nil where nobody else can come in.
+  /// Takes the lock that names the store's owner; nil where no other process can open the store.
   func own(_ path: String) throws(StoreError) -> OwnerLock?
   /// The names in a directory.
   func names(in directory: String) throws(FileFailure) -> [String]
-  /// Opens a file; nil when it is missing and may not be made.
+  /// Opens a file; nil when it is missing and may not be created.
   func open(_ path: String, _ access: FileAccess) throws(FileFailure) -> (any LogFile)?
   /// Gives a file another name, replacing what stood there.
   func rename(_ path: String, to new: String) throws(FileFailure)
@@ -33,13 +32,14 @@ package protocol LogFile: AnyObject, Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(FileFailure) -> Int
   /// Makes all written bytes survive power loss.
   func sync() throws(FileFailure)
-  /// Makes the file at least so long, with space on the medium where the system can promise it.
+  /// Makes the file at least a given length, with space allocated on the medium where the system
+  /// supports that.
   func allocate(_ length: Int) throws(FileFailure)
   /// Cuts the file.
   func truncate(_ length: Int) throws(FileFailure)
 }
 
-/// For what a file is opened.
+/// How a file is opened.
 package enum FileAccess: Sendable {
   case read
   case write

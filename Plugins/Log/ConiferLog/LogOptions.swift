@@ -1,4 +1,4 @@
-/// What may be tuned about a log store; the defaults suit a phone.
+/// The tuning options of a log store; the defaults suit a phone.
 public struct LogOptions: Sendable, Equatable {
   /// Bytes of a segment, 1 KB to 64 MB: larger ones mean fewer files and coarser compaction. A
   /// larger commit gets a segment of its own size.
@@ -19,7 +19,7 @@ public struct LogOptions: Sendable, Equatable {
   /// The defaults.
   public init() {}
 
-  /// The same, with what makes no sense put right.
+  /// The options with invalid values corrected.
   var checked: LogOptions {
     var options = self
     options.segment = min(max(segment, 1 << 10), 64 << 20)

@@ -4,9 +4,9 @@ import ConiferStorage
 /// Reads what can be read of a damaged log: tables from the oldest on, each value where its table
 /// says, then the journal's frames.
 ///
-/// Where a block of a table cannot be read, what older tables say of its keys is not taken for true
-/// but for the queue's: there an old write is better than none. Without a manifest nothing tells
-/// which files count.
+/// Where a block of a table cannot be read, older tables' entries for its keys are ignored, except
+/// those of the queue, where an old write is better than none. Without a manifest it is unknown
+/// which files are valid.
 package struct LogSalvage {
   private let directory: String
   private let files: any LogFileSystem
@@ -15,14 +15,14 @@ package struct LogSalvage {
   private let lost: (StoreFinding) -> Void
   private var open: [UInt64: (any LogFile)?] = [:]
 
-  /// Spaces whose old rows stay where newer ones cannot be read.
+  /// The spaces whose old rows are kept where newer ones cannot be read.
   private let precious: Set<UInt8>
 
   /// Reads a store's directory; nothing in it is changed or locked.
   ///
   /// - Parameters:
   ///   - precious: the numbers of spaces whose old rows are better than none.
-  ///   - edit: gets what makes the rows, in order.
+  ///   - edit: gets the edits that produce the rows, in order.
   ///   - lost: gets what could not be read.
   /// - Throws: `damaged` when neither copy of the manifest can be read, `io`, `denied`, what `edit`
   ///   throws.
@@ -91,7 +91,7 @@ package struct LogSalvage {
     }
   }
 
-  /// Takes back what older tables gave in a range of stored keys.
+  /// Removes the rows that older tables gave in a range of stored keys.
   private func forget(from: Bytes, to: Bytes) throws(StoreError) {
     guard let first = from.first, let last = to.first else { return }
     for id in first...max(first, last) where !precious.contains(id) && id < 255 {
@@ -112,7 +112,7 @@ package struct LogSalvage {
     case .small(let value): try edit(.put(Space(id: id, shape: .rows), key: key, value: value))
     case .value(let pointer):
       let space = Space(id: id, shape: pointer.isQueue ? .fifo : .rows)
-      // Changed bytes come over too: the record's own checksum tells them.
+      // Changed bytes are copied too: the record's own checksum reveals them.
       if let value = try value(pointer), !value.isEmpty {
         try edit(.put(space, key: key, value: value))
       } else {
@@ -136,7 +136,7 @@ package struct LogSalvage {
       do throws(StoreError) {
         file = try files.existing(path, .read)
       } catch {
-        // Without it values are lost; that the system refuses it says nothing of them.
+        // Without the file its values are lost; an error of the system does not mean that.
         guard error.code == .damaged else { throw error }
       }
       open[pointer.segment] = .some(file)

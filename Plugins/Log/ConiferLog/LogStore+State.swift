@@ -18,7 +18,7 @@ extension LogStore {
     var commit: UInt64 = 0
     /// The oldest commit that may not survive power loss; what opening found counts as commit 0.
     var soft: UInt64? = 0
-    /// Why nothing may be committed until the store is opened anew; suspending does not cure it.
+    /// The error that blocks commits until the store is reopened; suspending does not clear it.
     var poison: StoreError?
 
     /// The engine of an open store that is sound.
@@ -35,12 +35,12 @@ extension LogStore {
     static func refusal(_ cause: StoreError) -> StoreError {
       StoreError(
         .poisoned,
-        "A write or sync failed earlier, so what is on the disk is not known. "
+        "A write or sync failed earlier, so the state of the disk is unknown. "
           + "Close the store and open it again.", cause: cause.description)
     }
   }
 
-  /// What threads other than the writer's look at.
+  /// State that threads other than the writer's read.
   enum Front {
     case open(Published, LogLease)
     case suspended

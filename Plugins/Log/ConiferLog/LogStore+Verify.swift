@@ -39,7 +39,7 @@ extension LogStore {
 }
 
 extension Engine {
-  /// What is wrong with the manifest's file: one of its two copies is enough to open the store.
+  /// Checks the manifest's file. One of its two copies is enough to open the store.
   fileprivate func manifestFinding() throws(StoreError) -> StoreFinding? {
     let path = path("manifest")
     func finding(_ words: String) -> StoreFinding {
@@ -58,8 +58,8 @@ extension Engine {
     }
   }
 
-  /// What is wrong with the frames from the manifest's place on: without a sound one the next opening
-  /// would end there, or leave it out.
+  /// Checks the frames from the manifest's place on: the next opening would end at an invalid
+  /// frame, or leave it out.
   fileprivate func journalFindings() throws(StoreError) -> [StoreFinding] {
     guard let active, manifest.active == active.segment.number else { return [] }
     let path = active.segment.path
@@ -83,7 +83,7 @@ extension Engine {
 }
 
 extension Table {
-  /// What is wrong with the table, read from its file.
+  /// Checks the table, read from its file.
   fileprivate func verify(_ store: Bytes) throws(StoreError) -> [StoreFinding] {
     var findings: [StoreFinding] = []
     do throws(StoreError) {

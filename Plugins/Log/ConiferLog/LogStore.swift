@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// A commit is one frame: one write, and one sync when it must survive power loss. Everything that
 /// a commit changes stands in that frame, the queue beside the cache. A directory holds the manifest,
-/// segments, tables, and `owner`, the lock by which one opener owns the store; `Docs/Formats/Log.md`
-/// tells every byte.
+/// segments, tables, and `owner`, the lock by which one opener owns the store;
+/// `Docs/Formats/Log.md` describes every byte.
 public final class LogStore: OrderedStore {
   /// Keys of up to 65,536 bytes (an index block holds whole keys), commits of up to 2 GB, and
   /// durability up to power loss.
@@ -26,10 +26,10 @@ public final class LogStore: OrderedStore {
 
   /// Opens a store, making its directory when there is none.
   ///
-  /// Opening replays the end of the journal and removes nothing but what an interrupted fold left.
+  /// Opening replays the end of the journal and removes only the leftovers of an interrupted fold.
   ///
   /// - Parameters:
-  ///   - path: of the store's directory.
+  ///   - path: the store's directory.
   ///   - options: sizes; the defaults suit a phone.
   /// - Throws: `busy` (somebody owns the store), `foreign` (other files, or those of another
   ///   store), `newerFormat`, `damaged` (a file is missing, cut, or its checksum is wrong),
@@ -108,7 +108,7 @@ public final class LogStore: OrderedStore {
 
   // MARK: Reads
 
-  /// A frozen view of the newest commit; it holds back the files that it may read, and nothing else.
+  /// A frozen view of the newest commit; it only keeps the files that it may read.
   ///
   /// - Throws: `closed`, `suspended`.
   public func view() throws(StoreError) -> any OrderedView {
@@ -116,18 +116,18 @@ public final class LogStore: OrderedStore {
     return LogView(published, lease)
   }
 
-  /// What the files take: live records with their index, and all files with what is allocated ahead.
+  /// The sizes: live records with their index, and all files with space allocated ahead.
   ///
   /// - Throws: `closed`, `suspended`.
   public func size() throws(StoreError) -> StoreSize {
     let published = try opened().published
-    // Summed up locked: a fold settles what is owed and counts the segments anew in one step.
+    // Summed under the lock: a fold corrects the counts of all segments in one step.
     let (state, size) = published.state.withLock { ($0, $0.size) }
     let live = max(0, size.live - published.owedBytes(state))
     return StoreSize(live: live, free: max(0, size.file - live), file: size.file)
   }
 
-  /// The stretches of removed keys that the next view knows; for tests.
+  /// The ranges of removed keys that the next view knows; for tests.
   func gaps() throws(StoreError) -> Gaps {
     try opened().published.state.withLock { $0.snapshot.gaps }
   }
@@ -157,14 +157,15 @@ public final class LogStore: OrderedStore {
 
   // MARK: Damage
 
-  /// What could not be read of data that had been durable, until it is acknowledged: of the journal at
-  /// opening, of the index since. The journal is not folded and no table merged before, so that the
-  /// next opening, or reading, tells it again.
+  /// Durable data that could not be read, until it is acknowledged: parts of the journal found at
+  /// opening, and parts of the index found since. Until then the journal is not folded and no table
+  /// is merged, so that the next opening or read reports the damage again.
   public var findings: [StoreFinding] {
     state.withLock { state in
       guard case .open(let opened) = state.phase else { return [] }
       let engine = opened.engine
-      // Where one block is lost others may be; all are told at once. What an I/O error hides is left.
+      // Where one block is lost others may be, so all are reported at once, except those that an
+      // I/O error hides.
       if !engine.losses.all.isEmpty { try? engine.findLosses() }
       let parts = engine.losses.all.map(\.finding)
       guard let active = engine.active else { return parts }
@@ -178,11 +179,13 @@ public final class LogStore: OrderedStore {
   }
 
   /// Folds the journal past the findings and merges the tables without them, keeping their bytes in
-  /// files of their own; the next opening tells of them no more.
+  /// separate files; the next opening does not report them.
   ///
-  /// What a damaged table told of its keys is not known, so what older tables tell of them goes too.
+  /// The newest state of the keys in a damaged block is unknown, so their entries in older tables
+  /// are removed too.
   ///
-  /// - Throws: `damaged` (more of the index than was told), `io`, `full`, `poisoned`, `closed`, `suspended`.
+  /// - Throws: `damaged` (more of the index than was reported), `io`, `full`, `poisoned`, `closed`,
+  ///   `suspended`.
   public func acknowledgeFindings() throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
       try state.engine().leaveOutLosses()
@@ -191,10 +194,10 @@ public final class LogStore: OrderedStore {
 
   // MARK: Life
 
-  /// Makes all commits durable, ends the open views, and lets go of files and lock; all calls but
-  /// `resume` and `close` throw `suspended` until then.
+  /// Makes all commits durable, ends the open views, and releases files and lock. Until `resume`,
+  /// all calls but `resume` and `close` throw `suspended`.
   ///
-  /// - Throws: `io`, `poisoned`, `closed`; the files are let go of all the same.
+  /// - Throws: `io`, `poisoned`, `closed`; the files are released anyway.
   public func suspend() throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
       switch state.phase {
@@ -223,10 +226,10 @@ public final class LogStore: OrderedStore {
     }
   }
 
-  /// Makes all commits durable, folds the journal, cuts what was allocated ahead, and closes; a
+  /// Makes all commits durable, folds the journal, truncates space allocated ahead, and closes; a
   /// second call does nothing. Open views throw `closed` at their next read.
   ///
-  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  /// - Throws: `io`, `poisoned`; the files are released anyway.
   public func close() throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
       switch state.phase {

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import Synchronization
 
-/// A frozen state of a log store: a snapshot, whose files it keeps.
+/// A view of a log store: a snapshot, whose files it keeps.
 final class LogView: OrderedView {
   private let snapshot: Mutex<Snapshot?>
   private let published: Published
@@ -18,7 +18,8 @@ final class LogView: OrderedView {
   ) throws(StoreError) {}
 
   func close() {
-    // Taken out first: dropping the last reference closes files, which need not happen locked.
+    // Moved out first: releasing the last reference closes files, which need not happen under the
+    // lock.
     let last = snapshot.withLock { snapshot in
       let last = snapshot
       snapshot = nil
@@ -91,7 +92,7 @@ final class LogView: OrderedView {
         if ascends, gone.isWorthIt { gone.end = Bytes(key) }
         let step = try visit(key, slot)
         guard case .jump(let target) = step else { return .visited(step) }
-        // A target that lies behind means the neighbour.
+        // A target behind the current key means the neighbour.
         let order = UnsafeRawBufferPointer(rebasing: key.dropFirst()).bytes.compare(target)
         return .visited((ascends ? order < 0 : order > 0) ? step : .next)
       }
@@ -122,7 +123,7 @@ final class LogView: OrderedView {
     remember(gone, frozen)
   }
 
-  /// What a walk met.
+  /// The deleted keys that a walk passed.
   private enum Found {
     case outside
     case gone(Bytes)
@@ -135,10 +136,10 @@ final class LogView: OrderedView {
   }
 }
 
-/// The keys that an ascending walk just passed, all of them gone.
+/// The deleted keys that an ascending walk just passed.
 private struct GoneStretch {
   private(set) var start: Bytes?
-  /// The first key behind, when the stretch is worth remembering.
+  /// The first key after the range, when the range is long enough to remember.
   var end: Bytes?
   private var count = 0
 
@@ -150,7 +151,7 @@ private struct GoneStretch {
   }
 }
 
-/// How long views live: from opening or `resume` to the next `suspend` or `close`.
+/// The lifetime of views: from opening or `resume` to the next `suspend` or `close`.
 final class LogLease: Sendable {
   let isOver = Atomic(false)
 }

@@ -8,15 +8,15 @@ final class Losses: Sendable {
     let table: UInt64
     /// The block's number; nil for all of them.
     let block: Int?
-    /// The stored keys that it may have told of: from here.
+    /// The first stored key that the lost part may have contained.
     let low: Bytes
-    /// To below here; nil for the end.
+    /// The first stored key after the lost part; nil for the end.
     let high: Bytes?
     let path: String
     let offset: Int
     let length: Int
 
-    /// Whether the lost part may have told of a stored key.
+    /// Whether the lost part may have contained a stored key.
     func covers(_ key: UnsafeRawBufferPointer) -> Bool {
       guard low.withUnsafeBytes({ compare($0, key) <= 0 }) else { return false }
       return high.map { $0.withUnsafeBytes { compare(key, $0) < 0 } } ?? true
@@ -44,7 +44,7 @@ final class Losses: Sendable {
     }
   }
 
-  /// Forgets what lay in tables that are gone.
+  /// Removes losses in tables that no longer exist.
   func forget(_ table: UInt64) {
     known.withLock { $0.removeAll { $0.table == table } }
   }

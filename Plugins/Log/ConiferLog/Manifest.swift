@@ -1,12 +1,12 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// Which files of a directory count, and from where the journal is replayed.
+/// The valid files of a directory, and where the replay of the journal begins.
 struct Manifest: Equatable {
   struct SegmentEntry: Equatable {
     var number: UInt64
     var kind: SegmentClass
-    /// How many bytes of the file count; of the active segment, up to where it was folded.
+    /// The valid length of the file; of the active segment, up to where it was folded.
     var length: Int
     var live: Int
   }
@@ -21,7 +21,7 @@ struct Manifest: Equatable {
 
     var length: Int { indexOffset + indexLength }
 
-    /// About how much of it is of use: a removed key is dead weight here, and so is its entry in an
+    /// The approximate live bytes: the entry of a removed key is dead, and so is its entry in an
     /// older table.
     var live: Int {
       guard entries > 0 else { return length }
@@ -36,7 +36,7 @@ struct Manifest: Equatable {
   var generation: UInt64 = 0
   var nextNumber: UInt64 = 1
   var sequence: UInt64 = 1
-  /// The checksum of the last frame before those that are replayed.
+  /// The checksum of the frame before the replayed ones.
   var previous: UInt64 = 0
   /// The segment that commits append to, 0 for none.
   var active: UInt64 = 0

@@ -1,7 +1,8 @@
 @_spi(Stores) import ConiferKeyValue
 import ConiferStorage
 
-/// Goes over the keys of a snapshot in order: the newest of what tail and tables know of each.
+/// Iterates over the keys of a snapshot in order, with the newest entry of tail and tables for
+/// each.
 struct MergedCursor {
   /// A place in the tail (when there is no table) or in a table.
   private struct Source {
@@ -24,8 +25,8 @@ struct MergedCursor {
 
   /// A cursor that must be placed by `seek`.
   ///
-  /// - Parameter lost: parts of tables that are passed as if they held nothing; the cursor must ascend
-  ///   from the first key then.
+  /// - Parameter lost: parts of tables that are skipped; the cursor must then ascend from the first
+  ///   key.
   init(_ snapshot: Snapshot, ascends: Bool, leavingOut lost: [Losses.Loss] = []) {
     tail = snapshot.tail
     self.ascends = ascends
@@ -67,7 +68,7 @@ struct MergedCursor {
     sources[i].entry = ascends || isFound ? at : at - 1
   }
 
-  /// Puts a source at the near end of a block, or at its end behind the last one.
+  /// Moves a source to the near end of a block, or to its own end after the last block.
   private mutating func enter(
     _ i: Int, _ table: Table, _ index: Table.Index, _ number: Int
   ) throws(StoreError) {
@@ -116,7 +117,7 @@ struct MergedCursor {
         winner = i
         continue
       }
-      // Newer sources come first, so an equal key of a later one loses.
+      // Newer sources come first, so an equal key of a later source is ignored.
       let order = order(i, best)
       if ascends ? order < 0 : order > 0 { winner = i }
     }
@@ -139,14 +140,13 @@ struct MergedCursor {
     return try result.get()
   }
 
-  /// Whether a part of a newer table than the current entry's that is left out may have told of its
-  /// key.
+  /// Whether a skipped part of a newer table may have contained the current entry's key.
   func isDoubtful(_ key: UnsafeRawBufferPointer) -> Bool {
     guard let winner else { return false }
     return sources[..<winner].contains { $0.lost.contains { $0.covers(key) } }
   }
 
-  /// Lends the current key and what is known of it; the cursor must not be at its end.
+  /// Lends the current key and its entry; the cursor must not be at its end.
   func current<R, E: Error>(
     _ body: (UnsafeRawBufferPointer, LentSlot) throws(E) -> R
   ) throws(E) -> R? {

@@ -58,7 +58,7 @@ struct SystemFiles: LogFileSystem {
     let descriptor = Platform.open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileFailure(errno) }
     defer { Platform.close(descriptor) }
-    // Some file systems cannot sync a directory and say EINVAL: nothing is to be done there.
+    // Some file systems cannot sync a directory and return EINVAL, which is ignored.
     while fsync(descriptor) != 0, errno != EINVAL {
       if errno != EINTR { throw FileFailure(errno) }
     }
@@ -138,7 +138,7 @@ extension FileFailure {
   /// Whether the call was interrupted and may be made again.
   var isInterruption: Bool { number == EINTR }
 
-  /// The failure in the store's words.
+  /// The failure as a `StoreError`.
   func error(_ action: String, _ path: String) -> StoreError {
     if number == EMFILE || number == ENFILE {
       return StoreError(

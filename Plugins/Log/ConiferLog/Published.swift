@@ -2,16 +2,16 @@
 import ConiferStorage
 import Synchronization
 
-/// What views and `size` see of a store, changed when a commit has become what it was asked to be.
+/// The state that views and `size` see, updated after each commit has reached its durability.
 final class Published: Sendable {
   struct State: Sendable {
     var snapshot = Snapshot()
-    /// About what the tail takes in memory, and the part of it that only says what is gone.
+    /// The approximate memory of the tail, and of its deletions.
     var tailBytes = 0
     var goneBytes = 0
     /// Bytes of files that are neither segments nor tables.
     var otherBytes = 0
-    /// The keys in the tail that owe, and how often the tail was folded.
+    /// The keys in the tail whose older values still count as live, and the number of folds.
     var owing: [Bytes] = []
     var folds = 0
   }
@@ -19,17 +19,17 @@ final class Published: Sendable {
   let state = Mutex(State())
   private let debt = Mutex(Debt())
 
-  /// What the first keys that owe have made dead.
+  /// The dead bytes of the first of these keys.
   private struct Debt {
     var folds = 0
     var count = 0
     var bytes = 0
   }
 
-  /// Lets go of the files once the store is over: closed views know this too.
+  /// Releases the files when the store is closed; closed views hold this object too.
   func end() { state.withLock { $0 = State() } }
 
-  /// Bytes that count as live in segments and tables until the next fold and are dead; each key is
+  /// Dead bytes that still count as live in segments and tables until the next fold; each key is
   /// looked up once.
   func owedBytes(_ state: State) -> Int {
     debt.withLock { debt in
@@ -38,7 +38,7 @@ final class Published: Sendable {
         let key = state.owing[debt.count]
         debt.count += 1
         guard let found = try? state.snapshot.findInTables(key) else { continue }
-        // Its entry in the index, which shares about half of its key with its neighbour.
+        // Its entry in the index; about half of the key is shared with its neighbour.
         debt.bytes += key.count / 2 + found.weight - 16
         if case .value(let pointer) = found { debt.bytes += pointer.weight(key) }
       }
@@ -48,7 +48,7 @@ final class Published: Sendable {
 }
 
 extension Published.State {
-  /// Changes what is known of a key, as a commit does.
+  /// Sets the entry of a key, as a commit does.
   mutating func set(_ key: Bytes, _ slot: Slot) {
     snapshot.version += 1
     if slot != .gone, !snapshot.gaps.isEmpty { snapshot.gaps.put(key) }
@@ -75,7 +75,7 @@ extension Published.State {
     if slot == .gone { goneBytes += bytes }
   }
 
-  /// Remembers that all keys of a stretch are gone, unless a commit came since that was seen.
+  /// Remembers that all keys of a range are deleted, unless a commit came since the range was seen.
   mutating func remember(gone low: Bytes, upTo high: Bytes, in seen: Snapshot) {
     if snapshot.version == seen.version { snapshot.gaps.add(low, high) }
   }
@@ -89,8 +89,8 @@ extension Published.State {
     snapshot.tail[key] = TailEntry(slot: .value(new), owes: known?.owes ?? false)
   }
 
-  /// What tables know of the keys in the tail and still counts as live, though it is dead, by
-  /// segment. What cannot be read is left out, so that live bytes are never counted too low.
+  /// The dead bytes of the tail's keys in tables that still count as live, by segment. Unreadable
+  /// entries are left out, so that live bytes are never counted too low.
   var owed: [UInt64: Int] {
     guard !snapshot.tables.isEmpty else { return [:] }
     var owed: [UInt64: Int] = [:]
@@ -102,7 +102,7 @@ extension Published.State {
     return owed
   }
 
-  /// Bytes that count as live, and those of all files; what the tail owes is live among them.
+  /// Bytes that count as live, including the tail's dead ones, and bytes of all files.
   var size: (live: Int, file: Int) {
     var (live, file) = (tailBytes - goneBytes, otherBytes)
     for table in snapshot.tables {

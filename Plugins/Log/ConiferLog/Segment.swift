@@ -1,9 +1,9 @@
 import ConiferKeyValue
 import Synchronization
 
-/// What the values of a segment are.
+/// The class of a segment's values.
 enum SegmentClass: UInt8, Sendable {
-  /// What commits wrote.
+  /// Values that commits wrote.
   case journal = 0
   /// The queue's values that compaction copied.
   case queue = 1
@@ -13,8 +13,8 @@ enum SegmentClass: UInt8, Sendable {
 
 /// A file of values, opened when it is first read.
 ///
-/// Views keep the segments that they may read; one that was dropped from the store lives until the
-/// last of them lets go.
+/// Views keep the segments that they may read; a segment that was dropped from the store lives
+/// until the last view releases it.
 final class Segment: Sendable {
   let number: UInt64
   let kind: SegmentClass
@@ -42,13 +42,13 @@ final class Segment: Sendable {
     self.file = Mutex(file)
   }
 
-  /// How many bytes hold frames.
+  /// The number of bytes with frames.
   var length: Int {
     get { lengthNow.load(ordering: .relaxed) }
     set { lengthNow.store(newValue, ordering: .relaxed) }
   }
 
-  /// How many bytes the file takes.
+  /// The length of the file.
   var allocated: Int {
     get { allocatedNow.load(ordering: .relaxed) }
     set { allocatedNow.store(newValue, ordering: .relaxed) }
@@ -60,21 +60,21 @@ final class Segment: Sendable {
     set { liveNow.store(newValue, ordering: .relaxed) }
   }
 
-  /// Lets go of the open file, unless its name is gone; reads under way finish on it.
+  /// Closes the file, unless its name was removed; reads in progress finish on it.
   func rest() {
     file.withLock { file in
       if !isDropped.load(ordering: .acquiring) { file = nil }
     }
   }
 
-  /// Keeps the file open from now on, for views that may still read it when its name is gone.
+  /// Keeps the file open from now on, for views that may read it after its name is removed.
   func drop() {
     isDropped.store(true, ordering: .releasing)
     _ = try? opened()
     handles.forget(self)
   }
 
-  /// The open file, opened and checked when it is not.
+  /// The file, which is opened and checked when it is not open.
   ///
   /// - Throws: `damaged` (missing or cut), `foreign`, `newerFormat`, `io`, `denied`.
   func opened() throws(StoreError) -> any LogFile {
@@ -111,7 +111,7 @@ final class Segment: Sendable {
 final class Handles: Sendable {
   let files: any LogFileSystem
   private let limit: Int
-  /// Nil once the store is over.
+  /// Nil after the store is closed.
   private let open = Mutex<[Segment]?>([])
 
   init(_ files: any LogFileSystem, limit: Int) {
@@ -119,7 +119,7 @@ final class Handles: Sendable {
     self.limit = limit
   }
 
-  /// Counts a segment that was opened; one at most is closed for it.
+  /// Counts a segment that was opened; at most one other is closed for it.
   func note(_ segment: Segment) {
     let oldest = open.withLock { open -> Segment? in
       guard var all = open else { return nil }
@@ -132,10 +132,10 @@ final class Handles: Sendable {
     oldest?.rest()
   }
 
-  /// Lets go of the segments, which know this list: they live as long as views need them.
+  /// Releases the segments, which refer to this list; they live as long as views need them.
   func end() { open.withLock { $0 = nil } }
 
-  /// Forgets a segment that is dropped and keeps its file.
+  /// Removes a dropped segment from the list, and keeps its file open.
   fileprivate func forget(_ segment: Segment) {
     open.withLock { $0?.removeAll { $0 === segment } }
   }

@@ -1,19 +1,19 @@
 import ConiferKeyValue
 
-/// Where a longer value is.
+/// The position of a longer value.
 struct Pointer: Sendable, Equatable {
   var segment: UInt64
   var offset: UInt32
   let length: UInt32
   let checksum: UInt32
-  /// Whether it is the queue's, so that compaction keeps it apart.
+  /// Whether it belongs to the queue, so that compaction stores it separately.
   let isQueue: Bool
 
-  /// What the record takes in its segment, with its stored key.
+  /// The record's length in its segment, with its stored key.
   func weight(_ key: Bytes) -> Int { Int(length) + key.count + 8 }
 }
 
-/// What the index knows of a key.
+/// The index entry of a key.
 enum Slot: Sendable, Equatable {
   /// The key was removed, also from older tables.
   case gone
@@ -24,22 +24,22 @@ enum Slot: Sendable, Equatable {
   /// The longest value that is kept in the index.
   static let smallLimit = 64
 
-  /// About how much memory an entry takes, beside its key.
+  /// The approximate memory of an entry, without its key.
   var weight: Int {
     if case .small(let bytes) = self { return 24 + bytes.count }
     return 24
   }
 }
 
-/// What the tail knows of a key.
+/// The tail's entry of a key.
 struct TailEntry: Sendable {
   var slot: Slot
-  /// Whether the value that tables know of the key still counts as live: that is settled when the
-  /// tail is folded, key after key, so that a commit need not look it up.
+  /// Whether the key's older value in tables still counts as live. Folding the tail corrects that,
+  /// so that a commit need not look the value up.
   var owes: Bool
 }
 
-/// What the index knows of a key, lent.
+/// The index entry of a key, lent.
 enum LentSlot {
   case gone
   case small(UnsafeRawBufferPointer)
@@ -56,7 +56,7 @@ enum LentSlot {
 }
 
 extension Space {
-  /// A key as the index has it: behind its space's number.
+  /// A stored key: the space's number, then the key.
   func stored(_ key: Bytes) -> Bytes {
     var stored = Bytes()
     stored.reserveCapacity(key.count + 1)

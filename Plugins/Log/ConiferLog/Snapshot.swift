@@ -1,8 +1,8 @@
 @_spi(Stores) import ConiferKeyValue
 import ConiferStorage
 
-/// One moment of a store: what commits since the last fold changed, the tables, and the segments
-/// that both point to.
+/// A state of a store: the changes since the last fold, the tables, and the segments that both
+/// point to.
 struct Snapshot: Sendable {
   /// By stored key.
   var tail = SortedBytes<TailEntry>()
@@ -13,7 +13,7 @@ struct Snapshot: Sendable {
   /// How many keys commits have changed since opening.
   var version: UInt64 = 0
 
-  /// What the index knows of a stored key; nil when it is absent.
+  /// The index entry of a stored key; nil when it is absent.
   ///
   /// - Throws: `damaged`, `io`.
   func find(_ key: Bytes) throws(StoreError) -> Slot? {
@@ -21,7 +21,7 @@ struct Snapshot: Sendable {
     return slot == .gone ? nil : slot
   }
 
-  /// What the tables alone know of a stored key; nil when it is absent.
+  /// The tables' entry of a stored key; nil when it is absent.
   func findInTables(_ key: Bytes) throws(StoreError) -> Slot? {
     for table in tables {
       if let slot = try table.find(key) { return slot == .gone ? nil : slot }
@@ -29,7 +29,7 @@ struct Snapshot: Sendable {
     return nil
   }
 
-  /// The segment in which tables know a value of a key, and what that takes there.
+  /// The segment of a key's value in tables, and the value's length there.
   func debt(_ key: Bytes) -> (segment: Segment, bytes: Int)? {
     guard let found = try? findInTables(key), case .value(let pointer) = found,
       let segment = segments[pointer.segment]
@@ -101,7 +101,7 @@ struct ReadBuffer: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  /// So many bytes; what was there before is void.
+  /// A buffer of the given length; earlier contents are invalid.
   mutating func room(_ count: Int) -> UnsafeMutableRawBufferPointer {
     if memory.count < count {
       memory.deallocate()

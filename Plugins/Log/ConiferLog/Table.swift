@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The index of its blocks is read when a key is first looked up.
 final class Table: Sendable {
-  /// Where the blocks are, and with which keys they begin.
+  /// The positions and first keys of the blocks.
   struct Index: Sendable {
     struct Entry: Sendable {
       let first: Bytes
@@ -17,7 +17,7 @@ final class Table: Sendable {
     var blocks: [Entry] = []
     var last: Bytes = []
 
-    /// The first key that is behind all that a block may tell of.
+    /// The first key after all keys that a block may contain.
     func end(of block: Int) -> Bytes {
       block + 1 < blocks.count ? blocks[block + 1].first : last + [0]
     }
@@ -83,7 +83,7 @@ final class Table: Sendable {
     try FileHeader.check(file, path, .table, store: store, number: entry.number)
   }
 
-  /// The places of the blocks, as the file has them.
+  /// The places of the blocks, as in the file them.
   ///
   /// - Throws: `damaged`, `io`.
   func freshIndex() throws(StoreError) -> Index {
@@ -112,7 +112,7 @@ final class Table: Sendable {
     return block
   }
 
-  /// A block as the file has it; nil when it is damaged.
+  /// A block as in the file it; nil when it is damaged.
   ///
   /// - Throws: `io`.
   func freshBlock(_ known: Index.Entry) throws(StoreError) -> Block? {
@@ -121,7 +121,7 @@ final class Table: Sendable {
     return Block(bytes)
   }
 
-  /// What the table knows of a key; nil when that is nothing.
+  /// The table's entry of a key; nil when there is none.
   ///
   /// - Throws: `damaged`, `io`.
   func find(_ key: Bytes) throws(StoreError) -> Slot? {

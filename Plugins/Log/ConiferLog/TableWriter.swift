@@ -8,7 +8,7 @@ struct TableWriter {
 
   private let file: any LogFile
   private var at = 0
-  /// What is not in the file yet; begins at `at`.
+  /// Bytes that are not in the file yet; they begin at `at`.
   private var pending: Bytes
   private var block = ByteWriter()
   private var blockFirst: Bytes = []
@@ -72,7 +72,7 @@ struct TableWriter {
 
   /// Writes the rest and syncs.
   ///
-  /// - Returns: what the manifest says of the table, and the index of its blocks.
+  /// - Returns: the table's entry for the manifest, and the index of its blocks.
   mutating func finish(_ number: UInt64) throws(FileFailure) -> (Manifest.TableEntry, Table.Index) {
     try endBlock()
     index.last = last

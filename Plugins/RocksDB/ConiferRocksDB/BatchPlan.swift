@@ -2,15 +2,15 @@
   internal import CRocksDB
   internal import ConiferKeyValue
 
-  /// A batch in RocksDB's form, and what it does to the bytes of live rows.
+  /// A batch in RocksDB's form, with its effect on the live bytes.
   ///
-  /// What an edit replaces is looked up first. So the store knows its live bytes without a scan, which
-  /// RocksDB does not; and a clear of few rows becomes deletes, since each range that is deleted as
-  /// such slows down every later read until it is compacted away.
+  /// Replaced rows are looked up first. So the store knows its live bytes without a scan, which
+  /// RocksDB cannot tell; and a clear of few rows becomes single deletes, since each range deletion
+  /// slows down every later read until it is compacted away.
   struct BatchPlan: ~Copyable {
     /// A clear of more rows is deleted as a range.
     private static let fewRows = 64
-    /// What a row takes: its key, its value and what RocksDB adds, about.
+    /// The approximate size of a row: its key, its value and RocksDB's overhead.
     static func size(_ key: Int, _ value: Int) -> Int { 16 + key + value }
 
     let batch: OpaquePointer
@@ -22,10 +22,10 @@
     private let engine: Engine
     /// The size of each row that the batch has touched so far; nil for those that it removed.
     private var touched: [Bytes: Int?] = [:]
-    /// Ranges that the batch deleted as such; what it touched since is in `touched`.
+    /// Ranges that the batch deleted as ranges; rows that it touched since are in `touched`.
     private var cleared: [(from: Bytes, to: Bytes)] = []
 
-    /// - Parameter note: what the record carries in the log.
+    /// - Parameter note: the store's note in the log's record.
     init(_ engine: Engine, live: Int, note: WriteAheadLog.Note) {
       self.engine = engine
       self.live = live
@@ -73,7 +73,7 @@
       withKey(space, key) { rocksdb_writebatch_delete(batch, $0, $1) }
     }
 
-    /// What a row takes, with the edits so far; nil when it is absent.
+    /// The size of a row after the edits so far; nil when it is absent.
     private func size(of space: Space, _ key: Bytes) throws(StoreError) -> Int? {
       let whole = [space.id] + key
       if let known = touched[whole] { return known }

@@ -25,7 +25,7 @@
 
     /// Opens the database in a directory.
     ///
-    /// - Throws: what the words of RocksDB's error stand for.
+    /// - Throws: the error that RocksDB's message stands for.
     init(
       _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false,
       isTight: Bool = false, salvages: Bool = false
@@ -46,8 +46,8 @@
       if !isReadOnly { Self.removeDrafts(path) }
     }
 
-    /// Removes the drafts of a file of its options, which RocksDB begins at each opening and cannot
-    /// finish; see `Tuning`.
+    /// Removes unfinished drafts of RocksDB's options file, which it begins at each opening and
+    /// cannot finish; see `Tuning`.
     private static func removeDrafts(_ path: String) {
       let files = (try? System.files(in: path)) ?? []
       for file in files where file.name.hasPrefix("OPTIONS-") && file.name.hasSuffix(".dbtmp") {
@@ -71,7 +71,7 @@
       }
     }
 
-    /// Ends a reader; called once a reader, by the thread that leaves it last.
+    /// Ends a reader; called once for each reader, by the last thread that uses it.
     func end(_ reader: Reader) {
       gate.withLock { gate in
         reader.release()
@@ -90,9 +90,9 @@
       }
     }
 
-    /// Asks all views to end, waits for those that are being read, and closes the database.
+    /// Ends all views, waits for reads in progress, and closes the database.
     ///
-    /// - Parameter patience: how long to wait; afterwards the last view to end closes it.
+    /// - Parameter patience: how long to wait. After that the last view to end closes the database.
     /// - Returns: whether it is closed now.
     func retire(_ patience: Duration) -> Bool {
       let readers = gate.withLock { gate in
@@ -120,7 +120,7 @@
     private func shutIfDrained(_ gate: inout Gate) {
       guard gate.isRetired, !gate.isShut, gate.readers.isEmpty else { return }
       gate.isShut = true
-      // A compaction under way would be waited for otherwise.
+      // Otherwise closing would wait for a compaction in progress.
       rocksdb_cancel_all_background_work(handle, 1)
       rocksdb_close(handle)
     }
@@ -128,7 +128,7 @@
     /// The newest sequence number; each edit takes one.
     var sequence: UInt64 { rocksdb_get_latest_sequence_number(handle) }
 
-    /// One of RocksDB's numbers about itself; 0 when it has no such number.
+    /// An integer property of RocksDB; 0 when it has no such property.
     func number(_ property: String) -> Int {
       var number: UInt64 = 0
       guard rocksdb_property_int(handle, property, &number) == 0 else { return 0 }
@@ -145,8 +145,8 @@
 
     /// Begins a new log and memtable, and sends the old one to a sorted file; nil, or RocksDB's words.
     ///
-    /// - Parameter waits: whether to return when it is there. RocksDB's own waiting never ends when
-    ///   a compaction has run out of space meanwhile, so its numbers are asked instead.
+    /// - Parameter waits: whether to wait for the file. RocksDB's own wait never ends when a
+    ///   compaction has run out of space meanwhile, so its properties are polled instead.
     func flush(waits: Bool) -> String? {
       if let words = backgroundFailure() { return words }
       if let words = telling({ rocksdb_flush(handle, tuning.flushing, $0) }).1 { return words }
@@ -160,10 +160,10 @@
     /// Whether a flush or a compaction failed.
     var hasBackgroundFailure: Bool { number("rocksdb.background-errors") > 0 }
 
-    /// What stopped flushing or compacting, in RocksDB's words; nil when they go on.
+    /// RocksDB's message about what stopped flushing or compacting; nil when they continue.
     func backgroundFailure() -> String? {
       guard hasBackgroundFailure else { return nil }
-      // A failure that stops everything is told to any write; one that does not is of space.
+      // Every write reports a failure that stops everything; any other failure is one of space.
       let batch = rocksdb_writebatch_create()
       defer { rocksdb_writebatch_destroy(batch) }
       return telling { rocksdb_write(handle, tuning.soft, batch, $0) }.1

@@ -3,11 +3,12 @@
   internal import ConiferKeyValue
   internal import ConiferStorage
 
-  /// The list of RocksDB's files that an orderly close leaves behind, with their lengths, so that the
-  /// next opening notices a file that was cut, changed or lost meanwhile.
+  /// The list of RocksDB's files, with lengths, that an orderly close writes, so that the next
+  /// opening notices a file that was truncated, changed or lost meanwhile.
   ///
-  /// RocksDB takes a manifest that ends early for the work of a crash, and a missing log for an empty
-  /// one, and would open an older state. After a crash there is no list, and its own checks must do.
+  /// RocksDB treats a manifest that ends early as torn by a crash, and a missing log as empty, and
+  /// would open an older state. After a crash there is no list, and only RocksDB's own checks
+  /// apply.
   enum Inventory {
     static let name = "conifer.files"
     private static let draft = "conifer.files.new"
@@ -15,7 +16,7 @@
 
     /// Lists the files of a closed store.
     ///
-    /// - Throws: `denied`, `full`, `io`; then there is no list, which is no harm.
+    /// - Throws: `denied`, `full`, `io`; then there is no list, which is harmless.
     static func write(_ directory: String) throws(StoreError) {
       var text = title + "\n"
       for file in try System.files(in: directory) where isListed(file.name) {
@@ -63,8 +64,8 @@
       return true
     }
 
-    /// Removes the list before anything changes, so that it never names what is no more; the names of
-    /// the directory are durable then.
+    /// Removes the list durably before anything changes, so that it never names files that no
+    /// longer exist.
     ///
     /// - Throws: `denied`, `io`.
     static func remove(_ directory: String) throws(StoreError) {
@@ -77,8 +78,8 @@
         || name.hasSuffix(".log")
     }
 
-    /// The checksum of what RocksDB reads without noticing every change; "-" for the sorted files,
-    /// whose blocks have their own.
+    /// The checksum of a file in which RocksDB does not notice every change; "-" for sorted files,
+    /// whose blocks have checksums.
     ///
     /// - Throws: `io` when the file cannot be read, which is no damage.
     private static func sum(

@@ -4,9 +4,9 @@
 
   /// RocksDB's list of its sorted files, read before RocksDB opens it after a crash.
   ///
-  /// RocksDB refuses a list whose end a crash tore, although the record there was never synced. So such
-  /// an end is cut here, as those of logs are; unless the logs do not hold what the sorted files of the
-  /// whole records lack: then the record had been synced, and RocksDB refuses the damage.
+  /// RocksDB refuses a list whose end a crash tore, although the record there was never synced. So
+  /// such an end is cut here, as in logs. When the logs lack commits that the listed sorted files
+  /// lack too, the record had been synced: then nothing is cut, and RocksDB refuses the damage.
   ///
   /// Format: a log whose records are edits (github.com/facebook/rocksdb/wiki/MANIFEST, and
   /// `VersionEdit::EncodeTo` of version 7).
@@ -56,7 +56,7 @@
       return there == files
     }
 
-    /// Takes an edit in; false when it holds what is not known here.
+    /// Applies an edit; false when it has an unknown field.
     private mutating func apply(_ edit: Bytes) -> Bool {
       var reader = Reader(bytes: edit)
       while !reader.isAtEnd {
@@ -85,7 +85,7 @@
       return true
     }
 
-    /// Reads the numbers and texts of an edit; what is missing counts as zero, and breaks it.
+    /// Reads the numbers and texts of an edit; missing bytes read as zero and make it invalid.
     private struct Reader {
       let bytes: Bytes
       private var at = 0

@@ -4,8 +4,9 @@
 
   /// The small text file that marks a directory as a store of this kind, and names its format.
   ///
-  /// It is looked at before RocksDB opens anything, since RocksDB changes a directory by opening it.
-  /// While a store is being made it has another name: a directory under the final one is whole.
+  /// It is read before RocksDB opens anything, since RocksDB changes a directory by opening it.
+  /// While a store is being made the file has another name: with the final name the store is
+  /// complete.
   enum Marker {
     static let name = "conifer.rocksdb"
     static let draft = "conifer.rocksdb.new"
@@ -13,7 +14,7 @@
     static let format = 1
     private static let magic = Bytes("Conifer RocksDB\nformat ".utf8)
 
-    /// What stands in a directory.
+    /// The content of a directory.
     enum State {
       case store
       case nothing
@@ -21,8 +22,8 @@
 
     static func text(format: Int) -> Bytes { magic + Bytes("\(format)\n".utf8) }
 
-    /// Tells whether a store stands in a directory, without changing anything but what a creation
-    /// that was interrupted left behind.
+    /// Determines whether a directory has a store. It only removes leftovers of an interrupted
+    /// creation.
     ///
     /// - Throws: `foreign`, `newerFormat`, `damaged`, `denied`, `io`.
     static func inspect(_ directory: String) throws(StoreError) -> State {
@@ -44,7 +45,7 @@
         }
         return .nothing
       }
-      // Nobody was ever given this store, so nothing was ever stored in it.
+      // This store was never opened, so nothing was ever stored in it.
       for file in theirs { try System.remove(directory + "/" + file) }
       return .nothing
     }
@@ -71,18 +72,18 @@
           + "\(format). Update Conifer to open it.")
     }
 
-    /// Marks a directory in which RocksDB is about to make its files.
+    /// Marks a directory in which RocksDB will create its files.
     static func begin(_ directory: String) throws(StoreError) {
       try System.write(text(format: format), to: directory + "/" + draft)
       try Platform.syncDirectory(directory)
     }
 
-    /// Marks the store as whole.
+    /// Marks the store as complete.
     static func finish(_ directory: String) throws(StoreError) {
       try System.rename(directory + "/" + draft, to: directory + "/" + name)
     }
 
-    /// Whether RocksDB gives its files such a name.
+    /// Whether a name is one of RocksDB's file names.
     static func isRocksDB(_ name: String) -> Bool {
       name == "CURRENT" || name == "IDENTITY" || name == "LOCK" || name == "LOG"
         || name.hasPrefix("LOG.old.") || name.hasPrefix("MANIFEST-") || name.hasPrefix("OPTIONS-")

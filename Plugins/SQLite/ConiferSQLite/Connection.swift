@@ -2,7 +2,7 @@ import CSQLite
 import ConiferKeyValue
 import ConiferStorage
 
-/// One SQLite connection with its errors told as store errors; used by one thread at a time.
+/// One SQLite connection, whose errors become store errors; used by one thread at a time.
 final class Connection {
   let handle: OpaquePointer
   let path: String
@@ -13,7 +13,7 @@ final class Connection {
   /// - Parameter flags: SQLite's open flags; its own locking of the connection is always off.
   /// - Throws: `denied`, `full`, `io`, `foreign`, `busy`.
   init(_ path: String, flags: Int32, vfs: String?) throws(StoreError) {
-    // A path that begins with "file:" would be taken for a URI.
+    // SQLite would treat a path that begins with "file:" as a URI.
     let name = path.utf8.first == UInt8(ascii: "/") ? path : "./" + path
     var handle: OpaquePointer?
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, vfs)
@@ -32,7 +32,7 @@ final class Connection {
 
   deinit { close() }
 
-  /// Closes the connection; its statements must be gone. A second call does nothing.
+  /// Closes the connection; its statements must be finalized. A second call does nothing.
   func close() {
     guard isOpen else { return }
     isOpen = false
@@ -68,7 +68,7 @@ final class Connection {
     }
   }
 
-  /// What `integrity_check` finds; damage that keeps it from running is a finding too.
+  /// The findings of `integrity_check`; damage that prevents it from running is a finding too.
   func findings(atMost count: Int) throws(StoreError) -> [String] {
     do throws(StoreError) {
       let found = try texts("PRAGMA integrity_check(\(count))")
@@ -113,10 +113,10 @@ enum ExtendedCode {
   static let checksum = SQLITE_IOERR | 32 << 8
 }
 
-/// Runs a statement and tells a read that the system refused from damage.
+/// Runs a statement, and distinguishes a failed read from damage.
 ///
-/// SQLite takes EIO for a damaged file system (`SQLITE_IOERR_CORRUPTFS`), and what runs a statement
-/// makes plain damage of that; the system's own error number is still there.
+/// SQLite treats EIO as a damaged file system (`SQLITE_IOERR_CORRUPTFS`), and running a statement
+/// turns that into plain damage; the system's own error number is still available.
 func tellingReadErrors(_ body: () -> Int32) -> Int32 {
   Platform.forgetError()
   let code = body()
@@ -150,7 +150,7 @@ func sqliteFailure(
   case SQLITE_FULL:
     return full(path, cause: cause)
   case SQLITE_TOOBIG:
-    return error(.tooLarge, "A row is larger than SQLite takes; store it in parts.")
+    return error(.tooLarge, "A row is larger than SQLite allows. Store it in parts.")
   case SQLITE_READONLY where Platform.isWritable(path):
     // SQLite reads only when the system refuses to open for writing, whatever the reason was.
     return error(
@@ -158,7 +158,7 @@ func sqliteFailure(
   case SQLITE_READONLY, SQLITE_PERM:
     return error(.denied, "\(path) may not be written; give the process write access to it.")
   case SQLITE_AUTH:
-    // What Apple's library says of a protected file before the first unlock.
+    // The error of Apple's library for a protected file before the first unlock.
     return error(.deviceLocked, "\(path) cannot be read until the device is unlocked.")
   case SQLITE_IOERR where code == ExtendedCode.checksum:
     return damaged(path, cause: cause)

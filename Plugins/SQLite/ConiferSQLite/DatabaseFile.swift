@@ -15,7 +15,7 @@ struct DatabaseFile {
 
   let path: String
   let options: SQLiteOptions
-  /// What syncs its files where SQLite's own sync is not enough.
+  /// Syncs its files where SQLite's own sync is not enough.
   let ownSync: OwnSync?
 
   init(directory: String, options: SQLiteOptions, ownSync: OwnSync? = Platform.ownSync) {
@@ -61,7 +61,7 @@ struct DatabaseFile {
     try Platform.makeFile(index, length: Self.indexLength)
   }
 
-  /// What SQLite makes of the index at once, in bytes.
+  /// The size in bytes to which SQLite extends the index at once.
   private static let indexLength = 32 << 10
 
   private func foreign(_ why: String) -> StoreError {
@@ -98,8 +98,8 @@ struct DatabaseFile {
     else {
       throw damaged(path, cause: "the header names page size \(pageSize) or an unknown format")
     }
-    // With a log beside it the database may rightly be shorter than its header says: folding the
-    // log writes the header first.
+    // With a log, a valid database may be shorter than its header says: folding the log writes the
+    // header first.
     if try Platform.length(of: log) == 0, number(24) == number(92) {
       let stated = Int(number(28)) * Self.pageSize
       guard length >= stated else {
@@ -172,16 +172,16 @@ struct DatabaseFile {
         throw foreign("its application id is another one")
       }
       try accept(version: UInt32(truncatingIfNeeded: connection.integer("PRAGMA user_version")))
-      // A database or a log that could be opened for reading alone is noticed here.
+      // A database or a log that could only be opened for reading is noticed here.
       if sqlite3_db_readonly(connection.handle, "main") != 0 {
         throw connection.failure(SQLITE_READONLY, "open")
       }
       try connection.execute("BEGIN IMMEDIATE; ROLLBACK")
-      // The log has its name by now; SQLite syncs the directory too, but takes no notice of a failure.
+      // The log's name exists by now; SQLite syncs the directory too, but ignores a failure.
       try Platform.syncDirectory(Platform.parent(of: path))
       return connection
     } catch {
-      // Opening leaves everything as it is: a database that was refused is not folded either.
+      // A refused opening changes nothing: the log is not folded either.
       _ = conifer_sqlite_no_checkpoint_on_close(connection.handle)
       connection.close()
       throw error

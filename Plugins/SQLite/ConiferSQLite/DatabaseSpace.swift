@@ -15,7 +15,7 @@ final class DatabaseSpace {
   /// Up to which page the file is known to have room.
   private var pages = 0
 
-  /// - Parameter file: with a VFS of its own, how long the file is to be is not known here.
+  /// - Parameter file: the database; with a custom VFS its necessary length is unknown here.
   init(_ file: DatabaseFile, _ reserve: SpaceReserve) {
     self.reserve = reserve
     self.file = file
@@ -24,7 +24,7 @@ final class DatabaseSpace {
 
   deinit { close() }
 
-  /// Makes the file long enough for so many pages; whether the disk is too full.
+  /// Makes the file long enough for a number of pages; returns whether the disk is too full.
   func isFull(upTo count: Int) -> Bool {
     guard descriptor >= 0, count > pages else { return false }
     let number = Platform.allocate(descriptor, count * DatabaseFile.pageSize)
@@ -39,12 +39,12 @@ final class DatabaseSpace {
   ///
   /// - Returns: zero or an `errno`.
   func syncLog() -> Int32 {
-    // SQLite keeps one file for it as long as it is open, and no lock on it.
+    // SQLite keeps this file open, without a lock on it.
     if log < 0 { log = Platform.openFile(file.log, writing: true) }
     return file.ownSync?(log) ?? 0
   }
 
-  /// Makes the database survive power loss, behind a fold: the next commit may write over the log.
+  /// Syncs the database after a fold, since the next commit may overwrite the log.
   ///
   /// - Returns: zero or an `errno`.
   func syncDatabase() -> Int32 {

@@ -18,7 +18,7 @@ enum FrameChain {
     guard magic & ~1 == 0x377F_0682, header.word(8) == UInt32(DatabaseFile.pageSize) else {
       return nil
     }
-    // The magic number's last bit tells in which order bytes make the words that are added up.
+    // The magic number's last bit is the byte order of the checksummed words.
     var sum = Sum(isBigEndian: magic & 1 == 1)
     sum.add(header[..<24])
     guard sum.first == header.word(24), sum.second == header.word(28) else { return 0 }

@@ -12,11 +12,11 @@ import ConiferStorage
 #endif
 
 extension Platform {
-  /// What makes SQLite's files survive power loss where the library's own sync does not, given an open
-  /// descriptor; nil where it does.
+  /// Syncs an open descriptor to the medium where the library's own sync does not; nil where it
+  /// does.
   ///
-  /// Apple's library takes `PRAGMA fullfsync` for a barrier since macOS 12: writes keep their order,
-  /// and may still sit in the drive's buffer. Never compiled here.
+  /// Since macOS 12 Apple's library implements `PRAGMA fullfsync` as a barrier: writes keep their
+  /// order, but may stay in the drive's buffer. This code was never compiled.
   static let ownSync: OwnSync? = {
     #if canImport(Darwin)
       return { sync($0) }
@@ -25,15 +25,15 @@ extension Platform {
     #endif
   }()
 
-  /// What stands at a path.
+  /// The kind of a path's entry.
   enum FileKind: Equatable {
     case missing
     case file(length: Int)
     case directory
   }
 
-  /// What stands at a path, found without opening it: closing any descriptor of a database would
-  /// drop the locks that SQLite holds on it in this process.
+  /// The kind of a path's entry, found without opening it: closing any descriptor of a database
+  /// would release SQLite's locks on it in this process.
   ///
   /// - Throws: `denied`, `io`.
   static func kind(of path: String) throws(StoreError) -> FileKind {
@@ -121,10 +121,10 @@ extension Platform {
   /// Forgets the last error number, which calls that succeed leave as it was.
   static func forgetError() { errno = 0 }
 
-  /// Whether the last error number is one that SQLite takes for a damaged file system.
+  /// Whether SQLite treats the last error number as a damaged file system.
   static var lastErrorIsOfReading: Bool { errno == EIO || errno == ENXIO || errno == ERANGE }
 
-  /// Whether an error number says that access is denied.
+  /// Whether an error number means that access is denied.
   static func meansDenied(_ number: Int32) -> Bool {
     number == EACCES || number == EPERM || number == EROFS
   }

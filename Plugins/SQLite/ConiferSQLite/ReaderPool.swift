@@ -8,7 +8,7 @@ import Synchronization
 /// Unchecked: it is passed between threads. The pool lends it to one view at a time, and a view is read by
 /// one thread at a time.
 final class Reader: @unchecked Sendable {
-  /// What a statement of a reader does.
+  /// The purpose of a reader's statement.
   enum Query: Int, CaseIterable {
     case get
     case ascend
@@ -43,7 +43,7 @@ final class Reader: @unchecked Sendable {
     idle = Array(repeating: [], count: Query.allCases.count * Table.allCases.count)
   }
 
-  /// Freezes the newest commit: only the first read does, `BEGIN` alone does not.
+  /// Freezes the newest commit: only the first read does that, not `BEGIN`.
   func freeze() throws(StoreError) {
     try run(begin)
     try run(pin)
@@ -124,7 +124,7 @@ final class ReaderPool: Sendable {
   /// Whether no view is open.
   var isQuiet: Bool { state.withLock { $0.away == 0 } }
 
-  /// Runs a closure while no new view begins; those that are open go on.
+  /// Runs a closure while no new view begins; open views continue.
   func hold<R>(_ body: () -> R) -> R { gate.withLock { _ in body() } }
 
   /// A reader that is frozen at the newest commit.
@@ -183,8 +183,8 @@ final class ReaderPool: Sendable {
     }
   }
 
-  /// Ends all leases and closes all readers; waits up to a second for reads that are under way,
-  /// which end at their next row. One that takes longer closes its own connection when it ends.
+  /// Ends all leases and closes all readers. It waits up to a second for reads in progress, which
+  /// end at their next row; one that takes longer closes its own connection when it ends.
   func shut(_ phase: Phase) {
     let (idle, leases) = state.withLock { state in
       state.phase = phase
@@ -204,7 +204,7 @@ final class ReaderPool: Sendable {
   func reopen() { state.withLock { $0.phase = .open } }
 }
 
-/// A reader on loan to one view, taken back when the view ends and no read is under way.
+/// A reader that is lent to one view, and returned when the view ends and no read is in progress.
 final class Lease: Sendable {
   private struct State {
     var reader: Reader?
@@ -243,7 +243,7 @@ final class Lease: Sendable {
     if let done { pool.takeBack(done, from: self) }
   }
 
-  /// Ends the lease now, or when the reads under way are over.
+  /// Ends the lease now, or after the reads in progress.
   func end() {
     ending.store(true, ordering: .releasing)
     let done = state.withLock { state in takeIfDone(&state) }

@@ -45,7 +45,7 @@ extension StorageKind {
     var own = SQLiteOptions()
     if let text = url.value(of: "cache") {
       guard let bytes = StorageOptions.byteCount(text), bytes >= 64 << 10 else {
-        throw StoreError(.invalid, "cache=\(text) makes no sense: it takes at least 64KB.")
+        throw StoreError(.invalid, "cache=\(text) is not valid. Set at least 64KB.")
       }
       own.writerCache = bytes
     }

@@ -1,4 +1,4 @@
-/// What may be tuned about a SQLite store; the defaults suit a phone.
+/// The tuning options of a SQLite store; the defaults suit a phone.
 public struct SQLiteOptions: Sendable, Equatable {
   /// Bytes of pages that the writing connection keeps in memory; a larger batch spills to the log.
   public var writerCache = 4 << 20

@@ -7,10 +7,11 @@ import ConiferStorage
 /// SQLite notices damage where it meets it, and ends a walk there; the rows between two damaged
 /// places of one table are lost.
 package enum SQLiteSalvage {
-  /// Reads a directory of its own copy of a store's files: SQLite recovers the log into it.
+  /// Reads a copy of a store's files in a separate directory, into which SQLite recovers the log.
   ///
   /// - Parameters:
-  ///   - row: gets each row's key behind its space's number, and its value; some come twice.
+  ///   - row: gets each row's stored key (the space's number, then the key) and its value; some
+  ///     come twice.
   ///   - lost: gets what could not be read.
   /// - Throws: `foreign` or `damaged` when the tables are not found, `io`, what `row` throws.
   package static func read(
@@ -26,7 +27,7 @@ package enum SQLiteSalvage {
       ("blobs NOT INDEXED", ["id", "id DESC"]),
       ("blobs INDEXED BY sqlite_autoindex_blobs_1", ["key", "key DESC"]),
     ] {
-      // The index of blobs is asked only for what the table did not give.
+      // The index of blobs is read only for rows that the table did not have.
       if table.contains("INDEXED BY"), try isWhole(connection, "blobs NOT INDEXED") { continue }
       for order in orders {
         do throws(StoreError) {
@@ -57,8 +58,8 @@ package enum SQLiteSalvage {
     _ connection: Connection, _ table: String
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      // Nothing is copied: where a copy is not used, the optimizer of Swift 6.3 lets go of its memory
-      // before it is filled.
+      // Nothing is copied: Swift 6.3's optimizer frees the memory of an unused copy before it is
+      // filled.
       try walk(connection, "SELECT key, value FROM \(table)") { (_) throws(StoreError) in }
       return true
     } catch {

@@ -36,7 +36,7 @@ public final class SQLiteStore: OrderedStore {
     var commit: UInt64 = 0
     /// The newest commit that survives power loss.
     var hardened: UInt64 = 0
-    /// Why nothing may be committed until the store is opened anew; suspending does not cure it.
+    /// The error that blocks commits until the store is reopened; suspending does not clear it.
     var poison: StoreError?
 
     /// The writer of an open store that is sound.
@@ -78,7 +78,7 @@ public final class SQLiteStore: OrderedStore {
     try self.init(at: path, options, ownSync: Platform.ownSync)
   }
 
-  /// Opens a store with another sync of its files than the system asks for.
+  /// Opens a store with a custom sync of its files.
   init(
     at path: String, _ options: SQLiteOptions, ownSync: OwnSync?
   ) throws(StoreError) {
@@ -115,8 +115,8 @@ public final class SQLiteStore: OrderedStore {
     _ file: DatabaseFile, _ pool: ReaderPool, _ reserve: SpaceReserve
   ) throws(StoreError) -> Writer {
     try file.prepare()
-    // What a killed process left unsynced in the log counts as durable from here on. Nothing has
-    // the log open yet, so closing a descriptor of it drops no lock.
+    // Commits that a killed process left unsynced in the log become durable here. The log is not
+    // open elsewhere yet, so closing a descriptor of it releases no lock.
     if try Platform.length(of: file.log) > 0 { try Platform.syncFile(file.log) }
     try file.makeLog()
     return try Writer(file, pool, reserve)
@@ -163,7 +163,7 @@ public final class SQLiteStore: OrderedStore {
     SQLiteView(try pool.lease(atMost: options.viewsAtMost))
   }
 
-  /// What the files take: pages by the database's own count, and the lengths of the files.
+  /// The sizes: pages by the database's own count, and the lengths of the files.
   ///
   /// - Throws: `io`, `closed`, `suspended`.
   public func size() throws(StoreError) -> StoreSize {
@@ -195,8 +195,8 @@ public final class SQLiteStore: OrderedStore {
   /// Reads the whole database through its log and checks it, as SQLite's `integrity_check` does, then
   /// the checksums of the log's frames that count.
   ///
-  /// It takes as long as reading every page; any thread may call it. A page keeps no checksum of its
-  /// own: a changed value in it is told by the record above, or by nobody.
+  /// It reads every page; any thread may call it. Pages have no checksums: only the checksums of
+  /// records above reveal a changed value.
   ///
   /// - Throws: `io`, `closed`, `suspended`.
   public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
@@ -209,7 +209,7 @@ public final class SQLiteStore: OrderedStore {
     }
     try state.withLock { (state: inout State) throws(StoreError) in
       guard case .open(let opened) = state.phase else { return }
-      // No commit is under way here, so every frame that was counted is a whole one.
+      // No commit is in progress here, so every counted frame is complete.
       let counted = opened.writer.framesInLog
       guard counted > 0, let sound = FrameChain.soundFrames(file.log, atMost: counted) else {
         return
@@ -224,12 +224,12 @@ public final class SQLiteStore: OrderedStore {
     return true
   }
 
-  /// Makes all commits durable, ends the open views, closes the database and lets go of every
-  /// lock; all calls but `resume` and `close` throw `suspended` until then.
+  /// Makes all commits durable, ends the open views, closes the database and releases every lock.
+  /// Until `resume`, all calls but `resume` and `close` throw `suspended`.
   ///
-  /// It waits up to a second for reads that are under way.
+  /// It waits up to a second for reads in progress.
   ///
-  /// - Throws: `io`, `poisoned`, `closed`; the files are let go of all the same.
+  /// - Throws: `io`, `poisoned`, `closed`; the files are released anyway.
   public func suspend() throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
       switch state.phase {
@@ -258,10 +258,9 @@ public final class SQLiteStore: OrderedStore {
 
   /// Makes all commits durable, folds the log, and closes; a second call does nothing.
   ///
-  /// It waits up to a second for reads that are under way; open views throw `closed` at their next
-  /// read.
+  /// It waits up to a second for reads in progress; open views throw `closed` at their next read.
   ///
-  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  /// - Throws: `io`, `poisoned`; the files are released anyway.
   public func close() throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
       switch state.phase {
@@ -293,7 +292,7 @@ public final class SQLiteStore: OrderedStore {
 }
 
 extension SQLiteStore {
-  /// None: SQLite leaves nothing out at opening; damage is told where it is read.
+  /// None: SQLite leaves nothing out at opening; damage is reported when it is read.
   public var findings: [StoreFinding] { [] }
 
   /// Does nothing: there are no findings.

@@ -4,7 +4,8 @@ import ConiferKeyValue
 /// A prepared statement that owns the memory of the keys bound to it.
 final class Statement {
   private(set) var handle: OpaquePointer?
-  // Keys are bound without a copy by SQLite, so they stay here until bound anew: one buffer a key.
+  // SQLite binds keys without copying them, so each key stays in a buffer here until it is bound
+  // again.
   private var buffers: (UnsafeMutableRawBufferPointer?, UnsafeMutableRawBufferPointer?) = (nil, nil)
 
   init(_ connection: Connection, _ sql: String) throws(StoreError) {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A table that holds rows of spaces.
 enum Table: String, CaseIterable {
-  /// Small values: the row lies in the key's tree.
+  /// Small values: the row is in the key's tree.
   case rows
   /// Values of kilobytes: the key's tree holds only where the value is.
   case blobs

@@ -25,7 +25,7 @@ final class Writer: @unchecked Sendable {
   private let clear: [Statement]
   /// Find the first row of a space; made when a space is first written to.
   private var find: [Statement] = []
-  /// Pages in the log after the last commit that wrote any, told by SQLite's hook.
+  /// Pages in the log after the last commit that wrote any, from SQLite's hook.
   private let logPages: UnsafeMutablePointer<Int32>
   private var syncsCommits = false
   /// At how many pages in the log the next fold is tried.
@@ -78,8 +78,8 @@ final class Writer: @unchecked Sendable {
     return made
   }
 
-  /// How many frames the log had behind the newest commit; 0 when there was none since opening, or
-  /// the log was folded since.
+  /// The number of frames in the log after the newest commit; 0 when there was none since opening,
+  /// or the log was folded since.
   var framesInLog: Int { Int(logPages.pointee) }
 
   /// Applies a batch in one transaction and makes it as durable as asked.
@@ -106,8 +106,8 @@ final class Writer: @unchecked Sendable {
       guard error.code == .full, poison == nil else { throw error }
       refusal = error
     }
-    // Folding the log lets the next commit write over it, without new space: so deleting goes on
-    // while the disk is full.
+    // After folding, the next commit overwrites the log without new space, so deleting works while
+    // the disk is full.
     if fold(SQLITE_CHECKPOINT_RESTART, patience: 10) == .done {
       do throws(StoreError) {
         return try transact(batch, syncs: syncs)
@@ -138,7 +138,7 @@ final class Writer: @unchecked Sendable {
     }
     let result = sync(file, SQLITE_SYNC_FULL)
     guard result == SQLITE_OK else {
-      // Whatever the cause, a full disk too: what is on the disk is not known.
+      // Any cause poisons, even a full disk: the state of the disk is unknown.
       throw poisoned(
         by: sqliteFailure(
           result, words: "syncing the log failed", system: 0, "sync the log", connection.path))
@@ -173,7 +173,7 @@ final class Writer: @unchecked Sendable {
     return logPages.pointee
   }
 
-  /// Makes the database as long as the transaction at hand needs it.
+  /// Makes the database as long as the present transaction needs.
   private func makeRoom(_ usesReserve: Bool) throws(StoreError) {
     let code = countPages.step()
     let pages = code == SQLITE_ROW ? Int(sqlite3_column_int64(countPages.handle, 0)) : 0
@@ -239,7 +239,7 @@ final class Writer: @unchecked Sendable {
   private func failed(_ code: Int32, _ action: String) -> StoreError {
     let error = connection.failure(code, action)
     let isSync = code == ExtendedCode.sync || code == ExtendedCode.directorySync
-    // Whatever the cause of a failed sync, a full disk too: what is on the disk is not known.
+    // Any cause of a failed sync poisons, even a full disk: the state of the disk is unknown.
     return isSync
       ? poisoned(by: StoreError(.io, error.message, cause: error.cause)) : error
   }
@@ -250,7 +250,7 @@ final class Writer: @unchecked Sendable {
   }
 
   private func poisoned(bySync number: Int32, of what: String) -> StoreError {
-    // Whatever the cause, a full disk too: what is on the disk is not known.
+    // Any cause poisons, even a full disk: the state of the disk is unknown.
     let known = Platform.error(number, "sync the \(what) of", connection.path)
     return poisoned(by: StoreError(.io, known.message, cause: known.cause))
   }
@@ -265,7 +265,7 @@ final class Writer: @unchecked Sendable {
   enum Fold: Equatable {
     /// The whole log was folded.
     case done
-    /// A view, a full disk or another program stands in the way; later, then.
+    /// A view, a full disk or another program prevents it; it is tried again later.
     case held
     /// The disk failed; the store is poisoned.
     case failed
@@ -314,7 +314,7 @@ final class Writer: @unchecked Sendable {
     guard pages >= foldAt || (pages >= threshold && readers.isQuiet) else { return }
     let result: Fold
     if pages / 4 >= threshold {
-      // Views that overlap without a gap would keep the log from ever beginning anew.
+      // Views that overlap without a gap would prevent the log from ever restarting.
       result = readers.hold { fold(SQLITE_CHECKPOINT_RESTART, patience: 10) }
     } else {
       result = fold(SQLITE_CHECKPOINT_PASSIVE, patience: 0)
@@ -349,12 +349,12 @@ final class Writer: @unchecked Sendable {
     return false
   }
 
-  /// Makes everything durable, folds the log and closes; the files are let go of in any case.
+  /// Makes everything durable, folds the log and closes; the files are always released.
   func close() throws(StoreError) {
     if poison == nil, fold(SQLITE_CHECKPOINT_TRUNCATE, patience: 100) == .held {
       do throws(StoreError) { try harden() } catch { _ = poisoned(by: error) }
     }
-    // Nothing is folded after a failed sync: the log as it is on disk is what reopening reads.
+    // Nothing is folded after a failed sync: reopening reads the log as it is on disk.
     if poison != nil { _ = conifer_sqlite_no_checkpoint_on_close(connection.handle) }
     sqlite3_wal_hook(connection.handle, nil, nil)
     for statement in [begin, commit, countPages] + put + delete + clear + find {

@@ -9,7 +9,7 @@ public import ConiferStorage
 ///       try await check.run(in: directory) { .journal(at: $0) }
 ///     }
 ///
-/// The client, a server and what is under way between them are in this process; a restart closes the
+/// The client, a server and the messages between them are in this process; a restart closes the
 /// database and opens it again on the same files.
 public struct ClientCheck: Sendable, Identifiable, CustomStringConvertible {
   /// The check's name: the sentence that must be true of a client on the backend.
@@ -26,7 +26,7 @@ public struct ClientCheck: Sendable, Identifiable, CustomStringConvertible {
   /// The name.
   public var description: String { name }
 
-  /// All checks; the backend must keep what it is given in its files.
+  /// All checks; the backend must keep its data in files.
   public static var all: [ClientCheck] { restarts + offline }
 
   /// Runs the check on a new store.
@@ -51,6 +51,6 @@ public struct ClientCheck: Sendable, Identifiable, CustomStringConvertible {
 
 /// A promise to apps that a client on the backend did not keep.
 public struct ClientFailure: Error, CustomStringConvertible {
-  /// What was seen, and what should have been.
+  /// What was observed, and what was expected.
   public let description: String
 }

@@ -77,12 +77,12 @@ final class ClientTrial: Sendable {
     try database().reference(withPath: path)
   }
 
-  /// Lets all that is under way be delivered, and all that is told be heard.
+  /// Delivers all messages under way, and waits until observers have run.
   func settle() async throws {
     let database = try database()
     repeat {
-      // An answer comes behind all that was asked before it, and a piece of work on the queue behind
-      // all that was told.
+      // An answer comes after all earlier calls, and a block on the queue after all earlier
+      // callbacks.
       for _ in 0..<2 {
         _ = try await database.pendingWriteTotals()
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
@@ -90,7 +90,7 @@ final class ClientTrial: Sendable {
     } while pump.step()
   }
 
-  /// Observes, and notes what is told under a name: values, or children that come.
+  /// Observes, and records under a name what the observer gets: values, or added children.
   func observe(_ name: String, _ query: DatabaseQuery, _ type: DataEventType = .value) {
     query.observe(type) { [weak self] snapshot in
       let text = String(decoding: snapshot.node.json(.export), as: UTF8.self)
@@ -99,7 +99,7 @@ final class ClientTrial: Sendable {
     }
   }
 
-  /// What observers were told since the last time.
+  /// What observers got since the last call.
   func told() -> [String] {
     state.withLock { state in
       defer { state.told = [] }
@@ -110,7 +110,7 @@ final class ClientTrial: Sendable {
   /// Where writes of this process went, in the order of their arrival.
   var sent: [String] { state.withLock { $0.sent } }
 
-  /// What came from the server in this process.
+  /// The data that came from the server in this process.
   func counts() throws -> DeliveryCounts { try running().transport.counts }
 
   /// Has the server refuse the next write.
@@ -119,7 +119,7 @@ final class ClientTrial: Sendable {
   /// Writes in the server's own name.
   func serverSets(_ path: Path, _ node: Node) { server.set(path, node, in: Self.namespace) }
 
-  /// What the server holds.
+  /// The server's data.
   func serverData(_ path: Path) -> Node { server.data(path, in: Self.namespace) }
 
   /// Fails unless two things are the same.
@@ -128,7 +128,7 @@ final class ClientTrial: Sendable {
   }
 }
 
-/// Time that stands still, so that nothing comes to its limit on a slow machine.
+/// A clock that stands still, so that no timeout is reached on a slow machine.
 private struct StillClock: EngineClock {
   var wallTime: Int64 { 1_700_000_000_000 }
   var now: Int64 { 1_000 }

@@ -1,7 +1,7 @@
 import Conifer
 import Foundation
 
-/// Where the databases of an app keep their data unless it names a place, each in a directory of its own.
+/// The default directories of an app's databases, one for each database.
 struct AppDirectory: Equatable {
   /// Where programs keep data: application support on Apple systems, the XDG data directory elsewhere.
   let base: String
@@ -36,8 +36,8 @@ struct AppDirectory: Equatable {
 
   /// A name as components of a path. No two names share one, on file systems that ignore case either.
   ///
-  /// Small letters, digits and `-_.` stand for themselves, other bytes for `%` and two digits. What is
-  /// longer than a file name may be goes on in a directory whose name ends in `+`.
+  /// Lower-case letters, digits and `-_.` are kept; other bytes are written as `%` and two digits.
+  /// A name that is too long for a file name continues in a directory whose name ends in `+`.
   static func components(_ name: String) -> [String] {
     let limit = 200
     var text = ""

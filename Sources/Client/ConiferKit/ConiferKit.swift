@@ -7,7 +7,7 @@ import CConiferKit
   @_exported public import ConiferWebSocket
 #endif
 
-/// Tells the client what databases of the class are made of; called once, before `main`.
+/// Sets the defaults of `Database.database()`; called once, before `main`.
 ///
 /// It keeps two functions, and does nothing else: little of a program runs at that time.
 @_cdecl("conifer_kit_load")
@@ -32,8 +32,8 @@ extension Database {
   /// The Apple SDK reads it from a file. Without this call ``database()`` stays offline, and keeps its
   /// data; so it does where the package is built without its trait `Network`.
   ///
-  /// - Parameter url: such as `https://my-app.example.com` or `http://localhost:9000?ns=my-app`. One
-  ///   that makes no sense is logged as an error, and names no server.
+  /// - Parameter url: such as `https://my-app.example.com` or `http://localhost:9000?ns=my-app`. An
+  ///   invalid one is logged as an error, and names no server.
   public static func configure(url: String) {
     configureCommon(url: url)
   }

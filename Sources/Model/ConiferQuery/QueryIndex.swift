@@ -1,6 +1,6 @@
 public import ConiferTree
 
-/// What the children of a node are sorted by.
+/// The index by which the children of a node are sorted.
 public enum QueryIndex: Sendable, Hashable {
   /// The children's priorities; without priorities the order of keys. The default.
   case priority
@@ -11,9 +11,9 @@ public enum QueryIndex: Sendable, Hashable {
   /// The values at a path below each child.
   case child(Path)
 
-  /// What the index sorts a child by; empty when the child has no such thing.
+  /// The value by which the index sorts a child; empty when the child has none.
   ///
-  /// The key index sorts by keys alone, and gives the key as a string.
+  /// The key index sorts by keys only, and returns the key as a string.
   /// - Parameters:
   ///   - key: The child's key.
   ///   - node: The child.

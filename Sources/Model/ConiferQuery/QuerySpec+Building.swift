@@ -144,7 +144,7 @@ extension QuerySpec {
       }
       if bound.key != nil {
         throw refused(
-          "a query by key has a bound with a child key; give the key as its value alone")
+          "a query by key has a bound with a child key; pass the key only as the bound's value")
       }
     case .priority:
       if case .bool? = bound.value {

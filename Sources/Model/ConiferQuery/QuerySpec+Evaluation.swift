@@ -3,9 +3,10 @@ public import ConiferTree
 extension QuerySpec {
   /// The result of the query on a node: its children in index order, within range and limit.
   ///
-  /// A query by key, or by priority when no child has one, takes time for its result alone, apart
-  /// from a logarithmic search; others look at every child once, and sort no more than they keep.
-  /// - Parameter node: The node; a leaf has no children and gives nothing.
+  /// A query by key, or by priority when no child has one, takes logarithmic time for the search
+  /// plus the time for its result. Others visit every child once, and sort only the children that
+  /// they keep.
+  /// - Parameter node: The node; a leaf has no children, so the result is empty.
   /// - Returns: The children, first in order first.
   public func evaluate(_ node: Node) -> [(key: Key, node: Node)] {
     if let slice = slice(of: node) { return Array(slice) }
@@ -13,7 +14,7 @@ extension QuerySpec {
     let children = node.children
     var window = Window(limit: limit)
     for (position, child) in children.enumerated() {
-      // Children come in key order, so their positions stand for their keys.
+      // Children are in key order, so positions can be compared instead of keys.
       let value = index.value(of: child.key, child.node)
       if self.position(of: value, child.key, against: start, isStart: true) >= 0,
         self.position(of: value, child.key, against: end, isStart: false) <= 0

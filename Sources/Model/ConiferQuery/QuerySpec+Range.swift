@@ -17,10 +17,11 @@ extension QuerySpec {
       && position(of: value, key, against: end, isStart: false) <= 0
   }
 
-  /// Where a child stands to a bound: negative before, zero on it when that counts, positive after.
+  /// The position of a child relative to a bound: negative before it, zero on an inclusive bound,
+  /// positive after it.
   ///
-  /// A bound without a key stands, depending on its end and on whether it is inclusive, before or
-  /// after all children of its value.
+  /// A bound without a key lies before or after all children of its value, depending on its end and
+  /// on whether it is inclusive.
   func position(of value: Node, _ key: Key, against bound: Bound?, isStart: Bool) -> Int {
     guard let bound else { return 0 }
     let order = Node.compareValues(value, bound.value.map { Node($0) } ?? .empty)

@@ -19,7 +19,7 @@ extension QuerySpec {
   }
 
   /// Writes the wire form as one JSON object with sorted keys.
-  /// - Parameter writer: Where the object goes.
+  /// - Parameter writer: The writer that gets the object.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (name, leaf) in members {
@@ -41,7 +41,7 @@ extension QuerySpec {
   /// The members are `sp`, `sn`, `sin` (start value, key, inclusive), `ep`, `en`, `ein` (the end),
   /// `l` and `vf` (limit, `l` or `r` for its side) and `i` (index). Others are ignored. A limit
   /// without a side keeps the first children if there is a start, else the last ones.
-  /// - Parameter node: The members, as ``node`` gives them. A value that is `null`, which no node
+  /// - Parameter node: The members, as ``node`` returns them. A value that is `null`, which no node
   ///   holds, is recognised by the `sin` or `ein` beside it.
   /// - Throws: `TreeError.invalidQuery` when a member has the wrong type or the query is not valid.
   public init(node: Node) throws(TreeError) {
@@ -80,7 +80,7 @@ extension QuerySpec {
   }
 
   /// Reads the wire form from JSON.
-  /// - Parameter json: The members in UTF-8, as ``json`` gives them.
+  /// - Parameter json: The members in UTF-8, as ``json`` returns them.
   /// - Throws: `TreeError.invalidQuery` when the text is no JSON or the query is not valid.
   public init(json: [UInt8]) throws(TreeError) {
     let fields: Fields
@@ -92,7 +92,7 @@ extension QuerySpec {
     try self.init(fields)
   }
 
-  /// The members of the wire form by name, in the order of their names; nil stands for `null`.
+  /// The members of the wire form by name, in the order of their names; nil means `null`.
   private var members: [(String, Leaf?)] {
     var members: [(String, Leaf?)] = []
     func name(_ bound: Bound, _ outside: String) -> String? {
@@ -118,7 +118,7 @@ extension QuerySpec {
 /// Typed access to the members of a wire form.
 private struct Fields {
   let node: Node
-  /// The members that JSON gives as `null`, which a node cannot hold.
+  /// The members that are `null` in JSON, which a node cannot hold.
   var nulls: Set<Key> = []
 
   init(node: Node) { self.node = node }

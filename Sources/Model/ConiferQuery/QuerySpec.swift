@@ -1,6 +1,6 @@
 public import ConiferTree
 
-/// What a query asks for: an order of a node's children, a range of that order, and a limit.
+/// A query specification: an order of a node's children, a range of that order, and a limit.
 ///
 /// A spec holds no place; the same spec may be asked of any node. It is built by methods that each
 /// return a narrower spec and throw where the Realtime Database allows no such query, so a spec that
@@ -12,8 +12,8 @@ public import ConiferTree
 public struct QuerySpec: Sendable {
   /// One end of the range: a pair of an index value and a key, as children are sorted by it.
   public struct Bound: Sendable, Hashable {
-    /// The index value; nil stands for `null`, which children without the value have. In a query
-    /// by key it is the key, as a string.
+    /// The index value; nil means `null`, which children without the value have. In a query by key
+    /// it is the key, as a string.
     public let value: Leaf?
     /// The key among the children with that value; nil for all of them.
     public let key: Key?
@@ -37,7 +37,7 @@ public struct QuerySpec: Sendable {
     public let side: Side
   }
 
-  /// What the children are sorted by.
+  /// The index that sorts the children.
   public internal(set) var index = QueryIndex.priority
   /// Where the range starts; nil for the first child.
   public internal(set) var start: Bound?
@@ -56,7 +56,7 @@ public struct QuerySpec: Sendable {
   /// Whether every child belongs to the result, whatever the order.
   public var loadsAllData: Bool { start == nil && end == nil && limit == nil }
 
-  /// Whether this asks for all children in the default order.
+  /// Whether the query selects all children in the default order.
   public var isDefault: Bool { loadsAllData && index == .priority }
 
   /// The spec that is listened to and stored for this one: the default when all data is loaded

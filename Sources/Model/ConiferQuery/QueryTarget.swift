@@ -4,14 +4,14 @@ public import ConiferTree
 public struct QueryTarget: Hashable, Sendable {
   /// The node whose children the query is about.
   public let path: Path
-  /// What the query asks for.
+  /// The query specification.
   public let spec: QuerySpec
 
   /// A query at a place.
   ///
   /// - Parameters:
   ///   - path: the node whose children the query is about.
-  ///   - spec: what it asks for; by default the whole node.
+  ///   - spec: the query; by default the whole node.
   public init(_ path: Path, _ spec: QuerySpec = .default) {
     self.path = path
     self.spec = spec

@@ -24,7 +24,7 @@ public struct TreeError: Error, Sendable, CustomStringConvertible {
     public static let invalidServerValue = Code(rawValue: "invalid-server-value")
     /// An update writes a place and also the same place or one below it.
     public static let invalidMerge = Code(rawValue: "invalid-merge")
-    /// A query makes no sense.
+    /// A query is invalid.
     public static let invalidQuery = Code(rawValue: "invalid-query")
 
     /// The code's stable name.
@@ -33,7 +33,7 @@ public struct TreeError: Error, Sendable, CustomStringConvertible {
 
   /// What went wrong.
   public let code: Code
-  /// What went wrong in words, with the remedy.
+  /// A message with the cause and the remedy.
   public let message: String
 
   /// An error.

@@ -5,12 +5,12 @@
   extension EncryptedStore {
     /// Makes another key the store's, at once and whole: the old one opens nothing any more.
     ///
-    /// Records written from now on have new data keys; `tidy` encrypts the older ones anew, also after
-    /// a restart. A scope's own key stays.
+    /// New records get new data keys; `tidy` encrypts the older ones again, also after a restart. A
+    /// scope's own key stays.
     ///
     /// - Parameter key: 32 random bytes.
-    /// - Throws: `invalid` for a key of another length, and as `apply`; after `io` or `poisoned`
-    ///   reopening tells which of the two keys holds.
+    /// - Throws: `invalid` for a key of another length, and as `apply`. After `io` or `poisoned`,
+    ///   reopening shows which of the two keys is valid.
     public func rotate(to key: [UInt8]) throws(StoreError) {
       let (old, store) = try ring.change { (state) throws(StoreError) in
         (state, state.header.store)
@@ -27,7 +27,7 @@
         for key in keys { if let payload = key.payload { batch.keep(key.recordKey, payload) } }
       }
       batch.keep(LayerRecord.headerKey, header.payload(master))
-      // What a failed commit left unstored; keys are stored above, in the new wrapping.
+      // Layer records that a failed commit did not store; keys were stored above, newly wrapped.
       for (key, payload) in old.unstoredRecords where LayerRecord.session(key) != nil {
         batch.keep(key, payload)
       }
@@ -50,11 +50,12 @@
       return result
     }
 
-    /// Destroys the keys of a scope and of those within it: their records can be read no more, at
-    /// once, and removed as before.
+    /// Destroys the keys of a scope and of the scopes within it: their records become unreadable at
+    /// once, and can be removed as before.
     ///
-    /// Copies of the wrapped keys may be left in backups and in pages that the store below has not
-    /// used again; they need the store's key. Docs/Encryption.md says what makes those worthless.
+    /// Copies of the wrapped keys may remain in backups and in pages that the store below has not
+    /// reused; unwrapping them needs the store's key. Docs/Encryption.md says how to make them
+    /// useless.
     ///
     /// - Parameter scope: a tree, a lane, or the whole store.
     /// - Throws: as `apply`; nothing was destroyed then, unless the code is `io` or `poisoned`.
@@ -71,13 +72,13 @@
       try ring.change { (state) throws(StoreError) in
         for scope in erased.keys { state.scopes[scope] = [ScopeKey(erased: scope)] }
         state.forgetDerived { scope.contains($0.scope) }
-        // What is written from now on must not be taken for what was erased.
+        // New records must not be mistaken for erased ones.
         state.current = nil
       }
     }
 
-    /// Whether records are left that `tidy` has to encrypt anew after `rotate`, those included that it
-    /// cannot read as long as their scope's own key is not given.
+    /// Whether `tidy` still has records to encrypt again after `rotate`, including those that it
+    /// cannot read while their scope's own key is not given.
     public var isResealing: Bool {
       (try? ring.change { (state) throws(StoreError) in state.header.isResealing }) ?? false
     }

@@ -2,10 +2,10 @@
   import ConiferKeyValue
   import Synchronization
 
-  /// A pass over all records: encrypts those of old sessions anew, and finds which keys and sessions
-  /// nothing needs any more.
+  /// A pass over all records, which encrypts those of old sessions again, and finds keys and
+  /// sessions that are no longer needed.
   struct ResealingPass: Sendable {
-    /// Records of sessions below this one are encrypted anew.
+    /// Records of sessions below this one are encrypted again.
     let floor: UInt32
     /// Sessions from this one on may be named by records that the pass does not see.
     let since: UInt32
@@ -15,7 +15,7 @@
     var position: Bytes = []
     /// The sessions that records of a scope name, as far as they were seen.
     var named: [StoreScope: Set<UInt32>] = [:]
-    /// The sessions of records that could not be encrypted anew, since the own key of their scope is
+    /// The sessions of records that could not be encrypted again, since their scope's own key is
     /// not given.
     var withheld: [StoreScope: Set<UInt32>] = [:]
     /// The generation of views that needs no old key any more, once all spaces are done.
@@ -25,7 +25,7 @@
   extension EncryptedStore {
     /// With more sessions than this, a pass looks for those that no record names.
     static let mostSessions = 64
-    /// How many of the newest sessions such a pass leaves as they are.
+    /// The number of newest sessions that a pass does not touch.
     private static let keptSessions = 32
     /// How many records, and about how many bytes, a step looks at.
     private static let stride = (records: 256, bytes: 1 << 20)
@@ -59,7 +59,7 @@
     private func begin() throws(StoreError) -> ResealingPass? {
       let isFirst = hasDroppedSessions.withLock { !$0 }
       let withheld = withheld.withLock { $0 }
-      // What could not be read before is tried again once a key for some of it is given.
+      // Records that could not be read before are tried again once a key for some of them is given.
       var isDue = withheld.isEmpty
       if !isDue { isDue = try ring.isAnyOpen(withheld) }
       let spaces = ring.layout.spaces[...]
@@ -80,7 +80,7 @@
       }
     }
 
-    /// Looks at a few records; those that cannot be read stay as they are.
+    /// Processes a few records; unreadable ones stay as they are.
     private func step(_ pass: inout ResealingPass) throws(StoreError) {
       guard let space = pass.spaces.first else { return }
       let view = try base.view()
@@ -135,9 +135,9 @@
       let session: UInt32
     }
 
-    /// Encrypts records anew.
+    /// Encrypts records again.
     ///
-    /// - Returns: those that need their scope's own key for it, which is not given any more.
+    /// - Returns: the records whose scope's own key is no longer given.
     private func seal(
       _ records: [OldRecord], _ space: Space
     ) throws(StoreError) -> [OldRecord] {
@@ -186,7 +186,8 @@
         state.sessions = sessions
         state.scopes = scopes
         state.header = header
-        // A number may be given to another session now, a session read with another key of a scope.
+        // A session's number may be given to another session now, and a session may be read with
+        // another key of its scope.
         state.derived = [:]
       }
     }

@@ -8,7 +8,7 @@
   /// `wrongKey`, or `damaged` when what is stored of the key is, and walks that began in another scope
   /// pass over it. All can be removed.
   public final class EncryptedStore: OrderedStore {
-    /// The traits of the store below; its best values are smaller by what a record takes more.
+    /// The traits of the store below; the best value size is smaller by a record's overhead.
     public let traits: StoreTraits
     let base: any OrderedStore
     let ring: KeyRing
@@ -86,7 +86,7 @@
       }
     }
 
-    /// What the files take; the layer's records are the store's own.
+    /// The sizes; the layer's records count as the store's own.
     ///
     /// - Throws: as the store below.
     public func size() throws(StoreError) -> StoreSize {
@@ -96,7 +96,7 @@
       return size
     }
 
-    /// Encrypts a few records anew when keys were rotated, and lets the store below do its own.
+    /// Encrypts a few records again after a rotation, and runs the housekeeping of the store below.
     ///
     /// - Throws: as the store below.
     public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
@@ -153,10 +153,10 @@
     /// - Throws: as the store below.
     public func close() throws(StoreError) { try base.close() }
 
-    /// What opening the store below had to leave out.
+    /// The findings of the store below.
     public var findings: [StoreFinding] { base.findings }
 
-    /// Takes the findings for told.
+    /// Acknowledges the findings.
     ///
     /// - Throws: as the store below.
     public func acknowledgeFindings() throws(StoreError) { try base.acknowledgeFindings() }

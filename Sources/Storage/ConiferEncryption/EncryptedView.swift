@@ -45,7 +45,7 @@
           case .value(let plain): return visit(key, plain.span.bytes)
           case .damaged: failure = Self.damaged(space, Bytes(key), Bytes(value))
           case .withheld(let scope, let why):
-            // Whoever walks over all scopes does without those that cannot be read.
+            // A walk over all scopes skips those that cannot be read.
             if scope != home { return .next }
             failure =
               why == .lost

@@ -12,7 +12,7 @@
       var scopes: Set<StoreScope> = []
     }
 
-    /// What a derived key is for.
+    /// The use of a derived key.
     struct Name: Hashable, Sendable {
       let session: UInt32
       let scope: StoreScope
@@ -62,7 +62,7 @@
       derived = derived.filter { !isGone($0.key) }
     }
 
-    /// What the layer's records hold that the next commit must store, by key.
+    /// The layer's records that the next commit must store, by key.
     ///
     /// Of a damaged record of which nothing is known nothing is stored: it stays.
     var unstoredRecords: [Bytes: Bytes] {

@@ -9,12 +9,12 @@
   /// comes from the data key of its scope and its session's salt, and its nonce is the session's
   /// counter: neither a crash nor a restored or copied store can use the two again.
   final class KeyRing: Sendable {
-    /// After so many records a session ends: well below what one key of AES-GCM may seal.
+    /// The number of records after which a session ends: well below the limit of one AES-GCM key.
     static let mostRecords: UInt64 = 1 << 32
-    /// After so many bytes a session ends.
+    /// The number of bytes after which a session ends.
     static let mostBytes = 1 << 36
 
-    /// What a stored value turns out to be.
+    /// The result of opening a stored value.
     enum Opened {
       case value(Bytes)
       case damaged
@@ -62,7 +62,7 @@
       }
     }
 
-    /// Why the key of a stored value is missing; nil when it is there, or the value makes no sense.
+    /// Why the key of a stored value is missing; nil when it is present, or the value is invalid.
     func missing(_ space: Space, _ key: RawSpan, _ head: SealedRecord.Head) throws(StoreError)
       -> MissingKey?
     {
@@ -103,7 +103,8 @@
       } ?? .missing(.lost)
     }
 
-    /// Whether records that could not be encrypted anew before, by scope and session, could be now.
+    /// Whether records that could not be encrypted again before, by scope and session, could be
+    /// now.
     func isAnyOpen(_ withheld: [StoreScope: Set<UInt32>]) throws(StoreError) -> Bool {
       try change { (state) throws(StoreError) in
         for (scope, sessions) in withheld {
@@ -193,15 +194,15 @@
 
     /// Whether new records of a scope need a new key.
     private static func needsKey(_ scope: StoreScope, _ state: State) -> Bool {
-      // A key that is lost tells nothing any more, also not whether the scope had one of its own.
+      // With a lost key it is also unknown whether the scope had a key of its own.
       guard let newest = state.scopes[scope]?.last, !newest.isErased, newest.payload != nil else {
         return true
       }
       return newest.first < state.header.floor
     }
 
-    /// Whether a scope needs a new key and its own one, without which that would be less well kept
-    /// than the old one, is not given or is another.
+    /// Whether a scope needs a new data key while its own key is missing or wrong. Without the own
+    /// key, the new data key would be protected less than the old one.
     private func lacksOwner(_ scope: StoreScope, _ state: State) throws(StoreError) -> Bool {
       guard Self.needsKey(scope, state), let newest = state.scopes[scope]?.last, newest.hasOwner
       else { return false }
@@ -228,7 +229,7 @@
         why == .erased
           ? "The key of these records was erased, so that nobody reads them again: wipe or purge what "
             + "is left of them."
-          : "These records have a key of their own, which was not given or is another one: give it "
+          : "These records have a key of their own, which is missing or wrong. Give it "
             + "where the store is opened, or wipe what can no longer be read.",
         cause: "scope \(scope.prefix.isEmpty ? "of the store itself" : hex(scope.prefix))",
         place: place)
@@ -252,7 +253,7 @@
       }
     }
 
-    /// Begins a new generation of views and gives its number.
+    /// Begins a new generation of views and returns its number.
     func advance() -> Int {
       state.withLock { state in
         state.generation += 1

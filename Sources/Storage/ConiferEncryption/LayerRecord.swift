@@ -4,8 +4,9 @@
 
   /// Records of the layer itself: the header, the sessions, the wrapped keys of scopes.
   ///
-  /// Each ends in eight bytes of SHA-256 over its key and what stands before, so that damage is told
-  /// from a wrong key, and each is stored twice, since all records of a session or scope need it.
+  /// Each ends in eight bytes of SHA-256 over its key and the bytes before, which distinguish
+  /// damage from a wrong key. Each is stored twice, since all records of a session or scope need
+  /// it.
   enum LayerRecord {
     static let headerKey: Bytes = [UInt8(ascii: "h")]
     static let sessions: Bytes = [UInt8(ascii: "s")]
@@ -36,7 +37,7 @@
 
     static func seal(_ key: Bytes, _ payload: Bytes) -> Bytes { payload + digest(key, payload) }
 
-    /// What a record takes with its key.
+    /// The size of a record with its key.
     static func size(_ key: Bytes, _ payload: Bytes) -> Int { key.count + payload.count + 8 }
 
     /// The payload of a stored record, or nil when the bytes are not what was stored.
@@ -58,7 +59,7 @@
       bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// What a record is, in words.
+    /// A description of the record.
     static func words(_ key: Bytes) -> String {
       if key == headerKey { return "the header" }
       if let number = session(key) { return "the record of session \(number)" }
@@ -85,7 +86,7 @@
     }
   }
 
-  /// The layer's records as they are stored, each from the one of its two copies that is whole.
+  /// The stored records of the layer, each read from an intact one of its two copies.
   struct LayerRecords {
     /// By key; nil where neither copy is whole.
     private(set) var payloads: [Bytes: Bytes?] = [:]
@@ -118,7 +119,7 @@
           }
           break
         } catch {
-          // A store with checksums of its own tells the place instead of the bytes.
+          // A store with checksums of its own reports the place instead of the bytes.
           guard error.code == .damaged, let place = error.place, place.space == Space.layer.id,
             !place.key.lexicographicallyPrecedes(from)
           else { throw error }

@@ -2,7 +2,7 @@
   import ConiferKeyValue
   import Crypto
 
-  /// A key that the app gives, in the uses that one store makes of it.
+  /// An app's key, with the keys that one store derives from it.
   struct MasterKey: Sendable {
     private let key: SymmetricKey
     private let store: Bytes
@@ -20,7 +20,7 @@
       self.store = store
     }
 
-    /// What tells, without the key, whether a key belongs to some bytes.
+    /// A tag by which a key can be checked.
     func check(_ bytes: Bytes) -> Bytes {
       derived("conifer check").withUnsafeBytes { key in
         Bytes(

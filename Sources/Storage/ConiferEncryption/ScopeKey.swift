@@ -14,12 +14,12 @@
     let scope: StoreScope
     /// The first session whose records it seals.
     let first: UInt32
-    /// What is stored, or nil when that is damaged.
+    /// The stored fields, or nil when they are damaged.
     private(set) var payload: Bytes?
     /// The data key, once it was unwrapped.
     private var opened: SymmetricKey?
 
-    /// What is left of a scope's keys when they were erased.
+    /// The record that replaces a scope's erased keys.
     init(erased scope: StoreScope) {
       self.scope = scope
       first = 0
@@ -60,13 +60,13 @@
       LayerRecord.scopeKey(scope, first) + [kind]
     }
 
-    /// What unwrapping gives.
+    /// The result of unwrapping.
     enum Opening {
       case key(SymmetricKey)
       case missing(MissingKey)
     }
 
-    /// The data key, or why there is none.
+    /// The data key, or the reason why there is none.
     mutating func open(_ master: MasterKey, own: () throws(StoreError) -> MasterKey?)
       throws(StoreError) -> Opening
     {

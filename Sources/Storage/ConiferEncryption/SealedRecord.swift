@@ -9,10 +9,10 @@
   enum SealedRecord {
     private static let form: UInt8 = 1
     static let tag = 16
-    /// The bytes that a record takes more than its value: with a session below 2^14 and any counter.
+    /// The overhead of a record in bytes, for a session below 2^14 and any counter.
     static let overhead = 24
 
-    /// What a record says of itself, not yet authenticated.
+    /// A record's head, not yet authenticated.
     struct Head {
       let session: UInt32
       let counter: UInt64
@@ -21,7 +21,7 @@
       /// How many bytes the value has.
       let size: Int
 
-      /// The head of a stored value, or nil when the bytes are none.
+      /// The head of a stored value, or nil when the bytes are invalid.
       init?(_ value: RawSpan) {
         guard value.byteCount > SealedRecord.tag, value.byte(0) == SealedRecord.form else {
           return nil
@@ -89,7 +89,7 @@
       unsafeLoad(fromByteOffset: at, as: UInt8.self)
     }
 
-    /// Reads LEB128 and moves behind it; nil at the end and above 64 bits.
+    /// Reads a LEB128 number and advances past it; nil at the end and above 64 bits.
     fileprivate func varint(_ at: inout Int) -> UInt64? {
       var value: UInt64 = 0
       var shift: UInt64 = 0

@@ -13,11 +13,12 @@
     ///
     /// - Parameters:
     ///   - key: 32 random bytes; all data is lost with them.
-    ///   - scopeKey: 32 random bytes for a tree or a lane that is to have a key of its own beside the
-    ///     store's, or nil for one that has none. It is asked when a scope is first written to, and
-    ///     later for scopes that have one, once after each opening and `resume`, and for the first
-    ///     write after `rotate`: while it answers nil then, those cannot be read or written, and never
-    ///     again once the app has destroyed the key. It must not call the store.
+    ///   - scopeKey: Returns 32 random bytes for a tree or a lane that has a key of its own beside
+    ///     the store's, or nil for one that has none. It is called when a scope is first written
+    ///     to. Later it is called for scopes that have a key, once after each opening and `resume`,
+    ///     and for the first write after `rotate`; while it returns nil then, the scope cannot be
+    ///     read or written, and never again once the app has destroyed the key. It must not call
+    ///     the store.
     public init(
       key: [UInt8], scopeKey: @escaping @Sendable (StoreScope) -> [UInt8]? = { _ in nil }
     ) {

@@ -1,7 +1,8 @@
 #if Encryption
   import ConiferKeyValue
 
-  /// What must be readable to open an encrypted store: its format, its id, and a check of the key.
+  /// The header of an encrypted store, without which it cannot be opened: its format, its id, and a
+  /// check of the key.
   struct StoreHeader: Sendable {
     /// The version of the format of this layer.
     static let format: UInt8 = 1
@@ -10,11 +11,11 @@
 
     /// Sixteen random bytes that no other store has.
     let store: Bytes
-    /// Records of sessions below this one are to be sealed anew, with new keys.
+    /// Records of sessions below this one must be sealed again, with new keys.
     var floor: UInt32 = 0
     /// Whether such records may be left.
     var isResealing = false
-    /// What the key that was last stored made of the fields.
+    /// The tag that the last stored key computed over the fields.
     private var mark: Bytes = []
 
     private var fields: Bytes {
@@ -22,12 +23,12 @@
         + [isResealing ? 1 : 0]
     }
 
-    /// What is stored.
+    /// The stored bytes.
     func payload(_ key: MasterKey) -> Bytes { fields + key.check(fields) }
 
     init(store: Bytes) { self.store = store }
 
-    /// The error for a store whose header is gone, and with it what its keys are made with.
+    /// The error for a store without its header, which is needed to derive its keys.
     static var lost: StoreError {
       StoreError(
         .damaged,
@@ -36,7 +37,7 @@
         place: StoreError.Place(space: Space.layer.id, key: LayerRecord.headerKey))
     }
 
-    /// Reads what is stored, nil where that is damaged; `check` tells whether a key is its.
+    /// Parses the stored bytes; nil when they are damaged. `check` verifies a key.
     ///
     /// - Throws: `damaged`, `newerFormat`.
     init(stored: Bytes?) throws(StoreError) {

@@ -14,8 +14,8 @@ public struct Batch: Sendable {
 
   /// The edits, in order.
   public private(set) var edits: [Edit] = []
-  /// Whether the store takes less space behind it, or it is a step towards that, as eviction makes them: a
-  /// store that sets space aside for a full disk gives it to such batches, and to those that put nothing, alone.
+  /// Whether the batch frees space, or is a step towards that, as in eviction. A store's reserve
+  /// for a full disk is only for such batches, and for those that put nothing.
   public var frees = false
 
   /// An empty batch.

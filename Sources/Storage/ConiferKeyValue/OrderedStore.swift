@@ -35,20 +35,20 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// - Throws: `io`, `closed`, `suspended`, `full` (no reader slot left).
   func view() throws(StoreError) -> any OrderedView
 
-  /// What the files take, known without a scan.
+  /// The sizes of the store, known without a scan.
   ///
   /// - Throws: `io`, `closed`.
   func size() throws(StoreError) -> StoreSize
 
-  /// Does a slice of housekeeping: gives space back, folds logs, clears stale readers.
+  /// Does a slice of housekeeping: frees space, folds logs, clears stale readers.
   ///
   /// - Parameter slice: how long it may take, about.
   /// - Returns: whether more is left to do.
   /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
   func tidy(_ slice: Duration) throws(StoreError) -> Bool
 
-  /// Makes all commits durable and lets go of every file lock, so that the operating system may
-  /// suspend the process; all calls but `resume` and `close` throw `suspended` until then.
+  /// Makes all commits durable and releases every file lock, so that the operating system may
+  /// suspend the process. Until `resume`, all calls but `resume` and `close` throw `suspended`.
   ///
   /// - Throws: `io`, `poisoned`, `closed`.
   func suspend() throws(StoreError)
@@ -64,25 +64,25 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// - Throws: `io`, `poisoned`; the files are let go of all the same.
   func close() throws(StoreError)
 
-  /// What the store had to leave out of data that had been durable, at opening, or cannot read with
-  /// all that it told of (reads throw `damaged` without a place then); empty for most stores always,
-  /// and again after `acknowledgeFindings`.
+  /// Durable data that the store left out at opening, or that it cannot read together with the data
+  /// that it refers to (reads then throw `damaged` without a place). It is always empty for most
+  /// stores, and empty after `acknowledgeFindings`.
   ///
-  /// Nothing is removed for it: a store that is closed with findings and was not changed tells of
-  /// them again, at opening or when it is read.
+  /// Findings remove nothing: a store that is closed with findings and was not changed reports them
+  /// again, at opening or when it is read.
   var findings: [StoreFinding] { get }
 
-  /// Takes the findings for told: the store goes on without what it could not read, and keeps those
-  /// bytes aside.
+  /// Acknowledges the findings: the store continues without the unreadable data, and sets its bytes
+  /// aside.
   ///
-  /// - Throws: `damaged` (more than was told), `io`, `full`, `poisoned`, `closed`, `suspended`.
+  /// - Throws: `damaged` (more than was reported), `io`, `full`, `poisoned`, `closed`, `suspended`.
   func acknowledgeFindings() throws(StoreError)
 
-  /// Reads every page, block or frame that the newest commit depends on, and tells what is not as it
-  /// was written; changes nothing, and commits go on meanwhile.
+  /// Reads every page, block or frame that the newest commit depends on, and reports bytes that are
+  /// not as they were written. It changes nothing, and commits continue meanwhile.
   ///
   /// The layer above reads every record anyway, so a store need not read values whose damage a view
-  /// would tell: one that tells all damage so, or has none, finds nothing and returns true.
+  /// would report. A store whose views report all damage finds nothing and returns true.
   ///
   /// - Parameter found: gets each finding, in no order; it should not call the store.
   /// - Returns: whether views may be read all the same: false when the store trusts what was found

@@ -6,7 +6,7 @@ public enum Origin: Sendable {
   case atOrBefore(Bytes)
 }
 
-/// What a walk does after a visit.
+/// The next step of a walk after a visit.
 public enum Step: Sendable {
   /// Goes on to the neighbour in the walk's direction.
   case next
@@ -14,15 +14,15 @@ public enum Step: Sendable {
   case stop
   /// Goes on at the first key at or after this one (descending: the last at or before it).
   ///
-  /// A target that lies behind the current key means `next`: a walk never turns or repeats.
+  /// A target behind the current key means `next`: a walk never changes direction or repeats.
   case jump(Bytes)
 }
 
 /// A frozen state of a store: all reads of one view see the same commit.
 ///
 /// Bytes are lent for the length of the closure and compared as unsigned bytes. A view may be read
-/// on any thread, by one thread at a time, while commits go on. It holds pages back from reuse, so
-/// it is released (dropped or closed) within milliseconds. After `close` every read throws
+/// on any thread, by one thread at a time, while commits continue. It prevents the reuse of pages,
+/// so release it (drop or close it) within milliseconds. After `close` every read throws
 /// ``StoreError/Code/closed``.
 public protocol OrderedView: AnyObject, Sendable {
   /// Lends the value of a key.
@@ -68,9 +68,9 @@ public protocol OrderedView: AnyObject, Sendable {
 public enum MissingKey: String, Sendable {
   /// It was destroyed on purpose: reading them throws `wrongKey`, for ever.
   case erased
-  /// The scope has a key of its own, which was not given or is another one: reading throws `wrongKey`.
+  /// The scope has a key of its own, which is missing or wrong: reading throws `wrongKey`.
   case notGiven = "not-given"
-  /// What is stored of it is damaged: reading throws `damaged`.
+  /// Its stored key is damaged: reading throws `damaged`.
   case lost
 }
 

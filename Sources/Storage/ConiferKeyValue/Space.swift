@@ -7,7 +7,7 @@ public typealias Bytes = [UInt8]
 /// of what the rows look like, so that a store may choose a layout for a space that is empty; it changes
 /// no behaviour: spaces with one id are one space, whatever their shapes.
 public struct Space: Hashable, Sendable {
-  /// What the rows of a space look like.
+  /// The shape of a space's rows.
   public enum Shape: UInt8, Sendable {
     /// Small values, under about 900 bytes.
     case rows
@@ -19,7 +19,7 @@ public struct Space: Hashable, Sendable {
 
   /// The leading byte, 1 to 254; two spaces of one store never share it.
   public let id: UInt8
-  /// What its rows look like.
+  /// The shape of its rows.
   public let shape: Shape
 
   /// A space.

@@ -30,9 +30,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let foreign = Code(rawValue: "foreign")
     /// The encryption key does not fit the store.
     public static let wrongKey = Code(rawValue: "wrong-key")
-    /// A key, value or batch is larger than the store takes.
+    /// A key, value or batch is larger than the store accepts.
     public static let tooLarge = Code(rawValue: "too-large")
-    /// The caller asked for something that makes no sense; nothing was changed.
+    /// The call was invalid; nothing was changed.
     public static let invalid = Code(rawValue: "invalid")
     /// The store was closed.
     public static let closed = Code(rawValue: "closed")
@@ -77,13 +77,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   private let detail: Detail
 
-  /// What went wrong in words, with the remedy.
+  /// A message with the cause and the remedy.
   public var message: String { detail.message }
   /// The error underneath, for example the operating system's, if there was one.
   public var cause: String? { detail.cause }
   /// The record that the error is about, if it is about one.
   public var place: Place? { detail.place }
-  /// The damaged bytes that stand in the place of the record's value, as far as they can be read.
+  /// The damaged bytes of the record's value, as far as they can be read.
   public var found: Bytes? { detail.found }
 
   /// An error.
@@ -93,7 +93,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   ///   - message: one or two sentences: what happened, and what to do about it.
   ///   - cause: the error underneath, for example the operating system's words.
   ///   - place: the record that the error is about.
-  ///   - found: the damaged bytes that stand in the place of its value.
+  ///   - found: the damaged bytes of its value.
   public init(
     _ code: Code, _ message: String, cause: String? = nil, place: Place? = nil,
     found: Bytes? = nil

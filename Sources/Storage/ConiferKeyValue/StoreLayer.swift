@@ -1,4 +1,4 @@
-/// What is laid over a store when it is opened, so that every kind of store has it: encryption.
+/// A layer that wraps any store when it is opened, such as encryption.
 ///
 /// A layer is itself an ordered store to those above it. Its own records lie in `Space.layer` of the
 /// store below, which it hides.
@@ -20,7 +20,7 @@ extension Space {
   public static let layer = Space(id: 239, shape: .rows)
 }
 
-/// What a layer is told about the keys above it.
+/// The facts about keys that a layer needs.
 public struct RecordLayout: Sendable {
   /// The spaces that are in use.
   public let spaces: [Space]
@@ -50,12 +50,12 @@ public struct RecordLayout: Sendable {
   }
 }
 
-/// Records that belong together and can be made unreadable alone: those of the store itself, of a
-/// tree, of a lane of the queue.
+/// A scope of records that can be made unreadable separately: those of the store itself, of a tree,
+/// or of a lane of the queue.
 public struct StoreScope: Hashable, Sendable {
   /// The leading bytes that the keys of its records share; empty for the store itself.
   ///
-  /// A scope whose prefix is longer lies within one whose prefix it begins with.
+  /// A scope lies within another one when its prefix begins with the other's.
   public let prefix: Bytes
 
   /// The scope of a prefix.

@@ -4,8 +4,8 @@ public struct StoreTraits: Sendable, Equatable {
   public var longestKey: Int
   /// The largest value, in bytes, that is stored without waste: the engine sizes its runs by it.
   public var bestValueSize: Int
-  /// About how many bytes a commit of one small row writes: the least that a written row is counted as
-  /// where housekeeping is paced by what commits write.
+  /// The approximate bytes that a commit of one small row writes. Housekeeping that is paced by
+  /// written bytes counts each row as at least this many.
   public var writeQuantum: Int
   /// The strongest durability that a commit may ask for.
   public var strongest: Durability
@@ -25,11 +25,12 @@ public struct StoreTraits: Sendable, Equatable {
   }
 }
 
-/// What the files of a store take, known without a scan.
+/// The sizes of a store, known without a scan.
 public struct StoreSize: Sendable, Equatable {
   /// Bytes of pages or segments that hold live data.
   public var live: Int
-  /// The part of `live` that no record takes and that stays when all of them go, such as wrapped keys.
+  /// The part of `live` that is not records and stays when all records are removed, such as wrapped
+  /// keys.
   public var own: Int
   /// Bytes inside the files that later commits may use again.
   public var free: Int

@@ -1,6 +1,7 @@
 /// A tree of a store: one namespace of one identity, or later one collection.
 ///
-/// Trees share a store's file and its commits, but no record: each can be measured and wiped alone.
+/// Trees share a store's file and its commits, but no record: each can be measured and wiped
+/// separately.
 public struct TreeID: Hashable, Comparable, Sendable {
   /// The number that begins each of the tree's keys; 0 is the store itself and no tree.
   public let rawValue: UInt32

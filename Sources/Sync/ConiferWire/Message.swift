@@ -1,4 +1,4 @@
-/// What a client sends.
+/// A message of a client.
 public enum ClientMessage: Hashable, Sendable {
   /// A request with its number; numbers ascend in each connection.
   case request(UInt64, Request)
@@ -15,7 +15,7 @@ public enum ClientMessage: Hashable, Sendable {
   case tooLarge(UInt64, reason: String)
 }
 
-/// What a server sends.
+/// A message of a server.
 public enum ServerMessage: Hashable, Sendable {
   /// Opens a connection.
   case hello(Hello)
@@ -35,7 +35,7 @@ public enum ServerMessage: Hashable, Sendable {
   case unknown(String)
 }
 
-/// What a server says of itself when a connection opens.
+/// The server's greeting when a connection opens.
 public struct Hello: Hashable, Sendable {
   /// The server's time in milliseconds since 1970.
   public var timestamp: Int64
@@ -44,7 +44,7 @@ public struct Hello: Hashable, Sendable {
   /// The connection's session, to be named when connecting again.
   public var session: String
 
-  /// What a server says of itself.
+  /// The server's greeting.
   public init(timestamp: Int64, host: String, session: String) {
     self.timestamp = timestamp
     self.host = host

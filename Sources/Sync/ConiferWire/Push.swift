@@ -1,7 +1,7 @@
 public import ConiferQuery
 public import ConiferTree
 
-/// What a server tells a client unasked.
+/// A message that a server sends without a request.
 public enum Push: Hashable, Sendable {
   /// A node was replaced (`d`); with a tag it is the result of that listen, or a part of it.
   case overwrite(Path, Node, tag: Int?)

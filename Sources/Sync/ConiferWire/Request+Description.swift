@@ -2,7 +2,7 @@ import ConiferQuery
 import ConiferTree
 
 extension Request: CustomStringConvertible {
-  /// What is asked for in one line, without data and without tokens: fit for logs.
+  /// The request in one line, without data and tokens: safe for logs.
   public var description: String {
     switch self {
     case .listen(let target, let tag, let hash, let compound):
@@ -34,7 +34,7 @@ extension Request: CustomReflectable {
 }
 
 extension Request {
-  /// Whether it asks the server to change data at once.
+  /// Whether the request changes data at once.
   package var isWrite: Bool {
     switch self {
     case .put, .merge: true

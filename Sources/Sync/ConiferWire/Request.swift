@@ -1,7 +1,7 @@
 public import ConiferQuery
 public import ConiferTree
 
-/// What a client asks a server for; each request has one response.
+/// A request of a client to a server; each has one response.
 public enum Request: Hashable, Sendable {
   /// Asks for the data at a target, then its changes, until `unlisten` (`q`).
   ///
@@ -27,7 +27,7 @@ public enum Request: Hashable, Sendable {
   case authenticate(Credential)
   /// Makes the client nobody again (`unauth`).
   case unauthenticate
-  /// Says which app the client is (`appcheck`); nil takes that back.
+  /// Sets the client's app token (`appcheck`); nil removes it.
   case appCheck(String?)
   /// Tells counters for the server's statistics (`s`).
   case stats([String: Int])

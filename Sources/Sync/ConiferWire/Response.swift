@@ -1,8 +1,8 @@
 public import ConiferTree
 
-/// What a server answers to a request.
+/// The server's answer to a request.
 public struct Response: Hashable, Sendable {
-  /// Whether it was done, or why not; other texts are kept as they are.
+  /// The status: done, or why not; unknown texts are kept.
   public struct Status: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The status as the protocol spells it.
     public let rawValue: String
@@ -36,7 +36,7 @@ public struct Response: Hashable, Sendable {
   /// For `get` the data; for `authenticate` the token's claims as `auth` and the seconds until it expires
   /// as `expires`; empty otherwise.
   public var node: Node
-  /// Why it was not done, in the server's words; nil when it says nothing.
+  /// The server's message why it was not done; nil when there is none.
   public var reason: String?
   /// The server's warnings, such as `no_index`. They mean something for listens only: the data of a
   /// `get` may look the same.

@@ -9,7 +9,7 @@ public protocol Transport: Sendable {
   ///   - receive: called with each event, one call after the other, on any thread: first the message
   ///     `hello`, last `closed`, exactly once, also when no connection was made. There are no more
   ///     messages than the client gave credit for. It returns quickly.
-  /// - Returns: the connection, which takes messages at once and sends them when it is open.
+  /// - Returns: the connection, which accepts messages at once and sends them when it is open.
   func connect(
     _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
   ) -> any TransportConnection
@@ -21,8 +21,8 @@ public protocol Transport: Sendable {
   ///   - isSecure: whether its connections are to be encrypted.
   func leading(to host: String, isSecure: Bool) -> (any Transport)?
 
-  /// Begins to tell when the network may have returned, so that a client can connect before the delay
-  /// of its next attempt ends; nil when that cannot be known, which is the default.
+  /// Begins to report when the network may have returned, so that a client can connect before the
+  /// delay of its next attempt ends; nil when that cannot be known, which is the default.
   ///
   /// - Parameter returned: called each time, on any thread; it returns quickly.
   func watchNetwork(_ returned: @escaping @Sendable () -> Void) -> (any NetworkWatch)?
@@ -55,7 +55,7 @@ public struct ConnectionRequest: Hashable, Sendable {
   public var host: String?
   /// The last session, so that the server ends it; nil for none.
   public var lastSession: String?
-  /// How many messages may come before the client gives more credit; nil for any number.
+  /// The number of messages that may come before the client gives more credit; nil for any number.
   public var credit: Int?
 
   /// Where to connect.
@@ -77,17 +77,17 @@ public protocol TransportConnection: AnyObject, Sendable {
   func close()
   /// Lets more messages come, beyond the credit of the ``ConnectionRequest`` and of earlier calls.
   ///
-  /// A client gives credit as it stores messages. A connection without credit reads nothing more, so that
-  /// the server waits; `closed` and a `pong` need none. By default it does nothing: every message is
-  /// handed on at once, and waits in the client's memory.
+  /// A client gives credit as it stores messages. A connection without credit reads nothing, so
+  /// that the server waits; `closed` and `pong` need no credit. By default it does nothing: every
+  /// message is delivered at once, and waits in the client's memory.
   ///
   /// - Parameter messages: how many more.
   func grantCredit(_ messages: Int)
   /// Asks the server for a sign of life: whatever comes next, even a part of a message, is reported as
   /// the message `pong`.
   ///
-  /// - Returns: whether it can ask; false by default. Then a connection whose server is silent is given up
-  ///   later.
+  /// - Returns: whether it can probe; false by default. Then a connection whose server is silent is
+  ///   given up later.
   func probe() -> Bool
 }
 
@@ -99,7 +99,7 @@ extension TransportConnection {
   public func probe() -> Bool { false }
 }
 
-/// What happens on a connection.
+/// An event on a connection.
 public enum TransportEvent: Sendable {
   /// A message came.
   case message(ServerMessage)

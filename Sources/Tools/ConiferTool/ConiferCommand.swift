@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The root: it names the commands and does nothing itself.
 struct ConiferCommand: ParsableCommand {
-  /// What `--version` prints: the changelog's newest heading, and the format of records.
+  /// The output of `--version`: the changelog's newest heading, and the format of records.
   static let version = "conifer, unreleased (records in format 1)"
 
   static let configuration = CommandConfiguration(
@@ -24,7 +24,7 @@ struct ConiferCommand: ParsableCommand {
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ] + sockets)
 
-  /// What needs sockets.
+  /// The commands that need sockets.
   #if Network
     private static let sockets: [any ParsableCommand.Type] = [
       ServeCommand.self, InspectCommand.self, ClientDemoWriterCommand.self, DemoRelayCommand.self,

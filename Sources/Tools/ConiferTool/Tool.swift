@@ -12,7 +12,7 @@ enum Tool {
   ///
   /// - Parameters:
   ///   - arguments: without the program's name.
-  ///   - console: where output goes and the environment comes from.
+  ///   - console: the output and the environment.
   static func run(_ arguments: [String], _ console: Console) async -> ToolStatus {
     do {
       var command = try ConiferCommand.parseAsRoot(arguments)
@@ -32,7 +32,7 @@ enum Tool {
       console.note(asJSON ? failure.json : "conifer: \(failure)")
       return failure.status
     }
-    // What is left is the argument parser's: help and version, or a mistake in the arguments.
+    // The rest is the argument parser's: help and version, or wrong arguments.
     let text = ConiferCommand.fullMessage(for: error)
     guard ConiferCommand.exitCode(for: error) != .success else {
       do {

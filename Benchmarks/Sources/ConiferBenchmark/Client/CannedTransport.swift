@@ -5,7 +5,7 @@ import ConiferWire
 import Dispatch
 import Synchronization
 
-/// A server that costs next to nothing: it sends nodes that are at hand, and takes every write.
+/// A server with almost no cost: it sends prepared nodes, and accepts every write.
 final class CannedTransport: Transport {
   let description = "canned"
   private let nodes: [Path: Node]

@@ -4,8 +4,8 @@ public import ConiferStorage
 import ConiferTree
 import Foundation
 
-/// What the client costs above its backend: the same rooms loaded and read with it and without it, in
-/// turns.
+/// Measures the client's cost above its backend: the same rooms are loaded and read with it and
+/// without it, alternately.
 public struct ClientComparison: Sendable {
   /// What takes part.
   public struct Backend: Sendable {
@@ -32,7 +32,7 @@ public struct ClientComparison: Sendable {
     public let backend: Double
     /// Milliseconds with it.
     public let client: Double
-    /// How much longer it takes with the client; the median of the rounds' ratios.
+    /// The median of the rounds' ratios of the time with the client to the time without it.
     public let ratio: Double
     /// Whether both have as many threads, so that the ratio is what the client costs.
     public let isEven: Bool
@@ -64,7 +64,7 @@ public struct ClientComparison: Sendable {
     self.rooms = (0..<rooms).map { (Path(Rooms.path($0)), source.node($0)) }
   }
 
-  /// Measures; gives wall-clock time and processor time of loading and of reading.
+  /// Measures; returns wall-clock time and processor time of loading and of reading.
   ///
   /// A client has one thread for its engine and its storage, so it is compared with a backend that is
   /// read on one thread, and beside that with one that is read on all.
@@ -152,8 +152,7 @@ public struct ClientComparison: Sendable {
     return sample
   }
 
-  /// Does something with all rooms, ten at a time unless told otherwise, as an app's screen asks for
-  /// them.
+  /// Calls a closure for all rooms, ten at a time by default, as an app's screen requests them.
   private func inGroups(
     of count: Int = 10, _ body: @escaping @Sendable (Path, Node) async throws -> Void
   ) async throws {

@@ -4,8 +4,8 @@ import ConiferStorage
 import ConiferTree
 import Foundation
 
-/// What an eviction on the way adds to a client's writes: the same writes, one after the other, to a
-/// store that is far over its budget and to one that has none.
+/// Measures the cost of a concurrent eviction for a client's writes: the same writes, one after the
+/// other, go to a store that is far over its budget and to one without a budget.
 public struct EvictionCost: Sendable {
   private static let namespace = "evict"
   private static let budget = StorageOptions.smallestBudget
@@ -66,7 +66,7 @@ public struct EvictionCost: Sendable {
     return bytes
   }
 
-  /// Milliseconds until each write was queued, and what the cache takes at the end.
+  /// Milliseconds until each write was queued, and the cache's size at the end.
   private func write(_ path: String, _ budget: Int?) async throws -> ([Double], Int) {
     let database = Database(
       DatabaseConfiguration(namespace: Self.namespace, storage: storage(path, budget)))

@@ -4,7 +4,8 @@ import ConiferStorage
 import ConiferTree
 import Foundation
 
-/// What a long queue costs: opening beside an empty one, and draining beside a short one.
+/// Measures the cost of a long queue: opening it compared with an empty one, and draining it
+/// compared with a short one.
 public struct QueueComparison: Sendable {
   private static let namespace = "queue"
   private let backend: ClientComparison.Backend

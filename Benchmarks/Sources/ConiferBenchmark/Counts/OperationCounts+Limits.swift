@@ -9,7 +9,7 @@ extension OperationCounts {
   public struct Difference: Sendable, CustomStringConvertible {
     /// The candidate and what was counted.
     public let candidate: String, name: String
-    /// What may be, and what is; nil when it is new or gone.
+    /// The limit and the count; nil when it is new or missing.
     public let limit: Double?, found: Double?
     /// Whether it is more than may be.
     public let isExceeded: Bool
@@ -26,12 +26,13 @@ extension OperationCounts {
     }
   }
 
-  /// What exceeds limits, and what has become so much better that they should be lowered.
+  /// Counts that exceed limits, and counts that are so much better that the limits should be
+  /// lowered.
   public func differences(from limits: OperationCounts) -> [Difference] {
     var result: [Difference] = []
     for candidate in Set(candidates.keys).union(limits.candidates.keys).sorted() {
       let (own, known) = (candidates[candidate] ?? [:], limits.candidates[candidate] ?? [:])
-      // A candidate that did not take part says nothing.
+      // A candidate that did not take part is ignored.
       guard !own.isEmpty else { continue }
       for name in Set(own.keys).union(known.keys).sorted() {
         let (found, limit) = (own[name], known[name])

@@ -3,8 +3,8 @@ import ConiferKeyValue
 import ConiferTree
 import Foundation
 
-/// What the hot paths ask of the system, counted and never timed: the same on a slow machine and on a
-/// fast one.
+/// The hot paths' requests to the system, counted and never timed: they are equal on slow and fast
+/// machines.
 public struct OperationCounts: Codable, Sendable, Equatable {
   /// By candidate and then by what was counted, for each operation: `enqueue.flushes`,
   /// `enqueue.bytes`, `room.allocations` and their kin.
@@ -74,7 +74,7 @@ public struct OperationCounts: Codable, Sendable, Equatable {
   private static func reads(
     _ name: String, _ calls: Int, _ counts: inout [String: Double], _ body: () throws -> Void
   ) throws {
-    // What is made once is not counted.
+    // One-time work is not counted.
     for _ in 0..<3 { try body() }
     let before = counter_read()
     counter_count_allocations(true)

@@ -2,13 +2,13 @@ import CPeers
 public import ConiferKeyValue
 public import ConiferStorage
 
-/// An engine that takes part, wherever it comes from.
+/// An engine that takes part in the benchmark.
 public struct Candidate: Sendable {
-  /// What an engine takes part as.
+  /// The kind of an engine.
   public enum Kind: String, Sendable, Codable {
     /// A backend of Conifer's contract.
     case backend
-    /// One of them with other options; runs the first workloads alone.
+    /// A variant with other options; it runs only the first workloads.
     case variant
     /// A raw engine with one leaf a row.
     case raw
@@ -16,7 +16,7 @@ public struct Candidate: Sendable {
 
   /// The name in tables.
   public let name: String
-  /// What it takes part as.
+  /// Its kind.
   public let kind: Kind
   /// The strongest durability that it can be asked for; it has no place in the tables above.
   public let strongest: Durability

@@ -10,13 +10,13 @@ package protocol Engine: AnyObject, Sendable {
   func storing(_ path: String, _ node: Node) -> Operation
   /// Sets leaves, or deletes those without a value.
   func updating(_ changes: [(path: String, value: Int64?)]) -> Operation
-  /// Queues writes; gives the last one's number.
+  /// Queues writes; returns the last one's number.
   func enqueueing(_ writes: [SmallWrite]) -> Operation
   /// Takes a write out of its queue and stores what it changed.
   func acknowledging(_ write: SmallWrite, _ number: UInt64) -> Operation
   /// Protects rooms from eviction.
   func pinning(_ paths: [String]) -> Operation
-  /// Evicts the least recently used rooms that are not pinned, until half of the bytes are gone.
+  /// Evicts the least recently used rooms that are not pinned, until half of the bytes are evicted.
   func evictingHalf() throws -> Operation
 
   /// Reads a subtree into a node.
@@ -29,9 +29,9 @@ package protocol Engine: AnyObject, Sendable {
   /// Keeps an index for `last`; false when the engine has none.
   func makeIndex(of path: String, by child: String, _ node: Node) async throws -> Bool
 
-  /// What is stored, as a sum that does not depend on order.
+  /// A checksum of the content that does not depend on order.
   func digest() throws -> Digest
-  /// Bytes that live data takes, when the engine knows.
+  /// The bytes of live data, when the engine knows them.
   func liveBytes() throws -> Int?
   /// Gives space back to the system, as the engine does it.
   func reclaim() async throws
@@ -39,7 +39,7 @@ package protocol Engine: AnyObject, Sendable {
 }
 
 extension Engine {
-  /// Reads a subtree into a node; gives the number of its leaves.
+  /// Reads a subtree into a node; returns the number of its leaves.
   package func leaves(_ path: String) throws -> Int { try node(path).leafCount }
 }
 
@@ -54,7 +54,7 @@ extension Node {
   }
 }
 
-/// What a store holds, comparable between engines.
+/// A store's content, comparable between engines.
 package struct Digest: Hashable, Sendable, Codable {
   /// Leaves of the tree.
   package var leaves = 0

@@ -11,7 +11,7 @@ package enum Operation: Sendable {
   case committing(
     blocking: @Sendable () throws -> UInt64, awaiting: @Sendable () async throws -> UInt64)
 
-  /// Does it; gives the number of a queued write, else 0.
+  /// Performs it; returns the number of a queued write, else 0.
   @discardableResult
   package func run() async throws -> UInt64 {
     switch self {

@@ -1,11 +1,11 @@
 import CCounter
 import Histogram
 
-/// Times calls one by one, and counts what is asked of the system meanwhile.
+/// Times calls one by one, and counts requests to the system meanwhile.
 struct Stopwatch {
   private let clock = ContinuousClock()
   private let before = counter_read()
-  /// What was asked of the system between calls, when that does not count.
+  /// Requests to the system between calls, when those do not count.
   private var between = counter_totals()
   private var last: counter_totals?
   private var latencies = Histogram<UInt64>(
@@ -15,8 +15,8 @@ struct Stopwatch {
 
   /// Begins to time.
   ///
-  /// - Parameter countsBetween: whether what is asked of the system between calls counts too, as the
-  ///   work of an engine's own threads does.
+  /// - Parameter countsBetween: whether requests between calls count too, such as those of an
+  ///   engine's own threads.
   init(countsBetween: Bool = true) {
     if !countsBetween { last = before }
   }
@@ -78,7 +78,7 @@ struct Stopwatch {
 
   private func filled(_ measurement: Measurement) -> Measurement {
     var result = measurement
-    // Where calls alone count, nothing counts behind the last one.
+    // Where only calls count, nothing counts after the last one.
     let now = last ?? counter_read()
     result.p50 = microseconds(50)
     result.p99 = microseconds(99)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the system tells of this process and its files; zero where it does not.
+/// The system's figures on this process and its files; zero where there are none.
 enum SystemFigures {
   /// Bytes of memory that belong to no file, of this process.
   static var anonymousMemory: Int { status("RssAnon:") }

@@ -1,21 +1,21 @@
-/// What is asked of backends, relative to raw LMDB with one leaf a row at the same durability in the
-/// same run, and whether a run met it.
+/// The targets for backends, relative to raw LMDB with one leaf a row at the same durability in the
+/// same run, and whether a run met them.
 public struct Bars: Sendable {
   /// How a bar is put.
   enum Measure: Sendable {
-    /// A rate, at least so many times the reference's.
+    /// A rate, at least this many times the reference's.
     case rate
-    /// A time, at most so many times the reference's.
+    /// A time, at most this many times the reference's.
     case time
     /// The same figure's own value, at most so much.
     case most
-    /// A rate, at least so many times the candidate's own rate of another figure.
+    /// A rate, at least this many times the candidate's own rate in another figure.
     case multiple(of: String)
-    /// A rate of which another one of the candidate's own is at most so many times as high.
+    /// A rate; another rate of the same candidate is at most this many times as high.
     case within(of: String)
-    /// A time, at most so many milliseconds more than another one of the candidate's own.
+    /// A time, at most this many milliseconds above another time of the same candidate.
     case more(than: String)
-    /// Medians of a call, at most so many microseconds.
+    /// The median of a call, at most this many microseconds.
     case call
   }
 
@@ -69,7 +69,7 @@ public struct Bars: Sendable {
 
   /// One bar, and what came of it.
   public struct Verdict: Sendable {
-    /// What is asked about.
+    /// The measured figure.
     public let title: String
     /// In words, of the best backend and of each.
     public let asked: String
@@ -77,7 +77,7 @@ public struct Bars: Sendable {
     public let best: (String, Double)?, worst: (String, Double)?
     /// Whether the best is good enough, and whether all are; nil when it was not measured.
     public let isMet: (best: Bool, every: Bool)?
-    /// What each backend reached.
+    /// The value of each backend.
     public let reached: [(candidate: String, value: Double)]
   }
 

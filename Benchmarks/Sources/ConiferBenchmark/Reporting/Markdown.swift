@@ -1,7 +1,8 @@
 extension Summary {
   /// All tables as Markdown: a line a figure, a column a candidate.
   ///
-  /// - Parameter isWhole: whether percentiles, flushes and bytes written stand beside the medians.
+  /// - Parameter isWhole: whether to print percentiles, flushes and written bytes beside the
+  ///   medians.
   public func markdown(isWhole: Bool = true) -> String {
     tables.map { table in
       ["Every commit `.\(table.durability)`:", "", table.markdown(isWhole: isWhole)]

@@ -1,10 +1,10 @@
 /// The figures of a run: medians over the rounds, by durability, workload and candidate.
 public struct Summary: Sendable {
-  /// What a candidate came to.
+  /// The result of a candidate.
   public struct Figure: Sendable {
     /// The candidate.
     public let candidate: String
-    /// What it takes part as.
+    /// Its kind.
     public let kind: Candidate.Kind
     /// The median of the rounds, the lowest and the highest.
     public let value: Double, lowest: Double, highest: Double

@@ -25,9 +25,9 @@ public struct Benchmark: Sendable {
   /// - Parameters:
   ///   - durabilities: of every commit; candidates that cannot do one are left out of its table.
   ///   - directory: where stores are made and removed.
-  ///   - progress: is told of each trial before it begins.
-  ///   - perform: runs a trial, in this process unless told; memory figures are only honest when each
-  ///     has a process of its own.
+  ///   - progress: called with each trial before it begins.
+  ///   - perform: runs a trial, by default in this process; memory figures are only meaningful when
+  ///     each trial has a process of its own.
   /// - Throws: `BenchmarkFailure` when candidates do not end with the same data or one loses some.
   public func run(
     _ durabilities: [Durability], in directory: String,
@@ -44,7 +44,7 @@ public struct Benchmark: Sendable {
         // One pass that does not count warms up what all share.
         _ = try await perform(trial(first, durability, exercise, .tiny, 0, directory))
         for round in 0..<plan.rounds {
-          // Whoever came first in the last round comes last in this one.
+          // The first candidate of the last round comes last in this one.
           let turn = round % taking.count
           for candidate in taking[turn...] + taking[..<turn] {
             let trial = trial(candidate, durability, exercise, plan, round, directory)
@@ -59,8 +59,8 @@ public struct Benchmark: Sendable {
     return record
   }
 
-  /// What is run at a durability: everything at the strongest one, at weaker ones rooms alone. What else
-  /// there is reads, or is asked of durable stores.
+  /// The exercises at a durability: all of them at the strongest one, only rooms at weaker ones.
+  /// The others read, or need durable stores.
   private func exercises(_ durability: Durability, of all: [Durability]) -> [Exercise] {
     Exercise.allCases.filter { exercise in
       !exercise.workloads.isDisjoint(with: measured)

@@ -12,7 +12,7 @@ public struct Outcome: Codable, Sendable {
   public var round: Int
   /// What was measured.
   public var measurements: [Measurement] = []
-  /// What was stored at the end of each part; the same for all candidates.
+  /// The checksum at the end of each part; equal for all candidates.
   var digests: [Digest] = []
   /// Seconds that it took.
   public var seconds = 0.0
@@ -38,13 +38,13 @@ public struct Outcome: Codable, Sendable {
 
 /// Why a run's figures count for nothing.
 public enum BenchmarkFailure: Error, CustomStringConvertible {
-  /// A candidate did not give back what it had been given.
+  /// A candidate returned other data than it was given.
   case lost(String, String)
   /// Two candidates do not hold the same at the end.
   case differ(String, String, Exercise)
   /// No candidate takes part.
   case nobody
-  /// A pass in a process of its own ended badly.
+  /// A trial in a process of its own failed.
   case process(String)
 
   /// The failure in words.

@@ -33,7 +33,7 @@ public struct RunRecord: Codable, Sendable {
 
   /// Reads a record that was kept.
   ///
-  /// - Throws: when it is none, or of a newer form.
+  /// - Throws: when it is invalid, or of a newer form.
   public init(contentsOf path: String) throws {
     self = try JSONDecoder().decode(
       RunRecord.self, from: Data(contentsOf: URL(fileURLWithPath: path)))

@@ -1,8 +1,8 @@
 package import ConiferTree
 
-/// What happened to one child of what a query shows.
+/// A change of one child of a query's result.
 package struct ChildChange: Sendable {
-  /// What happened; the raw values order the kinds within one change of a view.
+  /// The kind of change; the raw values order the kinds within one change of a view.
   package enum Kind: UInt8, Sendable {
     /// The child left.
     case removed
@@ -14,7 +14,7 @@ package struct ChildChange: Sendable {
     case changed
   }
 
-  /// What happened.
+  /// The kind of change.
   package let kind: Kind
   /// The child's key.
   package let key: Key

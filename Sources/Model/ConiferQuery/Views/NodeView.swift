@@ -1,23 +1,23 @@
 package import ConiferTree
 
-/// What a query shows of a node, kept up to date as the node changes.
+/// A query's result on a node, kept up to date as the node changes.
 ///
-/// A change costs in proportion to the children that changed, by the logarithm of their number: a
-/// limit's window is trimmed and refilled at its edge, never sought anew.
+/// A change costs the number of changed children times the logarithm of all: a limit's window is
+/// trimmed and refilled at its edge, never evaluated again.
 package struct NodeView: Sendable {
   /// The query.
   package let spec: QuerySpec
   /// The node before the filter.
   package private(set) var source: Node
-  /// What the query shows: the source itself when all data is loaded, else the children within
-  /// range and limit, without the node's own priority.
+  /// The result: the source itself when all data is loaded, otherwise the children within range and
+  /// limit, without the node's own priority.
   package internal(set) var node: Node
   /// The order of the source's children within the range; nil where it is the order of keys.
   var sorted: SortedChildren?
   /// The last place that a full window of a limit reaches; nil while everything in range is shown.
   var edge: SortedChildren.Entry?
 
-  /// What a query shows of a node.
+  /// A query's result on a node.
   package init(_ spec: QuerySpec, of source: Node = .empty) {
     self.spec = spec
     self.source = source

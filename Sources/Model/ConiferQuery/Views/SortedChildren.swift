@@ -2,7 +2,7 @@ import ConiferTree
 
 /// Children in an order that is not the order of keys.
 ///
-/// They stand in short runs, so that a change costs a search and one short move.
+/// They are stored in short runs, so that a change costs a search and one short move.
 struct SortedChildren: Sendable {
   /// A child's place: its index value, then its key.
   struct Entry: Sendable {

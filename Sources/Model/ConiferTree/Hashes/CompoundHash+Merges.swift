@@ -1,9 +1,9 @@
 extension CompoundHash {
-  /// What turns data with this compound hash into a node: the ranges that differ.
+  /// The range merges that turn data with this compound hash into a node: the ranges that differ.
   ///
-  /// Applied in order to the data that the hash was taken of, they give the node. A range grows where
-  /// the priority of an interior node would stand in it without any leaf of that node, which no node
-  /// can say.
+  /// Applied in order to the hashed data, they produce the node. A range is extended where it would
+  /// contain the priority of an interior node without any leaf of that node, which no node can
+  /// represent.
   ///
   /// - Parameter node: the data there is now.
   /// - Returns: the ranges in path order; none when nothing differs.
@@ -45,12 +45,12 @@ extension CompoundHash {
       case later
     }
     case complete(RangeMerge)
-    /// A priority stands in the range, and the leaves of its node in an earlier or a later one.
+    /// The range contains a priority, and an earlier or later range the leaves of its node.
     case needs(Side)
   }
 
-  /// Whether a priority may stand in a range without a leaf of its node: that of a node around one of
-  /// the range's ends.
+  /// Whether a range may contain a priority without a leaf of its node. Only nodes around one of
+  /// the range's ends can cause that.
   ///
   /// A client loses such a priority when the leaves go that it has in other ranges, so that it must
   /// be sent with the new ones though it is the same.
@@ -84,8 +84,9 @@ extension Node {
   /// The leaves and priorities within a range.
   ///
   /// - Parameters:
-  ///   - start: the excluded place before the range, from this node; nil when it lies before it.
-  ///   - end: the last place of the range, from this node; nil when it lies behind it.
+  ///   - start: the excluded place before the range, relative to this node; nil when it lies before
+  ///     the node.
+  ///   - end: the last place of the range, relative to this node; nil when it lies after the node.
   ///   - needed: set when a priority was left out for want of a leaf: where the node's leaves are.
   fileprivate func part(
     after start: ArraySlice<Key>?, through end: ArraySlice<Key>?,
@@ -93,7 +94,7 @@ extension Node {
   ) -> Node {
     if let end, end.isEmpty { return isLeaf && start == nil ? self : .empty }
     if isLeaf || isEmpty { return start == nil ? self : .empty }
-    // What is below the place before a range belongs to the range.
+    // Data below the place before a range belongs to the range.
     let start = start?.isEmpty == true ? nil : start
     if start == nil, end == nil { return self }
     var kept: [Child] = []

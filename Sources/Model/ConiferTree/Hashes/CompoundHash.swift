@@ -49,7 +49,7 @@ struct RangeWriter {
   }
 
   private let ends: Ends
-  /// How many of the given ends were passed.
+  /// The number of given ends that were passed.
   private var passed = 0
   private var paths: [Path] = []
   /// Where the walk is.

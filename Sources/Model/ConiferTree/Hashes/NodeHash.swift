@@ -1,4 +1,4 @@
-/// The hash by which server and client tell whether they hold the same data.
+/// The hash by which server and client determine whether they have the same data.
 ///
 /// Base 64 of the SHA-1 of a text, as the Realtime Database defines it. A hash is kept with each
 /// interior node, so asking again, also for a changed copy, only hashes what is new.
@@ -23,7 +23,7 @@ public enum NodeHash {
     }
   }
 
-  /// Hashes what is not hashed yet below a node, children first, with a stack of its own.
+  /// Hashes all nodes below a node that have no hash yet, children first, with an explicit stack.
   private static func digest(_ interior: Interior) -> SHA1.Digest {
     if let known = interior.digest { return known }
     var levels = [(interior, Node(form: .interior(interior)).children.makeIterator())]

@@ -1,7 +1,7 @@
 /// The data of one range of leaves, which replaces whatever the client holds in that range: the
 /// server's answer to a compound hash.
 public struct RangeMerge: Hashable, Sendable {
-  /// The leaf before the range, itself excluded but not what lies below it; none from the start.
+  /// The excluded leaf before the range; places below it belong to the range. Nil from the start.
   public let start: Path?
   /// The last leaf of the range, itself included but nothing below it; none to the end.
   public let end: Path?

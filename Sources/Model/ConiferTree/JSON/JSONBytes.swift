@@ -34,8 +34,8 @@ enum JSONBytes {
     return index
   }
 
-  /// The index of the first byte that starts no well-formed UTF-8 sequence (overlong forms,
-  /// surrogates, values above U+10FFFF and cut sequences are none), or nil if all is well.
+  /// The index of the first byte that does not start a well-formed UTF-8 sequence, or nil. Overlong
+  /// forms, surrogates, values above U+10FFFF and truncated sequences are malformed.
   static func firstInvalidUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     let raw = UnsafeRawBufferPointer(bytes)
     let count = bytes.count

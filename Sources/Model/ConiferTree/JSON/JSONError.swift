@@ -1,4 +1,4 @@
-/// What is wrong with a JSON text, or with the tree that it describes, and where.
+/// An error in a JSON text, or in the tree that it describes, with its position.
 ///
 /// The message names the remedy. A line ends at a line feed; a column counts UTF-8 bytes, not
 /// characters, so that both editors and programs can seek to it.
@@ -18,7 +18,7 @@ public struct JSONError: Error, Sendable, CustomStringConvertible {
     public static let empty = Code(rawValue: "empty")
     /// The text ends inside a value.
     public static let unexpectedEnd = Code(rawValue: "unexpected-end")
-    /// A byte stands where the grammar allows none such.
+    /// A byte is not allowed by the grammar at its position.
     public static let unexpectedByte = Code(rawValue: "unexpected-byte")
     /// More text follows the one value that a document holds.
     public static let trailingText = Code(rawValue: "trailing-text")
@@ -30,7 +30,7 @@ public struct JSONError: Error, Sendable, CustomStringConvertible {
     public static let invalidEscape = Code(rawValue: "invalid-escape")
     /// A `\u` escape names half of a surrogate pair.
     public static let loneSurrogate = Code(rawValue: "lone-surrogate")
-    /// A raw byte below 0x20 stands inside a string.
+    /// A string contains a raw byte below 0x20.
     public static let controlCharacter = Code(rawValue: "control-character")
     /// The bytes of a string are not UTF-8.
     public static let invalidUTF8 = Code(rawValue: "invalid-utf8")
@@ -38,7 +38,7 @@ public struct JSONError: Error, Sendable, CustomStringConvertible {
     public static let tooDeep = Code(rawValue: "too-deep")
     /// One string or number is longer than the reader allows.
     public static let tooLong = Code(rawValue: "too-long")
-    /// The text is JSON, but no tree: the message says which rule of the tree it breaks.
+    /// The text is JSON, but not a valid tree: the message says which rule it breaks.
     public static let invalidTree = Code(rawValue: "invalid-tree")
     /// The source of the bytes failed; `cause` is its error.
     public static let source = Code(rawValue: "source")
@@ -52,7 +52,7 @@ public struct JSONError: Error, Sendable, CustomStringConvertible {
   public let line: Int
   /// The column in UTF-8 bytes, counted from 1; 0 where no text was read.
   public let column: Int
-  /// What is wrong and how to mend it.
+  /// The error and its remedy.
   public let message: String
   /// The error of the source or the sink, where one of them failed.
   public let cause: (any Error)?

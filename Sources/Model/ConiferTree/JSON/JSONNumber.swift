@@ -1,6 +1,6 @@
 /// Numbers of JSON: their grammar, their exact value, and their shortest text.
 enum JSONNumber {
-  /// What a text of number characters turned out to be.
+  /// The result of parsing a number.
   enum Parsed {
     case integer(Int64)
     case double(Double)
@@ -105,7 +105,7 @@ enum JSONNumber {
   ///
   /// A whole number below 2^53 is written as an integer; a larger one is given a fraction or an
   /// exponent, so that it comes back as the same double and not as an integer nearby. The sign of
-  /// zero is kept as `-0`. What is not finite becomes `null`, as in JavaScript.
+  /// zero is kept as `-0`. An infinite number or NaN becomes `null`, as in JavaScript.
   static func append(_ value: Double, to bytes: inout [UInt8]) {
     guard value.isFinite else {
       bytes.append(contentsOf: "null".utf8)

@@ -1,5 +1,5 @@
 extension JSONReader {
-  /// Replaces the chunk at hand, which is used up, by the next one that holds any bytes.
+  /// Replaces the consumed chunk by the next non-empty one.
   /// - Returns: False when the source has ended.
   mutating func refill() throws(JSONError) -> Bool {
     while let source {

@@ -101,7 +101,7 @@ extension JSONReader {
     }
   }
 
-  /// Reads what follows a backslash and appends the bytes that it stands for.
+  /// Reads an escape after its backslash and appends the bytes that it represents.
   private mutating func readEscape() throws(JSONError) {
     let start = base + position - 1
     var kind = try takeEscaped()
@@ -136,7 +136,7 @@ extension JSONReader {
     default:
       throw error(
         .invalidEscape, at: start,
-        "after a backslash only \" \\ / b f n r t and u with four hex digits may stand")
+        "after a backslash only \" \\ / b f n r t and u with four hex digits are allowed")
     }
   }
 
@@ -145,7 +145,7 @@ extension JSONReader {
     return byte
   }
 
-  /// Appends a character, or what stands for half a surrogate pair.
+  /// Appends a character, or the replacement of half a surrogate pair.
   private mutating func appendScalar(_ value: UInt32, _ start: Int) throws(JSONError) {
     guard let scalar = UnicodeScalar(value) ?? (limits.replacesLoneSurrogates ? "\u{FFFD}" : nil)
     else { throw loneSurrogate(start) }

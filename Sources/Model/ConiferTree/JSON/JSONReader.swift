@@ -1,16 +1,16 @@
 /// A strict pull parser of one JSON text (RFC 8259), in chunks and in flat memory.
 ///
-/// Each call of ``next()`` gives one event. Nothing but the current chunk, one token and a byte for
-/// each open container is held, and no call recurses, so neither the size nor the nesting of a
-/// text can exhaust memory or the stack. A UTF-8 byte order mark before the text is skipped. After
-/// an error every further call throws that error again.
+/// Each call of ``next()`` returns one event. The reader keeps only the current chunk, one token
+/// and a byte for each open container, and does not recurse, so neither the size nor the nesting of
+/// a text can exhaust memory or the stack. A UTF-8 byte order mark before the text is skipped.
+/// After an error every further call throws that error again.
 ///
 /// ```swift
 /// var reader = JSONReader(bytes: Array("[1, 2.5]".utf8))
 /// while let event = try reader.next() { print(event) }
 /// ```
 public struct JSONReader {
-  /// What a text may cost to read.
+  /// The limits of reading a text.
   public struct Limits: Sendable, Hashable {
     /// How many arrays and objects may be open at once.
     public var depth: Int
@@ -46,7 +46,7 @@ public struct JSONReader {
 
   let limits: Limits
   var source: ((inout [UInt8]) throws -> Bool)?
-  /// The chunk at hand, and the next byte in it.
+  /// The current chunk, and the next byte in it.
   var buffer: [UInt8]
   var position = 0
   /// The offset in the text of the chunk's first byte, and of the current line's.
@@ -73,7 +73,7 @@ public struct JSONReader {
   /// Reads a text that is in memory.
   /// - Parameters:
   ///   - bytes: The text in UTF-8.
-  ///   - limits: What the text may cost.
+  ///   - limits: The limits of reading.
   public init(bytes: [UInt8], limits: Limits = Limits()) {
     self.buffer = bytes
     self.limits = limits
@@ -81,7 +81,7 @@ public struct JSONReader {
 
   /// Reads a text that comes in chunks of any size; a token may cross their borders anywhere.
   /// - Parameters:
-  ///   - limits: What the text may cost.
+  ///   - limits: The limits of reading.
   ///   - chunks: Appends the next bytes to an empty buffer, whose capacity is kept from call to
   ///     call, and returns false when no more follow. Its errors end up in ``JSONError/cause``.
   public init(

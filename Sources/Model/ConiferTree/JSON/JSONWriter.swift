@@ -30,7 +30,7 @@ public struct JSONWriter {
 
   /// Makes a writer.
   /// - Parameters:
-  ///   - pretty: Whether each member gets a line of its own, indented by two spaces a level.
+  ///   - pretty: Whether to write each member on its own line, indented by two spaces a level.
   ///   - chunkSize: About how many bytes the sink gets at once.
   ///   - sink: Takes the text piece by piece; without it, the text collects in ``bytes``.
   public init(

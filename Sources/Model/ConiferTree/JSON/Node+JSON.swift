@@ -1,19 +1,19 @@
 extension Node {
   /// How a node is written as JSON.
   public enum JSONForm: Hashable, Sendable {
-    /// What an app reads: without priorities, and a map as an array when its keys are whole
-    /// numbers and more than half of the places up to the last one are taken, as the Realtime
-    /// Database does.
+    /// The form that apps read: without priorities, and a map as an array when its keys are whole
+    /// numbers and more than half of the indices up to the last one exist, as in the Realtime
+    /// Database.
     case plain
-    /// What loses nothing: priorities as `.priority`, leaves that have one as
-    /// `{".value": leaf, ".priority": p}`, and no arrays.
+    /// The lossless form: priorities as `.priority`, leaves that have one as `{".value": leaf,
+    /// ".priority": p}`, and no arrays.
     case export
   }
 
   /// Reads a node from JSON in UTF-8, by the rules of ``NodeBuilder``.
   /// - Parameters:
   ///   - json: The text.
-  ///   - limits: What the text may cost to read.
+  ///   - limits: The limits of reading.
   /// - Throws: `JSONError`; the code is `invalidTree` when the text is JSON but no node.
   public init(json: [UInt8], limits: JSONReader.Limits = .init()) throws(JSONError) {
     var reader = JSONReader(bytes: json, limits: limits)
@@ -29,7 +29,7 @@ extension Node {
 
   /// Writes the node as JSON in UTF-8.
   /// - Parameters:
-  ///   - form: What an app reads, or what loses nothing.
+  ///   - form: The form that apps read, or the lossless one.
   ///   - pretty: Whether each member gets a line of its own.
   /// - Returns: The text; `null` for the empty node.
   public func json(_ form: JSONForm = .plain, pretty: Bool = false) -> [UInt8] {
@@ -40,8 +40,8 @@ extension Node {
 
   /// Writes the node as one JSON value, without recursion and without a copy of the text.
   /// - Parameters:
-  ///   - writer: Where the value goes; it decides about layout and sink.
-  ///   - form: What an app reads, or what loses nothing.
+  ///   - writer: The writer that gets the value; it determines layout and sink.
+  ///   - form: The form that apps read, or the lossless one.
   public func write(to writer: inout JSONWriter, _ form: JSONForm = .plain) {
     struct Level {
       var children: Children.Iterator
@@ -92,7 +92,7 @@ extension Node {
   /// Whether the plain form shows the children as an array: all keys are `0|[1-9][0-9]*`, and the
   /// largest is smaller than twice their number.
   package var isArray: Bool {
-    // Whole numbers come first in key order, so the ends tell about most maps.
+    // Whole numbers come first in key order, so the first and last keys decide for most maps.
     guard let first = firstChild?.key.integer, let last = lastChild?.key.integer,
       first >= 0, Int(last) < 2 * childCount
     else { return false }

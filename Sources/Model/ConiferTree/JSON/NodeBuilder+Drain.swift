@@ -1,12 +1,12 @@
 extension NodeBuilder {
   /// Gives away all that is finished, as writes in the order of the text.
   ///
-  /// The children of containers that are still open come one by one; before the first child of
-  /// such a container comes a write of the empty node to it, so that nothing of what was there
-  /// before survives. A container's priority follows its last child, as a write to its
-  /// `.priority`, which means nothing to a node that stayed empty. A finished outermost value comes
-  /// as one piece. Applying all pieces of all calls in order, each as an overwrite of its path,
-  /// gives exactly the node that an undrained builder would have made.
+  /// Children of open containers are returned one by one. The first child of such a container is
+  /// preceded by a write of the empty node to it, which removes earlier data. A container's
+  /// priority follows its last child, as a write to its `.priority`, which has no effect on a node
+  /// that stayed empty. A finished outermost value is returned as one piece. Applying all pieces of
+  /// all calls in order, each as an overwrite of its path, produces exactly the node that an
+  /// undrained builder would have made.
   /// - Returns: The pieces; none when nothing is finished.
   public mutating func drain() -> [Piece] {
     var pieces = closed
@@ -19,7 +19,7 @@ extension NodeBuilder {
       self.result = nil
     }
 
-    // Below metadata stand only a few bytes, which belong to it.
+    // Metadata contains only a few bytes, which stay with it.
     var open = 0
     while open < stack.count, open == 0 || stack[open - 1].currentKey != nil { open += 1 }
     guard let deepest = stack[..<open].lastIndex(where: { !$0.children.isEmpty }) else {

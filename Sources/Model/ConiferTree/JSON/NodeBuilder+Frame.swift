@@ -35,7 +35,7 @@ extension NodeBuilder {
     var value: Leaf?
     var priority: Priority?
     var serverValue: ServerValue?
-    /// Whether children have been given away, so that no node can be made of this any more.
+    /// Whether children were drained, so that no node can be made of this frame.
     var isDrained = false
 
     init(isArray: Bool, extent: (keys: Int, bytes: Int)?) {
@@ -52,7 +52,7 @@ extension NodeBuilder {
 
     /// The node of a container that has not been drained.
     consuming func node() -> Node {
-      // Objects are mostly small, and nearly sorted ones cost no more than their copy.
+      // Objects are mostly small, and sorting nearly sorted ones costs little more than a copy.
       if !isSorted, children.count <= 16 {
         isSorted = true
         for index in 1..<children.count {
@@ -91,7 +91,7 @@ extension NodeBuilder {
       default:
         throw refused(
           .invalidKey,
-          "the key \"\(name.prefix(80))\" starts with a dot but is none of \".value\", "
+          "the key \"\(name.prefix(80))\" starts with a dot but is not \".value\", "
             + "\".priority\" and \".sv\"; rename it")
       }
     } else {

@@ -31,12 +31,12 @@ public struct NodeBuilder {
   public internal(set) var pendingBytes = 0
   /// Whether the outermost value has been read whole.
   public internal(set) var isComplete = false
-  /// The outermost value, once it is complete, unless ``drain()`` has given it away.
+  /// The outermost value, once it is complete, unless ``drain()`` has returned it.
   public var node: Node? { result }
 
   /// Makes a builder of one value.
   /// - Parameters:
-  ///   - root: Where the value will stand; the paths of drained pieces begin with it.
+  ///   - root: The path of the value; the paths of drained pieces begin with it.
   ///   - validating: Whether keys, paths and strings must keep to the limits of what an app may
   ///     write. Otherwise only what a tree cannot hold is refused: empty keys and unknown keys
   ///     that start with a dot.
@@ -64,7 +64,7 @@ public struct NodeBuilder {
 
   /// Takes the next event.
   ///
-  /// After an error the builder is of no more use.
+  /// After an error the builder must not be used.
   /// - Parameter event: The event; the order of events is that of a ``JSONReader``.
   /// - Throws: `TreeError` with `invalidKey` for an empty key or an unknown one that starts with a
   ///   dot, `invalidServerValue` for a malformed `.sv` or one with siblings, `invalidValue` for a
@@ -147,7 +147,7 @@ public struct NodeBuilder {
     guard frame.isDrained else {
       return try take((consume frame).node())
     }
-    // Its children are partly gone, so the rest follows them piece by piece.
+    // Some of its children were drained, so the rest is drained piece by piece.
     let place = path(of: stack.count)
     emit(frame, at: place, into: &closed)
     if let priority = frame.priority {
@@ -166,6 +166,6 @@ public struct NodeBuilder {
     if stack[stack.count - 1].isArray { stack[stack.count - 1].nextIndex += 1 }
   }
 
-  /// About the bytes of memory that a finished node takes.
+  /// The approximate memory of a finished node in bytes.
   static func cost(_ node: Node) -> Int { node.estimatedSize + 64 * node.leafCount }
 }

@@ -30,7 +30,8 @@ public struct Key: Sendable {
   package init(utf8: UnsafeRawBufferPointer) {
     self.string = String(decoding: utf8, as: UTF8.self)
     self.place = utf8.withMemoryRebound(to: UInt8.self) {
-      // Most keys begin with no digit and no sign, so that one look tells that they are no integers.
+      // Most keys do not begin with a digit or a sign, so the first byte shows that they are not
+      // integers.
       guard let first = $0.first, first &- 0x30 < 10 || first == UInt8(ascii: "-") else {
         return Key.place($0)
       }
@@ -54,7 +55,7 @@ public struct Key: Sendable {
 
   private var isInteger: Bool { place < Key.textBit }
 
-  /// The pseudo child that stands for a node's priority.
+  /// The pseudo child key of a node's priority.
   public static let priority = Key(".priority")
   /// The first segment of the client's own, unwritable branch.
   public static let info = Key(".info")

@@ -1,6 +1,6 @@
 /// A place in the tree: keys from the root down.
 ///
-/// A path may end in `.priority`, which stands for the priority of the node above it.
+/// A path may end in `.priority`, which names the priority of the node above it.
 public struct Path: Hashable, Sendable {
   /// The keys from the root down; none for the root.
   public let keys: [Key]

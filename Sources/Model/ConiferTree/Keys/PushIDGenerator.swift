@@ -1,8 +1,9 @@
 /// A maker of keys that sort by the time they were made.
 ///
-/// Twenty characters: eight for the time, twelve random; within one millisecond the random part
-/// counts up, as the Realtime Database's push ids do, and so it does while a clock that was set back by
-/// up to a minute comes forward again. Keep one for each clock, behind a lock in which the clock is read.
+/// A push id has twenty characters: eight for the time, twelve random. Within one millisecond the
+/// random part counts up, as in the Realtime Database's push ids; it also counts up while a clock
+/// that was set back by up to a minute catches up. Keep one generator for each clock, and read the
+/// clock under the generator's lock.
 public struct PushIDGenerator: Sendable {
   private static let alphabet = [UInt8](
     "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)

@@ -1,5 +1,5 @@
 extension Chunk {
-  /// What a change leaves of a part.
+  /// The result of changing a part.
   private enum Outcome {
     case same
     case nothing
@@ -77,7 +77,8 @@ extension Chunk {
       Chunk(entries: ContiguousArray(grown[cut...])))
   }
 
-  /// Where to split an overfull part: ascending keys, such as push ids, leave full parts behind.
+  /// Where to split an overfull part: with ascending keys, such as push ids, the first part stays
+  /// full.
   private static func cut(_ count: Int, appending: Bool) -> Int {
     appending ? count - 1 : count / 2
   }

@@ -11,7 +11,8 @@ final class Chunk: Sendable {
   /// The most entries of one part.
   static let capacity = 32
 
-  /// What was known from the beginning; nil for leaves that wait in a `LeafKeeper`.
+  /// The children that were known from the beginning; nil for leaves that a `LeafKeeper` makes
+  /// later.
   private let known: Body?
   private let late: LateBody?
   let totals: Totals
@@ -43,7 +44,7 @@ final class Chunk: Sendable {
     firstKeys = ContiguousArray(chunks.map(\.firstKey))
   }
 
-  /// A copy of a part made of smaller ones, with one of those replaced.
+  /// A copy of a part that consists of smaller ones, with one of them replaced.
   init(_ old: Chunk, _ chunks: ContiguousArray<Chunk>, replacing i: Int, with part: Chunk) {
     var copy = chunks
     copy[i] = part

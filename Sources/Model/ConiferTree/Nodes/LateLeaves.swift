@@ -5,11 +5,12 @@ package protocol LeafKeeper: AnyObject, Sendable {
   /// The leaves of one node in key order, all without priorities.
   ///
   /// - Parameters:
-  ///   - first, end: what `LateLeaves` was made of.
+  ///   - first, end: the range that `LateLeaves` was made with.
   func leaves(_ first: Int, _ end: Int) -> ContiguousArray<Node.Child>
 }
 
-/// The leaves of a node before they are made, with all that can be told of the node without them.
+/// The leaves of a node before they are decoded, with everything that is known of the node without
+/// them.
 package struct LateLeaves {
   /// The node.
   package let node: Node
@@ -32,7 +33,7 @@ package struct LateLeaves {
   }
 }
 
-/// The leaves of one part, made by whoever first asks for them.
+/// The leaves of one part, decoded by the first access.
 final class LateBody: Sendable {
   private final class Made: Sendable {
     let body: Chunk.Body

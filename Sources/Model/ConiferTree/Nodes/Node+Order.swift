@@ -77,6 +77,6 @@ extension Node: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
   public init(floatLiteral value: Double) { self.init(.double(value)) }
   /// True or false.
   public init(booleanLiteral value: Bool) { self.init(.bool(value)) }
-  /// Children in any order; `.priority` gives the priority.
+  /// Children in any order; the key `.priority` sets the priority.
   public init(dictionaryLiteral elements: (Key, Node)...) { self.init(children: elements) }
 }

@@ -1,10 +1,10 @@
 extension Node {
   /// The node with the data at a path replaced, as a write to the Realtime Database does it.
   ///
-  /// Writing below a leaf makes it an interior node that keeps its priority. Empty data deletes;
-  /// a node that loses its last child is gone with its priority; deleting below a leaf or below
-  /// nothing changes nothing. A path that ends in `.priority` sets the priority: no change when
-  /// the node there is empty or the data is not a priority.
+  /// Writing below a leaf makes it an interior node that keeps its priority. Empty data deletes; a
+  /// node that loses its last child is removed with its priority; deleting below a leaf or below
+  /// missing data changes nothing. A path that ends in `.priority` sets the priority; nothing
+  /// changes when the node there is empty or the data is not a priority.
   ///
   /// - Parameters:
   ///   - path: the place, relative to this node.
@@ -62,8 +62,8 @@ extension Node {
 
   /// Walks all leaves in path order.
   ///
-  /// - Parameter body: is given the keys from this node down to the leaf, the leaf and the leaf's
-  ///   own priority.
+  /// - Parameter body: gets the keys from this node down to the leaf, the leaf, and the leaf's
+  ///   priority.
   /// - Throws: what the body throws, at once.
   public func forEachLeaf<E: Error>(
     _ body: (_ keys: [Key], _ leaf: Leaf, _ priority: Priority?) throws(E) -> Void

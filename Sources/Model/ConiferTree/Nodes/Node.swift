@@ -81,7 +81,7 @@ public struct Node: Sendable {
     self.init(root: entries.isEmpty ? nil : Chunk.build(entries), priority: priority)
   }
 
-  /// Sorts by key; of equal keys only the last one given stays.
+  /// Sorts by key; of equal keys only the last one stays.
   private static func sorted(_ entries: ContiguousArray<Child>) -> ContiguousArray<Child> {
     let order = entries.indices.sorted { a, b in
       let order = Key.compare(entries[a].key, entries[b].key)

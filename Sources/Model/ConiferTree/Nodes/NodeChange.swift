@@ -1,7 +1,7 @@
 /// One replaced node of a write that may replace several.
 public struct NodeChange: Hashable, Sendable {
-  /// Where; the write says what the path is relative to. A last segment `.priority` sets a priority
-  /// alone.
+  /// The place; the write says what the path is relative to. A last segment `.priority` sets only
+  /// the priority.
   public var path: Path
   /// The new value; empty deletes.
   public var node: Node

@@ -27,7 +27,7 @@ public enum ServerValue: Hashable, Sendable {
         let (sum, overflow) = a.addingReportingOverflow(b)
         if !overflow { return .integer(sum) }
       }
-      // What no JSON can hold ends at the largest number.
+      // A sum that JSON cannot represent becomes the largest number.
       let largest = Double.greatestFiniteMagnitude
       return .double(max(-largest, min(largest, old + change)))
     }

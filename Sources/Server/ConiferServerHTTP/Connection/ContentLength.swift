@@ -1,17 +1,17 @@
 #if Network
   import NIOHTTP1
 
-  /// The length that a request's headers name for its body (RFC 9112, section 6.3).
+  /// The body length in a request's headers (RFC 9112, section 6.3).
   enum ContentLength: Equatable {
     case none
     case bytes(Int)
-    /// A number, but one that no body has.
+    /// A number that is too large for any body.
     case beyondMeasure
-    /// No number, or several different ones.
+    /// Not a number, or several different ones.
     case malformed
 
     init(_ headers: HTTPHeaders) {
-      // A list of equal lengths is one length.
+      // A list of equal lengths counts as one length.
       let fields = Set(headers[canonicalForm: "content-length"])
       guard let field = fields.first else {
         self = .none

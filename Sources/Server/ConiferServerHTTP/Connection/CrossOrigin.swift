@@ -2,11 +2,12 @@
   import NIOCore
   import NIOHTTP1
 
-  /// What lets pages of other origins ask: tools in a browser (the Fetch standard, "CORS protocol").
+  /// Headers that allow requests of pages from other origins, such as tools in a browser (the Fetch
+  /// standard, "CORS protocol").
   enum CrossOrigin {
     private static let methods = "GET, PUT, PATCH, POST, DELETE, HEAD, OPTIONS"
 
-    /// The answer to `OPTIONS`, also to a browser's question before a request.
+    /// The answer to `OPTIONS`, also to a browser's preflight request.
     static func preflight(_ request: HTTPHeaders) -> HTTPResponse {
       var headers = [("allow", methods), ("cache-control", "no-store")]
       if request.contains(name: "access-control-request-method") {
@@ -22,12 +23,12 @@
       return HTTPResponse(status: 204, headers: headers)
     }
 
-    /// Adds what an answer needs to be read by the page that asked.
+    /// Adds the headers that allow a page of another origin to read the answer.
     ///
     /// - Parameters:
-    ///   - headers: the answer's.
-    ///   - request: the request's, which was allowed; nil when it was not.
-    ///   - origins: which may ask.
+    ///   - headers: the answer's headers.
+    ///   - request: the headers of the allowed request; nil when it was refused.
+    ///   - origins: the origins that may send requests.
     static func add(
       to headers: inout HTTPHeaders, for request: HTTPHeaders?, _ origins: OriginPolicy
     ) {
@@ -39,9 +40,10 @@
   }
 
   extension OriginPolicy.Question {
-    /// What a request says.
+    /// The origin and the host of a request.
     ///
-    /// - Parameter address: where its connection arrived; one that is not known is the loopback.
+    /// - Parameter address: the local address of its connection; an unknown one counts as the
+    ///   loopback.
     init(_ head: HTTPRequestHead, at address: SocketAddress?) {
       let headers = head.headers
       self.init(

@@ -5,7 +5,7 @@ enum HTTPDate {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// - Parameter seconds: since 1970; dates before then are given as its first.
+  /// - Parameter seconds: since 1970; earlier dates are returned as 1970-01-01.
   static func text(_ seconds: Int64) -> String {
     let seconds = max(0, seconds)
     let (day, second) = (Int(seconds / 86_400), Int(seconds % 86_400))

@@ -5,17 +5,17 @@
   import Synchronization
 
   extension HTTPHandler {
-    /// What is written at once; a client must have read it before more follows.
+    /// The maximum number of bytes that are written before the client has read earlier ones.
     private static let slice = 256 * 1024
 
-    /// Has the request answered that is here whole.
+    /// Starts answering the complete request.
     func begin() {
       guard let body = incoming?.takeBody(), let incoming else { return }
       phase = .answering
       let head = incoming.head
       if head.method == .OPTIONS { return write(CrossOrigin.preflight(head.headers)) }
       guard let method = Self.methods[head.method.rawValue] else {
-        return refuse(405, "The method is none of GET, PUT, PATCH, POST, DELETE, HEAD, OPTIONS.")
+        return refuse(405, "The method must be GET, PUT, PATCH, POST, DELETE, HEAD or OPTIONS.")
       }
       let request = HTTPRequest(
         method: method, path: incoming.target.path,
@@ -26,7 +26,7 @@
         request, Handover(body), share, of: owner, bound, isHead: head.method == .HEAD)
     }
 
-    /// A body on its way to who answers, after which nothing else holds it.
+    /// Moves a body to the responder, so that nothing else keeps it in memory.
     private final class Handover: Sendable {
       private let body: Mutex<[UInt8]>
 
@@ -58,13 +58,13 @@
       return await owner.answer(request)
     }
 
-    /// The methods that responders are asked with.
+    /// The methods that responders can get.
     private static let methods = [
       "GET": "GET", "HEAD": "GET", "PUT": "PUT", "PATCH": "PATCH", "POST": "POST",
       "DELETE": "DELETE",
     ]
 
-    /// Refuses a request that is not wanted further, and closes the connection.
+    /// Refuses a request, and closes the connection.
     func refuse(_ status: Int, _ words: String) {
       keepsAlive = false
       phase = .answering
@@ -73,17 +73,17 @@
       write(.refusal(status, words))
     }
 
-    /// Says that there is no room for an answer.
+    /// Refuses because there is no memory for an answer.
     private func refuseAnswer() {
       keepsAlive = false
-      write(.refusal(503, "The server has too much to do."))
+      write(.refusal(503, "The server is busy. Try again later."))
     }
 
     // MARK: Delivery
 
     /// Writes an answer as fast as the client reads it.
     ///
-    /// - Parameter share: what the request takes, and now its answer.
+    /// - Parameter share: the memory of the request and its answer.
     private static func deliver(
       _ response: HTTPResponse, _ share: MemoryShare, _ bound: NIOLoopBound<HTTPHandler>,
       isHead: Bool
@@ -102,13 +102,13 @@
           let end = min(position + slice, bytes.count)
           let part = bytes[position..<end]
           position = end
-          // A connection that is gone cancels the task.
+          // The end of the connection cancels the task.
           try? await loop.flatSubmit { bound.value.writeBody(part) }.get()
         }
         loop.execute { bound.value.writeEnd() }
       case .stream(let stream):
         loop.execute { bound.value.writeHead(response, length: nil, isHead: isHead) }
-        // An iteration that is cancelled at once lets go of the stream.
+        // Even an iteration that is cancelled at once releases the stream.
         if isHead { withUnsafeCurrentTask { $0?.cancel() } }
         for await chunk in stream where !chunk.isEmpty {
           // A part of a stream counts until the client has it.
@@ -120,7 +120,7 @@
             try await loop.flatSubmit { bound.value.writeBody(chunk[...]) }.get()
             share.hold(0)
           } catch {
-            // Whoever writes the stream learns of it by the end of the iteration.
+            // The end of the iteration tells the stream's producer.
             withUnsafeCurrentTask { $0?.cancel() }
           }
         }
@@ -137,7 +137,7 @@
       writeEnd()
     }
 
-    /// - Parameter length: of the body; nil for a stream.
+    /// - Parameter length: the length of the body; nil for a stream.
     private func writeHead(_ response: HTTPResponse, length: Int?, isHead: Bool = false) {
       guard phase == .answering, channel.isActive else { return }
       let request = incoming?.head
@@ -154,8 +154,8 @@
           headers.add(name: "content-length", value: String(length))
         } else if !isHead {
           isStreaming = true
-          // An event stream ends with its connection, as clients of the Realtime Database expect it;
-          // the end of other streams must be told from a broken connection.
+          // An event stream ends with its connection, as clients of the Realtime Database expect.
+          // The end of other streams must be distinguishable from a broken connection.
           let isEvents = response.headers.contains {
             $0.name == "content-type" && $0.value.hasPrefix("text/event-stream")
           }
@@ -175,7 +175,7 @@
       progress = (.now(), 0)
       send(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers)))
       if length == nil { channel.flush() }
-      // A stream may begin long after the server said that it stops.
+      // A stream may begin long after the server began to stop.
       if isStreaming, isQuiescing { answer?.cancel() }
     }
 
@@ -189,7 +189,7 @@
       return promise.futureResult
     }
 
-    /// Ends the answer, and goes on when the client has it.
+    /// Ends the answer, and continues when the client has it.
     private func writeEnd() {
       guard phase == .answering, channel.isActive else { return }
       let promise = channel.eventLoop.makePromise(of: Void.self)
@@ -208,7 +208,8 @@
       channel.pipeline.syncOperations.write(NIOAny(part), promise: promise)
     }
 
-    /// Whether a responder's header is one to send: not the connection's own, and in one line.
+    /// Whether a responder's header may be sent: it is not one of the connection's own, and has one
+    /// line.
     private static func isSafe(_ name: String, _ value: String) -> Bool {
       switch name.lowercased() {
       case "content-length", "transfer-encoding", "connection", "date": return false
@@ -220,7 +221,7 @@
 
     // MARK: Time
 
-    /// Ends what takes too long.
+    /// Ends requests and answers that take too long.
     func look() {
       let now = NIODeadline.now()
       let timeouts = owner.configuration.timeouts
@@ -229,7 +230,7 @@
         if now - since > TimeAmount(timeouts.idle) { channel.close(promise: nil) }
       case .receiving:
         if now - since > TimeAmount(timeouts.idle) || now - began > TimeAmount(timeouts.request) {
-          refuse(408, "The request took too long to come.")
+          refuse(408, "The request took too long to arrive.")
         }
       case .answering:
         let waiting = channel.waitingBytes

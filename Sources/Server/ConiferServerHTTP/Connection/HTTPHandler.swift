@@ -4,45 +4,45 @@
   import NIOHTTP1
   import NIOWebSocket
 
-  /// One HTTP connection: takes requests in one after the other, has them answered, and answers in
-  /// their order.
+  /// One HTTP connection: reads requests one after the other, passes them to responders, and writes
+  /// the answers in order.
   ///
-  /// Nothing is read while an answer is under way, so that what a client sends ahead waits in its own
-  /// buffers but for the little that was read already.
+  /// Nothing is read while an answer is under way, so pipelined requests wait in the client's
+  /// buffers, except the few bytes that were already read.
   final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
     enum Phase {
-      /// Nothing of a request is here.
+      /// No part of a request was received.
       case idle
-      /// A request's head is here, and its body comes.
+      /// A request's head was received, and its body is being received.
       case receiving
       /// A request is being answered.
       case answering
-      /// All has been said. What still comes is thrown away until the client closes, as it might not
-      /// see the answer otherwise.
+      /// The last answer was sent. Further bytes are thrown away until the client closes, as it
+      /// might not see the answer otherwise.
       case lingering
     }
 
-    /// What came while a request was being answered.
+    /// Input that was received while a request was being answered.
     private enum Waiting {
       case part(HTTPServerRequestPart)
-      /// Nothing that could be read follows.
+      /// The input cannot be parsed.
       case fault(HTTPParserError)
     }
 
-    /// A request that is here in part or whole.
+    /// A request that was received in part or completely.
     struct Incoming {
       let head: HTTPRequestHead
       let target: RequestTarget
       let namespace: String
       var body: [UInt8] = []
-      /// What it takes.
+      /// Its memory.
       var cost = JSONCost()
 
-      /// The body, which is not held here any more.
+      /// Removes and returns the body.
       mutating func takeBody() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &body)
@@ -64,15 +64,15 @@
     private var isInputClosed = false
     private var waiting = CircularBuffer<Waiting>()
     private var wantsRead = false
-    /// What the request under way takes, and then its answer. Who answers holds it too, as long as it
-    /// has the body, also when the connection has ended.
+    /// The memory of the present request, then of its answer. The responder holds it too while it
+    /// has the body, even after the connection has ended.
     var share: MemoryShare
 
-    /// When the phase began, or its last part came.
+    /// When the phase began, or its last part was received.
     var since = NIODeadline.now()
-    /// When the request under way began to come.
+    /// When the present request began to arrive.
     var began = NIODeadline.now()
-    /// When bytes last went out, and what waited then.
+    /// When bytes were last written, and how many waited then.
     var progress = (at: NIODeadline.now(), waiting: 0)
     private var clock: RepeatedTask?
 
@@ -153,22 +153,25 @@
 
     private func takeHead(_ head: HTTPRequestHead) {
       began = since
-      // Behind a request for another protocol no other one is read.
+      // After a request for another protocol nothing more is read.
       keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade")
       phase = .receiving
-      // Before anything else: whoever may not ask learns nothing.
+      // This check comes first, so that a client that may not send requests learns nothing.
       switch owner.origins.verdict(OriginPolicy.Question(head, at: channel.localAddress)) {
       case .allowed: break
-      case .malformed: return refuse(400, "A request has one Host.")
+      case .malformed: return refuse(400, "A request must have exactly one Host header.")
       case .foreignHost:
         return refuse(
           403,
-          "The server has no such name: use localhost, or let conifer serve --origin name it.")
+          "The server has no such name. Use localhost, or name the host with conifer serve --origin."
+        )
       case .foreignOrigin:
-        return refuse(403, "Pages of this origin may not ask; conifer serve --origin lets them.")
+        return refuse(
+          403, "Pages of this origin may not send requests. Allow them with conifer serve --origin."
+        )
       }
       guard let target = RequestTarget(head.uri) else {
-        return refuse(400, "The request's target is no path with a query.")
+        return refuse(400, "The request's target must be a path with an optional query.")
       }
       let host = target.authority ?? head.headers.first(name: "host")
       guard
@@ -179,17 +182,17 @@
       case .none: break
       case .bytes(let count): if count > limits.body { return refuseSize() }
       case .beyondMeasure: return refuseSize()
-      case .malformed: return refuse(400, "The length of the body is no number, or several.")
+      case .malformed: return refuse(400, "Content-Length must be one number.")
       }
-      // Any other coding would be taken for data.
+      // Another coding would be mistaken for data.
       let codings = head.headers[canonicalForm: "transfer-encoding"]
       guard codings.allSatisfy({ $0.lowercased() == "chunked" }) else {
-        return refuse(501, "The only coding of a transfer is chunked.")
+        return refuse(501, "The only supported Transfer-Encoding is chunked.")
       }
       incoming = Incoming(head: head, target: target, namespace: namespace)
       if let expected = head.headers.first(name: "expect") {
         guard expected.lowercased() == "100-continue" else {
-          return refuse(417, "Only 100-continue may be expected.")
+          return refuse(417, "The only supported Expect header is 100-continue.")
         }
         let go = HTTPResponseHead(version: .http1_1, status: .continue)
         channel.pipeline.syncOperations.writeAndFlush(
@@ -197,7 +200,7 @@
       }
     }
 
-    /// Goes on after an answer: with what waits, or with reading.
+    /// Continues after an answer: with waiting input, or with reading.
     func goOn() {
       share = owner.connections.share()
       answer = nil
@@ -222,7 +225,7 @@
       }
     }
 
-    /// Says that all was said, and waits for the client to close.
+    /// Closes the sending side, and waits for the client to close.
     func linger() {
       phase = .lingering
       since = .now()
@@ -248,7 +251,8 @@
         switch phase {
         case .idle, .receiving, .lingering: channel.close(promise: nil)
         case .answering:
-          // A whole answer is still given; a stream's reader that says nothing more has gone.
+          // A complete answer is still sent; for a stream, a client that closed its sending side
+          // has gone.
           if isStreaming { channel.close(promise: nil) }
         }
       case is ChannelShouldQuiesceEvent:
@@ -264,7 +268,7 @@
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      // What asked to become a WebSocket in vain is answered as any request.
+      // A refused WebSocket upgrade is answered like any request.
       if error is NIOWebSocketUpgradeError { return }
       guard let fault = error as? HTTPParserError else { return channel.close(promise: nil) }
       switch phase {
@@ -279,7 +283,7 @@
       if case .headerOverflow = fault {
         refuse(431, "The headers have more than \(limits.head) bytes, or are too many.")
       } else {
-        refuse(400, "This is no HTTP request.")
+        refuse(400, "This is not an HTTP request.")
       }
     }
   }

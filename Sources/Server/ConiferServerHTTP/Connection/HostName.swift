@@ -6,10 +6,10 @@
   import Musl
 #endif
 
-/// A name or an address by which a request reaches a server: a `Host` header without its port.
+/// The host name or address of a `Host` header, without the port.
 struct HostName: Hashable, Sendable {
   private enum Form: Hashable {
-    /// In small letters, without a dot at its end.
+    /// In lower case, without a final dot.
     case name(String)
     /// Four bytes, or sixteen.
     case address([UInt8])
@@ -19,9 +19,9 @@ struct HostName: Hashable, Sendable {
 
   /// Reads `name`, `1.2.3.4` or `[::1]`, each with a port or without.
   ///
-  /// - Returns: nil for everything else, also for addresses in the forms that browsers make four
-  ///   decimal numbers of, and for the address of no machine (`0.0.0.0`, `[::]`): it leads to this one
-  ///   from every website.
+  /// - Returns: nil for everything else, also for unusual spellings of IPv4 addresses that browsers
+  ///   accept, and for the unspecified address (`0.0.0.0`, `[::]`), by which every website can
+  ///   reach this machine.
   init?(_ text: String) {
     let text = text.lowercased()[...]
     if text.hasPrefix("[") {
@@ -41,15 +41,14 @@ struct HostName: Hashable, Sendable {
       return
     }
     if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
-    // A name that ends in a number is an address to browsers.
+    // Browsers treat a name that ends in a number as an address.
     guard name.utf8.count <= 254, let last = labels.last, labels.allSatisfy(Self.isLabel),
       !last.allSatisfy({ 0x30...0x39 ~= $0 })
     else { return nil }
     form = .name(labels.map { String($0) ?? "" }.joined(separator: "."))
   }
 
-  /// Reads what a configuration names: also an address of the newer kind without brackets, and the
-  /// host of an origin.
+  /// Reads a configured name: also an IPv6 address without brackets, and the host of an origin.
   init?(configured text: String) {
     guard let host = HostName(text) ?? HostName("[\(text)]") ?? HostName(origin: text) else {
       return nil
@@ -66,8 +65,8 @@ struct HostName: Hashable, Sendable {
     self = host
   }
 
-  /// Whether it is `localhost`, a name below that, or an address of the loopback: no website can have
-  /// one of these.
+  /// Whether it is `localhost`, a name below it, or a loopback address. No website can have one of
+  /// these.
   var isLoopback: Bool {
     switch form {
     case .name(let name): name == "localhost" || name.hasSuffix(".localhost")
@@ -94,7 +93,7 @@ struct HostName: Hashable, Sendable {
       }
   }
 
-  /// Four decimal numbers as they are usually written.
+  /// Four decimal numbers in the usual form.
   private static func numbers(_ labels: [Substring.UTF8View]) -> [UInt8]? {
     guard labels.count == 4 else { return nil }
     var bytes: [UInt8] = []
@@ -107,7 +106,7 @@ struct HostName: Hashable, Sendable {
     return bytes
   }
 
-  /// Whether it is the address of no machine, also where one of the newer kind stands for it.
+  /// Whether it is the unspecified address, also as an IPv4-mapped IPv6 address.
   private static func isUnspecified(_ bytes: [UInt8]) -> Bool {
     let isMapped = bytes.count == 16 && bytes[10] == 0xFF && bytes[11] == 0xFF
     let rest = isMapped ? bytes[..<10] + bytes[12...] : bytes[...]

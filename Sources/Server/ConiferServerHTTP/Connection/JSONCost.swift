@@ -1,21 +1,23 @@
-/// About the memory that a text of JSON takes while it is handled: as text, as the tree that is read
-/// from it, and as the text of an answer.
+/// Estimates the memory that a JSON text takes while it is handled: as text, as the decoded tree,
+/// and as the text of an answer.
 ///
-/// It is counted while the text comes. Leaves and tables are what costs in a tree, and before each one
-/// stands one of four characters; strings that hold these are counted too high.
+/// The count is updated while the text arrives. The cost of a tree lies in its leaves and tables,
+/// each of which follows one of four characters; strings that contain these characters are
+/// overestimated.
 struct JSONCost {
-  /// What a text, its tree's strings and its answer's text take, for each byte of it.
+  /// The bytes of memory for each byte of the text: for the text, the tree's strings and the
+  /// answer.
   private static let perByte = 3
-  /// What a place of a tree takes.
+  /// The bytes of memory for each place of the tree.
   private static let perPlace = 64
 
   private var bytes = 0
   private var places = 0
 
-  /// About the bytes of memory.
+  /// The estimated bytes of memory.
   var memory: Int { Self.perByte * bytes + Self.perPlace * places }
 
-  /// Takes note of the text's next bytes.
+  /// Counts the text's next bytes.
   mutating func add(_ text: some Collection<UInt8>) {
     bytes += text.count
     var count = 0

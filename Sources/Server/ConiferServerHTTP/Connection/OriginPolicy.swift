@@ -1,21 +1,21 @@
-/// Under which names a server answers, and to which websites of a browser.
+/// The host names under which a server answers, and the websites to which it answers.
 ///
-/// A server on this machine can be reached by every website that is open in a browser here, and by one
-/// whose name suddenly leads to this machine (DNS rebinding); a browser does not always say which
-/// website asks. A client that is no browser says of itself what it likes: so this keeps websites
-/// away, not programs.
+/// Every website that is open in a browser on this machine can reach the server, also under its own
+/// name when that resolves to this machine (DNS rebinding), and a browser does not always name the
+/// website. A program can send any headers: so this policy protects against websites, not against
+/// programs.
 struct OriginPolicy: Sendable {
-  /// What a request says of where it goes, and of where it comes from.
+  /// The headers of a request that name its destination and its origin.
   struct Question {
-    /// Whether it came by the loopback.
+    /// Whether it arrived over the loopback.
     var isLoopback = true
-    /// Whether it has to have a `Host`: not in HTTP/1.0.
+    /// Whether it must have a `Host`; not in HTTP/1.0.
     var needsHost = true
     /// All its `Host` headers.
     var hosts: [String] = []
     /// The host of a target such as `http://host/path`.
     var authority: String?
-    /// The next ones are what a browser may say; all nil for other clients.
+    /// The next properties are headers of browsers; all are nil for other clients.
     var origin: String?
     /// `Sec-Fetch-Site`.
     var site: String?
@@ -25,25 +25,25 @@ struct OriginPolicy: Sendable {
 
   enum Verdict {
     case allowed
-    /// It says where it goes twice, or not at all.
+    /// It names its host twice, or not at all.
     case malformed
     /// The server has no such name.
     case foreignHost
-    /// It is another website's.
+    /// It comes from another website.
     case foreignOrigin
   }
 
-  /// The origins that were named; nil for those of this machine.
+  /// The configured origins; nil for those of this machine.
   private let named: Set<String>?
   /// Whether everything is allowed.
   private let isOpen: Bool
-  /// The names that were given to the server.
+  /// The server's configured names.
   private let names: Set<HostName>
 
   /// - Parameters:
-  ///   - origins: those that may ask beside the server's own; `*` for all, under every name; nil for
-  ///     those of this machine. The server may be reached under their names too.
-  ///   - host: where the server listens.
+  ///   - origins: the origins that may send requests besides the server's own; `*` for all, under
+  ///     every name; nil for those of this machine. The server also answers under their names.
+  ///   - host: the host at which the server listens.
   init(origins: Set<String>?, host: String) {
     named = origins.map { Set($0.map { $0.lowercased() }) }
     isOpen = origins?.contains("*") == true
@@ -66,7 +66,7 @@ struct OriginPolicy: Sendable {
     }
     guard isBrowser else { return .allowed }
     guard let origin = question.origin?.lowercased() else {
-      // Scripts and pictures of another website; a link that leads here is no harm.
+      // Scripts and pictures loaded by another website; a link to this server is harmless.
       let isForeign = question.site == "cross-site" && question.mode != "navigate"
       return isForeign ? .foreignOrigin : .allowed
     }
@@ -76,14 +76,15 @@ struct OriginPolicy: Sendable {
     return isAllowed ? .allowed : .foreignOrigin
   }
 
-  /// The value of `Access-Control-Allow-Origin` for an origin that may ask.
+  /// The value of `Access-Control-Allow-Origin` for an allowed origin.
   func shared(with origin: String) -> String { isOpen ? "*" : origin }
 
-  /// Whether answers differ by who asks.
+  /// Whether answers depend on the origin.
   var varies: Bool { !isOpen }
 
-  /// Whether a `Host` is one of the server's. Over the network an address is: no website has another
-  /// one's. Behind the loopback it is not, as other addresses may lead there too, such as `0.0.0.0`.
+  /// Whether a `Host` is one of the server's. Over the network any address is, since no website can
+  /// have an address as its name. Over the loopback it is not, as other addresses such as `0.0.0.0`
+  /// may lead there too.
   private func isOwn(_ text: String, _ isLoopback: Bool) -> Bool {
     guard let host = HostName(text) else { return false }
     return host.isLoopback || names.contains(host) || !isLoopback && host.isAddress

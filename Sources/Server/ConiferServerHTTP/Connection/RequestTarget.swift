@@ -1,4 +1,4 @@
-/// A request's path and query, as its first line has them.
+/// The path and query of a request line.
 struct RequestTarget: Hashable {
   struct Parameter: Hashable {
     let name: String
@@ -14,7 +14,7 @@ struct RequestTarget: Hashable {
 
   /// Reads `/path?query` or `http://host/path?query`.
   ///
-  /// - Returns: nil when it is neither, or what is percent-encoded is no UTF-8.
+  /// - Returns: nil when it is neither, or the percent-encoded bytes are not UTF-8.
   init?(_ text: String) {
     var rest = text[...]
     if rest.hasPrefix("/") {
@@ -47,7 +47,7 @@ struct RequestTarget: Hashable {
   /// The value of the first parameter with a name.
   func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-  /// A text with its percent-encoding taken back; nil when it is not UTF-8 then.
+  /// A percent-decoded text; nil when it is not UTF-8.
   private static func decoded(_ text: Substring, plusIsSpace: Bool) -> String? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)

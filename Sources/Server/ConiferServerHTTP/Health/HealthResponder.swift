@@ -1,6 +1,6 @@
 /// Answers `GET /.health` while the server runs: for scripts that wait for it.
 public struct HealthResponder: HTTPResponder {
-  /// A responder that is asked first.
+  /// A responder; put it first in the list.
   public init() {}
 
   /// `{"status":"ok"}`.

@@ -30,10 +30,10 @@
     /// are still handled.
     var bytes: Int { memory.bytes }
 
-    /// Whether the server takes no more connections.
+    /// Whether the server accepts no more connections.
     var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// Takes a connection in, if there is room, until it closes.
+    /// Admits a connection, if there is room, until it closes.
     func admit(_ channel: any Channel) -> Bool {
       let id = ObjectIdentifier(channel)
       let isAdmitted = state.withLock { state in
@@ -55,7 +55,7 @@
       for waiter in waiters { waiter.resume() }
     }
 
-    /// Takes no more connections, and returns those that there are.
+    /// Accepts no more connections, and returns the open ones.
     func stop() -> [any Channel] {
       state.withLock { state in
         state.isStopping = true

@@ -1,6 +1,6 @@
 #if Network
   extension HTTPServer {
-    /// The answer to a request: the first responder's that has one.
+    /// The answer to a request, from the first responder that has one.
     func answer(_ request: HTTPRequest) async -> HTTPResponse {
       if request.path == "/.ws" { return refuseWebSocket(request) }
       do throws(NamespaceTable.Failure) {
@@ -16,12 +16,12 @@
         if let response = await responder.respond(to: request) { return response }
       }
       if request.path == "/.lp" {
-        return .refusal(501, "There is no long polling: use a WebSocket.")
+        return .refusal(501, "Long polling is not supported. Use a WebSocket.")
       }
       return .refusal(404, "There is nothing here.")
     }
 
-    /// Says why a request did not become a WebSocket.
+    /// The answer to a request that could not become a WebSocket.
     private func refuseWebSocket(_ request: HTTPRequest) -> HTTPResponse {
       let connection = request.headers.filter { $0.name == "connection" }.map(\.value)
       if connection.contains(where: { $0.lowercased().contains("upgrade") }),
@@ -31,7 +31,7 @@
         return .refusal(503, "The database cannot be served now.")
       }
       var response = HTTPResponse.refusal(
-        426, "Here are WebSockets of the protocol's version 5 alone.")
+        426, "Only version 5 of the protocol is supported.")
       response.headers += [("upgrade", "websocket"), ("sec-websocket-version", "13")]
       return response
     }

@@ -3,7 +3,7 @@
   import NIOHTTP1
 
   extension HTTPServer {
-    /// Sets a new connection up: HTTP, until it asks to become a WebSocket.
+    /// Configures a new connection for HTTP, until a request upgrades it to a WebSocket.
     func configure(_ channel: any Channel) throws {
       let pipeline = channel.pipeline.syncOperations
       guard connections.admit(channel) else { return try pipeline.addHandler(RefusalHandler()) }
@@ -16,7 +16,7 @@
       let encoder = HTTPResponseEncoder(configuration: framing)
       let decoder = ByteToMessageHandler(
         HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits),
-        // It keeps what follows a request for another protocol, and nothing else for long.
+        // The gate keeps bytes that follow an upgrade request; it keeps nothing else for long.
         maximumBufferSize: configuration.limits.head)
       let gate = UpgradeGate()
       let http = HTTPHandler(self, on: channel)
@@ -31,7 +31,7 @@
         guard let namespace = self.webSocketNamespace(head, on: channel) else {
           return channel.eventLoop.makeSucceededFuture(nil)
         }
-        // One that cannot be served is refused in words by the HTTP side, which is asked next.
+        // A request that cannot be served gets an error from the HTTP handler, which comes next.
         return channel.eventLoop.makeFutureWithTask {
           do throws(NamespaceTable.Failure) {
             try await self.namespaces.begin(namespace)
@@ -52,7 +52,7 @@
       }
     }
 
-    /// The database of a request that may become a WebSocket; nil of one that may not.
+    /// The database of a request that may become a WebSocket; nil for other requests.
     private func webSocketNamespace(
       _ head: HTTPRequestHead, on channel: any Channel
     ) -> String? {
@@ -74,7 +74,7 @@
     }
   }
 
-  /// Tells a connection too many that there is no room for it.
+  /// Answers a connection beyond the limit with 503.
   final class RefusalHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -6,12 +6,11 @@
   public import ServiceLifecycle
   import Synchronization
 
-  /// A server's sockets: one port for the WebSockets of the Realtime Database's protocol, at `/.ws`,
-  /// and for the requests that responders answer.
+  /// A server's sockets: one port for WebSockets of the Realtime Database's protocol, at `/.ws`,
+  /// and for HTTP requests that responders answer.
   ///
-  /// All that it holds for its clients is bounded by ``HTTPServerLimits``, and every wait by
-  /// ``HTTPServerTimeouts``. A socket's end is the end of its session, so that what was to happen at
-  /// the disconnect happens.
+  /// ``HTTPServerLimits`` bounds the memory for clients, and ``HTTPServerTimeouts`` every wait. A
+  /// session ends with its socket, and its onDisconnect operations run then.
   public final class HTTPServer: Service {
     private enum State {
       case idle
@@ -30,9 +29,9 @@
     /// The sockets of a server; nothing is opened yet.
     ///
     /// - Parameters:
-    ///   - server: what holds the data; it may serve others beside.
-    ///   - configuration: where to listen, and how much to bear.
-    ///   - responders: what answers requests; the first that has an answer gives it.
+    ///   - server: the server that holds the data; it may have other transports too.
+    ///   - configuration: the address, limits and timeouts.
+    ///   - responders: they answer requests; the first that has an answer gives it.
     public init(
       _ server: Server, _ configuration: HTTPServerConfiguration = HTTPServerConfiguration(),
       responders: [any HTTPResponder] = []
@@ -45,7 +44,7 @@
       origins = OriginPolicy(origins: configuration.origins, host: configuration.host)
     }
 
-    /// The port that it listens at; nil while it does not.
+    /// The port at which it listens; nil while it does not.
     public var port: Int? {
       state.withLock { state in
         if case .listening(let channels) = state { channels.first?.localAddress?.port } else { nil }
@@ -58,13 +57,13 @@
     /// The databases that are in use or have something to keep, in no order.
     public var servedNamespaces: [String] { namespaces.names }
 
-    /// Makes a database ready before anybody asks for it, and keeps it.
+    /// Prepares a database before it is requested, and keeps it.
     ///
     /// - Throws: `HTTPServerError` when it cannot be served; the log says why.
     public func prepare(_ namespace: String) async throws(HTTPServerError) {
       guard NamespaceName.isValid(namespace) else {
         throw HTTPServerError(
-          "\(namespace) is no database's name: 1 to 100 of a-z, A-Z, 0-9, - and _.")
+          "\(namespace) is not a valid database name: use 1 to 100 of a-z, A-Z, 0-9, - and _.")
       }
       do throws(NamespaceTable.Failure) {
         try await namespaces.begin(namespace)
@@ -76,11 +75,11 @@
     /// Begins to listen.
     ///
     /// - Returns: the port.
-    /// - Throws: `HTTPServerError` when the address cannot be listened at, or the server ran already.
+    /// - Throws: `HTTPServerError` when it cannot listen at the address, or the server already ran.
     @discardableResult
     public func start() async throws(HTTPServerError) -> Int {
       guard case .idle = state.withLock({ $0 }) else {
-        throw HTTPServerError("The server runs, or ran already: make a new one.")
+        throw HTTPServerError("The server is running or already ran. Make a new one.")
       }
       let channels = try await bind()
       state.withLock { $0 = .listening(channels) }
@@ -100,10 +99,10 @@
       await stop()
     }
 
-    /// Takes no more connections, lets answers under way be given, ends the sessions, and returns when
-    /// every connection is closed.
+    /// Accepts no more connections, finishes the answers under way, ends the sessions, and returns
+    /// when every connection is closed.
     ///
-    /// What the sessions' ends bring about may still be in the stores' hands: see `Server.settle`.
+    /// Commits that the sessions' ends caused may still be in progress: see `Server.settle`.
     public func stop() async { await stop(within: configuration.timeouts.stop) }
 
     private func stop(within limit: Duration) async {
@@ -129,7 +128,7 @@
       let isBoth = configuration.host == "localhost"
       let first = try await bind(isBoth ? "127.0.0.1" : configuration.host, configuration.port)
       guard isBoth, let port = first.localAddress?.port else { return [first] }
-      // A machine may be without the newer loopback, or the port may be taken there.
+      // A machine may have no IPv6 loopback, or the port may be in use there.
       do throws(HTTPServerError) {
         return [first, try await bind("::1", port)]
       } catch {
@@ -155,7 +154,8 @@
           .tcpOption(.keepAliveInterval), value: seconds(configuration.timeouts.probe)
         )
         .childChannelOption(.tcpOption(.keepAliveCount), value: 3)
-        // A client may be done with sending and still read; who means to go is noticed all the same.
+        // A client may close its sending side and still read; a client that is gone is noticed
+        // anyway.
         .childChannelOption(.allowRemoteHalfClosure, value: true)
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture { try self.configure(channel) }
@@ -164,14 +164,14 @@
         return try await bootstrap.bind(host: host, port: port).get()
       } catch {
         throw HTTPServerError(
-          "\(host):\(port) cannot be listened at: \(error). Choose another port or host.")
+          "The server cannot listen at \(host):\(port): \(error). Choose another port or host.")
       }
     }
   }
 
   /// Why a server does not listen.
   public struct HTTPServerError: Error, CustomStringConvertible {
-    /// What is wrong, and what to do about it.
+    /// The cause and the remedy.
     public let message: String
 
     init(_ message: String) { self.message = message }

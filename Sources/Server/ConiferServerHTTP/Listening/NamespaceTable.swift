@@ -3,10 +3,10 @@
   import Logging
   import Synchronization
 
-  /// The databases that are in use or have something to keep, each made ready before its first use.
+  /// The databases that are in use or not empty, each prepared before its first use.
   ///
-  /// One that nobody uses any more is forgotten at once, if it has nothing to keep: so made-up names
-  /// take no room but while they are in use, however fast they come.
+  /// An unused database without anything to keep is dropped at once, so made-up names take memory
+  /// only while they are in use.
   final class NamespaceTable: Sendable {
     /// Why a database is not served.
     enum Failure: Error {
@@ -23,13 +23,13 @@
       var phase: Phase
       /// The requests and connections that use it.
       var users = 1
-      /// Whether somebody else serves it already, and may go on without asking here.
+      /// Whether other code already serves it, without this table.
       let isForeign: Bool
     }
 
     private struct State: Sendable {
       var entries: [String: Entry] = [:]
-      /// When all were last looked at.
+      /// When all were last checked.
       var swept: ContinuousClock.Instant?
     }
 
@@ -56,8 +56,8 @@
     /// Begins to use a database; returns when it may be served.
     ///
     /// - Parameter name: a valid name.
-    /// - Throws: when there are too many, or it cannot be made ready; the next call tries again. Else
-    ///   the caller says `end` once.
+    /// - Throws: when there are too many, or it cannot be prepared; the next call tries again.
+    ///   After success the caller must call `end` once.
     func begin(_ name: String) async throws(Failure) {
       let phase = state.withLock { state -> Entry.Phase? in
         if let entry = state.entries[name] {
@@ -66,7 +66,7 @@
         }
         if state.entries.count >= limit { sweep(&state) }
         if state.entries.count >= limit { return nil }
-        // Asked before it is made ready, by which it may come to be there.
+        // Checked before the preparation, which may create it.
         let isForeign = server.serves(name)
         let phase =
           prepare.map { prepare in Entry.Phase.preparing(Task { await run(prepare, name) }) }
@@ -89,15 +89,15 @@
       }
     }
 
-    /// Forgets a database that nobody uses and that has nothing to keep.
+    /// Drops an unused database that has nothing to keep.
     private func forget(_ name: String, _ entry: Entry, _ state: inout State) {
       guard case .ready = entry.phase, entry.users == 0, !entry.isForeign, server.forget(name)
       else { return }
       state.entries[name] = nil
     }
 
-    /// Looks at all that nobody uses: what had something to keep when its use ended may have nothing by
-    /// now. At most once a second, as it takes long.
+    /// Checks all unused databases, as one that had something to keep may be empty by now. At most
+    /// once a second, as it takes long.
     private func sweep(_ state: inout State) {
       let now = ContinuousClock.now
       if let swept = state.swept, now - swept < .seconds(1) { return }

@@ -10,7 +10,7 @@
   #endif
 
   extension NIOBSDSocket.Option {
-    /// The seconds of silence before the system asks whether the other side is there.
+    /// The seconds of silence before the first keep-alive probe.
     static var keepAliveIdle: NIOBSDSocket.Option {
       #if canImport(Darwin)
         NIOBSDSocket.Option(rawValue: TCP_KEEPALIVE)
@@ -19,12 +19,12 @@
       #endif
     }
 
-    /// The seconds between two questions.
+    /// The seconds between two probes.
     static var keepAliveInterval: NIOBSDSocket.Option {
       NIOBSDSocket.Option(rawValue: TCP_KEEPINTVL)
     }
 
-    /// How many questions are asked in vain.
+    /// The number of unanswered probes that end a connection.
     static var keepAliveCount: NIOBSDSocket.Option { NIOBSDSocket.Option(rawValue: TCP_KEEPCNT) }
   }
 #endif

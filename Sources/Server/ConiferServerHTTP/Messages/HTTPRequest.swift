@@ -1,7 +1,7 @@
-/// A request as a responder sees it; its body is here whole.
+/// A request as a responder sees it, with its complete body.
 public struct HTTPRequest: Sendable {
-  /// `GET`, `PUT`, `PATCH`, `POST` or `DELETE`, in capital letters: the connection itself answers
-  /// `OPTIONS`, and asks for `GET` when it is to answer `HEAD`.
+  /// `GET`, `PUT`, `PATCH`, `POST` or `DELETE`, in capital letters. The connection itself answers
+  /// `OPTIONS`, and turns `HEAD` into `GET`.
   public var method: String
   /// The path as it was sent, percent-encoded, from the first slash, without the query.
   public var path: String
@@ -12,7 +12,7 @@ public struct HTTPRequest: Sendable {
   public var headers: [(name: String, value: String)]
   /// The body.
   public var body: [UInt8]
-  /// The database that the request is for: one that may be served, by ``NamespaceName``.
+  /// The database of the request: a valid name by ``NamespaceName``.
   public var namespace: String
 
   /// A request.

@@ -1,21 +1,20 @@
-/// What is answered to a request.
+/// The answer to a request.
 public struct HTTPResponse: Sendable {
-  /// What follows the headers.
+  /// The body of an answer.
   public enum Body: Sendable {
-    /// Bytes, here whole.
+    /// All bytes.
     case bytes([UInt8])
-    /// Bytes that come as they come, until the stream ends or the client goes; it is iterated as fast
-    /// as the client reads, and its end cancels the iteration. What waits in the stream is the
-    /// responder's to bound.
+    /// A stream of bytes, until it ends or the client goes. It is iterated as fast as the client
+    /// reads; when the client goes, the iteration is cancelled. The responder must bound the bytes
+    /// that wait in the stream.
     case stream(AsyncStream<[UInt8]>)
   }
 
   /// The status code.
   public var status: Int
-  /// The headers, without those that the connection itself adds (length, encoding, date, what lets
-  /// pages of other origins read the answer).
+  /// The headers, without those that the connection itself adds (length, encoding, date, CORS).
   public var headers: [(name: String, value: String)]
-  /// What follows them.
+  /// The body.
   public var body: Body
 
   /// An answer.
@@ -39,8 +38,8 @@ public struct HTTPResponse: Sendable {
   }
 }
 
-/// What answers requests, without knowing of sockets.
+/// Answers requests, without sockets.
 public protocol HTTPResponder: Sendable {
-  /// The answer to a request; nil when it is none of this responder's, so that the next is asked.
+  /// The answer to a request; nil when the next responder should answer it.
   func respond(to request: HTTPRequest) async -> HTTPResponse?
 }

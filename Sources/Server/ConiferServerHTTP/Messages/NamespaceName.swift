@@ -1,20 +1,20 @@
-/// Which database a request is for, by its query and its host.
+/// The database that a request names, by its query or its host.
 ///
-/// A name is 1 to 100 letters, digits, `-` and `_` of ASCII, so that no path can be made of it.
-/// Requests may write it with capital letters, which count as small ones.
+/// A name is 1 to 100 ASCII letters, digits, `-` and `_`, so that it can never become a path. Upper
+/// and lower case are equal.
 public enum NamespaceName {
   /// The database of requests that name none.
   public static let `default` = "default"
 
-  /// The name that a request gives.
+  /// The name in a request.
   ///
   /// - Parameters:
   ///   - parameter: the value of the query's `ns`.
-  ///   - host: the `Host` header; of three labels or more the first one counts, as in
+  ///   - host: the `Host` header; with three or more labels the first one is the name, as in
   ///     `my-app.firebaseio.com`.
   ///   - other: the database of requests that name none.
-  /// - Returns: the name in small letters, or `other` when it is that in letters of any size; nil when
-  ///   what is named is no database's name.
+  /// - Returns: the name in lower case, or `other` when it equals that without regard to case; nil
+  ///   when the name is invalid.
   public static func name(parameter: String?, host: String?, else other: String) -> String? {
     let name = parameter.flatMap { $0.isEmpty ? nil : $0 } ?? host.flatMap(label) ?? other
     guard isValid(name) else { return nil }
@@ -35,7 +35,7 @@ public enum NamespaceName {
       }
   }
 
-  /// The first of three labels or more; an address in numbers has none.
+  /// The first of three or more labels; nil for a numeric address.
   private static func label(_ host: String) -> String? {
     if host.hasPrefix("[") { return nil }
     let labels = host.prefix { $0 != ":" }.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
-/// The names of origins, as browsers say them of their pages: `http://app.test:5173`.
+/// Origins, as browsers write them: `http://app.test:5173`.
 package enum OriginName {
-  /// Whether a text can be what a browser says: a scheme and a host, with a port that is not the
-  /// scheme's own and without a path; or `null`, or `*` for all.
+  /// Whether a text is an origin as browsers write it: a scheme and a host, with a port that is not
+  /// the scheme's default and without a path; or `null`, or `*` for all.
   package static func isValid(_ text: String) -> Bool {
     if text == "*" || text == "null" { return true }
     guard let mark = text.firstRange(of: "://") else { return false }

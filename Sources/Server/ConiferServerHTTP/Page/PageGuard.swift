@@ -1,10 +1,10 @@
 /// Keeps other websites of the same browser away from the page's endpoints.
 ///
-/// - The `Host` must be an address, `localhost`, a name below it, or a name that was configured: a
-///   website whose name suddenly leads to this machine (DNS rebinding) sends its own name.
-/// - A browser's `Origin` and `Sec-Fetch-Site` must name this very server.
+/// - The `Host` must be an address, `localhost`, a name below it, or a configured name: a website
+///   whose name resolves to this machine (DNS rebinding) sends its own name.
+/// - A browser's `Origin` and `Sec-Fetch-Site` must name this server.
 struct PageGuard: Sendable {
-  /// The names that were configured.
+  /// The configured names.
   private let names: Set<HostName>
 
   init(names: [String] = []) { self.names = Set(names.compactMap(HostName.init(configured:))) }
@@ -22,15 +22,15 @@ struct PageGuard: Sendable {
     }
     if isNavigation { return nil }
     if let origin = request.header("origin"), !isOwn(origin: origin, host: host) {
-      return PageRefusal(403, "Another website may not ask this.")
+      return PageRefusal(403, "Other websites may not request this.")
     }
     if let site = request.header("sec-fetch-site"), site != "same-origin", site != "none" {
-      return PageRefusal(403, "Another website may not ask this.")
+      return PageRefusal(403, "Other websites may not request this.")
     }
     return nil
   }
 
-  /// Whether a request with these headers comes from a page of this very server.
+  /// Whether a request with these headers comes from a page of this server.
   func isOwn(origin: String, host: String) -> Bool {
     let (origin, host) = (origin.lowercased(), host.lowercased())
     return (origin == "http://\(host)" || origin == "https://\(host)") && allows(host: host)

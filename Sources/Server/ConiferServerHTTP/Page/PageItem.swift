@@ -1,8 +1,8 @@
 import ConiferTree
 
-/// A node as a row of the page shows it: without its children, and with the beginning of a long text.
+/// A node as a row of the page: without its children, and with the beginning of a long text.
 struct PageItem {
-  /// Scalars of a text that a row shows.
+  /// The maximum number of Unicode scalars of a text in a row.
   static let shown = 256
 
   /// What the node is, as JSON names types.
@@ -13,7 +13,7 @@ struct PageItem {
     case boolean(Bool)
     /// A value that the server fills in, as JSON.
     case server(String)
-    /// Children; as many as are known to be there, with all leaves and bytes below.
+    /// Children: their number as far as it is known, with all leaves and bytes below.
     case object(count: Int?, leaves: Int?, bytes: Int?)
   }
 
@@ -55,7 +55,7 @@ struct PageItem {
   func write(to writer: inout JSONWriter) {
     writer.beginObject()
     if let key { writer.member("key", key.string) }
-    // Numbers travel as texts: a script's numbers have 53 bits, the tree's integers 64.
+    // Numbers are sent as strings: JavaScript's numbers have 53 bits, the tree's integers 64.
     switch form {
     case .null: writer.member("type", "null")
     case .string(let text, let isCut):

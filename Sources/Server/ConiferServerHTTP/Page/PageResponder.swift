@@ -2,23 +2,23 @@ import ConiferQuery
 public import ConiferServer
 import ConiferTree
 
-/// The page at `/` on which a developer looks at a server's databases and changes them, with its
-/// endpoints below `/.conifer/`.
+/// The page at `/` that shows a server's databases to developers and edits them, with its endpoints
+/// below `/.conifer/`.
 ///
-/// The page writes by REST as the administrator, so that a responder for REST has to follow. Its own
-/// endpoints only read; they refuse other websites of the same browser.
+/// The page writes by REST as the administrator, so a REST responder must follow in the list. Its
+/// own endpoints only read, and refuse other websites of the same browser.
 public struct PageResponder: HTTPResponder {
   private let routes: PageRoutes
 
   /// The page of a server.
   ///
   /// - Parameters:
-  ///   - server: what is looked at.
-  ///   - defaultNamespace: the database that is shown when none is asked for.
+  ///   - server: the server to show.
+  ///   - defaultNamespace: the database that is shown first.
   ///   - hostNames: names beside `localhost` and addresses under which the page may be served, or
   ///     origins of these.
-  ///   - bearers: who the bearer of an `Authorization: Bearer` header is, as for REST: by default
-  ///     who the authenticator says; only an administrator sees the data, whatever the rules say.
+  ///   - bearers: how an `Authorization: Bearer` header is verified, as for REST: by default by the
+  ///     authenticator. Only an administrator sees the data, whatever the rules say.
   public init(
     _ server: Server, defaultNamespace: String = NamespaceName.default, hostNames: [String] = [],
     bearers: RESTConfiguration.Bearers = .verified
@@ -108,7 +108,7 @@ struct ServerPage: PageSource {
     return session.uid ?? "nobody"
   }
 
-  /// A name that a database may have.
+  /// Checks that a name is valid for a database.
   private static func checked(_ name: String) throws(PageRefusal) -> String {
     guard NamespaceName.isValid(name) else {
       throw PageRefusal(

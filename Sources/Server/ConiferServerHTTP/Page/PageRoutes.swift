@@ -3,15 +3,15 @@ import ConiferServer
 import ConiferTree
 import Synchronization
 
-/// The page and its endpoints over whatever it looks at.
+/// The page and its endpoints, over any source.
 struct PageRoutes: Sendable {
-  /// How often the pulse looks whether data has changed, and how often it is sent all the same.
+  /// How often the stream checks for changes, and how often it sends an event without one.
   struct Pace: Sendable {
     var look = Duration.milliseconds(200)
     var beat = Duration.seconds(1)
   }
 
-  /// The most bytes of a request's body.
+  /// The maximum size of a request's body in bytes.
   static let longestBody = 1 << 20
 
   let source: any PageSource
@@ -19,7 +19,7 @@ struct PageRoutes: Sendable {
   let isAdministrator: @Sendable (HTTPRequest) -> Bool
   var pace = Pace()
 
-  /// Answers what is the page's; nil for other paths.
+  /// Answers requests for the page and its endpoints; nil for other paths.
   func respond(to request: HTTPRequest) -> HTTPResponse? {
     let isPage = request.path == "/" || request.path == "/index.html"
     guard isPage || request.path.hasPrefix("/.conifer/") else { return nil }
@@ -29,7 +29,7 @@ struct PageRoutes: Sendable {
     if isPage { return page(request) }
     guard isAdministrator(request) else {
       return Self.response(
-        PageRefusal(401, "The page's data is for administrators: send an administrator's token."))
+        PageRefusal(401, "The page's data is for administrators. Send an administrator's token."))
     }
     do {
       return try endpoint(request)
@@ -76,14 +76,14 @@ struct PageRoutes: Sendable {
     switch name {
     case "info.json": return Self.json(facts.json)
     case "pulse":
-      // Asked once now, so that a space that cannot be is an error rather than a silent stream.
+      // Read once now, so that an invalid space is an error rather than a silent stream.
       _ = try source.pulse(of: space)
       return HTTPResponse(
         status: 200, headers: Self.headers + [("content-type", "text/event-stream; charset=utf-8")],
         body: .stream(pulses(of: space)))
     case "windows.json":
       guard request.body.count <= Self.longestBody else {
-        throw PageRefusal(413, "The request is larger than the page's are.")
+        throw PageRefusal(413, "The request is too large for the page's endpoints.")
       }
       let wanted = try PageWindow.wanted(request.body)
       return Self.json(PageWindow.json(try source.windows(wanted, in: space), for: wanted))
@@ -146,7 +146,7 @@ struct PageRoutes: Sendable {
   }
 
   private static func notAllowed(_ methods: String) -> HTTPResponse {
-    var response = response(PageRefusal(405, "The page takes \(methods) here."))
+    var response = response(PageRefusal(405, "Use \(methods) here."))
     response.headers.append(("allow", methods))
     return response
   }

@@ -1,14 +1,14 @@
 import ConiferTree
 
-/// What the page looks at: a server's databases, or a client's store.
+/// The data of the page: a server's databases, or a client's store.
 ///
 /// A space is a database of the server, or a tree of the store.
 protocol PageSource: Sendable {
-  /// What the page is of, and which tables it has.
+  /// The page's title, spaces and tables.
   func facts() throws -> PageFacts
-  /// What moves in a space; asked several times a second, so that it must be cheap.
+  /// The counts and the version of a space. Called several times a second, so it must be cheap.
   func pulse(of space: String) throws -> PagePulse
-  /// Nodes with a part of their children, all at one moment.
+  /// Nodes with a part of their children, all from one state.
   func windows(_ wanted: [PageWindow.Wanted], in space: String) throws -> [PageWindow]
   /// The first rows of a table; nil when there is no such table.
   func table(_ name: String, in space: String, limit: Int) throws -> PageTable?
@@ -16,7 +16,7 @@ protocol PageSource: Sendable {
   func export(_ path: Path, in space: String, pretty: Bool) throws -> [UInt8]
 }
 
-/// Why the page gets no answer.
+/// Why the page's request is refused.
 struct PageRefusal: Error {
   let status: Int
   let message: String
@@ -27,12 +27,12 @@ struct PageRefusal: Error {
   }
 }
 
-/// What the page is of.
+/// The page's title, spaces and tables.
 struct PageFacts {
-  /// A table of the page: what it is asked for by, and its heading.
+  /// A table of the page: its name in requests, and its title.
   typealias Table = (name: String, title: String)
 
-  /// What stands in the page's heading.
+  /// The page's title.
   var title: String
   /// Whether data may be changed, by REST.
   var isWritable: Bool
@@ -40,7 +40,7 @@ struct PageFacts {
   var spaces: [String]
   /// The space that is shown first.
   var first: String
-  /// What a space is called.
+  /// The word for a space.
   var spaceWord: String
   /// The tables beside the tree.
   var tables: [Table]
@@ -71,15 +71,15 @@ struct PageFacts {
   }
 }
 
-/// What moves in a space.
+/// The counts and the version of a space.
 struct PagePulse {
   /// The time in milliseconds since 1970.
   var now: Int64
-  /// Another number means other data.
+  /// Changes when the data changes.
   var version: Int
   /// How many spaces there are.
   var spaceCount: Int
-  /// What is counted, by name.
+  /// The counts, by name.
   var counts: [(name: String, count: Int)] = []
 
   var json: [UInt8] {

@@ -3,16 +3,16 @@ import ConiferTree
 
 /// A table of the page.
 struct PageTable {
-  /// What stands in one place of it.
+  /// The content of one cell.
   enum Cell {
     case text(String)
     case number(Int)
     case bytes(Int)
-    /// A moment, in milliseconds since 1970.
+    /// A time, in milliseconds since 1970.
     case time(Int64)
-    /// A place in the tree, and words to it.
+    /// A place in the tree, with a description.
     case place(Path, String)
-    /// Some of a number of things; nil when their number is not known.
+    /// Some of a number of items; nil when the number is unknown.
     case list([Cell], of: Int?)
     case none
   }
@@ -22,7 +22,7 @@ struct PageTable {
   var rows: [[Cell]] = []
   /// Whether there are rows beyond these.
   var hasMore = false
-  /// What is said of a table without rows.
+  /// The text of a table without rows.
   var empty: String
 
   var json: [UInt8] {
@@ -80,7 +80,7 @@ extension PageTable.Cell {
 }
 
 extension QuerySpec {
-  /// What the query asks for, in the words of Firebase's SDKs; empty for all data.
+  /// The query in the terms of Firebase's SDKs; empty for all data.
   var words: String {
     if isDefault { return "" }
     var words = ["orderBy \(index.description)"]

@@ -1,5 +1,5 @@
 extension PageText {
-  /// State, requests and words.
+  /// State, requests and texts.
   static let base = #"""
     'use strict';
     const $ = (id) => document.getElementById(id);

@@ -1,5 +1,5 @@
 extension PageText {
-  /// The pulse, the chart, the choice of a space, and the beginning.
+  /// The update stream, the chart, the choice of a space, and the start.
   static let live = #"""
     function beat(pulse) {
       S.pulse = pulse;

@@ -29,7 +29,7 @@ enum PageText {
   private static let scripts = [base, tree, editor, changes, tables, live].map(compact)
     .joined(separator: "\n")
 
-  /// Drops indents and lines that only remark: nothing in the page's texts spans lines.
+  /// Removes indentation and comment lines; no string in the page spans lines.
   private static func compact(_ text: String) -> String {
     text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.hasPrefix("//") }
       .joined(separator: "\n")

@@ -2,15 +2,16 @@ import ConiferTree
 
 /// A node of the page with the first of its children.
 struct PageWindow {
-  /// What the page asks for.
+  /// A requested window.
   struct Wanted {
     let path: Path
     let limit: Int
-    /// The tag of what the page has.
+    /// The tag of the window that the page has.
     let known: String
   }
 
-  /// The most windows of one request, the most children of one window, and of all together.
+  /// The maximum numbers of windows in one request, of children in one window, and of children in
+  /// all windows.
   static let most = (windows: 500, children: 5000, all: 20_000)
 
   var item: PageItem
@@ -28,7 +29,7 @@ struct PageWindow {
     }
     var left = most.all
     return node["windows" as Key].children.prefix(most.windows).map { _, wanted in
-      // Bounded before it is an integer, as a number may be larger than any.
+      // The number is bounded before the conversion to an integer, which it could overflow.
       let asked = min(max(1, wanted["limit" as Key].leaf?.number ?? 200), Double(most.children))
       let limit = min(Int(asked), left)
       left -= limit
@@ -37,7 +38,7 @@ struct PageWindow {
     }
   }
 
-  /// The answer to a request; a window that the page has is not sent again.
+  /// The answer to a request; a window that the page already has is not sent again.
   static func json(_ windows: [PageWindow], for wanted: [Wanted]) -> [UInt8] {
     var bytes = Array(#"{"windows":["#.utf8)
     for (number, (window, wanted)) in zip(windows, wanted).enumerated() {
@@ -69,7 +70,7 @@ struct PageWindow {
     return writer.bytes
   }
 
-  /// Tells contents apart, not safe against somebody who wants two to be the same: FNV-1a.
+  /// A tag that distinguishes contents, not a cryptographic one: FNV-1a.
   private static func tag(_ bytes: [UInt8]) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -78,7 +79,7 @@ struct PageWindow {
 }
 
 extension PageWindow {
-  /// A window of a node that is here whole.
+  /// A window of a node that is in memory.
   init(_ node: Node, limit: Int) {
     item = PageItem(nil, node)
     children = node.children.prefix(limit).map { PageItem($0.key, $0.node) }

@@ -3,7 +3,7 @@ import ConiferServer
 public import ConiferStorage
 import ConiferTree
 
-/// The page at `/` on which a developer looks at a client's store: the cached tree, tracked queries,
+/// The page at `/` that shows a client's store to developers: the cached tree, tracked queries,
 /// pins, the queue, dead letters and bytes. It changes nothing.
 public struct StoreInspection: HTTPResponder {
   private let routes: PageRoutes
@@ -11,13 +11,13 @@ public struct StoreInspection: HTTPResponder {
   /// The page of a store.
   ///
   /// - Parameters:
-  ///   - backend: the store; opened as an authority it drops nothing, should it be damaged. It stays
-  ///     the caller's to close.
-  ///   - title: what the page calls it.
+  ///   - backend: the store. Open it as an authority, so that a damaged store drops nothing. The
+  ///     caller closes it.
+  ///   - title: the store's title on the page.
   ///   - hostNames: names beside `localhost` and addresses under which the page may be served.
   public init(_ backend: any StorageBackend, title: String, hostNames: [String] = []) {
-    // There is no administrator of a store: who may open its files may see them, and other websites
-    // are kept away.
+    // A store has no administrator: everybody who may open its files may see them. Other websites
+    // are refused.
     routes = PageRoutes(
       source: StorePage(backend: backend, title: title), guardian: PageGuard(names: hostNames),
       isAdministrator: { _ in true })
@@ -47,7 +47,7 @@ struct StorePage: PageSource {
       tables: StoreTable.allCases.map { ($0.rawValue, $0.title) })
   }
 
-  // Nobody else writes to an open store, so that its data stays as it is.
+  // Nobody else writes to an open store, so its data does not change.
   func pulse(of space: String) throws -> PagePulse {
     PagePulse(now: clock.now, version: 0, spaceCount: 0)
   }
@@ -72,7 +72,7 @@ struct StorePage: PageSource {
     }
   }
 
-  /// A node as a row; a node with children is not read, whatever is below it.
+  /// A node as a row; the children of a node are not read.
   private static func item(
     _ view: any StorageView, _ tree: TreeID, _ path: Path, _ key: Key?
   ) throws(StoreError) -> PageItem {
@@ -91,7 +91,7 @@ struct StorePage: PageSource {
     }
   }
 
-  /// The most bytes of text that are made in memory.
+  /// The maximum bytes of text that are made in memory.
   static let longestExport = 256 << 20
 
   func export(_ path: Path, in space: String, pretty: Bool) throws -> [UInt8] {
@@ -122,7 +122,9 @@ struct StorePage: PageSource {
     }
     guard let text else {
       throw PageRefusal(
-        413, "This is too much for the page; conifer export writes it in pieces. Or export less.")
+        413,
+        "The data is too large for the page. Use conifer export, which writes in pieces, or export less."
+      )
     }
     return text
   }

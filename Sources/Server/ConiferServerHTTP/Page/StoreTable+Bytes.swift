@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferStorage
 
 extension StoreTable {
-  /// What the records of a tree and of the whole store take, and what the files take.
+  /// The sizes of a tree's records, of the whole store's records, and of the files.
   static func bytes(
     of backend: any StorageBackend, _ space: String, now: Int64
   ) throws -> PageTable {

@@ -21,7 +21,7 @@ enum StoreTable: String, CaseIterable {
     }
   }
 
-  /// The first rows; `bytes` is of the whole backend and has none here.
+  /// The first rows; `bytes` covers the whole backend and has none here.
   func rows(
     _ view: any StorageView, _ tree: TreeID, limit: Int, now: Int64
   ) throws(StoreError) -> PageTable {
@@ -131,7 +131,7 @@ enum StoreTable: String, CaseIterable {
     return .time(content.time)
   }
 
-  /// A query's canonical parameters in words; as they are if they are none.
+  /// A query's canonical parameters in words, or the text itself if they are invalid.
   private static func words(_ parameters: String) -> String {
     if parameters == TrackedQuery.defaultParameters { return "" }
     do throws(TreeError) {

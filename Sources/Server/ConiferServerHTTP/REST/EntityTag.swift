@@ -1,6 +1,6 @@
 import ConiferTree
 
-/// The tag of a version of data: its hash, or `null_etag` for none.
+/// The ETag of data: its hash, or `null_etag` for none.
 struct EntityTag: Hashable {
   let text: String
 
@@ -11,7 +11,7 @@ struct EntityTag: Hashable {
     text = hash.isEmpty ? EntityTag.none : hash
   }
 
-  /// A tag as a client says it, in quotes or without, weak or not.
+  /// Parses a client's tag, with or without quotes, weak or not.
   init(header: String) {
     var rest = Substring(header)
     if rest.hasPrefix("W/") { rest = rest.dropFirst(2) }
@@ -21,8 +21,7 @@ struct EntityTag: Hashable {
     text = String(rest)
   }
 
-  /// The hash that data with the tag has, for a write on its condition; no data's for a tag that
-  /// is none.
+  /// The hash of data with the tag, for a conditional write; an invalid tag matches no data.
   var hash: String {
     if text == EntityTag.none { return "" }
     return text.isEmpty ? "-" : text

@@ -3,13 +3,13 @@ import ConiferTree
 import ConiferWire
 import Synchronization
 
-/// The news of a session that wait for the reader of its event stream.
+/// The updates of a session that wait for the reader of its event stream.
 ///
-/// The server puts in, at once and under its lock; the reader takes all that is there, as fast as it
-/// writes. Whoever lets more wait than a limit is ended. When all together let too much wait, so is who
-/// gets more, unless little waits for that one.
+/// The server adds updates, under its lock; the reader takes everything that waits, as fast as it
+/// writes. A stream ends when more waits than its limit. When too much waits for all streams
+/// together, a stream that gets more ends too, unless little waits for it.
 final class EventQueue: Sendable {
-  /// What a reader gets.
+  /// The result of waiting for updates.
   enum Turn: Sendable {
     case news([Push])
     /// Nothing happened for a while.
@@ -20,7 +20,7 @@ final class EventQueue: Sendable {
   private struct State {
     var news: [Push] = []
     var bytes = 0
-    /// Whether nothing comes after the news that wait.
+    /// Whether nothing follows the waiting updates.
     var isEnded = false
     var session: ServerSession?
     var answer: CheckedContinuation<Response, Never>?
@@ -32,8 +32,8 @@ final class EventQueue: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - limit: the most bytes, by estimate, that may wait.
-  ///   - all: those that may wait for all readers.
+  ///   - limit: the estimated bytes that may wait.
+  ///   - all: the bytes that may wait for all readers.
   init(limit: Int, all: MemoryBudget) {
     self.limit = limit
     self.all = all
@@ -44,7 +44,7 @@ final class EventQueue: Sendable {
     all.account(bytes, 0)
   }
 
-  /// Takes what a session was told.
+  /// Adds an event of the session.
   func receive(_ event: TransportEvent) {
     state.withLock { state in
       switch event {
@@ -56,9 +56,9 @@ final class EventQueue: Sendable {
     }
   }
 
-  /// Asks a session for something.
+  /// Sends a request to a session.
   ///
-  /// - Returns: what it is answered; `unavailable` when the session ends before.
+  /// - Returns: the answer; `unavailable` when the session ends before.
   func answer(of session: ServerSession, to request: Request) async -> Response {
     await withCheckedContinuation { continuation in
       let isEnded = state.withLock { state in
@@ -71,7 +71,7 @@ final class EventQueue: Sendable {
     }
   }
 
-  /// What comes next, when it comes.
+  /// Waits for the next updates.
   func next() async -> Turn {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -88,10 +88,10 @@ final class EventQueue: Sendable {
     }
   }
 
-  /// Tells a reader that waits that nothing happened.
+  /// Wakes a waiting reader to send `keep-alive`.
   func beat() { state.withLock { $0.reader.take()?.resume(returning: .silence) } }
 
-  /// Ends the session, and drops what nobody read.
+  /// Ends the session, and drops unread updates.
   func stop() {
     let session = state.withLock { state in
       drop(&state)
@@ -118,7 +118,7 @@ final class EventQueue: Sendable {
     }
   }
 
-  /// Takes note of the bytes that wait, if there is room for them. A single message may be of any size.
+  /// Counts the waiting bytes, if there is room for them. A single message may have any size.
   private func reserve(_ bytes: Int, _ state: inout State) -> Bool {
     let isFirst = state.news.isEmpty
     guard isFirst || bytes <= limit, all.reserve(state.bytes, bytes, mayExceed: isFirst) else {
@@ -148,7 +148,7 @@ final class EventQueue: Sendable {
 }
 
 extension Push {
-  /// About the bytes that it takes.
+  /// Its approximate size in bytes.
   fileprivate var estimatedSize: Int {
     switch self {
     case .overwrite(_, let node, _): 64 + node.estimatedSize

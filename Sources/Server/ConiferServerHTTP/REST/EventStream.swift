@@ -3,7 +3,7 @@ import ConiferServer
 import ConiferTree
 import ConiferWire
 
-/// A listen as server-sent events; ends its session when nobody holds it any more.
+/// A listen as server-sent events; its session ends when the stream is released.
 final class EventStream: Sendable {
   private let queue: EventQueue
   private let path: Path
@@ -29,7 +29,7 @@ final class EventStream: Sendable {
 
   /// Begins to listen.
   ///
-  /// - Throws: what is answered instead of a stream.
+  /// - Throws: the answer instead of a stream.
   static func open(
     _ target: QueryTarget, as token: VerifiedToken?, of server: Server, in namespace: String,
     form: Node.JSONForm, keepAlive: Duration, backlog: Int,
@@ -38,7 +38,7 @@ final class EventStream: Sendable {
     let queue = EventQueue(limit: backlog, all: all)
     let session = server.connect(to: namespace) { queue.receive($0) }
     session.adopt(token)
-    // No data has this hash, so that also no data is told.
+    // No data has this hash, so that the listen always sends a first event.
     let listen = Request.listen(
       target, tag: target.spec.loadsAllData ? nil : 1, hash: "-", compound: nil)
     let response = await queue.answer(of: session, to: listen)
@@ -59,7 +59,7 @@ final class EventStream: Sendable {
       case .silence: return Self.event("keep-alive", Array("null".utf8))
       case .news(let news):
         let text = news.flatMap(text)
-        // What only changed priorities, which are not shown, is no news.
+        // Changes of priorities that are not shown are not sent.
         if !text.isEmpty { return text }
       }
     }
@@ -84,7 +84,7 @@ final class EventStream: Sendable {
         writer.endObject()
       }
     case .listenRevoked: return Self.event("cancel", Array("null".utf8))
-    // Not quoted: clients compare the text.
+    // Without quotes, as clients compare the text.
     case .authRevoked:
       return Self.event("auth_revoked", Array("credential is no longer valid".utf8))
     default: return []

@@ -19,7 +19,7 @@ enum RESTBody {
   /// A change of an update, with its name as it was sent.
   typealias Change = (name: String, change: NodeChange)
 
-  /// The changes of a `PATCH`, with paths below the place that it names.
+  /// The changes of a `PATCH`, with paths relative to its place.
   static func changes(_ bytes: [UInt8]) throws(RESTRefusal) -> [Change] {
     do throws(JSONError) {
       return try read(bytes)

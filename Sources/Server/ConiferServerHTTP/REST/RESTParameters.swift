@@ -1,17 +1,17 @@
 import ConiferTree
 
-/// The parameters of a request that say how it is answered.
+/// The parameters of a request that control its answer.
 struct RESTParameters {
   enum Print { case compact, pretty, silent }
 
   var print = Print.compact
   var form = Node.JSONForm.plain
   var isShallow = false
-  /// The most bytes of a write; nil for what the configuration says.
+  /// The maximum size of a write in bytes; nil for the configured one.
   var writeLimit: Int?
-  /// When a read must be ready; nil when it may take its time.
+  /// The time at which a read must be ready; nil for no limit.
   var deadline: ContinuousClock.Instant?
-  /// The name of the file as which a browser keeps the answer.
+  /// The name of the file in which a browser saves the answer.
   var download: String?
   /// The function that is called with the answer.
   var callback: String?
@@ -45,7 +45,7 @@ struct RESTParameters {
     }
   }
 
-  /// The function that a script is asked to call; nil when data is asked for.
+  /// The function that the script must call; nil when the request is for data.
   static func callback(_ request: HTTPRequest) -> String? {
     guard request.method == "GET", let name = request.parameter("callback"), !name.isEmpty else {
       return nil
@@ -53,13 +53,13 @@ struct RESTParameters {
     return name
   }
 
-  /// The service's limits are times that a write is thought to take: 1, 10, 30 and 60 seconds. Here
-  /// a second stands for a mebibyte.
+  /// The service's limits are estimated times of a write: 1, 10, 30 and 60 seconds. Here a second
+  /// corresponds to a mebibyte.
   private static let writeLimits: [String: Int?] = [
     "tiny": 1 << 20, "small": 10 << 20, "medium": 30 << 20, "large": 60 << 20, "unlimited": nil,
   ]
 
-  /// A time such as `500ms`, `10s` or `3min`: more than nothing, and at most 15 minutes.
+  /// A time such as `500ms`, `10s` or `3min`: more than 0, and at most 15 minutes.
   private static func duration(_ text: String) throws(RESTRefusal) -> Duration {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let units = ["ms": 1, "s": 1000, "min": 60_000]
@@ -72,14 +72,14 @@ struct RESTParameters {
       400, "timeout must be a number with ms, s or min, such as 10s, and at most 15min.")
   }
 
-  /// Refuses to go on with a read that takes longer than it may.
+  /// Refuses a read that exceeded its timeout.
   func checkTime() throws(RESTRefusal) {
     guard let deadline, ContinuousClock.now > deadline else { return }
     throw RESTRefusal(
-      400, "The read takes longer than its timeout: ask for less, or allow it more.")
+      400, "The read takes longer than its timeout. Read less, or raise the timeout.")
   }
 
-  /// A name that a header may hold, without folders.
+  /// A valid file name for a header, without folders.
   private static func fileName(_ name: String) -> String {
     let bytes = name.utf8.prefix(128).map { byte -> UInt8 in
       switch byte {
@@ -90,7 +90,7 @@ struct RESTParameters {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether a text is a name such as `gotData` or `app.handlers[0]`, and no more script than that.
+  /// Whether a text is only a function's name, such as `gotData` or `app.handlers[0]`.
   private static func isFunction(_ name: String) -> Bool {
     guard name.utf8.count <= 128, let first = name.utf8.first else { return false }
     func isLetter(_ byte: UInt8) -> Bool {

@@ -2,8 +2,8 @@ import ConiferTree
 
 /// The path of a request's URL, which ends in `.json`.
 enum RESTPath {
-  /// The most bytes of a path as it was sent: enough for the longest of the tree, every byte of it
-  /// percent-encoded.
+  /// The maximum length of a path as it was sent: enough for the tree's longest path with every
+  /// byte percent-encoded.
   static let longest = 4096
   private static let suffix = ".json"
 
@@ -11,7 +11,7 @@ enum RESTPath {
 
   /// The place in the tree that a URL's path names.
   ///
-  /// Each segment is percent-decoded for itself, so that an encoded slash is no separator: it is a
+  /// Each segment is percent-decoded by itself, so an encoded slash is not a separator but a
   /// character that no key may have. Empty segments are ignored.
   static func parse(_ path: String) throws(RESTRefusal) -> Path {
     guard path.utf8.count <= longest else {
@@ -34,7 +34,7 @@ enum RESTPath {
     return place
   }
 
-  /// The text of percent-encoded UTF-8; nil for what is none.
+  /// The decoded text of percent-encoded UTF-8; nil when it is invalid.
   private static func decoded(_ segment: Substring.UTF8View) -> String? {
     var bytes: [UInt8] = []
     var rest = segment[...]

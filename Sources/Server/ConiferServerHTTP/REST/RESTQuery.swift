@@ -1,7 +1,7 @@
 import ConiferQuery
 import ConiferTree
 
-/// The parameters of a request that filter: `orderBy` and what goes with it.
+/// The filtering parameters of a request: `orderBy` and those that depend on it.
 enum RESTQuery {
   private static let constraints = [
     "startAt", "startAfter", "endAt", "endBefore", "equalTo", "limitToFirst", "limitToLast",
@@ -12,7 +12,7 @@ enum RESTQuery {
     request.query.contains { $0.name == "orderBy" || constraints.contains($0.name) }
   }
 
-  /// The query of a request; the default one when it asks for none.
+  /// The query of a request; the default query when there are no parameters.
   static func parse(_ request: HTTPRequest) throws(RESTRefusal) -> QuerySpec {
     guard isIn(request) else { return .default }
     guard let order = request.parameter("orderBy") else {
@@ -56,7 +56,7 @@ enum RESTQuery {
         throw refused("Provided key index type is invalid, must be string")
       }
     }
-    // Clients name a place before or after all keys of a value so.
+    // Clients use these to name a place before or after all keys of a value.
     let (isFirst, isLast) = (key == "[MIN_NAME]", key == "[MAX_NAME]")
     let named = isFirst || isLast ? nil : key
     switch name {

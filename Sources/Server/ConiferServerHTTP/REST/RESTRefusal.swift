@@ -2,11 +2,11 @@ import ConiferServer
 import ConiferTree
 import ConiferWire
 
-/// Why a request is not done, as its client reads it.
+/// The error that a client gets for a refused request.
 struct RESTRefusal: Error, Hashable {
   /// The status code.
   let status: Int
-  /// The words of `{"error": …}`.
+  /// The text of `{"error": …}`.
   let message: String
 
   init(_ status: Int, _ message: String) {
@@ -42,12 +42,12 @@ struct RESTRefusal: Error, Hashable {
     }
   }
 
-  /// The service's words for data that it does not take.
+  /// The service's message for invalid data.
   static let invalidData =
     "Invalid data; couldn't parse JSON object, array, or value. Perhaps you're using invalid "
     + "characters in your key names."
 
-  /// The service's words for a write that is too large.
+  /// The service's message for a write that is too large.
   private static let tooBig =
     "Data to write exceeds the maximum size that can be modified with a single request."
 
@@ -57,7 +57,7 @@ struct RESTRefusal: Error, Hashable {
 
   static let notFound = RESTRefusal(404, "append .json to your request URI to use the REST API.")
 
-  /// The answer that tells it.
+  /// The answer with this error.
   var response: HTTPResponse {
     var writer = JSONWriter()
     writer.beginObject()

@@ -3,9 +3,9 @@ import ConiferTree
 import ConiferWire
 
 extension RESTResponder {
-  /// Whose name a request is in; nil for nobody's.
+  /// The user of a request; nil for nobody.
   ///
-  /// An `Authorization: Bearer` header comes before `access_token`, and that before `auth`.
+  /// An `Authorization: Bearer` header takes precedence over `access_token`, and that over `auth`.
   func caller(of request: HTTPRequest) throws(RESTRefusal) -> VerifiedToken? {
     var caller: VerifiedToken?
     if let token = bearer(request) ?? request.parameter("access_token") {
@@ -16,9 +16,9 @@ extension RESTResponder {
     } else if let token = request.parameter("auth"), !token.isEmpty {
       caller = try verified(token)
     }
-    // Every page may load scripts, and a browser does not always say whose page does.
+    // Every page may load scripts, and a browser does not always name the page.
     if caller?.isAdmin == true, RESTParameters.callback(request) != nil {
-      throw RESTRefusal(403, "Scripts are not for administrators: ask without callback.")
+      throw RESTRefusal(403, "Administrators may not request scripts. Leave out callback.")
     }
     guard let text = request.parameter("auth_variable_override") else { return caller }
     guard caller?.isAdmin == true else {
@@ -42,7 +42,7 @@ extension RESTResponder {
     }
   }
 
-  /// Who an administrator wants to be: an object is `auth` of the rules, null nobody.
+  /// The user as whom an administrator acts: an object becomes `auth` in the rules, null is nobody.
   private func overridden(_ text: String) throws(RESTRefusal) -> VerifiedToken? {
     do throws(JSONError) {
       let node = try Node(json: Array(text.utf8), limits: .init(depth: 32, stringBytes: 64 << 10))

@@ -15,7 +15,7 @@ extension RESTResponder {
     }
     var headers: [(name: String, value: String)] = []
     let known = request.header("if-none-match")
-    // A part of the data has no tag: a write on its condition would not be compared with it.
+    // A part of the data has no ETag, since a conditional write compares all data at the path.
     if !isQuery, !parameters.isShallow, known != nil || wantsTag(request) {
       let tag = EntityTag(node)
       try parameters.checkTime()
@@ -32,14 +32,15 @@ extension RESTResponder {
     return try script(callback, bytes, headers, request)
   }
 
-  /// What an answer has about: data, or the keys alone.
+  /// The approximate size of an answer: the data, or only the keys.
   private func size(_ node: Node, _ parameters: RESTParameters) -> Int {
     guard parameters.isShallow, node.childCount > 0 else { return node.estimatedSize }
     return node.children.reduce(2) { $0 + $1.key.utf8Count + 8 }
   }
 
-  /// Whether a query that finds nothing is answered with an object: when there are children, as the
-  /// service does. Whoever may not read them all is not told, and gets an object always.
+  /// Whether a query without results is answered with `null` rather than an object. As in the
+  /// service, that depends on whether there are children. A user who may not read all of them
+  /// always gets an object, which does not reveal that.
   private func isBare(_ call: Call) -> Bool {
     let all = server.read(QueryTarget(call.path), as: call.caller, in: call.namespace)
     return all.status != .ok || all.node.childCount > 0
@@ -82,11 +83,11 @@ extension RESTResponder {
     _ callback: String, _ json: [UInt8], _ headers: [(name: String, value: String)],
     _ request: HTTPRequest
   ) throws(RESTRefusal) -> HTTPResponse {
-    // Every page may load scripts, so that origins that are kept out would get the data here.
+    // Every page may load scripts, so other origins would get the data here.
     if request.header("sec-fetch-site")?.lowercased() == "cross-site" {
       throw RESTRefusal(403, "Pages of other sites may not load data as scripts.")
     }
-    // The comment keeps the text from being taken for something else that it could begin.
+    // The leading comment prevents the text from being interpreted as another format.
     let bytes = Array("/**/\(callback)(".utf8) + json + Array(");".utf8)
     return HTTPResponse(
       status: 200,

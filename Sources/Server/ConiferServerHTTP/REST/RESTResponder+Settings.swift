@@ -6,9 +6,10 @@ extension RESTResponder {
   func settings(_ request: HTTPRequest) throws(RESTRefusal) -> HTTPResponse {
     let namespace = request.namespace
     guard request.path == "/.settings/rules.json" else {
-      throw RESTRefusal(404, "There is no such setting; there is rules.json.")
+      throw RESTRefusal(404, "There is no such setting. The only one is rules.json.")
     }
-    // Whoever may read and write all data may set the rules too; else only an administrator.
+    // While everybody may read and write all data, everybody may set the rules; otherwise only an
+    // administrator.
     guard try caller(of: request)?.isAdmin == true || server.isOpen(namespace) else {
       throw RESTRefusal(401, "Permission denied")
     }

@@ -21,7 +21,7 @@ extension RESTResponder {
     }
     guard answer.response.status == .ok else { throw RESTRefusal(ofWrite: answer.response) }
     let written = answer.written.first?.node ?? .empty
-    // Who may not read what the server made of a value gets no tag of it.
+    // A user who may not read the resolved value gets no ETag of it.
     let hasTag = (condition != nil || wantsTag(call.request)) && !written.hasServerValues
     return reply(call, hasTag ? [("etag", EntityTag(written).text)] : []) { writer in
       written.write(to: &writer, call.parameters.form)

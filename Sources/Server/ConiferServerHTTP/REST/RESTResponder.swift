@@ -9,7 +9,7 @@ import Synchronization
 public final class RESTResponder: HTTPResponder {
   let server: Server
   let configuration: RESTConfiguration
-  /// The news that wait for the readers of all event streams.
+  /// The updates that wait for the readers of all event streams.
   let backlogs: MemoryBudget
   private let ids = Mutex(PushIDGenerator())
 
@@ -20,7 +20,7 @@ public final class RESTResponder: HTTPResponder {
     backlogs = MemoryBudget(configuration.backlogs)
   }
 
-  /// The answer to a request; nil for `/` and for paths that begin with a dot and are none of data or
+  /// The answer to a request; nil for `/`, and for paths that begin with a dot and are not
   /// settings.
   public func respond(to request: HTTPRequest) async -> HTTPResponse? {
     let isSetting = request.path.hasPrefix("/.settings/")
@@ -56,7 +56,7 @@ public final class RESTResponder: HTTPResponder {
     }
   }
 
-  /// The method that is meant: a `POST` may name another one.
+  /// The effective method: a `POST` may name another one.
   func method(of request: HTTPRequest) throws(RESTRefusal) -> String {
     var method = request.method
     if method == "POST",
@@ -66,7 +66,7 @@ public final class RESTResponder: HTTPResponder {
       method = other.uppercased()
     }
     guard ["GET", "PUT", "PATCH", "POST", "DELETE"].contains(method) else {
-      throw RESTRefusal(405, "The method is none of \(Self.methods).")
+      throw RESTRefusal(405, "The method must be one of \(Self.methods).")
     }
     return method
   }
@@ -75,11 +75,11 @@ public final class RESTResponder: HTTPResponder {
 }
 
 extension RESTResponder {
-  /// A request for data, understood.
+  /// A parsed request for data.
   struct Call {
     let request: HTTPRequest
     let path: Path
-    /// Whose token came along; nil for nobody's.
+    /// The user's token; nil for nobody.
     let caller: VerifiedToken?
     let parameters: RESTParameters
 

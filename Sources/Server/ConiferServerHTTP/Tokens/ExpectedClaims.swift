@@ -1,14 +1,13 @@
-/// What tokens must claim beside their bearer's name: whom they are for, who issued them, and until
-/// when.
+/// The claims that tokens must have besides the user's id: audience, issuer, and expiry.
 ///
-/// A key may sign tokens of many services: Google's signs those of every Firebase project. So a
-/// signature alone does not say that a token was meant for this server.
+/// One key may sign tokens of many services: Google's signs those of every Firebase project. So a
+/// valid signature does not show that a token was meant for this server.
 public struct ExpectedClaims: Hashable, Sendable {
-  /// What `aud` is, or has among others; nil for anything.
+  /// The text that `aud` must be or contain; nil for anything.
   public var audience: String?
-  /// What `iss` is; nil for anything.
+  /// The text that `iss` must be; nil for anything.
   public var issuer: String?
-  /// Whether there must be an `exp`; true at first. Without one a token never ends.
+  /// Whether there must be an `exp`; true by default. A token without one never expires.
   public var requiresExpiry = true
 
   private init(audience: String?, issuer: String?) {
@@ -16,17 +15,17 @@ public struct ExpectedClaims: Hashable, Sendable {
     self.issuer = issuer
   }
 
-  /// Tokens that an issuer made for an audience.
+  /// Requires an issuer and an audience.
   public static func issued(by issuer: String, for audience: String) -> ExpectedClaims {
     ExpectedClaims(audience: audience, issuer: issuer)
   }
 
-  /// Tokens that anybody made for an audience: where one issuer alone has the key.
+  /// Requires an audience only: use it when a single issuer has the key.
   public static func issued(for audience: String) -> ExpectedClaims {
     ExpectedClaims(audience: audience, issuer: nil)
   }
 
-  /// Tokens that an issuer made for anybody: where the issuer makes them for this server alone.
+  /// Requires an issuer only: use it when the issuer makes tokens only for this server.
   public static func issued(by issuer: String) -> ExpectedClaims {
     ExpectedClaims(audience: nil, issuer: issuer)
   }
@@ -36,6 +35,7 @@ public struct ExpectedClaims: Hashable, Sendable {
     .issued(by: "https://securetoken.google.com/\(id)", for: id)
   }
 
-  /// All tokens with a good signature: where the key signs tokens of this server and nothing else.
+  /// Accepts all tokens with a valid signature: use it when the key signs only tokens of this
+  /// server.
   public static let anything = ExpectedClaims(audience: nil, issuer: nil)
 }

@@ -1,20 +1,20 @@
 import ConiferTree
 
-/// A JSON Web Token in its compact form (RFC 7515, section 3.1), taken apart and not yet believed.
+/// A parsed, not yet verified JSON Web Token in compact form (RFC 7515, section 3.1).
 struct JSONWebToken {
   /// The header's `alg`.
   let algorithm: String
-  /// What it claims: an object.
+  /// The claims: an object.
   let claims: Node
   /// The names of all claims, also of those that are null or empty and so not in the node.
   let names: Set<String>
-  /// The bytes that the signature is over.
+  /// The bytes that the signature covers.
   let signed: [UInt8]
   let signature: [UInt8]
 
-  /// Takes a token apart.
+  /// Parses a token.
   ///
-  /// - Returns: nil when the text is none, or longer than 16 KiB.
+  /// - Returns: nil when the text is not a token, or longer than 16 KiB.
   init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count <= 16 * 1024 else { return nil }
@@ -52,7 +52,7 @@ struct JSONWebToken {
     }
   }
 
-  /// Bytes from base64url without padding (RFC 4648, section 5); padding is taken too.
+  /// Decodes base64url (RFC 4648, section 5), with or without padding.
   private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var (bits, count): (UInt32, Int) = (0, 0)

@@ -5,17 +5,17 @@
   import Foundation
   import JWTKit
 
-  /// Takes JSON Web Tokens (RFC 7519) that are signed with HS256 or RS256 and claim what is expected;
-  /// `emulator()` takes all.
+  /// Accepts JSON Web Tokens (RFC 7519) that are signed with HS256 or RS256 and have the expected
+  /// claims; `emulator()` accepts all.
   ///
-  /// The bearer's `uid` is the claim `sub`, `user_id` or `uid`; all claims are `auth.token` of rules.
-  /// `exp`, `iat` and `nbf` hold, in seconds since 1970 by the server's clock; one that is no number is
-  /// refused.
+  /// The user's `uid` is the claim `sub`, `user_id` or `uid`; `auth.token` of rules is all claims.
+  /// `exp`, `iat` and `nbf` are checked, in seconds since 1970 by the server's clock; one that is
+  /// not a number is refused.
   public struct JWTAuthenticator: Authenticator {
-    /// How much later than ours a clock that signs tokens may be, in milliseconds.
+    /// How far a signer's clock may be ahead of this one, in milliseconds.
     private static let leeway: Int64 = 60_000
 
-    /// Before this moment in 2001 (a billion seconds since 1970) nobody issued tokens.
+    /// A time in 2001 (a billion seconds since 1970), before which no real token was issued.
     private static let firstTime: Int64 = 1_000_000_000_000
 
     private let algorithms: [String: any JWTAlgorithm]
@@ -30,8 +30,8 @@
       allowsOwner = true
     }
 
-    /// An authenticator that takes every token without a look at its signature, and `owner` for the
-    /// administrator's, as local emulators do: for tests, and for servers that nobody else can reach.
+    /// An authenticator that accepts every token without checking its signature, and `owner` as the
+    /// administrator, as local emulators do: for tests, and for servers that nobody else can reach.
     public static func emulator() -> JWTAuthenticator {
       var expected = ExpectedClaims.anything
       expected.requiresExpiry = false
@@ -41,13 +41,13 @@
     /// An authenticator of signed tokens.
     ///
     /// - Parameters:
-    ///   - secret: what HS256 signatures are checked with; nil when none is taken.
-    ///   - publicKey: what RS256 signatures are checked with, a public key or a certificate in PEM;
-    ///     nil when none is taken.
-    ///   - expected: whom tokens are for, and who issued them.
-    ///   - allowsUnsigned: whether tokens with the algorithm `none` are taken too.
+    ///   - secret: the key of HS256 signatures; nil to refuse them.
+    ///   - publicKey: the key of RS256 signatures, a public key or a certificate in PEM; nil to
+    ///     refuse them.
+    ///   - expected: the expected audience and issuer.
+    ///   - allowsUnsigned: whether tokens with the algorithm `none` are accepted too.
     ///   - allowsOwner: whether `owner` is the administrator's token.
-    /// - Throws: `JWTKeyError` when there is no key, or a key is none.
+    /// - Throws: `JWTKeyError` when there is no key, or a key is invalid.
     public init(
       secret: [UInt8]? = nil, publicKey: String? = nil, expecting expected: ExpectedClaims,
       allowsUnsigned: Bool = false, allowsOwner: Bool = false
@@ -59,7 +59,7 @@
       let keys = JWTKeyCollection()
       if let secret {
         guard !secret.isEmpty else { throw JWTKeyError("The secret is empty.") }
-        // HMAC fills a short key up with zeros itself (RFC 2104); JWTKit wants it to be long.
+        // HMAC pads a short key with zeros (RFC 2104); JWTKit requires a long key.
         let padding = [UInt8](repeating: 0, count: max(0, 32 - secret.count))
         await keys.add(
           hmac: HMACKey(from: secret + padding), digestAlgorithm: .sha256, kid: "HS256")
@@ -93,7 +93,8 @@
 
     /// Checks a token.
     ///
-    /// - Throws: `invalidToken` for one that is not taken, `expiredToken` for one whose time is over.
+    /// - Throws: `invalidToken` for a token that is not accepted, `expiredToken` for an expired
+    ///   one.
     public func verify(
       _ credential: Credential, now: Int64
     ) throws(TokenRefusal) -> VerifiedToken {
@@ -123,21 +124,21 @@
       var times: [String: Int64] = [:]
       for name in ["exp", "iat", "nbf"] where token.names.contains(name) {
         guard let time = Self.time(claims[Key(name)]) else {
-          throw TokenRefusal(.invalidToken, "The token's \(name) is no number.")
+          throw TokenRefusal(.invalidToken, "The token's \(name) is not a number.")
         }
         times[name] = time
       }
       if expected.requiresExpiry, times["exp"] == nil {
-        throw TokenRefusal(.invalidToken, "The token has no exp, so that it would never end.")
+        throw TokenRefusal(.invalidToken, "The token has no exp, so it would never expire.")
       }
-      // Unsigned tokens that clients make up for tests say that they were issued in 1970, or soon
-      // after, and that they lasted an hour; such times mean none.
+      // Unsigned tokens that clients make up for tests say that they were issued in 1970 or soon
+      // after, for an hour; such times are ignored.
       let isMock = token.algorithm == "none" && times["iat"].map { $0 < Self.firstTime } ?? false
       let expires = isMock ? nil : times["exp"]
       if let expires, expires <= now { throw TokenRefusal.expired }
       for name in ["iat", "nbf"] {
         if let time = times[name], time > now.saturatingAdd(Self.leeway) {
-          throw TokenRefusal(.invalidToken, "The token is of a time to come.")
+          throw TokenRefusal(.invalidToken, "The token is not valid yet.")
         }
       }
       for name in ["sub", "user_id", "uid"] {
@@ -148,7 +149,7 @@
       throw TokenRefusal(.invalidToken, "The token names nobody: it has no sub, user_id or uid.")
     }
 
-    /// Checks whom a token is for, and who issued it.
+    /// Checks a token's audience and issuer.
     private func checkParties(_ claims: Node) throws(TokenRefusal) {
       func isText(_ node: Node, _ text: String) -> Bool {
         if case .string(let claimed)? = node.leaf {
@@ -158,15 +159,15 @@
         }
       }
       if let issuer = expected.issuer, !isText(claims["iss" as Key], issuer) {
-        throw TokenRefusal(.invalidToken, "The token was issued by somebody else.")
+        throw TokenRefusal(.invalidToken, "The token has another issuer.")
       }
       if let audience = expected.audience {
-        // One, or several in an array.
+        // One audience, or several in an array.
         let claimed = claims["aud" as Key]
         guard
           isText(claimed, audience)
             || claimed.children.contains(where: { isText($0.node, audience) })
-        else { throw TokenRefusal(.invalidToken, "The token is for somebody else.") }
+        else { throw TokenRefusal(.invalidToken, "The token has another audience.") }
       }
     }
 
@@ -177,7 +178,7 @@
     }
   }
 
-  /// Why a key cannot be used; without the key.
+  /// Why a key cannot be used; the message does not contain the key.
   public struct JWTKeyError: Error, CustomStringConvertible {
     /// What is wrong.
     public let message: String

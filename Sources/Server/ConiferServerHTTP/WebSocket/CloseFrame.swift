@@ -2,11 +2,11 @@
   import NIOCore
   import NIOWebSocket
 
-  /// What a close frame says (RFC 6455, sections 5.5.1 and 7.4).
+  /// The content of a close frame (RFC 6455, sections 5.5.1 and 7.4).
   enum CloseFrame {
-    /// Why a close frame is none.
+    /// Why a close frame is invalid.
     struct Fault: Error {
-      /// What is answered.
+      /// The code of the answer.
       let code: WebSocketErrorCode
     }
 
@@ -16,7 +16,7 @@
       guard data.count >= 2 else { return .failure(Fault(code: .protocolError)) }
       let number = UInt16(data[0]) << 8 | UInt16(data[1])
       switch number {
-      // Those that have a meaning on the wire, of the protocol, libraries and applications.
+      // The codes that are allowed on the wire: of the protocol, libraries and applications.
       case 1000...1003, 1007...1014, 3000...4999: break
       default: return .failure(Fault(code: .protocolError))
       }

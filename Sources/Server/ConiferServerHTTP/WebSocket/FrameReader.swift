@@ -1,8 +1,8 @@
 #if Network
   import NIOCore
 
-  /// Takes the frames of a client apart while their bytes come, so that none is held
-  /// (RFC 6455, section 5.2).
+  /// Parses a client's frames incrementally, so that no frame is kept whole (RFC 6455, section
+  /// 5.2).
   struct FrameReader {
     enum Opcode: UInt8 {
       case continuation = 0
@@ -15,7 +15,7 @@
       var isControl: Bool { rawValue >= 8 }
     }
 
-    /// What a frame says before its data.
+    /// A frame's header.
     struct Head {
       let opcode: Opcode
       /// Whether it is the last of its message.
@@ -31,7 +31,7 @@
       case end(Head)
     }
 
-    /// Why bytes are no frame that a client may send.
+    /// Why bytes are not a valid frame of a client.
     struct Failure: Error {
       let words: String
     }
@@ -43,7 +43,7 @@
     }
 
     private var state = State.head
-    /// What came and was not taken; of a head that is not whole less than 14 bytes.
+    /// Received bytes that were not parsed yet; of an incomplete header less than 14 bytes.
     private var buffer = ByteBuffer()
 
     /// Whether a frame has begun and not ended.
@@ -55,7 +55,7 @@
       }
     }
 
-    /// Takes bytes that came.
+    /// Adds received bytes.
     mutating func append(_ bytes: ByteBuffer) {
       if case .failed = state { return }
       if buffer.readableBytes == 0 {
@@ -65,16 +65,17 @@
       }
     }
 
-    /// The next part of what came; nil when more must come.
+    /// The next part of the received bytes; nil when more bytes are needed.
     ///
-    /// - Throws: when it is no frame; nothing can follow.
+    /// - Throws: when the frame is invalid; nothing can follow.
     mutating func next() throws(Failure) -> Part? {
       switch state {
       case .failed: return nil
       case .head:
         do throws(Failure) {
           guard let head = try readHead() else {
-            // The few bytes of a head do not hold what they came in.
+            // The few bytes of a header are copied, so that they do not keep their buffer in
+            // memory.
             buffer = ByteBuffer(bytes: buffer.readableBytesView)
             return nil
           }
@@ -109,13 +110,13 @@
       else { return nil }
       guard first & 0x70 == 0 else { throw Failure(words: "No extension was agreed on.") }
       guard let opcode = Opcode(rawValue: first & 0x0F) else {
-        throw Failure(words: "The kind of frame is not known.")
+        throw Failure(words: "The kind of frame is unknown.")
       }
-      guard second & 0x80 != 0 else { throw Failure(words: "A client masks its frames.") }
+      guard second & 0x80 != 0 else { throw Failure(words: "A client must mask its frames.") }
       let isFinal = first & 0x80 != 0
       let short = UInt64(second & 0x7F)
       if opcode.isControl, !isFinal || short > 125 {
-        throw Failure(words: "A control frame is not as it must be.")
+        throw Failure(words: "A control frame is invalid.")
       }
       var place = start + 2
       var length = short
@@ -131,9 +132,9 @@
       return Head(opcode: opcode, isFinal: isFinal, length: length, mask: mask)
     }
 
-    /// - Parameter offset: how many bytes of the frame's data came before.
+    /// - Parameter offset: the number of the frame's data bytes before these.
     private static func unmask(_ bytes: inout [UInt8], _ mask: UInt32, _ offset: Int) {
-      // The mask as it lies over the first byte, in the order of memory.
+      // The mask rotated to the first byte, in memory order.
       let turned =
         (mask << (8 * UInt32(offset & 3))) | (mask >> ((32 - 8 * UInt32(offset & 3)) & 31))
       let key = turned.bigEndian

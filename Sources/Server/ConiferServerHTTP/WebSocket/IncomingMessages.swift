@@ -3,19 +3,19 @@
   import NIOCore
   import NIOWebSocket
 
-  /// What comes to a WebSocket: frames, the messages that they make up, and the line of those that
-  /// were not handled.
+  /// The input of a WebSocket: frames, the messages made of them, and the queue of messages to
+  /// handle.
   struct IncomingMessages {
     private let limits: HTTPServerLimits
     private var frames = FrameReader()
     private var assembler: FrameAssembler
-    /// Whether a message's frame came that was not its last (RFC 6455, section 5.4).
+    /// Whether a fragmented message is incomplete (RFC 6455, section 5.4).
     private var isFragmented = false
     /// The data of a control frame.
     private var control: [UInt8] = []
     private var line = CircularBuffer<FrameAssembler.Message>()
     private var lineBytes = 0
-    /// When what is not whole began to come; nil while nothing is.
+    /// When the incomplete message began to arrive; nil when there is none.
     private var since: NIODeadline?
 
     init(_ limits: HTTPServerLimits) {
@@ -23,12 +23,12 @@
       assembler = FrameAssembler(limit: limits.message)
     }
 
-    /// What the connection is to do.
+    /// An event for the connection.
     enum Event {
       case message
       case ping([UInt8])
       case close([UInt8])
-      /// A frame came that must not; nothing follows.
+      /// An invalid frame; nothing follows.
       case fault(WebSocketErrorCode, String)
     }
 
@@ -36,7 +36,7 @@
 
     mutating func append(_ bytes: ByteBuffer) { frames.append(bytes) }
 
-    /// What the next bytes bring about; nil when more must come.
+    /// The next event from the received bytes; nil when more bytes are needed.
     mutating func next() -> Event? {
       do throws(FrameReader.Failure) {
         while let part = try frames.next() {
@@ -75,7 +75,7 @@
     private func check(_ head: FrameReader.Head) -> Event? {
       switch head.opcode {
       case .text:
-        if isFragmented { return .fault(.protocolError, "A message is not whole.") }
+        if isFragmented { return .fault(.protocolError, "A message is incomplete.") }
       case .continuation:
         if !isFragmented { return .fault(.protocolError, "There is nothing to continue.") }
       case .binary: return .fault(.unacceptableData, "Messages are text.")
@@ -91,7 +91,7 @@
       return control
     }
 
-    // MARK: The line
+    // // MARK: The queue
 
     /// Whether messages wait to be handled.
     var isWaiting: Bool { !line.isEmpty }
@@ -103,7 +103,7 @@
       return message
     }
 
-    /// Forgets all messages, and takes none any more but to see what the client closes with.
+    /// Drops all messages, and afterwards only reads the client's close frame.
     mutating func end() {
       line = CircularBuffer()
       lineBytes = 0
@@ -111,19 +111,19 @@
       assembler = FrameAssembler(limit: 0)
     }
 
-    // MARK: What is held
+    // // MARK: Memory
 
-    /// The memory that it takes.
+    /// The memory of the input.
     var heldBytes: Int { lineBytes + assembler.heldBytes }
 
-    /// Whether a message has come in part, be it kept or thrown away.
+    /// Whether a message has arrived in part, kept or thrown away.
     private var isUnfinished: Bool {
       frames.isWithinFrame || isFragmented || assembler.isWithinMessage
     }
 
-    /// For how long a part of a message has come without its end.
+    /// How long a message has been incomplete.
     ///
-    /// - Parameter isPaused: whether it is we who do not read on.
+    /// - Parameter isPaused: whether this side has paused reading.
     mutating func age(_ now: NIODeadline, isPaused: Bool) -> TimeAmount {
       if isPaused || !isUnfinished {
         since = nil

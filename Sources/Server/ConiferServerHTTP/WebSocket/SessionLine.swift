@@ -4,25 +4,25 @@
   import NIOCore
   import Synchronization
 
-  /// What a server says to one session, in line until the session's loop takes it out; and what the
-  /// session asked and was not answered.
+  /// The queue of the server's messages to one session, until the session's event loop sends them;
+  /// and the session's unanswered requests.
   final class SessionLine: Sendable {
-    /// What lies in line.
+    /// A queued item.
     enum Item: Sendable {
-      /// With what stands for an answer's data that is not there.
+      /// A message, with the placeholder for missing data of an answer.
       case message(ServerMessage, nothing: EmptyAnswer)
       case closed(String)
     }
 
     private struct Open {
       var items = CircularBuffer<Item>()
-      /// Tells the loop that something lies here.
+      /// Wakes the loop when the queue is not empty.
       let call: @Sendable () -> Void
-      /// Whether the loop was told.
+      /// Whether the loop was woken.
       var isCalled = false
-      /// Whether the server said its last.
+      /// Whether the server ended the session.
       var isOver = false
-      /// The requests without answers; the server answers in their order.
+      /// A request without an answer; the server answers in order.
       var unanswered = CircularBuffer<Question>()
       var sum = Unanswered()
     }
@@ -33,40 +33,41 @@
       let nothing: EmptyAnswer
     }
 
-    /// The requests that have no answers.
+    /// The unanswered requests.
     struct Unanswered {
       var count = 0
       /// The bytes of their texts.
       var bytes = 0
-      /// About the memory that they take.
+      /// Their approximate memory.
       var memory = 0
     }
 
     private enum State {
       case open(Open)
-      /// Nothing is held, not even whom it would tell: that one holds this. The server has the line
-      /// until it is done with what the session asked, and so long that counts.
+      /// Closed: nothing is kept, not even the reference to the loop's handler, which refers to
+      /// this queue. The server keeps the queue until it has handled the session's requests, and
+      /// their memory counts until then.
       case closed(MemoryShare?)
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter call: tells the loop that something lies here; called on any thread, must not wait.
-    ///   It is held until the line is closed.
+    /// - Parameter call: wakes the loop; called on any thread, must not wait. It is kept until the
+    ///   queue is closed.
     init(call: @escaping @Sendable () -> Void) { state = Mutex(.open(Open(call: call))) }
 
-    /// Does something with the line; nil when it is closed.
+    /// Calls a closure with the open queue; nil when it is closed.
     private func withOpen<Result>(_ body: (inout Open) -> Result) -> Result? {
       state.withLock { state in
         guard case .open(var open) = state else { return nil }
-        // Not held twice while it changes.
+        // Moved out, so that the change does not copy it.
         state = .closed(nil)
         defer { state = .open(open) }
         return body(&open)
       }
     }
 
-    /// Takes what the server says; called while its database is locked.
+    /// Queues an event of the server; called while its database is locked.
     func receive(_ event: TransportEvent) {
       let call = withOpen { line -> (@Sendable () -> Void)? in
         if line.isOver { return nil }
@@ -90,7 +91,7 @@
       call??()
     }
 
-    /// Takes the next item out; nil when there is none, and the loop will be called for the next one.
+    /// Removes the next item; nil when there is none, and the loop is woken for the next one.
     func next() -> Item? {
       withOpen { line -> Item? in
         if let item = line.items.popFirst() { return item }
@@ -99,11 +100,11 @@
       } ?? nil
     }
 
-    /// Forgets all, and takes nothing more.
+    /// Drops all items, and accepts no more.
     ///
-    /// - Parameter share: what requests take that the server has not handled.
+    /// - Parameter share: the memory of requests that the server has not handled.
     func close(leaving share: MemoryShare) {
-      // What is forgotten goes when the lock is open again.
+      // The dropped items are freed after the lock is released.
       let forgotten = state.withLock { state in
         defer { state = .closed(share) }
         return state
@@ -113,11 +114,11 @@
 
     // MARK: Requests
 
-    /// Takes note of what goes to the server, if it will be answered.
+    /// Counts a message to the server, if it will be answered.
     ///
     /// - Parameters:
-    ///   - bytes: of its text.
-    ///   - memory: about what it takes until then.
+    ///   - bytes: the length of its text.
+    ///   - memory: its approximate memory until the answer.
     func ask(_ message: ClientMessage, _ bytes: Int, memory: Int = 0) {
       let nothing: EmptyAnswer
       switch message {

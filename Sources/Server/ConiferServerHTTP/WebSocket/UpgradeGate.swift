@@ -2,23 +2,24 @@
   import NIOCore
   import NIOHTTP1
 
-  /// Lets one request through that asks for another protocol, and nothing behind it.
+  /// Passes one upgrade request, and nothing after it.
   ///
-  /// NIO's parser and its handler of upgrades each judge by themselves whether a request becomes another
-  /// protocol. Where the parser thinks not it reads a request that follows, which must never come to
-  /// what reads the other protocol's bytes.
+  /// NIO's parser and its upgrade handler each decide whether a request is an upgrade. When the
+  /// parser decides that it is not, it also parses the following request, which must never reach
+  /// the reader of the other protocol.
   final class UpgradeGate: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
     private enum State {
-      /// Nothing has come.
+      /// Nothing was received.
       case first
-      /// The first request asks for no other protocol, and no later one can.
+      /// The first request is not an upgrade, and no later one can be.
       case open
-      /// The first request does, and is not whole.
+      /// The first request is an upgrade, and is incomplete.
       case asking
-      /// It is whole, and goes on when the parser is done with what came.
+      /// The upgrade request is complete, and is passed on when the parser is done with the
+      /// received bytes.
       case whole(HTTPServerRequestPart)
       case shut
     }

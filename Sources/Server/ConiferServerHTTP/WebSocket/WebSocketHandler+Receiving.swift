@@ -6,14 +6,14 @@
   import NIOWebSocket
 
   extension WebSocketHandler {
-    /// The messages that are handled before other connections of the loop have their turn.
+    /// The number of messages that are handled before other connections of the loop get their turn.
     private static var turn: Int { 32 }
 
     func read(context: ChannelHandlerContext) {
       if isBehind { wantsRead = true } else { context.read() }
     }
 
-    /// Whether nothing more is to be read: the server is behind with this session.
+    /// Whether reading is paused because the server is behind with this session.
     var isBehind: Bool {
       if phase != .open { return false }
       if incoming.isWaiting { return true }
@@ -38,7 +38,7 @@
 
     private func take(_ event: IncomingMessages.Event) {
       guard phase == .open else {
-        // What comes behind the last word is dropped.
+        // Bytes after the close frame are dropped.
         _ = incoming.popFirst()
         if case .close = event { channel.close(promise: nil) }
         return
@@ -54,14 +54,15 @@
       }
     }
 
-    /// Takes note of a part of a message; one too many of all connections' is the session's end.
+    /// Counts the memory of a partial message; the session ends when the limit of all connections
+    /// is exceeded.
     private func holdPart() {
       if claim(heldBytes) { return }
       logger.notice("The server holds too much of messages that are not whole, and a session ends.")
       abort()
     }
 
-    /// Hands what came to the server, as far as it keeps up.
+    /// Passes received messages to the server, as far as it keeps up.
     func handle() {
       isHandling = true
       defer { isHandling = false }
@@ -72,13 +73,13 @@
         hand(message)
       }
       if !incoming.isWaiting { return resumeReading() }
-      // Without room for more, the next answer goes on.
+      // Without memory for more, the next answer resumes.
       guard let line, line.unanswered.count < limits.unanswered else { return }
       let bound = bound
       channel.eventLoop.execute { if !bound.value.isHandling { bound.value.handle() } }
     }
 
-    /// Hands all that came to the server, as the client has gone: what it sent before counts.
+    /// Passes all received messages to the server after the client has gone.
     func handleRest() {
       while phase == .open, let message = incoming.popFirst() { hand(message) }
     }
@@ -89,7 +90,8 @@
       case .text(let bytes):
         var cost = JSONCost()
         cost.add(bytes)
-        // Before it is read: what is made of it may take far more than its text.
+        // Checked before decoding, since the decoded message may take far more memory than its
+        // text.
         guard cost.memory <= limits.total else {
           return refuse(
             RequestNumberFinder.number(in: bytes),
@@ -114,8 +116,8 @@
     /// Refuses a message that is too large.
     ///
     /// - Parameters:
-    ///   - number: its request's; nil when nobody can be told which one it was.
-    ///   - what: what of it is too large.
+    ///   - number: the request's number; nil when it is unknown.
+    ///   - what: the exceeded limit.
     private func refuse(
       _ number: UInt64?, _ what: String, _ line: SessionLine, _ session: ServerSession
     ) {
@@ -134,7 +136,7 @@
       }
     }
 
-    /// The client closes: so do we, with its code, but for one that must not come.
+    /// Answers the client's close frame with its code, or with an error for an invalid one.
     private func answerClose(_ data: [UInt8]) {
       handleRest()
       guard phase == .open else { return }

@@ -6,10 +6,10 @@
   import NIOWebSocket
 
   extension WebSocketHandler {
-    /// What is written before other connections of the loop have their turn.
+    /// The number of messages that are written before other connections of the loop get their turn.
     private static var turn: (messages: Int, bytes: Int) { (256, 1024 * 1024) }
 
-    /// Sends what lies in line, as long as the client reads.
+    /// Sends queued messages, as long as the client reads.
     func sendWaiting() {
       guard phase == .open, let line else { return }
       var (messages, bytes) = (0, 0)
@@ -33,7 +33,7 @@
       }
     }
 
-    /// - Returns: the bytes of it.
+    /// - Returns: the number of bytes.
     private func send(_ message: ServerMessage, _ nothing: EmptyAnswer) -> Int {
       var count = 0
       for frame in Frames.split(message.encoded(nothing: nothing)) {
@@ -49,7 +49,7 @@
       channel.pipeline.syncOperations.write(NIOAny(frame), promise: promise)
     }
 
-    /// Whether the client reads what is sent to it; the session of one that does not is ended.
+    /// Whether the client reads fast enough; otherwise its session is ended.
     func isReadEnough() -> Bool {
       let waiting = channel.waitingBytes
       let isRoom = claim(heldBytes)
@@ -59,20 +59,20 @@
       return false
     }
 
-    /// The bytes that wait for the client, those of messages that are not whole or not handled, and
-    /// what requests take that are not answered.
+    /// The memory of this connection: bytes that wait for the client, incomplete and unhandled
+    /// messages, and unanswered requests.
     var heldBytes: Int {
       channel.waitingBytes + incoming.heldBytes + (line?.unanswered.memory ?? 0)
     }
 
-    /// Takes note of the bytes that are held.
+    /// Counts the held bytes.
     func account(_ count: Int) { share.hold(count) }
 
-    /// Takes note of the bytes that are held, if there is room for them; else the session has to end.
+    /// Counts the held bytes, if there is room for them; otherwise the session must end.
     ///
-    /// - Parameter isAsking: whether they are a request's too.
+    /// - Parameter isAsking: whether a request is among them.
     func claim(_ count: Int, isAsking: Bool = false) -> Bool {
-      // A request is waited for, as its client would only send it again.
+      // A request is kept, as its client would only send it again.
       share.claim(count, mayExceed: isAsking || (line?.unanswered.count ?? 0) > 0)
     }
 
@@ -83,7 +83,7 @@
 
     // MARK: Time
 
-    /// Ends what is silent, or does not read.
+    /// Ends a session that is silent, or does not read.
     func look() {
       let now = NIODeadline.now()
       let timeouts = owner.configuration.timeouts

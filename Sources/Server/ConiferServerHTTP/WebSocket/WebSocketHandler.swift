@@ -5,9 +5,9 @@
   import NIOCore
   import NIOWebSocket
 
-  /// One WebSocket: a session of the server's, whose messages come and go in text frames.
+  /// One WebSocket: a session of the server, whose messages are text frames.
   ///
-  /// The session ends with the socket, however that ends, and so does all that is held for it.
+  /// The session ends with the socket, however that ends, and its memory is released.
   final class WebSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = WebSocketFrame
@@ -15,12 +15,12 @@
 
     enum Phase {
       case open
-      /// We said that we close, and wait for the client to say so too.
+      /// A close frame was sent; waiting for the client's.
       case closing
       case closed
     }
 
-    /// Where the client connected to, and as whom.
+    /// The database that the client connected to, and its last session.
     struct Target {
       let namespace: String
       let host: String?
@@ -32,7 +32,7 @@
     private let target: Target
     var phase = Phase.open
     var session: ServerSession?
-    /// What the server says; nil when the session has ended.
+    /// The server's messages; nil when the session has ended.
     var line: SessionLine?
 
     /// What comes.
@@ -41,16 +41,16 @@
     var isHandling = false
 
     // What goes.
-    /// All bytes that were written, gone or waiting.
+    /// All bytes that were written, sent or waiting.
     var written = 0
-    /// The memory that was held when it was last looked.
+    /// The memory that was last counted.
     let share: MemoryShare
 
     // Time.
     var heard = NIODeadline.now()
     var isAsked = false
     var closingSince = NIODeadline.now()
-    /// When bytes last went out, and how many had by then.
+    /// When bytes were last sent, and how many until then.
     var progress = (at: NIODeadline.now(), gone: 0)
     private var clock: RepeatedTask?
 
@@ -98,7 +98,7 @@
       context.fireChannelInactive()
     }
 
-    /// Ends the session, and what is held for it.
+    /// Ends the session, and releases its memory.
     func end() {
       phase = .closed
       endSession()
@@ -107,7 +107,7 @@
     }
 
     func endSession() {
-      // What waits for the store is held on, though nobody waits for its answer.
+      // Requests that wait for the store keep their memory, although nobody waits for the answers.
       let rest = owner.connections.share()
       rest.hold(line?.unanswered.memory ?? 0)
       line.take()?.close(leaving: rest)
@@ -116,7 +116,7 @@
 
     // MARK: Closing
 
-    /// Says that we close, ends the session, and closes when the client has said so too.
+    /// Sends a close frame, ends the session, and closes when the client has answered it.
     func close(_ code: WebSocketErrorCode, _ reason: String) {
       guard phase == .open else { return }
       phase = .closing
@@ -138,7 +138,7 @@
       channel.close(promise: nil)
     }
 
-    /// At most what a close frame has room for, cut between characters.
+    /// The reason cut to the size of a close frame, between characters.
     private static func short(_ reason: String) -> String {
       var text = ""
       for character in reason {
@@ -150,7 +150,7 @@
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
       switch event {
-      // A client that will say nothing more has gone.
+      // A client that closed its sending side has gone.
       case ChannelEvent.inputClosed:
         handleRest()
         abort()
@@ -162,7 +162,7 @@
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      // After a close frame only the end of what the client sends is awaited.
+      // After a close frame only the client's end is awaited.
       if phase == .open { abort() }
     }
   }

@@ -3,8 +3,8 @@
   import NIOHTTP1
   import NIOWebSocket
 
-  /// Makes a WebSocket of an HTTP connection, whose frames are written by NIO's encoder, and whose
-  /// bytes the handler that it adds reads itself: NIO's decoder holds each frame whole.
+  /// Upgrades an HTTP connection to a WebSocket. NIO's encoder writes the frames; the added handler
+  /// parses received bytes itself, because NIO's decoder keeps each frame whole.
   final class WebSocketUpgrader: HTTPServerProtocolUpgrader {
     private let handshake: NIOWebSocketServerUpgrader
     private let open: @Sendable (any Channel, HTTPRequestHead) throws -> Void
@@ -24,7 +24,8 @@
     }
 
     var supportedProtocol: String { handshake.supportedProtocol }
-    // `Connection` has to name it: NIO's parser takes the request for any other one without, and reads on.
+    // `Connection` must name the upgrade: otherwise NIO's parser treats the request as an ordinary
+    // one and reads on.
     let requiredUpgradeHeaders = ["upgrade"]
 
     func buildUpgradeResponse(

@@ -1,6 +1,6 @@
 /// Reads what ``ByteWriter`` wrote; every read is nil once the bytes do not hold what was asked.
 package struct ByteReader {
-  /// What is read.
+  /// The bytes to read.
   package let bytes: Bytes
   /// How far it was read.
   package private(set) var at: Int

@@ -1,6 +1,6 @@
 /// Appends numbers and byte strings in the encodings of the record formats.
 package struct ByteWriter {
-  /// What was written so far.
+  /// The bytes written so far.
   package var bytes: Bytes
 
   /// A writer that begins with some bytes.
@@ -21,7 +21,7 @@ package struct ByteWriter {
     bytes.append(contentsOf: other)
   }
 
-  /// Takes back what was written behind a count.
+  /// Removes the bytes after a count.
   package mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
 
   package mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }

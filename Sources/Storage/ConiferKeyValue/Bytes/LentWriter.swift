@@ -8,7 +8,7 @@ package struct LentWriter {
 
   @inlinable package init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
 
-  /// What was written.
+  /// The written bytes.
   @inlinable package var written: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[..<count])
   }

@@ -12,8 +12,8 @@
 /// of the map costs nothing, and the first change after a copy copies the directory and one chunk.
 /// Keys that arrive in ascending order are appended and fill their chunks.
 ///
-/// Public to stores of this package alone: what is only visible in the package is not specialised in
-/// other modules, and then each look at an entry asks the runtime for its type.
+/// Public only for the stores of this package: package declarations are not specialised in other
+/// modules, so each access to an entry would look its type up at run time.
 @_spi(Stores)
 public struct SortedBytes<Value> {
   /// A key with its value.

@@ -1,4 +1,4 @@
-/// What an answer without data has in place of it, as the Realtime Database's servers write it.
+/// The placeholder for missing data in an answer, as the Realtime Database's servers write it.
 package enum EmptyAnswer: Hashable, Sendable {
   /// `{}`: a listen; some clients accept nothing else there.
   case object
@@ -9,7 +9,7 @@ package enum EmptyAnswer: Hashable, Sendable {
 }
 
 extension Request {
-  /// What an answer to it has in place of data.
+  /// The placeholder in the answer to this request.
   package var emptyAnswer: EmptyAnswer {
     switch self {
     case .listen, .authenticate: .object

@@ -63,7 +63,7 @@ public struct FrameAssembler: Sendable {
 
   /// An assembler that waits for the first frame of a message.
   ///
-  /// - Parameter limit: the most bytes of a message, also of one that comes in one frame.
+  /// - Parameter limit: the maximum size of a message in bytes, also of one in a single frame.
   public init(limit: Int) { self.limit = limit }
 
   /// Whether a message has begun and not ended.
@@ -73,7 +73,7 @@ public struct FrameAssembler: Sendable {
     return true
   }
 
-  /// The memory that an unfinished message takes.
+  /// The memory of an unfinished message.
   package var heldBytes: Int {
     if case .kept(let bytes) = content { bytes.isEmpty ? 0 : bytes.capacity } else { 0 }
   }

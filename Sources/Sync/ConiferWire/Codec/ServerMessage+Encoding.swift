@@ -5,10 +5,10 @@ extension ServerMessage {
   /// The text of the message, in UTF-8, as a server sends it.
   ///
   /// Warnings are written only in a listen's answer, whose data is otherwise `{}`; a get's answer has
-  /// data there. A message that is `unknown` has no body. A number is written as it was given, `0` or
-  /// `0.0`: clients that compare numbers by type would take the other form for a change.
+  /// data there. A message that is `unknown` has no body. A number keeps its form, `0` or `0.0`:
+  /// clients that compare numbers by type would see the other form as a change.
   ///
-  /// - Parameter nothing: what stands for the data of an answer that has none.
+  /// - Parameter nothing: the placeholder for missing data in an answer.
   package func encoded(nothing: EmptyAnswer = .object) -> [UInt8] {
     switch self {
     case .hello(let hello):

@@ -2,7 +2,7 @@ import ConiferTree
 
 /// The parts of a message, whatever their order in the text.
 struct WireEnvelope {
-  /// What a message is about.
+  /// The kind of a message.
   enum Content {
     /// A request, its answer, or a push.
     case data(number: UInt64?, action: String?, WireBody)
@@ -76,7 +76,7 @@ struct WireEnvelope {
         return try WireBody(&reader, action)
       } catch {
         guard error.code == .malformed else { throw error }
-        // When the rest is JSON, this request alone is invalid, not the connection.
+        // When the rest is JSON, only this request is invalid, not the connection.
         reader = start
         try reader.skip()
         var body = WireBody()

@@ -10,7 +10,7 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// What is wrong.
   public var code: Code
-  /// What is wrong in words, without data.
+  /// A message without data.
   public var message: String
 
   /// Why bytes are no message.

@@ -85,7 +85,8 @@ struct WireReader {
     }
   }
 
-  /// Reads any value as a node; a value that no tree can hold gives the empty node and sets `invalid`.
+  /// Reads any value as a node. A value that no tree can hold becomes the empty node and sets
+  /// `invalid`.
   mutating func node() throws(WireError) -> Node {
     let start = self
     var builder = NodeBuilder()
@@ -231,7 +232,7 @@ struct WireReader {
     }
     let start = copy.reader.offset
     try skip()
-    // In a query a bound of null differs from no bound; a node cannot tell them apart.
+    // In a query a null bound differs from no bound; a node cannot represent the difference.
     let json = Array(bytes[start..<reader.bytesRead])
     do throws(TreeError) {
       return .success(try QuerySpec(json: json))

@@ -21,7 +21,7 @@ struct EraseCommand: ToolCommand {
     help: "The file with the store's key; CONIFER_KEY_FILE names it otherwise.",
     completion: .file())
   var keyFile: String?
-  @Option(help: "The tree: its data and all of its queues, or with --lane that queue alone.")
+  @Option(help: "The tree: its data and all of its queues, or with --lane only that queue.")
   var tree: String?
   @Option(help: "The queue of an identity, in the tree \"main\" unless --tree names one.")
   var lane: String?
@@ -74,7 +74,7 @@ struct EraseCommand: ToolCommand {
         json ? Report.object([("erased", .string(words))]).compact : "erased \(words)")
     }
 
-    /// What is to be erased, also in words.
+    /// The scope to erase, with a description.
     private func target(
       _ backend: any StorageBackend, _ options: StoreOptions
     ) throws -> (StoreScope, String) {

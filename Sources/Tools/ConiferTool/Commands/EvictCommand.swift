@@ -13,9 +13,9 @@ struct EvictCommand: ToolCommand {
       the cache is brought under 90 % of the budget in the store's URL.
       """)
 
-  @Option(help: "What the cache may take: bytes, or with KB, MB, GB.")
+  @Option(help: "The target size of the cache: bytes, or with KB, MB, GB.")
   var to: String?
-  @Flag(help: "Change nothing, and tell what would go.")
+  @Flag(help: "Change nothing, and show what would be evicted.")
   var dryRun = false
   @OptionGroup var store: StoreOptions
 

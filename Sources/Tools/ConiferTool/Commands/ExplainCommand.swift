@@ -2,11 +2,11 @@ import ArgumentParser
 import ConiferStorage
 import ConiferTree
 
-/// Tells what a path's data takes, why it is kept, and when it would go.
+/// Shows how much a path's data takes, why it is kept, and when it would be evicted.
 struct ExplainCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Tell what a path's cached data takes, why it is kept, and when it would go.")
+    abstract: "Show how much a path's cached data takes, why it is kept, and when it would go.")
 
   @Argument(help: "The path; the root by default.")
   var path = "/"

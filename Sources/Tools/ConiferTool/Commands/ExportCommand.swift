@@ -14,7 +14,7 @@ struct ExportCommand: ToolCommand {
   var path = "/"
   @Flag(help: "Hide priorities and write arrays, as apps see values.")
   var plain = false
-  @Flag(help: "Give each member a line of its own.")
+  @Flag(help: "Write each member on its own line.")
   var pretty = false
   @OptionGroup var store: StoreOptions
 
@@ -36,7 +36,7 @@ struct ExportCommand: ToolCommand {
           throw Failure(
             "damaged", .damaged,
             "Damaged data was found and dropped when a part was written already: the output is "
-              + "cut. Export again to write what is left; conifer stats tells what is lost.")
+              + "cut. Export again to write what is left; conifer stats shows what was lost.")
         }
         var exporter = Exporter(
           view: view, tree: opened.tree, form: plain ? .plain : .export,

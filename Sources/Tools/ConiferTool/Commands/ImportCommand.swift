@@ -14,7 +14,7 @@ struct ImportCommand: ToolCommand {
   @Argument(
     help: "The JSON file, in export form or plain.", completion: .file(extensions: ["json"]))
   var file: String
-  @Option(help: "Where the file's value goes.")
+  @Option(help: "The path that gets the file's value.")
   var path = "/"
   @Flag(help: "Replace the children that the file names, and leave the others.")
   var merge = false

@@ -46,7 +46,7 @@ struct IndexCommand: ToolCommand {
     }
   }
 
-  /// What is to be declared; nil when nothing is.
+  /// The indexes to declare; nil when there are none.
   private func definitions(_ opened: TreeStore) throws -> [IndexDefinition]? {
     if none { return [] }
     if let rules { return try Self.indexes(of: Input.file(rules, atMost: 1 << 20)) }

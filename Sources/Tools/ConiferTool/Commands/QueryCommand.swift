@@ -2,11 +2,11 @@ import ArgumentParser
 import ConiferStorage
 import ConiferTree
 
-/// Prints the children that a query gives, in its order.
+/// Prints the children that a query selects, in its order.
 struct QueryCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "query",
-    abstract: "Print the children of a path that a query gives, in its order.",
+    abstract: "Print the children of a path that a query selects, in its order.",
     discussion: """
       Values are JSON: --equal-to '"blue"', --start-at -5. For people each child is a line of key \
       and value; with --json the result is an array of {"key", "value"}.

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What can be done with the outbound queue.
+/// The commands on the outbound queue.
 struct QueueCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "queue", abstract: "Look at and mend the queue of writes for the server.",

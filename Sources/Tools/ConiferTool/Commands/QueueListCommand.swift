@@ -7,7 +7,7 @@ struct QueueListCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the waiting and the rejected writes.")
 
-  @Option(help: "Whose queue; every lane by default, \"\" for the one of nobody.")
+  @Option(help: "The identity whose queue to list; by default all, \"\" for the queue of nobody.")
   var identity: String?
   @Option(help: "The most writes to list, of each lane and kind.")
   var limit = 1000
@@ -60,7 +60,7 @@ struct QueueListCommand: ToolCommand {
 }
 
 extension QueueEntry {
-  /// What a write to a tree is; of another one, the number of its kind.
+  /// The kind of a write to a tree, or the number of another kind.
   var kindName: String {
     WriteContent(payload).map { "\($0.kind)" } ?? "\(payload.kind)"
   }
@@ -75,7 +75,7 @@ extension QueueEntry {
     }
   }
 
-  /// What lists show of it.
+  /// The write's line in lists.
   var summary: [(String, Report)] {
     var members: [(String, Report)] = [
       ("id", .integer(Int(clamping: id.rawValue))), ("state", .string(stateName)),

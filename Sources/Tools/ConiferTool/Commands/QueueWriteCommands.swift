@@ -7,7 +7,7 @@ import ConiferTree
 struct WriteOptions: ParsableArguments {
   @Argument(help: "The write's number, as list shows it.")
   var id: UInt64
-  @Option(help: "Whose queue; nobody's by default.")
+  @Option(help: "The identity whose queue it is; by default the queue of nobody.")
   var identity = ""
 
   func lane(_ tree: TreeID) -> Lane { Lane(tree: tree, identity: identity) }

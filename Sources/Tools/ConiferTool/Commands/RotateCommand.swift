@@ -52,7 +52,7 @@ struct RotateCommand: ToolCommand {
       }
     }
 
-    /// Encrypts all records anew that can be; false when some are left.
+    /// Encrypts all readable records again; false when some are left.
     private static func reseal(_ backend: PackedBackend<EncryptedStore>) async throws -> Bool {
       while try await backend.withStore({ (store) throws(StoreError) in
         try store.tidy(.milliseconds(100))

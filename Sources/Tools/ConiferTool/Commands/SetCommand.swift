@@ -8,7 +8,7 @@ struct SetCommand: ToolCommand {
     commandName: "set", abstract: "Replace the node at a path with JSON.",
     discussion: "Write -- before a negative number: conifer set /a -- -5.")
 
-  @Argument(help: "The path, such as /rooms/lobby; a last key .priority sets the priority alone.")
+  @Argument(help: "The path, such as /rooms/lobby; a last key .priority sets only the priority.")
   var path: String
   @Argument(help: "The value in JSON, in export form; null deletes, - reads standard input.")
   var value: String

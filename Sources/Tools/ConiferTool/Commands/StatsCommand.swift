@@ -2,7 +2,7 @@ import ArgumentParser
 import ConiferKeyValue
 import ConiferStorage
 
-/// Tells what a store takes and promises.
+/// Shows a store's sizes and guarantees.
 struct StatsCommand: ToolCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats",
@@ -35,12 +35,12 @@ struct StatsCommand: ToolCommand {
   }
 }
 
-/// What `stats` tells, for people and for programs.
+/// The output of `stats`, for people and for programs.
 private struct StoreFigures {
   let traits: BackendTraits
   let size: StoreSize
   let usage: StorageUsage
-  /// What the whole store takes by what it is for, if the backend tells.
+  /// The sizes of the whole store by use, if the backend reports them.
   let space: StorageSpace?
   let incidents: [Incident]
 

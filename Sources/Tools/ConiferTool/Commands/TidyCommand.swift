@@ -27,7 +27,7 @@ struct TidyCommand: ToolCommand {
     }
   }
 
-  /// What the store takes at one moment.
+  /// The sizes of a store at one time.
   private struct Sizes {
     let records: Int
     let size: StoreSize

@@ -8,7 +8,7 @@ import ConiferTree
 ///
 /// The backends' own numbers of trees do not count, and neither do bytes on disk.
 struct StoreDigest: Equatable {
-  /// What a digest is made of, by tree and kind.
+  /// The parts of a digest, by tree and kind.
   private(set) var sums: [String: UInt64] = [:]
   private(set) var counts: [String: Int] = [:]
 
@@ -20,7 +20,7 @@ struct StoreDigest: Equatable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// The first part in which two digests differ, in words; nil when they are equal.
+  /// A description of the first part in which two digests differ; nil when they are equal.
   func difference(from other: StoreDigest) -> String? {
     for part in Set(sums.keys).union(other.sums.keys).sorted()
     where sums[part] != other.sums[part]
@@ -49,7 +49,7 @@ struct StoreDigest: Equatable {
 extension StoreDigest {
   /// Reads a whole store.
   ///
-  /// - Parameter advanced: told how many bytes of its cache were read, about.
+  /// - Parameter advanced: gets the approximate number of bytes of the cache that were read.
   static func of(
     _ backend: any StorageBackend, _ advanced: @escaping (Int) -> Void = { _ in }
   ) async throws -> StoreDigest {
@@ -91,7 +91,7 @@ extension StoreDigest {
     path.keys.map { "\($0.utf8Count):\($0.string)" }.joined(separator: "/")
   }
 
-  /// A leaf in words that tell its kind and all of its bits.
+  /// A text of a leaf that contains its kind and all of its bits.
   private static func words(_ leaf: Leaf) -> String {
     switch leaf {
     case .string(let text): "s\(text.utf8.count):\(text)"

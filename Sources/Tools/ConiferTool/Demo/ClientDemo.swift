@@ -49,7 +49,7 @@
         }
       }
       child.kill()
-      // What it reported before it died counts as well.
+      // Reports from before its death count as well.
       while let line = try child.line() { durable = Int(line) ?? durable }
       let end = try child.wait()
       guard end == .killed(signal: ChildProcess.killSignal) else {
@@ -80,7 +80,7 @@
         try await Task.sleep(for: .milliseconds(2))
       }
       let drained = drain.duration(to: .now)
-      // Another client, which has nothing of its own, asks the server itself.
+      // Another client, without cached data, asks the server.
       let other = Database(
         DatabaseConfiguration(
           namespace: DemoStores.namespace, transport: .webSocket(network.serverAddress)))
@@ -109,7 +109,7 @@
       throw Failure("closed", .internal, "The client ended before it gave a value.")
     }
 
-    /// How many children a listener is told of at once, at least as many as wait.
+    /// The limit of the listener, at least the number of waiting writes.
     private func children(_ reference: DatabaseReference, _ waiting: Int) async throws -> Int {
       var seen = 0
       for try await batch in reference.childEventBatches() {

@@ -2,7 +2,7 @@
   import ArgumentParser
   import ConiferStorage
 
-  /// Shows an app's client that writes offline, is killed, and goes on.
+  /// Shows an app's client that writes offline, is killed, and continues.
   struct ClientDemoCommand: ToolCommand {
     static let configuration = CommandConfiguration(
       commandName: "client",
@@ -15,7 +15,7 @@
         """)
 
     @Option(
-      help: "What the server has at first: a tree of facts.",
+      help: "The server's initial data: a tree of facts.",
       completion: .file(extensions: ["json"]))
     var data: String?
     @Option(help: "How many offline writes to await before the kill.")

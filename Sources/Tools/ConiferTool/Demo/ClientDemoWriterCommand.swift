@@ -24,7 +24,7 @@
         try console.print("facts \(facts.childrenCount)")
         break
       }
-      // What was listened to is cached; what is written once the network is cut waits.
+      // Data that was listened to is cached; writes after the network is cut wait.
       for try await connected in database.reference(withPath: ".info/connected").snapshots {
         if connected.value as? Bool == false { break }
       }

@@ -16,7 +16,8 @@ enum DemoFiles {
     return "\(kind)://\(escaped)/store"
   }
 
-  /// The facts: a named file, or the repository's, from where the user or the program stands.
+  /// The facts: a named file, or the repository's, searched from the current directory and from the
+  /// program's.
   static func facts(_ named: String?) throws -> Node {
     let home = "Examples/Data/dinosaurs.json"
     guard let path = named ?? ([home] + ChildProcess.neighbours(home)).first(where: Platform.exists)

@@ -1,5 +1,5 @@
 #if Network
-  /// The client demo's server and the network before it, each a process of its own.
+  /// The client demo's server and the simulated network before it, each a process of its own.
   final class DemoNetwork {
     private let server: ChildProcess
     private let serverPort: Int

@@ -3,14 +3,14 @@
   import NIOCore
   import NIOPosix
 
-  /// The process that the client demo takes for the network: it passes bytes on to the server, and
-  /// dies when the network is cut.
+  /// The process that simulates the network of the client demo: it relays bytes to the server, and
+  /// is killed when the network is cut.
   ///
   /// Its only line is the port that it listens at.
   struct DemoRelayCommand: ToolCommand {
     static let configuration = CommandConfiguration(
       commandName: "demo-relay",
-      abstract: "The process that the client demo takes for the network.",
+      abstract: "The process that simulates the network of the client demo.",
       shouldDisplay: false)
 
     @Option var port = 0
@@ -36,7 +36,7 @@
         }
         .bind(host: "127.0.0.1", port: port).get()
       try console.print("\(listener.localAddress?.port ?? 0)")
-      // Whoever started this ends it; should that process die, nobody needs it any more.
+      // The parent process ends this one; if the parent dies, this one is not needed any more.
       let parent = Platform.parent
       while Platform.parent == parent { try await Task.sleep(for: .seconds(1)) }
     }

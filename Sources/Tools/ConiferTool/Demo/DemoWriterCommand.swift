@@ -35,7 +35,7 @@ struct DemoWriterCommand: ToolCommand {
     }
   }
 
-  /// What commit number n writes.
+  /// The edits of commit number n.
   static func node(_ number: Int) -> Node {
     [
       "n": Node(.integer(Int64(number))),

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 
-/// What the killed process reported: each commit by its number and its write's.
+/// The reports of the killed process: each commit's number and its write's number.
 struct Acknowledged {
   /// The number of the last reported commit; all before it were reported too.
   private(set) var commits = 0
@@ -17,7 +17,7 @@ struct Acknowledged {
   }
 }
 
-/// What was found after the kill, compared with what was acknowledged before it.
+/// The state after the kill, compared with what was acknowledged before it.
 struct Proof {
   /// The commits whose effect is there; at least those that were acknowledged.
   let found: Int

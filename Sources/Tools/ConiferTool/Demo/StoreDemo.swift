@@ -133,7 +133,7 @@ struct StoreDemo {
     var acknowledged = Acknowledged()
     while acknowledged.commits < commits, let line = try child.line() { acknowledged.add(line) }
     child.kill()
-    // What it reported before it died counts as well.
+    // Reports from before its death count as well.
     while let line = try child.line() { acknowledged.add(line) }
     let end = try child.wait()
     guard end == .killed(signal: ChildProcess.killSignal) else {

@@ -12,7 +12,7 @@ struct ExportFile {
   ///
   /// - Throws: as opening for writing.
   init(_ path: String) throws(Failure) {
-    // What a link leads to is replaced, not the link.
+    // The target of a link is replaced, not the link.
     let path = Platform.absolute(path)
     self.path = path
     if Platform.isMissing(path) || Platform.isRegularFile(path) {

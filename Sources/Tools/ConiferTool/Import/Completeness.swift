@@ -2,10 +2,10 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 
-/// The marks of completeness that an import takes away with its first commit and gives with its
-/// last one, so that nothing half loaded ever counts as complete.
+/// The marks of completeness that an import removes with its first commit and sets with its last
+/// one, so that half-loaded data never counts as complete.
 struct Completeness {
-  /// What tells the mark of an import from a query that somebody listened to.
+  /// Distinguishes the mark of an import from a query that was listened to.
   private static let token = Array("import".utf8)
 
   private let tree: TreeID
@@ -14,7 +14,7 @@ struct Completeness {
   private var restored: [StorageEdit] = []
   /// Whether the mark at the target is an import's, this one's or that of one that was killed.
   private var marksTarget = true
-  /// What the first commit does.
+  /// The edits of the first commit.
   private(set) var taken: [StorageEdit] = []
 
   /// Finds what an import touches.
@@ -26,7 +26,7 @@ struct Completeness {
   ) throws {
     self.tree = tree
     self.target = target
-    // Whatever is complete at the target or above is not while the import runs.
+    // Queries at the target or above are not complete while the import runs.
     for count in 0...target.count {
       let place = Path(Array(target.keys.prefix(count)))
       for stored in try view.trackedQueries(tree, at: place) {
@@ -35,7 +35,7 @@ struct Completeness {
         let isTarget = place == target && query.isDefault
         if isTarget { marksTarget = false }
         let wasComplete = query.isComplete
-        // No server may go on from what is replaced.
+        // The replaced data must not be resumed from a server.
         query.resumeToken = []
         query.isComplete = false
         taken.append(.saveQuery(query))
@@ -50,14 +50,15 @@ struct Completeness {
       taken.append(
         .saveQuery(TrackedQuery(tree: tree, path: target, resumeToken: Self.token)))
     }
-    // What stood below is replaced, and with it what was known of it.
+    // Data below is replaced, so its queries are removed.
     for stored in try view.trackedQueries(tree, below: target) {
       if let children, !children.contains(stored.query.path.keys[target.count]) { continue }
       taken.append(.removeQuery(tree, stored.id))
     }
   }
 
-  /// What the last commit does: a complete query for each child, or for a target without any.
+  /// The edits of the last commit: a complete query for each child, or for a target without
+  /// children.
   ///
   /// - Parameter children: the imported children.
   func given(_ view: any StorageView, children: [Key]) throws -> [StorageEdit] {

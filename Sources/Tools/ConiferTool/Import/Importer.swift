@@ -5,9 +5,9 @@ import ConiferTree
 /// Loads a JSON file into a tree, in flat memory, so that a kill at any moment leaves a prefix that
 /// is marked incomplete.
 ///
-/// The first commit takes the marks of completeness from all that the import touches; then come
-/// commits of a few megabytes; the last one, which survives power loss, marks each child of the
-/// target complete by a tracked query of its own.
+/// The first commit removes the marks of completeness from everything that the import touches. Then
+/// come commits of a few megabytes. The last one, which survives power loss, marks each child of
+/// the target complete by a tracked query.
 struct Importer {
   /// About how much memory the nodes of one commit take.
   static let standardWindow = 8 << 20
@@ -18,7 +18,7 @@ struct Importer {
   let merges: Bool
   var window = Importer.standardWindow
 
-  /// What an import did.
+  /// The result of an import.
   struct Summary {
     var leaves = 0
     var children = 0
@@ -51,7 +51,8 @@ struct Importer {
   ///
   /// - Parameters:
   ///   - replaced: what `check` returned.
-  ///   - progress: takes the bytes read after each commit; what it throws ends the import there.
+  ///   - progress: gets the number of bytes read after each commit; an error that it throws ends
+  ///     the import.
   func load(
     _ store: TreeStore, replacing replaced: Set<Key>?, _ progress: (Int) throws -> Void
   ) async throws -> Summary {
@@ -60,7 +61,7 @@ struct Importer {
     }
     let clearing: [StorageEdit] = merges ? [] : [.overwrite(store.tree, target, .empty)]
     try await store.commit(marks.taken + clearing, .process)
-    // What is loaded must not be evicted before it is complete, whatever the budget.
+    // Loaded data must not be evicted before it is complete, whatever the budget.
     let mark = try store.backend.inspect {
       try $0.trackedQuery(store.tree, target, TrackedQuery.defaultParameters)
     }
@@ -102,7 +103,7 @@ struct Importer {
     }
     while try builder.advance(&reader), !builder.isComplete {
       if builder.pendingBytes > window { return true }
-      // A merge takes each child alone: a null among them deletes.
+      // A merge writes each child separately: a null deletes.
       if merges, reader.depth == 1, builder.pendingBytes > 0 { return true }
     }
     return true

@@ -1,15 +1,15 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// Copies a store into one of another backend, so that it can be killed anywhere and go on, and
-/// leaves the source as it is until the copy was compared with it.
+/// Copies a store into one of another backend. It can be killed at any point and continued, and
+/// leaves the source unchanged until the copy was compared with it.
 struct Migration {
-  /// What a migration came to.
+  /// The result of a migration.
   struct Outcome {
     let digest: String
     /// Whether an earlier run had done it all.
     let wasDone: Bool
-    /// Where the source stands now, when it was set aside.
+    /// The source's new place, when it was set aside.
     var aside: String?
   }
 
@@ -56,13 +56,13 @@ struct Migration {
     }
   }
 
-  /// What the mark of a store says that this migration fills.
+  /// The text of the mark of a store that this migration is filling.
   private var mark: String {
     "conifer migrate copies \(source.absolute) into it; run that again, it goes on where it was, or "
       + "remove the directory"
   }
 
-  /// Whether a directory is another one or lies within it.
+  /// Whether a directory equals another one or is inside it.
   private static func isWithin(_ path: String, _ other: String) -> Bool {
     path == other || path.hasPrefix(other == "/" ? other : other + "/")
   }
@@ -114,7 +114,7 @@ struct Migration {
           "\(target.directory) holds a store of its own: migrate into a new directory.")
       }
     }
-    // First, so that nobody takes a store for whole that a marker says is being filled.
+    // Checked first, so that a store that is still being filled does not count as complete.
     try UnfinishedStore.mark(target.directory, [mark])
     let marker = MigrationMarker(source: source.absolute)
     try marker.write(target.directory)

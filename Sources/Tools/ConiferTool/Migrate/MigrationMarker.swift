@@ -3,8 +3,8 @@ import ConiferTree
 
 /// A file in a store that is being filled by a migration: from where, and how far it has come.
 ///
-/// It is there before the store is, so that a store without it is never written into, and it goes
-/// when the migration is confirmed.
+/// It is written before the store is made, so that a store without it is never written into, and
+/// removed when the migration is confirmed.
 struct MigrationMarker {
   /// The file's name in the target's directory.
   static let name = "migration"
@@ -12,7 +12,7 @@ struct MigrationMarker {
   /// The absolute directory of the source.
   let source: String
   var place = CopyPlace()
-  /// What the source held when the target was found to hold the same.
+  /// The source's digest when the target had the same.
   var digest: String?
 
   var isDone: Bool { digest != nil }

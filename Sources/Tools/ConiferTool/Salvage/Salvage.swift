@@ -9,7 +9,7 @@ struct Salvage {
   /// Where a new store is made, before it gets its name.
   static func directory(_ target: StoreAddress) -> String { target.directory + ".salvage" }
 
-  /// Salvages and tells what was saved and lost.
+  /// Salvages, and reports what was saved and lost.
   func run() async throws -> Report {
     let salvager = try Salvager(source.configuration())
     let directory = try SalvageDirectory(Self.directory(target))

@@ -13,7 +13,7 @@
     private let path: String
     private let server: Server
     private let console: Console
-    /// What the file held when it was last looked at, good or not; nil when it could not be read.
+    /// The file's content when it was last read, valid or not; nil when it could not be read.
     private let seen: Mutex<[UInt8]?>
 
     /// Reads a file of rules, and sets them.

@@ -62,7 +62,7 @@
       guard let store else { return try await serve(nil, console) }
       let address = try StoreAddress(
         store, keyFile: KeyFile.path(keyFile, console), console)
-      // What is served is the only copy: nothing of it may be evicted or dropped.
+      // The served data is the only copy: nothing of it may be evicted or dropped.
       try await StoreOptions.opened(address.configuration(role: .authority)) { backend in
         try await serve(backend, console)
       }
@@ -104,7 +104,7 @@
       for name in http.servedNamespaces { await server.settle(name) }
     }
 
-    /// What answers requests: the first that has an answer gives it.
+    /// The responders: the first that has an answer gives it.
     private func responders(_ server: Server) -> [any HTTPResponder] {
       // Without keys any bearer is the administrator, as local emulators have it.
       let bearers: RESTConfiguration.Bearers = tokens.hasKeys ? .verified : .administrators

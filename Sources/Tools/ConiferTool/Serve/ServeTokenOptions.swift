@@ -36,7 +36,7 @@
       let named = [tokenProject, tokenAudience, tokenIssuer].compactMap(\.self)
       if tokenProject != nil, named.count > 1 {
         throw ValidationError(
-          "--token-project gives audience and issuer: leave the other options out.")
+          "--token-project sets audience and issuer. Leave out the other options.")
       }
       if named.contains("") { throw ValidationError("A project, audience or issuer has a name.") }
       if allowAnyAudience, !named.isEmpty {
@@ -50,11 +50,11 @@
       if tokenKey != nil, named.isEmpty, !allowAnyAudience {
         throw ValidationError(
           "--token-key needs --token-project, or --token-audience, --token-issuer or both: the key "
-            + "may sign tokens of others too. --allow-any-audience takes them all.")
+            + "may sign tokens of others too. --allow-any-audience accepts them all.")
       }
     }
 
-    /// What checks tokens.
+    /// The authenticator.
     func authenticator() async throws -> JWTAuthenticator {
       guard hasKeys else { return .emulator() }
       var secret = try tokenSecret.map { try Input.file($0, atMost: Self.longest) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where a command's output goes, and what it knows of its surroundings.
+/// A command's output and environment.
 struct Console: Sendable {
   /// Takes output for the user or the next program.
   var write: @Sendable ([UInt8]) throws -> Void
@@ -26,7 +26,7 @@ struct Console: Sendable {
     return console
   }
 
-  // Nothing is left to be told when the error output itself is gone.
+  // An error of the error output cannot be reported.
   private static func noteOnError(_ text: String) {
     try? Platform.write(Array(text.utf8), to: Platform.standardError)
   }
@@ -47,7 +47,7 @@ struct Console: Sendable {
   func print(_ line: String) throws { try write(Array("\(line)\n".utf8)) }
 }
 
-/// What a run of the tool has said.
+/// The output of a run of the tool.
 private final class Told: Sendable {
   let lines = Mutex<Set<String>>([])
 }

@@ -2,12 +2,12 @@ import ArgumentParser
 import ConiferKeyValue
 import ConiferStorage
 
-/// Where an edit goes: into the cache as server data, or into the outbound queue.
+/// The destination of an edit: the cache, as server data, or the outbound queue.
 struct EditOptions: ParsableArguments {
   @Flag(help: "Queue a write for the server instead of editing the cache.")
   var enqueue = false
 
-  @Option(help: "Whose queue it is; nobody's by default. Needs --enqueue.")
+  @Option(help: "The identity whose queue it is; by default the queue of nobody. Needs --enqueue.")
   var identity: String?
 
   func validate() throws {
@@ -16,7 +16,7 @@ struct EditOptions: ParsableArguments {
     }
   }
 
-  /// Commits an edit, or queues a write that says the same, and tells the user.
+  /// Commits an edit, or queues the same write, and tells the user.
   ///
   /// - Parameters:
   ///   - edit: what server data would do to the cache.

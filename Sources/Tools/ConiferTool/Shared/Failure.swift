@@ -2,7 +2,7 @@ import Conifer
 import ConiferKeyValue
 import ConiferTree
 
-/// Why a command failed: a stable code, an exit status and one line that says the remedy.
+/// The failure of a command: a stable code, an exit status and one line with the remedy.
 struct Failure: Error, CustomStringConvertible {
   let code: String
   let status: ToolStatus

@@ -1,6 +1,6 @@
 import ConiferTree
 
-/// What the command line gives as text.
+/// Parsers of the command line's texts.
 enum Input {
   /// A path as an app may name it; the last key may be `.priority`.
   static func path(_ text: String) throws -> Path { try Path(validating: text) }
@@ -47,7 +47,7 @@ enum Input {
     return bytes
   }
 
-  /// The members of a JSON object whose keys are relative paths; null gives the empty node.
+  /// The members of a JSON object whose keys are relative paths; null becomes the empty node.
   static func members(_ json: [UInt8]) throws -> [(path: Path, node: Node)] {
     var reader = JSONReader(bytes: json)
     guard try reader.next() == .beginObject else {

@@ -3,7 +3,7 @@ import ConiferKeyValue
 
 /// The file that holds the key of an encrypted store: 32 bytes, or 64 hexadecimal digits.
 ///
-/// A key never stands in a URL or on the command line, where other users and logs would see it.
+/// A key is never in a URL or on the command line, where other users and logs would see it.
 enum KeyFile {
   static let variable = "CONIFER_KEY_FILE"
 
@@ -36,10 +36,10 @@ enum KeyFile {
       let descriptor = try Platform.openForReading(path)
       defer { Platform.closeFile(descriptor) }
       if Platform.isShared(descriptor) {
-        console.noteOnce("conifer: others may read \(path): chmod 600 makes it yours alone.")
+        console.noteOnce("conifer: others may read \(path). Make it private with chmod 600.")
       }
       var bytes: [UInt8] = []
-      // A few more than any key has are enough to tell that it is none.
+      // Reading a few more bytes than any key has shows that the file is not a key.
       while bytes.count <= 128, try Platform.read(descriptor, atMost: 256, into: &bytes) {}
       if bytes.count == 32 { return bytes }
       while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }

@@ -33,7 +33,7 @@ enum Platform {
     var limit = rlimit()
     guard getrlimit(kind, &limit) == 0 else { return }
     #if canImport(Darwin)
-      // More than this is refused, whatever the limit says.
+      // Larger input is refused, whatever the limit.
       limit.rlim_cur = min(limit.rlim_max, rlim_t(OPEN_MAX))
     #else
       limit.rlim_cur = limit.rlim_max
@@ -90,7 +90,7 @@ enum Platform {
     return descriptor
   }
 
-  /// Empties an open regular file, to write it anew; false when it is none.
+  /// Truncates an open regular file, to rewrite it; false when it is not a regular file.
   static func empty(_ descriptor: Int32) -> Bool {
     size(descriptor) != nil && ftruncate(descriptor, 0) == 0 && lseek(descriptor, 0, SEEK_SET) == 0
   }

@@ -47,7 +47,7 @@ struct QueryOptions: ParsableArguments {
     return spec
   }
 
-  /// A bound's value; a key may stand without quotes, since it cannot be anything else.
+  /// A bound's value; a key needs no quotes, since it cannot be anything else.
   private func bound(_ text: String) throws -> Leaf? {
     if orderByKey, text.utf8.first != UInt8(ascii: "\"") { return .string(text) }
     let node: Node

@@ -5,7 +5,7 @@ import ConiferTree
 extension StorageView {
   /// Walks the keys of a node's children in windows, without their subtrees.
   ///
-  /// - Parameter body: returns whether to go on.
+  /// - Parameter body: returns whether to continue.
   func forEachKey(_ tree: TreeID, _ path: Path, _ body: (Key) throws -> Bool) throws {
     let window = 1000
     var last: Key?

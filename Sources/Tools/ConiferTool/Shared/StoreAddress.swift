@@ -1,8 +1,8 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// A store's URL with what the tool knows of its kind: for commands that look at files, or must not
-/// let a store do what its own options ask for.
+/// A store's URL with the tool's knowledge of its kind, for commands that read files, or that must
+/// override the store's own options.
 struct StoreAddress {
   let text: String
   let kind: StorageKind
@@ -37,7 +37,7 @@ struct StoreAddress {
     return path
   }
 
-  /// The directory from the root on, without links, as far as it is there.
+  /// The absolute directory without links, as far as it exists.
   var absolute: String { Platform.absolute(directory) }
 
   /// The URL with some options replaced, and elsewhere if asked for.

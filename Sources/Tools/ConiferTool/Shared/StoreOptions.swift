@@ -6,7 +6,7 @@ import ConiferRocksDB
 import ConiferSQLite
 import ConiferStorage
 
-/// The options that every command on a store takes.
+/// The options of every command on a store.
 struct StoreOptions: ParsableArguments {
   @Option(help: "The store's URL; CONIFER_STORE names it otherwise.")
   var store: String?
@@ -40,7 +40,7 @@ struct StoreOptions: ParsableArguments {
     return url
   }
 
-  /// What the URL describes; the cache has no budget unless it gives one.
+  /// The configuration of the URL; the cache has no budget unless the URL sets one.
   func configuration(_ console: Console) throws -> StorageConfiguration {
     let encryption = try KeyFile.encryption(in: KeyFile.path(keyFile, console), console)
     return try Self.registry.configuration(
@@ -64,7 +64,7 @@ struct TreeStore {
 }
 
 extension StoreOptions {
-  /// Opens the store, makes it and the tree if there are none, and closes it afterwards.
+  /// Opens the store, creates it and the tree if they are missing, and closes it afterwards.
   func editing<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
     let configuration = try configuration(console)
     if try !Self.isPresent(configuration), let location = configuration.location,
@@ -83,7 +83,7 @@ extension StoreOptions {
     }
   }
 
-  /// Finishes what the backend does by itself between commits: there are none to come.
+  /// Finishes the backend's housekeeping between commits, since no commits follow.
   private static func keepBudget(
     _ backend: any StorageBackend, _ console: Console
   ) async throws {
@@ -183,7 +183,7 @@ extension StoreOptions {
     do {
       result = try await body(backend)
     } catch {
-      // The first error is the one to report; the files are let go of all the same.
+      // The first error is the one to report; the files are released anyway.
       try? await backend.close()
       throw error
     }

@@ -1,5 +1,5 @@
-/// What the process says to its parent, as Docs/Tool.md lists them; the numbers are sysexits.h's
-/// where it has one that fits.
+/// The exit statuses of the process, as Docs/Tool.md lists them; they are those of sysexits.h where
+/// one fits.
 enum ToolStatus: Int32, CaseIterable {
   case success = 0
   /// `demo` found that something acknowledged is missing.

@@ -14,7 +14,7 @@ struct SalvageWorkerCommand: ToolCommand {
   @Option var toKeyFile: String?
 
   func run(_ console: Console) async throws {
-    // The command that runs it has told of the keys' files already.
+    // The parent command has already warned about the key files.
     let console = console.quiet
     try await Worker.answer(console) {
       try await Salvage(

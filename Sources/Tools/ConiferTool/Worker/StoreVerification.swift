@@ -1,7 +1,7 @@
 import ConiferStorage
 import ConiferTree
 
-/// What a check of a store in a process of its own came to.
+/// The result of verifying a store in a process of its own.
 struct StoreVerification {
   /// Files that say who has a store open, and are nothing of the store itself.
   static let locks: Set<String> = ["owner", "lock.mdb"]
@@ -12,7 +12,7 @@ struct StoreVerification {
 
   /// Checks a store; nothing in it is evicted or dropped meanwhile.
   ///
-  /// - Parameter directory: where the store is, if not where its address says.
+  /// - Parameter directory: the store's directory, if it is not the one of its address.
   /// - Throws: a `Failure` when it cannot be opened.
   static func run(
     _ address: StoreAddress, at directory: String? = nil, _ console: Console

@@ -11,7 +11,7 @@ struct VerifyWorkerCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     try await Worker.answer(console) {
-      // The command that runs it has told of the key's file already.
+      // The parent command has already warned about the key file.
       let configuration = try store.configuration(console.quiet)
       return try await StoreOptions.opened(configuration) { backend in
         let report = try backend.verifying().verify { progress in

@@ -1,7 +1,7 @@
 import ConiferTree
 
-/// Runs a command of the tool in a process of its own, so that an engine which dies on damaged files
-/// ends that process alone.
+/// Runs a command of the tool in a process of its own, so that an engine that dies on damaged files
+/// ends only that process.
 ///
 /// The command prints one JSON object a line: `{"progress":…}`, `{"failure":…}` or `{"result":…}`.
 struct Worker {
@@ -17,7 +17,7 @@ struct Worker {
   ///
   /// - Parameters:
   ///   - program: its path; our own by default.
-  ///   - progress: told what the command prints of its progress.
+  ///   - progress: gets the progress that the command prints.
   static func run(
     _ arguments: [String], of program: String? = nil, _ progress: (Node) -> Void
   ) throws -> End {
@@ -40,7 +40,7 @@ struct Worker {
 
   /// Does a command's work and prints how it ended.
   static func answer(_ console: Console, _ body: () async throws -> Report) async throws {
-    // Whoever asked may be killed: a store must not stay open for nobody.
+    // The parent may be killed: then the store must not stay open.
     let asker = Platform.parent
     Task.detached {
       while Platform.parent == asker { try? await Task.sleep(for: .milliseconds(50)) }
