@@ -29,7 +29,7 @@ struct Report: ParsableCommand {
 struct BarsOf: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bars",
-    abstract: "Prints the targets for backends, what a run reached, and whether the targets are met.",
+    abstract: "Prints the targets for backends, what a run reached, and whether it met them.",
     discussion: """
       Ratios are to raw LMDB with one leaf a row in the same run at the same durability. The exit
       code is 1 when something is short.
