@@ -83,7 +83,7 @@ import Testing
     ("{\"rules\": {}} x", "1:15: More text follows the rules."),
     (
       "{\"rules\": {}, \"more\": 1}",
-      "1:15: \"more\" does not belong here. The file has only \"rules\"."
+      "1:15: \"more\" does not belong here. A rules file has only \"rules\"."
     ),
     ("{\"rules\": true}", "1:11: Expected '{'."),
     ("{\"rules\": {\"a\": \"true\"}}", "1:17: Expected '{'."),

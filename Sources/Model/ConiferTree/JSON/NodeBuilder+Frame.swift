@@ -92,7 +92,7 @@ extension NodeBuilder {
         throw refused(
           .invalidKey,
           "the key \"\(name.prefix(80))\" starts with a dot but is not \".value\", "
-            + "\".priority\" and \".sv\"; rename it")
+            + "\".priority\" or \".sv\"; rename it")
       }
     } else {
       let key = Key(name)

@@ -47,7 +47,7 @@ extension Namespace {
       return Response(
         .tooBig,
         reason: "The session's onDisconnect operations have more than \(limits.disconnect) bytes. "
-          + "Cancel some of it.")
+          + "Cancel some of them.")
     }
     guard disconnects.reserve(held, size) else {
       return Response(

@@ -146,7 +146,7 @@
         return refuse(413, "The body takes more than \(limits.total) bytes of memory.")
       }
       guard share.claim(memory, mayExceed: true) else {
-        return refuse(503, "The server has too much to do.")
+        return refuse(503, "The server is busy. Try again later.")
       }
       incoming?.body.append(contentsOf: bytes.readableBytesView)
     }

@@ -31,7 +31,7 @@
         return .refusal(503, "The database cannot be served now.")
       }
       var response = HTTPResponse.refusal(
-        426, "Only version 5 of the protocol is supported.")
+        426, "Only WebSockets of the protocol's version 5 are supported.")
       response.headers += [("upgrade", "websocket"), ("sec-websocket-version", "13")]
       return response
     }

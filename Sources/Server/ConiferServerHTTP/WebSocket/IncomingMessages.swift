@@ -91,7 +91,7 @@
       return control
     }
 
-    // // MARK: The queue
+    // MARK: The queue
 
     /// Whether messages wait to be handled.
     var isWaiting: Bool { !line.isEmpty }
@@ -111,7 +111,7 @@
       assembler = FrameAssembler(limit: 0)
     }
 
-    // // MARK: Memory
+    // MARK: Memory
 
     /// The memory of the input.
     var heldBytes: Int { lineBytes + assembler.heldBytes }

@@ -93,7 +93,7 @@ struct Writers: Sendable {
     }
   }
 
-  // // MARK: Checking
+  // MARK: Checking
 
   /// The newest commit of each writer that a store holds.
   ///

@@ -17,7 +17,7 @@ struct RulesReader {
     try members { (reader, name) throws(RulesError) in
       guard name.string == "rules" else {
         throw reader.scanner.error(
-          "\"\(name.string)\" does not belong here. The file has only \"rules\".",
+          "\"\(name.string)\" does not belong here. A rules file has only \"rules\".",
           at: name.start)
       }
       root = try reader.node(at: [], variables: [:])
