@@ -152,7 +152,7 @@ struct QueueRequests {
     switch entry.state {
     case .rejected: break
     // No answer can come to what this version does not send.
-    case _ where entry.payload.kind != .tree: break
+    case _ where QueuedWrite(entry) == nil: break
     case .queued where !writes.records.isSent(name): break
     default:
       throw DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")

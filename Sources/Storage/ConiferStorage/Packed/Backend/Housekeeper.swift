@@ -34,8 +34,8 @@ final class Housekeeper {
           return isDone
         }
       } catch {
-        // The run that the pass stands at may be in a tree that was erased since.
-        pass = TidyPass()
+        // The run that the pass stands at is in a tree that was erased since.
+        if error.code == .wrongKey { pass = TidyPass() }
         throw error
       }
       if isDone, passBegan == writer.lastCommit { tidied = writer.lastCommit }
