@@ -99,8 +99,8 @@ struct AuthenticationTests {
     #expect(bench.answer(4, .ok) == [.writeAnswered(writes[1].id, .ok)])
     #expect(bench.give(.write(writes[2])).isEmpty)
     // Data still comes.
-    let news = Push.overwrite("a", Node(1), tag: nil)
-    #expect(bench.receive(.push(news)) == [.pushed(news)])
+    let news = Push.overwrite("a", 1, tag: nil)
+    #expect(bench.receive(.push(news)) == [.updated(.overwrite("a", 1, tag: nil))])
     let second = Bench.token("ada", "second")
     let shown = bench.give(.token(.token(second)))
     #expect(shown.requests.map(\.request) == [.authenticate(second.credential)])

@@ -83,10 +83,10 @@ struct ConnectingTests {
   @Test("connects only when no reason is left to be away")
   func reasons() {
     var bench = ConnectionBench()
-    bench.give(.close(.suspended))
+    bench.give(.close(.noTransport))
     bench.give(.close(.offline))
     #expect(bench.give(.open(.starting)).isEmpty)
-    #expect(bench.give(.open(.suspended)).isEmpty)
+    #expect(bench.give(.open(.noTransport)).isEmpty)
     #expect(bench.give(.networkReturned).isEmpty)
     #expect(bench.give(.open(.offline)).connects.count == 1)
   }

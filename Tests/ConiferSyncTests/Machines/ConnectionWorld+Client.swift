@@ -45,7 +45,7 @@ extension ConnectionWorld {
       chores.append(.token(isForced: isForced, number: number))
     case .wake(let time): wakes.append(time)
     case .laneChanged(let lane):
-      // What waits has its place behind all of the new lane's writes.
+      // What waits has its position behind all of the new lane's writes.
       let waiting = operations.filter { operation in
         operation.value.isGet && !flyingOperations.values.contains(operation.key)
       }
@@ -70,12 +70,12 @@ extension ConnectionWorld {
       if puts.remove(id) == nil { fail("put \(id.rawValue) ended twice") }
     case .connected, .offset, .identification, .writable, .shutDown, .log, .authentication,
       .keepToken,
-      .listenAnswered, .listenRevoked, .pushed, .writeSent:
+      .listenAnswered, .listenRevoked, .updated, .writeSent:
       break
     }
   }
 
-  /// A get that is not under way has its place anew; the order of two gets does not matter.
+  /// A get that is not under way has its position anew; the order of two gets does not matter.
   mutating func waitAgain(_ id: OperationID) {
     guard operations[id] != nil else { return }
     order += 1
@@ -171,7 +171,7 @@ extension ConnectionWorld {
     write.isRejected || answered[id] != nil || denied[id] != nil || flying.values.contains(id)
   }
 
-  /// A get has no place among the others.
+  /// A get has no position among the others.
   private mutating func sendGet(_ number: UInt64, _ path: Path) {
     checkRequest(number, "get")
     guard let id = operation(path), operations[id] != nil else {

@@ -180,8 +180,8 @@ struct ConnectionWorld {
     let id = OperationID(rawValue: lastOperation)
     puts.insert(id)
     log.append("put \(id.rawValue)")
-    let place = machine.nextPlace()
-    give(.put(TransactionPut(id, place: place, Path("t/\(id.rawValue)"), Node(1), hash: "h")))
+    let position = machine.nextPosition()
+    give(.put(TransactionPut(id, position: position, Path("t/\(id.rawValue)"), Node(1), hash: "h")))
   }
 
   mutating func retryRejected() {

@@ -12,9 +12,9 @@ struct IdentityChangeTests {
   private let lane = ConnectionBench.lane("ada")
 
   private func put(_ number: UInt64, _ bench: inout ConnectionBench) -> TransactionPut {
-    let place = bench.machine.nextPlace()
+    let position = bench.machine.nextPosition()
     return TransactionPut(
-      OperationID(rawValue: number), place: place, Path("t/\(number)"), Node(1), hash: "h")
+      OperationID(rawValue: number), position: position, Path("t/\(number)"), Node(1), hash: "h")
   }
 
   @Test("a transaction that an answer to the old user's lets go is not sent as the new one's")

@@ -83,19 +83,20 @@ struct ListenTests {
 
   @Test("an acknowledgement before the news of its data is marked when the connection breaks")
   func earlyAtDisconnect() {
-    for (path, isEarly) in [(Path("w"), true), ("w/1/x", true), ("v", false)] {
+    for (path, isDataMissing) in [(Path("w"), true), ("w/1/x", true), ("v", false)] {
       var bench = Bench(newest: 1)
       bench.give(.listen(Bench.listen(path)))
       bench.give(.open(.starting))
       bench.hello()
       bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
       bench.answer(2)
-      let (put, place) = (OperationID(rawValue: 1), bench.machine.nextPlace())
-      bench.give(.put(TransactionPut(put, place: place, "w", Node(1), hash: "h")))
+      let (put, position) = (OperationID(rawValue: 1), bench.machine.nextPosition())
+      bench.give(.put(TransactionPut(put, position: position, "w", Node(1), hash: "h")))
       bench.answer(3)
       let lost = bench.lose()
-      #expect(lost.contains(.writeAnswered(Bench.id(1), .ok, isEarly: isEarly)), "\(path)")
-      #expect(lost.contains(.putAnswered(put, .ok, isEarly: isEarly)), "\(path)")
+      #expect(
+        lost.contains(.writeAnswered(Bench.id(1), .ok, isDataMissing: isDataMissing)), "\(path)")
+      #expect(lost.contains(.putAnswered(put, .ok, isDataMissing: isDataMissing)), "\(path)")
     }
   }
 

@@ -31,7 +31,7 @@ struct OperationTests {
     #expect(requests.map(\.request) == expected)
   }
 
-  @Test("a get survives a disconnection, and is sent again in its place")
+  @Test("a get survives a disconnection, and is sent again in its old order")
   func getSurvives() {
     var bench = Bench()
     bench.connect()
@@ -100,9 +100,9 @@ struct OperationTests {
     limits.window = 1
     var bench = Bench(limits: limits)
     bench.connect()
-    let places = (bench.machine.nextPlace(), bench.machine.nextPlace())
-    bench.give(.put(TransactionPut(one, place: places.0, "a", Node(1), hash: "h")))
-    bench.give(.put(TransactionPut(two, place: places.1, "b", Node(1), hash: "h")))
+    let positions = (bench.machine.nextPosition(), bench.machine.nextPosition())
+    bench.give(.put(TransactionPut(one, position: positions.0, "a", Node(1), hash: "h")))
+    bench.give(.put(TransactionPut(two, position: positions.1, "b", Node(1), hash: "h")))
     let lost = bench.lose().filter { $0 != .log("The connection ended: lost") }
     #expect(
       lost == [
@@ -111,14 +111,14 @@ struct OperationTests {
       ])
   }
 
-  @Test("a put is issued at the place of its transaction, before later writes")
+  @Test("a put is issued at the position of its transaction, before later writes")
   func putPlace() {
     var bench = Bench(newest: 1)
-    let place = bench.machine.nextPlace()
+    let position = bench.machine.nextPosition()
     bench.give(.write(Bench.write(2)))
     bench.give(.open(.starting))
     bench.hello()
-    bench.give(.put(TransactionPut(one, place: place, "t", Node(1), hash: "h")))
+    bench.give(.put(TransactionPut(one, position: position, "t", Node(1), hash: "h")))
     let page = [Bench.write(1), Bench.write(2)]
     #expect(bench.give(.writes(page, lane, after: nil, isLast: true)).puts == ["w/1", "t", "w/2"])
   }

@@ -22,7 +22,7 @@ struct TransactionBench {
   private(set) var outcomes: [TransactionID: TransactionMachine.Outcome] = [:]
   private(set) var listens: Set<TransactionID> = []
   /// What was acknowledged before its news.
-  private(set) var early: Set<OverlayID> = []
+  private(set) var withoutData: Set<OverlayID> = []
   private var depth = 0
   /// How deep inputs were given while another one's actions were done.
   private(set) var deepest = 0
@@ -47,7 +47,7 @@ struct TransactionBench {
     return node
   }
 
-  mutating func place() -> OverlayID {
+  mutating func position() -> OverlayID {
     lastStep += 1
     return OverlayID(0, lastStep)
   }
@@ -73,8 +73,8 @@ struct TransactionBench {
     case .revert(let id):
       overlays[id] = nil
       shown.append(view)
-    case .acknowledge(let id, let isEarly):
-      if isEarly { early.insert(id) }
+    case .acknowledge(let id, let isDataMissing):
+      if isDataMissing { withoutData.insert(id) }
       if let write = overlays.removeValue(forKey: id) {
         known = known.setting(write.path, to: write.node)
       }
@@ -88,7 +88,7 @@ struct TransactionBench {
   @discardableResult
   mutating func start(_ number: UInt64, _ path: Path, isVisible: Bool = true) -> TransactionID {
     let id = TransactionID(rawValue: number)
-    give(.start(id, path, isVisible: isVisible, place: place()))
+    give(.start(id, path, isVisible: isVisible, position: position()))
     return id
   }
 
@@ -97,7 +97,7 @@ struct TransactionBench {
   mutating func run(_ body: (Node) -> TransactionMachine.Decision) -> TransactionID? {
     guard !runs.isEmpty else { return nil }
     let (id, input) = runs.removeFirst()
-    give(.ran(id, body(input), overlay: place(), serverTime: 1_000))
+    give(.ran(id, body(input), overlay: position(), serverTime: 1_000))
     return id
   }
 
@@ -127,7 +127,7 @@ struct TransactionBench {
 
   /// The app sets a node.
   mutating func set(_ path: Path, _ node: Node) {
-    overlays[place()] = Write(path: path, node: node, isVisible: true)
+    overlays[position()] = Write(path: path, node: node, isVisible: true)
     give(.overwritten([path]))
   }
 }

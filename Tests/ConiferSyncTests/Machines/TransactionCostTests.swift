@@ -27,7 +27,7 @@ import Testing
     /// Nodes, writes and transactions that were looked at.
     var visits: Int { tree.overlay.visits.count + machine.live.visits }
 
-    func place() -> OverlayID {
+    func position() -> OverlayID {
       lastStep += 1
       return OverlayID(0, lastStep)
     }
@@ -41,7 +41,8 @@ import Testing
         case .write(let id, let path, let node, let isVisible):
           _ = tree.write(id, [NodeChange(path, node)], isVisible: isVisible)
         case .revert(let id): _ = tree.revert(id)
-        case .acknowledge(let id, let isEarly): _ = tree.acknowledge(id, isEarly: isEarly)
+        case .acknowledge(let id, let isDataMissing):
+          _ = tree.acknowledge(id, isDataMissing: isDataMissing)
         case .put(let put): puts.append(put)
         case .complete(_, let outcome):
           if outcome.isCommitted { committed += 1 } else { failed += 1 }
@@ -52,7 +53,7 @@ import Testing
 
     func start(_ number: Int, isVisible: Bool) {
       let id = TransactionID(rawValue: UInt64(number))
-      give(.start(id, "a", isVisible: isVisible, place: place()))
+      give(.start(id, "a", isVisible: isVisible, position: position()))
       run()
     }
 
@@ -69,7 +70,7 @@ import Testing
       while let (id, input) = runs.popLast() {
         count += 1
         let sum = Node(.integer(Int64(input.leaf?.number ?? 0) + 1))
-        give(.ran(id, .write(sum), overlay: place(), serverTime: 0))
+        give(.ran(id, .write(sum), overlay: position(), serverTime: 0))
       }
       return count
     }

@@ -261,14 +261,16 @@ struct TransactionTests {
     #expect(bench.machine.isEmpty && bench.deepest < 10)
   }
 
-  @Test("an answer before the news of it acknowledges early", arguments: [true, false])
-  func early(isEarly: Bool) throws {
+  @Test(
+    "an answer before the news of it acknowledges a write whose data is missing",
+    arguments: [true, false])
+  func dataMissing(isDataMissing: Bool) throws {
     var bench = make()
     bench.start(1, "a")
     bench.runAll()
     let put = try bench.put()
-    bench.give(.putAnswered(put.id, .ok, isEarly: isEarly))
-    #expect(bench.early.isEmpty != isEarly)
+    bench.give(.putAnswered(put.id, .ok, isDataMissing: isDataMissing))
+    #expect(bench.withoutData.isEmpty != isDataMissing)
   }
 
   @Test("when the user changes, the outcome of what was sent is unknown")

@@ -38,32 +38,33 @@ private final class FixedCache: ServerCache {
     cache.stored[QueryTarget("a")] = CachedNode(["n": 1], isComplete: true, isFiltered: false)
     _ = try listen(1, QueryTarget("a"))
     _ = tree.write(OverlayID(1), [NodeChange("a/n", 2)])
-    #expect(tree.acknowledge(OverlayID(1), isEarly: true).events.isEmpty)
+    #expect(tree.acknowledge(OverlayID(1), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 2])
     _ = tree.write(OverlayID(2), [NodeChange("a", ["m": 3])])
-    #expect(tree.acknowledge(OverlayID(2), isEarly: true).events.isEmpty)
+    #expect(tree.acknowledge(OverlayID(2), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["m": 3])
     #expect(tree.serverData(of: QueryTarget("a"))?.node == ["m": 3])
   }
 
-  @Test func `an early acknowledgement replaces children that were known before`() throws {
+  @Test func `an acknowledgement without its data replaces children that were known before`() throws
+  {
     cache.stored[QueryTarget("a")] = CachedNode(
       ["x": 1, "y": 1], isComplete: false, isFiltered: true)
     _ = try listen(1, QueryTarget("a"))
     _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)])
-    #expect(tree.acknowledge(OverlayID(1), isEarly: true).events.isEmpty)
+    #expect(tree.acknowledge(OverlayID(1), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a/x") == 2)
     _ = tree.write(OverlayID(2), [NodeChange("a", ["n": 1])])
-    #expect(tree.acknowledge(OverlayID(2), isEarly: true).events.isEmpty)
+    #expect(tree.acknowledge(OverlayID(2), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 1])
   }
 
-  @Test func `an early acknowledgement keeps to the limit of a filtered view`() throws {
+  @Test func `an acknowledgement without its data keeps to the limit of a filtered view`() throws {
     let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 2))
     cache.stored[target] = CachedNode(["b": 1, "c": 1], isComplete: true, isFiltered: true)
     _ = try listen(1, target)
     _ = tree.write(OverlayID(1), [NodeChange("a/a", 2)])
-    #expect(tree.acknowledge(OverlayID(1), isEarly: true).events.isEmpty)
+    #expect(tree.acknowledge(OverlayID(1), isDataMissing: true).events.isEmpty)
     #expect(tree.serverData(of: target)?.node == ["a": 2, "b": 1])
   }
 
@@ -72,7 +73,7 @@ private final class FixedCache: ServerCache {
       ["x": 1, "y": 1], isComplete: false, isFiltered: true)
     _ = try listen(1, QueryTarget("a", QuerySpec.default.ordered(by: .value)))
     _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)])
-    _ = tree.acknowledge(OverlayID(1), isEarly: true)
+    _ = tree.acknowledge(OverlayID(1), isDataMissing: true)
     _ = try listen(2, QueryTarget("a"))
     #expect(tree.serverData(of: QueryTarget("a"))?.node == ["x": 1, "y": 1])
     _ = tree.mergeRanges("a", [RangeMerge(start: "x", end: "y", node: ["y": 5])])

@@ -40,10 +40,10 @@ final class CacheUpdater {
   /// What puts an acknowledged write into the cache.
   ///
   /// - Parameters:
-  ///   - isEarly: whether the connection broke before updates could come, so that open views do not do it
+  ///   - isDataMissing: whether the connection broke before updates could come, so that open views do not do it
   ///     either.
   ///   - id: the write.
-  func change(_ changes: [NodeChange], isEarly: Bool, of id: OutboundWriteID) -> Change {
+  func change(_ changes: [NodeChange], isDataMissing: Bool, of id: OutboundWriteID) -> Change {
     let tree = storage.tree
     let completeness = listens.completeness
     var cached = Change()
@@ -53,7 +53,7 @@ final class CacheUpdater {
       // Whether it belongs to what a query above held, only the server knows.
       cached.edits += completeness.outdated(above: owner)
       let isListened = listens.isListened(owner)
-      if isListened, !isEarly { continue }
+      if isListened, !isDataMissing { continue }
       if isLong, !isListened, isUncached(owner) {
         // A query that waits for another place would wait for this one too.
         pendingIncrements.forget(owner)

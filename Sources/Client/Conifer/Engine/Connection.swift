@@ -41,7 +41,7 @@ final class Connection {
     if let transport = setup.transport {
       watch = transport.watchNetwork { [post] in post(.tell(.networkReturned)) }
     } else {
-      tell(.close(.suspended))
+      tell(.close(.noTransport))
     }
     tell(.open(.starting))
   }
@@ -67,8 +67,8 @@ final class Connection {
     return machine?.handle(input, at: now) ?? []
   }
 
-  /// The place of something that is issued now; nil while there is no storage.
-  func nextPlace() -> OverlayID? { machine?.nextPlace() }
+  /// The position of something that is issued now; nil while there is no storage.
+  func nextPosition() -> OverlayID? { machine?.nextPosition() }
 
   /// The newest write, unless it may have been sent or something was issued after it.
   var lastUnsent: OutboundWriteID? { machine?.lastUnsent }

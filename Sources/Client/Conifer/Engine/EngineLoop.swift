@@ -130,7 +130,7 @@ final class EngineLoop {
   /// Ends all work, makes it durable and closes the storage.
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
     // What is under way is of unknown outcome from now on.
-    connection.tell(.close(.suspended))
+    connection.tell(.close(.closing))
     carryOut()
     if let backend = lifetime.end() { await lifetime.close(backend) }
     for step in user.takeReady() { await performAlone(step) }
@@ -194,21 +194,21 @@ final class EngineLoop {
     case .authentication(let state): user.report(state)
     case .laneChanged(let lane): user.changeLane(lane)
     case .keepToken(let token): user.keep(token)
-    case .listenAnswered(let listen, let response): updates.answered(listen, response)
-    case .listenRevoked(let listen): updates.revoked(listen)
-    case .pushed(let push): updates.pushed(push)
+    case .listenAnswered(let listen, let response): updates.listenAnswered(listen, response)
+    case .listenRevoked(let listen): updates.listenRevoked(listen)
+    case .updated(let update): updates.take(update)
     case .needWrites(let lane, let after, let limit):
       writes.readQueue(lane, after: after, limit: limit)
     case .markSent(let ids): writes.mark(ids)
     case .writeSent(let id): writes.records.sent(id)
-    case .writeAnswered(let id, let response, let isEarly):
-      writes.answered(id, response, isEarly: isEarly)
+    case .writeAnswered(let id, let response, let isDataMissing):
+      writes.answered(id, response, isDataMissing: isDataMissing)
     case .writeOutcomeUnknown(let id): writes.outcomeUnknown(id)
     case .writeReturned(let id): writes.returned(id)
     case .getAnswered(let id, let response): gets.answered(id, response)
     case .getUnavailable(let id): gets.unavailable(id)
-    case .putAnswered(let id, let response, let isEarly):
-      transactions.putAnswered(id, response, isEarly: isEarly)
+    case .putAnswered(let id, let response, let isDataMissing):
+      transactions.putAnswered(id, response, isDataMissing: isDataMissing)
     case .putReturned(let id): transactions.putReturned(id)
     case .onDisconnectAnswered(let id, let response): disconnects.answered(id, response)
     }
@@ -220,7 +220,7 @@ extension ConnectionAction {
   /// events are told after the commit.
   fileprivate var joinsCommit: Bool {
     switch self {
-    case .pushed, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true
+    case .updated, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true
     case .listenAnswered(_, let response): response.status == .ok
     default: false
     }

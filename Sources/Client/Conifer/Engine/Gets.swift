@@ -154,3 +154,11 @@ extension DatabaseError {
       .disconnected, "There is no connection, and the cache does not hold all of \(target).")
   }
 }
+
+/// A read of the server's data.
+struct GetRequest: Sendable {
+  let target: QueryTarget
+  /// The uptime at which the app asked.
+  let issued: Milliseconds
+  let completion: @Sendable (Result<Node, DatabaseError>) -> Void
+}

@@ -16,8 +16,8 @@ struct ServerUpdates {
   let logger: Logger
 
   /// Takes in a change of data.
-  func pushed(_ push: Push) {
-    switch push {
+  func take(_ update: DataUpdate) {
+    switch update {
     case .overwrite(let path, let node, let tag):
       changed(
         path, [NodeChange(.root, node)], tag, views.tree.overwrite(path, node, tag: tag))
@@ -29,8 +29,6 @@ struct ServerUpdates {
       let result = views.tree.mergeRanges(path, ranges, tag: tag)
       let after = views.tree.serverData(of: target)?.node ?? .empty
       changed(path, after.changes(from: before), tag, result, isWhole: true)
-    case .listenRevoked, .authRevoked, .appCheckRevoked: break
-    case .debug(let words): logger.debug("the server says", metadata: ["words": "\(words)"])
     }
   }
 
@@ -65,7 +63,7 @@ struct ServerUpdates {
   func hash(of target: QueryTarget) -> ListenHash? { listens.hash(of: target) }
 
   /// The server answered a listen: it has sent all its data, or the client had it, or refuses it.
-  func answered(_ listen: Listen, _ response: Response) {
+  func listenAnswered(_ listen: Listen, _ response: Response) {
     let target = listen.target
     for warning in response.warnings {
       logger.warning(
@@ -81,7 +79,7 @@ struct ServerUpdates {
   }
 
   /// The server no longer allows a listen.
-  func revoked(_ listen: Listen) {
+  func listenRevoked(_ listen: Listen) {
     let what = "The server ended the listener at \(listen.target)"
     cancel(listen.target, DatabaseError(.permissionDenied, reason: nil, what))
   }

@@ -95,14 +95,14 @@ final class SignedInUser {
 
   /// Ends a read that waits behind writes when it has waited as long as reads may.
   private func limit(_ request: GetRequest) {
-    setup.clock.wake(at: request.issued + ConnectionLimits().getTime) { [post] in
+    setup.clock.wake(at: request.issued + ConnectionLimits().getTimeout) { [post] in
       post(.endWaitingGets)
     }
   }
 
   /// Takes the reads that have waited as long as reads may.
   func takeLateGets() -> [GetRequest] {
-    let oldest = setup.clock.now - ConnectionLimits().getTime
+    let oldest = setup.clock.now - ConnectionLimits().getTimeout
     let late = gate.remove { step in
       if case .get(let request) = step { request.issued <= oldest } else { false }
     }

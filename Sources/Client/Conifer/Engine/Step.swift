@@ -54,19 +54,3 @@ extension Step {
     }
   }
 }
-
-/// A read of the server's data.
-struct GetRequest: Sendable {
-  let target: QueryTarget
-  /// The uptime at which the app asked.
-  let issued: Milliseconds
-  let completion: @Sendable (Result<Node, DatabaseError>) -> Void
-}
-
-/// A transaction as the API asks for it.
-struct TransactionRequest: Sendable {
-  let path: Path
-  let raisesLocalEvents: Bool
-  let update: @Sendable (Node) -> TransactionMachine.Decision
-  let completion: @Sendable (DatabaseError?, Bool, Node) -> Void
-}

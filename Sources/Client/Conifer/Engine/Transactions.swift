@@ -37,28 +37,28 @@ final class Transactions {
 
   /// Begins one.
   func begin(_ request: TransactionRequest) {
-    guard let place = connection.nextPlace() else {
+    guard let position = connection.nextPosition() else {
       let error = storage.error
       return outbox.call { request.completion(error, false, .empty) }
     }
     last += 1
     let id = TransactionID(rawValue: last)
     requests[id] = request
-    handle(.start(id, request.path, isVisible: request.raisesLocalEvents, place: place))
+    handle(.start(id, request.path, isVisible: request.raisesLocalEvents, position: position))
   }
 
   /// The app's function has returned.
   func ran(_ id: TransactionID, _ decision: TransactionMachine.Decision) {
-    guard let place = connection.nextPlace() else { return }
-    handle(.ran(id, decision, overlay: place, serverTime: clock.serverTime))
+    guard let position = connection.nextPosition() else { return }
+    handle(.ran(id, decision, overlay: position, serverTime: clock.serverTime))
   }
 
   /// Operations can be sent, or no longer.
   func writable(_ isWritable: Bool) { handle(.writable(isWritable)) }
 
   /// The server answered an attempt.
-  func putAnswered(_ id: OperationID, _ response: Response, isEarly: Bool) {
-    handle(.putAnswered(id, response, isEarly: isEarly))
+  func putAnswered(_ id: OperationID, _ response: Response, isDataMissing: Bool) {
+    handle(.putAnswered(id, response, isDataMissing: isDataMissing))
   }
 
   /// An attempt was not sent, and may be made again.
@@ -95,8 +95,8 @@ final class Transactions {
     case .write(let overlay, let path, let node, let isVisible):
       views.raise(views.tree.write(overlay, [NodeChange(path, node)], isVisible: isVisible))
     case .revert(let overlay): views.raise(views.tree.revert(overlay))
-    case .acknowledge(let overlay, let isEarly):
-      views.raise(views.tree.acknowledge(overlay, isEarly: isEarly))
+    case .acknowledge(let overlay, let isDataMissing):
+      views.raise(views.tree.acknowledge(overlay, isDataMissing: isDataMissing))
     case .put(let put): connection.tell(.put(put))
     case .complete(let id, let outcome):
       guard let request = requests.removeValue(forKey: id) else { return }
@@ -128,4 +128,12 @@ final class Transactions {
     listeners[path] = nil
     listening.stop(listener.id)
   }
+}
+
+/// A transaction as the API asks for it.
+struct TransactionRequest: Sendable {
+  let path: Path
+  let raisesLocalEvents: Bool
+  let update: @Sendable (Node) -> TransactionMachine.Decision
+  let completion: @Sendable (DatabaseError?, Bool, Node) -> Void
 }

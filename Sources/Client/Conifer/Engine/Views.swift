@@ -170,11 +170,11 @@ final class Views {
 
   /// Removes a write that the server has done: what it wrote is the server's data now.
   ///
-  /// - Parameter isEarly: whether the connection broke before the server's data could come.
+  /// - Parameter isDataMissing: whether the connection broke before the server's data could come.
   /// - Returns: what listeners are told.
-  func acknowledge(_ id: OutboundWriteID, isEarly: Bool) -> SyncResult {
+  func acknowledge(_ id: OutboundWriteID, isDataMissing: Bool) -> SyncResult {
     guard id.lane == storage.lane else { return SyncResult() }
-    return tree.acknowledge(OverlayID(id.id.rawValue), isEarly: isEarly)
+    return tree.acknowledge(OverlayID(id.id.rawValue), isDataMissing: isDataMissing)
   }
 
   /// Removes a write that is not done.
@@ -230,15 +230,4 @@ struct ViewPaths {
 
   /// The paths of the views.
   var paths: some Collection<Path> { views.keys }
-}
-
-extension Path {
-  /// The root, and so on down to this path.
-  var prefixes: [Path] { (0...count).map { Path(Array(keys.prefix($0))) } }
-
-  /// Whether one of two paths is at or above the other.
-  func touches(_ other: Path) -> Bool { contains(other) || other.contains(self) }
-
-  /// The node that a path is about: the one above a last segment `.priority`.
-  var owner: Path { last?.isPriority == true ? parent ?? self : self }
 }

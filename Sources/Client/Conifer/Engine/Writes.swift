@@ -228,13 +228,13 @@ struct Writes {
   }
 
   /// The server answered a write: one commit ends it and brings the cache up to date.
-  func answered(_ id: OutboundWriteID, _ response: Response, isEarly: Bool) {
+  func answered(_ id: OutboundWriteID, _ response: Response, isDataMissing: Bool) {
     let content = find(id)?.content
     guard response.status == .ok else { return reject(id, content, RejectionReason(response)) }
     let changes = content?.changes ?? []
     let paths = changes.map(\.path.owner)
-    let result = views.acknowledge(id, isEarly: isEarly)
-    let cached = cache.change(changes, isEarly: isEarly, of: id)
+    let result = views.acknowledge(id, isDataMissing: isDataMissing)
+    let cached = cache.change(changes, isDataMissing: isDataMissing, of: id)
     let ended = records.acknowledged(id)
     outbox.commit(ended + cached.edits + cached.records) { [self] stored in
       views.raise(result)

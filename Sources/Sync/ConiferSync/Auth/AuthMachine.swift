@@ -56,7 +56,7 @@ struct AuthMachine: Sendable {
   }
 
   /// The uptime at which the provider has taken too long to answer.
-  var answerDeadline: Milliseconds? { requests.since?.adding(limits.tokenTime) }
+  var answerDeadline: Milliseconds? { requests.since?.adding(limits.tokenTimeout) }
 
   // MARK: The provider
 
@@ -152,7 +152,7 @@ struct AuthMachine: Sendable {
   /// The server no longer knows the token, since the connection ended or it was refused:
   /// that ends a row of refusals if the token was taken for long enough.
   mutating func tokenForgotten(at now: Milliseconds) {
-    if let takenAt, now.subtracting(takenAt) >= limits.steadyTime { refusals = 0 }
+    if let takenAt, now.subtracting(takenAt) >= limits.stableTime { refusals = 0 }
     takenAt = nil
   }
 

@@ -4,7 +4,7 @@ import ConiferWire
 /// What outlasts a connection: who the client is, what it wants sent, and what is to be done.
 struct ClientState: Sendable {
   let limits: ConnectionLimits
-  var position: LanePosition
+  var positions: LanePositions
   var auth: AuthMachine
   var backoff: Backoff
   var listens = WantedListens()
@@ -22,10 +22,10 @@ struct ClientState: Sendable {
   var actions: [ConnectionAction] = []
 
   init(
-    _ limits: ConnectionLimits, _ position: LanePosition, _ auth: AuthMachine, _ backoff: Backoff
+    _ limits: ConnectionLimits, _ positions: LanePositions, _ auth: AuthMachine, _ backoff: Backoff
   ) {
     self.limits = limits
-    self.position = position
+    self.positions = positions
     self.auth = auth
     self.backoff = backoff
   }
@@ -52,7 +52,7 @@ struct ClientState: Sendable {
 
   /// Changes to another user's lane: what was issued under the old one is not sent as the new user's.
   mutating func change(to lane: Lane) {
-    position = LanePosition(opening: lane)
+    positions = LanePositions(opening: lane)
     queue.restart()
     giveUpOperations(with: .identityChanged)
     // The next start must not show the old user's token.
@@ -60,32 +60,31 @@ struct ClientState: Sendable {
     actions.append(.laneChanged(lane))
   }
 
-  /// Takes in the newest number of the lane; all that waits has its place after it.
+  /// Takes in the newest number of the lane; all that waits has its position after it.
   mutating func openLane(_ newest: WriteID?) {
-    position = LanePosition(position.lane, newest: newest)
-    var position = position
+    var positions = LanePositions(self.positions.lane, newest: newest)
     operations.changeAll { operation in
-      operation.place = position.next()
-      operation.lane = position.lane
+      operation.position = positions.next()
+      operation.lane = positions.lane
     }
-    self.position = position
+    self.positions = positions
   }
 
   // MARK: Operations
 
   /// Takes in an operation that waits to be sent.
-  mutating func issue(_ kind: Operation.Kind, at place: OverlayID) {
-    insert(Operation(kind: kind, place: place, lane: position.lane))
+  mutating func issue(_ kind: Operation.Kind, at position: OverlayID) {
+    insert(Operation(kind: kind, position: position, lane: positions.lane))
   }
 
-  /// Inserts an operation in its place; after all others if it was issued in another lane.
+  /// Inserts an operation at its position; after all others if it was issued in another lane.
   mutating func insert(_ operation: Operation) {
     var operation = operation
-    if operation.lane != position.lane {
-      operation.place = position.next()
-      operation.lane = position.lane
+    if operation.lane != positions.lane {
+      operation.position = positions.next()
+      operation.lane = positions.lane
     }
-    operations.insert(operation) { operation.place < $0.place }
+    operations.insert(operation) { operation.position < $0.position }
   }
 
   /// Hands unsent puts back, since they name hashes of the data at that time.

@@ -50,8 +50,8 @@ package enum ConnectionAction: Hashable, Sendable {
   case listenAnswered(Listen, Response)
   /// The server no longer allows a listen; it is ended.
   case listenRevoked(Listen)
-  /// The server sent data (`overwrite`, `merge`, `rangeMerge`).
-  case pushed(Push)
+  /// The server sent data.
+  case updated(DataUpdate)
 
   // MARK: The queue
 
@@ -63,9 +63,10 @@ package enum ConnectionAction: Hashable, Sendable {
   case markSent([OutboundWriteID])
   /// A write was sent; also told of writes that were marked.
   case writeSent(OutboundWriteID)
-  /// The server answered a write; answer with `finished` when the store holds that. Early: the connection
-  /// broke before the server sent the data that it changed.
-  case writeAnswered(OutboundWriteID, Response, isEarly: Bool = false)
+  /// The server answered a write; answer with `finished` when the store holds that. Its data is missing when
+  /// a listen at, above or below its paths was sent before the answer came, and the connection broke before
+  /// that listen was answered: what the client has of the server's data may be older than the write.
+  case writeAnswered(OutboundWriteID, Response, isDataMissing: Bool = false)
   /// A write was sent, and the connection broke or the user changed before its answer.
   case writeOutcomeUnknown(OutboundWriteID)
   /// The server refused a write because it did not take the token; it is sent again.
@@ -78,9 +79,9 @@ package enum ConnectionAction: Hashable, Sendable {
   /// A get could not be sent for 3 seconds, or the app is offline: read the cache.
   case getUnavailable(OperationID)
   /// The server answered a transaction's put, or it has a local status: `disconnect` when it was
-  /// sent and the connection broke, `identityChanged`, `writeCanceled`. Early as in
+  /// sent and the connection broke, `identityChanged`, `writeCanceled`. `isDataMissing` as in
   /// `writeAnswered`.
-  case putAnswered(OperationID, Response, isEarly: Bool = false)
+  case putAnswered(OperationID, Response, isDataMissing: Bool = false)
   /// The connection broke before the put was sent: it may be issued again.
   case putReturned(OperationID)
   /// The server answered an onDisconnect, or it has a local status, like a put.

@@ -1,17 +1,5 @@
 import ConiferWire
 
-/// What earlier connections have said about how to reach the server.
-struct ServerRoute: Sendable {
-  /// The number of the last connection.
-  var lastConnection: UInt64 = 0
-  /// The host that the server named.
-  var host: String?
-  /// The name of the last session.
-  var lastSession: String?
-  /// Whether the server sent the client to another host since a connection stood for long.
-  var wasRedirected = false
-}
-
 extension ConnectionMachine {
   // MARK: Between connections
 
@@ -102,7 +90,7 @@ extension ConnectionMachine {
       if !isClosed { client.actions.append(.disconnect(number)) }
     case .connected(var session):
       if !isClosed { client.actions.append(.disconnect(session.number)) }
-      if client.now.uptime.subtracting(session.opened) >= client.limits.steadyTime {
+      if client.now.uptime.subtracting(session.opened) >= client.limits.stableTime {
         client.backoff.reset()
         route.wasRedirected = false
       }

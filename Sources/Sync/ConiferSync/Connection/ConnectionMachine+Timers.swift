@@ -20,7 +20,7 @@ extension ConnectionMachine {
     switch state {
     case .closed, .fetchingToken: nil
     case .waiting(let until): until
-    case .connecting(_, let since): since.adding(client.limits.connectTime)
+    case .connecting(_, let since): since.adding(client.limits.connectTimeout)
     case .connected(let session): session.silenceDeadline(client.limits)
     }
   }
@@ -43,7 +43,7 @@ extension ConnectionMachine {
     ]
     if case .connected(let session) = state {
       all += [
-        session.lastSent.adding(client.limits.keepAlive), session.probeTime(client.limits),
+        session.lastSent.adding(client.limits.keepAliveInterval), session.probeTime(client.limits),
         client.auth.expiry, client.auth.fetchAt, client.queue.markingRetry,
       ]
     }
@@ -63,10 +63,10 @@ extension ConnectionMachine {
     let ended =
       isAway
       ? client.gets.removeAll()
-      : client.gets.removeExpired(at: client.now.uptime, client.limits.getTime)
+      : client.gets.removeExpired(at: client.now.uptime, client.limits.getTimeout)
     for id in ended { client.actions.append(.getUnavailable(id)) }
   }
 
   /// When the oldest waiting read gives up; nil while reads can be sent.
-  var getDeadline: Milliseconds? { canRead ? nil : client.gets.deadline(client.limits.getTime) }
+  var getDeadline: Milliseconds? { canRead ? nil : client.gets.deadline(client.limits.getTimeout) }
 }

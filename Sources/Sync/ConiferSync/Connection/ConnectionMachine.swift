@@ -14,7 +14,7 @@ import ConiferWire
 ///   store.
 /// - When an answer is due and nothing comes, the server is asked for a sign of life. Without one the
 ///   connection is given up.
-/// - Answers of writes are handed on when the listens that were sent before them are answered.
+/// - The answer to a write is handed on when all listens that were sent before it came are answered.
 /// - A write that the server refuses because the token has expired is not refused: it is sent again
 ///   with the next token.
 package struct ConnectionMachine: Sendable {
@@ -63,13 +63,13 @@ package struct ConnectionMachine: Sendable {
     let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
     let auth = AuthMachine(limits, usesTokens: usesTokens, token: own, isChanging: isChanging)
     client = ClientState(
-      limits, LanePosition(lane, newest: newest), auth, Backoff(limits, seed: seed))
+      limits, LanePositions(lane, newest: newest), auth, Backoff(limits, seed: seed))
     reportedAuthentication = own == nil ? .signedOut : .pending
     reportedIdentification = auth.identification
   }
 
   /// The queue whose writes are sent, and that views show.
-  package var lane: Lane { client.position.lane }
+  package var lane: Lane { client.positions.lane }
 
   /// Whether it is known who is signed in.
   package var identification: Identification { client.auth.identification }
@@ -92,14 +92,14 @@ package struct ConnectionMachine: Sendable {
   /// Whether the server has answered a write, though the store may still show it as waiting.
   package func isAnswered(_ id: OutboundWriteID) -> Bool { client.queue.isAnswered(id) }
 
-  /// The place of something that is issued now, after all that was issued before; never given twice
+  /// The position of something that is issued now, after all that was issued before; never given twice
   /// in a lane.
-  package mutating func nextPlace() -> OverlayID { client.position.next() }
+  package mutating func nextPosition() -> OverlayID { client.positions.next() }
 
   /// The lane's newest write, unless it may have been sent, is being marked as sent, or something was
   /// issued after it. A write from an earlier run of the app may have been sent by that run.
   package var lastUnsent: OutboundWriteID? {
-    guard let id = client.position.lastUnsent, !isUnanswered(id) else { return nil }
+    guard let id = client.positions.lastUnsent, !isUnanswered(id) else { return nil }
     return client.queue.isAnswered(id) || client.queue.isBeingMarked(id) ? nil : id
   }
 
@@ -143,10 +143,10 @@ package struct ConnectionMachine: Sendable {
     case .tick: tick()
     case .listen(let listen):
       guard client.listens.add(listen) else { break }
-      whileConnected { session, client in session.ask(listen, &client) }
+      whileConnected { session, client in session.listen(listen, &client) }
     case .unlisten(let listen):
       guard client.listens.remove(listen) else { break }
-      whileConnected { session, client in session.end(listen, &client) }
+      whileConnected { session, client in session.unlisten(listen, &client) }
     case .write(let write): add(write)
     case .writes(let page, let lane, let after, let isLast):
       whileConnected { session, client in
@@ -167,7 +167,7 @@ package struct ConnectionMachine: Sendable {
       whileConnected { session, client in session.sendGets(&client) }
     case .put(let put): issue(put)
     case .onDisconnect(let id, let request):
-      client.issue(.onDisconnect(id, request), at: nextPlace())
+      client.issue(.onDisconnect(id, request), at: nextPosition())
       sendWaiting()
     case .purge: purge()
     }
@@ -178,7 +178,7 @@ package struct ConnectionMachine: Sendable {
   /// Takes in a write that the store holds.
   mutating func add(_ write: OutboundWrite) {
     guard write.id.lane == lane else { return }
-    let isNew = client.position.add(write.id.id)
+    let isNew = client.positions.add(write.id.id)
     guard !isUnanswered(write.id) else { return }
     client.queue.add(write, isNew: isNew, limit: client.limits.window)
     sendWaiting()
@@ -188,7 +188,7 @@ package struct ConnectionMachine: Sendable {
   /// user's when the next token is taken: it does not wait for a connection.
   mutating func issue(_ put: TransactionPut) {
     guard isWritable else { return client.actions.append(.putReturned(put.id)) }
-    client.issue(.put(put), at: put.place)
+    client.issue(.put(put), at: put.position)
     sendWaiting()
   }
 

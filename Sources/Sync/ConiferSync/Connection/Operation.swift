@@ -9,9 +9,9 @@ struct Operation: Sendable {
   }
 
   let kind: Kind
-  /// Its place in the order of all that was issued: after the write with its number.
-  var place: OverlayID
-  /// The lane that the place is in.
+  /// Its position in the order of all that was issued: after the write with its number.
+  var position: OverlayID
+  /// The lane that the position is in.
   var lane: Lane
 
   /// About how many bytes it takes in the window.
@@ -19,9 +19,4 @@ struct Operation: Sendable {
     if case .put(let put) = kind { return put.size }
     return nil
   }
-}
-
-extension TransactionPut {
-  /// About how many bytes it takes on the wire.
-  var size: Int { 64 + path.keys.reduce(0) { $0 + $1.utf8Count + 1 } + node.estimatedSize }
 }

@@ -240,6 +240,6 @@ package struct OutboundWrite: Hashable, Sendable {
     }
   }
 
-  /// Its place in the order of all that was issued.
-  var place: OverlayID { OverlayID(id.id.rawValue) }
+  /// Its position in the order of all that was issued.
+  var position: OverlayID { OverlayID(id.id.rawValue) }
 }

@@ -15,7 +15,7 @@ struct WaitingGets: Sendable {
   /// Since when nothing can be read.
   private var blockedSince = Milliseconds.min
 
-  /// Takes in a read, also one that was sent and not answered: it waits again, in its place.
+  /// Takes in a read, also one that was sent and not answered: it waits again, in its old order.
   mutating func add(_ get: WaitingGet) { gets.insert(get) { $0.id.rawValue > get.id.rawValue } }
 
   mutating func popFirst() -> WaitingGet? { gets.popFirst() }

@@ -25,7 +25,7 @@ package struct OverlayFilter {
   /// Whether a write counts.
   ///
   /// - Parameters:
-  ///   - id: its place among all.
+  ///   - id: its position among all.
   ///   - isVisible: whether views show it.
   package func counts(_ id: OverlayID, isVisible: Bool) -> Bool {
     (isVisible || includesHidden) && end.map { id < $0 } ?? true && isExcluded?(id) != true

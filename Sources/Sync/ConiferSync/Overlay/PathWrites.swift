@@ -6,7 +6,7 @@ struct PathWrites {
     let id: OverlayID
     var node: Node
     let isVisible: Bool
-    /// Removed, but kept in its place until a sweep drops all removed ones.
+    /// Removed, but kept where it is until a sweep drops all removed ones.
     var isRemoved = false
   }
 
@@ -18,20 +18,20 @@ struct PathWrites {
   /// Adds a write; a second node of the same write replaces the first.
   mutating func insert(_ id: OverlayID, _ node: Node, isVisible: Bool) {
     let entry = Entry(id: id, node: node, isVisible: isVisible)
-    let place = place(of: id)
-    if place < entries.count, entries[place].id == id {
-      if entries[place].isRemoved { removed -= 1 }
-      entries[place] = entry
+    let index = index(of: id)
+    if index < entries.count, entries[index].id == id {
+      if entries[index].isRemoved { removed -= 1 }
+      entries[index] = entry
     } else {
-      entries.insert(entry, at: place)
+      entries.insert(entry, at: index)
     }
   }
 
   mutating func remove(_ id: OverlayID) {
-    let place = place(of: id)
-    guard place < entries.count, entries[place].id == id, !entries[place].isRemoved else { return }
-    entries[place].isRemoved = true
-    entries[place].node = .empty
+    let index = index(of: id)
+    guard index < entries.count, entries[index].id == id, !entries[index].isRemoved else { return }
+    entries[index].isRemoved = true
+    entries[index].node = .empty
     removed += 1
     while let last = entries.last, last.isRemoved {
       entries.removeLast()
@@ -66,12 +66,12 @@ struct PathWrites {
 
   /// The writes that may count, the newest first.
   private func candidates(_ filter: OverlayFilter) -> ReversedCollection<Slice> {
-    entries[..<(filter.end.map { place(of: $0) } ?? entries.count)].reversed()
+    entries[..<(filter.end.map { index(of: $0) } ?? entries.count)].reversed()
   }
   private typealias Slice = ArraySlice<Entry>
 
-  /// The place of a write, or where it would be.
-  private func place(of id: OverlayID) -> Int {
+  /// The index of a write, or where it would be.
+  private func index(of id: OverlayID) -> Int {
     if let last = entries.last, last.id < id { return entries.count }
     var (low, high) = (0, entries.count)
     while low < high {

@@ -8,7 +8,7 @@ struct TransactionFamily: Sendable {
     let id: TransactionID
     /// Its write over the views.
     var overlay: OverlayID?
-    /// It has ended and stays in its place until a sweep removes all that ended.
+    /// It has ended and stays where it is until a sweep removes all that ended.
     var isEnded = false
   }
 
@@ -39,13 +39,13 @@ struct TransactionFamily: Sendable {
 
   /// Removes a member.
   mutating func remove(_ order: UInt64) {
-    let place = place(of: order)
-    guard place < members.count, members[place].order == order, !members[place].isEnded else {
+    let index = index(of: order)
+    guard index < members.count, members[index].order == order, !members[index].isEnded else {
       return
     }
-    members[place].isEnded = true
+    members[index].isEnded = true
     ended += 1
-    if place < top.count { top = (0, nil) }
+    if index < top.count { top = (0, nil) }
     if ended > members.count / 2 {
       visits += members.count
       members.removeAll(where: \.isEnded)
@@ -56,19 +56,19 @@ struct TransactionFamily: Sendable {
 
   /// Takes in a member's newest write over the views.
   mutating func set(_ overlay: OverlayID, of order: UInt64) {
-    let place = place(of: order)
-    guard place < members.count, members[place].order == order else { return }
-    members[place].overlay = overlay
-    if place < top.count { top.overlay = max(top.overlay ?? overlay, overlay) }
+    let index = index(of: order)
+    guard index < members.count, members[index].order == order else { return }
+    members[index].overlay = overlay
+    if index < top.count { top.overlay = max(top.overlay ?? overlay, overlay) }
   }
 
   /// Whether a write of a member lies over all that earlier ones wrote.
   ///
   /// Cheap when members are asked about in their order.
   mutating func isOnTop(_ overlay: OverlayID, of order: UInt64) -> Bool {
-    let place = place(of: order)
-    if place < top.count { top = (0, nil) }
-    while top.count < place {
+    let index = index(of: order)
+    if index < top.count { top = (0, nil) }
+    while top.count < index {
       visits += 1
       let member = members[top.count]
       top.count += 1
@@ -80,20 +80,20 @@ struct TransactionFamily: Sendable {
 
   /// The members that were begun after another one, or all.
   mutating func members(after order: UInt64?) -> [Member] {
-    let rest = members[(order.map { place(of: $0 + 1) } ?? 0)...]
+    let rest = members[(order.map { index(of: $0 + 1) } ?? 0)...]
     visits += rest.count
     return rest.filter { !$0.isEnded }
   }
 
   /// The members that were begun before another one.
   mutating func members(before order: UInt64) -> [Member] {
-    let rest = members[..<place(of: order)]
+    let rest = members[..<index(of: order)]
     visits += rest.count
     return rest.filter { !$0.isEnded }
   }
 
-  /// The place of a member, or where it would be.
-  private func place(of order: UInt64) -> Int {
+  /// The index of a member, or where it would be.
+  private func index(of order: UInt64) -> Int {
     if let last = members.last, last.order < order { return members.count }
     var (low, high) = (0, members.count)
     while low < high {

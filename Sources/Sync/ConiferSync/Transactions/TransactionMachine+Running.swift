@@ -3,11 +3,12 @@ import ConiferWire
 
 extension TransactionMachine {
   mutating func start(
-    _ id: TransactionID, _ path: Path, _ isVisible: Bool, _ place: OverlayID
+    _ id: TransactionID, _ path: Path, _ isVisible: Bool, _ position: OverlayID
   ) {
     guard live[id] == nil else { return }
     lastOrder += 1
-    live.join(Transaction(id: id, order: lastOrder, path: path, isVisible: isVisible, place: place))
+    live.join(
+      Transaction(id: id, order: lastOrder, path: path, isVisible: isVisible, position: position))
     wait(id)
     actions.append(.listen(id, path))
     // Listening may load the data that the function is to see.

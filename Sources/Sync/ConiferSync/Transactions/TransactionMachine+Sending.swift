@@ -26,7 +26,7 @@ extension TransactionMachine {
       else { return }
       outputs.append((path: path, node: output))
     }
-    guard let place = group.first?.place else { return }
+    guard let position = group.first?.position else { return }
     let unsent = live.unsent
     let latest = state(root, OverlayFilter(includesHidden: true) { unsent[$0] != nil })
     var node = latest
@@ -39,13 +39,13 @@ extension TransactionMachine {
     }
     puts[id] = SentPut(path: root, ids: group.map(\.id))
     let hash = NodeHash.hash(latest)
-    actions.append(.put(TransactionPut(id, place: place, root, node, hash: hash)))
+    actions.append(.put(TransactionPut(id, position: position, root, node, hash: hash)))
   }
 
-  mutating func answered(_ id: OperationID, _ response: Response, _ isEarly: Bool) {
+  mutating func answered(_ id: OperationID, _ response: Response, _ isDataMissing: Bool) {
     guard let put = puts.removeValue(forKey: id) else { return }
     switch response.status {
-    case .ok: commit(put, isEarly)
+    case .ok: commit(put, isDataMissing)
     case .dataStale:
       for id in put.ids {
         guard let transaction = live[id] else { continue }
@@ -65,11 +65,11 @@ extension TransactionMachine {
     ready.insert(put.path)
   }
 
-  private mutating func commit(_ put: SentPut, _ isEarly: Bool) {
+  private mutating func commit(_ put: SentPut, _ isDataMissing: Bool) {
     let done = put.ids.compactMap { live.remove($0) }
     for transaction in done {
       guard let overlay = transaction.overlay else { continue }
-      actions.append(.acknowledge(overlay, isEarly: isEarly))
+      actions.append(.acknowledge(overlay, isDataMissing: isDataMissing))
     }
     for transaction in done {
       let outcome = Outcome(isCommitted: true, node: transaction.resolved)

@@ -42,17 +42,17 @@ package struct TransactionMachine: Sendable {
     /// The app began a transaction.
     ///
     /// - isVisible: whether listeners see its result before the server confirmed it.
-    /// - place: when it was begun, among all that was issued.
-    case start(TransactionID, Path, isVisible: Bool, place: OverlayID)
+    /// - position: when it was begun, among all that was issued.
+    case start(TransactionID, Path, isVisible: Bool, position: OverlayID)
     /// The app's function returned.
     ///
-    /// - overlay: the place of the write that it makes, newer than all others.
+    /// - overlay: the position of the write that it makes, newer than all others.
     /// - serverTime: the server's time in milliseconds since 1970.
     case ran(TransactionID, Decision, overlay: OverlayID, serverTime: Int64)
     /// The server answered a put, or it has a local status.
     ///
-    /// - isEarly: whether the connection broke before the server's data came.
-    case putAnswered(OperationID, Response, isEarly: Bool = false)
+    /// - isDataMissing: as in `ConnectionAction.writeAnswered`.
+    case putAnswered(OperationID, Response, isDataMissing: Bool = false)
     /// A put was not sent.
     case putReturned(OperationID)
     /// Puts can be sent from now on, or no longer.
@@ -79,8 +79,8 @@ package struct TransactionMachine: Sendable {
     case write(OverlayID, Path, Node, isVisible: Bool)
     /// Take a write away from the views.
     case revert(OverlayID)
-    /// The server has a write; early as in `putAnswered`.
-    case acknowledge(OverlayID, isEarly: Bool = false)
+    /// The server has a write; `isDataMissing` as in `putAnswered`.
+    case acknowledge(OverlayID, isDataMissing: Bool = false)
     /// Send an attempt.
     case put(TransactionPut)
     /// Tell the app how it ended.
@@ -152,10 +152,11 @@ package struct TransactionMachine: Sendable {
 
   private mutating func take(_ input: Input, _ state: State) {
     switch input {
-    case .start(let id, let path, let isVisible, let place): start(id, path, isVisible, place)
+    case .start(let id, let path, let isVisible, let position): start(id, path, isVisible, position)
     case .ran(let id, let decision, let overlay, let serverTime):
       ran(id, decision, overlay, serverTime, state)
-    case .putAnswered(let put, let response, let isEarly): answered(put, response, isEarly)
+    case .putAnswered(let put, let response, let isDataMissing):
+      answered(put, response, isDataMissing)
     case .putReturned(let put): returned(put)
     case .writable(let isWritable):
       self.isWritable = isWritable
@@ -185,7 +186,7 @@ struct Transaction: Sendable {
   let order: UInt64
   let path: Path
   let isVisible: Bool
-  let place: OverlayID
+  let position: OverlayID
   var phase = Phase.waiting
   /// How often it was sent.
   var attempts = 0

@@ -142,7 +142,7 @@ extension SyncTree {
   /// Lays a write over the views.
   ///
   /// - Parameters:
-  ///   - id: its place among all; a known one is ignored.
+  ///   - id: its position among all; a known one is ignored.
   ///   - changes: the new nodes by absolute paths, without server values; none contains another.
   ///   - isVisible: whether views show it; otherwise only questions that ask for it do.
   package func write(
@@ -157,7 +157,7 @@ extension SyncTree {
   /// Lays an earlier queued write over views that open later; raises no events.
   ///
   /// - Parameters:
-  ///   - id: its place among all; a known one is ignored.
+  ///   - id: its position among all; a known one is ignored.
   ///   - changes: as in `write`.
   package func load(_ id: OverlayID, _ changes: [NodeChange]) {
     _ = overlay.add(id, changes, isVisible: true)
@@ -189,14 +189,14 @@ extension SyncTree {
   /// ignored.
   ///
   /// - Parameters:
-  ///   - id: its place among all.
-  ///   - isEarly: whether the connection broke before the server's data came: then the write is taken
+  ///   - id: its position among all.
+  ///   - isDataMissing: whether the connection broke before the server's data came: then the write is taken
   ///     for the server's data, until the listens are answered on the next connection.
-  package func acknowledge(_ id: OverlayID, isEarly: Bool = false) -> SyncResult {
+  package func acknowledge(_ id: OverlayID, isDataMissing: Bool = false) -> SyncResult {
     var result = SyncResult()
     guard let write = overlay.remove(id), write.isVisible else { return result }
     root.visit(write.changes) { view, changes in
-      let dropped = view.adopt(changes, isEarly: isEarly)
+      let dropped = view.adopt(changes, isDataMissing: isDataMissing)
       if !dropped.isEmpty { refresh(view, dropped, into: &result) }
     }
     reveal(write, into: &result)

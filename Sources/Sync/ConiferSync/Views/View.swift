@@ -218,11 +218,11 @@ extension View {
   ///
   /// - Parameters:
   ///   - changes: the write, relative to the view.
-  ///   - isEarly: whether the known server data is older than the write.
+  ///   - isDataMissing: whether the known server data is older than the write.
   /// - Returns: children that a filtered view no longer holds.
-  func adopt(_ changes: [NodeChange], isEarly: Bool) -> [Path] {
+  func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
     if server.isComplete && !adoptsAll {
-      if isEarly { return replaceParts(changes) }
+      if isDataMissing { return replaceParts(changes) }
       return []
     }
     for change in changes {
@@ -230,7 +230,7 @@ extension View {
         var node = change.node
         if !adoptsAll {
           known = server.node
-          if !isEarly {
+          if !isDataMissing {
             for child in server.node.children { node = node.setting(child.key, to: child.node) }
           }
         }
@@ -243,7 +243,7 @@ extension View {
       } else if change.path.count == 1 && !key.isPriority && server.node[key].isEmpty {
         server.node = server.node.setting(key, to: change.node)
         adopted.insert(key)
-      } else if isEarly && !key.isPriority && !server.node[key].isEmpty {
+      } else if isDataMissing && !key.isPriority && !server.node[key].isEmpty {
         server.node = server.node.setting(change.path, to: change.node)
       }
     }

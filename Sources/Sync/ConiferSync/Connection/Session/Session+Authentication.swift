@@ -8,7 +8,7 @@ extension Session {
   }
 
   /// Takes in the answer to a shown token.
-  mutating func authenticated(
+  mutating func authenticationAnswered(
     _ number: UInt64, _ token: UserToken?, _ response: Response, _ client: inout ClientState
   ) {
     guard authRequest == number else { return }

@@ -16,7 +16,7 @@ extension Session {
   // MARK: Listens
 
   /// Asks the server for a listen.
-  mutating func ask(_ listen: Listen, _ client: inout ClientState) {
+  mutating func listen(_ listen: Listen, _ client: inout ClientState) {
     guard canRead(client) else { return }
     let number = addRequest(.listen(listen), at: client.now.uptime)
     asked[listen] = number
@@ -26,16 +26,16 @@ extension Session {
   /// Asks the server for every listen that it was not asked for.
   mutating func sendListens(_ client: inout ClientState) {
     guard canRead(client) else { return }
-    for listen in client.listens.all(where: { asked[$0] == nil }) { ask(listen, &client) }
+    for listen in client.listens.all(where: { asked[$0] == nil }) { self.listen(listen, &client) }
   }
 
   /// Ends a listen that the server was asked for.
-  mutating func end(_ listen: Listen, _ client: inout ClientState) {
+  mutating func unlisten(_ listen: Listen, _ client: inout ClientState) {
     guard asked.removeValue(forKey: listen) != nil else { return }
     send(.unlisten(listen.target, tag: listen.tag), nil, &client)
   }
 
-  mutating func answered(
+  mutating func listenAnswered(
     _ number: UInt64, _ listen: Listen, _ response: Response, _ client: inout ClientState
   ) {
     defer { deliverAnswers(&client) }
@@ -66,14 +66,16 @@ extension Session {
 
   // MARK: Gets
 
-  /// Sends all reads that wait. They have no place among the writes: the app lays what waits over
+  /// Sends all reads that wait. They have no position among the writes: the app lays what waits over
   /// the answer.
   mutating func sendGets(_ client: inout ClientState) {
     guard canRead(client), authRequest == nil else { return }
     while let get = client.gets.popFirst() { send(.get(get.target), .get(get), &client) }
   }
 
-  mutating func answered(_ get: WaitingGet, _ response: Response, _ client: inout ClientState) {
+  mutating func getAnswered(
+    _ get: WaitingGet, _ response: Response, _ client: inout ClientState
+  ) {
     if isDueToToken(response, &client) { return client.gets.add(get) }
     client.actions.append(.getAnswered(get.id, response))
   }

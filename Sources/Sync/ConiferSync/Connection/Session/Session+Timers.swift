@@ -8,7 +8,7 @@ extension Session {
       probe = .asked(time)
       client.actions.append(.probe(number))
     }
-    if lastSent.adding(limits.keepAlive) <= time {
+    if lastSent.adding(limits.keepAliveInterval) <= time {
       lastSent = time
       client.actions.append(.send(.keepAlive))
     }
@@ -23,7 +23,7 @@ extension Session {
   /// When the server is asked for a sign of life: it owes an answer, and nothing came for some time.
   func probeTime(_ limits: ConnectionLimits) -> Milliseconds? {
     guard case .none = probe, let oldest = unanswered.oldest else { return nil }
-    return max(oldest, lastReceived).adding(limits.quiet)
+    return max(oldest, lastReceived).adding(limits.idleBeforeProbe)
   }
 
   /// When a connection whose server does not answer is given up.
@@ -34,12 +34,12 @@ extension Session {
   func silenceDeadline(_ limits: ConnectionLimits) -> Milliseconds? {
     guard let oldest = unanswered.oldest else { return nil }
     let sending = Milliseconds(unanswered.windowBytes / 4)
-    var patience = limits.silence.adding(sending)
-    if unanswered.readingCount > 0 { patience = patience.adding(limits.reading) }
+    var patience = limits.responseTimeout.adding(sending)
+    if unanswered.readingCount > 0 { patience = patience.adding(limits.readAllowance) }
     let last = oldest.adding(patience > .max / 10 ? .max : patience * 10)
     switch probe {
     case .none: return last
-    case .asked(let time): return min(last, time.adding(limits.probe).adding(sending))
+    case .asked(let time): return min(last, time.adding(limits.probeTimeout).adding(sending))
     case .impossible: return min(last, max(oldest, lastReceived).adding(patience))
     }
   }

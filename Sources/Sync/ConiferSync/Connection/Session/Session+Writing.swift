@@ -8,9 +8,9 @@ extension Session {
 
   /// Asks for the next writes where there is room for them.
   mutating func askForWrites(_ client: inout ClientState) {
-    guard isAccepted, client.position.isOpen else { return }
+    guard isAccepted, client.positions.isOpen else { return }
     if let (after, count) = client.queue.ask(limit: client.limits.window) {
-      client.actions.append(.needWrites(client.position.lane, after: after, limit: count))
+      client.actions.append(.needWrites(client.positions.lane, after: after, limit: count))
     }
   }
 
@@ -19,7 +19,7 @@ extension Session {
     _ page: [OutboundWrite], of lane: Lane, after: WriteID?, isLast: Bool,
     _ client: inout ClientState
   ) {
-    guard isAccepted, lane == client.position.lane, client.queue.isAsking(after: after) else {
+    guard isAccepted, lane == client.positions.lane, client.queue.isAsking(after: after) else {
       return
     }
     client.queue.add(page, isLast: isLast) { unanswered.contains($0) }
@@ -32,8 +32,8 @@ extension Session {
   /// old token is sent again first.
   mutating func sendWaiting(_ client: inout ClientState) {
     sendGets(&client)
-    while isAccepted, authRequest == nil, client.position.isOpen {
-      if let next = client.operations.first, client.queue.isPast(next.place.number) {
+    while isAccepted, authRequest == nil, client.positions.isOpen {
+      if let next = client.operations.first, client.queue.isPast(next.position.number) {
         guard hasRoom(next.size, client.limits) else { break }
         client.operations.popFirst()
         send(next, &client)
@@ -45,7 +45,7 @@ extension Session {
           break
         }
         client.queue.removeFirst()
-        client.position.sent(write.id.id)
+        client.positions.sent(write.id.id)
         send(Request(write.content), .write(write), &client)
         client.actions.append(.writeSent(write.id))
       } else {
@@ -62,7 +62,7 @@ extension Session {
       && unanswered.windowBytes + size <= limits.windowBytes
   }
 
-  mutating func answered(
+  mutating func writeAnswered(
     _ write: OutboundWrite, _ response: Response, _ client: inout ClientState
   ) {
     if isDueToToken(response, &client) {
@@ -83,7 +83,7 @@ extension Session {
   /// Reports the writes of other lanes as of unknown outcome: they are not sent on this lane's
   /// connection again.
   mutating func reportOtherLanes(_ client: inout ClientState) {
-    let lane = client.position.lane
+    let lane = client.positions.lane
     let others = unanswered.removeAll { $0.write.map { $0.id.lane != lane } ?? false }
     for case .write(let write) in others { client.actions.append(.writeOutcomeUnknown(write.id)) }
   }
@@ -99,14 +99,14 @@ extension Session {
     send(request, .operation(operation), &client)
   }
 
-  mutating func answered(
+  mutating func operationAnswered(
     _ operation: Operation, _ response: Response, _ client: inout ClientState
   ) {
     let mustRepeat = isDueToToken(response, &client)
     switch operation.kind {
     case .put(let put) where mustRepeat: client.actions.append(.putReturned(put.id))
     case .put(let put): deliver(.put(put.id, put.path), response, &client)
-    case .onDisconnect where mustRepeat && operation.lane != client.position.lane:
+    case .onDisconnect where mustRepeat && operation.lane != client.positions.lane:
       client.giveUp(operation, with: .identityChanged)
     case .onDisconnect where mustRepeat: client.insert(operation)
     case .onDisconnect(let id, _):
@@ -127,11 +127,11 @@ extension Session {
 
 // MARK: Answers that wait for listens
 
-/// An answer that waits for the listens that were sent before it: their data must not be older than
-/// what the answer ends.
+/// An answer that waits for all listens that were sent before it came: they may bring data from before the
+/// write that it ends, and the write must lie over that.
 struct DeferredAnswer: Sendable {
   enum Subject: Sendable {
-    /// With the places that it changed, as in a put.
+    /// With the paths that it changed, as in a put.
     case write(OutboundWriteID, [Path])
     case put(OperationID, Path)
 
@@ -147,12 +147,12 @@ struct DeferredAnswer: Sendable {
   let response: Response
   /// Listens up to this request must be answered first.
   let lastRequest: UInt64
-  /// Whether the connection broke before those listens were answered.
-  var isEarly = false
+  /// Whether the connection broke before those of them that touch its paths were answered.
+  var isDataMissing = false
 }
 
 extension Session {
-  /// Hands an answer on when the listens before it are answered, which may be now.
+  /// Hands an answer on when the listens that were sent until now are answered, which may be at once.
   mutating func deliver(
     _ subject: DeferredAnswer.Subject, _ response: Response, _ client: inout ClientState
   ) {
@@ -167,21 +167,23 @@ extension Session {
       deferred.popFirst()
       switch first.subject {
       case .write(let id, _):
-        client.actions.append(.writeAnswered(id, first.response, isEarly: first.isEarly))
+        client.actions.append(
+          .writeAnswered(id, first.response, isDataMissing: first.isDataMissing))
       case .put(let id, _):
-        client.actions.append(.putAnswered(id, first.response, isEarly: first.isEarly))
+        client.actions.append(
+          .putAnswered(id, first.response, isDataMissing: first.isDataMissing))
       }
     }
   }
 
-  /// Marks the answers whose data an unanswered listen was to bring: the connection broke before.
-  mutating func markEarlyAnswers() {
+  /// Marks the answers whose data an unanswered listen was to bring, as the connection broke.
+  mutating func markMissingData() {
     guard !deferred.isEmpty else { return }
     let listens = unanswered.listenTargets
     deferred.changeAll { answer in
       guard answer.response.status == .ok else { return }
       let (last, paths) = (answer.lastRequest, answer.subject.paths)
-      answer.isEarly = listens.contains { number, target in
+      answer.isDataMissing = listens.contains { number, target in
         number <= last
           && paths.contains { $0.contains(target.path) || target.path.contains($0) }
       }

@@ -41,7 +41,7 @@ struct Session: Sendable {
   var unanswered = Unanswered()
   /// The requests by which the server was asked for listens.
   var asked: [Listen: UInt64] = [:]
-  /// Answers that wait for those of the listens that were sent before them.
+  /// Answers that wait for those of the listens that were sent before they came.
   var deferred = FIFO<DeferredAnswer>()
 
   /// A connection whose hello came; shows the token, if there is one.
@@ -85,22 +85,22 @@ struct Session: Sendable {
     lastReceived = client.now.uptime
     if case .asked = probe { probe = .none }
     switch message {
-    case .response(let number, let response): receive(response, to: number, &client)
-    case .push(let push): receive(push, &client)
+    case .response(let number, let response): receiveResponse(response, to: number, &client)
+    case .push(let push): receivePush(push, &client)
     case .hello, .pong, .reset, .shutdown, .error, .unknown: break
     }
   }
 
-  private mutating func receive(
+  private mutating func receiveResponse(
     _ response: Response, to number: UInt64, _ client: inout ClientState
   ) {
     guard let sent = unanswered.remove(number) else { return }
     switch sent {
-    case .authenticate(let token): authenticated(number, token, response, &client)
-    case .listen(let listen): answered(number, listen, response, &client)
-    case .write(let write): answered(write, response, &client)
-    case .operation(let operation): answered(operation, response, &client)
-    case .get(let get): answered(get, response, &client)
+    case .authenticate(let token): authenticationAnswered(number, token, response, &client)
+    case .listen(let listen): listenAnswered(number, listen, response, &client)
+    case .write(let write): writeAnswered(write, response, &client)
+    case .operation(let operation): operationAnswered(operation, response, &client)
+    case .get(let get): getAnswered(get, response, &client)
     }
     if case .authenticate = sent {
     } else if isAccepted, authRequest == nil {
@@ -109,9 +109,14 @@ struct Session: Sendable {
     sendWaiting(&client)
   }
 
-  private mutating func receive(_ push: Push, _ client: inout ClientState) {
+  private mutating func receivePush(_ push: Push, _ client: inout ClientState) {
     switch push {
-    case .overwrite, .merge, .rangeMerge: client.actions.append(.pushed(push))
+    case .overwrite(let path, let node, let tag):
+      client.actions.append(.updated(.overwrite(path, node, tag: tag)))
+    case .merge(let path, let changes, let tag):
+      client.actions.append(.updated(.merge(path, changes, tag: tag)))
+    case .rangeMerge(let path, let ranges, let tag):
+      client.actions.append(.updated(.rangeMerge(path, ranges, tag: tag)))
     case .listenRevoked(let path, let spec): revoke(path, spec, &client)
     case .authRevoked(let status, let reason):
       guard client.auth.token != nil else { break }
@@ -126,7 +131,7 @@ struct Session: Sendable {
 
   /// The connection ended: what was not answered waits again, or is reported.
   mutating func end(_ client: inout ClientState) {
-    markEarlyAnswers()
+    markMissingData()
     client.actions.append(.connected(false))
     if isAccepted { stopSending(&client) }
     deliverAnswers(all: true, &client)

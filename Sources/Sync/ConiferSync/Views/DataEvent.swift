@@ -9,7 +9,7 @@ package struct DataEvent: Sendable {
     case childRemoved
     /// A child came into the view.
     case childAdded
-    /// A child has another place in the view's order.
+    /// A child has moved in the view's order.
     case childMoved
     /// A child has another value or priority.
     case childChanged

@@ -1,7 +1,7 @@
 import ConiferStorage
 
-/// The lane in use, and the places of what is issued in it.
-struct LanePosition: Sendable {
+/// The lane in use, and the positions of what is issued in it.
+struct LanePositions: Sendable {
   private enum Numbers: Sendable {
     /// The store is asked for them.
     case unknown
@@ -32,7 +32,7 @@ struct LanePosition: Sendable {
   /// Whether the newest number is known.
   var isOpen: Bool { if case .known = numbers { true } else { false } }
 
-  /// The place of something that is issued now.
+  /// The position of something that is issued now.
   mutating func next() -> OverlayID {
     step += 1
     return OverlayID(newest, step)
