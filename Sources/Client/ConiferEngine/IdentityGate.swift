@@ -61,23 +61,23 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   // MARK: Steps
 
-  /// Keeps a step if it has to wait, and tells whether it has.
-  package mutating func holds(_ step: Step, _ dependence: Dependence) -> Bool {
-    switch state {
-    case .known: return false
-    case .asked(let waiting):
-      switch dependence {
-      case .none: return false
-      case .needsUser, .concernsQueue: break
-      case .followsWrites:
-        guard waiting.contains(where: \.dependence.isChange) else { return false }
-      }
-      state = .asked(waiting + [(step, dependence)])
-    case .unanswered(let waiting):
-      guard dependence.needsUser else { return false }
-      state = .unanswered(waiting + [(step, dependence)])
+  /// Whether a step that comes now has to wait.
+  package func mustWait(_ dependence: Dependence) -> Bool {
+    switch (state, dependence) {
+    case (.known, _), (.asked, .none): false
+    case (.asked, .needsUser), (.asked, .concernsQueue): true
+    case (.asked(let waiting), .followsWrites): waiting.contains(where: \.dependence.isChange)
+    case (.unanswered, let dependence): dependence.needsUser
     }
-    return true
+  }
+
+  /// Keeps a step that has to wait, behind those that wait already.
+  package mutating func keep(_ step: Step, _ dependence: Dependence) {
+    switch state {
+    case .known: ready.append(step)
+    case .asked(let waiting): state = .asked(waiting + [(step, dependence)])
+    case .unanswered(let waiting): state = .unanswered(waiting + [(step, dependence)])
+    }
   }
 
   /// Takes the steps that wait no longer.
@@ -131,12 +131,12 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   // MARK: What is kept for the next start
 
-  /// Whether the user may have changed is to be stored; returns whether that differs from what is stored.
-  package mutating func storeChange(_ isChanging: Bool) -> Bool {
-    defer { isChangeStored = isChanging }
-    return isChanging != isChangeStored
-  }
+  /// Whether the store does not hold yet whether the user may have changed.
+  package func mustStore(isChanging: Bool) -> Bool { isChanging != isChangeStored }
+
+  /// It is being stored whether the user may have changed.
+  package mutating func storing(isChanging: Bool) { isChangeStored = isChanging }
 
   /// Storing that failed: the next change is stored in any case.
-  package mutating func changeNotStored() { isChangeStored = nil }
+  package mutating func storingFailed() { isChangeStored = nil }
 }

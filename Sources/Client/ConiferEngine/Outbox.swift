@@ -16,7 +16,7 @@ package final class Outbox {
   package typealias Stored = Result<Numbers, StoreError>
 
   /// Edits that belong together, and what follows when they are stored or cannot be.
-  private struct Unit {
+  private struct EditGroup {
     let edits: [StorageEdit]
     let then: (Stored) -> Void
 
@@ -32,42 +32,42 @@ package final class Outbox {
     }
   }
 
-  private var units: [Unit] = []
+  private var groups: [EditGroup] = []
   private var calls: [@Sendable () -> Void] = []
   private let storage: EngineStorage
   private let callbackQueue: CallbackQueue
   /// Whether the next commit takes nothing more, as what follows must see it stored.
   package private(set) var isSealed = false
 
-  /// The most units that share a commit.
-  private static let largestGroup = 256
+  /// The most groups that share a commit.
+  private static let largestCommit = 256
 
   package init(_ storage: EngineStorage, _ callbackQueue: CallbackQueue) {
     self.storage = storage
     self.callbackQueue = callbackQueue
   }
 
-  /// Whether edits wait to be stored.
-  package var hasUnits: Bool { !units.isEmpty }
+  /// Whether something waits for the next commit.
+  package var hasUncommitted: Bool { !groups.isEmpty }
 
   /// Whether the next commit is as large as one should be.
-  package var isFull: Bool { units.count >= Self.largestGroup }
+  package var isFull: Bool { groups.count >= Self.largestCommit }
 
   /// Has edits stored with the next commit.
   ///
   /// - Parameter then: called after the commit, in the order in which commits were asked for.
-  package func commit(_ edits: [StorageEdit], then: @escaping (Stored) -> Void = { _ in }) {
-    units.append(Unit(edits: edits, then: then))
+  package func addEdits(_ edits: [StorageEdit], then: @escaping (Stored) -> Void = { _ in }) {
+    groups.append(EditGroup(edits: edits, then: then))
   }
 
   /// Calls something after the next commit, also when that fails.
-  package func afterCommit(_ body: @escaping () -> Void) { commit([]) { _ in body() } }
+  package func afterCommit(_ body: @escaping () -> Void) { addEdits([]) { _ in body() } }
 
-  /// Lets the next commit take nothing more.
+  /// Lets the next commit take nothing more, as what follows must see it stored.
   package func seal() { isSealed = true }
 
   /// Has the app called after the step.
-  package func call(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
+  package func addCall(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
 
   /// Hands the calls of the app to its queue, in order.
   package func callApp() {
@@ -76,17 +76,17 @@ package final class Outbox {
     calls = []
   }
 
-  /// Stores what waits: together, or each unit alone when that fails.
+  /// Commits what waits: together, or each group alone when that fails.
   ///
   /// - Parameters:
   ///   - willCommit: called before each attempt.
   ///   - willStore: told of the edits of an attempt.
-  package func store(willCommit: () -> Void, willStore: ([StorageEdit]) -> Void) {
-    guard hasUnits else { return }
-    let group = units
-    units = []
+  package func commit(willCommit: () -> Void, willStore: ([StorageEdit]) -> Void) {
+    guard hasUncommitted else { return }
+    let all = groups
+    groups = []
     isSealed = false
-    store(group, willCommit, willStore)
+    commit(all, willCommit, willStore)
   }
 
   /// Applies edits at once, so that they survive the process as far as the storage can; on this thread,
@@ -99,18 +99,18 @@ package final class Outbox {
     return try backend.commitAndWait(edits, min(.process, storage.strongest))
   }
 
-  private func store(
-    _ group: [Unit], _ willCommit: () -> Void, _ willStore: ([StorageEdit]) -> Void
+  private func commit(
+    _ groups: [EditGroup], _ willCommit: () -> Void, _ willStore: ([StorageEdit]) -> Void
   ) {
     willCommit()
     do throws(StoreError) {
-      let edits = group.flatMap(\.edits)
+      let edits = groups.flatMap(\.edits)
       willStore(edits)
       let receipt = try commitNow(edits)
       var (writes, queries) = (receipt.writes[...], receipt.queries[...])
-      for unit in group {
-        let count = unit.numbers
-        unit.then(
+      for group in groups {
+        let count = group.numbers
+        group.then(
           .success(
             Numbers(
               commit: receipt.commit, writes: writes.prefix(count.writes),
@@ -119,11 +119,11 @@ package final class Outbox {
         queries = queries.dropFirst(count.queries)
       }
     } catch {
-      guard group.count > 1 else {
-        for unit in group { unit.then(.failure(error)) }
+      guard groups.count > 1 else {
+        for group in groups { group.then(.failure(error)) }
         return
       }
-      for unit in group { store([unit], willCommit, willStore) }
+      for group in groups { commit([group], willCommit, willStore) }
     }
   }
 }

@@ -221,23 +221,19 @@ struct OutboundWriteTests {
     let deep = Node(children: [
       (Key("x"), Node(children: [(Key("y"), increment)])), (Key("z"), timestamp),
     ])
-    #expect(!QueueRules.isIdempotent(.set("a", deep)))
+    #expect(!WriteContent.set("a", deep).isIdempotent)
     #expect(
-      !QueueRules.isIdempotent(.set("a", Node(1, priority: Priority(.serverValue(.increment(1)))))))
-    #expect(QueueRules.isIdempotent(.set("a", timestamp)))
+      !WriteContent.set("a", Node(1, priority: Priority(.serverValue(.increment(1))))).isIdempotent)
+    #expect(WriteContent.set("a", timestamp).isIdempotent)
     let old = WriteContent.set("a/b", Node(1))
-    #expect(QueueRules.supersedes(.set("a/b", Node(2)), old))
-    #expect(QueueRules.supersedes(.set("a", timestamp), old))
-    #expect(!QueueRules.supersedes(.set("a/b/c", Node(2)), old))
-    #expect(!QueueRules.supersedes(.set("a/b/.priority", Node(2)), old))
-    #expect(!QueueRules.supersedes(.set("a/b", increment), old))
-    #expect(!QueueRules.supersedes(.set("a/b", .empty), old))
+    #expect(WriteContent.set("a/b", Node(2)).supersedes(old))
+    #expect(WriteContent.set("a", timestamp).supersedes(old))
+    #expect(!WriteContent.set("a/b/c", Node(2)).supersedes(old))
+    #expect(!WriteContent.set("a/b/.priority", Node(2)).supersedes(old))
+    #expect(!WriteContent.set("a/b", increment).supersedes(old))
+    #expect(!WriteContent.set("a/b", .empty).supersedes(old))
     #expect(
-      !QueueRules.supersedes(
-        WriteContent(
-          kind: .update, path: "a",
-          changes: [
-            NodeChange("a/b", Node(2))
-          ]), old))
+      !WriteContent(kind: .update, path: "a", changes: [NodeChange("a/b", Node(2))])
+        .supersedes(old))
   }
 }

@@ -21,7 +21,7 @@ import Testing
     // The engine's thread is held up, and still every call returns.
     let (held, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     device.engine.post(
-      .ask { _ in
+      .run { _ in
         held.signal()
         release.wait()
       })
@@ -77,7 +77,7 @@ import Testing
     await device.idle()
     script.reset()
     let release = DispatchSemaphore(value: 0)
-    device.engine.post(.ask { _ in release.wait() })
+    device.engine.post(.run { _ in release.wait() })
     for number in 0..<200 { device.set("a", "\(number)") }
     release.signal()
     await device.idle()

@@ -114,7 +114,7 @@ final class Device {
   func rise(isOnline: Bool) async {
     // The dead one can do nothing any more; closing ends its threads.
     await withCheckedContinuation { continuation in
-      engine.post(.ask { _ in continuation.resume() })
+      engine.post(.run { _ in continuation.resume() })
     }
     do { try mortal?.die() } catch { lines.add("the files were not kept: \(error)") }
     await engine.close()
@@ -140,7 +140,7 @@ final class Device {
     while quiet < 2, !life.isOver {
       let isBusy = await withCheckedContinuation { continuation in
         engine.post(
-          .ask { loop in
+          .run { loop in
             continuation.resume(
               returning: loop.writes.durability.isRunning
                 || loop.transactions.machine.running != nil
@@ -160,7 +160,7 @@ final class Device {
     nonisolated(unsafe) let calls = calls
     await withCheckedContinuation { continuation in
       engine.post(
-        .ask { _ in
+        .run { _ in
           calls()
           continuation.resume()
         })
@@ -253,12 +253,12 @@ final class Device {
   func stored() async throws -> Int {
     for _ in 0..<2 {
       await withCheckedContinuation { continuation in
-        engine.post(.ask { _ in continuation.resume() })
+        engine.post(.run { _ in continuation.resume() })
       }
     }
     let total = await withCheckedContinuation { continuation in
       engine.post(
-        .ask { loop in
+        .run { loop in
           continuation.resume(
             returning: loop.lifetime.storage.read { (view, lane) throws(StoreError) in
               try view.totals(lane)
@@ -273,7 +273,7 @@ final class Device {
     for _ in 0..<1000 {
       let held = await withCheckedContinuation { continuation in
         engine.post(
-          .ask { loop in
+          .run { loop in
             continuation.resume(returning: loop.user.waitingCount)
           })
       }

@@ -41,7 +41,7 @@ import Testing
 
   private func followers(of device: Device) async -> Int {
     await withCheckedContinuation { continuation in
-      device.engine.post(.ask { continuation.resume(returning: $0.writes.records.followedCount) })
+      device.engine.post(.run { continuation.resume(returning: $0.writes.progress.followedCount) })
     }
   }
 

@@ -86,7 +86,7 @@ extension Device {
   func knowsUser() async -> Bool {
     await withCheckedContinuation { continuation in
       engine.post(
-        .ask { loop in
+        .run { loop in
           continuation.resume(returning: loop.user.isKnown)
         })
     }

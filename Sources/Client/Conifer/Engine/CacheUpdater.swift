@@ -214,14 +214,14 @@ final class CacheUpdater {
         [.overwrite(lane.tree, path, node), .saveQuery(query)]
         + completeness.outdated(below: path) + completeness.outdated(above: path)
         + completed(by: path)
-      outbox.commit(edits) { [self] result in
+      outbox.addEdits(edits) { [self] result in
         if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
       }
       return
     }
     guard let known = stored, let known else {
       // Keys are stored under the query's number, which the first commit gives.
-      outbox.commit([.saveQuery(query)]) { [self] result in
+      outbox.addEdits([.saveQuery(query)]) { [self] result in
         guard case .success(let numbers) = result, let id = numbers.queries.first else { return }
         storeFiltered(node, of: StoredQuery(id: id, query: query))
       }
@@ -240,7 +240,7 @@ final class CacheUpdater {
     edits.append(.saveQuery(query))
     edits.append(.setTrackedKeys(query.tree, stored.id, node.children.map(\.key)))
     outbox.seal()
-    outbox.commit(edits) { [self] result in
+    outbox.addEdits(edits) { [self] result in
       if case .success = result { touch([stored.id], in: query.tree) }
     }
   }

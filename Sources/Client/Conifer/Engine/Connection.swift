@@ -39,7 +39,7 @@ final class Connection {
   /// Connects, where there is a way to the server.
   func start() {
     if let transport = setup.transport {
-      watch = transport.watchNetwork { [post] in post(.tell(.networkReturned)) }
+      watch = transport.watchNetwork { [post] in post(.tellConnection(.networkReturned)) }
     } else {
       tell(.close(.noTransport))
     }
@@ -126,7 +126,7 @@ final class Connection {
     guard let transport = setup.transport else { return }
     var request = request
     request.credit = Self.credit
-    connection = transport.connect(request) { [post] event in post(.event(number, event)) }
+    connection = transport.connect(request) { [post] event in post(.transportEvent(number, event)) }
   }
 
   func disconnect(_ number: ConnectionNumber) {
@@ -152,6 +152,6 @@ final class Connection {
 
   /// Has the machine told when a moment has come.
   func wake(at moment: Milliseconds) {
-    setup.clock.wake(at: moment) { [post] in post(.tick) }
+    setup.clock.wake(at: moment) { [post] in post(.tellConnection(.tick)) }
   }
 }

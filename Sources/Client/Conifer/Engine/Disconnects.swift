@@ -42,6 +42,6 @@ final class Disconnects {
   }
 
   private func tell(_ completion: Completion?, _ error: DatabaseError?) {
-    if let completion { outbox.call { completion(error) } }
+    if let completion { outbox.addCall { completion(error) } }
   }
 }

@@ -43,7 +43,7 @@ actor Engine {
   private func work() async {
     while let steps = inbox.take() {
       for step in steps { await loop.perform(step) }
-      loop.carryOut()
+      loop.carryOutRequests()
     }
   }
 
@@ -66,7 +66,7 @@ extension Engine: DatabaseEngine {
     _ write: LocalWrite, completion: (@Sendable (DatabaseError?) -> Void)?
   ) -> WriteReceipt {
     if case .update(_, let changes) = write, changes.isEmpty {
-      if let completion { post(.ask { $0.outbox.call { completion(nil) } }) }
+      if let completion { post(.run { $0.outbox.addCall { completion(nil) } }) }
       return .nothing(setup.options.durability.wanted)
     }
     let receipt = WriteReceipt()
@@ -117,13 +117,13 @@ extension Engine: DatabaseEngine {
     // Numbers beyond are those of the engine's own listeners.
     guard id.rawValue < Listening.firstSilent else { return }
     registrations.end(id)
-    post(.stop(id))
+    post(.stopObserving(id))
   }
 
   /// Ends all listeners of a target; of a default one, all at its path.
   nonisolated func stopObservingAll(_ target: QueryTarget) {
     registrations.endAll(target)
-    post(.stopAll(target))
+    post(.stopObservingAll(target))
   }
 
   /// Reads once.
@@ -148,13 +148,13 @@ extension Engine: DatabaseEngine {
   /// Connects, and stays connected.
   nonisolated func goOnline() {
     isAway.store(false, ordering: .relaxed)
-    post(.tell(.open(.offline)))
+    post(.tellConnection(.open(.offline)))
   }
 
   /// Disconnects, until `goOnline`.
   nonisolated func goOffline() {
     isAway.store(true, ordering: .relaxed)
-    post(.tell(.close(.offline)))
+    post(.tellConnection(.close(.offline)))
   }
 
   /// Discards all waiting writes, transactions and onDisconnects.
@@ -174,7 +174,7 @@ extension Engine {
   ) async throws(DatabaseError) -> R {
     let result: Result<R, DatabaseError> = await withCheckedContinuation { continuation in
       post(
-        .askQueue(isChange: isChange) { loop in
+        .useQueue(isChange: isChange) { loop in
           do throws(DatabaseError) {
             try question(loop.requests) { continuation.resume(returning: $0) }
           } catch {

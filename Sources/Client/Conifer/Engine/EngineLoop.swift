@@ -28,8 +28,8 @@ final class EngineLoop {
     outbox = Outbox(storage, setup.callbackQueue)
     let durability = DurabilityWaits { [weak engine] backend in engine?.harden(backend) }
     connection = Connection(setup, post)
-    let records = OutboundWrites()
-    let views = Views(engine.registrations, storage, records, clock, outbox, post)
+    let progress = WriteProgress()
+    let views = Views(engine.registrations, storage, progress, clock, outbox, post)
     let listens = ServerListens(storage, views, connection, outbox, logger)
     let cache = CacheUpdater(storage, views, listens, outbox)
     listening = Listening(
@@ -41,7 +41,7 @@ final class EngineLoop {
       outbox: outbox, logger: logger)
     gets = Gets(setup, storage, views, cache, listening, connection, outbox)
     writes = Writes(
-      durability: durability, setup: setup, storage: storage, views: views, records: records,
+      durability: durability, setup: setup, storage: storage, views: views, progress: progress,
       cache: cache, gets: gets, transactions: transactions, connection: connection, outbox: outbox,
       post: post)
     requests = QueueRequests(
@@ -60,53 +60,52 @@ final class EngineLoop {
 
   /// Does a step, and what waited to know who is signed in.
   nonisolated(nonsending) func perform(_ step: Step) async {
-    await performAlone(step)
-    for step in user.takeReady() { await performAlone(step) }
+    await performOne(step)
+    for step in user.takeReady() { await performOne(step) }
   }
 
   /// Does one step.
   ///
   /// Writes that follow one another share a commit, and so do answers and updates of the server.
-  private nonisolated(nonsending) func performAlone(_ step: Step) async {
-    if user.holds(step) { return }
+  private nonisolated(nonsending) func performOne(_ step: Step) async {
+    if user.mustWait(step) { return user.keep(step) }
     switch step {
     case .write(let write, let caller):
-      if outbox.hasUnits || connection.hasActions { carryOut() }
+      if outbox.hasUncommitted || connection.hasActions { carryOutRequests() }
       writes.add(write, caller)
-      if writes.isFull { carryOut() }
+      if writes.isFull { carryOutRequests() }
       return
-    case .released(let id): return writes.records.released(id)
-    case .event(let number, let event):
-      if writes.hasUnqueued { carryOut() }
+    case .receiptReleased(let id): return writes.progress.released(id)
+    case .transportEvent(let number, let event):
+      if writes.hasUnqueued { carryOutRequests() }
       connection.receive(event, number)
-      runActions()
-      if outbox.isFull || outbox.isSealed || connection.hasActions { carryOut() }
+      carryOutActions()
+      if outbox.isFull || outbox.isSealed || connection.hasActions { carryOutRequests() }
       return
-    default: carryOut()
+    default: carryOutRequests()
     }
     switch step {
-    case .write, .released, .event: break
+    case .write, .receiptReleased, .transportEvent: break
     case .open(let isAway): await lifetime.open(isAway: isAway)
     case .observe(let registration): listening.observe(registration)
-    case .stop(let id): listening.stop(id)
-    case .stopAll(let target): listening.stopAll(target)
+    case .stopObserving(let id): listening.stop(id)
+    case .stopObservingAll(let target): listening.stopAll(target)
     case .pin(let isPinned, let target): pins.pin(isPinned, target)
     case .listenToPin(let target): pins.listenToWaiting(target)
     case .get(let request): gets.begin(request)
-    case .endWaitingGets: for request in user.takeLateGets() { gets.giveUp(request) }
+    case .endLateGets: for request in user.takeLateGets() { gets.giveUp(request) }
     case .transact(let request): transactions.begin(request)
-    case .ran(let id, let decision): transactions.ran(id, decision)
+    case .transactionRan(let id, let decision): transactions.ran(id, decision)
     case .onDisconnect(let request, let completion): disconnects.issue(request, completion)
-    case .tell(let input): connection.tell(input)
-    case .marked(let ids, let fault): writes.marked(ids, fault)
+    case .tellConnection(let input): connection.tell(input)
+    case .writesMarked(let ids, let fault): writes.marked(ids, fault)
     case .purge: purge()
-    case .tick: connection.tell(.tick)
     case .refreshToken: user.refreshToken()
     case .tokenAnswered(let answer, let number): user.answered(answer, number)
-    case .ask(let question), .askQueue(_, let question): question(self)
+    case .run(let body), .useQueue(_, let body): body(self)
     case .close(let done): await close(done)
     }
-    carryOut()
+    carryOutRequests()
   }
 
   /// Gives up all waiting writes, transactions and onDisconnects of the user.
@@ -115,9 +114,9 @@ final class EngineLoop {
     guard let lane = storage.lane else { return }
     let actions = connection.purge()
     // The server has answered these, though their answers waited for listens.
-    for action in actions where action.isServerAnswer { act(action) }
-    store()
-    outbox.commit([.purge(lane)]) { [self] result in
+    for action in actions where action.isServerAnswer { carryOut(action) }
+    commitEdits()
+    outbox.addEdits([.purge(lane)]) { [self] result in
       defer { connection.add(actions.filter { !$0.isServerAnswer }) }
       if case .failure(let error) = result {
         storage.report(DatabaseError(error, "No write was purged"))
@@ -131,10 +130,10 @@ final class EngineLoop {
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
     // What is under way is of unknown outcome from now on.
     connection.tell(.close(.closing))
-    carryOut()
+    carryOutRequests()
     if let backend = lifetime.end() { await lifetime.close(backend) }
-    for step in user.takeReady() { await performAlone(step) }
-    carryOut()
+    for step in user.takeReady() { await performOne(step) }
+    carryOutRequests()
     done()
   }
 
@@ -142,39 +141,40 @@ final class EngineLoop {
 
   /// Queues and commits what waits, does what the connection asks for, and tells the app, until
   /// nothing is left.
-  func carryOut() {
+  func carryOutRequests() {
     repeat {
       if writes.hasUnqueued {
         writes.queueAll()
-        store()
+        commitEdits()
       }
-      store()
-      runActions()
-    } while writes.hasUnqueued || outbox.hasUnits || connection.hasActions
+      commitEdits()
+      carryOutActions()
+    } while writes.hasUnqueued || outbox.hasUncommitted || connection.hasActions
     connection.grantCredit()
     outbox.callApp()
   }
 
   /// Stores what waits for a commit.
-  private func store() {
-    outbox.store(willCommit: writes.willCommit, willStore: writes.willStore)
+  private func commitEdits() {
+    outbox.commit(willCommit: writes.willCommit, willStore: writes.willStore)
   }
 
   /// Does what the connection's machine asks for, up to an action that must wait until what is asked for
   /// so far is committed.
-  private func runActions() {
+  private func carryOutActions() {
     while connection.hasActions {
       let actions = connection.takeActions()
       for (index, action) in actions.enumerated() {
-        if outbox.isSealed || !action.joinsCommit, outbox.hasUnits || writes.hasUnqueued {
+        if outbox.isSealed || !action.canPrecedeCommit, outbox.hasUncommitted || writes.hasUnqueued
+        {
           return connection.putBack(actions[index...])
         }
-        act(action)
+        carryOut(action)
       }
     }
   }
 
-  private func act(_ action: ConnectionAction) {
+  private func carryOut(_ action: ConnectionAction) {
     switch action {
     case .connect(let request, let number): connection.connect(request, number)
     case .disconnect(let number): connection.disconnect(number)
@@ -200,7 +200,7 @@ final class EngineLoop {
     case .needWrites(let lane, let after, let limit):
       writes.readQueue(lane, after: after, limit: limit)
     case .markSent(let ids): writes.mark(ids)
-    case .writeSent(let id): writes.records.sent(id)
+    case .writeSent(let id): writes.progress.sent(id)
     case .writeAnswered(let id, let response, let isDataMissing):
       writes.answered(id, response, isDataMissing: isDataMissing)
     case .writeOutcomeUnknown(let id): writes.outcomeUnknown(id)
@@ -218,7 +218,7 @@ final class EngineLoop {
 extension ConnectionAction {
   /// Whether it may be done while other edits wait for their commit: it reads memory alone, and its
   /// events are told after the commit.
-  fileprivate var joinsCommit: Bool {
+  fileprivate var canPrecedeCommit: Bool {
     switch self {
     case .updated, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true
     case .listenAnswered(_, let response): response.status == .ok

@@ -89,7 +89,7 @@ final class Gets {
   }
 
   private func answer(_ request: GetRequest, _ result: Result<Node, DatabaseError>) {
-    outbox.call { request.completion(result) }
+    outbox.addCall { request.completion(result) }
   }
 
   /// The server did not give it: what is known completely is the answer, else the error.

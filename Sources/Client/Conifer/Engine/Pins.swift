@@ -81,7 +81,7 @@ final class Pins {
       case .refused, nil: break
       }
     }
-    outbox.commit([isPinned ? .pin(pin) : .unpin(pin)]) { [logger] result in
+    outbox.addEdits([isPinned ? .pin(pin) : .unpin(pin)]) { [logger] result in
       guard case .failure(let error) = result else { return }
       logger.error(
         "a place is not \(what) durably", metadata: ["target": "\(target)", "cause": "\(error)"])

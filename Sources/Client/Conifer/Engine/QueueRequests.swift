@@ -36,15 +36,15 @@ struct QueueRequests {
     after number: UInt64?, limit: Int, rejectedOnly: Bool
   ) -> Result<[PendingWrite], DatabaseError> {
     let after = number.map { WriteID(rawValue: $0) }
-    let records = writes.records
+    let progress = writes.progress
     return read { (view, lane) throws(StoreError) in
       // Some of what the store takes for waiting has ended.
-      let (sum, isOver) = limit.addingReportingOverflow(records.unstoredCount)
+      let (sum, isOver) = limit.addingReportingOverflow(progress.unstoredCount)
       let most = isOver ? limit : sum
       var found = try view.rejectedEntries(lane, after: after, limit: most)
       if !rejectedOnly { found += try view.entries(lane, after: after, limit: most) }
       let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { entry in
-        PendingWrite(entry, OutboundWriteID(lane, entry.id), records)
+        PendingWrite(entry, OutboundWriteID(lane, entry.id), progress)
       }
       return Array(pending.prefix(limit))
     }
@@ -63,11 +63,11 @@ struct QueueRequests {
   func outcome(
     of id: WriteReceipt.ID, _ receipt: WriteReceipt
   ) -> Result<WriteReceipt.Outcome?, DatabaseError> {
-    let records = writes.records
+    let progress = writes.progress
     let name = OutboundWriteID(id, in: storage.tree)
     let known: Result<WriteReceipt.Outcome?, DatabaseError> = read {
       (view, _) throws(StoreError) in
-      if let end = records.outcome(of: name) { return end }
+      if let end = progress.outcome(of: name) { return end }
       if let end = try view.finishedWrite(name.lane, name.id) {
         return .init(end.outcome, name.lane)
       }
@@ -111,7 +111,7 @@ struct QueueRequests {
   func retry(_ id: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
     var (name, write) = try findRejected(id)
     write.state = .queued
-    outbox.commit([.setState(name.lane, name.id, .queued)]) { [self, write] result in
+    outbox.addEdits([.setState(name.lane, name.id, .queued)]) { [self, write] result in
       if case .success = result {
         views.show(write, of: name.lane)
         connection.tell(.write(OutboundWrite(name.lane, write)))
@@ -129,7 +129,7 @@ struct QueueRequests {
     let lane = name.lane
     let content = new.content(time: setup.clock.wallTime)
     let edits: [StorageEdit] = [.enqueue(lane, content), .finish(lane, name.id, .discarded)]
-    outbox.commit(edits) { [self] result in
+    outbox.addEdits(edits) { [self] result in
       switch result {
       case .success(let numbers):
         let receipt = WriteReceipt()
@@ -153,11 +153,11 @@ struct QueueRequests {
     case .rejected: break
     // No answer can come to what this version does not send.
     case _ where QueuedWrite(entry) == nil: break
-    case .queued where !writes.records.isSent(name): break
+    case .queued where !writes.progress.isSent(name): break
     default:
       throw DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")
     }
-    outbox.commit([.finish(name.lane, name.id, .discarded)]) { [self] result in
+    outbox.addEdits([.finish(name.lane, name.id, .discarded)]) { [self] result in
       if case .success = result {
         connection.tell(.withdraw(name))
         views.raise(views.revert(name))
@@ -174,7 +174,7 @@ struct QueueRequests {
   /// All writes of a lane were given up; each is told, after listeners were told of the data without them.
   func purged(_ lane: Lane) {
     let reverted = views.tree.revertAll()
-    let followed = writes.records.purge(lane)
+    let followed = writes.progress.purge(lane)
     views.raise(reverted)
     transactions.giveUp(.writeCanceled)
     let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
@@ -208,15 +208,15 @@ extension WriteReceipt.Outcome {
 
 extension PendingWrite {
   /// A write of the store's queue; nil for one that has ended.
-  fileprivate init?(_ entry: QueueEntry, _ id: OutboundWriteID, _ records: OutboundWrites) {
+  fileprivate init?(_ entry: QueueEntry, _ id: OutboundWriteID, _ progress: WriteProgress) {
     let state: State
-    switch records.outcome(of: id) {
-    case nil: state = State(entry, isSent: records.isSent(id))
+    switch progress.outcome(of: id) {
+    case nil: state = State(entry, isSent: progress.isSent(id))
     case .rejected(let error)?: state = .rejected(error)
     default: return nil
     }
     var attempts = Int(entry.attempts)
-    if case .sent(isStored: false) = records.delivery(id) { attempts += 1 }
+    if case .sent(isStored: false) = progress.delivery(id) { attempts += 1 }
     let content = WriteContent(entry.payload)
     let kind: Kind =
       switch content?.kind {

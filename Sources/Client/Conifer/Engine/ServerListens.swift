@@ -237,7 +237,7 @@ final class ServerListens {
   private func commit(
     _ edits: [StorageEdit], of target: QueryTarget, orElse failed: @escaping () -> Void = {}
   ) {
-    outbox.commit(edits) { [self] result in
+    outbox.addEdits(edits) { [self] result in
       guard case .failure(let error) = result else { return }
       notCached(target, error)
       failed()
@@ -256,7 +256,7 @@ final class ServerListens {
   ) {
     let target = listen.target
     active[target]?.record = .numbering(query)
-    outbox.commit(edits) { [self] result in
+    outbox.addEdits(edits) { [self] result in
       guard isActive(listen) else { return }
       switch result {
       case .success(let numbers):

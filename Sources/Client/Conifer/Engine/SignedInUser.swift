@@ -83,11 +83,13 @@ final class SignedInUser {
   /// How many questions to the token provider are under way.
   var questionCount: Int { gate.questionCount }
 
-  /// Keeps a step that has to wait; returns whether it has.
-  func holds(_ step: Step) -> Bool {
-    guard gate.holds(step, step.dependence) else { return false }
+  /// Whether a step that comes now has to wait.
+  func mustWait(_ step: Step) -> Bool { gate.mustWait(step.dependence) }
+
+  /// Keeps a step that has to wait.
+  func keep(_ step: Step) {
+    gate.keep(step, step.dependence)
     if case .get(let request) = step { limit(request) }
-    return true
   }
 
   /// Takes the steps that no longer wait.
@@ -96,7 +98,7 @@ final class SignedInUser {
   /// Ends a read that waits behind writes when it has waited as long as reads may.
   private func limit(_ request: GetRequest) {
     setup.clock.wake(at: request.issued + ConnectionLimits().getTimeout) { [post] in
-      post(.endWaitingGets)
+      post(.endLateGets)
     }
   }
 
@@ -115,7 +117,7 @@ final class SignedInUser {
   /// one by then.
   func changed(_ identification: Identification) {
     take(identification)
-    storeChange(identification != .known)
+    store(isChanging: identification != .known)
   }
 
   private func take(_ identification: Identification) {
@@ -129,16 +131,18 @@ final class SignedInUser {
   /// Somebody signed in or out, as the app says.
   func refreshToken() {
     // Also where the first answer is still out, and so nothing else changes.
-    if setup.tokenProvider != nil { storeChange(true) }
+    if setup.tokenProvider != nil { store(isChanging: true) }
     connection.tell(.refreshToken)
   }
 
-  private func storeChange(_ isChanging: Bool) {
-    guard let lane = storage.lane, gate.storeChange(isChanging) else { return }
+  /// Has the next start know whether the user may have changed.
+  private func store(isChanging: Bool) {
+    guard let lane = storage.lane, gate.mustStore(isChanging: isChanging) else { return }
+    gate.storing(isChanging: isChanging)
     let value: [UInt8]? = isChanging ? [1] : nil
-    outbox.commit([.setMetadata(lane.tree, Self.changeName, value)]) { [self] result in
+    outbox.addEdits([.setMetadata(lane.tree, Self.changeName, value)]) { [self] result in
       guard case .failure(let error) = result else { return }
-      gate.changeNotStored()
+      gate.storingFailed()
       setup.logger.error("the sign-in is not kept", metadata: ["cause": "\(error)"])
     }
   }
@@ -172,7 +176,7 @@ final class SignedInUser {
   func keep(_ token: UserToken?) {
     guard let lane = storage.lane else { return }
     let bytes = setup.keepsLastToken ? token.map(\.stored) : nil
-    outbox.commit([.setMetadata(lane.tree, Self.tokenName, bytes)]) { [logger = setup.logger] in
+    outbox.addEdits([.setMetadata(lane.tree, Self.tokenName, bytes)]) { [logger = setup.logger] in
       guard case .failure(let error) = $0 else { return }
       logger.error("the last token is not kept", metadata: ["cause": "\(error)"])
     }

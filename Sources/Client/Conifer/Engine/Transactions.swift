@@ -39,7 +39,7 @@ final class Transactions {
   func begin(_ request: TransactionRequest) {
     guard let position = connection.nextPosition() else {
       let error = storage.error
-      return outbox.call { request.completion(error, false, .empty) }
+      return outbox.addCall { request.completion(error, false, .empty) }
     }
     last += 1
     let id = TransactionID(rawValue: last)
@@ -91,7 +91,7 @@ final class Transactions {
     case .unlisten(_, let path): unlisten(path)
     case .run(let id, _, let node):
       guard let update = requests[id]?.update else { return }
-      outbox.call { [post] in post(.ran(id, update(node))) }
+      outbox.addCall { [post] in post(.transactionRan(id, update(node))) }
     case .write(let overlay, let path, let node, let isVisible):
       views.raise(views.tree.write(overlay, [NodeChange(path, node)], isVisible: isVisible))
     case .revert(let overlay): views.raise(views.tree.revert(overlay))
@@ -103,7 +103,7 @@ final class Transactions {
       let error = outcome.error.flatMap {
         DatabaseError(local: $0, "The transaction at \(request.path) failed")
       }
-      outbox.call { request.completion(error, outcome.isCommitted, outcome.node) }
+      outbox.addCall { request.completion(error, outcome.isCommitted, outcome.node) }
     case .proceed: handle(.proceed)
     }
   }

@@ -13,21 +13,21 @@ final class Views {
   /// Where views are open.
   var paths = ViewPaths()
   /// The values of incremented places behind the newest write; nil when the queue has to be read.
-  private var queuedValues: QueuedValues?
+  private var incrementedValues: IncrementedValues?
   private let registrations: Registrations
   private let storage: EngineStorage
-  private let records: OutboundWrites
+  private let progress: WriteProgress
   private let clock: ServerClock
   private let outbox: Outbox
   private let post: @Sendable (Step) -> Void
 
   init(
-    _ registrations: Registrations, _ storage: EngineStorage, _ records: OutboundWrites,
+    _ registrations: Registrations, _ storage: EngineStorage, _ progress: WriteProgress,
     _ clock: ServerClock, _ outbox: Outbox, _ post: @escaping @Sendable (Step) -> Void
   ) {
     self.registrations = registrations
     self.storage = storage
-    self.records = records
+    self.progress = progress
     self.clock = clock
     self.outbox = outbox
     self.post = post
@@ -44,14 +44,14 @@ final class Views {
       guard let registration = registrations[raised.listener] else { continue }
       let event = raised.event
       guard registration.isOnce else {
-        outbox.call { registration.raise(event) }
+        outbox.addCall { registration.raise(event) }
         continue
       }
-      outbox.call { [registrations] in
+      outbox.addCall { [registrations] in
         registration.raise(event)
         registrations.forget(registration.id)
       }
-      post(.stop(raised.listener))
+      post(.stopObserving(raised.listener))
     }
   }
 
@@ -60,7 +60,7 @@ final class Views {
   /// Ends a listener of the app with an error.
   func cancel(_ id: ListenerID, _ error: DatabaseError) {
     guard let registration = registrations.forget(id) else { return }
-    outbox.call { registration.cancel(error) }
+    outbox.addCall { registration.cancel(error) }
   }
 
   /// Ends all listeners of the app with an error.
@@ -77,8 +77,8 @@ final class Views {
   func show(_ write: QueuedWrite, of lane: Lane) {
     let changes = write.content.changes
     let now = clock.serverTime
-    let known = queuedValues?.apply(write, lane, now: now)
-    if known == nil { queuedValues = nil }
+    let known = incrementedValues?.apply(write, lane, now: now)
+    if known == nil { incrementedValues = nil }
     guard changes.contains(where: { paths.touches($0.path.owner) }) else { return }
     let resolved = resolvedChanges(of: write, lane, known, now)
     raise(tree.write(OverlayID(write.id.rawValue), resolved))
@@ -92,18 +92,18 @@ final class Views {
     let changes = write.content.changes
     // Where no view is open, the overlay need not hold all queued writes.
     let isHidden = changes.map {
-      !QueueRules.isIdempotent($0.node)
+      !$0.node.isIdempotent
         && !(paths.covers($0.path.owner) && tree.value(at: $0.path.owner) != nil)
     }
     var stored = known ?? [NodeChange?](repeating: nil, count: changes.count)
     if zip(isHidden, stored).contains(where: { $0 && $1 == nil }) {
       let found = storage.read { (view, _) throws(StoreError) in
-        var overlay = QueueOverlay(view, lane, now: now)
-        return try overlay.resolve(write)
+        var queue = QueueResolver(view, lane, now: now)
+        return try queue.resolve(write)
       }
       if let (entry, next) = found {
         stored = entry.changes
-        if let next { queuedValues = queuedValues?.joined(next) ?? next }
+        if let next { incrementedValues = incrementedValues?.joined(next) ?? next }
       }
     }
     return changes.indices.map { index in
@@ -119,11 +119,11 @@ final class Views {
   func showQueue(touching path: Path) -> Bool {
     guard !paths.covers(path), storage.lane != nil else { return false }
     let now = clock.serverTime
-    let entries = storage.read { (view, lane) throws(StoreError) -> [QueueOverlay.Entry]? in
+    let entries = storage.read { (view, lane) throws(StoreError) -> [ResolvedWrite]? in
       let waiting = try view.pendingWrites(lane, touching: path)
       guard waiting.contains(where: { !tree.holds(OverlayID($0.rawValue)) }) else { return nil }
-      var overlay = QueueOverlay(view, lane, now: now)
-      return try overlay.entries(touching: path).filter { !hasEnded($0.id, lane) }
+      var queue = QueueResolver(view, lane, now: now)
+      return try queue.writes(touching: [path]).filter { !hasEnded($0.id, lane) }
     }
     if case .some(.none) = entries { return false }
     for entry in (entries ?? []) ?? [] { tree.load(entry.id, entry.changes) }
@@ -138,14 +138,14 @@ final class Views {
   func queuedWrites(
     touching path: Path, over answer: (target: QueryTarget, node: Node)? = nil,
     isAnswered: @escaping (OutboundWriteID) -> Bool = { _ in false }
-  ) -> [QueueOverlay.Entry] {
-    let (now, records) = (clock.serverTime, records)
+  ) -> [ResolvedWrite] {
+    let (now, progress) = (clock.serverTime, progress)
     let entries = storage.read { (view, lane) throws(StoreError) in
-      var overlay = QueueOverlay(view, lane, now: now, over: answer) { id in
+      var queue = QueueResolver(view, lane, now: now, over: answer) { id in
         let id = OutboundWriteID(lane, id)
-        return isAnswered(id) || answer != nil && records.outcome(of: id) != nil
+        return isAnswered(id) || answer != nil && progress.outcome(of: id) != nil
       }
-      return try overlay.entries(touching: path).filter { answer != nil || !hasEnded($0.id, lane) }
+      return try queue.writes(touching: [path]).filter { answer != nil || !hasEnded($0.id, lane) }
     }
     return entries ?? []
   }
@@ -155,13 +155,13 @@ final class Views {
   /// - Returns: the newest number of the lane; nil for none, or when it cannot be read.
   func changeLane(to lane: Lane, of backend: any StorageBackend) -> WriteID? {
     let reverted = tree.revertAll()
-    queuedValues = nil
+    incrementedValues = nil
     storage.open(backend, lane)
     raise(reverted)
     let now = clock.serverTime
     let found = storage.read { (view, lane) throws(StoreError) in
-      var overlay = QueueOverlay(view, lane, now: now)
-      let entries = try overlay.entries(touching: Array(paths.paths))
+      var queue = QueueResolver(view, lane, now: now)
+      let entries = try queue.writes(touching: Array(paths.paths))
       return (entries.filter { !hasEnded($0.id, lane) }, try view.totals(lane).newest)
     }
     for entry in found?.0 ?? [] { raise(tree.write(entry.id, entry.changes)) }
@@ -187,15 +187,17 @@ final class Views {
 
   /// Edits are about to be stored, after which the known values of increments may not hold.
   func willStore(_ edits: [StorageEdit]) {
-    if let queuedValues, !edits.allSatisfy(queuedValues.holds) { self.queuedValues = nil }
+    if let incrementedValues, !edits.allSatisfy(incrementedValues.holds) {
+      self.incrementedValues = nil
+    }
   }
 
   /// The storage is closed.
-  func close() { queuedValues = nil }
+  func close() { incrementedValues = nil }
 
   /// Whether a write of the queue has ended, though the store shows it as waiting.
   private func hasEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
-    records.outcome(of: OutboundWriteID(lane, WriteID(rawValue: id.number))) != nil
+    progress.outcome(of: OutboundWriteID(lane, WriteID(rawValue: id.number))) != nil
   }
 }
 

@@ -11,7 +11,7 @@ struct Writes {
   let setup: DatabaseConfiguration
   let storage: EngineStorage
   let views: Views
-  let records: OutboundWrites
+  let progress: WriteProgress
   let cache: CacheUpdater
   let gets: Gets
   let transactions: Transactions
@@ -24,7 +24,7 @@ struct Writes {
   /// Edits are about to be stored: ends of writes that could not be stored before are stored first.
   func willCommit() {
     cache.willCommit()
-    for (id, edits) in records.unstoredEnds {
+    for (id, edits) in progress.unstoredEnds {
       willStore(edits)
       do throws(StoreError) {
         _ = try outbox.commitNow(edits)
@@ -32,7 +32,7 @@ struct Writes {
         // The store refuses it as invalid: the write has ended already, or is gone.
         guard error.code == .invalid else { continue }
       }
-      records.stored(id)
+      progress.stored(id)
       connection.tell(.finished(id))
     }
   }
@@ -46,25 +46,25 @@ struct Writes {
   private static let largestGroup = 256
 
   /// Whether there are writes that are not queued yet.
-  var hasUnqueued: Bool { records.unqueuedCount > 0 }
+  var hasUnqueued: Bool { progress.unqueuedCount > 0 }
 
   /// Whether as many are to be queued as should share a commit.
-  var isFull: Bool { records.unqueuedCount >= Self.largestGroup }
+  var isFull: Bool { progress.unqueuedCount >= Self.largestGroup }
 
   /// Takes in a write, which is queued when the step ends.
   func add(_ write: LocalWrite, _ caller: WriteCaller) {
-    records.add(write.content(time: setup.clock.wallTime), caller)
+    progress.add(write.content(time: setup.clock.wallTime), caller)
   }
 
   /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
   func queueAll() {
-    let group = records.takeUnqueued()
+    let group = progress.takeUnqueued()
     guard let lane = storage.lane else {
       for (_, caller) in group { fail(caller, storage.error) }
       return
     }
     for (content, caller) in group {
-      outbox.commit([.enqueue(lane, content)]) { [self] result in
+      outbox.addEdits([.enqueue(lane, content)]) { [self] result in
         switch result {
         case .success(let numbers):
           guard let id = numbers.writes.first else { return }
@@ -79,7 +79,7 @@ struct Writes {
   /// Tells the app of a write that was not queued.
   private func fail(_ caller: WriteCaller, _ error: DatabaseError) {
     caller.receipt.fail(error)
-    if let completion = caller.completion { outbox.call { completion(error) } }
+    if let completion = caller.completion { outbox.addCall { completion(error) } }
   }
 
   /// A write is in the queue: shows it in the views, and tells the connection.
@@ -101,13 +101,13 @@ struct Writes {
 
   /// Notes who is to be told of a write's end.
   func follow(_ id: OutboundWriteID, _ caller: WriteCaller) {
-    records.follow(id, WriteFollower(caller))
+    progress.follow(id, WriteFollower(caller))
     watch(caller.receipt, id)
   }
 
   /// Has what is kept of a receipt forgotten when nobody holds it.
   private func watch(_ receipt: WriteReceipt?, _ id: OutboundWriteID) {
-    receipt?.whenReleased { [post] in post(.released(id)) }
+    receipt?.whenReleased { [post] in post(.receiptReleased(id)) }
   }
 
   /// Drops the write before a new one, when that was never sent, nothing was issued between them, and
@@ -116,20 +116,20 @@ struct Writes {
   /// The connection forgets it at once; the store does in the next commit.
   private func supersede(by new: QueuedWrite, _ lane: Lane) {
     guard let id = connection.lastUnsent, id.lane == lane, id.id < new.id,
-      let old = find(id), case .queued = old.state, QueueRules.supersedes(new.content, old.content)
+      let old = find(id), case .queued = old.state, new.content.supersedes(old.content)
     else { return }
     connection.tell(.superseded(id))
     views.raise(views.revert(id))
     let edits = [StorageEdit.finish(lane, id.id, .superseded(by: new.id))]
     let name = OutboundWriteID(lane, new.id)
     let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(name))
-    outbox.commit(edits) { [self] stored in
+    outbox.addEdits(edits) { [self] stored in
       // Whether what they wrote counts is told by the end of the new one.
-      let moved = records.handFollowers(of: id, to: name)
+      let moved = progress.handFollowers(of: id, to: name)
       end(id, outcome, nil, edits, stored)
       for follower in moved { watch(follower.receipt, name) }
       // Some may have been released meanwhile, and nobody told it.
-      records.released(name)
+      progress.released(name)
       // Those of what it had superseded itself come first, and were told.
       for case let receipt? in moved.reversed().map(\.receipt) {
         if receipt.isEnded { break }
@@ -155,17 +155,17 @@ struct Writes {
     var found = page ?? []
     if setup.unknownOutcome == .leaveToApp {
       let uncertain = found.filter {
-        !QueueRules.isIdempotent($0.content) && records.isOutcomeUnknown($0, lane)
+        !$0.content.isIdempotent && progress.isOutcomeUnknown($0, lane)
       }
       for write in uncertain { leaveToApp(OutboundWriteID(lane, write.id), write.content) }
       if !uncertain.isEmpty {
         // Asked for again when the store no longer takes them for waiting.
         return connection.add([.needWrites(lane, after: after, limit: limit)])
       }
-      found.removeAll { records.outcome(of: OutboundWriteID(lane, $0.id)) != nil }
+      found.removeAll { progress.outcome(of: OutboundWriteID(lane, $0.id)) != nil }
     }
     let writes = found.map {
-      OutboundWrite(lane, $0, isMarking: records.isMarking(OutboundWriteID(lane, $0.id)))
+      OutboundWrite(lane, $0, isMarking: progress.isMarking(OutboundWriteID(lane, $0.id)))
     }
     let isLast = page.map { $0.count < limit } ?? false
     connection.tell(.writes(writes, lane, after: after, isLast: isLast))
@@ -173,13 +173,13 @@ struct Writes {
 
   /// Stores durably that writes are sent, and has them sent then.
   func mark(_ ids: [OutboundWriteID]) {
-    outbox.commit(records.mark(ids)) { [self] result in
+    outbox.addEdits(progress.mark(ids)) { [self] result in
       switch result {
       case .success(let numbers):
         durability.wait(for: numbers.commit, in: storage) { [post] result in
           var fault: DatabaseError?
           if case .failure(let error) = result { fault = error }
-          post(.marked(ids, fault))
+          post(.writesMarked(ids, fault))
         }
       case .failure(let error):
         marked(ids, DatabaseError(error, "It could not be stored that writes are sent"))
@@ -199,7 +199,7 @@ struct Writes {
         metadata: ["cause": "\(fault)"])
       if waits { return connection.tell(.notMarked(ids)) }
     }
-    records.marked(ids)
+    progress.marked(ids)
     connection.tell(.marked(ids))
   }
 
@@ -208,17 +208,17 @@ struct Writes {
   /// The connection broke after a write was sent.
   func outcomeUnknown(_ id: OutboundWriteID) {
     if setup.unknownOutcome == .leaveToApp, let content = find(id)?.content,
-      !QueueRules.isIdempotent(content)
+      !content.isIdempotent
     {
       return leaveToApp(id, content)
     }
-    outbox.commit(records.outcomeUnknown(id))
+    outbox.addEdits(progress.outcomeUnknown(id))
   }
 
   /// The server refused a write for want of a valid token; it is sent again.
   func returned(_ id: OutboundWriteID) {
-    outbox.commit(records.returned(id)) { [self] result in
-      if case .failure = result { records.returnedUnstored(id) }
+    outbox.addEdits(progress.returned(id)) { [self] result in
+      if case .failure = result { progress.returnedUnstored(id) }
     }
   }
 
@@ -235,8 +235,8 @@ struct Writes {
     let paths = changes.map(\.path.owner)
     let result = views.acknowledge(id, isDataMissing: isDataMissing)
     let cached = cache.change(changes, isDataMissing: isDataMissing, of: id)
-    let ended = records.acknowledged(id)
-    outbox.commit(ended + cached.edits + cached.records) { [self] stored in
+    let ended = progress.acknowledged(id)
+    outbox.addEdits(ended + cached.edits + cached.records) { [self] stored in
       views.raise(result)
       switch stored {
       case .success(let numbers):
@@ -256,8 +256,8 @@ struct Writes {
   private func reject(_ id: OutboundWriteID, _ content: WriteContent?, _ reason: RejectionReason) {
     let error = reason.error(content?.path ?? .root)
     let result = views.revert(id)
-    let edits = records.rejected(id, reason.text)
-    outbox.commit(edits) { [self] stored in
+    let edits = progress.rejected(id, reason.text)
+    outbox.addEdits(edits) { [self] stored in
       views.raise(result)
       end(id, .rejected(error), error, edits, stored)
       transactions.dataChanged(content?.changes.map(\.path.owner) ?? [])
@@ -282,17 +282,17 @@ struct Writes {
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
     unstored: [StorageEdit]? = nil
   ) {
-    for follower in records.end(id, outcome, unstored: unstored) {
+    for follower in progress.end(id, outcome, unstored: unstored) {
       follower.receipt?.end(outcome)
-      if let completion = follower.completion { outbox.call { completion(error) } }
+      if let completion = follower.completion { outbox.addCall { completion(error) } }
     }
   }
 
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
-    for follower in records.removeFollowers() {
+    for follower in progress.removeFollowers() {
       follower.receipt?.close(error)
-      if let completion = follower.completion { outbox.call { completion(error) } }
+      if let completion = follower.completion { outbox.addCall { completion(error) } }
     }
   }
 }

@@ -60,17 +60,21 @@ struct AuthMachine: Sendable {
 
   // MARK: The provider
 
-  /// Begins to ask the provider, unless it is being asked; whether that is new.
+  /// Whether the provider is being asked, and its answer will do.
   ///
-  /// If the server has refused the token since the last request, its answer may be that token: then the
-  /// provider is asked again.
-  mutating func beginFetch(at now: Milliseconds, isForced: Bool) -> Bool {
-    fetchAt = nil
-    let isReplacing = mustForce && !requests.isForced
-    guard requests.since == nil || isReplacing else { return false }
-    requests.begin(at: now, isForced: isForced, isReplacing: isReplacing)
-    return true
+  /// If the server has refused the token since the last request, the answer to that may be that token.
+  var isFetching: Bool { requests.since != nil && !isOutdating }
+
+  /// Whether a request that begins now makes the answers to earlier ones out of date.
+  private var isOutdating: Bool { mustForce && !requests.isForced }
+
+  /// The provider is asked.
+  mutating func beginFetch(at now: Milliseconds, isForced: Bool) {
+    requests.begin(at: now, isForced: isForced, isReplacing: isOutdating)
   }
+
+  /// The provider is not asked at a set time any longer.
+  mutating func cancelPlannedFetch() { fetchAt = nil }
 
   /// Asks the provider who is signed in now: the answer to an earlier request may be of the user before.
   mutating func beginChange(at now: Milliseconds) {
@@ -80,8 +84,13 @@ struct AuthMachine: Sendable {
   }
 
   /// Whether an answer of the provider counts; see `TokenRequests`.
-  mutating func accepts(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
-    usesTokens && requests.accepts(answer, to: request)
+  func isCurrent(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
+    usesTokens && requests.isCurrent(answer, to: request)
+  }
+
+  /// Takes note of an answer that counts, before what it says is taken in.
+  mutating func noteAnswer(_ answer: TokenAnswer, to request: UInt64?) {
+    requests.noteAnswer(answer, to: request)
   }
 
   /// Takes in the provider's token; nil when nobody is signed in.

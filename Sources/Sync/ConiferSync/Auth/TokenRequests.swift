@@ -19,20 +19,25 @@ struct TokenRequests: Sendable {
     if isReplacing { oldestValid = newest }
   }
 
-  /// Whether an answer counts. One that does makes all earlier requests out of date; one that came
-  /// unasked (nil) all requests until now.
+  /// Whether an answer counts; one that came unasked (nil) always does.
   ///
   /// A late answer counts unless a newer one came first; a failure counts only for the newest request.
-  mutating func accepts(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
+  func isCurrent(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
+    guard let request else { return true }
+    if case .failed = answer, request != newest { return false }
+    return request >= oldestValid
+  }
+
+  /// Takes note of an answer that counts: one that says who is signed in makes all earlier requests out of
+  /// date; one that came unasked (nil) all requests until now.
+  mutating func noteAnswer(_ answer: TokenAnswer, to request: UInt64?) {
     guard let request else {
       newest += 1
       oldestValid = newest
-      return true
+      return
     }
-    if case .failed = answer { return request == newest && request >= oldestValid }
-    guard request >= oldestValid else { return false }
+    if case .failed = answer { return }
     oldestValid = request + 1
-    return true
   }
 
   mutating func succeed() {

@@ -9,7 +9,7 @@ struct ClientState: Sendable {
   var backoff: Backoff
   var listens = WantedListens()
   /// The writes that come next.
-  var queue = OutboundQueue()
+  var sendBuffer = SendBuffer()
   /// Puts and onDisconnects that wait to be sent, in order.
   var operations = FIFO<Operation>()
   /// Reads that wait to be sent.
@@ -36,8 +36,10 @@ struct ClientState: Sendable {
 
   /// Asks the token provider, unless it is being asked. While connected another token is forced.
   mutating func fetchToken(isConnected: Bool) {
+    auth.cancelPlannedFetch()
+    guard !auth.isFetching else { return }
     let isForced = auth.mustForce || isConnected
-    guard auth.beginFetch(at: now.uptime, isForced: isForced) else { return }
+    auth.beginFetch(at: now.uptime, isForced: isForced)
     actions.append(.fetchToken(force: isForced, number: auth.requests.newest))
   }
 
@@ -53,7 +55,7 @@ struct ClientState: Sendable {
   /// Changes to another user's lane: what was issued under the old one is not sent as the new user's.
   mutating func change(to lane: Lane) {
     positions = LanePositions(opening: lane)
-    queue.restart()
+    sendBuffer.restart()
     giveUpOperations(with: .identityChanged)
     // The next start must not show the old user's token.
     actions.append(.keepToken(nil))
@@ -113,7 +115,7 @@ struct ClientState: Sendable {
 
   /// Writes could not be marked: they wait, and so does what follows them.
   mutating func markingFailed(_ ids: [OutboundWriteID]) {
-    let delay = max(limits.delays.first, backoff.delay(queue.markingFailures + 1))
-    queue.markingFailed(ids, retry: now.uptime.adding(delay))
+    let delay = max(limits.delays.first, backoff.delay(sendBuffer.markingFailures + 1))
+    sendBuffer.markingFailed(ids, retry: now.uptime.adding(delay))
   }
 }

@@ -44,7 +44,7 @@ extension ConnectionMachine {
     if case .connected(let session) = state {
       all += [
         session.lastSent.adding(client.limits.keepAliveInterval), session.probeTime(client.limits),
-        client.auth.expiry, client.auth.fetchAt, client.queue.markingRetry,
+        client.auth.expiry, client.auth.fetchAt, client.sendBuffer.markingRetry,
       ]
     }
     return all.compactMap(\.self).min()

@@ -4,7 +4,8 @@ import ConiferWire
 extension ConnectionMachine {
   /// Takes in what the token provider said, asked or unasked.
   mutating func take(_ answer: TokenAnswer, _ fetch: UInt64?) {
-    guard client.auth.accepts(answer, to: fetch) else { return }
+    guard client.auth.isCurrent(answer, to: fetch) else { return }
+    client.auth.noteAnswer(answer, to: fetch)
     switch answer {
     case .token(let token): signIn(token)
     case .signedOut: signIn(nil)

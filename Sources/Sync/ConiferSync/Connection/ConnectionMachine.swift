@@ -90,7 +90,7 @@ package struct ConnectionMachine: Sendable {
   }
 
   /// Whether the server has answered a write, though the store may still show it as waiting.
-  package func isAnswered(_ id: OutboundWriteID) -> Bool { client.queue.isAnswered(id) }
+  package func isAnswered(_ id: OutboundWriteID) -> Bool { client.sendBuffer.isAnswered(id) }
 
   /// The position of something that is issued now, after all that was issued before; never given twice
   /// in a lane.
@@ -100,7 +100,7 @@ package struct ConnectionMachine: Sendable {
   /// issued after it. A write from an earlier run of the app may have been sent by that run.
   package var lastUnsent: OutboundWriteID? {
     guard let id = client.positions.lastUnsent, !isUnanswered(id) else { return nil }
-    return client.queue.isAnswered(id) || client.queue.isBeingMarked(id) ? nil : id
+    return client.sendBuffer.isAnswered(id) || client.sendBuffer.isBeingMarked(id) ? nil : id
   }
 
   /// Handles what happened.
@@ -153,14 +153,14 @@ package struct ConnectionMachine: Sendable {
         session.add(page, of: lane, after: after, isLast: isLast, &client)
       }
     case .marked(let ids):
-      client.queue.marked(ids)
+      client.sendBuffer.marked(ids)
       sendWaiting()
     case .notMarked(let ids): client.markingFailed(ids)
     case .withdraw(let id):
-      client.queue.withdraw(id)
+      client.sendBuffer.withdraw(id)
       whileConnected { session, client in session.withdraw(id, &client) }
-    case .superseded(let id): client.queue.supersede(id)
-    case .finished(let id): client.queue.finished(id)
+    case .superseded(let id): client.sendBuffer.supersede(id)
+    case .finished(let id): client.sendBuffer.finished(id)
     case .laneOpened(let newest): openLane(newest)
     case .get(let id, let target):
       client.gets.add(WaitingGet(id: id, target: target, issued: client.now.uptime))
@@ -178,9 +178,10 @@ package struct ConnectionMachine: Sendable {
   /// Takes in a write that the store holds.
   mutating func add(_ write: OutboundWrite) {
     guard write.id.lane == lane else { return }
-    let isNew = client.positions.add(write.id.id)
+    let isNew = client.positions.isNew(write.id.id)
+    client.positions.add(write.id.id)
     guard !isUnanswered(write.id) else { return }
-    client.queue.add(write, isNew: isNew, limit: client.limits.window)
+    client.sendBuffer.add(write, isNew: isNew, limit: client.limits.window)
     sendWaiting()
   }
 
@@ -201,7 +202,7 @@ package struct ConnectionMachine: Sendable {
   /// Gives up all that waits; the store's queue is emptied by the owner.
   mutating func purge() {
     whileConnected { session, client in session.purge(&client) }
-    client.queue.purge()
+    client.sendBuffer.purge()
     client.giveUpOperations(with: .writeCanceled)
     sendWaiting()
   }

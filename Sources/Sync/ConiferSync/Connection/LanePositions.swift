@@ -40,14 +40,14 @@ struct LanePositions: Sendable {
 
   private var newest: UInt64 { if case .known(let newest, _) = numbers { newest } else { 0 } }
 
-  /// Takes in a write's number; returns whether it is the newest.
-  mutating func add(_ id: WriteID) -> Bool {
-    guard case .known(let newest, let perhapsSent) = numbers, id.rawValue > newest else {
-      return false
-    }
+  /// Whether a write's number is higher than all that were given before.
+  func isNew(_ id: WriteID) -> Bool { isOpen && id.rawValue > newest }
+
+  /// Takes in a write's number, if it is new.
+  mutating func add(_ id: WriteID) {
+    guard isNew(id), case .known(_, let perhapsSent) = numbers else { return }
     numbers = .known(newest: id.rawValue, perhapsSent: perhapsSent)
     step = 0
-    return true
   }
 
   /// A write is sent.

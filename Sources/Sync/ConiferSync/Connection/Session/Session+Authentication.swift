@@ -27,7 +27,7 @@ extension Session {
     reportOtherLanes(&client)
     sendListens(&client)
     sendGets(&client)
-    client.queue.restart()
+    client.sendBuffer.restart()
     client.actions.append(.writable(true))
     askForWrites(&client)
   }
@@ -69,18 +69,23 @@ extension Session {
     if wasAccepted { stopSending(&client) }
   }
 
-  /// Whether a refusal says no more than that the token is not taken, so that it does not count.
-  mutating func isDueToToken(_ response: Response, _ client: inout ClientState) -> Bool {
-    guard response.status != .ok, client.auth.token != nil else { return false }
+  /// Whether a refusal says no more than that the token is not taken, so that the request counts as not sent.
+  func isDueToToken(_ response: Response, _ auth: AuthMachine) -> Bool {
+    guard auth.token != nil else { return false }
+    return switch response.status {
+    case .expiredToken, .invalidToken: true
+    case .permissionDenied: isRefused
+    default: false
+    }
+  }
+
+  /// Takes note when the answer to a request says that the token is not taken, or no longer.
+  mutating func noteTokenRefusal(_ response: Response, _ client: inout ClientState) {
+    guard client.auth.token != nil, authRequest != nil || isAccepted else { return }
     switch response.status {
     case .expiredToken, .invalidToken:
-      if authRequest != nil || isAccepted {
-        let reason = response.reason ?? response.status.rawValue
-        tokenRevoked(response.status, reason, &client)
-      }
-      return true
-    case .permissionDenied: return isRefused
-    default: return false
+      tokenRevoked(response.status, response.reason ?? response.status.rawValue, &client)
+    default: break
     }
   }
 

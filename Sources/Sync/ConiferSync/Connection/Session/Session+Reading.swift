@@ -41,7 +41,7 @@ extension Session {
     defer { deliverAnswers(&client) }
     // Otherwise the listen was ended, and perhaps begun again.
     guard asked[listen] == number else { return }
-    if isDueToToken(response, &client) {
+    if isDueToToken(response, client.auth) {
       asked[listen] = nil
       return
     }
@@ -76,7 +76,7 @@ extension Session {
   mutating func getAnswered(
     _ get: WaitingGet, _ response: Response, _ client: inout ClientState
   ) {
-    if isDueToToken(response, &client) { return client.gets.add(get) }
+    if isDueToToken(response, client.auth) { return client.gets.add(get) }
     client.actions.append(.getAnswered(get.id, response))
   }
 }

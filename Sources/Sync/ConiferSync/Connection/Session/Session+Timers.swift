@@ -14,8 +14,8 @@ extension Session {
     }
     if let expiry = client.auth.expiry, expiry <= time { expireToken(&client) }
     if let due = client.auth.fetchAt, due <= time { client.fetchToken(isConnected: true) }
-    if let retry = client.queue.markingRetry, retry <= time {
-      client.queue.markAgain()
+    if let retry = client.sendBuffer.markingRetry, retry <= time {
+      client.sendBuffer.markAgain()
       sendWaiting(&client)
     }
   }

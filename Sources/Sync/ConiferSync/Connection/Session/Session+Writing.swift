@@ -9,7 +9,7 @@ extension Session {
   /// Asks for the next writes where there is room for them.
   mutating func askForWrites(_ client: inout ClientState) {
     guard isAccepted, client.positions.isOpen else { return }
-    if let (after, count) = client.queue.ask(limit: client.limits.window) {
+    if let (after, count) = client.sendBuffer.ask(limit: client.limits.window) {
       client.actions.append(.needWrites(client.positions.lane, after: after, limit: count))
     }
   }
@@ -19,10 +19,10 @@ extension Session {
     _ page: [OutboundWrite], of lane: Lane, after: WriteID?, isLast: Bool,
     _ client: inout ClientState
   ) {
-    guard isAccepted, lane == client.positions.lane, client.queue.isAsking(after: after) else {
+    guard isAccepted, lane == client.positions.lane, client.sendBuffer.isAsking(after: after) else {
       return
     }
-    client.queue.add(page, isLast: isLast) { unanswered.contains($0) }
+    client.sendBuffer.add(page, isLast: isLast) { unanswered.contains($0) }
     sendWaiting(&client)
   }
 
@@ -33,18 +33,18 @@ extension Session {
   mutating func sendWaiting(_ client: inout ClientState) {
     sendGets(&client)
     while isAccepted, authRequest == nil, client.positions.isOpen {
-      if let next = client.operations.first, client.queue.isPast(next.position.number) {
+      if let next = client.operations.first, client.sendBuffer.isPast(next.position.number) {
         guard hasRoom(next.size, client.limits) else { break }
         client.operations.popFirst()
         send(next, &client)
-      } else if let write = client.queue.first {
+      } else if let write = client.sendBuffer.first {
         guard hasRoom(write.size, client.limits) else { break }
         guard write.isIdempotent || write.isMarked else {
-          let ids = client.queue.markWaiting(at: client.now.uptime)
+          let ids = client.sendBuffer.markWaiting(at: client.now.uptime)
           if !ids.isEmpty { client.actions.append(.markSent(ids)) }
           break
         }
-        client.queue.removeFirst()
+        client.sendBuffer.removeFirst()
         client.positions.sent(write.id.id)
         send(Request(write.content), .write(write), &client)
         client.actions.append(.writeSent(write.id))
@@ -65,11 +65,11 @@ extension Session {
   mutating func writeAnswered(
     _ write: OutboundWrite, _ response: Response, _ client: inout ClientState
   ) {
-    if isDueToToken(response, &client) {
+    if isDueToToken(response, client.auth) {
       // It is sent again as soon as a token is taken, unless it is another user's by then.
       return client.actions.append(.writeReturned(write.id))
     }
-    client.queue.answered(write.id)
+    client.sendBuffer.answered(write.id)
     deliver(.write(write.id, write.content.changes.map(\.path)), response, &client)
   }
 
@@ -102,7 +102,7 @@ extension Session {
   mutating func operationAnswered(
     _ operation: Operation, _ response: Response, _ client: inout ClientState
   ) {
-    let mustRepeat = isDueToToken(response, &client)
+    let mustRepeat = isDueToToken(response, client.auth)
     switch operation.kind {
     case .put(let put) where mustRepeat: client.actions.append(.putReturned(put.id))
     case .put(let put): deliver(.put(put.id, put.path), response, &client)

@@ -95,18 +95,26 @@ struct Session: Sendable {
     _ response: Response, to number: UInt64, _ client: inout ClientState
   ) {
     guard let sent = unanswered.remove(number) else { return }
+    if case .authenticate(let token) = sent {
+      authenticationAnswered(number, token, response, &client)
+    } else {
+      noteTokenRefusal(response, &client)
+      requestAnswered(sent, number, response, &client)
+      if isAccepted, authRequest == nil { client.auth.requestServed() }
+    }
+    sendWaiting(&client)
+  }
+
+  private mutating func requestAnswered(
+    _ sent: Sent, _ number: UInt64, _ response: Response, _ client: inout ClientState
+  ) {
     switch sent {
-    case .authenticate(let token): authenticationAnswered(number, token, response, &client)
+    case .authenticate: break
     case .listen(let listen): listenAnswered(number, listen, response, &client)
     case .write(let write): writeAnswered(write, response, &client)
     case .operation(let operation): operationAnswered(operation, response, &client)
     case .get(let get): getAnswered(get, response, &client)
     }
-    if case .authenticate = sent {
-    } else if isAccepted, authRequest == nil {
-      client.auth.requestServed()
-    }
-    sendWaiting(&client)
   }
 
   private mutating func receivePush(_ push: Push, _ client: inout ClientState) {
@@ -144,7 +152,7 @@ struct Session: Sendable {
       case .listen, .authenticate: break
       }
     }
-    client.queue.restart()
+    client.sendBuffer.restart()
   }
 
   /// Nothing is sent from now on.

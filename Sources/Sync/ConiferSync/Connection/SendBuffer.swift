@@ -3,7 +3,7 @@ import ConiferWire
 
 /// The part of the outbound queue that is in memory: the next writes to be sent, by number. They are
 /// read from the store's queue in pages, behind a cursor.
-struct OutboundQueue: Sendable {
+struct SendBuffer: Sendable {
   /// What is known of the store's queue behind the cursor.
   private enum Rest: Sendable {
     /// There may be more.
@@ -232,8 +232,8 @@ package struct OutboundWrite: Hashable, Sendable {
   package init(_ lane: Lane, _ write: QueuedWrite, isMarking: Bool = false) {
     id = OutboundWriteID(lane, write.id)
     content = write.content
-    isIdempotent = QueueRules.isIdempotent(write.content)
-    size = QueueRules.size(of: write.content)
+    isIdempotent = write.content.isIdempotent
+    size = write.content.wireSize
     switch write.state {
     case .sent, .outcomeUnknown: isMarked = !isMarking
     case .queued, .rejected: isMarked = false

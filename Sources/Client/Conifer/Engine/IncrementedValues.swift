@@ -8,7 +8,7 @@ import ConiferTree
 /// It holds for the next write of its lane. It ends when that newest write is answered; when any is
 /// refused, given up or queued again; and when server data at a place is stored, or a query there is
 /// complete again. Writes before it that are acknowledged stay counted, as the server has done them.
-struct QueuedValues {
+struct IncrementedValues {
   /// A write above them goes over all places; what increments more is read from the queue.
   private static let limit = 256
 
@@ -24,7 +24,7 @@ struct QueuedValues {
   init?(_ lane: Lane, _ write: QueuedWrite, _ known: Node) {
     (self.lane, id) = (lane, write.id)
     places = Set(
-      write.content.changes.filter { !QueueRules.isIdempotent($0.node) }.map(\.path.owner))
+      write.content.changes.filter { !$0.node.isIdempotent }.map(\.path.owner))
     guard places.count <= Self.limit else { return nil }
     above = Set(places.flatMap { $0.prefixes.dropLast() })
     for place in places { self.known = self.known.setting(place, to: known[place]) }
@@ -39,7 +39,7 @@ struct QueuedValues {
     id = write.id
     var result: [NodeChange?] = []
     for change in write.content.changes {
-      guard QueueRules.isIdempotent(change.node) || places.cover(change.path.owner) else {
+      guard change.node.isIdempotent || places.cover(change.path.owner) else {
         guard !above.contains(change.path) else { return nil }
         result.append(nil)
         continue
@@ -83,7 +83,7 @@ struct QueuedValues {
   private func isTouched(by path: Path) -> Bool { above.contains(path) || places.cover(path) }
 
   /// This and what was found at other places, behind the same write; those alone when all are many.
-  func joined(_ other: QueuedValues) -> QueuedValues {
+  func joined(_ other: IncrementedValues) -> IncrementedValues {
     var joined = self
     joined.places.formUnion(other.places)
     joined.above.formUnion(other.above)

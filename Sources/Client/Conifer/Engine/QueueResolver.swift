@@ -4,19 +4,24 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 
-/// Waiting writes of a lane, with their server values resolved as the views are to show them.
-struct QueueOverlay {
-  /// A waiting write.
-  struct Entry {
-    let id: OverlayID
-    let changes: [NodeChange]
-  }
+/// A queued write as the views show it: without server values.
+struct ResolvedWrite {
+  let id: OverlayID
+  let changes: [NodeChange]
 
+  fileprivate init(_ write: QueuedWrite, _ changes: [NodeChange]) {
+    id = OverlayID(write.id.rawValue)
+    self.changes = changes
+  }
+}
+
+/// Reads waiting writes of a lane by path, and resolves their server values over what is known and over one another.
+struct QueueResolver {
   let view: any StorageView
   let lane: Lane
   /// The server's time.
   let now: Int64
-  private var writes: [WriteID: QueuedWrite] = [:]
+  private var collected: [WriteID: QueuedWrite] = [:]
   /// Places with server values.
   private var places: Set<Path> = []
   /// What filtered queries hold.
@@ -46,47 +51,42 @@ struct QueueOverlay {
     self.hasEnded = hasEnded
   }
 
-  /// The writes that change something at, above or below a path, in order.
+  /// The writes that change something at, above or below one of the paths, in order.
   ///
   /// Where they hold server values, earlier writes to those places are taken along, so that each is
   /// resolved over what was there before it.
   ///
   /// - Throws: as the view's reads.
-  mutating func entries(touching paths: Path...) throws(StoreError) -> [Entry] {
-    try entries(touching: paths)
-  }
-
-  /// The same for several paths.
-  ///
-  /// - Throws: as the view's reads.
-  mutating func entries(touching paths: [Path]) throws(StoreError) -> [Entry] {
+  mutating func writes(touching paths: [Path]) throws(StoreError) -> [ResolvedWrite] {
     for path in paths { try collect(path) }
-    return try resolved().map(\.entry)
+    return resolved()
   }
 
   /// What a new write is resolved to behind all that wait, and what the next one may go on from.
   ///
   /// - Throws: as the view's reads.
-  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (Entry, QueuedValues?) {
-    try collect(write)
-    writes = writes.filter { $0.key < write.id }
-    writes[write.id] = write
-    let entry = try resolved().last?.entry ?? Entry(write, write.content.changes)
-    return (entry, QueuedValues(lane, write, known))
+  mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (
+    ResolvedWrite, IncrementedValues?
+  ) {
+    try collectBase(of: write)
+    collected = collected.filter { $0.key < write.id }
+    collected[write.id] = write
+    let entry = resolved().last ?? ResolvedWrite(write, write.content.changes)
+    return (entry, IncrementedValues(lane, write, known))
   }
 
   /// Takes the waiting writes that touch a path, and what their server values depend on.
   private mutating func collect(_ path: Path) throws(StoreError) {
-    for id in try view.pendingWrites(lane, touching: path) where writes[id] == nil && !hasEnded(id)
-    {
+    for id in try view.pendingWrites(lane, touching: path)
+    where collected[id] == nil && !hasEnded(id) {
       guard let write = try view.write(lane, id) else { continue }
-      writes[id] = write
-      try collect(write)
+      collected[id] = write
+      try collectBase(of: write)
     }
   }
 
   /// Takes what the server values of a write depend on.
-  private mutating func collect(_ write: QueuedWrite) throws(StoreError) {
+  private mutating func collectBase(of write: QueuedWrite) throws(StoreError) {
     for change in write.content.changes where change.node.hasServerValues {
       let place = change.path.owner
       guard !places.cover(place) else { continue }
@@ -125,11 +125,11 @@ struct QueueOverlay {
     return false
   }
 
-  private mutating func resolved() throws(StoreError) -> [(id: WriteID, entry: Entry)] {
-    var result: [(id: WriteID, entry: Entry)] = []
-    for (id, write) in writes.sorted(by: { $0.key < $1.key }) {
+  private mutating func resolved() -> [ResolvedWrite] {
+    var result: [ResolvedWrite] = []
+    for (_, write) in collected.sorted(by: { $0.key < $1.key }) {
       guard !places.isEmpty else {
-        result.append((id, Entry(write, write.content.changes)))
+        result.append(ResolvedWrite(write, write.content.changes))
         continue
       }
       let changes = write.content.changes.map { change in
@@ -137,7 +137,7 @@ struct QueueOverlay {
           change.path, change.node.resolvingServerValues(over: known[change.path], now: now))
       }
       for change in changes { known = known.setting(change.path, to: change.node) }
-      result.append((id, Entry(write, changes)))
+      result.append(ResolvedWrite(write, changes))
     }
     return result
   }
@@ -152,12 +152,5 @@ extension Set<Path> {
       next = here.parent
     }
     return false
-  }
-}
-
-extension QueueOverlay.Entry {
-  fileprivate init(_ write: QueuedWrite, _ changes: [NodeChange]) {
-    self.init(
-      id: OverlayID(write.id.rawValue), changes: changes)
   }
 }

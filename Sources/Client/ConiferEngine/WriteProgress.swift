@@ -5,7 +5,7 @@ package import ConiferStorage
 ///
 /// It has no effects: it is told what happened, and returns the edits of the queue that follow from it. A
 /// write that waits in the store's queue and that nobody follows has no record.
-package final class OutboundWrites {
+package final class WriteProgress {
   /// How far a write has come on its way to the server.
   package enum Delivery {
     /// It waits in the queue.
@@ -59,7 +59,7 @@ package final class OutboundWrites {
 
 // MARK: Before the queue
 
-extension OutboundWrites {
+extension WriteProgress {
   /// How many writes are to be queued.
   package var unqueuedCount: Int { unqueued.count }
 
@@ -77,7 +77,7 @@ extension OutboundWrites {
 
 // MARK: Who follows a write
 
-extension OutboundWrites {
+extension WriteProgress {
   /// Notes who is to be told of a write's end; a receipt that nobody holds any longer is not.
   package func follow(_ id: OutboundWriteID, _ follower: WriteFollower) {
     guard !follower.isNobody else { return }
@@ -125,7 +125,7 @@ extension OutboundWrites {
 
 // MARK: The way to the server
 
-extension OutboundWrites {
+extension WriteProgress {
   /// How far a write has come.
   package func delivery(_ id: OutboundWriteID) -> Delivery { waiting(id)?.delivery ?? .queued }
 
@@ -195,7 +195,7 @@ extension OutboundWrites {
 
 // MARK: The end
 
-extension OutboundWrites {
+extension WriteProgress {
   /// The server has done a write: the edits that end it.
   package func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
     _ = endSending(id)
