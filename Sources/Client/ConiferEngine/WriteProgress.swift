@@ -8,12 +8,17 @@ package import ConiferStorage
 package final class WriteProgress {
   /// How far a write has come on its way to the server.
   package enum Delivery {
-    /// It waits in the queue.
+    /// It waits in the queue. If the store has it as sent or of unknown outcome, it may have left before, on another
+    /// connection or in another run.
     case queued
-    /// It is sent as soon as the mark that it was sent is durable; whether that is so already.
-    case marked(isDurable: Bool)
+    /// The store holds that it was sent, and that may not be durable yet; it has not left.
+    case marking
+    /// It may leave, as the mark that it was sent is as durable as it can be; it has not left.
+    case marked
     /// It was sent, and is not answered; whether the store holds that, or is told when the sending ends.
     case sent(isStored: Bool)
+    /// The server did not look at it, and it waits again. The store could not be told, and has it as sent.
+    case returned
   }
 
   /// A write whose end is not known.
@@ -129,44 +134,49 @@ extension WriteProgress {
   /// How far a write has come.
   package func delivery(_ id: OutboundWriteID) -> Delivery { waiting(id)?.delivery ?? .queued }
 
-  /// Whether a write was sent, and is not answered.
-  package func isSent(_ id: OutboundWriteID) -> Bool {
-    if case .sent = delivery(id) { true } else { false }
-  }
-
-  /// Whether a write may have been done by the server already, as the store has it.
+  /// Whether a write may have been done by the server already, as far as the store and this run know.
   package func isOutcomeUnknown(_ write: QueuedWrite, _ lane: Lane) -> Bool {
     let id = OutboundWriteID(lane, write.id)
-    switch write.state {
-    case .sent, .outcomeUnknown: break
-    case .queued, .rejected: return false
-    }
     guard outcome(of: id) == nil, case .queued = delivery(id) else { return false }
-    return true
+    return switch write.state {
+    case .sent, .outcomeUnknown: true
+    case .queued, .rejected: false
+    }
   }
 
-  /// Whether the store takes a write for sent, and may forget that when the power goes.
-  package func isMarking(_ id: OutboundWriteID) -> Bool {
-    if case .marked(isDurable: false) = delivery(id) { true } else { false }
+  /// Whether a write that the store has as sent must be marked again before it leaves.
+  package func needsMark(_ id: OutboundWriteID) -> Bool {
+    switch delivery(id) {
+    case .marking, .returned: true
+    case .queued, .marked, .sent: false
+    }
   }
 
-  /// Writes are to be sent: the edits that mark them so.
-  package func mark(_ ids: [OutboundWriteID]) -> [StorageEdit] {
-    for id in ids { _ = change(id) { $0.delivery = .marked(isDurable: false) } }
-    return ids.map { .setState($0.lane, $0.id, .sent) }
+  /// The edits that mark writes as sent before they leave.
+  package func marks(_ ids: [OutboundWriteID]) -> [StorageEdit] {
+    ids.map { id in
+      // The mark of one that stands in the store counts already, and has only to become durable.
+      if case .marking = delivery(id) { return .setState(id.lane, id.id, .outcomeUnknown) }
+      return .setState(id.lane, id.id, .sent)
+    }
+  }
+
+  /// The store holds that writes were sent, maybe not durably.
+  package func marking(_ ids: [OutboundWriteID]) {
+    for id in ids { _ = change(id) { $0.delivery = .marking } }
   }
 
   /// The mark that writes are sent is as durable as it can be.
   package func marked(_ ids: [OutboundWriteID]) {
-    for id in ids where isMarking(id) {
-      _ = change(id) { $0.delivery = .marked(isDurable: true) }
+    for id in ids {
+      if case .marking = delivery(id) { _ = change(id) { $0.delivery = .marked } }
     }
   }
 
   /// A write was sent.
   package func sent(_ id: OutboundWriteID) {
     var isStored = false
-    if case .marked(isDurable: true) = delivery(id) { isStored = true }
+    if case .marked = delivery(id) { isStored = true }
     _ = change(id) { $0.delivery = .sent(isStored: isStored) }
   }
 
@@ -180,9 +190,9 @@ extension WriteProgress {
     endSending(id) + [.setState(id.lane, id.id, .queued)]
   }
 
-  /// It could not be stored that a write waits again: the store has it as sent, though its outcome is known.
+  /// It could not be stored that a write waits again.
   package func returnedUnstored(_ id: OutboundWriteID) {
-    _ = change(id) { $0.delivery = .marked(isDurable: false) }
+    _ = change(id) { $0.delivery = .returned }
   }
 
   /// A write is no longer under way: the edits that count the attempt, unless the store has it already.
@@ -190,6 +200,34 @@ extension WriteProgress {
     guard case .sent(let isStored) = delivery(id) else { return [] }
     _ = change(id) { $0.delivery = .queued }
     return isStored ? [] : [.setState(id.lane, id.id, .sent)]
+  }
+
+  /// How often a write of the queue was sent.
+  package func attempts(_ entry: QueueEntry, _ id: OutboundWriteID) -> Int {
+    let stored = Int(entry.attempts)
+    return switch delivery(id) {
+    case .marking, .marked: max(0, stored - 1)
+    case .sent(isStored: false): stored + 1
+    case .queued, .sent, .returned: stored
+    }
+  }
+
+  /// The writes that wait, though the store has them as sent.
+  package var unsent: [OutboundWriteID] {
+    states.keys.filter { id in
+      switch delivery(id) {
+      case .marking, .marked, .returned: true
+      case .queued, .sent: false
+      }
+    }
+  }
+
+  /// A write that waits, though the store has it as sent, as the store should have it.
+  package func corrected(_ entry: QueueEntry, _ id: OutboundWriteID) -> QueueEntry {
+    var entry = entry
+    entry.attempts = UInt32(clamping: attempts(entry, id))
+    entry.state = .queued
+    return entry
   }
 }
 
@@ -244,19 +282,15 @@ extension WriteProgress {
     unstored.removeAll { $0 == id }
   }
 
-  /// All writes of a lane were given up; those of other lanes that were being sent are not any longer.
+  /// All writes of a lane were given up.
   ///
   /// - Returns: those that are followed, in order.
   package func purge(_ lane: Lane) -> [OutboundWriteID] {
     var followed: [OutboundWriteID] = []
-    for id in Array(states.keys) where waiting(id) != nil {
+    for id in Array(states.keys) where id.lane == lane && waiting(id) != nil {
       _ = change(id) { record in
-        switch record.delivery {
-        case .queued: break
-        case .marked: if id.lane == lane { record.delivery = .queued }
-        case .sent: record.delivery = .queued
-        }
-        if id.lane == lane, !record.followers.isEmpty { followed.append(id) }
+        record.delivery = .queued
+        if !record.followers.isEmpty { followed.append(id) }
       }
     }
     return followed.sorted { $0.id < $1.id }

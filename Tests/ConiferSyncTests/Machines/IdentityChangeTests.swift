@@ -170,4 +170,16 @@ struct IdentityChangeTests {
     #expect(bench.machine.lane == Bench.lane("bob"))
     #expect(bench.machine.identification == .known)
   }
+
+  @Test(
+    "a purge gives up the new user's writes; the old one's that were sent are of unknown outcome")
+  func purged() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    bench.give(.write(Bench.write(1, in: lane)))
+    bench.give(.token(.token(bob)))
+    bench.give(.laneOpened(newest: nil))
+    #expect(bench.give(.purge) == [.writeOutcomeUnknown(Bench.id(1, in: lane))])
+    #expect(bench.answer(2).isEmpty)
+  }
 }

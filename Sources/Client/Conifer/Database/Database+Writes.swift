@@ -89,9 +89,13 @@ extension Database {
     return try await engine.edit(id, to: write)
   }
 
-  /// Gives up a write that is refused, or that was never sent; observers see what is there without it.
+  /// Gives up a write that waits, is refused or of unknown outcome; observers see what is there without it.
   ///
-  /// - Throws: `unknownWrite` for another one; what the storage does.
+  /// It is not sent any more. If its outcome is unknown, the server may have done it nevertheless.
+  ///
+  /// - Parameter id: the write.
+  /// - Throws: `unknownWrite` for one that is under way to the server, has ended or is another user's; what the
+  ///   storage does.
   public func discard(_ id: WriteReceipt.ID) async throws(DatabaseError) {
     try await engine.discard(id)
   }

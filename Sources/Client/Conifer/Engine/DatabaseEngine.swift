@@ -68,7 +68,7 @@ protocol DatabaseEngine: AnyObject, Sendable {
   func retry(_ id: WriteReceipt.ID) async throws(DatabaseError)
   /// Replaces a refused write by another one, which is queued last.
   func edit(_ id: WriteReceipt.ID, to write: LocalWrite) async throws(DatabaseError) -> WriteReceipt
-  /// Gives up a write that is refused, or that was never sent.
+  /// Gives up a write that is not under way to the server.
   func discard(_ id: WriteReceipt.ID) async throws(DatabaseError)
   /// Who the client is; changes with tokens.
   var authState: StateSource<AuthState> { get }

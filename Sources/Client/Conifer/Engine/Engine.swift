@@ -228,7 +228,7 @@ extension Engine {
     }
   }
 
-  /// Gives up a write that is refused, or that was never sent.
+  /// Gives up a write that is not under way to the server.
   nonisolated func discard(_ id: WriteReceipt.ID) async throws(DatabaseError) {
     try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
       try requests.discard(id, reply)

@@ -131,6 +131,8 @@ final class EngineLoop {
     // What is under way is of unknown outcome from now on.
     connection.tell(.close(.closing))
     carryOutRequests()
+    writes.storeUnsent()
+    carryOutRequests()
     if let backend = lifetime.end() { await lifetime.close(backend) }
     for step in user.takeReady() { await performOne(step) }
     carryOutRequests()

@@ -146,22 +146,22 @@ struct QueueRequests {
     }
   }
 
-  /// Gives up a write that is refused, or that was never sent.
+  /// Gives up a write that is not under way to the server.
   func discard(_ id: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
     let (name, entry) = try find(id)
-    switch entry.state {
-    case .rejected: break
-    // No answer can come to what this version does not send.
-    case _ where QueuedWrite(entry) == nil: break
-    case .queued where !writes.progress.isSent(name): break
-    default:
-      throw DatabaseError(.unknownWrite, "The write \(id) was sent: the server decides.")
+    var doubt = ""
+    if case .sent = writes.progress.delivery(name) {
+      throw DatabaseError(
+        .unknownWrite, "The write \(id) was sent, and the server decides.",
+        remedy: "Wait for its outcome; what the server refuses may be discarded.")
+    } else if let write = QueuedWrite(entry), writes.progress.isOutcomeUnknown(write, name.lane) {
+      doubt = ", of which nobody knows whether the server did it"
     }
     outbox.addEdits([.finish(name.lane, name.id, .discarded)]) { [self] result in
       if case .success = result {
         connection.tell(.withdraw(name))
         views.raise(views.revert(name))
-        let error = DatabaseError(.discarded, "The app discarded the write \(id).")
+        let error = DatabaseError(.discarded, "The app discarded the write \(id)\(doubt).")
         writes.end(name, .discarded, error)
         transactions.dataChanged(entry.payload.touches.map(\.owner))
       }
@@ -211,12 +211,10 @@ extension PendingWrite {
   fileprivate init?(_ entry: QueueEntry, _ id: OutboundWriteID, _ progress: WriteProgress) {
     let state: State
     switch progress.outcome(of: id) {
-    case nil: state = State(entry, isSent: progress.isSent(id))
+    case nil: state = State(entry, progress.delivery(id))
     case .rejected(let error)?: state = .rejected(error)
     default: return nil
     }
-    var attempts = Int(entry.attempts)
-    if case .sent(isStored: false) = progress.delivery(id) { attempts += 1 }
     let content = WriteContent(entry.payload)
     let kind: Kind =
       switch content?.kind {
@@ -226,18 +224,20 @@ extension PendingWrite {
       }
     self.init(
       id: WriteReceipt.ID(id), kind: kind, path: entry.payload.path,
-      changes: content?.changes ?? [], state: state, attempts: attempts, time: content?.time ?? 0)
+      changes: content?.changes ?? [], state: state,
+      attempts: progress.attempts(entry, id), time: content?.time ?? 0)
   }
 }
 
 extension PendingWrite.State {
-  fileprivate init(_ entry: QueueEntry, isSent: Bool) {
+  fileprivate init(_ entry: QueueEntry, _ delivery: WriteProgress.Delivery) {
     self =
-      switch entry.state {
-      case .queued: isSent ? .sent : .queued
-      case .sent: isSent ? .sent : .outcomeUnknown
-      case .outcomeUnknown: .outcomeUnknown
-      case .rejected(let reason): .rejected(RejectionReason(reason).error(entry.payload.path))
+      switch (entry.state, delivery) {
+      case (.rejected(let reason), _):
+        .rejected(RejectionReason(reason).error(entry.payload.path))
+      case (_, .sent): .sent
+      case (_, .marking), (_, .marked), (_, .returned), (.queued, .queued): .queued
+      case (.sent, .queued), (.outcomeUnknown, .queued): .outcomeUnknown
       }
   }
 }

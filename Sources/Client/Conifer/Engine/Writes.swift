@@ -165,7 +165,7 @@ struct Writes {
       found.removeAll { progress.outcome(of: OutboundWriteID(lane, $0.id)) != nil }
     }
     let writes = found.map {
-      OutboundWrite(lane, $0, isMarking: progress.isMarking(OutboundWriteID(lane, $0.id)))
+      OutboundWrite(lane, $0, needsMark: progress.needsMark(OutboundWriteID(lane, $0.id)))
     }
     let isLast = page.map { $0.count < limit } ?? false
     connection.tell(.writes(writes, lane, after: after, isLast: isLast))
@@ -173,9 +173,10 @@ struct Writes {
 
   /// Stores durably that writes are sent, and has them sent then.
   func mark(_ ids: [OutboundWriteID]) {
-    outbox.addEdits(progress.mark(ids)) { [self] result in
+    outbox.addEdits(progress.marks(ids)) { [self] result in
       switch result {
       case .success(let numbers):
+        progress.marking(ids)
         durability.wait(for: numbers.commit, in: storage) { [post] result in
           var fault: DatabaseError?
           if case .failure(let error) = result { fault = error }
@@ -285,6 +286,17 @@ struct Writes {
     for follower in progress.end(id, outcome, unstored: unstored) {
       follower.receipt?.end(outcome)
       if let completion = follower.completion { outbox.addCall { completion(error) } }
+    }
+  }
+
+  // MARK: The close
+
+  /// Tells the store, which is about to be closed, of the writes that it has as sent, though they wait.
+  func storeUnsent() {
+    for id in progress.unsent {
+      let found = storage.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.id) }
+      guard let entry = found ?? nil, entry.state != .queued else { continue }
+      outbox.addEdits([.restore(id.lane, progress.corrected(entry, id))])
     }
   }
 

@@ -20,7 +20,8 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case queued
     /// It was sent, and the answer is awaited.
     case sent
-    /// It was sent, and the connection broke before the answer; it is sent again.
+    /// It was sent, or may have been by a run of the app that was killed, and no answer came. It is sent again, or
+    /// left to the app, as ``DatabaseConfiguration/unknownOutcome`` has it; it may be discarded before.
     case outcomeUnknown
     /// The server refused it: it waits for the app to retry, edit or discard it.
     case rejected(DatabaseError)

@@ -228,14 +228,14 @@ package struct OutboundWrite: Hashable, Sendable {
 
   /// A write of a lane's queue.
   ///
-  /// - Parameter isMarking: whether the store may not hold durably yet that it was sent.
-  package init(_ lane: Lane, _ write: QueuedWrite, isMarking: Bool = false) {
+  /// - Parameter needsMark: whether it must be marked as sent again, though the store has it so.
+  package init(_ lane: Lane, _ write: QueuedWrite, needsMark: Bool = false) {
     id = OutboundWriteID(lane, write.id)
     content = write.content
     isIdempotent = write.content.isIdempotent
     size = write.content.wireSize
     switch write.state {
-    case .sent, .outcomeUnknown: isMarked = !isMarking
+    case .sent, .outcomeUnknown: isMarked = !needsMark
     case .queued, .rejected: isMarked = false
     }
   }

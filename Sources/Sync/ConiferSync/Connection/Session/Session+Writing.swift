@@ -114,9 +114,10 @@ extension Session {
     }
   }
 
-  /// Forgets all that was sent and not answered of the queue, and gives up the puts.
+  /// Forgets all that was sent and not answered of the lane's queue, and gives up the puts.
   mutating func purge(_ client: inout ClientState) {
     deliverAnswers(all: true, &client)
+    reportOtherLanes(&client)
     _ = unanswered.removeAll { $0.write != nil }
     let puts = unanswered.removeAll {
       if case .operation(let operation) = $0, case .put = operation.kind { true } else { false }
