@@ -92,7 +92,7 @@ struct Model {
     guard let known = tree.serverData(of: listen.target) else {
       throw Wrong("no view of \(listen.target)")
     }
-    let isKnown = known.node == node
+    let isKnown = known == node
     log.append("answer \(listen.target), known: \(isKnown)")
     if !isKnown { try follow(tree.overwrite(listen.target.path, node, tag: listen.tag)) }
     try follow(tree.complete(listen.target))
@@ -216,8 +216,8 @@ struct Model {
         }
         expected = target.spec.filtered(known(target))
         let window = target.spec.filtered(server[target.path])
-        guard view.window.node == window else {
-          throw Wrong("the window of \(target) is \(view.window.node.debugDescription)")
+        guard view.server.sent == window else {
+          throw Wrong("the window of \(target) is \(view.server.sent.debugDescription)")
         }
         guard tracked[target] == Set(window.children.map(\.key)) else {
           throw Wrong("the tracked keys of \(target) are \(tracked[target] ?? [])")

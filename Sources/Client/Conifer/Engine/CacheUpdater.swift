@@ -75,7 +75,7 @@ final class CacheUpdater {
       cached.edits.append(.overwrite(tree, change.path, change.node))
       cached.edits += completeness.outdated(below: owner)
       // What open views below have is newer, as answers may be held back.
-      if views.paths.isOpen(below: change.path) {
+      if views.tree.hasView(within: change.path) {
         for target in listens.targets where change.path.contains(target.path) {
           cached.edits += listens.snapshot(of: target)
         }
@@ -110,7 +110,7 @@ final class CacheUpdater {
 
   /// Whether the cache holds nothing at, above or below a place.
   private func isUncached(_ path: Path) -> Bool {
-    if views.paths.isOpen(below: path) || newRecords.contains(where: { $0.path.touches(path) }) {
+    if views.tree.hasView(within: path) || newRecords.contains(where: { $0.path.touches(path) }) {
       return false
     }
     return storage.read { (view, lane) throws(StoreError) in

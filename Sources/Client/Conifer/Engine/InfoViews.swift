@@ -24,7 +24,6 @@ final class InfoViews {
 
   private let known = Known()
   private let tree: SyncTree
-  private var listeners: Set<ListenerID> = []
   private let isConnected: StateSource<Bool>
   private let clock: ServerClock
 
@@ -35,7 +34,7 @@ final class InfoViews {
     _ = set(.connected, Node(.bool(false)))
   }
 
-  func contains(_ id: ListenerID) -> Bool { listeners.contains(id) }
+  func contains(_ id: ListenerID) -> Bool { tree.contains(id) }
 
   /// What is known at a target.
   func node(_ target: QueryTarget) -> Node { target.spec.filtered(known.node[target.path]) }
@@ -67,7 +66,6 @@ final class InfoViews {
   func listen(
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds
   ) -> SyncResult {
-    listeners.insert(id)
     do throws(StoreError) {
       return try tree.listen(id, to: target, kinds: kinds)
     } catch {
@@ -76,10 +74,7 @@ final class InfoViews {
     }
   }
 
-  func stop(_ id: ListenerID) -> SyncResult {
-    listeners.remove(id)
-    return tree.stop(id)
-  }
+  func stop(_ id: ListenerID) -> SyncResult { tree.stop(id) }
 
   func stopAll(_ target: QueryTarget) -> SyncResult { tree.stopAll(target) }
 }

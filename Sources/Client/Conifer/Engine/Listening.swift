@@ -5,10 +5,9 @@ import ConiferSync
 import ConiferTree
 import Logging
 
-/// The listeners of the server's data and of `.info`, the app's and the engine's own.
+/// Begins and ends listeners of the server's data and of `.info`, the app's and the engine's own; the trees of
+/// `Views` and `InfoViews` know who they are.
 final class Listening {
-  /// What listeners of the server's data listen to, silent ones too.
-  private var listeners: [ListenerID: QueryTarget] = [:]
   /// The last number given to a silent listener; the API's begin at 1.
   private var lastSilent = firstSilent
   private let info: InfoViews
@@ -32,7 +31,7 @@ final class Listening {
   }
 
   /// Whether a listener listens to the server's data.
-  func contains(_ id: ListenerID) -> Bool { listeners[id] != nil }
+  func contains(_ id: ListenerID) -> Bool { views.tree.contains(id) }
 
   // MARK: The app's listeners
 
@@ -51,13 +50,6 @@ final class Listening {
   /// Ends all listeners of the app on a target; of a default one, all at its path.
   func stopAll(_ target: QueryTarget) {
     if target.path.first == .info { return views.raise(info.stopAll(target)) }
-    for (id, other) in listeners
-    where other.path == target.path && (target.spec.isDefault || other == target)
-      && id.rawValue < Self.firstSilent
-    {
-      listeners[id] = nil
-      views.paths.remove(other.path)
-    }
     apply(views.tree.stopAll(target))
   }
 
@@ -93,7 +85,7 @@ final class Listening {
 
   /// Opens a view, or adds a listener to one, with what waits in the queue over it.
   func listen(_ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds) {
-    guard listeners[id] == nil else { return }
+    guard !contains(id) else { return }
     if views.showQueue(touching: target.path) { storage.reportIncidents() }
     let result: SyncResult
     do throws(StoreError) {
@@ -104,16 +96,12 @@ final class Listening {
         "a listener could not begin", metadata: ["target": "\(target)", "cause": "\(error)"])
       return views.cancel(id, DatabaseError(error, "The cache of \(target) could not be read"))
     }
-    listeners[id] = target
-    views.paths.add(target.path)
     apply(result)
   }
 
   /// Ends a listener, silent ones too.
   func stop(_ id: ListenerID) {
     if info.contains(id) { return views.raise(info.stop(id)) }
-    guard let target = listeners.removeValue(forKey: id) else { return }
-    views.paths.remove(target.path)
     apply(views.tree.stop(id))
   }
 
@@ -123,10 +111,7 @@ final class Listening {
   func cancel(_ target: QueryTarget, _ error: DatabaseError) -> [ListenerID] {
     let (ended, result) = views.tree.cancel(target)
     listens.forget(target.normalized)
-    for id in ended {
-      if let target = listeners.removeValue(forKey: id) { views.paths.remove(target.path) }
-      views.cancel(id, error)
-    }
+    for id in ended { views.cancel(id, error) }
     apply(result)
     return ended
   }
@@ -137,7 +122,7 @@ final class Listening {
     for listen in result.stopped { listens.end(listen) }
     // What a listen that is new to the store begins with is there already.
     let started = Set(result.started.map(\.target))
-    listens.store(
+    listens.storeWindows(
       result.windows.filter { !started.contains($0.target) || listens.isStored($0.target) })
     views.raise(result)
   }

@@ -56,7 +56,8 @@ final class Registration: Sendable {
   }
 }
 
-/// The listeners of the app, for any thread: whoever ends one sees it end at once.
+/// The closures of the app's listeners, for any thread: whoever ends a listener sees it end at once, while the
+/// `SyncTree`, which knows what each listens to, ends it with a step.
 final class Registrations: Sendable {
   private let all = Mutex<[ListenerID: Registration]>([:])
 

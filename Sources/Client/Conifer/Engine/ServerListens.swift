@@ -6,10 +6,9 @@ import ConiferTree
 import ConiferWire
 import Logging
 
-/// The listens that the server was asked for, and how far the store knows what each has brought.
+/// The listens that the server was asked for, and what the store has of each.
 final class ServerListens {
   private var active: [QueryTarget: ActiveListen] = [:]
-  private var tags: [Int: QueryTarget] = [:]
   private let storage: EngineStorage
   private let views: Views
   private let connection: Connection
@@ -37,8 +36,10 @@ final class ServerListens {
   /// Whether a listen is the one that there is of its target.
   func isActive(_ listen: Listen) -> Bool { active[listen.target]?.listen == listen }
 
-  /// The filtered listen with a tag.
-  func target(of tag: Int) -> QueryTarget? { tags[tag] }
+  /// The target of the filtered listen with a tag.
+  func target(ofTag tag: Int) -> QueryTarget? {
+    views.tree.target(ofTag: tag).flatMap { contains($0) ? $0 : nil }
+  }
 
   /// Whether a target's query is in the store.
   func isStored(_ target: QueryTarget) -> Bool { active[target]?.stored != nil }
@@ -59,7 +60,7 @@ final class ServerListens {
     for target in active.keys where !target.spec.isDefault && target.path.count < path.count {
       guard target.path.contains(path) else { continue }
       let key = path.keys[target.path.count]
-      if views.tree.serverData(of: target)?.node[key].isEmpty == false { return true }
+      if views.tree.serverData(of: target)?[key].isEmpty == false { return true }
     }
     return false
   }
@@ -68,31 +69,26 @@ final class ServerListens {
 
   /// Asks the server for a listen; what it gives is stored and kept from eviction meanwhile.
   func start(_ listen: Listen) {
-    active[listen.target] = ActiveListen(listen: listen)
-    if let tag = listen.tag { tags[tag] = listen.target }
-    track(listen)
+    active[listen.target] = ActiveListen(listen, findRecord(of: listen.target))
+    commit(active[listen.target]?.begin(), of: listen)
     connection.tell(.listen(listen))
   }
 
-  /// Finds or makes the record of a listen's query, and marks it active.
-  private func track(_ listen: Listen) {
-    let (path, parameters) = (listen.target.path, listen.target.spec.identifier)
-    guard let backend = storage.backend, let lane = storage.lane else { return }
+  /// Finds the record of a query and marks it active, or makes one.
+  private func findRecord(of target: QueryTarget) -> ActiveListen.Record {
+    let (path, parameters) = (target.path, target.spec.identifier)
+    guard let backend = storage.backend, let lane = storage.lane else { return .none }
     let stored = storage.read { (view, lane) throws(StoreError) in
       try view.trackedQuery(lane.tree, path, parameters)
     }
     if let stored, let stored, backend.setActive(true, stored.id, in: lane.tree) {
-      active[listen.target]?.record = .stored(stored)
-      return
+      return .stored(stored)
     }
-    let query = TrackedQuery(tree: lane.tree, path: path, parameters: parameters)
-    active[listen.target]?.record = .new(query)
-    if !query.isDefault { saveAlone(query, of: listen) }
+    return .new(TrackedQuery(tree: lane.tree, path: path, parameters: parameters))
   }
 
   /// Ends a listen at the server.
   func end(_ listen: Listen) {
-    if let tag = listen.tag { tags[tag] = nil }
     // A listen that began anew in the same step has another tag.
     if isActive(listen) { forget(listen.target) }
     connection.tell(.unlisten(listen))
@@ -100,15 +96,14 @@ final class ServerListens {
 
   /// The server knows a listen no longer: what is stored of it may be evicted, and gets may renew it.
   func forget(_ target: QueryTarget) {
-    guard let ended = active.removeValue(forKey: target) else { return }
-    if let tag = ended.listen.tag { tags[tag] = nil }
-    guard let stored = ended.stored, let backend = storage.backend else { return }
+    guard let stored = active.removeValue(forKey: target)?.stored, let backend = storage.backend
+    else { return }
     backend.setActive(false, stored.id, in: stored.query.tree)
   }
 
   /// Sends a listen with the hash of the data that there is.
   func send(_ listen: Listen, as number: UInt64) {
-    let data = views.tree.serverData(of: listen.target)?.node ?? .empty
+    let data = views.tree.serverData(of: listen.target) ?? .empty
     let known = active[listen.target]?.hash.flatMap { $0.node.isIdentical(to: data) ? $0 : nil }
     let hash = known ?? ListenHash(data)
     // Of little data it is computed as fast as it is kept.
@@ -119,216 +114,254 @@ final class ServerListens {
         .listen(listen.target, tag: listen.tag, hash: hash.plain, compound: hash.compound)))
   }
 
-  // MARK: What is stored
+  // MARK: What the server sends
 
-  /// Stores a change of server data at or below a listen's path.
+  /// Has an update of server data at or below a listen's path stored.
   ///
   /// - Parameters:
   ///   - changes: what changed; their paths are relative to the path.
   ///   - isFiltered: whether it is for the filtered listen alone.
   ///   - windows: what came in to the filtered listens and left them with it.
   ///   - isWhole: whether the listen has all its data now.
-  func store(
+  func storeUpdate(
     _ changes: [NodeChange], at path: Path, of target: QueryTarget, isFiltered: Bool,
     _ windows: [SyncResult.Window], isWhole: Bool
   ) {
-    guard let listen = active[target] else { return }
+    guard active[target] != nil else { return }
     // Kept longer, it would keep old data in memory.
     active[target]?.hash = nil
-    // What could not be stored before is stored as a whole.
-    let isWhole =
-      isWhole || (path == target.path && changes.first?.path.isRoot == true)
-      || (listen.isBehind && listen.isWhole)
-    let edits: [StorageEdit]
-    if listen.isBehind {
-      edits = snapshot(of: target)
-    } else if isFiltered {
-      let relative = path.relative(to: target.path) ?? .root
-      edits =
-        self.edits(of: target)?.window(
-          changes.map { NodeChange(relative.appending($0.path), $0.node) }, windows) ?? []
-    } else {
-      edits =
-        changes.count == 1 && changes[0].path.isRoot
+    let replacesAll = path == target.path && changes.first?.path.isRoot == true
+    store(of: target, isWhole: isWhole || replacesAll) {
+      if isFiltered {
+        let relative = path.relative(to: target.path) ?? .root
+        let changes = changes.map { NodeChange(relative.appending($0.path), $0.node) }
+        return edits(of: target)?.window(changes, windows) ?? []
+      }
+      return changes.count == 1 && changes[0].path.isRoot
         ? [.overwrite(storage.tree, path, changes[0].node)] : [.merge(storage.tree, path, changes)]
     }
-    store(edits, of: target, isWhole: isWhole)
-    if !isFiltered { store(windows) }
+    if !isFiltered { storeWindows(windows) }
   }
 
-  /// Stores that a listen has all its data, and what the store lacks of it.
-  func storeComplete(_ target: QueryTarget) {
-    guard let listen = active[target] else { return }
-    if !listen.isComplete || listen.isBehind {
-      store(snapshot(of: target), of: target, isWhole: true)
-    } else if !listen.isWhole {
-      store([], of: target, isWhole: true)
-    }
-  }
-
-  /// Stores changes of what filtered listens hold that came with data of another listen.
-  func store(_ windows: [SyncResult.Window]) {
-    for window in windows {
-      guard let listen = active[window.target] else { continue }
-      let edits =
-        listen.isBehind
-        ? snapshot(of: window.target) : self.edits(of: window.target)?.window([], [window]) ?? []
-      store(edits, of: window.target, isWhole: false)
-    }
-  }
-
-  /// Commits server data of a listen, as its record allows; what fails is stored as a whole with the next
-  /// update.
-  private func store(_ edits: [StorageEdit], of target: QueryTarget, isWhole: Bool) {
-    if isWhole { active[target]?.isWhole = true }
-    guard let listen = active[target] else { return }
-    switch listen.record {
-    case .none: break
-    case .new(let record):
-      guard record.isDefault else {
-        active[target]?.isBehind = true
-        return saveAlone(record, of: listen.listen)
+  /// Has changes of what filtered listens hold stored that came with data of another listen.
+  func storeWindows(_ windows: [SyncResult.Window]) {
+    for window in windows where contains(window.target) {
+      store(of: window.target, isWhole: false) {
+        edits(of: window.target)?.window([], [window]) ?? []
       }
-      storeFirst(edits, of: listen.listen, record, isWhole: isWhole)
-    case .numbering(let record):
-      // The first data may yet fail: this must not make complete what is not there.
-      if !record.isDefault || isWhole && !record.isComplete {
-        active[target]?.isBehind = true
-      } else if !edits.isEmpty {
-        commit(edits, of: target)
-      }
-    case .stored(let stored): storeNext(edits, of: target, stored, isWhole: isWhole)
     }
   }
 
-  /// Commits the first data of a plain listen, and the record of its query with it.
-  private func storeFirst(
-    _ edits: [StorageEdit], of listen: Listen, _ record: TrackedQuery, isWhole: Bool
-  ) {
-    var query = record
-    query.isComplete = query.isComplete || isWhole
-    var edits = edits
-    if isWhole { edits += completeness.outdated(below: listen.target.path) }
-    edits.append(.saveQuery(query))
-    active[listen.target]?.isBehind = false
-    save(edits, of: listen, query, orElse: record)
-  }
-
-  /// Commits data of a listen whose record is stored, and that it is complete where it is now.
-  private func storeNext(
-    _ edits: [StorageEdit], of target: QueryTarget, _ stored: StoredQuery, isWhole: Bool
-  ) {
-    var edits = edits
-    if isWhole, target.spec.isDefault { edits += completeness.outdated(below: target.path) }
-    let completes = isWhole && !stored.query.isComplete
-    if completes {
-      var query = stored.query
-      query.isComplete = true
-      edits.append(.saveQuery(query))
-      active[target]?.record = .stored(StoredQuery(id: stored.id, query: query))
-    }
-    guard !edits.isEmpty else { return }
-    active[target]?.isBehind = false
-    commit(edits, of: target) { [self] in
-      if completes { active[target]?.record = .stored(stored) }
+  /// The server has answered a listen: has stored that it has all its data, and what the store lacks of it.
+  func storeAnswer(_ target: QueryTarget) {
+    switch active[target]?.coverage {
+    case .whole, nil: break
+    case .unconfirmed where active[target]?.isRecordComplete == true:
+      store(of: target, isWhole: true) { [] }
+    case .unconfirmed, .lagging: store(of: target, isWhole: true) { snapshot(of: target) }
     }
   }
 
-  private func commit(
-    _ edits: [StorageEdit], of target: QueryTarget, orElse failed: @escaping () -> Void = {}
-  ) {
-    outbox.addEdits(edits) { [self] result in
-      guard case .failure(let error) = result else { return }
-      notCached(target, error)
-      failed()
-    }
+  /// Commits server data of a listen, as its record allows: a change, or all that the view has where the store lacks
+  /// some of that.
+  private func store(of target: QueryTarget, isWhole: Bool, _ change: () -> [StorageEdit]) {
+    guard var listen = active[target] else { return }
+    let edits = listen.isLagging ? snapshot(of: target) : change()
+    let commit = listen.store(edits, isWhole: isWhole) { completeness.outdated(below: target.path) }
+    active[target] = listen
+    self.commit(commit, of: listen.listen)
   }
 
-  /// Commits the record of a filtered listen by itself, as the keys of its query are stored under the
-  /// number that it is given; what the listen has by then is stored behind it.
-  private func saveAlone(_ record: TrackedQuery, of listen: Listen) {
-    save([.saveQuery(record)], of: listen, record, orElse: record)
-  }
-
-  /// Commits the record of a listen that is new to the store; when that fails, with the next update.
-  private func save(
-    _ edits: [StorageEdit], of listen: Listen, _ query: TrackedQuery, orElse old: TrackedQuery
-  ) {
-    let target = listen.target
-    active[target]?.record = .numbering(query)
-    outbox.addEdits(edits) { [self] result in
-      guard isActive(listen) else { return }
-      switch result {
-      case .success(let numbers):
+  private func commit(_ commit: ActiveListen.Commit?, of listen: Listen) {
+    guard let commit else { return }
+    outbox.addEdits(commit.edits) { [self] result in
+      switch (result, commit) {
+      case (.success, .data), (.success, .completion): break
+      case (_, .record) where !isActive(listen): break
+      case (.success(let numbers), .record(_, let tree)):
         // Of the queries that were saved, its own is the last; one that is being evicted is new again.
-        guard let id = numbers.queries.last,
-          storage.backend?.setActive(true, id, in: query.tree) == true
-        else {
-          active[target]?.isBehind = true
-          active[target]?.record = .new(old)
-          return
-        }
-        active[target]?.record = .stored(StoredQuery(id: id, query: query))
-        guard let active = active[target], active.isBehind else { return }
-        store(snapshot(of: target), of: target, isWhole: active.isWhole)
-      case .failure(let error):
-        notCached(target, error)
-        active[target]?.record = .new(old)
+        var id = numbers.queries.last
+        if let found = id, storage.backend?.setActive(true, found, in: tree) != true { id = nil }
+        guard active[listen.target]?.numbered(id) == true else { return }
+        store(of: listen.target, isWhole: false) { [] }
+      case (.failure(let error), _):
+        logger.error(
+          "server data is not cached",
+          metadata: ["target": "\(listen.target)", "cause": "\(error)"])
+        active[listen.target]?.failed(commit)
       }
     }
-  }
-
-  private func notCached(_ target: QueryTarget, _ error: StoreError) {
-    logger.error(
-      "server data is not cached", metadata: ["target": "\(target)", "cause": "\(error)"])
-    active[target]?.isBehind = true
   }
 
   /// Edits that store all that a view has of the server's data.
   func snapshot(of target: QueryTarget) -> [StorageEdit] { edits(of: target)?.snapshot ?? [] }
 
   private func edits(of target: QueryTarget) -> ListenEdits? {
-    guard let data = views.tree.serverData(of: target)?.node else { return nil }
+    guard let data = views.tree.serverData(of: target) else { return nil }
     return ListenEdits(
       tree: storage.tree, target: target, data: data, query: active[target]?.stored?.id)
   }
 }
 
-/// A listen that the server was asked for.
+/// A listen that the server was asked for, and what the store has of it: it is told what comes, and says what is to be
+/// committed.
 struct ActiveListen {
-  /// How far the store knows a listen's query.
+  /// Whether the store has the record of the listen's query.
   enum Record {
     /// There is no store.
     case none
     /// Not yet, or it could not be stored. A plain one is stored with its first data, so that a listen
     /// costs no commit of its own.
     case new(TrackedQuery)
-    /// With the next commit, which gives it its number.
-    case numbering(TrackedQuery)
+    /// With the next commit, which gives it its number; as it will be, and as it was before that commit.
+    case numbering(TrackedQuery, before: TrackedQuery)
     /// It is stored.
     case stored(StoredQuery)
   }
 
+  /// How much of the listen's data the store has, or will have with the commits that wait.
+  enum Coverage {
+    /// What was cached before, with what came since; the server has not said that this is all.
+    case unconfirmed
+    /// All, since the listen began; then the record says that it is complete.
+    case whole
+    /// Less than the view has, as a commit failed or its record has no number yet: all that the view has is stored
+    /// next. Whether that is all its data.
+    case lagging(isWhole: Bool)
+  }
+
+  /// What is to be committed for a listen.
+  enum Commit {
+    case data([StorageEdit])
+    /// Data with which the query is complete, and the record as it was before.
+    case completion([StorageEdit], before: StoredQuery)
+    /// The record of the query behind its first data, if it has any by now; the tree that it is in.
+    case record([StorageEdit], TreeID)
+
+    var edits: [StorageEdit] {
+      switch self {
+      case .data(let edits), .completion(let edits, _), .record(let edits, _): edits
+      }
+    }
+  }
+
   let listen: Listen
-  var record = Record.none
-  /// Whether all its data was stored since it began.
-  var isWhole = false
-  /// Whether storage lacks some of what the view shows, as a commit failed.
-  var isBehind = false
+  private var record: Record
+  private(set) var coverage = Coverage.unconfirmed
   /// The hash of its data when the server was last asked, so that it is not computed again.
   var hash: ListenHash?
 
-  /// What is stored of it; nil when nothing is.
-  var stored: StoredQuery? {
-    if case .stored(let stored) = record { stored } else { nil }
+  init(_ listen: Listen, _ record: Record) {
+    self.listen = listen
+    self.record = record
   }
 
-  /// Whether all its data is stored, or about to be.
-  var isComplete: Bool {
+  /// What is stored of its query; nil when nothing is.
+  var stored: StoredQuery? { if case .stored(let stored) = record { stored } else { nil } }
+
+  /// Whether the record says that all its data is stored, or will when it is committed.
+  var isRecordComplete: Bool {
     switch record {
     case .none: false
-    case .new(let query), .numbering(let query): query.isComplete
+    case .new(let query), .numbering(let query, _): query.isComplete
     case .stored(let stored): stored.query.isComplete
     }
   }
+
+  /// Whether the store lacks some of what the view has.
+  var isLagging: Bool { if case .lagging = coverage { true } else { false } }
+
+  /// The listen has begun. A filtered one stores its record by itself, as the keys of its query are stored under the
+  /// number that it is given; what it has by then is stored behind it.
+  mutating func begin() -> Commit? {
+    guard case .new(let query) = record, !query.isDefault else { return nil }
+    return save(query, before: query, [])
+  }
+
+  /// Takes in data of the listen.
+  ///
+  /// - Parameters:
+  ///   - edits: what stores it; all that the view has, if the store lags behind.
+  ///   - isWhole: whether the listen has all its data now.
+  ///   - outdated: edits for what is out of date when a plain listen has all its data.
+  mutating func store(
+    _ edits: [StorageEdit], isWhole: Bool, _ outdated: () -> [StorageEdit]
+  ) -> Commit? {
+    let isWhole = isWhole || self.isWhole && isLagging
+    if isWhole { coverage = isLagging ? .lagging(isWhole: true) : .whole }
+    switch record {
+    case .none: return nil
+    case .new(let query) where !query.isDefault:
+      lag()
+      return begin()
+    case .new(let query):
+      catchUp()
+      var complete = query
+      complete.isComplete = query.isComplete || isWhole
+      return save(complete, before: query, isWhole ? edits + outdated() : edits)
+    case .numbering(let query, _):
+      // The first data may yet fail: this must not make complete what is not there.
+      guard query.isDefault, query.isComplete || !isWhole else {
+        lag()
+        return nil
+      }
+      return edits.isEmpty ? nil : .data(edits)
+    case .stored(let stored):
+      var edits = isWhole && stored.query.isDefault ? edits + outdated() : edits
+      if isWhole && !stored.query.isComplete {
+        var query = stored.query
+        query.isComplete = true
+        edits.append(.saveQuery(query))
+        record = .stored(StoredQuery(id: stored.id, query: query))
+        catchUp()
+        return .completion(edits, before: stored)
+      }
+      guard !edits.isEmpty else { return nil }
+      catchUp()
+      return .data(edits)
+    }
+  }
+
+  private mutating func save(
+    _ query: TrackedQuery, before: TrackedQuery, _ edits: [StorageEdit]
+  ) -> Commit {
+    record = .numbering(query, before: before)
+    return .record(edits + [.saveQuery(query)], query.tree)
+  }
+
+  /// Its record was committed; without a number it is being evicted, and new again.
+  ///
+  /// - Returns: whether all that the view has is to be stored behind it.
+  mutating func numbered(_ id: QueryID?) -> Bool {
+    guard case .numbering(let query, let before) = record else { return false }
+    guard let id else {
+      record = .new(before)
+      lag()
+      return false
+    }
+    record = .stored(StoredQuery(id: id, query: query))
+    return isLagging
+  }
+
+  /// What was to be committed for it could not be.
+  mutating func failed(_ commit: Commit) {
+    lag()
+    switch commit {
+    case .data: break
+    case .completion(_, let before): record = .stored(before)
+    case .record: if case .numbering(_, let before) = record { record = .new(before) }
+    }
+  }
+
+  private var isWhole: Bool {
+    switch coverage {
+    case .unconfirmed: false
+    case .whole: true
+    case .lagging(let isWhole): isWhole
+    }
+  }
+
+  private mutating func lag() { coverage = .lagging(isWhole: isWhole) }
+
+  private mutating func catchUp() { coverage = isWhole ? .whole : .unconfirmed }
 }

@@ -24,10 +24,10 @@ struct ServerUpdates {
     case .merge(let path, let changes, let tag):
       changed(path, changes, tag, views.tree.merge(path, changes, tag: tag))
     case .rangeMerge(let path, let ranges, let tag):
-      guard let target = tag.map({ listens.target(of: $0) }) ?? QueryTarget(path) else { return }
-      let before = views.tree.serverData(of: target)?.node ?? .empty
+      guard let target = tag.map({ listens.target(ofTag: $0) }) ?? QueryTarget(path) else { return }
+      let before = views.tree.serverData(of: target) ?? .empty
       let result = views.tree.mergeRanges(path, ranges, tag: tag)
-      let after = views.tree.serverData(of: target)?.node ?? .empty
+      let after = views.tree.serverData(of: target) ?? .empty
       changed(path, after.changes(from: before), tag, result, isWhole: true)
     }
   }
@@ -45,12 +45,12 @@ struct ServerUpdates {
   ) {
     let target: QueryTarget?
     if let tag {
-      target = listens.target(of: tag)
+      target = listens.target(ofTag: tag)
     } else {
       target = path.prefixes.lazy.map { QueryTarget($0) }.first { self.listens.contains($0) }
     }
     if let target {
-      listens.store(
+      listens.storeUpdate(
         changes, at: path, of: target, isFiltered: tag != nil, result.windows, isWhole: isWhole)
     }
     raiseStored(result, changes.map { path.appending($0.path).owner })
@@ -73,7 +73,7 @@ struct ServerUpdates {
       cancel(target, error)
     } else if listens.isActive(listen) {
       let result = views.tree.complete(target)
-      listens.storeComplete(target)
+      listens.storeAnswer(target)
       raiseStored(result, [target.path])
     }
   }

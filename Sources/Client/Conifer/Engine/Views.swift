@@ -10,8 +10,6 @@ import ConiferTree
 final class Views {
   /// What the views show; without a cache until storage is open.
   private(set) var tree = SyncTree(cache: nil)
-  /// Where views are open.
-  var paths = ViewPaths()
   /// The values of incremented places behind the newest write; nil when the queue has to be read.
   private var incrementedValues: IncrementedValues?
   private let registrations: Registrations
@@ -79,7 +77,7 @@ final class Views {
     let now = clock.serverTime
     let known = incrementedValues?.apply(write, lane, now: now)
     if known == nil { incrementedValues = nil }
-    guard changes.contains(where: { paths.touches($0.path.owner) }) else { return }
+    guard changes.contains(where: { tree.hasView(touching: $0.path.owner) }) else { return }
     let resolved = resolvedChanges(of: write, lane, known, now)
     raise(tree.write(OverlayID(write.id.rawValue), resolved))
   }
@@ -93,7 +91,7 @@ final class Views {
     // Where no view is open, the overlay need not hold all queued writes.
     let isHidden = changes.map {
       !$0.node.isIdempotent
-        && !(paths.covers($0.path.owner) && tree.value(at: $0.path.owner) != nil)
+        && !(tree.hasView(covering: $0.path.owner) && tree.value(at: $0.path.owner) != nil)
     }
     var stored = known ?? [NodeChange?](repeating: nil, count: changes.count)
     if zip(isHidden, stored).contains(where: { $0 && $1 == nil }) {
@@ -117,7 +115,7 @@ final class Views {
   ///
   /// - Returns: whether writes of the queue were read, which may have been damaged.
   func showQueue(touching path: Path) -> Bool {
-    guard !paths.covers(path), storage.lane != nil else { return false }
+    guard !tree.hasView(covering: path), storage.lane != nil else { return false }
     let now = clock.serverTime
     let entries = storage.read { (view, lane) throws(StoreError) -> [ResolvedWrite]? in
       let waiting = try view.pendingWrites(lane, touching: path)
@@ -161,7 +159,7 @@ final class Views {
     let now = clock.serverTime
     let found = storage.read { (view, lane) throws(StoreError) in
       var queue = QueueResolver(view, lane, now: now)
-      let entries = try queue.writes(touching: Array(paths.paths))
+      let entries = try queue.writes(touching: tree.viewPaths)
       return (entries.filter { !hasEnded($0.id, lane) }, try view.totals(lane).newest)
     }
     for entry in found?.0 ?? [] { raise(tree.write(entry.id, entry.changes)) }
@@ -199,37 +197,4 @@ final class Views {
   private func hasEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
     progress.outcome(of: OutboundWriteID(lane, WriteID(rawValue: id.number))) != nil
   }
-}
-
-/// Where views are open, to tell whether a write concerns one of them.
-struct ViewPaths {
-  private var views: [Path: Int] = [:]
-  /// How many views are open at or below a path.
-  private var below: [Path: Int] = [:]
-
-  mutating func add(_ path: Path) {
-    views[path, default: 0] += 1
-    for prefix in path.prefixes { below[prefix, default: 0] += 1 }
-  }
-
-  mutating func remove(_ path: Path) {
-    guard let count = views[path] else { return }
-    views[path] = count > 1 ? count - 1 : nil
-    for prefix in path.prefixes {
-      guard let count = below[prefix] else { continue }
-      below[prefix] = count > 1 ? count - 1 : nil
-    }
-  }
-
-  /// Whether a view is open at a path or above it.
-  func covers(_ path: Path) -> Bool { path.prefixes.contains { views[$0] != nil } }
-
-  /// Whether a view is open at a path, above or below it.
-  func touches(_ path: Path) -> Bool { below[path] != nil || covers(path) }
-
-  /// Whether a view is open at a path or below it.
-  func isOpen(below path: Path) -> Bool { below[path] != nil }
-
-  /// The paths of the views.
-  var paths: some Collection<Path> { views.keys }
 }

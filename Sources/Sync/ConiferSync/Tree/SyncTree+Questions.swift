@@ -32,7 +32,7 @@ extension SyncTree {
   }
 
   /// The server's data that an open view has for its listen, to be hashed; nil without a view.
-  package func serverData(of target: QueryTarget) -> CachedNode? { view(of: target)?.window }
+  package func serverData(of target: QueryTarget) -> Node? { view(of: target)?.server.sent }
 
   /// A write's node with its server values as the server may resolve them.
   ///
@@ -62,10 +62,43 @@ extension SyncTree {
     return result
   }
 
+  // MARK: Which views are open
+
+  /// Whether a listener listens, to any target.
+  package func contains(_ id: ListenerID) -> Bool { viewsByListener[id] != nil }
+
+  /// The target of the filtered view with a tag.
+  package func target(ofTag tag: Int) -> QueryTarget? { viewsByTag[tag]?.target.normalized }
+
   /// Whether a view that loads all data is open at a path or above.
   package func isListened(_ path: Path) -> Bool {
     points(along: path).contains { $0.wholeView != nil }
   }
+
+  /// Whether a view is open at a path or above it.
+  package func hasView(covering path: Path) -> Bool {
+    points(along: path).contains { !$0.views.isEmpty }
+  }
+
+  /// Whether a view is open at a path or below it.
+  package func hasView(within path: Path) -> Bool { point(at: path).map { !$0.isEmpty } ?? false }
+
+  /// Whether a view is open at a path, above or below it.
+  package func hasView(touching path: Path) -> Bool {
+    hasView(covering: path) || hasView(within: path)
+  }
+
+  /// The paths at which views are open.
+  package var viewPaths: [Path] {
+    var (found, waiting) = ([Path](), [root])
+    while let point = waiting.popLast() {
+      if !point.views.isEmpty { found.append(point.path) }
+      waiting += point.children.values
+    }
+    return found
+  }
+
+  // MARK: The server's data
 
   /// The whole server data at a path, if a view at or above knows it.
   func serverData(at path: Path) -> Node? {

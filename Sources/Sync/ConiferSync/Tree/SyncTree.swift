@@ -8,6 +8,8 @@ package import ConiferTree
 /// Every change returns what its owner is to do, as values; the tree itself sends, stores and calls
 /// nothing. It belongs to one executor. The cost of a write, an acknowledgement or a revert depends on
 /// the data it touches, not on the number of pending writes.
+///
+/// It alone knows who listens to what, silent listeners included, and so where views are open.
 package final class SyncTree {
   let cache: (any ServerCache)?
   let overlay = Overlay()
@@ -86,7 +88,7 @@ extension SyncTree {
   package func mergeRanges(_ path: Path, _ ranges: [RangeMerge], tag: Int? = nil) -> SyncResult {
     let view = tag.map { viewsByTag[$0] } ?? view(of: QueryTarget(path))
     guard let view, view.target.path == path else { return SyncResult() }
-    let node = ranges.reduce(view.window.node) { $1.applied(to: $0) }
+    let node = ranges.reduce(view.server.sent) { $1.applied(to: $0) }
     return overwrite(path, node, tag: tag)
   }
 
@@ -96,7 +98,7 @@ extension SyncTree {
     guard let view = view(of: target) else { return SyncResult() }
     if view.loadsAllData {
       // This is new to filtered views at the path and to all views below.
-      return overwrite(target.path, view.window.node)
+      return overwrite(target.path, view.server.sent)
     }
     var result = SyncResult()
     view.confirm()
@@ -126,7 +128,7 @@ extension SyncTree {
   /// there adds nothing.
   private func isConfirmed(above path: Path) -> Bool {
     points(along: path).contains { point in
-      point.views.contains { $0.loadsAllData && $0.isConfirmed }
+      point.views.contains { $0.loadsAllData && $0.server.isConfirmed }
     }
   }
 

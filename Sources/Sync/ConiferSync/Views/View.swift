@@ -14,60 +14,28 @@ final class View {
   /// The tag of the pushes of a filtered query; nil when all data is loaded.
   let tag: Int?
   var listeners: [Listener] = []
-  /// The server's data. The children of an incomplete or filtered node are whole.
-  var server: CachedNode
-  /// Whether the server has answered since the view opened.
-  var isConfirmed = false
-  /// Children whose data is an acknowledged write and did not come from the server.
-  var adopted: Set<Key> = []
-  /// Whether the whole data is such a write.
-  var adoptsAll = false
-  /// The server data that was known before the whole was adopted.
-  var known = Node.empty
-  /// The server data whose keys the owner was told; nil before it was told any.
-  var reported: Node?
+  /// What is known of the server's data.
+  private(set) var server: ServerData
+  /// The children whose keys the owner was told; nil before it was told any.
+  private var reported: Node?
   /// The data with the writes, before and after the filter.
   private(set) var shown: NodeView
   /// Whether all that the query asks for is known.
   private(set) var isComplete: Bool
 
-  init(_ target: QueryTarget, tag: Int?, _ server: CachedNode, _ overlay: Overlay) {
+  init(_ target: QueryTarget, tag: Int?, _ cached: CachedNode, _ overlay: Overlay) {
     self.target = target
     self.tag = tag
-    self.server = server
+    server = ServerData(target.spec, cached)
     let cursor = overlay.cursor(at: target.path)
     isComplete = server.isComplete || cursor.cover != nil
-    let isWhole = server.isComplete && !server.isFiltered
-    shown = NodeView(target.spec, of: cursor.applied(to: server.node, isWhole: isWhole))
+    shown = NodeView(target.spec, of: cursor.applied(to: server.node, isWhole: server.isWhole))
   }
 
   var loadsAllData: Bool { target.spec.loadsAllData }
 
   /// The listen that the view's data comes from.
   var listen: Listen { Listen(target.normalized, tag: tag) }
-
-  /// The part of the confirmed data that the server sends for the view's listen.
-  var window: CachedNode { window(of: confirmed) }
-
-  /// The part of some data that the server sends for the view's listen.
-  func window(of data: CachedNode) -> CachedNode {
-    if loadsAllData || data.isFiltered { return data }
-    return CachedNode(
-      target.spec.filtered(data.node), isComplete: data.isComplete, isFiltered: true)
-  }
-
-  /// The server's data without adopted writes: another client may have replaced them before the server
-  /// saw the listen.
-  private var confirmed: CachedNode {
-    guard adoptsAll || !adopted.isEmpty else { return server }
-    var data = server
-    if adoptsAll {
-      data.node = known
-      data.isComplete = false
-    }
-    for key in adopted { data.node = data.node.setting(key, to: .empty) }
-    return data
-  }
 
   /// The whole server data at a path below, if this view knows it.
   func serverData(at path: Path) -> Node? {
@@ -86,14 +54,13 @@ final class View {
     let cursor = overlay.cursor(at: target.path)
     let wasComplete = isComplete
     isComplete = server.isComplete || cursor.cover != nil
-    let isWhole = server.isComplete && !server.isFiltered
     var source = shown.source
     if paths.contains(where: \.isRoot) {
-      source = cursor.applied(to: server.node, isWhole: isWhole)
+      source = cursor.applied(to: server.node, isWhole: server.isWhole)
     } else {
       for path in paths {
         source = cursor.refreshed(
-          source, over: server.node, along: path.keys[...], isWhole: isWhole)
+          source, over: server.node, along: path.keys[...], isWhole: server.isWhole)
       }
     }
     let old = shown.node
@@ -134,136 +101,20 @@ final class View {
   }
 }
 
+// MARK: What changes the server's data
+
 extension View {
-  /// Takes in data from the server.
-  ///
-  /// - Parameters:
-  ///   - changes: the new nodes, by paths relative to the view.
-  ///   - isMerge: whether the rest of the node may be unknown.
-  ///   - isTagged: whether they belong to this view's own filtered listen.
-  /// - Returns: where the server's data changed.
+  /// Takes in data from the server, as `ServerData.receive` does.
   func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
-    var changes = changes[...]
-    var paths: [Path] = []
-    if let whole = changes.lastIndex(where: \.path.isRoot) {
-      replace(changes[whole].node, isTagged: isTagged)
-      changes = changes[(whole + 1)...]
-      paths = [.root]
-    } else if isMerge && server.node.isEmpty && !server.isComplete {
-      // It belongs to a listen that has ended, and does not tell what else there is.
-      return []
-    }
-    if changes.isEmpty { return paths }
-    if !loadsAllData && isTagged && !server.isFiltered {
-      server = window(of: server)
-      paths.append(.root)
-    }
-    let isWhole = server.isComplete && !server.isFiltered
-    for change in changes {
-      guard let key = change.path.first else { continue }
-      if key.isPriority && server.isFiltered { continue }
-      // Part of an unknown child does not make the child known.
-      if change.path.count > 1 && !isWhole && server.node[key].isEmpty { continue }
-      server.node = server.node.setting(change.path, to: change.node)
-      if change.path.count == 1 { adopted.remove(key) }
-      paths.append(change.path)
-    }
-    if server.isFiltered { paths += trim(paths) }
-    return paths
+    server.receive(changes, isMerge: isMerge, isTagged: isTagged)
   }
 
   /// Takes in the server's answer that the view's data is up to date.
-  func confirm() {
-    server = window
-    server.isComplete = true
-    isConfirmed = true
-    forgetAdopted()
-  }
+  func confirm() { server.confirm() }
 
-  private func replace(_ node: Node, isTagged: Bool) {
-    let isFiltered = isTagged && !loadsAllData
-    server = CachedNode(
-      isFiltered ? target.spec.filtered(node) : node, isComplete: true, isFiltered: isFiltered)
-    isConfirmed = true
-    forgetAdopted()
-  }
-
-  private func forgetAdopted() {
-    adoptsAll = false
-    adopted = []
-    known = .empty
-  }
-
-  /// Removes children outside of the query's range and limit.
-  ///
-  /// - Returns: the children that were removed.
-  private func trim(_ changed: [Path]) -> [Path] {
-    let spec = target.spec
-    var dropped: [Path] = []
-    func drop(_ key: Key) {
-      server.node = server.node.setting(key, to: .empty)
-      dropped.append(Path([key]))
-    }
-    for path in changed {
-      guard let key = path.first, !key.isPriority else { continue }
-      let node = server.node[key]
-      if !node.isEmpty && !spec.contains(key, node) { drop(key) }
-    }
-    for key in spec.excess(in: server.node) { drop(key) }
-    return dropped
-  }
-
-  /// Takes an acknowledged write for the server's data where that is unknown, so that it stays visible
-  /// until the server answers the listen.
-  ///
-  /// - Parameters:
-  ///   - changes: the write, relative to the view.
-  ///   - isDataMissing: whether the known server data is older than the write.
-  /// - Returns: children that a filtered view no longer holds.
+  /// Takes in an acknowledged write, as `ServerData.adopt` does.
   func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
-    if server.isComplete && !adoptsAll {
-      if isDataMissing { return replaceParts(changes) }
-      return []
-    }
-    for change in changes {
-      guard let key = change.path.first else {
-        var node = change.node
-        if !adoptsAll {
-          known = server.node
-          if !isDataMissing {
-            for child in server.node.children { node = node.setting(child.key, to: child.node) }
-          }
-        }
-        server = CachedNode(node, isComplete: true, isFiltered: false)
-        adoptsAll = true
-        continue
-      }
-      if adoptsAll || adopted.contains(key) {
-        server.node = server.node.setting(change.path, to: change.node)
-      } else if change.path.count == 1 && !key.isPriority && server.node[key].isEmpty {
-        server.node = server.node.setting(key, to: change.node)
-        adopted.insert(key)
-      } else if isDataMissing && !key.isPriority && !server.node[key].isEmpty {
-        server.node = server.node.setting(change.path, to: change.node)
-      }
-    }
-    return []
-  }
-
-  /// Puts a write into complete server data that is older than it.
-  private func replaceParts(_ changes: [NodeChange]) -> [Path] {
-    let isFiltered = server.isFiltered
-    for change in changes {
-      if let key = change.path.first {
-        if isFiltered && key.isPriority { continue }
-        // Part of an unknown child does not make the child known.
-        if isFiltered && change.path.count > 1 && server.node[key].isEmpty { continue }
-        server.node = server.node.setting(change.path, to: change.node)
-      } else {
-        server.node = isFiltered ? target.spec.filtered(change.node) : change.node
-      }
-    }
-    return isFiltered ? trim(changes.map(\.path)) : []
+    server.adopt(changes, isDataMissing: isDataMissing)
   }
 
   /// The change of a filtered listen's keys since the last call, which the owner stores.
@@ -276,5 +127,246 @@ extension View {
     }
     reported = server.node
     return window.replacesAll || !window.added.isEmpty || !window.removed.isEmpty ? window : nil
+  }
+
+  /// What is known of the server's data of a view.
+  struct ServerData {
+    /// Children that are known, each of them whole; others may be missing.
+    private struct Children {
+      var node: Node
+      /// Those among them that are acknowledged writes, which the server has not sent yet.
+      var adopted: Set<Key> = []
+
+      /// The children that the server sent.
+      var sent: Node { adopted.reduce(node) { $0.setting($1, to: .empty) } }
+
+      /// Takes in a change from the server.
+      mutating func receive(_ change: NodeChange) {
+        guard let key = change.path.first else { return }
+        // Part of an unknown child does not make the child known.
+        if change.path.count > 1 && node[key].isEmpty { return }
+        node = node.setting(change.path, to: change.node)
+        if change.path.count == 1 { adopted.remove(key) }
+      }
+
+      /// Takes in a change by an acknowledged write.
+      mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
+        guard let key = change.path.first, !key.isPriority else { return }
+        if !adopted.contains(key) {
+          if !node[key].isEmpty {
+            // What the server sent counts, unless it is older.
+            guard isDataMissing else { return }
+          } else {
+            // Part of an unknown child does not make the child known.
+            guard change.path.count == 1 else { return }
+            adopted.insert(key)
+          }
+        }
+        node = node.setting(change.path, to: change.node)
+      }
+    }
+
+    private enum Knowledge {
+      /// Some children, maybe none.
+      case partial(Children)
+      /// The whole node, as an acknowledged write made it, and what was known before that.
+      case adopted(Node, before: Children)
+      /// All that the query asks for, from the cache or another view; filtered if it is no more than that.
+      case cached(Node, isFiltered: Bool)
+      /// All that the query asks for, as the server has said since the view opened.
+      case confirmed(Node, isFiltered: Bool)
+    }
+
+    private let spec: QuerySpec
+    private var knowledge: Knowledge
+
+    init(_ spec: QuerySpec, _ cached: CachedNode) {
+      self.spec = spec
+      knowledge =
+        cached.isComplete
+        ? .cached(cached.node, isFiltered: cached.isFiltered)
+        : .partial(Children(node: cached.node))
+    }
+
+    /// All that is known, acknowledged writes included.
+    private(set) var node: Node {
+      get {
+        switch knowledge {
+        case .partial(let children): children.node
+        case .adopted(let node, _), .cached(let node, _), .confirmed(let node, _): node
+        }
+      }
+      set {
+        switch knowledge {
+        case .partial(var children):
+          children.node = newValue
+          knowledge = .partial(children)
+        case .adopted(_, let before): knowledge = .adopted(newValue, before: before)
+        case .cached(_, let isFiltered): knowledge = .cached(newValue, isFiltered: isFiltered)
+        case .confirmed(_, let isFiltered): knowledge = .confirmed(newValue, isFiltered: isFiltered)
+        }
+      }
+    }
+
+    /// Whether it is all that the query asks for.
+    var isComplete: Bool { if case .partial = knowledge { false } else { true } }
+
+    /// Whether it may be less than the whole node since the query asks for less.
+    var isFiltered: Bool {
+      switch knowledge {
+      case .partial: !spec.loadsAllData
+      case .adopted: false
+      case .cached(_, let isFiltered), .confirmed(_, let isFiltered): isFiltered
+      }
+    }
+
+    /// Whether it is the whole node.
+    var isWhole: Bool { isComplete && !isFiltered }
+
+    /// Whether the server has answered since the view opened.
+    var isConfirmed: Bool { if case .confirmed = knowledge { true } else { false } }
+
+    /// The part that the server sends for the view's own listen, without acknowledged writes: another client
+    /// may have replaced them before the server saw the listen.
+    var sent: Node {
+      switch knowledge {
+      case .partial(let children): children.sent
+      case .adopted(_, let before): spec.filtered(before.sent)
+      case .cached(let node, let isFiltered), .confirmed(let node, let isFiltered):
+        isFiltered ? node : spec.filtered(node)
+      }
+    }
+
+    // MARK: From the server
+
+    /// Takes in data from the server.
+    ///
+    /// - Parameters:
+    ///   - changes: the new nodes, by paths relative to the view.
+    ///   - isMerge: whether the rest of the node may be unknown.
+    ///   - isTagged: whether they belong to this view's own filtered listen.
+    /// - Returns: where the data changed.
+    mutating func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
+      var changes = changes[...]
+      var paths: [Path] = []
+      if let whole = changes.lastIndex(where: \.path.isRoot) {
+        let isFiltered = isTagged && !spec.loadsAllData
+        let node = changes[whole].node
+        knowledge = .confirmed(isFiltered ? spec.filtered(node) : node, isFiltered: isFiltered)
+        changes = changes[(whole + 1)...]
+        paths = [.root]
+      } else if isMerge && !isComplete && node.isEmpty {
+        // It belongs to a listen that has ended, and does not tell what else there is.
+        return []
+      }
+      if changes.isEmpty { return paths }
+      if isTagged, narrow() { paths.append(.root) }
+      for change in changes where concerns(change) {
+        changeChildren { $0.receive(change) }
+        if isComplete { node = node.setting(change.path, to: change.node) }
+        paths.append(change.path)
+      }
+      return paths + trim(paths)
+    }
+
+    /// Changes the children that are known one by one, if that is so. They are taken out meanwhile, so that they
+    /// have one owner and are changed without being copied.
+    private mutating func changeChildren(_ body: (inout Children) -> Void) {
+      switch knowledge {
+      case .partial(var children):
+        knowledge = .partial(Children(node: .empty))
+        body(&children)
+        knowledge = .partial(children)
+      case .adopted(let node, var children):
+        knowledge = .partial(Children(node: .empty))
+        body(&children)
+        knowledge = .adopted(node, before: children)
+      case .cached, .confirmed: break
+      }
+    }
+
+    /// Keeps no more than the query asks for, where the whole node was known; tells whether that is new.
+    private mutating func narrow() -> Bool {
+      guard !spec.loadsAllData else { return false }
+      switch knowledge {
+      case .cached(let node, isFiltered: false):
+        knowledge = .cached(spec.filtered(node), isFiltered: true)
+      case .confirmed(let node, isFiltered: false):
+        knowledge = .confirmed(spec.filtered(node), isFiltered: true)
+      case .partial, .adopted, .cached, .confirmed: return false
+      }
+      return true
+    }
+
+    /// Whether a change of a child or the priority changes what is known.
+    private func concerns(_ change: NodeChange) -> Bool {
+      guard let key = change.path.first else { return false }
+      if key.isPriority { return !isFiltered }
+      // Part of an unknown child does not make the child known.
+      return change.path.count == 1 || isWhole || !node[key].isEmpty
+    }
+
+    /// Takes in that what the server has sent is all that the query asks for.
+    mutating func confirm() { knowledge = .confirmed(sent, isFiltered: !spec.loadsAllData) }
+
+    /// Removes children outside of the query's range and limit.
+    ///
+    /// - Returns: the children that were removed.
+    private mutating func trim(_ changed: [Path]) -> [Path] {
+      guard isFiltered else { return [] }
+      var removed: [Path] = []
+      for key in changed.compactMap(\.first) where !key.isPriority {
+        guard !node[key].isEmpty, !spec.contains(key, node[key]) else { continue }
+        node = node.setting(key, to: .empty)
+        removed.append(Path([key]))
+      }
+      for key in spec.excess(in: node) {
+        node = node.setting(key, to: .empty)
+        removed.append(Path([key]))
+      }
+      return removed
+    }
+
+    // MARK: From acknowledged writes
+
+    /// Takes an acknowledged write for the server's data where that is unknown, so that it stays visible
+    /// until the server answers the listen.
+    ///
+    /// - Parameters:
+    ///   - changes: the write, relative to the view.
+    ///   - isDataMissing: whether the known data may be older than the write, which then replaces it.
+    /// - Returns: children that a filtered view no longer holds.
+    mutating func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
+      switch knowledge {
+      case .partial, .adopted:
+        for change in changes { adopt(change, isDataMissing: isDataMissing) }
+        return []
+      case .cached, .confirmed: return isDataMissing ? replaceParts(changes) : []
+      }
+    }
+
+    private mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
+      if isComplete {
+        node = node.setting(change.path, to: change.node)
+      } else if change.path.isRoot, case .partial(let children) = knowledge {
+        let newer = isDataMissing ? Node.empty : children.node
+        let node = newer.children.reduce(change.node) { $0.setting($1.key, to: $1.node) }
+        knowledge = .adopted(node, before: children)
+      } else {
+        changeChildren { $0.adopt(change, isDataMissing: isDataMissing) }
+      }
+    }
+
+    /// Puts a write into complete data that is older than it.
+    private mutating func replaceParts(_ changes: [NodeChange]) -> [Path] {
+      for change in changes {
+        if change.path.isRoot {
+          node = isFiltered ? spec.filtered(change.node) : change.node
+        } else if concerns(change) {
+          node = node.setting(change.path, to: change.node)
+        }
+      }
+      return trim(changes.map(\.path))
+    }
   }
 }
