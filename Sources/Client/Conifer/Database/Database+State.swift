@@ -33,10 +33,3 @@ extension Database {
     return pushIDs.withLock { $0.next(at: engine.serverTime, using: &random) }
   }
 }
-
-/// A configuration's source of random numbers, as the standard library takes one.
-struct RandomSource: RandomNumberGenerator {
-  let next64: @Sendable () -> UInt64
-
-  func next() -> UInt64 { next64() }
-}

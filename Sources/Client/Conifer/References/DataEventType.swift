@@ -35,6 +35,3 @@ public enum DataEventType: Int, Sendable, CaseIterable {
       }
   }
 }
-
-/// The number of an observer; never given twice in a process, and never 0.
-public typealias DatabaseHandle = UInt

@@ -50,6 +50,23 @@ struct ClientState: Sendable {
     actions.append(.fetchToken(force: auth.mustForce, number: auth.requests.newest))
   }
 
+  /// The token provider failed, or did not answer in time.
+  ///
+  /// - Parameter isBlocking: whether there can be no connection without a token.
+  mutating func tokenFailed(_ reason: String, isBlocking: Bool) {
+    let delay = max(limits.delays.first, backoff.delay(auth.requests.failures))
+    auth.fetchFailed(reason, retry: now.uptime.adding(delay), isBlocking: isBlocking)
+    log("The token provider failed: \(reason)")
+  }
+
+  /// The server said hello.
+  mutating func greeted(_ hello: Hello) {
+    offset = hello.timestamp &- now.wallTime
+    actions.append(.offset(offset))
+    actions.append(.connected(true))
+    auth.scheduleReplacement(at: now, offset: offset)
+  }
+
   // MARK: Lanes
 
   /// Changes to another user's lane: what was issued under the old one is not sent as the new user's.

@@ -1,6 +1,3 @@
-/// Milliseconds: a reading of a clock, or a length of time.
-package typealias Milliseconds = Int64
-
 /// What the device's two clocks show at one time.
 ///
 /// All timers go by `uptime`, which never jumps; the wall time is only compared with the server's.
@@ -18,19 +15,5 @@ package struct ClockReading: Hashable, Sendable {
   package init(uptime: Milliseconds, wallTime: Milliseconds) {
     self.uptime = uptime
     self.wallTime = wallTime
-  }
-}
-
-extension Milliseconds {
-  /// The sum, clamped to the range.
-  func adding(_ other: Milliseconds) -> Milliseconds {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? (other < 0 ? .min : .max) : sum
-  }
-
-  /// The difference, clamped to the range.
-  func subtracting(_ other: Milliseconds) -> Milliseconds {
-    let (difference, overflow) = subtractingReportingOverflow(other)
-    return overflow ? (other < 0 ? .max : .min) : difference
   }
 }

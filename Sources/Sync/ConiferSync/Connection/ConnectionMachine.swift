@@ -18,25 +18,9 @@ import ConiferWire
 /// - A write that the server refuses because the token has expired is not refused: it is sent again
 ///   with the next token.
 package struct ConnectionMachine: Sendable {
-  /// What the client does about its connection now.
-  enum State: Sendable {
-    /// There are reasons not to connect, at least one.
-    case closed(Set<CloseReason>)
-    /// The next attempt waits for an uptime.
-    case waiting(until: Milliseconds)
-    /// The token provider is asked before connecting.
-    case fetchingToken
-    /// The server's hello is waited for.
-    case connecting(ConnectionNumber, since: Milliseconds)
-    /// The server has said hello.
-    case connected(Session)
-  }
-
-  let namespace: String
-  var state = State.closed([.starting])
   /// What outlasts a connection.
-  var client: ClientState
-  var route = ServerRoute()
+  private var client: ClientState
+  private var connector: Connector
   /// The earliest uptime at which a wake was asked for.
   private var scheduledWake: Milliseconds?
   /// What the owner was told last.
@@ -59,7 +43,7 @@ package struct ConnectionMachine: Sendable {
     token: UserToken? = nil, isChanging: Bool = false,
     limits: ConnectionLimits = ConnectionLimits(), seed: UInt64
   ) {
-    self.namespace = namespace
+    connector = Connector(namespace: namespace)
     let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
     let auth = AuthMachine(limits, usesTokens: usesTokens, token: own, isChanging: isChanging)
     client = ClientState(
@@ -82,12 +66,10 @@ package struct ConnectionMachine: Sendable {
   }
 
   /// Whether there is a connection on which the server has said hello.
-  package var isConnected: Bool { if case .connected = state { true } else { false } }
+  package var isConnected: Bool { connector.session != nil }
 
   /// Whether operations can be sent.
-  package var isWritable: Bool {
-    if case .connected(let session) = state { session.isAccepted } else { false }
-  }
+  package var isWritable: Bool { connector.session?.isAccepted ?? false }
 
   /// Whether the server has answered a write, though the store may still show it as waiting.
   package func isAnswered(_ id: OutboundWriteID) -> Bool { client.sendBuffer.isAnswered(id) }
@@ -132,12 +114,13 @@ package struct ConnectionMachine: Sendable {
 
   private mutating func take(_ input: ConnectionInput) {
     switch input {
-    case .open(let reason): open(reason)
-    case .close(let reason): close(reason)
-    case .networkReturned: connectSooner()
+    case .open(let reason): connector.open(reason, &client)
+    case .close(let reason): connector.close(reason, &client)
+    case .networkReturned: connector.connectSooner(&client)
     case .event(let event, let number): receive(event, number)
     case .cannotProbe(let number):
-      whileConnected { session, _ in if session.number == number { session.probe = .impossible } }
+      whileConnected { session, _ in if session.number == number { session.liveness.cannotProbe() }
+      }
     case .token(let answer, let fetch): take(answer, fetch)
     case .refreshToken: client.refreshToken()
     case .tick: tick()
@@ -176,7 +159,7 @@ package struct ConnectionMachine: Sendable {
   // MARK: What the app issues, while connected and while not
 
   /// Takes in a write that the store holds.
-  mutating func add(_ write: OutboundWrite) {
+  private mutating func add(_ write: OutboundWrite) {
     guard write.id.lane == lane else { return }
     let isNew = client.positions.isNew(write.id.id)
     client.positions.add(write.id.id)
@@ -187,79 +170,138 @@ package struct ConnectionMachine: Sendable {
 
   /// Takes in a transaction's attempt. It names a hash of the data as it is now, and may be another
   /// user's when the next token is taken: it does not wait for a connection.
-  mutating func issue(_ put: TransactionPut) {
+  private mutating func issue(_ put: TransactionPut) {
     guard isWritable else { return client.actions.append(.putReturned(put.id)) }
     client.issue(.put(put), at: put.position)
     sendWaiting()
   }
 
   /// Answers `laneChanged`: the lane's newest number is known, so its writes can be asked for.
-  mutating func openLane(_ newest: WriteID?) {
+  private mutating func openLane(_ newest: WriteID?) {
     client.openLane(newest)
     whileConnected { session, client in session.askForWrites(&client) }
   }
 
   /// Gives up all that waits; the store's queue is emptied by the owner.
-  mutating func purge() {
+  private mutating func purge() {
     whileConnected { session, client in session.purge(&client) }
     client.sendBuffer.purge()
     client.giveUpOperations(with: .writeCanceled)
     sendWaiting()
   }
 
-  // MARK: What a connection brings
+  // MARK: The session
 
-  mutating func receive(_ event: TransportEvent, _ number: ConnectionNumber) {
-    guard number == connectionNumber else { return }
+  private mutating func receive(_ event: TransportEvent, _ number: ConnectionNumber) {
+    guard number == connector.number else { return }
     switch event {
-    case .message(let message): receive(message, number)
-    case .closed(let reason):
-      client.log("The connection ended: \(reason)")
-      endConnection(isClosed: true)
-      connectLater()
+    case .message(let message): receiveMessage(message)
+    case .closed(let reason): connector.lost(reason, &client)
     }
   }
 
-  /// The number of the connection or of the attempt.
-  private var connectionNumber: ConnectionNumber? {
-    switch state {
-    case .closed, .waiting, .fetchingToken: nil
-    case .connecting(let number, _): number
-    case .connected(let session): session.number
-    }
-  }
-
-  private mutating func receive(_ message: ServerMessage, _ number: ConnectionNumber) {
+  private mutating func receiveMessage(_ message: ServerMessage) {
     switch message {
-    case .hello(let hello): greet(hello, number)
+    case .hello(let hello): connector.greet(hello, &client)
     case .response, .push, .pong, .error, .unknown:
       if let complaint = message.complaint { client.log(complaint) }
       whileConnected { session, client in session.receive(message, &client) }
-    case .reset(let host): redirect(to: host)
+    case .reset(let host): connector.redirect(to: host, &client)
     case .shutdown(let reason):
-      close(.shutdown)
+      connector.close(.shutdown, &client)
       client.actions.append(.shutDown(reason))
     }
   }
 
-  // MARK: The session
-
-  /// Changes the session, if there is one. It is taken out of the state meanwhile, so that it has one owner
-  /// and is changed without being copied.
-  mutating func whileConnected(_ body: (inout Session, inout ClientState) -> Void) {
-    guard case .connected(var session) = state else { return }
-    state = .closed([])
-    body(&session, &client)
-    state = .connected(session)
+  /// Changes the session, if there is one.
+  private mutating func whileConnected(_ body: (inout Session, inout ClientState) -> Void) {
+    connector.whileConnected(&client, body)
   }
 
   /// Sends what waits and may go.
-  mutating func sendWaiting() {
+  private mutating func sendWaiting() {
     whileConnected { session, client in session.sendWaiting(&client) }
   }
 
-  func isUnanswered(_ id: OutboundWriteID) -> Bool {
-    if case .connected(let session) = state { session.unanswered.contains(id) } else { false }
+  private func isUnanswered(_ id: OutboundWriteID) -> Bool {
+    connector.session?.unanswered.contains(id) ?? false
+  }
+
+  // MARK: Who is signed in
+
+  /// Takes in what the token provider said, asked or unasked.
+  private mutating func take(_ answer: TokenAnswer, _ fetch: UInt64?) {
+    guard client.auth.isCurrent(answer, to: fetch) else { return }
+    client.auth.noteAnswer(answer, to: fetch)
+    switch answer {
+    case .token(let token): signIn(token)
+    case .signedOut: signIn(nil)
+    case .failed(let reason): connector.tokenFailed(reason, &client)
+    }
+    readAgain()
+  }
+
+  /// Takes in who is signed in; nil for nobody.
+  private mutating func signIn(_ token: UserToken?) {
+    let isSame = token == client.auth.token
+    client.auth.take(token, at: client.now, offset: client.offset)
+    let lane = Lane(tree: lane.tree, identity: token?.identity ?? "")
+    if lane != self.lane {
+      whileConnected { session, client in session.leaveLane(&client) }
+      client.change(to: lane)
+    } else if token == nil {
+      client.actions.append(.keepToken(nil))
+    }
+    whileConnected { session, client in
+      if !(isSame && session.isAccepted) { session.authenticate(token, &client) }
+    }
+    connector.signedIn(&client)
+  }
+
+  /// Sends what waited to know who is signed in.
+  private mutating func readAgain() {
+    whileConnected { session, client in session.readAgain(&client) }
+  }
+
+  // MARK: Time
+
+  /// Does what is due.
+  private mutating func tick() {
+    let time = client.now.uptime
+    if let deadline = client.auth.answerDeadline, deadline <= time {
+      connector.tokenFailed("It did not answer in time.", isTimeout: true, &client)
+      readAgain()
+    }
+    if let retry = client.auth.userRetry, retry <= time {
+      client.fetchToken(isConnected: isConnected)
+    }
+    if let deadline = connector.deadline(client.limits), deadline <= time {
+      return connector.timedOut(&client)
+    }
+    whileConnected { session, client in session.tick(&client) }
+  }
+
+  /// The next uptime at which something is due.
+  private var deadline: Milliseconds? {
+    let reads = canRead ? nil : client.gets.deadline(client.limits.getTimeout)
+    let all = [
+      reads, client.auth.userRetry, client.auth.answerDeadline, connector.deadline(client.limits),
+      connector.session?.nextTick(client),
+    ]
+    return all.compactMap(\.self).min()
+  }
+
+  /// Whether the server knows who reads.
+  private var canRead: Bool { isWritable && !client.auth.isChanging }
+
+  /// Ends reads that waited too long; all while the app is away, as nothing can come.
+  private mutating func expireGets() {
+    guard !canRead else { return }
+    let ended =
+      connector.isAway
+      ? client.gets.removeAll()
+      : client.gets.removeExpired(at: client.now.uptime, client.limits.getTimeout)
+    for id in ended { client.actions.append(.getUnavailable(id)) }
   }
 
   /// Asks to be woken when something is due, unless an earlier wake was asked for.

@@ -226,3 +226,8 @@ struct OverlayCursor {
     node.isEmpty ? node : node.setting(.priority, to: priority ?? base[.priority])
   }
 }
+
+/// How many nodes and writes of an overlay were visited; tests of its cost read it.
+final class OverlayVisits {
+  var count = 0
+}

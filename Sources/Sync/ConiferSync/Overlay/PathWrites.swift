@@ -81,8 +81,3 @@ struct PathWrites {
     return low
   }
 }
-
-/// How many nodes and writes of an overlay were visited; tests of its cost read it.
-final class OverlayVisits {
-  var count = 0
-}

@@ -1,6 +1,5 @@
 package import ConiferKeyValue
 package import ConiferQuery
-package import ConiferTree
 
 /// The stored server data of earlier listens, for new views.
 package protocol ServerCache: AnyObject {
@@ -8,24 +7,4 @@ package protocol ServerCache: AnyObject {
   ///
   /// - Throws: as reads of the store do.
   func cached(_ target: QueryTarget) throws(StoreError) -> CachedNode
-}
-
-/// Server data, and how much of a target it covers.
-package struct CachedNode: Sendable {
-  /// The data.
-  package var node: Node
-  /// Whether it is all of the target; otherwise its children are whole, and other children may be missing.
-  package var isComplete: Bool
-  /// Whether it holds only the query's children, not the whole node.
-  package var isFiltered: Bool
-
-  /// Server data.
-  package init(_ node: Node, isComplete: Bool, isFiltered: Bool) {
-    self.node = node
-    self.isComplete = isComplete
-    self.isFiltered = isFiltered
-  }
-
-  /// Nothing is known.
-  package static let unknown = CachedNode(.empty, isComplete: false, isFiltered: false)
 }

@@ -289,11 +289,3 @@ final class SyncPoint {
     return parts
   }
 }
-
-extension View.Listener {
-  /// Adds an event to the result if the listener wants it.
-  func tell(_ event: DataEvent, into result: inout SyncResult) {
-    guard !isSilent, kinds.contains(DataEvent.Kinds(event.kind)) else { return }
-    result.events.append(SyncResult.Raised(id, event))
-  }
-}

@@ -8,6 +8,12 @@ final class View {
     let id: ListenerID
     let kinds: DataEvent.Kinds
     let isSilent: Bool
+
+    /// Adds an event to the result if the listener wants it.
+    func tell(_ event: DataEvent, into result: inout SyncResult) {
+      guard !isSilent, kinds.contains(DataEvent.Kinds(event.kind)) else { return }
+      result.events.append(SyncResult.Raised(id, event))
+    }
   }
 
   let target: QueryTarget

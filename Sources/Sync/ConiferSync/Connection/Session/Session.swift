@@ -5,15 +5,6 @@ import ConiferWire
 /// One connection from the server's hello to its end: what was sent and not answered, and whether the
 /// server has accepted the client's token.
 struct Session: Sendable {
-  /// Whether the server was asked for a sign of life.
-  enum Probe {
-    case none
-    /// At an uptime, and nothing came since.
-    case asked(Milliseconds)
-    /// The transport cannot ask.
-    case impossible
-  }
-
   /// Whether the server has accepted who the client says it is.
   enum TokenState {
     /// It has not answered yet.
@@ -27,11 +18,7 @@ struct Session: Sendable {
   let number: ConnectionNumber
   /// The uptime of its hello.
   let opened: Milliseconds
-  /// When something was last sent.
-  var lastSent: Milliseconds
-  /// When something last came.
-  private(set) var lastReceived: Milliseconds
-  var probe = Probe.none
+  var liveness: Liveness
   var tokenState = TokenState.unknown
   /// The last request that says who the client is, until it is answered.
   var authRequest: UInt64?
@@ -48,8 +35,7 @@ struct Session: Sendable {
   init(_ number: ConnectionNumber, _ client: inout ClientState) {
     self.number = number
     opened = client.now.uptime
-    lastSent = opened
-    lastReceived = opened
+    liveness = Liveness(at: opened)
     if let token = client.auth.token {
       authenticate(token, &client)
     } else {
@@ -75,15 +61,14 @@ struct Session: Sendable {
   /// Gives a number to a request that leaves.
   mutating func addRequest(_ sent: Sent?, at now: Milliseconds) -> UInt64 {
     lastRequest += 1
-    lastSent = now
+    liveness.sent(at: now)
     if let sent { unanswered.add(lastRequest, sent, at: now) }
     return lastRequest
   }
 
   /// Takes in what the server says but for the hello, and what ends the connection.
   mutating func receive(_ message: ServerMessage, _ client: inout ClientState) {
-    lastReceived = client.now.uptime
-    if case .asked = probe { probe = .none }
+    liveness.received(at: client.now.uptime)
     switch message {
     case .response(let number, let response): receiveResponse(response, to: number, &client)
     case .push(let push): receivePush(push, &client)

@@ -1,0 +1,63 @@
+/// Whether the server of a connection still lives: what was sent and what came, and when it is probed or given up.
+struct Liveness: Sendable {
+  private enum Probe {
+    case none
+    /// The server was probed at an uptime, and nothing came since.
+    case sent(Milliseconds)
+    /// The transport cannot probe.
+    case impossible
+  }
+
+  /// When something was last sent.
+  private var lastSent: Milliseconds
+  /// When something last came.
+  private var lastReceived: Milliseconds
+  private var probe = Probe.none
+
+  /// A connection whose hello came at an uptime.
+  init(at now: Milliseconds) {
+    lastSent = now
+    lastReceived = now
+  }
+
+  mutating func sent(at now: Milliseconds) { lastSent = now }
+
+  mutating func received(at now: Milliseconds) {
+    lastReceived = now
+    if case .sent = probe { probe = .none }
+  }
+
+  mutating func probed(at now: Milliseconds) { probe = .sent(now) }
+
+  /// The transport cannot probe.
+  mutating func cannotProbe() { probe = .impossible }
+
+  /// When a keep-alive is due.
+  func keepAliveTime(_ limits: ConnectionLimits) -> Milliseconds {
+    lastSent.adding(limits.keepAliveInterval)
+  }
+
+  /// When the server is probed: it owes an answer, and nothing came for some time.
+  func probeTime(_ unanswered: Unanswered, _ limits: ConnectionLimits) -> Milliseconds? {
+    guard case .none = probe, let oldest = unanswered.oldest else { return nil }
+    return max(oldest, lastReceived).adding(limits.idleBeforeProbe)
+  }
+
+  /// When a connection whose server does not answer is given up.
+  ///
+  /// What was sent last may still be on its way through a slow line, with the probe behind it. A
+  /// server that lives may take its time, but not for ever: a single answer that never comes ends the
+  /// connection as well.
+  func answerDeadline(_ unanswered: Unanswered, _ limits: ConnectionLimits) -> Milliseconds? {
+    guard let oldest = unanswered.oldest else { return nil }
+    let sending = Milliseconds(unanswered.windowBytes / 4)
+    var timeout = limits.responseTimeout.adding(sending)
+    if unanswered.readingCount > 0 { timeout = timeout.adding(limits.readAllowance) }
+    let last = oldest.adding(timeout > .max / 10 ? .max : timeout * 10)
+    switch probe {
+    case .none: return last
+    case .sent(let time): return min(last, time.adding(limits.probeTimeout).adding(sending))
+    case .impossible: return min(last, max(oldest, lastReceived).adding(timeout))
+    }
+  }
+}
