@@ -36,18 +36,18 @@ import Testing
     try listen(1, target)
     let write = tree.write(OverlayID(1), [NodeChange("list/a", 0)])
     #expect(told(write) == ["childAdded a -"])
-    #expect(write.windows.isEmpty)
+    #expect(write.windowChanges.isEmpty)
     let first = tree.overwrite("list", ["b": 1, "c": 2], tag: 1)
-    #expect(first.windows.map(\.added) == [["b", "c"]])
-    #expect(first.windows.map(\.replacesAll) == [true])
+    #expect(first.windowChanges.map(\.added) == [["b", "c"]])
+    #expect(first.windowChanges.map(\.replacesAll) == [true])
     #expect(tree.serverData(of: target) == ["b": 1, "c": 2])
     // What falls out of the window is told, so that it is not kept for ever.
     let second = tree.merge("list", [NodeChange("a", 0)], tag: 1)
-    #expect(second.windows.map(\.added) == [["a"]])
-    #expect(second.windows.map(\.removed) == [["c"]])
-    #expect(second.windows.map(\.replacesAll) == [false])
-    #expect(tree.acknowledge(OverlayID(1)).windows.isEmpty)
-    #expect(tree.overwrite("list/b", 5, tag: 1).windows.isEmpty)
+    #expect(second.windowChanges.map(\.added) == [["a"]])
+    #expect(second.windowChanges.map(\.removed) == [["c"]])
+    #expect(second.windowChanges.map(\.replacesAll) == [false])
+    #expect(tree.acknowledge(OverlayID(1)).windowChanges.isEmpty)
+    #expect(tree.overwrite("list/b", 5, tag: 1).windowChanges.isEmpty)
   }
 
   @Test func `8: what fell out of a window is not shown again`() throws {

@@ -181,7 +181,7 @@ struct Model {
       if listens[i].isAnswered && listen.tag != nil { ended.append(listen) }
       listens.remove(at: i)
     }
-    for window in result.windows {
+    for window in result.windowChanges {
       if window.replacesAll { tracked[window.target] = [] }
       tracked[window.target, default: []].formUnion(window.added)
       tracked[window.target, default: []].subtract(window.removed)

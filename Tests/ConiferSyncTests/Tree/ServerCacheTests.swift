@@ -92,8 +92,8 @@ private final class FixedCache: ServerCache {
     #expect(try listen(2, six).events.map(\.event.kind) == Array(repeating: .childAdded, count: 4))
     let answer = tree.overwrite("scores", ["0": 0, "a": 1, "b": 2, "c": 3, "d": 4, "1": 1], tag: 2)
     #expect(told(answer) == ["childAdded 0", "childAdded 1", "value "])
-    #expect(answer.windows.map(\.target) == [six])
-    #expect(answer.windows.first?.replacesAll == true)
+    #expect(answer.windowChanges.map(\.target) == [six])
+    #expect(answer.windowChanges.first?.replacesAll == true)
     // The same children, known all along: nothing but that they are all.
     let confirmed = tree.overwrite("scores", ["c": 3, "d": 4], tag: 1)
     #expect(told(confirmed) == ["value "])
@@ -120,7 +120,7 @@ private final class FixedCache: ServerCache {
     #expect(told(try listen(1, target)) == ["childAdded b", "childAdded c"])
     let answer = tree.complete(target)
     #expect(told(answer) == ["value "])
-    #expect(answer.windows.first?.added == ["b", "c"])
+    #expect(answer.windowChanges.first?.added == ["b", "c"])
   }
 
   @Test func `a limit is refilled from complete data while offline`() throws {
@@ -143,7 +143,7 @@ private final class FixedCache: ServerCache {
     _ = try listen(1, target)
     let news = tree.merge("a", [NodeChange("a", .empty)], tag: 1)
     #expect(told(news) == ["childRemoved a", "value "])
-    #expect(news.windows.map(\.added) == [["b"]])
+    #expect(news.windowChanges.map(\.added) == [["b"]])
     #expect(told(tree.merge("a", [NodeChange("d", 4)], tag: 1)) == ["childAdded d", "value "])
   }
 

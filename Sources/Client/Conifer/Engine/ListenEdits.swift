@@ -29,10 +29,12 @@ struct ListenEdits {
   ///
   /// - Parameters:
   ///   - changes: what changed; their paths are relative to the target's.
-  ///   - windows: what came in to filtered listens and left them.
-  func window(_ changes: [NodeChange], _ windows: [SyncResult.Window]) -> [StorageEdit] {
+  ///   - windowChanges: what came in to filtered listens and left them.
+  func window(
+    _ changes: [NodeChange], _ windowChanges: [SyncResult.WindowChange]
+  ) -> [StorageEdit] {
     guard let query else { return [] }
-    let windows = windows.filter { $0.target == target }
+    let windows = windowChanges.filter { $0.target == target }
     let added = Set(windows.flatMap(\.added))
     let removed = Set(windows.flatMap(\.removed)).subtracting(added)
     var edits = added.sorted().filter { !data[$0].isEmpty }.map {

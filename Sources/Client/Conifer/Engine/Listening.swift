@@ -123,7 +123,7 @@ final class Listening {
     // What a listen that is new to the store begins with is there already.
     let started = Set(result.started.map(\.target))
     listens.storeWindows(
-      result.windows.filter { !started.contains($0.target) || listens.isStored($0.target) })
+      result.windowChanges.filter { !started.contains($0.target) || listens.isStored($0.target) })
     views.raise(result)
   }
 }

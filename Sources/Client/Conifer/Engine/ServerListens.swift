@@ -121,11 +121,11 @@ final class ServerListens {
   /// - Parameters:
   ///   - changes: what changed; their paths are relative to the path.
   ///   - isFiltered: whether it is for the filtered listen alone.
-  ///   - windows: what came in to the filtered listens and left them with it.
+  ///   - windowChanges: what came in to the filtered listens and left them with it.
   ///   - isWhole: whether the listen has all its data now.
   func storeUpdate(
     _ changes: [NodeChange], at path: Path, of target: QueryTarget, isFiltered: Bool,
-    _ windows: [SyncResult.Window], isWhole: Bool
+    _ windowChanges: [SyncResult.WindowChange], isWhole: Bool
   ) {
     guard active[target] != nil else { return }
     // Kept longer, it would keep old data in memory.
@@ -135,19 +135,19 @@ final class ServerListens {
       if isFiltered {
         let relative = path.relative(to: target.path) ?? .root
         let changes = changes.map { NodeChange(relative.appending($0.path), $0.node) }
-        return edits(of: target)?.window(changes, windows) ?? []
+        return edits(of: target)?.window(changes, windowChanges) ?? []
       }
       return changes.count == 1 && changes[0].path.isRoot
         ? [.overwrite(storage.tree, path, changes[0].node)] : [.merge(storage.tree, path, changes)]
     }
-    if !isFiltered { storeWindows(windows) }
+    if !isFiltered { storeWindows(windowChanges) }
   }
 
   /// Has changes of what filtered listens hold stored that came with data of another listen.
-  func storeWindows(_ windows: [SyncResult.Window]) {
-    for window in windows where contains(window.target) {
-      store(of: window.target, isWhole: false) {
-        edits(of: window.target)?.window([], [window]) ?? []
+  func storeWindows(_ changes: [SyncResult.WindowChange]) {
+    for change in changes where contains(change.target) {
+      store(of: change.target, isWhole: false) {
+        edits(of: change.target)?.window([], [change]) ?? []
       }
     }
   }
@@ -182,8 +182,10 @@ final class ServerListens {
         // Of the queries that were saved, its own is the last; one that is being evicted is new again.
         var id = numbers.queries.last
         if let found = id, storage.backend?.setActive(true, found, in: tree) != true { id = nil }
-        guard active[listen.target]?.numbered(id) == true else { return }
-        store(of: listen.target, isWhole: false) { [] }
+        active[listen.target]?.numbered(id)
+        if id != nil, active[listen.target]?.isLagging == true {
+          store(of: listen.target, isWhole: false) { [] }
+        }
       case (.failure(let error), _):
         logger.error(
           "server data is not cached",
@@ -329,18 +331,15 @@ struct ActiveListen {
     return .record(edits + [.saveQuery(query)], query.tree)
   }
 
-  /// Its record was committed; without a number it is being evicted, and new again.
-  ///
-  /// - Returns: whether all that the view has is to be stored behind it.
-  mutating func numbered(_ id: QueryID?) -> Bool {
-    guard case .numbering(let query, let before) = record else { return false }
-    guard let id else {
+  /// Its record was committed, and has a number; without one it is being evicted, and new again.
+  mutating func numbered(_ id: QueryID?) {
+    guard case .numbering(let query, let before) = record else { return }
+    if let id {
+      record = .stored(StoredQuery(id: id, query: query))
+    } else {
       record = .new(before)
       lag()
-      return false
     }
-    record = .stored(StoredQuery(id: id, query: query))
-    return isLagging
   }
 
   /// What was to be committed for it could not be.

@@ -51,7 +51,8 @@ struct ServerUpdates {
     }
     if let target {
       listens.storeUpdate(
-        changes, at: path, of: target, isFiltered: tag != nil, result.windows, isWhole: isWhole)
+        changes, at: path, of: target, isFiltered: tag != nil, result.windowChanges,
+        isWhole: isWhole)
     }
     raiseStored(result, changes.map { path.appending($0.path).owner })
   }

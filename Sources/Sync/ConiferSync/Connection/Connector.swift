@@ -156,7 +156,8 @@ struct Connector: Sendable {
   mutating func redirect(to host: String, _ client: inout ClientState) {
     endConnection(&client)
     // Servers may send the client to one another for ever.
-    if route.redirected(to: host) { client.backoff.reset() }
+    if !route.wasRedirected { client.backoff.reset() }
+    route.redirected(to: host)
     connectLater(&client)
   }
 

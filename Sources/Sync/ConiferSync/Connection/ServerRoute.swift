@@ -10,7 +10,7 @@ struct ServerRoute: Sendable {
   /// The name of the last session.
   private var lastSession: String?
   /// Whether the server sent the client to another host since a connection stood for long.
-  private var wasRedirected = false
+  private(set) var wasRedirected = false
 
   init(namespace: String) { self.namespace = namespace }
 
@@ -29,11 +29,10 @@ struct ServerRoute: Sendable {
     lastSession = hello.session
   }
 
-  /// The server sends the client to another host; returns whether that is new since a connection stood for long.
-  mutating func redirected(to host: String) -> Bool {
-    defer { wasRedirected = true }
+  /// The server sends the client to another host.
+  mutating func redirected(to host: String) {
     self.host = host
-    return !wasRedirected
+    wasRedirected = true
   }
 
   /// No connection was made: the server's redirection may be what does not work.

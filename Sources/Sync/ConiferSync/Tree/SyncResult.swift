@@ -19,7 +19,7 @@ package struct SyncResult: Sendable {
 
   /// Keys that entered and left the server data of a filtered listen; the owner stores data and tracked
   /// keys accordingly.
-  package struct Window: Sendable {
+  package struct WindowChange: Sendable {
     /// The filtered query.
     package let target: QueryTarget
     /// Keys that it holds now.
@@ -45,7 +45,7 @@ package struct SyncResult: Sendable {
   /// Listens that the server is to be told to end, in order, after the started ones.
   package var stopped: [Listen] = []
   /// Changes of what filtered listens hold.
-  package var windows: [Window] = []
+  package var windowChanges: [WindowChange] = []
   /// What listeners are told, in order.
   package var events: [Raised] = []
 

@@ -133,7 +133,7 @@ extension SyncTree {
   }
 
   private func publish(_ view: View, _ paths: [Path], into result: inout SyncResult) {
-    if let window = view.takeWindow() { result.windows.append(window) }
+    if let window = view.takeWindowChange() { result.windowChanges.append(window) }
     refresh(view, paths, into: &result)
   }
 }

@@ -124,9 +124,10 @@ extension View {
   }
 
   /// The change of a filtered listen's keys since the last call, which the owner stores.
-  func takeWindow() -> SyncResult.Window? {
+  func takeWindowChange() -> SyncResult.WindowChange? {
     guard !loadsAllData, server.isFiltered, server.isComplete else { return nil }
-    var window = SyncResult.Window(target, added: [], removed: [], replacesAll: reported == nil)
+    var window = SyncResult.WindowChange(
+      target, added: [], removed: [], replacesAll: reported == nil)
     for (key, old, new) in server.node.changes(since: reported ?? .empty) {
       if old.isEmpty { window.added.append(key) }
       if new.isEmpty { window.removed.append(key) }
@@ -266,7 +267,7 @@ extension View {
         return []
       }
       if changes.isEmpty { return paths }
-      if isTagged, narrow() { paths.append(.root) }
+      if isTagged { paths += narrow() }
       for change in changes where concerns(change) {
         changeChildren { $0.receive(change) }
         if isComplete { node = node.setting(change.path, to: change.node) }
@@ -291,17 +292,19 @@ extension View {
       }
     }
 
-    /// Keeps no more than the query asks for, where the whole node was known; tells whether that is new.
-    private mutating func narrow() -> Bool {
-      guard !spec.loadsAllData else { return false }
+    /// Keeps no more than the query asks for, where the whole node was known.
+    ///
+    /// - Returns: where the data changed.
+    private mutating func narrow() -> [Path] {
+      guard !spec.loadsAllData else { return [] }
       switch knowledge {
       case .cached(let node, isFiltered: false):
         knowledge = .cached(spec.filtered(node), isFiltered: true)
       case .confirmed(let node, isFiltered: false):
         knowledge = .confirmed(spec.filtered(node), isFiltered: true)
-      case .partial, .adopted, .cached, .confirmed: return false
+      case .partial, .adopted, .cached, .confirmed: return []
       }
-      return true
+      return [.root]
     }
 
     /// Whether a change of a child or the priority changes what is known.
