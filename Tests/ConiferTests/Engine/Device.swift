@@ -300,7 +300,7 @@ extension Engine {
   /// Whether a listener listens to the server's data.
   func listens(_ id: ListenerID) -> Bool { loop.listening.contains(id) }
   /// The hash of a target's data as the server was last told.
-  func hash(of target: QueryTarget) -> ListenHash? { loop.updates.hash(of: target) }
+  func hash(of target: QueryTarget) -> ListenHash? { loop.updates.listens.hash(of: target) }
 }
 
 /// What a device has sent since this was made.

@@ -8,7 +8,8 @@ import Logging
 /// yet, and the transport's connection there is.
 final class Connection {
   private var machine: ConnectionMachine?
-  private var connection: (any TransportConnection)?
+  private var transportConnection: (any TransportConnection)?
+  /// The number of the transport's connection.
   private var number: ConnectionNumber?
   /// What tells that the network has returned.
   private var watch: (any NetworkWatch)?
@@ -27,7 +28,7 @@ final class Connection {
   }
 
   deinit {
-    connection?.close()
+    transportConnection?.close()
     watch?.stop()
   }
 
@@ -49,7 +50,7 @@ final class Connection {
   /// Ends for good.
   func end() {
     machine = nil
-    connection = nil
+    transportConnection = nil
     watch?.stop()
     watch = nil
   }
@@ -114,33 +115,35 @@ final class Connection {
   /// Lets as many messages come as were handled; not for each one alone.
   func grantCredit() {
     guard handled >= Self.credit / 4 else { return }
-    connection?.grantCredit(handled)
+    transportConnection?.grantCredit(handled)
     handled = 0
   }
 
   /// Opens a connection, which takes the place of the one before.
   func connect(_ request: ConnectionRequest, _ number: ConnectionNumber) {
-    connection?.close()
+    transportConnection?.close()
     self.number = number
     handled = 0
     guard let transport = setup.transport else { return }
     var request = request
     request.credit = Self.credit
-    connection = transport.connect(request) { [post] event in post(.transportEvent(number, event)) }
+    transportConnection = transport.connect(request) { [post] event in
+      post(.transportEvent(number, event))
+    }
   }
 
   func disconnect(_ number: ConnectionNumber) {
     guard self.number == number else { return }
-    connection?.close()
-    connection = nil
+    transportConnection?.close()
+    transportConnection = nil
   }
 
   /// Asks the server for a sign of life.
   func probe(_ number: ConnectionNumber) {
-    if connection?.probe() != true { tell(.cannotProbe(number)) }
+    if transportConnection?.probe() != true { tell(.cannotProbe(number)) }
   }
 
-  func send(_ message: ClientMessage) { connection?.send(message) }
+  func send(_ message: ClientMessage) { transportConnection?.send(message) }
 
   /// The server sent the client away.
   func shutDown(_ reason: String) {

@@ -7,7 +7,8 @@ final class Disconnects {
   typealias Completion = @Sendable (DatabaseError?) -> Void
 
   private var waiting: [OperationID: (path: Path, completion: Completion?)] = [:]
-  private var last: UInt64 = 0
+  /// The number of the last one.
+  private var lastNumber: UInt64 = 0
   private let storage: EngineStorage
   private let connection: Connection
   private let outbox: Outbox
@@ -21,8 +22,8 @@ final class Disconnects {
   /// Tells the server what to do when the connection ends.
   func issue(_ request: DisconnectRequest, _ completion: Completion?) {
     guard storage.backend != nil else { return tell(completion, storage.error) }
-    last += 1
-    let id = OperationID(rawValue: last)
+    lastNumber += 1
+    let id = OperationID(rawValue: lastNumber)
     waiting[id] = (request.path, completion)
     connection.tell(.onDisconnect(id, request))
   }

@@ -182,7 +182,7 @@ final class EngineLoop {
     case .disconnect(let number): connection.disconnect(number)
     case .probe(let number): connection.probe(number)
     case .send(let message): connection.send(message)
-    case .sendListen(let number, let listen): updates.send(listen, as: number)
+    case .sendListen(let number, let listen): updates.listens.send(listen, as: number)
     case .fetchToken(let force, let number): user.fetchToken(force: force, number)
     case .wake(let moment): connection.wake(at: moment)
     case .connected(let isConnected):

@@ -10,7 +10,8 @@ import Logging
 final class Gets {
   /// What the server was asked for.
   private var asked: [OperationID: GetRequest] = [:]
-  private var last: UInt64 = 0
+  /// The number of the last one.
+  private var lastNumber: UInt64 = 0
   private let setup: DatabaseConfiguration
   private let storage: EngineStorage
   private let views: Views
@@ -49,8 +50,8 @@ final class Gets {
   }
 
   private func ask(_ request: GetRequest) {
-    last += 1
-    let id = OperationID(rawValue: last)
+    lastNumber += 1
+    let id = OperationID(rawValue: lastNumber)
     asked[id] = request
     connection.tell(.get(id, request.target))
   }
@@ -67,7 +68,7 @@ final class Gets {
       }
       return answerFromCache(request, error)
     }
-    let node = waitingLaid(over: response.node, of: target)
+    let node = withWaitingWrites(response.node, of: target)
     cache.store(response.node, of: target.normalized)
     outbox.afterCommit { [self] in answer(request, .success(node)) }
   }
@@ -95,7 +96,9 @@ final class Gets {
   /// The server did not give it: what is known completely is the answer, else the error.
   private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
     cache.forget(request.target.path)
-    guard let node = known(request.target) else { return answer(request, .failure(error)) }
+    guard let node = completeValue(of: request.target) else {
+      return answer(request, .failure(error))
+    }
     setup.logger.info(
       "a read is answered from the cache", metadata: ["cause": "\(error.message)"])
     answer(request, .success(node))
@@ -105,30 +108,31 @@ final class Gets {
   ///
   /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
   /// of all requests.
-  private func waitingLaid(over node: Node, of target: QueryTarget) -> Node {
+  private func withWaitingWrites(_ node: Node, of target: QueryTarget) -> Node {
     let entries = views.queuedWrites(
       touching: target.path, over: (target, node), isAnswered: connection.isAnswered)
-    let single = SyncTree(cache: AnsweredData(node))
+    let scratch = SyncTree(cache: AnsweredData(node))
     // What is not queued: transactions.
-    views.tree.copyWrites(touching: target.path, to: single) { $0.step > 0 }
-    for entry in entries { single.load(entry.id, entry.changes) }
-    return value(of: target, in: single) ?? node
+    views.tree.copyWrites(touching: target.path, to: scratch) { $0.step > 0 }
+    for entry in entries { scratch.load(entry.id, entry.changes) }
+    return value(of: target, in: scratch) ?? node
   }
 
   /// What views show of a target, or would show; nil when that is not known completely.
-  private func known(_ target: QueryTarget) -> Node? {
+  private func completeValue(of target: QueryTarget) -> Node? {
     if let node = views.tree.value(of: target) { return node }
     guard let backend = storage.backend else { return nil }
     // A tree for this one view, so that no listen of the app begins or ends.
-    let single = SyncTree(cache: StoredCache(backend, storage.tree, setup.logger))
-    views.tree.copyWrites(touching: target.path, to: single)
-    for entry in views.queuedWrites(touching: target.path) { single.load(entry.id, entry.changes) }
-    return value(of: target, in: single)
+    let scratch = SyncTree(cache: StoredCache(backend, storage.tree, setup.logger))
+    views.tree.copyWrites(touching: target.path, to: scratch)
+    for entry in views.queuedWrites(touching: target.path) { scratch.load(entry.id, entry.changes) }
+    return value(of: target, in: scratch)
   }
 
-  private func value(of target: QueryTarget, in single: SyncTree) -> Node? {
+  /// What a view of a target would show in a tree that is made for it alone.
+  private func value(of target: QueryTarget, in scratch: SyncTree) -> Node? {
     do throws(StoreError) {
-      return try single.listen(listening.silentID(), to: target, kinds: [.init(.value)]).events
+      return try scratch.listen(listening.silentID(), to: target, kinds: [.init(.value)]).events
         .last?.event.node
     } catch {
       return nil

@@ -19,20 +19,20 @@ struct ServerUpdates {
   func take(_ update: DataUpdate) {
     switch update {
     case .overwrite(let path, let node, let tag):
-      changed(
+      store(
         path, [NodeChange(.root, node)], tag, views.tree.overwrite(path, node, tag: tag))
     case .merge(let path, let changes, let tag):
-      changed(path, changes, tag, views.tree.merge(path, changes, tag: tag))
+      store(path, changes, tag, views.tree.merge(path, changes, tag: tag))
     case .rangeMerge(let path, let ranges, let tag):
       guard let target = tag.map({ listens.target(ofTag: $0) }) ?? QueryTarget(path) else { return }
       let before = views.tree.serverData(of: target) ?? .empty
       let result = views.tree.mergeRanges(path, ranges, tag: tag)
       let after = views.tree.serverData(of: target) ?? .empty
-      changed(path, after.changes(from: before), tag, result, isWhole: true)
+      store(path, after.changes(from: before), tag, result, isWhole: true)
     }
   }
 
-  /// Stores what the views show of a change of server data, and tells the listeners then.
+  /// Has a change of server data stored, and the listeners told behind it what the views made of it.
   ///
   /// - Parameters:
   ///   - path: where.
@@ -40,7 +40,7 @@ struct ServerUpdates {
   ///   - tag: that of the filtered listen which it is for.
   ///   - result: what the views made of it.
   ///   - isWhole: whether the listen at the path has all its data now.
-  private func changed(
+  private func store(
     _ path: Path, _ changes: [NodeChange], _ tag: Int?, _ result: SyncResult, isWhole: Bool = false
   ) {
     let target: QueryTarget?
@@ -54,14 +54,8 @@ struct ServerUpdates {
         changes, at: path, of: target, isFiltered: tag != nil, result.windowChanges,
         isWhole: isWhole)
     }
-    raiseStored(result, changes.map { path.appending($0.path).owner })
+    raiseAfterCommit(result, changes.map { path.appending($0.path).owner })
   }
-
-  /// Asks the server for a listen.
-  func send(_ listen: Listen, as number: UInt64) { listens.send(listen, as: number) }
-
-  /// The hash of a target's data as the server was last told; nil when it has changed since.
-  func hash(of target: QueryTarget) -> ListenHash? { listens.hash(of: target) }
 
   /// The server answered a listen: it has sent all its data, or the client had it, or refuses it.
   func listenAnswered(_ listen: Listen, _ response: Response) {
@@ -75,7 +69,7 @@ struct ServerUpdates {
     } else if listens.isActive(listen) {
       let result = views.tree.complete(target)
       listens.storeAnswer(target)
-      raiseStored(result, [target.path])
+      raiseAfterCommit(result, [target.path])
     }
   }
 
@@ -90,7 +84,7 @@ struct ServerUpdates {
   }
 
   /// Tells listeners and transactions of a change, behind the commits that wait.
-  private func raiseStored(_ result: SyncResult, _ paths: [Path]) {
+  private func raiseAfterCommit(_ result: SyncResult, _ paths: [Path]) {
     guard !result.events.isEmpty || !transactions.isEmpty else { return }
     outbox.afterCommit { [self] in
       views.raise(result)

@@ -5,8 +5,8 @@ import ConiferTree
 /// The newest write at or above a path decides what is there, with newer ones below laid over it.
 /// Nothing is composed in advance: adding or removing a write costs the length of its paths.
 final class Overlay {
-  /// A write that was taken out.
-  struct Removed {
+  /// A pending write.
+  struct Write {
     let id: OverlayID
     let changes: [NodeChange]
     let isVisible: Bool
@@ -23,7 +23,7 @@ final class Overlay {
   }
 
   private var root = Branch()
-  private var all: [OverlayID: Removed] = [:]
+  private var all: [OverlayID: Write] = [:]
   let visits = OverlayVisits()
 
   /// How many writes there are.
@@ -33,12 +33,12 @@ final class Overlay {
   func contains(_ id: OverlayID) -> Bool { all[id] != nil }
 
   /// The visible writes, in no order.
-  var shown: some Sequence<Removed> { all.values.lazy.filter(\.isVisible) }
+  var visible: some Sequence<Write> { all.values.lazy.filter(\.isVisible) }
 
   /// Adds a write unless it is known.
   func add(_ id: OverlayID, _ changes: [NodeChange], isVisible: Bool) -> Bool {
     guard all[id] == nil else { return false }
-    all[id] = Removed(id: id, changes: changes, isVisible: isVisible)
+    all[id] = Write(id: id, changes: changes, isVisible: isVisible)
     for change in changes {
       var branch = root
       branch.newest = max(branch.newest, id)
@@ -56,7 +56,7 @@ final class Overlay {
   }
 
   /// Takes a write out; nil when there is none.
-  func remove(_ id: OverlayID) -> Removed? {
+  func remove(_ id: OverlayID) -> Write? {
     guard let removed = all.removeValue(forKey: id) else { return nil }
     for change in removed.changes { remove(id, at: change.path) }
     return removed
@@ -78,7 +78,7 @@ final class Overlay {
   }
 
   /// Takes all writes out, in their order.
-  func removeAll() -> [Removed] {
+  func removeAll() -> [Write] {
     defer {
       root = Branch()
       all = [:]

@@ -177,11 +177,10 @@ extension SyncTree {
   package func copyWrites(
     touching path: Path, to other: SyncTree, where isWanted: (OverlayID) -> Bool = { _ in true }
   ) {
-    for write in overlay.shown
-    where isWanted(write.id)
-      && write.changes.contains(where: {
-        $0.path.contains(path) || path.contains($0.path)
-      })
+    func touches(_ change: NodeChange) -> Bool {
+      change.path.contains(path) || path.contains(change.path)
+    }
+    for write in overlay.visible where isWanted(write.id) && write.changes.contains(where: touches)
     {
       _ = other.overlay.add(write.id, write.changes, isVisible: true)
     }
@@ -221,7 +220,7 @@ extension SyncTree {
   }
 
   /// Shows what a removed write covered, unless a newer one covers it too.
-  private func reveal(_ write: Overlay.Removed, into result: inout SyncResult) {
+  private func reveal(_ write: Overlay.Write, into result: inout SyncResult) {
     let changes = write.changes.filter { !overlay.isCovered($0.path, since: write.id) }
     root.visit(changes) { view, changes in refresh(view, changes.map(\.path), into: &result) }
   }

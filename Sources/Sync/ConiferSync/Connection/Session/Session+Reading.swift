@@ -19,19 +19,21 @@ extension Session {
   mutating func listen(_ listen: Listen, _ client: inout ClientState) {
     guard canRead(client) else { return }
     let number = addRequest(.listen(listen), at: client.now.uptime)
-    asked[listen] = number
+    sentListens[listen] = number
     client.actions.append(.sendListen(number, listen))
   }
 
   /// Asks the server for every listen that it was not asked for.
   mutating func sendListens(_ client: inout ClientState) {
     guard canRead(client) else { return }
-    for listen in client.listens.all(where: { asked[$0] == nil }) { self.listen(listen, &client) }
+    for listen in client.listens.all(where: { sentListens[$0] == nil }) {
+      self.listen(listen, &client)
+    }
   }
 
   /// Ends a listen that the server was asked for.
   mutating func unlisten(_ listen: Listen, _ client: inout ClientState) {
-    guard asked.removeValue(forKey: listen) != nil else { return }
+    guard sentListens.removeValue(forKey: listen) != nil else { return }
     send(.unlisten(listen.target, tag: listen.tag), nil, &client)
   }
 
@@ -40,13 +42,13 @@ extension Session {
   ) {
     defer { deliverAnswers(&client) }
     // Otherwise the listen was ended, and perhaps begun again.
-    guard asked[listen] == number else { return }
+    guard sentListens[listen] == number else { return }
     if isDueToToken(response, client.auth) {
-      asked[listen] = nil
+      sentListens[listen] = nil
       return
     }
     if response.status != .ok {
-      asked[listen] = nil
+      sentListens[listen] = nil
       client.listens.remove(listen)
     }
     client.actions.append(.listenAnswered(listen, response))
@@ -57,7 +59,7 @@ extension Session {
     let target = QueryTarget(path, spec.normalized)
     let isDueToToken = client.auth.token != nil && isRefused
     for listen in client.listens.all(where: { $0.target == target }) {
-      asked[listen] = nil
+      sentListens[listen] = nil
       guard !isDueToToken else { continue }
       client.listens.remove(listen)
       client.actions.append(.listenRevoked(listen))

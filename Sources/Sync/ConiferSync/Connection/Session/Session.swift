@@ -27,7 +27,7 @@ struct Session: Sendable {
   /// The requests without an answer.
   var unanswered = Unanswered()
   /// The requests by which the server was asked for listens.
-  var asked: [Listen: UInt64] = [:]
+  var sentListens: [Listen: UInt64] = [:]
   /// Answers that wait for those of the listens that were sent before they came.
   var deferred = FIFO<DeferredAnswer>()
 
