@@ -1,5 +1,7 @@
 // Files and processes, for the tests.
 
+import ConiferStorage
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -19,7 +21,7 @@ final class TemporaryDirectory: Sendable {
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  deinit { Files.removeTree(path) }
+  deinit { Directory.remove(path) }
 }
 
 /// Calls on files.
@@ -67,22 +69,6 @@ enum Files {
 
   static func makeDirectory(_ path: String) { mkdir(path, 0o700) }
 
-  static func removeTree(_ path: String) {
-    if let stream = opendir(path) {
-      while let entry = readdir(stream) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-          String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        if name != "." && name != ".." && unlink(path + "/" + name) != 0 {
-          removeTree(path + "/" + name)
-        }
-      }
-      closedir(stream)
-    }
-    rmdir(path)
-  }
-
   /// Dies as a process does that the system kills.
   static func die() { kill(getpid(), SIGKILL) }
-
 }

@@ -109,7 +109,7 @@
       #expect(refused == .full)
       session.setFull(false)
       try store.put(rows, [2], [2], .power)
-      #expect(Files.names(scratch.store).contains(Reserve.name))
+      #expect(Scratch.names(scratch.store).contains(Reserve.name))
       try store.close()
       let again = try RocksDBStore(at: scratch.store)
       #expect(try contents(again.view(), rows).count == 51)

@@ -29,7 +29,7 @@
     /// The name of the one file with an ending or beginning.
     func name(_ part: String) throws -> String {
       try #require(
-        Files.names(scratch.store).last { $0.hasSuffix(part) || $0.hasPrefix(part) })
+        Scratch.names(scratch.store).last { $0.hasSuffix(part) || $0.hasPrefix(part) })
     }
 
     /// A store with some files, closed in order.
@@ -79,7 +79,7 @@
     /// The bytes of every file of the store, for comparing and putting back.
     func image() -> [String: Bytes] {
       var image: [String: Bytes] = [:]
-      for name in Files.names(scratch.store)
+      for name in Scratch.names(scratch.store)
       where !name.hasPrefix("LOG") && !["owner", Reserve.name].contains(name) {
         image[name] = Scratch.read(path(name))
       }
@@ -87,7 +87,7 @@
     }
 
     func put(back image: [String: Bytes]) {
-      for name in Files.names(scratch.store) where image[name] == nil && name != Reserve.name {
+      for name in Scratch.names(scratch.store) where image[name] == nil && name != Reserve.name {
         Files.remove(path(name))
       }
       for (name, bytes) in image { Scratch.write(bytes, path(name)) }
@@ -125,7 +125,7 @@
       try store.close()
       put(back: whole)
       let seed = UInt64.random(in: 0...UInt64.max)
-      var random = Seeded(state: seed)
+      var random = Seeded(seed)
       var noticed = 0
       for _ in 0..<60 {
         put(back: whole)
@@ -183,7 +183,7 @@
       let store = try RocksDBStore(at: scratch.store)
       #expect(try contents(store.view(), rows).isEmpty)
       try store.close()
-      #expect(!Files.names(scratch.store).contains("conifer.rocksdb.new"))
+      #expect(!Scratch.names(scratch.store).contains("conifer.rocksdb.new"))
     }
 
     @Test("RocksDB keeps no log of what it does, and no file names this computer")
@@ -193,11 +193,11 @@
         try store.put(rows, [1], [1])
         try store.close()
       }
-      let told = Files.names(scratch.store).filter { $0.hasPrefix("LOG") }
+      let told = Scratch.names(scratch.store).filter { $0.hasPrefix("LOG") }
       #expect(told.count <= 1 && told.allSatisfy { Scratch.read(path($0)).isEmpty })
-      #expect(!Files.names(scratch.store).contains { $0.hasPrefix("OPTIONS") })
+      #expect(!Scratch.names(scratch.store).contains { $0.hasPrefix("OPTIONS") })
       let host = Files.hostName()
-      for name in Files.names(scratch.store) where name != "owner" && host.count > 3 {
+      for name in Scratch.names(scratch.store) where name != "owner" && host.count > 3 {
         let bytes = Scratch.read(path(name))
         let isNamed = bytes.indices.contains { bytes[$0...].starts(with: host) }
         #expect(!isNamed, "\(name)")

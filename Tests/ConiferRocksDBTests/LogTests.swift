@@ -26,7 +26,7 @@
         _ = try store.apply(batch, power(n) ? .power : .process)
       }
       var image: [String: Bytes] = [:]
-      for name in Files.names(scratch.store)
+      for name in Scratch.names(scratch.store)
       where !name.hasPrefix("LOG") && !["owner", Reserve.name].contains(name) {
         image[name] = Scratch.read(path(name))
       }
@@ -35,7 +35,7 @@
     }
 
     func put(back image: [String: Bytes]) {
-      for name in Files.names(scratch.store)
+      for name in Scratch.names(scratch.store)
       where image[name] == nil && !["owner", Reserve.name].contains(name) {
         Files.remove(path(name))
       }
@@ -67,7 +67,7 @@
       let whole = try #require(image[name])
       #expect(whole.count > 4 * 32768, "the log must have several blocks")
       let seed = UInt64.random(in: 0...UInt64.max)
-      var random = Seeded(state: seed)
+      var random = Seeded(seed)
       var last = 0
       let cuts = [0, 1, 32767, 32768, 32769, whole.count - 1, whole.count]
       for length in (cuts + (0..<25).map { _ in Int.random(in: 0..<whole.count, using: &random) })

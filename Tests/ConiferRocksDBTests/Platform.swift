@@ -13,19 +13,6 @@
 
   /// Calls on the files of a directory, which holds no other directories.
   enum Files {
-    static func names(_ directory: String) -> [String] {
-      guard let stream = opendir(directory) else { return [] }
-      defer { closedir(stream) }
-      var names: [String] = []
-      while let entry = readdir(stream) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-          String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        if name != ".", name != ".." { names.append(name) }
-      }
-      return names.sorted()
-    }
-
     static func remove(_ path: String) { unlink(path) }
     static func makeDirectory(_ path: String) { mkdir(path, 0o700) }
 

@@ -24,7 +24,7 @@
     func live() throws {
       let store = try RocksDBStore(at: scratch.store)
       let seed = UInt64.random(in: 0...UInt64.max)
-      var random = Seeded(state: seed)
+      var random = Seeded(seed)
       for round in 0..<60 {
         var batch = Batch()
         for _ in 0..<Int.random(in: 0..<60, using: &random) {

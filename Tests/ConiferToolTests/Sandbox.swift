@@ -2,17 +2,10 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferTool
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// A directory that goes with its owner, and the tool run in it.
 final class Sandbox {
@@ -20,20 +13,7 @@ final class Sandbox {
 
   init() throws { directory = try Platform.temporaryDirectory(prefix: "conifer-tool-tests") }
 
-  deinit { Self.delete(directory) }
-
-  private static func delete(_ path: String) {
-    if let folder = opendir(path) {
-      while let entry = readdir(folder) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-          name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        if name != ".", name != ".." { delete("\(path)/\(name)") }
-      }
-      closedir(folder)
-    }
-    remove(path)
-  }
+  deinit { Directory.remove(directory) }
 
   /// What one run of the tool said.
   struct Output {
@@ -117,18 +97,7 @@ enum Repository {
   /// Every JSON file of the samples.
   static func samples() -> [String] {
     func files(_ directory: String) -> [String] {
-      guard let folder = opendir(directory) else { return [] }
-      defer { closedir(folder) }
-      var found: [String] = []
-      while let entry = readdir(folder) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-          name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        guard name != ".", name != ".." else { continue }
-        let path = "\(directory)/\(name)"
-        if name.hasSuffix(".json") { found.append(path) } else { found += files(path) }
-      }
-      return found
+      Scratch.files(directory).flatMap { $0.hasSuffix(".json") ? [$0] : files($0) }
     }
     return files("\(root)/../shared/data").sorted()
   }

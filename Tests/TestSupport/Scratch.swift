@@ -34,16 +34,21 @@ package final class Scratch {
 
   /// The paths of what stands in a directory.
   package static func files(_ directory: String) -> [String] {
+    names(directory).map { directory + "/" + $0 }
+  }
+
+  /// The names in a directory, in order; none when it cannot be read.
+  package static func names(_ directory: String) -> [String] {
     guard let stream = opendir(directory) else { return [] }
     defer { closedir(stream) }
-    var paths: [String] = []
+    var names: [String] = []
     while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if name != ".", name != ".." { paths.append(directory + "/" + name) }
+      if name != ".", name != ".." { names.append(name) }
     }
-    return paths
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   package static func read(_ path: String) -> Bytes {

@@ -160,7 +160,7 @@ extension Snapshot {
     try cursor.seek(from)
     while !cursor.isAtEnd {
       let isInside = cursor.current { (key, slot) -> Bool in
-        guard to.withUnsafeBytes({ compare(key, $0) < 0 }) else { return false }
+        guard to.withUnsafeBytes({ compareBytes(key, $0) < 0 }) else { return false }
         if case .gone = slot { return true }
         found.append(Bytes(key))
         return true

@@ -18,8 +18,8 @@ final class Losses: Sendable {
 
     /// Whether the lost part may have contained a stored key.
     func covers(_ key: UnsafeRawBufferPointer) -> Bool {
-      guard low.withUnsafeBytes({ compare($0, key) <= 0 }) else { return false }
-      return high.map { $0.withUnsafeBytes { compare(key, $0) < 0 } } ?? true
+      guard low.withUnsafeBytes({ compareBytes($0, key) <= 0 }) else { return false }
+      return high.map { $0.withUnsafeBytes { compareBytes(key, $0) < 0 } } ?? true
     }
 
     var finding: StoreFinding {

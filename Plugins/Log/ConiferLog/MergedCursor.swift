@@ -124,7 +124,7 @@ struct MergedCursor {
   }
 
   private func order(_ a: Int, _ b: Int) -> Int {
-    key(a) { left in key(b) { compare(left, $0) } }
+    key(a) { left in key(b) { compareBytes(left, $0) } }
   }
 
   private func key<R, E: Error>(

@@ -19,15 +19,9 @@ struct SystemFiles: LogFileSystem {
   func own(_ path: String) throws(StoreError) -> OwnerLock? { try OwnerLock(path: path) }
 
   func names(in directory: String) throws(FileFailure) -> [String] {
-    guard let stream = opendir(directory) else { throw FileFailure(errno) }
-    defer { closedir(stream) }
     var names: [String] = []
-    while let entry = readdir(stream) {
-      names.append(
-        withUnsafeBytes(of: &entry.pointee.d_name) {
-          String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        })
-    }
+    let number = Directory.list(directory, &names)
+    guard number == 0 else { throw FileFailure(number) }
     return names
   }
 
@@ -147,15 +141,4 @@ extension FileFailure {
     }
     return Platform.error(number, action, path)
   }
-}
-
-/// Orders bytes as unsigned bytes: negative, zero or positive.
-@inline(__always)
-func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-  let shared = min(a.count, b.count)
-  if shared > 0, let left = a.baseAddress, let right = b.baseAddress {
-    let order = memcmp(left, right, shared)
-    if order != 0 { return Int(order) }
-  }
-  return a.count - b.count
 }

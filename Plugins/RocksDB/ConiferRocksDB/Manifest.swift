@@ -56,68 +56,39 @@
       return there == files
     }
 
-    /// Applies an edit; false when it has an unknown field.
+    /// Applies an edit; false when it has an unknown field or lacks bytes.
     private mutating func apply(_ edit: Bytes) -> Bool {
-      var reader = Reader(bytes: edit)
-      while !reader.isAtEnd {
-        switch reader.number() {
-        case 1: reader.skipText()
-        case 2, 3, 4, 9, 10, 203: _ = reader.number()
-        case 5:
-          _ = reader.number()
-          reader.skipText()
-        case 6:
-          _ = reader.number()
-          files.remove(reader.number())
-        case 103:
-          _ = reader.number()
-          files.insert(reader.number())
-          _ = reader.number()
-          reader.skipText()
-          reader.skipText()
-          _ = reader.number()
-          newest = max(newest, reader.number())
-          while !reader.isBroken, reader.number() != 1 { reader.skipText() }
-        default: return false
+      edit.withUnsafeBytes { edit in
+        var reader = LentReader(edit)
+        while reader.remaining > 0 {
+          guard applyField(&reader) else { return false }
         }
-        if reader.isBroken { return false }
+        return true
       }
-      return true
     }
 
-    /// Reads the numbers and texts of an edit; missing bytes read as zero and make it invalid.
-    private struct Reader {
-      let bytes: Bytes
-      private var at = 0
-      private(set) var isBroken = false
-
-      init(bytes: Bytes) { self.bytes = bytes }
-
-      var isAtEnd: Bool { at >= bytes.count }
-
-      /// Seven bits a byte, the lowest first.
-      mutating func number() -> UInt64 {
-        var number: UInt64 = 0
-        var shift: UInt64 = 0
-        while at < bytes.count, shift < 64 {
-          let byte = bytes[at]
-          at += 1
-          number |= UInt64(byte & 0x7F) << shift
-          if byte < 0x80 { return number }
-          shift += 7
+    private mutating func applyField(_ reader: inout LentReader) -> Bool {
+      switch reader.varint() {
+      case 1: return reader.sized() != nil
+      case 2, 3, 4, 9, 10, 203: return reader.varint() != nil
+      case 5: return reader.varint() != nil && reader.sized() != nil
+      case 6:
+        guard reader.varint() != nil, let file = reader.varint() else { return false }
+        files.remove(file)
+        return true
+      case 103:
+        guard reader.varint() != nil, let file = reader.varint(), reader.varint() != nil,
+          reader.sized() != nil, reader.sized() != nil, reader.varint() != nil,
+          let last = reader.varint()
+        else { return false }
+        files.insert(file)
+        newest = max(newest, last)
+        while let tag = reader.varint() {
+          if tag == 1 { return true }
+          guard reader.sized() != nil else { return false }
         }
-        isBroken = true
-        return 0
-      }
-
-      /// A length, and as many bytes.
-      mutating func skipText() {
-        let length = number()
-        guard length <= UInt64(bytes.count - at) else {
-          isBroken = true
-          return
-        }
-        at += Int(length)
+        return false
+      default: return false
       }
     }
   }

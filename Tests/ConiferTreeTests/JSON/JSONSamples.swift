@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 
 #if canImport(Darwin)
   import Darwin
@@ -33,16 +34,8 @@ enum JSONSamples {
   }
 
   static func names(in subfolder: String) -> [String] {
-    guard let folder, let directory = opendir(folder + "/" + subfolder) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasSuffix(".json") { names.append(name) }
-    }
-    return names.sorted()
+    guard let folder else { return [] }
+    return Scratch.names(folder + "/" + subfolder).filter { $0.hasSuffix(".json") }
   }
 
   static func events(_ text: String) throws(JSONError) -> [JSONEvent] {

@@ -18,20 +18,10 @@ enum Files {
 
   /// The names of a directory's plain files, sorted.
   static func names(_ directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    Scratch.names(directory).filter { name in
       var info = stat()
-      guard stat(directory + "/" + name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
-        continue
-      }
-      names.append(name)
+      return stat(directory + "/" + name, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
     }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   /// Makes a directory with those above it, and writes files into it.

@@ -4,9 +4,12 @@
 /// The fast sibling of ``ByteReader``, for the loops over whole runs.
 package struct LentReader {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  @usableFromInline var at = 0
+  @usableFromInline var at: Int
 
-  @inlinable package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  @inlinable package init(_ bytes: UnsafeRawBufferPointer, from start: Int = 0) {
+    self.bytes = bytes
+    self.at = start
+  }
 
   @inlinable package var remaining: Int { bytes.count - at }
 
@@ -61,6 +64,12 @@ package struct LentReader {
     return Double(bitPattern: UInt64(littleEndian: eight.loadUnaligned(as: UInt64.self)))
   }
 
+  /// A number of 32 bits, little-endian.
+  @inlinable package mutating func word() -> UInt32? {
+    guard let four = take(4) else { return nil }
+    return UInt32(littleEndian: four.loadUnaligned(as: UInt32.self))
+  }
+
   @inlinable package mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
     guard count >= 0, remaining >= count else { return nil }
     defer { at += count }
@@ -76,9 +85,15 @@ package struct LentReader {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<at])
   }
 
+  /// A length, and that many bytes.
+  @inlinable package mutating func sized() -> UnsafeRawBufferPointer? {
+    guard let count = size() else { return nil }
+    return take(count)
+  }
+
   /// Text that is known to be UTF-8, as it was written.
   @inlinable package mutating func text() -> String? {
-    guard let count = size(), let utf8 = take(count) else { return nil }
+    guard let utf8 = sized() else { return nil }
     return String(decoding: utf8, as: UTF8.self)
   }
 }

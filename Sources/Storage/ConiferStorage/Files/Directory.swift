@@ -19,22 +19,25 @@ package enum Directory {
   ///
   /// - Throws: `denied`, `io`.
   package static func names(in directory: String) throws(StoreError) -> [String] {
-    guard let stream = opendir(directory) else {
-      throw Platform.error(errno, "list the directory", directory)
-    }
-    defer { closedir(stream) }
     var names: [String] = []
+    let number = list(directory, &names)
+    guard number == 0 else { throw Platform.error(number, "list the directory", directory) }
+    return names.sorted()
+  }
+
+  /// Appends the names in a directory, in no order; returns 0 or the number of the error.
+  package static func list(_ directory: String, _ names: inout [String]) -> Int32 {
+    guard let stream = opendir(directory) else { return errno }
+    defer { closedir(stream) }
     while true {
       // Its end and an error look alike but for this.
       errno = 0
-      guard let entry = readdir(stream) else { break }
+      guard let entry = readdir(stream) else { return errno }
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name != ".", name != ".." { names.append(name) }
     }
-    guard errno == 0 else { throw Platform.error(errno, "list the directory", directory) }
-    return names.sorted()
   }
 
   /// The first bytes of a file; nil when there is surely none.
