@@ -190,7 +190,7 @@ let package = Package(
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
-    target("TestSupport", in: "Tests", ["ConiferKeyValue"]),
+    target("TestSupport", in: "Tests", ["ConiferTree", "ConiferKeyValue"]),
     .executableTarget(
       name: "GuideApp", dependencies: ["ConiferKit"], path: "Examples/GuideApp",
       swiftSettings: settings),

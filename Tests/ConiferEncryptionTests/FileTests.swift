@@ -30,7 +30,7 @@
     /// Puts the secret into every kind of value, and other words into every kind of key.
     private static func fill(_ backend: any StorageBackend) async throws {
       let tree = try await backend.tree(named: "visible-tree-name")
-      var random = Seeded(state: 5)
+      var random = Seeded(5)
       let words = (0..<120).map { _ in String(random.next(), radix: 36) } + [secret]
       for room in 0..<20 {
         let messages = Node(

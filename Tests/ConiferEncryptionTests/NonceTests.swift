@@ -11,7 +11,7 @@
   struct NonceTests {
     @Test("Not across kills, refused batches, restored backups and copies", arguments: 1...6)
     func crashes(_ seed: Int) throws {
-      var random = Seeded(state: UInt64(seed))
+      var random = Seeded(UInt64(seed))
       let seals = Seals()
       var branches = [RecordingStore(seals: seals)]
       for _ in 0..<40 {

@@ -94,7 +94,7 @@ struct DamageTests {
   func flips(isKilled: Bool) throws {
     let sample = try Sample()
     let disk = isKilled ? sample.killed : sample.closed
-    var random = Seeded(state: 4)
+    var random = Seeded(4)
     for path in disk.paths {
       let bytes = try #require(disk[path])
       for at in lengths(bytes) {

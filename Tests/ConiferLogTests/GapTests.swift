@@ -63,7 +63,7 @@ struct GapTests {
 
   @Test("Walks see what a model sees, whatever was removed and came back", arguments: 0..<12)
   func model(seed: Int) throws {
-    var random = Seeded(state: UInt64(seed))
+    var random = Seeded(UInt64(seed))
     let scratch = try Scratch()
     var options = LogOptions()
     options.tail = 2048

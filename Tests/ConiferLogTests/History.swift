@@ -12,7 +12,7 @@ struct History {
   private(set) var states: [Rows] = [[:]]
 
   init(seed: UInt64, commits: Int, values: [Int] = [0, 3, 40, 64, 65, 200, 700, 3000]) {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     for number in 0..<commits {
       var batch = Batch()
       for _ in 0..<Int.random(in: 1...4, using: &random) {

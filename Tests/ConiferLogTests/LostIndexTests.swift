@@ -53,7 +53,7 @@ struct LostIndexTests {
     }
 
     static func room(_ number: Int) -> Node {
-      var random = Seeded(state: UInt64(number + 1))
+      var random = Seeded(UInt64(number + 1))
       return Node(
         children: (0..<12).map { leaf in
           (Key("m\(leaf)"), Node(.string(String(random.next(), radix: 36))))

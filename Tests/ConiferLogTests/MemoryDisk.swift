@@ -288,7 +288,7 @@ extension MemoryDisk {
   /// The disk after a power cut.
   func crashed(_ image: Image, seed: UInt64) -> MemoryDisk {
     let copy = MemoryDisk()
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let old = state.withLock { $0 }
     copy.state.withLock { new in
       new.next = old.next

@@ -164,7 +164,7 @@ struct OpeningTests {
   func flips() throws {
     let whole = try filled()
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let allowed: Set<StoreError.Code> = [
       .damaged, .foreign, .newerFormat, .poisoned, .tooLarge, .io, .full,
     ]
@@ -207,7 +207,7 @@ struct OpeningTests {
       try store.close()
     }
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     for round in 0..<60 {
       var torn = log
       if round % 2 == 0 {

@@ -19,7 +19,7 @@ struct SQLiteStoreTests {
   @Test("Random batches leave it equal to the memory store, also after reopening")
   func model() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let model = MemoryStore()
     var store = try SQLiteStore(at: scratch.store)
     func randomKey() -> Bytes {

@@ -30,7 +30,7 @@ import Testing
 
   @Test(arguments: 0..<90 as Range<UInt64>)
   func `Every key is covered exactly when a pin or a query covers it`(_ seed: UInt64) async throws {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let backend = try MemoryBackend(
       MemoryStore(), name: "memory", options: StorageOptions(budget: nil))
     let order: KeyOrder = seed % 3 == 0 ? .utf8 : .realtimeDatabase

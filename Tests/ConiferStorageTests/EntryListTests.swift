@@ -47,7 +47,7 @@ import Testing
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `Entries come back from a run's body`(seed: UInt64) throws {
-    var random = Random(state: seed)
+    var random = Random(seed)
     let entries = Self.entries(60, &random)
     // Only a part goes into the body, so that offsets count.
     let low = Int.random(in: 0...entries.count, using: &random)
@@ -59,7 +59,7 @@ import Testing
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `Changes laid over a list are those laid over its entries one by one`(seed: UInt64) {
-    var random = Random(state: seed)
+    var random = Random(seed)
     var expected = Self.entries(60, &random)
     let list = Self.list(expected)
     var changes: [EntryChange] = []
@@ -84,7 +84,7 @@ import Testing
 
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `Differences lead from one list to the other, and replacing too`(seed: UInt64) {
-    var random = Random(state: seed)
+    var random = Random(seed)
     let old = Self.entries(40, &random)
     // Some entries stay, some get another value, some come and some go.
     var new: [Entry] = old.filter { _ in Int.random(in: 0..<4, using: &random) > 0 }

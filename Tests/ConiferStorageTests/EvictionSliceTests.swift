@@ -12,7 +12,7 @@ import Testing
   private static let rooms = 12
 
   private static func room(_ number: Int, leaves: Int = 120) -> Node {
-    var random = Seeded(state: UInt64(number + 1))
+    var random = Seeded(UInt64(number + 1))
     return Node(
       children: (0..<leaves).map { leaf in
         let text = (0..<12).map { _ in String(random.next(), radix: 36) }.joined()

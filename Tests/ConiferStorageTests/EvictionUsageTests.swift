@@ -29,7 +29,7 @@ import Testing
 
   @Test(arguments: 1...16 as ClosedRange<UInt64>)
   func `Usage is exact after every step of a program`(_ seed: UInt64) async throws {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let compression: Compression = seed % 2 == 0 ? .none : .standard
     let backend = try MemoryBackend(
       MemoryStore(), name: "memory", options: StorageOptions(compression: compression))

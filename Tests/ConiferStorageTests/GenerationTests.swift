@@ -231,7 +231,7 @@ import Testing
   /// Reads between commits that write, remove, cut and join runs: each is of one generation.
   @Test(arguments: 0..<12 as Range<UInt64>)
   func `Whatever is committed, memory and the store give one tree`(seed: UInt64) async throws {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let options = StorageOptions(budget: nil, compression: .none)
     let backend = try PackedBackend(
       ProbeStore(bestValueSize: 1024), name: "probe", options: options)

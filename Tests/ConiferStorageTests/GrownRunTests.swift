@@ -60,7 +60,7 @@ import Testing
       store, name: "memory", options: StorageOptions(compression: .none))
     let tree = try await backend.tree(named: "main")
     for number in 0..<30 {
-      var random = Random(state: UInt64(number))
+      var random = Random(UInt64(number))
       try await backend.commit([
         .overwrite(tree, Path("room\(10 + number)"), Self.room(10, &random))
       ])
@@ -74,7 +74,7 @@ import Testing
   func `Rooms in any order, in one commit or in many, make the same tree`(
     seed: UInt64
   ) async throws {
-    var random = Random(state: seed)
+    var random = Random(seed)
     let store = ProbeStore(bestValueSize: seed.isMultiple(of: 2) ? 1024 : 4080)
     let compression: Compression = seed.isMultiple(of: 3) ? .none : .standard
     let backend = try PackedBackend(

@@ -128,7 +128,7 @@ import Testing
 
   @Test(arguments: 0..<20 as Range<UInt64>, [false, true])
   func `A cursor is where a sorted array has its key`(seed: UInt64, areKeysLong: Bool) throws {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let sample = try Sample(&random, areKeysLong: areKeysLong)
     let view = try sample.leaves.openSnapshot()
     defer { view.close() }
@@ -146,7 +146,7 @@ import Testing
   func `A cursor over a commit in the making sees its edits`(
     seed: UInt64, areKeysLong: Bool
   ) throws {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     var sample = try Sample(&random, areKeysLong: areKeysLong)
     let tx = try sample.leaves.transaction()
     let editor = tx.editor(Self.tree)
@@ -196,7 +196,7 @@ import Testing
 
   @Test(arguments: 0..<10 as Range<UInt64>)
   func `A cursor reads no run outside of its range`(seed: UInt64) throws {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let sample = try Sample(&random, areKeysLong: false)
     let view = try sample.leaves.openSnapshot()
     defer { view.close() }
@@ -224,7 +224,7 @@ import Testing
   }
 
   @Test func `A leaf within a run is found by one look at the runs`() throws {
-    var random = Seeded(state: 1)
+    var random = Seeded(1)
     let sample = try Sample(&random, areKeysLong: false)
     let store = try #require(sample.leaves.store as? ProbeStore)
     let view = try sample.leaves.openSnapshot()

@@ -36,7 +36,7 @@ import Testing
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `A crash sets no query back by more than the quantum`(_ seed: UInt64) async throws {
-    var random = Seeded(state: seed)
+    var random = Seeded(seed)
     let base = MemoryStore()
     let backend = try Self.open(base)
     let tree = try await backend.tree(named: "main")

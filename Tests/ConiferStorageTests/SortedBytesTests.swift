@@ -55,7 +55,7 @@ struct SortedBytesTests {
   func randomChanges() {
     let seed = UInt64.random(in: 0...UInt64.max)
     for (round, range) in [8, 600, 5_000].enumerated() {
-      var random = Seeded(state: seed &+ UInt64(round))
+      var random = Seeded(seed &+ UInt64(round))
       let note: Comment = "seed \(seed) round \(round)"
       var map = SortedBytes<Int>()
       var model: [Bytes: Int] = [:]

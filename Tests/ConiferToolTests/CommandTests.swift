@@ -118,7 +118,7 @@ import Testing
     let rooms = Node(
       children: (0..<60).map { room in
         let list = (0..<100).map { index -> (Key, Node) in
-          var random = SplitMix(seed: UInt64(room * 1000 + index))
+          var random = SplitMix64(seed: UInt64(room * 1000 + index))
           return (Key("m\(index)"), Node(.string("\(random.next()) \(random.next()) \(long)")))
         }
         return (Key("r\(room)"), Node(children: list))

@@ -32,12 +32,4 @@ import Testing
     ])
     #expect(report.compact == #"{"z":[null,true,1.5],"a":"\"\n","n":{"k":1}}"#)
   }
-
-  @Test("Random numbers are those of splitmix64")
-  func random() {
-    // The published first outputs for the seed 1234567.
-    var random = SplitMix(seed: 1_234_567)
-    #expect(random.next() == 6_457_827_717_110_365_317)
-    #expect(random.next() == 3_203_168_211_198_807_973)
-  }
 }

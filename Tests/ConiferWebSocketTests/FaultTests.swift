@@ -18,7 +18,7 @@
     private func write(
       _ database: Database, _ name: String, _ count: Int, seed: UInt64
     ) -> [WriteReceipt] {
-      var random = Seeded(state: seed)
+      var random = Seeded(seed)
       let top = database.reference()
       return (0..<count).map { number in
         switch Int.random(in: 0..<6, using: &random) {

@@ -1,3 +1,5 @@
+internal import ConiferTree
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -6,21 +8,13 @@
   import Musl
 #endif
 
-/// A small, seeded generator (SplitMix64), so that a failure can be played again.
+/// A seeded generator, so that a failure can be played again.
 package struct Seeded: RandomNumberGenerator {
-  private var state: UInt64
+  private var numbers: SplitMix64
 
-  package init(state: UInt64) { self.state = state }
+  package init(_ seed: UInt64) { numbers = SplitMix64(seed: seed) }
 
-  package init(_ seed: UInt64) { state = seed }
-
-  package mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  package mutating func next() -> UInt64 { numbers.next() }
 
   /// A number from 0 up to a bound, which is not among them.
   package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }

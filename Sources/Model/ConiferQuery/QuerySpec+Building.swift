@@ -140,7 +140,7 @@ extension QuerySpec {
     switch index {
     case .key:
       guard case .string? = bound.value else {
-        throw refused("a query by key has a bound that is no string; give a key as a string")
+        throw refused("a query by key has a bound that is not a string; give a key as a string")
       }
       if bound.key != nil {
         throw refused(

@@ -231,7 +231,7 @@
             + "is left of them."
           : "These records have a key of their own, which is missing or wrong. Give it "
             + "where the store is opened, or wipe what can no longer be read.",
-        cause: "scope \(scope.prefix.isEmpty ? "of the store itself" : hex(scope.prefix))",
+        cause: "scope \(scope.prefix.isEmpty ? "of the store itself" : scope.prefix.hex)",
         place: place)
     }
 
@@ -264,11 +264,6 @@
     /// Whether views of earlier generations are open.
     func hasViews(before generation: Int) -> Bool {
       state.withLock { state in state.views.keys.contains { $0 < generation } }
-    }
-
-    private static func hex(_ bytes: Bytes) -> String {
-      let digits = Array("0123456789abcdef")
-      return bytes.map { "\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }.joined()
     }
   }
 #endif

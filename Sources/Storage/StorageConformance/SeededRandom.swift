@@ -1,16 +1,12 @@
-/// A generator of numbers that a seed repeats exactly (SplitMix64).
+internal import ConiferTree
+
+/// A generator of numbers that a seed repeats exactly.
 struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
+  private var numbers: SplitMix64
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { numbers = SplitMix64(seed: seed) }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  mutating func next() -> UInt64 { numbers.next() }
 
   /// One of some values.
   mutating func pick<T>(_ values: [T]) -> T {

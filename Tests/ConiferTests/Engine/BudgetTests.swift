@@ -150,7 +150,7 @@ import Testing
 
   /// Rooms of texts that do not compress, of some 60 KB each.
   private func fill(_ server: Server, _ rooms: Int) {
-    var random = Seeded(state: 1)
+    var random = Seeded(1)
     for room in 0..<rooms {
       let messages = (0..<200).map { number in
         let words = (0..<40).map { _ in String(random.next(), radix: 36) }

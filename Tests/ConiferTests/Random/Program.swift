@@ -79,7 +79,7 @@ struct Program {
   ///   - length: how often a device does something.
   ///   - canKill: whether processes are killed.
   init(_ seed: UInt64, length: Int, canKill: Bool) {
-    random = Seeded(state: seed)
+    random = Seeded(seed)
     self.canKill = canKill
     for _ in 0..<length {
       let device = random.below(2)

@@ -45,7 +45,7 @@
     ///   - seed: decides how connections go wrong.
     ///   - faults: how many do.
     init(to target: Int, seed: UInt64 = 0, faults: Int = 0) async throws {
-      state = Mutex(State(target: target, random: Seeded(state: seed), faults: faults))
+      state = Mutex(State(target: target, random: Seeded(seed), faults: faults))
       let made = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .childChannelInitializer { client in

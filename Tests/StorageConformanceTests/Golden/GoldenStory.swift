@@ -33,7 +33,7 @@ struct GoldenStory {
 
   /// A room of a chat; the texts are alike enough for a dictionary to pay.
   private static func room(_ number: Int, messages: Int = 90) -> Node {
-    var random = Seeded(state: UInt64(number))
+    var random = Seeded(UInt64(number))
     let words = [
       "hello", "there", "anybody", "tonight", "meeting", "later", "thanks", "everyone", "morning",
       "question", "about", "the", "schedule", "tomorrow", "please", "answer",

@@ -41,7 +41,7 @@ extension JSONReader {
     case .invalid(let index):
       throw error(
         .invalidNumber, at: offset + index,
-        "this is no number of JSON: digits without a leading zero, then perhaps a fraction and "
+        "this is not a number of JSON: digits without a leading zero, then perhaps a fraction and "
           + "an exponent, each with at least one digit")
     case .outOfRange:
       throw error(
@@ -156,12 +156,7 @@ extension JSONReader {
     var value: UInt16 = 0
     for _ in 0..<4 {
       guard let byte = try takeByte() else { throw unterminated() }
-      let digit: UInt8
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
-      default:
+      guard let digit = byte.hexDigit else {
         throw error(.invalidEscape, at: start, "\\u needs four hexadecimal digits")
       }
       value = value << 4 | UInt16(digit)

@@ -1,3 +1,4 @@
+import ConiferTree
 import Synchronization
 
 /// Delivers the messages of some transports one at a time, when `step` is called, in an order that
@@ -52,21 +53,5 @@ public final class DeliveryPump: Sendable {
 
   func add(_ connection: InProcessConnection) {
     state.withLock { $0.connections.append(connection) }
-  }
-}
-
-/// A generator of random numbers with a seed (Steele, Lea and Flood, "Fast splittable pseudorandom
-/// number generators").
-struct SplitMix64: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
   }
 }

@@ -14,9 +14,7 @@ package enum Damage {
 
   /// The bytes of a key for people, cut when long.
   package static func hex(_ key: Bytes) -> String {
-    let digits = Array("0123456789abcdef")
-    let text = key.prefix(32).map { "\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }.joined()
-    return key.count > 32 ? "\(text)… (\(key.count) bytes)" : text
+    key.count > 32 ? "\(Bytes(key.prefix(32)).hex)… (\(key.count) bytes)" : key.hex
   }
 }
 

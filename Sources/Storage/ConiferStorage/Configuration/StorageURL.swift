@@ -1,4 +1,5 @@
 package import ConiferKeyValue
+internal import ConiferTree
 
 /// A store named by a URL: `scheme://path?name=value&name=value`.
 ///
@@ -91,17 +92,5 @@ extension String {
       start = index(after: start)
     }
     return nil
-  }
-}
-
-extension UInt8 {
-  /// The value of an ASCII hexadecimal digit.
-  fileprivate var hexDigit: UInt8? {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

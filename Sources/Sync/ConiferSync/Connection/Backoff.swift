@@ -1,14 +1,16 @@
+import ConiferTree
+
 /// The delays between attempts to connect. The first attempt comes at once; each further delay is longer,
 /// up to a longest one, and partly random.
 struct Backoff: Sendable {
   private let limits: ConnectionLimits
-  private var random: UInt64
+  private var random: SplitMix64
   /// How many attempts failed in a row.
   private(set) var failures = 0
 
   init(_ limits: ConnectionLimits, seed: UInt64) {
     self.limits = limits
-    self.random = seed
+    self.random = SplitMix64(seed: seed)
   }
 
   mutating func reset() { failures = 0 }
@@ -29,12 +31,6 @@ struct Backoff: Sendable {
     return Milliseconds(0.3 * delay + 0.7 * delay * unit())
   }
 
-  /// A number from 0 to 1 (SplitMix64).
-  private mutating func unit() -> Double {
-    random &+= 0x9E37_79B9_7F4A_7C15
-    var z = random
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Double((z ^ (z >> 31)) >> 11) / Double(1 << 53)
-  }
+  /// A number from 0 to 1.
+  private mutating func unit() -> Double { Double(random.next() >> 11) / Double(1 << 53) }
 }

@@ -23,7 +23,7 @@ struct ChatGenerator {
 
   /// The messages of a room, by push id.
   func room(_ room: Int) -> Node {
-    var random = SplitMix(seed: seed &+ UInt64(truncatingIfNeeded: room) &* 0x1_0000_0001)
+    var random = SplitMix64(seed: seed &+ UInt64(truncatingIfNeeded: room) &* 0x1_0000_0001)
     var ids = PushIDGenerator()
     // Early 2024, in milliseconds; each room begins some hours later.
     var time: Int64 = 1_704_103_200_000 + Int64(room) * 7_200_000
@@ -41,7 +41,7 @@ struct ChatGenerator {
   }
 
   /// One to four sentences, or a short answer.
-  private func text(_ random: inout SplitMix) -> String {
+  private func text(_ random: inout SplitMix64) -> String {
     if random.below(6) == 0 { return random.pick(ChatWords.closers, or: "…") }
     var sentences: [String] = []
     for _ in 0..<(1 + random.below(random.below(8) == 0 ? 4 : 2)) {

@@ -1,0 +1,15 @@
+/// A generator of random numbers with a seed (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators"): the same numbers on every machine.
+package struct SplitMix64: RandomNumberGenerator, Sendable {
+  @usableFromInline var state: UInt64
+
+  @inlinable package init(seed: UInt64) { state = seed }
+
+  @inlinable package mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
+    return z ^ z >> 31
+  }
+}
