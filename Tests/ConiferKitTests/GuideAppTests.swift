@@ -4,7 +4,6 @@
   import ConiferTree
   import Foundation
   import Logging
-  import Synchronization
   @testable import ConiferKit
   import TestSupport
   import Testing
@@ -31,8 +30,9 @@
     @Test func `killed and started again, it has its data and its queue`() async throws {
       let server = Server()
       server.set("rooms/r1", ["name": "Kitchen", "seats": 4], in: "guide")
-      let (http, port) = try await listen(server, 0)
-      let url = "http://127.0.0.1:\(port)?ns=guide"
+      let reserved = try ReservedPort()
+      let url = "http://127.0.0.1:\(reserved.port)?ns=guide"
+      let http = try await listen(server, reserved.port)
 
       let first = try GuideAppProcess(url, home)
       await first.wait(for: "Kitchen, 4 seats")
@@ -47,7 +47,7 @@
       #expect(server.data("rooms/r1/name", in: "guide") == "Kitchen")
       second.kill()
 
-      let (again, _) = try await listen(server, port)
+      let again = try await listen(server, reserved.port)
       let third = try GuideAppProcess(url, home)
       while server.data("rooms/r1/name", in: "guide") != "Attic", !Task.isCancelled {
         try await Task.sleep(for: .milliseconds(5))
@@ -60,18 +60,53 @@
       try FileManager.default.removeItem(at: home)
     }
 
-    private func listen(_ server: Server, _ port: Int) async throws -> (HTTPServer, Int) {
+    private func listen(_ server: Server, _ port: Int) async throws -> HTTPServer {
       var configuration = HTTPServerConfiguration(host: "127.0.0.1", port: port)
       configuration.logger.logLevel = .critical
       configuration.timeouts.stop = .zero
       let http = HTTPServer(server, configuration)
-      return (http, try await http.start())
+      _ = try await http.start()
+      return http
     }
   }
 
-  /// What an app has shown.
-  private final class Told: Sendable {
-    let text = Mutex("")
+  /// A free port of the loopback, which on Linux nobody else is given while this is there: its socket does
+  /// not listen, and lets a server listen that shares addresses.
+  private final class ReservedPort {
+    let port: Int
+    private let descriptor: Int32
+
+    init() throws {
+      #if os(Linux)
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      #else
+        descriptor = socket(AF_INET, SOCK_STREAM, 0)
+      #endif
+      var isShared: Int32 = 1
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_REUSEADDR, &isShared,
+        socklen_t(MemoryLayout.size(ofValue: isShared)))
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      var size = socklen_t(MemoryLayout.size(ofValue: address))
+      let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] address in
+        address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
+        }
+      }
+      port = Int(UInt16(bigEndian: address.sin_port))
+      try #require(isBound)
+      #if !os(Linux)
+        close(descriptor)
+      #endif
+    }
+
+    deinit {
+      #if os(Linux)
+        close(descriptor)
+      #endif
+    }
   }
 
   /// The app in a process of its own.
@@ -79,7 +114,8 @@
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
-    private let told = Told()
+    /// What it has shown.
+    private let told = Gathered<String>()
 
     init(_ url: String?, _ home: URL) throws {
       process.executableURL = URL(fileURLWithPath: try #require(Self.app))
@@ -91,8 +127,7 @@
       process.standardInput = input
       process.standardOutput = output
       output.fileHandleForReading.readabilityHandler = { [told] file in
-        let more = String(decoding: file.availableData, as: UTF8.self)
-        told.text.withLock { $0 += more }
+        told.add(String(decoding: file.availableData, as: UTF8.self))
       }
       try process.run()
     }
@@ -114,7 +149,7 @@
       }
     }
 
-    private var text: String { told.text.withLock { $0 } }
+    private var text: String { told.all.joined() }
 
     /// Ends it wherever it is.
     func kill() {

@@ -6,7 +6,7 @@ import Testing
 @testable import ConiferSync
 
 /// What `removeAllObservers` ends, and what `removeObserver` must not.
-@Suite(.timeLimit(.minutes(1))) struct RemovalTests {
+@Suite struct RemovalTests {
   private let server = Server()
   private let database: Database
 
