@@ -1,6 +1,7 @@
 import Conifer
 import ConiferServer
 import ConiferTree
+import TestSupport
 import Testing
 
 /// The guides' code in async functions, run against a server.
@@ -64,7 +65,7 @@ import Testing
   {
     try await world("async-blocks") { server, transport, blog in
       transport.hold(.toServer)
-      let told = Told<String>()
+      let told = Gathered<String>()
       await blog.addUserWithBlock("u1", name: "ada") { told.add($0) }
       await blog.renameAll(["u1", "u2"])
       #expect(told.all.isEmpty)

@@ -3,7 +3,6 @@ import ConiferLMDB
 import ConiferServer
 import ConiferStorage
 import Foundation
-import Synchronization
 import TestSupport
 
 /// A server, and clients of it.
@@ -62,13 +61,7 @@ final class Device {
   }
 }
 
-/// What closures of any thread gather, and wait for.
-final class Told<Element: Sendable>: Sendable {
-  private let elements = Mutex<[Element]>([])
-
-  func add(_ element: Element) { elements.withLock { $0.append(element) } }
-  var all: [Element] { elements.withLock { $0 } }
-
+extension Gathered {
   /// Waits until a condition holds; false after a time so long that it never will.
   func wait(_ condition: @Sendable ([Element]) -> Bool) async -> Bool {
     await eventually { condition(self.all) }

@@ -2,6 +2,7 @@ import Conifer
 import ConiferServer
 import ConiferStorage
 import Foundation
+import TestSupport
 import Testing
 
 /// Each section of "Offline capabilities on Apple platforms", run against a server.
@@ -30,14 +31,14 @@ import Testing
     let other = world.client()
     try await other.reference(withPath: "rooms/r1").setValue(["name": "Kitchen"])
     let device = try Device(world)
-    let seen = Told<String>()
+    let seen = Gathered<String>()
     device.database.reference(withPath: "rooms/r1").observe(.value) {
       seen.add($0.childSnapshot(forPath: "name").value as? String ?? "none")
     }
     #expect(await seen.wait { $0 == ["Kitchen"] })
     await device.restart(online: false)
 
-    let again = Told<String>()
+    let again = Gathered<String>()
     let room = device.database.reference(withPath: "rooms/r1")
     room.observe(.value) {
       again.add($0.childSnapshot(forPath: "name").value as? String ?? "none")
@@ -49,7 +50,7 @@ import Testing
     _ = try await receipt.durable
     await device.restart(online: false)
 
-    let later = Told<String>()
+    let later = Gathered<String>()
     device.database.reference(withPath: "rooms/r1/name").observe(.value) {
       later.add($0.value as? String ?? "none")
     }
@@ -82,13 +83,13 @@ import Testing
     // What is listened to is known here at once, so a read that stays offline finds it.
     #expect(
       await eventually {
-        let told = Told<Int>()
+        let told = Gathered<Int>()
         scoresRef.child("new").observeSingleEvent(of: .value) { told.add($0.value as? Int ?? 0) }
         return await eventually { !told.all.isEmpty } && told.all == [7]
       })
     await device.restart(online: false)
     let offline = device.database.reference(withPath: "scores")
-    let all = Told<Int>()
+    let all = Gathered<Int>()
     offline.observeSingleEvent(of: .value) { all.add(Int($0.childrenCount)) }
     #expect(await all.wait { $0 == [7] })
     OfflineSamples.dropScores(offline)
@@ -98,21 +99,21 @@ import Testing
   @Test func `a smaller query offline gives its children and no value`() async throws {
     let (world, _) = try await scoreWorld("query")
     let device = try Device(world)
-    let four = Told<String>()
+    let four = Gathered<String>()
     let online = device.database.reference(withPath: "scores")
     OfflineSamples.highScores(online, 4) { four.add($0) }
     let best = ["triceratops", "bruhathkayosaurus", "linhenykus", "pterodactyl"].map(line)
     #expect(await four.wait { $0.count == 4 })
     #expect(four.all == best)
     // The query is complete when its value has come.
-    let complete = Told<UInt>()
+    let complete = Gathered<UInt>()
     online.queryOrderedByValue().queryLimited(toLast: 4).observe(.value) {
       complete.add($0.childrenCount)
     }
     #expect(await complete.wait { $0.contains(4) })
     await device.restart(online: false)
 
-    let two = Told<String>()
+    let two = Gathered<String>()
     let offline = device.database.reference(withPath: "scores")
     OfflineSamples.highScores(offline, 2) { two.add($0) }
     offline.queryOrderedByValue().queryLimited(toLast: 2).observe(.value) { _ in two.add("value") }
@@ -120,7 +121,7 @@ import Testing
     try await offline.child("unrelated").enqueue(.set(0)).id.map { _ in }
     #expect(two.all == Array(best.suffix(2)))
 
-    let six = Told<String>()
+    let six = Gathered<String>()
     OfflineSamples.highScores(offline, 6) { six.add($0) }
     offline.queryOrderedByValue().queryLimited(toLast: 6).observe(.value) { _ in six.add("value") }
     #expect(await six.wait { $0.count >= 4 })
@@ -141,12 +142,12 @@ import Testing
     let other = world.client()
     try await other.reference(withPath: "count").setValue(4)
     let device = world.client()
-    let seen = Told<Int>()
+    let seen = Gathered<Int>()
     let count = device.reference(withPath: "count")
     count.observe(.value) { seen.add($0.value as? Int ?? 0) }
     #expect(await seen.wait { $0 == [4] })
     device.goOffline()
-    let done = Told<Bool>()
+    let done = Gathered<Bool>()
     count.runTransactionBlock({ data in
       data.value = (data.value as? Int ?? 0) + 1
       return .success(withValue: data)
@@ -172,7 +173,7 @@ import Testing
     try await changed.setValue("stays")
     OfflineSamples.changeMind(changed)
     try await changed.cancelDisconnectOperations()
-    let told = Told<String>()
+    let told = Gathered<String>()
     let gone = device.reference(withPath: "gone")
     try await gone.setValue(1)
     OfflineSamples.removeOnDisconnect(gone) { told.add($0) }
@@ -190,7 +191,7 @@ import Testing
   @Test func `the connection's state is a place of the client's own`() async throws {
     let world = GuideWorld("state")
     let device = world.client()
-    let told = Told<String>()
+    let told = Gathered<String>()
     OfflineSamples.watchConnection(device) { told.add($0) }
     #expect(await told.wait { $0.last == "Connected" })
     device.goOffline()
@@ -205,7 +206,7 @@ import Testing
     world.server.clock.advance(by: 3_600_000)
     let other = world.client()
     let device = world.client()
-    let times = Told<Double>()
+    let times = Gathered<Double>()
     OfflineSamples.watchSkew(device) { times.add($0) }
     #expect(await times.wait { !$0.isEmpty })
     let hourAhead = Date().timeIntervalSince1970 * 1000 + 3_600_000

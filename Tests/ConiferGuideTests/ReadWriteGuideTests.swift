@@ -2,6 +2,7 @@ import Conifer
 import ConiferServer
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 /// Each section of "Read and write data on Apple platforms", run against a server.
@@ -109,7 +110,7 @@ import Testing
   }
 
   @Test func `removing the observers of a place leaves those of its children`() async throws {
-    let told = Told<String>()
+    let told = Gathered<String>()
     let place = screen.ref.child("posts")
     place.observe(.value) { _ in told.add("place") }
     place.child("p1").observe(.value) { _ in told.add("child") }
@@ -153,7 +154,7 @@ import Testing
   }
 
   @Test func `offline, writes show at once, and reach the server later`() async throws {
-    let told = Told<String>()
+    let told = Gathered<String>()
     let place = screen.ref.child("users/u1/username")
     place.observe(.value) { told.add($0.value as? String ?? "none") }
     #expect(await told.wait { $0 == ["none"] })
@@ -180,7 +181,7 @@ import Testing
     // By a mark of the queue: on Linux the main queue leaves the main thread once a program waits.
     let mark = DispatchSpecificKey<Bool>()
     DispatchQueue.main.setSpecific(key: mark, value: true)
-    let queues = Told<Bool>()
+    let queues = Gathered<Bool>()
     screen.watch { queues.add(DispatchQueue.getSpecific(key: mark) == true) }
     #expect(await eventually { screen.title == "T" && screen.stars == 1 })
     #expect(queues.all.contains(true) && !queues.all.contains(false))

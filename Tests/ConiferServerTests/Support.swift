@@ -2,24 +2,14 @@ import ConiferQuery
 import ConiferServer
 import ConiferTree
 import ConiferWire
-import Synchronization
+import TestSupport
 import Testing
 
 /// What a receiver was handed.
-final class Inbox: Sendable {
-  private let events = Mutex<[TransportEvent]>([])
+typealias Inbox = Gathered<TransportEvent>
 
-  var receive: @Sendable (TransportEvent) -> Void {
-    { event in self.events.withLock { $0.append(event) } }
-  }
-
-  /// Takes out what came.
-  func take() -> [TransportEvent] {
-    events.withLock { events in
-      defer { events = [] }
-      return events
-    }
-  }
+extension Inbox {
+  var receive: @Sendable (TransportEvent) -> Void { { self.add($0) } }
 
   /// Takes out the messages that came.
   func messages() -> [ServerMessage] {
@@ -156,15 +146,4 @@ extension QuerySpec {
   static var byValue: QuerySpec {
     make { (spec) throws(TreeError) in try spec.ordered(by: .value) }
   }
-}
-
-/// Answers that a call was given.
-final class AnswerBox: Sendable {
-  private let kept = Mutex<[Response]>([])
-
-  var keep: @Sendable (Response) -> Void {
-    { answer in self.kept.withLock { $0.append(answer) } }
-  }
-
-  var answers: [Response] { kept.withLock { $0 } }
 }

@@ -2,6 +2,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 /// The transport within the process and its scripted faults, delivered by hand.

@@ -1,6 +1,7 @@
 import ConiferServer
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 @Suite struct WriteTests {
@@ -120,9 +121,9 @@ import Testing
     peer.listen("a")
     server.set("a/b", 1, in: "ns")
     #expect(peer.news() == [.overwrite("a/b", 1, tag: nil)])
-    let inbox = AnswerBox()
-    server.write([NodeChange("a.b", 1)], in: "ns", answer: inbox.keep)
-    #expect(inbox.answers.map(\.status) == [.failure])
+    let answers = Gathered<Response>()
+    server.write([NodeChange("a.b", 1)], in: "ns", answer: { answers.add($0) })
+    #expect(answers.all.map(\.status) == [.failure])
   }
 
   @Test func `Other requests are answered`() {

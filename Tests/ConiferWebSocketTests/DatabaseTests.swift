@@ -6,6 +6,7 @@
   import ConiferWire
   import Foundation
   import NIOHTTP1
+  import TestSupport
   import Testing
 
   @testable import ConiferWebSocket
@@ -75,7 +76,7 @@
       for (number, key) in keys.enumerated() { values[key] = number }
       try await one.reference(withPath: "list").updateChildValues(values)
       let watch = Watch(two.reference(withPath: "list"))
-      let events = Lines()
+      let events = Gathered<String>()
       two.reference(withPath: "list").observe(.childRemoved) { events.add($0.key) }
       let first = Watch(two.reference(withPath: "list").queryLimited(toFirst: 3))
       await watch.wait { $0.childCount == count + 1 }

@@ -85,7 +85,7 @@
       let service = try await Service()
       let database = client(service.url)
       let watch = Watch(database.reference(withPath: "users/ada/lastOnline"))
-      let counts = Lines()
+      let counts = Gathered<String>()
       database.reference(withPath: "users/ada/connections").observe(.value) {
         counts.add("\($0.childrenCount)")
       }

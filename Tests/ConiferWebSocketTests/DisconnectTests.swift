@@ -4,23 +4,11 @@
   import ConiferTree
   import ConiferWire
   import Foundation
-  import Synchronization
+  import TestSupport
   import Testing
 
   /// What a server keeps for the end of a session, and stores then.
   @Suite(.timeLimit(.minutes(10))) struct DisconnectTests {
-    /// The statuses of a session's answers, in their order.
-    private final class Answers: Sendable {
-      private let statuses = Mutex<[Response.Status]>([])
-
-      func take(_ event: TransportEvent) {
-        guard case .message(.response(_, let response)) = event else { return }
-        statuses.withLock { $0.append(response.status) }
-      }
-
-      var all: [Response.Status] { statuses.withLock { $0 } }
-    }
-
     @Test(arguments: DurableStore.allCases)
     func `As much as may happen at a session's end is stored`(_ store: DurableStore) async throws {
       let directory = FileManager.default.temporaryDirectory.path + "/ends-\(UUID().uuidString)"
@@ -35,8 +23,10 @@
         return (backend, server)
       }
       var (backend, server) = try await open()
-      let answers = Answers()
-      let session = server.connect(to: Service.namespace) { answers.take($0) }
+      let answers = Gathered<Response.Status>()
+      let session = server.connect(to: Service.namespace) { event in
+        if case .message(.response(_, let response)) = event { answers.add(response.status) }
+      }
       // The longest strings that there are, and many values; 32 MiB may wait in all.
       let long = Node(.string(String(repeating: "x", count: Leaf.longest)))
       let small = Node(children: (0..<20_000).map { (Key("k\($0)"), Node(.integer(Int64($0)))) })

@@ -4,6 +4,7 @@
   import ConiferTree
   import Foundation
   import Synchronization
+  import TestSupport
   import Testing
 
   /// Many writes of many clients at once; CONIFER_LOAD sets how many each makes, CONIFER_LISTENERS
@@ -114,7 +115,7 @@
       let service = try await Service()
       let (one, two) = (client(service.url), client(service.url))
       one.goOffline()
-      let numbers = Lines()
+      let numbers = Gathered<String>()
       two.reference(withPath: "last").observe(.value) { numbers.add("\($0.value ?? "")") }
       let watch = Watch(two.reference(withPath: "count"))
       await watch.wait { $0.isEmpty }

@@ -5,6 +5,7 @@
   import ConiferServerHTTP
   import ConiferTree
   import Synchronization
+  import TestSupport
   import Testing
 
   /// Tokens that end, or are refused, while a client writes over a socket.
@@ -45,18 +46,13 @@
       }
     }
 
-    /// All numbers that a place had, in their order.
-    private final class Numbers: Sendable {
-      private let seen = Mutex<[Int64]>([])
-
-      init(_ query: DatabaseQuery) {
-        query.observe(.value) { [weak self] snapshot in
-          guard case .integer(let number)? = snapshot.node.leaf else { return }
-          self?.seen.withLock { $0.append(number) }
-        }
+    /// All numbers that a place has from now on, in their order.
+    private func numbers(at query: DatabaseQuery) -> Gathered<Int64> {
+      let seen = Gathered<Int64>()
+      query.observe(.value) { snapshot in
+        if case .integer(let number)? = snapshot.node.leaf { seen.add(number) }
       }
-
-      var all: [Int64] { seen.withLock { $0 } }
+      return seen
     }
 
     private let clock = ServerClock(stoppedAt: 1_700_000_000_000)
@@ -86,7 +82,7 @@
       let provider = Tokens(["one", "two"], allowed: 1)
       let database = client(service.url, speed: 5) { $0.tokenProvider = provider }
       let other = client(service.url)
-      let numbers = Numbers(other.reference(withPath: "last"))
+      let numbers = numbers(at: other.reference(withPath: "last"))
       await Watch(other.reference(withPath: "last")).wait { $0.isEmpty }
       let secret = Watch(database.reference(withPath: "log"))
       for receipt in write(database, 1...20) { try await receipt.acknowledged() }

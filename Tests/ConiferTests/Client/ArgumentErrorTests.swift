@@ -1,5 +1,6 @@
 import ConiferTree
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Conifer

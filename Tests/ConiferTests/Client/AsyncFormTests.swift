@@ -3,6 +3,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferTree
 import ConiferWire
+import TestSupport
 import Testing
 
 /// The calls of the Apple SDK's names with `await`: each waits for the server, and throws what it

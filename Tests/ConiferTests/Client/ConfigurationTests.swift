@@ -7,6 +7,7 @@ import Dispatch
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Conifer

@@ -2,6 +2,7 @@ import ConiferQuery
 import ConiferSync
 import ConiferTree
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Conifer

@@ -1,4 +1,5 @@
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import Conifer

@@ -1,5 +1,6 @@
 import ConiferSync
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import Conifer

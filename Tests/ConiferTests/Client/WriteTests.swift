@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferSync
 import ConiferTree
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Conifer

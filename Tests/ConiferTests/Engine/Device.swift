@@ -7,6 +7,7 @@ import ConiferWire
 import Dispatch
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Conifer
@@ -31,26 +32,21 @@ final class Device {
 
   /// What the client was told, in order.
   final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-    private let past = Mutex<[String]>([])
+    private let lines = Gathered<String>()
+    private let past = Gathered<String>()
 
     func add(_ line: String) {
-      lines.withLock { $0.append(line) }
-      past.withLock { $0.append(line) }
+      lines.add(line)
+      past.add(line)
     }
 
     /// What was not taken yet.
-    var all: [String] { lines.withLock { $0 } }
+    var all: [String] { lines.all }
     /// What came since the beginning.
-    var history: [String] { past.withLock { $0 } }
+    var history: [String] { past.all }
 
     /// What came since the last time.
-    func take() -> [String] {
-      lines.withLock { lines in
-        defer { lines = [] }
-        return lines
-      }
-    }
+    func take() -> [String] { lines.take() }
   }
 
   init(
@@ -305,16 +301,16 @@ extension Engine {
 
 /// What a device has sent since this was made.
 final class Sent: Sendable {
-  private let requests = Mutex<[Request]>([])
+  private let requests = Gathered<Request>()
 
   init(_ device: Device) {
-    device.transport.watch { [weak self] delivered in
+    device.transport.watch { [requests] delivered in
       guard case .toServer(.request(_, let request)) = delivered else { return }
-      self?.requests.withLock { $0.append(request) }
+      requests.add(request)
     }
   }
 
-  var all: [Request] { requests.withLock { $0 } }
+  var all: [Request] { requests.all }
 
   /// Where puts and merges went, in order.
   var paths: [Path] {

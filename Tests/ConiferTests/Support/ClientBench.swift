@@ -1,5 +1,4 @@
 import ConiferTree
-import Synchronization
 import Testing
 
 @testable import Conifer
@@ -24,14 +23,6 @@ struct ClientBench {
       database.deliver { continuation.resume() }
     }
   }
-}
-
-/// What closures of any thread gather.
-final class Gathered<Element: Sendable>: Sendable {
-  private let elements = Mutex<[Element]>([])
-
-  func add(_ element: Element) { elements.withLock { $0.append(element) } }
-  var all: [Element] { elements.withLock { $0 } }
 }
 
 /// The error that an async call throws; nil when it throws none.

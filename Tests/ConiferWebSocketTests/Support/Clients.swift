@@ -63,14 +63,6 @@
     }
   }
 
-  /// What closures of any thread gather, in the order of their calls.
-  final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
-    var all: [String] { lines.withLock { $0 } }
-  }
-
   /// A server with its sockets, on a port of the loopback.
   struct Service {
     static let namespace = "test"
