@@ -88,6 +88,20 @@ import Testing
     }
   #endif
 
+  @Test(
+    arguments: [
+      ("queue", ["queue"]), ("queue|reopen", ["queue", "reopen"]), ("|queue", ["queue"]),
+      ("", [""]), ("Queue", []), ("queue| no check says this", ["queue"]),
+    ] as [(String, [String])])
+  func `Checks are chosen by phrases`(value: String, phrases: [String]) {
+    let all = BackendCheck.all(for: Tested.log(.none)).map(\.description)
+    let chosen = Variable.$values.withValue(["CONIFER_CHECK": value]) {
+      BackendCheck.all(for: Tested.log(.none)).map(\.description)
+    }
+    #expect(chosen == all.filter { check in phrases.contains { check.contains($0) } })
+    #expect(chosen.isEmpty == phrases.isEmpty)
+  }
+
   @Test func `Kills that are no number are refused`() throws {
     for value in ["many", "0", "-3"] {
       let failure = #expect(throws: ConformanceFailure.self) {

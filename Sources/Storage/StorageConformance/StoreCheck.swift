@@ -61,14 +61,15 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
 
   /// Every check that applies to a factory's declared traits.
   ///
-  /// `CONIFER_CHECK` in the environment leaves only those whose name contains its value.
+  /// `CONIFER_CHECK` in the environment leaves only those whose name contains one of its phrases,
+  /// which `|` separates.
   ///
   /// - Parameter factory: the factory whose traits choose the checks; a trait that is not declared
   ///   is checked to be absent.
   public static func all(for factory: StoreFactory) -> [StoreCheck] {
-    let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
-    guard let words = Variable.text("CONIFER_CHECK") else { return checks }
-    return checks.filter { $0.name.contains(words) }
+    conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
+      Variable.asksFor($0.name)
+    }
   }
 
   /// The checks that do not apply to a factory, with the reason.

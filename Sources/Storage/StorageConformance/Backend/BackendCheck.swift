@@ -91,11 +91,12 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   /// The checks that apply to a backend: those about reopening need a persistent store, those about
   /// compression a compressing one.
   ///
-  /// `CONIFER_CHECK` in the environment leaves only those whose description contains its value.
+  /// `CONIFER_CHECK` in the environment leaves only those whose description contains one of its phrases,
+  /// which `|` separates.
   public static func all(for factory: BackendFactory) -> [BackendCheck] {
-    let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
-    guard let words = Variable.text("CONIFER_CHECK") else { return checks }
-    return checks.filter { $0.description.contains(words) }
+    conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
+      Variable.asksFor($0.description)
+    }
   }
 
   /// The checks that do not apply to a factory, with the reason.

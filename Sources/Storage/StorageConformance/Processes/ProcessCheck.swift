@@ -70,11 +70,12 @@ public struct ProcessCheck: Sendable, CustomStringConvertible {
 
   /// The checks that apply to a backend.
   ///
-  /// `CONIFER_CHECK` in the environment leaves only those whose description contains its value.
+  /// `CONIFER_CHECK` in the environment leaves only those whose description contains one of its phrases,
+  /// which `|` separates.
   public static func all(for factory: BackendFactory) -> [ProcessCheck] {
-    let checks = conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
-    guard let words = Variable.text("CONIFER_CHECK") else { return checks }
-    return checks.filter { $0.description.contains(words) }
+    conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
+      Variable.asksFor($0.description)
+    }
   }
 
   /// The checks that do not apply to a factory, with the reason.

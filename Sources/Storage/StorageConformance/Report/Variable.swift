@@ -8,6 +8,14 @@ enum Variable {
   /// A variable's value, if it is set.
   static func text(_ name: String) -> String? { values[name] ?? System.variable(name) }
 
+  /// Whether `CONIFER_CHECK` asks for a check: it is not set, or one of its phrases is in the check's words.
+  static func asksFor(_ check: String) -> Bool {
+    guard let phrases = text("CONIFER_CHECK")?.split(separator: "|"), !phrases.isEmpty else {
+      return true
+    }
+    return phrases.contains { check.contains($0) }
+  }
+
   /// A number of things to try.
   ///
   /// - Throws: ``ConformanceFailure`` when the value is not a number of at least 1.
