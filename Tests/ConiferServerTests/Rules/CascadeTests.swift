@@ -82,7 +82,7 @@ import Testing
     #expect(
       reason
         == "No .write at the path or above it grants it; in .write of /w (line 2, column 18) "
-        + "a value is no string.")
+        + "a value is not a string.")
   }
 
   @Test func `Rules of large data read no more than they ask for`() throws {

@@ -47,15 +47,11 @@
     init(_ head: HTTPRequestHead, at address: SocketAddress?) {
       let headers = head.headers
       self.init(
-        isLoopback: address?.ipAddress.map(Self.isLoopback) ?? true,
+        isLoopback: address?.ipAddress.map { HostName(address: $0)?.isLoopback == true } ?? true,
         needsHost: head.version != .http1_0 && head.version != .http0_9,
         hosts: headers["host"], authority: RequestTarget(head.uri)?.authority,
         origin: headers.first(name: "origin"), site: headers.first(name: "sec-fetch-site"),
         mode: headers.first(name: "sec-fetch-mode"))
-    }
-
-    private static func isLoopback(_ address: String) -> Bool {
-      address == "::1" || address.hasPrefix("127.") || address.lowercased().hasPrefix("::ffff:127.")
     }
   }
 #endif

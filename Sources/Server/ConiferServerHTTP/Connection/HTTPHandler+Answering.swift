@@ -15,7 +15,7 @@
       let head = incoming.head
       if head.method == .OPTIONS { return write(CrossOrigin.preflight(head.headers)) }
       guard let method = Self.methods[head.method.rawValue] else {
-        return refuse(405, "The method must be GET, PUT, PATCH, POST, DELETE, HEAD or OPTIONS.")
+        return refuse(405, "The method must be GET, HEAD, PUT, PATCH, POST, DELETE or OPTIONS.")
       }
       let request = HTTPRequest(
         method: method, path: incoming.target.path,

@@ -56,6 +56,15 @@ struct HostName: Hashable, Sendable {
     self = host
   }
 
+  /// Reads an address as the system writes it: a socket of both families has IPv4 addresses mapped to IPv6.
+  init?(address text: String) {
+    let mapping = "::ffff:"
+    let isMapped = text.lowercased().hasPrefix(mapping) && text.contains(".")
+    guard let host = HostName(configured: isMapped ? String(text.dropFirst(mapping.count)) : text)
+    else { return nil }
+    self = host
+  }
+
   /// The host of an origin, such as `http://app.test:5173`.
   init?(origin: String) {
     let origin = origin.lowercased()

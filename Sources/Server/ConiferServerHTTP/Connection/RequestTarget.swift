@@ -1,3 +1,5 @@
+import ConiferTree
+
 /// The path and query of a request line.
 struct RequestTarget: Hashable {
   struct Parameter: Hashable {
@@ -55,7 +57,7 @@ struct RequestTarget: Hashable {
     while let byte = iterator.next() {
       switch byte {
       case UInt8(ascii: "%"):
-        guard let high = iterator.next().flatMap(hex), let low = iterator.next().flatMap(hex)
+        guard let high = iterator.next()?.hexDigit, let low = iterator.next()?.hexDigit
         else { return nil }
         bytes.append(high << 4 | low)
       case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
@@ -63,14 +65,5 @@ struct RequestTarget: Hashable {
       }
     }
     return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func hex(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

@@ -42,6 +42,9 @@
       self.prepare = prepare
       self.logger = logger
     }
+
+    /// Whether it listens at the loopback alone, where no other machine can connect.
+    package var isLoopback: Bool { HostName(configured: host)?.isLoopback == true }
   }
 
   /// A server's limits. Sizes are in bytes.

@@ -8,7 +8,7 @@ extension PageText {
       if (type === 'number') {
         // Not through a script's number: it would lose digits of large integers.
         if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(trimmed)) return trimmed;
-        throw new Error('This is no number as JSON writes them.');
+        throw new Error('This is not a number as JSON writes it.');
       }
       if (type === 'boolean') {
         if (trimmed === 'true' || trimmed === 'false') return trimmed;

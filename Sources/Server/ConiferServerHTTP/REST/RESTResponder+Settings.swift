@@ -24,7 +24,8 @@ extension RESTResponder {
         throw RESTRefusal(400, "\(error)")
       }
       return .json(Array(#"{"status":"ok"}"#.utf8))
-    default: throw RESTRefusal(405, "Rules can be read (GET) and replaced (PUT).")
+    default:
+      throw RESTRefusal(405, "The method must be GET or PUT: rules can be read and replaced.")
     }
   }
 }

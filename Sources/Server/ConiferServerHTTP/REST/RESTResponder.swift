@@ -32,12 +32,14 @@ public final class RESTResponder: HTTPResponder {
       return try await isSetting ? settings(request) : answer(request)
     } catch {
       var response = error.response
-      if error.status == 405 { response.headers.append(("allow", Self.methods)) }
+      if error.status == 405 {
+        let methods =
+          isSetting ? "GET, HEAD, PUT, OPTIONS" : "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS"
+        response.headers.append(("allow", methods))
+      }
       return response
     }
   }
-
-  private static let methods = "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS"
 
   private func answer(_ request: HTTPRequest) async throws(RESTRefusal) -> HTTPResponse {
     guard request.body.count <= configuration.body else {
@@ -66,7 +68,7 @@ public final class RESTResponder: HTTPResponder {
       method = other.uppercased()
     }
     guard ["GET", "PUT", "PATCH", "POST", "DELETE"].contains(method) else {
-      throw RESTRefusal(405, "The method must be one of \(Self.methods).")
+      throw RESTRefusal(405, "The method must be GET, HEAD, PUT, PATCH, POST, DELETE or OPTIONS.")
     }
     return method
   }

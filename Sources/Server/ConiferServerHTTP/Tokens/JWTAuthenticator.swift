@@ -87,7 +87,7 @@
         }
         return try Insecure.RSA.PublicKey(pem: pem)
       } catch {
-        throw JWTKeyError("The public key is no RSA key in PEM of 2048 bits or more: \(error)")
+        throw JWTKeyError("The public key must be an RSA key in PEM of 2048 bits or more: \(error)")
       }
     }
 

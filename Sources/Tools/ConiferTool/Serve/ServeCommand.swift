@@ -51,7 +51,7 @@
       }
       for origin in origin where !OriginName.isValid(origin) {
         throw ValidationError(
-          "--origin \(origin) is no origin as browsers name it: give a scheme, a host and no path, "
+          "--origin \(origin) is not an origin as browsers name it: give a scheme, a host and no path, "
             + "and a port if it is not the usual one, such as http://app.test:5173, or *.")
       }
       guard keepAlive > 0 else { throw ValidationError("--keep-alive is a number from 1.") }
@@ -90,7 +90,7 @@
       } catch {
         throw Failure("cannot-serve", .denied, error.message)
       }
-      if !isLoopback, !tokens.hasKeys {
+      if !settings.isLoopback, !tokens.hasKeys {
         console.note("conifer: other machines may do everything here: give keys for tokens.")
       }
       // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
@@ -116,10 +116,6 @@
         RESTResponder(
           server, RESTConfiguration(bearers: bearers, keepAlive: .seconds(keepAlive))),
       ]
-    }
-
-    private var isLoopback: Bool {
-      host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }
 
     private var logger: Logger {

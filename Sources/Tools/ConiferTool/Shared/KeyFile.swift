@@ -1,5 +1,6 @@
 import ConiferEncryption
 import ConiferKeyValue
+import ConiferTree
 
 /// The file that holds the key of an encrypted store: 32 bytes, or 64 hexadecimal digits.
 ///
@@ -43,24 +44,14 @@ enum KeyFile {
       while bytes.count <= 128, try Platform.read(descriptor, atMost: 256, into: &bytes) {}
       if bytes.count == 32 { return bytes }
       while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
-      let digits = bytes.compactMap { UInt8(exactly: hexDigit($0)) }
+      let digits = bytes.compactMap(\.hexDigit)
       guard bytes.count == 64, digits.count == 64 else {
         throw Failure(
           "bad-key", .badData,
-          "\(path) holds no key: that is 32 random bytes, as head -c 32 /dev/urandom gives, or 64 "
+          "\(path) does not hold a key: a key is 32 random bytes, as head -c 32 /dev/urandom gives, or 64 "
             + "hexadecimal digits.")
       }
       return stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-    }
-
-    /// The value of a hexadecimal digit, or -1.
-    private static func hexDigit(_ byte: UInt8) -> Int {
-      switch byte {
-      case 0x30...0x39: Int(byte) - 0x30
-      case 0x41...0x46: Int(byte) - 0x41 + 10
-      case 0x61...0x66: Int(byte) - 0x61 + 10
-      default: -1
-      }
     }
   #endif
 }

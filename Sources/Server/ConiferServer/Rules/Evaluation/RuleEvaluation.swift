@@ -16,7 +16,7 @@ struct RuleEvaluation {
   /// Whether a rule is true.
   mutating func isTrue(_ expression: RuleExpression) throws(RuleFailure) -> Bool {
     guard case .bool(let value) = try value(expression) else {
-      throw .type("a value is not boolean")
+      throw .type("a value is not a boolean")
     }
     return value
   }
@@ -95,7 +95,7 @@ struct RuleEvaluation {
     switch try value(index) {
     case .string(let name): return member(name, of: receiver)
     case .number(let number): return member(RuleNumber.text(number), of: receiver)
-    default: throw .type("the name of a member is no string")
+    default: throw .type("the name of a member is not a string")
     }
   }
 
@@ -103,14 +103,14 @@ struct RuleEvaluation {
 
   mutating func number(_ expression: RuleExpression) throws(RuleFailure) -> Double {
     guard case .number(let number) = try value(expression) else {
-      throw .type("a value is no number")
+      throw .type("a value is not a number")
     }
     return number
   }
 
   mutating func string(_ expression: RuleExpression) throws(RuleFailure) -> String {
     guard case .string(let text) = try value(expression) else {
-      throw .type("a value is no string")
+      throw .type("a value is not a string")
     }
     return text
   }
@@ -136,7 +136,7 @@ struct RuleEvaluation {
     case (.string(let a), .string(let b)): return .string(try joined(a, b))
     case (.string(let a), .number(let b)): return .string(try joined(a, RuleNumber.text(b)))
     case (.number(let a), .string(let b)): return .string(try joined(RuleNumber.text(a), b))
-    default: throw .type("an operand of + is neither number nor string")
+    default: throw .type("an operand of + is neither a number nor a string")
     }
   }
 

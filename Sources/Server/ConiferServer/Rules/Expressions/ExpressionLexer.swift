@@ -1,3 +1,5 @@
+import ConiferTree
+
 /// Splits an expression into tokens.
 struct ExpressionLexer {
   private let text: [UInt8]
@@ -39,12 +41,6 @@ struct ExpressionLexer {
 
   static func isName(_ byte: UInt8) -> Bool {
     isDigit(byte) || (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "_")
-  }
-
-  static func hexDigit(_ byte: UInt8) -> UInt32? {
-    if isDigit(byte) { return UInt32(byte &- 0x30) }
-    let letter = (byte | 0x20) &- 0x61
-    return letter < 6 ? UInt32(letter) + 10 : nil
   }
 
   /// A byte, or 0 after the end.
@@ -90,7 +86,7 @@ struct ExpressionLexer {
       guard Self.isDigit(byte(at + 1 + sign)) else { throw error("The exponent has no digits.") }
       at = skipDigits(at + 1 + sign)
     }
-    if Self.isName(byte(at)) || leadsWithZero { throw error("This is no number.") }
+    if Self.isName(byte(at)) || leadsWithZero { throw error("This is not a number.") }
     var digits = String(decoding: text[from..<at], as: UTF8.self)
     // Swift reads neither ".5" nor "5.".
     if digits.utf8.first == UInt8(ascii: ".") { digits = "0" + digits }
@@ -177,10 +173,10 @@ struct ExpressionLexer {
   private mutating func hex(_ count: Int, _ from: Int) throws(ExpressionError) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<count {
-      guard let digit = Self.hexDigit(byte(at)) else {
+      guard let digit = byte(at).hexDigit else {
         throw error("The escape needs \(count) hexadecimal digits.", at: from)
       }
-      value = value << 4 | digit
+      value = value << 4 | UInt32(digit)
       at += 1
     }
     return value
@@ -208,7 +204,7 @@ struct ExpressionLexer {
     let flagsStart = at
     let flags = name()
     guard flags.isEmpty || flags == "i" else {
-      throw error("A regular expression has no flag but i.", at: flagsStart)
+      throw error("The only flag of a regular expression is i.", at: flagsStart)
     }
     let pattern: Pattern
     do throws(PatternError) {

@@ -1,3 +1,5 @@
+import ConiferTree
+
 /// Parses a regular expression.
 struct PatternParser {
   /// The most levels of groups.
@@ -190,15 +192,15 @@ struct PatternParser {
   }
 
   private mutating func hex(_ count: Int, from start: Int) throws(PatternError) -> UInt16 {
-    var value: UInt32 = 0
+    var value: UInt16 = 0
     for _ in 0..<count {
       guard let unit = peek(), unit < 128,
-        let digit = ExpressionLexer.hexDigit(UInt8(truncatingIfNeeded: unit))
+        let digit = UInt8(truncatingIfNeeded: unit).hexDigit
       else { throw error("The escape needs \(count) hexadecimal digits.", at: start) }
-      value = value << 4 | digit
+      value = value << 4 | UInt16(digit)
       at += 1
     }
-    return UInt16(truncatingIfNeeded: value)
+    return value
   }
 
   /// A class in brackets, after the opening one.

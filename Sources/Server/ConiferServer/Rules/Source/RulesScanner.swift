@@ -1,3 +1,5 @@
+import ConiferTree
+
 /// Reads the tokens of a rules file's JSON, which may have comments, commas before a closing brace,
 /// and strings over several lines.
 struct RulesScanner {
@@ -20,7 +22,7 @@ struct RulesScanner {
     let text = String(decoding: bytes, as: UTF8.self)
     let fault = zip(bytes, text.utf8).enumerated().first { $1.0 != $1.1 }
     if fault != nil || text.utf8.count != bytes.count {
-      throw error("The text is no UTF-8.", at: fault?.offset ?? bytes.count)
+      throw error("The text is not UTF-8.", at: fault?.offset ?? bytes.count)
     }
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { at = 3 }
   }
@@ -155,10 +157,10 @@ struct RulesScanner {
   private mutating func hexUnit(_ start: Int) throws(RulesError) -> UInt32 {
     var unit: UInt32 = 0
     for _ in 0..<4 {
-      guard at < bytes.count, let digit = ExpressionLexer.hexDigit(bytes[at]) else {
+      guard at < bytes.count, let digit = bytes[at].hexDigit else {
         throw error("\\u is followed by four hexadecimal digits.", at: start)
       }
-      unit = unit << 4 | digit
+      unit = unit << 4 | UInt32(digit)
       at += 1
     }
     return unit
