@@ -1,30 +1,3 @@
-/// Who the app's user is, for a server.
-///
-/// Its description never shows the token.
-public struct AuthToken: Sendable, Hashable, CustomStringConvertible {
-  /// The token's text: a JSON Web Token, or another one that the server takes.
-  public let token: String
-  /// Who it is for, such as a user id: names the lane of the writes made with it. Not empty.
-  public let identity: String
-  /// When it expires, in milliseconds since 1970; nil when it does not, or nobody knows.
-  public let expiry: Int64?
-
-  /// A token.
-  ///
-  /// - Parameters:
-  ///   - token: its text.
-  ///   - identity: who it is for; 1 to 256 UTF-8 bytes.
-  ///   - expiry: when it expires, in milliseconds since 1970, if it does.
-  public init(_ token: String, identity: String, expiry: Int64? = nil) {
-    self.token = token
-    self.identity = identity
-    self.expiry = expiry
-  }
-
-  /// Hides the token.
-  public var description: String { "AuthToken(hidden, for: \(identity))" }
-}
-
 /// Where a database gets tokens from: the app's sign-in.
 public protocol TokenProvider: Sendable {
   /// The token of who is signed in, or nil when nobody is.

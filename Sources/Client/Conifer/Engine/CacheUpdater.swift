@@ -6,8 +6,8 @@ import ConiferTree
 
 /// Brings the cache up to date with the server's answers to writes and reads, where no listen does.
 final class CacheUpdater {
-  /// How an acknowledged write changes the cache.
-  struct Change {
+  /// What brings the cache up to date with an acknowledged write.
+  struct Update {
     var edits: [StorageEdit] = []
     /// Records of places that are known completely by it.
     var records: [StorageEdit] = []
@@ -37,31 +37,32 @@ final class CacheUpdater {
 
   // MARK: Acknowledged writes
 
-  /// What puts an acknowledged write into the cache.
+  /// Takes in an acknowledged write.
   ///
   /// - Parameters:
   ///   - isDataMissing: whether the connection broke before updates could come, so that open views do not do it
   ///     either.
   ///   - id: the write.
-  func change(_ changes: [NodeChange], isDataMissing: Bool, of id: OutboundWriteID) -> Change {
+  /// - Returns: what puts it into the cache.
+  func acknowledge(_ changes: [NodeChange], isDataMissing: Bool, of id: OutboundWriteID) -> Update {
     let tree = storage.tree
     let completeness = listens.completeness
-    var cached = Change()
+    var cached = Update()
     let isLong = isQueueLong(behind: id)
     for change in changes {
       let owner = change.path.owner
       // Whether it belongs to what a query above held, only the server knows.
       cached.edits += completeness.outdated(above: owner)
-      let isListened = listens.isListened(owner)
-      if isListened, !isDataMissing { continue }
-      if isLong, !isListened, isUncached(owner) {
+      let isCurrent = listens.keepsCurrent(owner)
+      if isCurrent, !isDataMissing { continue }
+      if isLong, !isCurrent, isUncached(owner) {
         // A query that waits for another place would wait for this one too.
         pendingIncrements.forget(owner)
         continue
       }
       if change.node.hasServerValues {
         // The answer to the listen will tell.
-        if isListened { continue }
+        if isCurrent { continue }
         guard !isLong else {
           // Thousands of questions would wait behind a long queue: the next listen tells.
           cached.edits += unknown(around: owner)
@@ -93,8 +94,8 @@ final class CacheUpdater {
   /// is asked for instead.
   ///
   /// - Returns: the places to ask for, and the edits that end the completeness of what holds them.
-  func changeFailed(_ paths: [Path]) -> (paths: [Path], edits: [StorageEdit]) {
-    let paths = paths.filter { !listens.isListened($0) }
+  func acknowledgeFailed(_ paths: [Path]) -> (paths: [Path], edits: [StorageEdit]) {
+    let paths = paths.filter { !listens.keepsCurrent($0) }
     for path in paths { pendingIncrements.forget(path) }
     return (paths, paths.flatMap { unknown(around: $0) })
   }

@@ -109,8 +109,7 @@ final class Gets {
   /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
   /// of all requests.
   private func withWaitingWrites(_ node: Node, of target: QueryTarget) -> Node {
-    let entries = views.queuedWrites(
-      touching: target.path, over: (target, node), isAnswered: connection.isAnswered)
+    let entries = views.queuedWrites(over: (target, node), isAnswered: connection.isAnswered)
     let scratch = SyncTree(cache: AnsweredData(node))
     // What is not queued: transactions.
     views.tree.copyWrites(touching: target.path, to: scratch) { $0.step > 0 }
@@ -132,7 +131,7 @@ final class Gets {
   /// What a view of a target would show in a tree that is made for it alone.
   private func value(of target: QueryTarget, in scratch: SyncTree) -> Node? {
     do throws(StoreError) {
-      return try scratch.listen(listening.silentID(), to: target, kinds: [.init(.value)]).events
+      return try scratch.listen(listening.nextSilentID(), to: target, kinds: [.init(.value)]).events
         .last?.event.node
     } catch {
       return nil

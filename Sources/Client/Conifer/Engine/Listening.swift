@@ -72,13 +72,13 @@ final class Listening {
 
   /// Listens to a target without events; gives the number of the listener.
   func listenSilently(_ target: QueryTarget) -> ListenerID {
-    let id = silentID()
+    let id = nextSilentID()
     listen(id, target, [])
     return id
   }
 
   /// A number for a listener of the engine's own.
-  func silentID() -> ListenerID {
+  func nextSilentID() -> ListenerID {
     lastSilent += 1
     return ListenerID(rawValue: lastSilent)
   }
@@ -86,7 +86,7 @@ final class Listening {
   /// Opens a view, or adds a listener to one, with what waits in the queue over it.
   func listen(_ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds) {
     guard !contains(id) else { return }
-    if views.showQueue(touching: target.path) { storage.reportIncidents() }
+    views.showQueue(touching: target.path)
     let result: SyncResult
     do throws(StoreError) {
       result = try views.tree.listen(

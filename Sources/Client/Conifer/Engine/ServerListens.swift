@@ -55,7 +55,7 @@ final class ServerListens {
 
   /// Whether the server tells of a place by itself: a complete view is open there or above, or a
   /// filtered one above holds it.
-  func isListened(_ path: Path) -> Bool {
+  func keepsCurrent(_ path: Path) -> Bool {
     if views.tree.isListened(path) { return true }
     for target in active.keys where !target.spec.isDefault && target.path.count < path.count {
       guard target.path.contains(path) else { continue }

@@ -116,7 +116,7 @@ final class Transactions {
       listeners[path] = (known.id, count)
       return
     }
-    let id = listening.silentID()
+    let id = listening.nextSilentID()
     listeners[path] = (id, count)
     listening.listen(id, QueryTarget(path), [])
   }

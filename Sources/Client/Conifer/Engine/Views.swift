@@ -112,40 +112,50 @@ final class Views {
   }
 
   /// Lays the queued writes that touch a path over it, before a view opens there.
-  ///
-  /// - Returns: whether writes of the queue were read, which may have been damaged.
-  func showQueue(touching path: Path) -> Bool {
-    guard !tree.hasView(covering: path), storage.lane != nil else { return false }
+  func showQueue(touching path: Path) {
+    guard !tree.hasView(covering: path), storage.lane != nil else { return }
     let now = clock.serverTime
-    let entries = storage.read { (view, lane) throws(StoreError) -> [ResolvedWrite]? in
+    let found = storage.read { (view, lane) throws(StoreError) -> [ResolvedWrite]? in
       let waiting = try view.pendingWrites(lane, touching: path)
       guard waiting.contains(where: { !tree.holds(OverlayID($0.rawValue)) }) else { return nil }
       var queue = QueueResolver(view, lane, now: now)
       return try queue.writes(touching: [path]).filter { !hasEnded($0.id, lane) }
     }
-    if case .some(.none) = entries { return false }
-    for entry in (entries ?? []) ?? [] { tree.load(entry.id, entry.changes) }
-    return true
+    // None waits that does not lie over the views already.
+    if case .some(.none) = found { return }
+    for write in found.flatMap(\.self) ?? [] { tree.load(write.id, write.changes) }
+    // What was read may have been damaged.
+    storage.reportIncidents()
   }
 
-  /// The queued writes that touch a path, but for those that have ended.
+  /// The queued writes that touch a path, over what is cached.
   ///
-  /// - Parameters:
-  ///   - answer: what the server has just said of a target, which may not be stored yet.
-  ///   - isAnswered: which writes the server has answered, though the store shows them as waiting.
+  /// Those that have ended are left out, though what increments behind them counts from them: the cache does not
+  /// hold them yet.
+  func queuedWrites(touching path: Path) -> [ResolvedWrite] {
+    let now = clock.serverTime
+    return storage.read { (view, lane) throws(StoreError) in
+      var queue = QueueResolver(view, lane, now: now)
+      return try queue.writes(touching: [path]).filter { !hasEnded($0.id, lane) }
+    } ?? []
+  }
+
+  /// The queued writes that touch a target, over what the server has just answered, which holds those that have
+  /// ended.
+  ///
+  /// - Parameter isAnswered: which writes the server has answered, though the store shows them as waiting.
   func queuedWrites(
-    touching path: Path, over answer: (target: QueryTarget, node: Node)? = nil,
-    isAnswered: @escaping (OutboundWriteID) -> Bool = { _ in false }
+    over answer: (target: QueryTarget, node: Node),
+    isAnswered: @escaping (OutboundWriteID) -> Bool
   ) -> [ResolvedWrite] {
     let (now, progress) = (clock.serverTime, progress)
-    let entries = storage.read { (view, lane) throws(StoreError) in
+    return storage.read { (view, lane) throws(StoreError) in
       var queue = QueueResolver(view, lane, now: now, over: answer) { id in
         let id = OutboundWriteID(lane, id)
-        return isAnswered(id) || answer != nil && progress.outcome(of: id) != nil
+        return isAnswered(id) || progress.outcome(of: id) != nil
       }
-      return try queue.writes(touching: [path]).filter { answer != nil || !hasEnded($0.id, lane) }
-    }
-    return entries ?? []
+      return try queue.writes(touching: [answer.target.path])
+    } ?? []
   }
 
   /// Shows another lane's queued writes instead of those that are shown.

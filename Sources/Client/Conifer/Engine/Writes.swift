@@ -235,7 +235,7 @@ struct Writes {
     let changes = content?.changes ?? []
     let paths = changes.map(\.path.owner)
     let result = views.acknowledge(id, isDataMissing: isDataMissing)
-    let cached = cache.change(changes, isDataMissing: isDataMissing, of: id)
+    let cached = cache.acknowledge(changes, isDataMissing: isDataMissing, of: id)
     let ended = progress.acknowledged(id)
     outbox.addEdits(ended + cached.edits + cached.records) { [self] stored in
       views.raise(result)
@@ -244,7 +244,7 @@ struct Writes {
         end(id, .acknowledged, nil, ended, stored)
         cache.touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
       case .failure:
-        let failed = cache.changeFailed(paths)
+        let failed = cache.acknowledgeFailed(paths)
         end(id, .acknowledged, nil, ended + failed.edits, stored)
         for path in failed.paths where !cached.unknown.contains(path) { gets.refresh(path) }
       }
