@@ -68,7 +68,7 @@ import Testing
       #expect(refusal("memory://?compression=\(text)")?.code == .unsupported)
       return
     }
-    let level = text.split(separator: ":").dropFirst().first.flatMap { Int($0) } ?? 3
+    let level = text.split(separator: ":").dropFirst().first.flatMap { Int($0) } ?? 5
     let found = try Self.registry.configuration("memory://?compression=\(text)")
     #expect(found.options.compression == .zstd(level: level))
   }

@@ -66,6 +66,33 @@ import Testing
     #expect(Set(all).count == all.count && all.count >= numbers.count)
   }
 
+  @Test func `A disk that does not answer is no lost usage row`() async throws {
+    let (store, engine) = try await filled()
+    let row = StoreError.Place(space: Spaces.usage.id, key: StoreKey.prefix(tree))
+    store.unreadable.withLock { $0 = row }
+    let result = Result { () throws(StoreError) in
+      try engine.repairer.change(.relaxed) { (repair) throws(StoreError) in
+        try repair.loseUsage(tree)
+      }
+    }
+    #expect(result.code == .io)
+    #expect(!engine.mender.hasWork)
+    try expectExactUsage(store.base, "after the failure")
+  }
+
+  @Test func `Mending goes on when the store cannot be suspended`() async throws {
+    let (store, engine) = try await filled()
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)
+    }
+    engine.mender.slice()
+    store.keepsOpen.withLock { $0 = true }
+    #expect(Result { () throws(StoreError) in try engine.suspend() }.code == .io)
+    #expect(engine.mender.hasWork)
+    #expect(engine.leaves.generations.stable != nil)
+    try mend(engine, store)
+    try expectExactUsage(store.base, "after the mending")
+  }
+
   @Test func `Damage that a slice meets is repaired, and mending goes on`() async throws {
     let (store, engine) = try await filled()
     try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)

@@ -20,6 +20,10 @@ final class ProbeStore: OrderedStore {
   let kept = Mutex<(any OrderedView)?>(nil)
   /// Called before each view is taken.
   let willView = Mutex<(@Sendable () -> Void)?>(nil)
+  /// A record whose next reading fails as `io`, once.
+  let unreadable = Mutex<StoreError.Place?>(nil)
+  /// Whether suspending fails as `io`.
+  let keepsOpen = Mutex(false)
   /// How often the keys of each space were walked.
   let walks = Mutex<[UInt8: Int]>([:])
   /// How many records walks and gets have lent.
@@ -76,7 +80,10 @@ final class ProbeStore: OrderedStore {
     return size
   }
   func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
-  func suspend() throws(StoreError) { try base.suspend() }
+  func suspend() throws(StoreError) {
+    if keepsOpen.withLock({ $0 }) { throw StoreError(.io, "The sync failed.") }
+    try base.suspend()
+  }
   func resume() throws(StoreError) { try base.resume() }
   func close() throws(StoreError) { try base.close() }
   var findings: [StoreFinding] { [] }
@@ -142,6 +149,12 @@ private final class ProbeView: OrderedView {
 
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
     store.lent.withLock { $0 += 1 }
+    let isUnreadable = store.unreadable.withLock { place in
+      guard place == StoreError.Place(space: space.id, key: key) else { return false }
+      place = nil
+      return true
+    }
+    if isUnreadable { throw StoreError(.io, "The disk did not answer.") }
     return try base.get(space, key, read)
   }
   func walk(

@@ -3,6 +3,7 @@ import ConiferTree
 import Synchronization
 import Testing
 
+@testable import ConiferLeafStore
 @testable import ConiferStorage
 
 /// A backend that takes its store again knows nothing of what another process did to it meanwhile.
@@ -52,6 +53,19 @@ import Testing
     let before = own.store.applied.withLock { $0.count }
     _ = try await own.commit([.overwrite(tree, "x", 1)], .power)
     #expect(own.store.applied.withLock { Array($0[before...]) } == [.power])
+  }
+
+  @Test func `A tree whose name was lost meanwhile is not made again`() async throws {
+    let base = MemoryStore()
+    let own = try Self.backend(base)
+    _ = try await own.tree(named: "main")
+    try await own.suspend()
+    var batch = Batch()
+    batch.delete(Spaces.system, SystemKey.treeName("main").bytes)
+    _ = try base.apply(batch, .relaxed)
+    try await own.resume()
+    let error = await #expect(throws: StoreError.self) { try await own.tree(named: "main") }
+    #expect(error?.code == .damaged)
   }
 
   @Test func `Uses count on from those of another process`() async throws {

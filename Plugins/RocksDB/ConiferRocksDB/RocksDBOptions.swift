@@ -10,11 +10,13 @@
     public var openFiles = 64
     /// How many threads flush and compact, of all stores of the process together.
     public var backgroundThreads = 2
-    /// Bytes of the volume that commits leave free: below it only those that delete are taken.
-    /// Folding and reopening need room of their own. Up to 4 MiB as many are kept in a file, which is
-    /// given up below a sixteenth of it, and when the volume is full.
+    /// Bytes of the volume that commits leave free, since compaction and reopening need room: with less
+    /// free, only commits that delete are taken.
+    ///
+    /// Up to 4 MiB of them are held in a file, which is removed when less than a sixteenth of this is
+    /// free, or the volume is full.
     public var reserve = 16 << 20
-    /// How long closing, suspending and going on after a full disk wait for open views.
+    /// How long closing, suspending and reopening after a full disk wait for open views.
     public var patience = Duration.seconds(5)
 
     /// The defaults.

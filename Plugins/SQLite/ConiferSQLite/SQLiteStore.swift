@@ -53,8 +53,8 @@ public final class SQLiteStore: OrderedStore {
     static func refusal(_ cause: StoreError) -> StoreError {
       StoreError(
         .poisoned,
-        "A write or sync failed earlier, so what is on the disk is not known. "
-          + "Close the store and open it again.", cause: cause.description)
+        "An earlier write or sync failed, so the newest commits may not be on the disk: close the store "
+          + "and open it again.", cause: cause.description)
     }
   }
 

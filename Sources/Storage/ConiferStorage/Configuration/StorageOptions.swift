@@ -9,8 +9,11 @@ public enum Compression: Hashable, Sendable, CustomStringConvertible {
   /// pack at level 1.
   case zstd(level: Int)
 
+  /// The level of zstd where none is named.
+  static let standardLevel = 5
+
   /// What the package was built for: zstd level 5, or nothing without the trait `Zstd`.
-  public static var standard: Compression { Codec.hasZstd ? .zstd(level: 5) : .none }
+  public static var standard: Compression { Codec.hasZstd ? .zstd(level: standardLevel) : .none }
 
   /// The level of zstd; nil for nothing.
   var level: Int? {

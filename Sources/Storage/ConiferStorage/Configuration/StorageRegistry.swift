@@ -14,7 +14,7 @@ public struct StorageRegistry: Sendable {
   /// - Parameter url: for example `lmdb:///path?budget=10MB&compression=zstd:5&durability=power`.
   /// - Parameter defaults: the options that hold where the URL names none.
   /// - Throws: `invalid` for an unknown backend or option (the message names those there are) and
-  ///   for a value that makes no sense; `unsupported` for a compression that was not built in.
+  ///   for a value that the option does not take; `unsupported` for a compression that was not built in.
   public func configuration(
     _ url: String, defaults: StorageOptions = StorageOptions()
   ) throws(StoreError) -> StorageConfiguration {
@@ -22,7 +22,7 @@ public struct StorageRegistry: Sendable {
     guard let kind = kinds.first(where: { $0.name == parsed.scheme }) else {
       let names = kinds.map(\.name).joined(separator: ", ")
       throw StoreError(
-        .invalid, "There is no backend \"\(parsed.scheme)\" here; there are: \(names).")
+        .invalid, "There is no backend \"\(parsed.scheme)\" here: use one of \(names).")
     }
     if kind.needsPath, parsed.path.isEmpty {
       throw StoreError(.invalid, "\(url) names no directory: write \(kind.name):///path.")
@@ -31,7 +31,8 @@ public struct StorageRegistry: Sendable {
     for option in parsed.options where !known.contains(where: { $0.name == option.name }) {
       let names = known.map(\.name).joined(separator: ", ")
       throw StoreError(
-        .invalid, "\(kind.name) has no option \"\(option.name)\"; it has: \(names).")
+        .invalid,
+        "\(kind.name) has no option \"\(option.name)\": leave it out, or use one of \(names).")
     }
     return try kind.make(parsed, try StorageOptions(parsed, defaults: defaults))
   }
@@ -102,7 +103,7 @@ extension StorageOptions {
     if text == "none" { return .none }
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.first == "zstd", parts.count <= 2,
-      let level = Int(parts.count == 2 ? parts[1] : "3"),
+      let level = parts.count == 2 ? Int(parts[1]) : Compression.standardLevel,
       (1...19).contains(level)
     else { throw bad("compression", text, "none, zstd, or zstd:LEVEL with a level from 1 to 19") }
     guard Codec.hasZstd else {
@@ -114,6 +115,6 @@ extension StorageOptions {
   }
 
   private static func bad(_ name: String, _ text: String, _ usage: String) -> StoreError {
-    StoreError(.invalid, "\(name)=\(text) makes no sense: it takes \(usage).")
+    StoreError(.invalid, "The option \(name) cannot be \"\(text)\": give \(usage).")
   }
 }

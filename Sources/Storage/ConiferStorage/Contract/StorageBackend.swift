@@ -189,6 +189,6 @@ public struct BackendTraits: Sendable, Equatable {
 public enum StoreRole: String, Sendable, CaseIterable {
   /// A copy of a server's data: a damaged range is dropped, marked incomplete and fetched again.
   case cache
-  /// The only copy: a damaged range is set aside, and reading it fails with `damaged`.
+  /// The only copy: a damaged range stays where it is, and reading it fails with `damaged`.
   case authority
 }

@@ -64,9 +64,9 @@ public struct Incident: Hashable, Sendable, CustomStringConvertible {
   public enum Kind: String, Sendable {
     /// A damaged range of the cache was dropped; the queries over it are incomplete now.
     case cacheRangeDropped
-    /// A damaged range of an authority's data was set aside with its bytes; reading it fails.
+    /// A damaged range of an authority's data was moved out of its place with its bytes; reading it fails.
     ///
-    /// Packed backends leave such a range where it is, and do not report it here: `verify` tells it.
+    /// Packed backends never do this: the range stays where it is, and `verify` reports it.
     case rangeSetAside
     /// A damaged queued write was set aside with its bytes.
     case writeSetAside

@@ -4,8 +4,8 @@ package import ConiferTree
 /// Gives the data of a tree in pieces of about a megabyte, in path order, so that a tree of any size
 /// is never in memory as a whole.
 ///
-/// Nodes that take more than a piece are walked by their children's keys. Whether a child does is
-/// asked of the store as long as siblings differ; behind 256 small ones the next are taken for small.
+/// A node larger than a piece is walked child by child. The store is asked for each child's size; after a
+/// window of 256 children that are all small, those of the next window are taken for small unasked.
 package struct TreeWalk {
   /// A part of a tree.
   package enum Piece {
@@ -41,8 +41,8 @@ package struct TreeWalk {
   private static let window = 256
 
   private let backend: any StorageBackend
-  /// The backend, if it tells what a path takes; else the two upper levels are walked by their keys.
-  private let evicting: (any EvictingBackend)?
+  /// The backend, if it knows sizes; else the two upper levels are walked by their keys.
+  private let measuring: (any MeasuringBackend)?
   private let tree: TreeInfo
   private let cursor: Path?
   private let body: (Piece) async throws -> Void
@@ -55,7 +55,7 @@ package struct TreeWalk {
     _ body: @escaping (Piece) async throws -> Void
   ) {
     (self.backend, self.tree, self.cursor, self.body) = (backend, tree, cursor, body)
-    evicting = backend as? any EvictingBackend
+    measuring = backend as? any MeasuringBackend
   }
 
   /// Gives all pieces.
@@ -123,10 +123,10 @@ package struct TreeWalk {
     }
   }
 
-  /// About what a path takes.
+  /// About how many bytes the records of a path take.
   private func size(_ path: Path) throws -> Int {
-    guard let evicting else { return path.count < 3 ? .max : 0 }
-    return try evicting.explain(tree.id, path).bytes
+    guard let measuring else { return path.count < 3 ? .max : 0 }
+    return try measuring.recordBytes(tree.id, path)
   }
 
   /// Whether a path lies at or before the cursor with all below it.

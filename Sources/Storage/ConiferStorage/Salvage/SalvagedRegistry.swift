@@ -11,8 +11,6 @@ enum SalvagedRegistry {
   static func mend(_ store: any OrderedStore) throws(StoreError) -> [String] {
     let view = try store.view()
     defer { view.close() }
-    let zero = StoreKey.prefix(TreeID(rawValue: 0))
-    func record(_ name: String, _ rest: Bytes = []) -> Bytes { zero + Bytes(name.utf8) + rest }
     func payload(_ key: Bytes) throws(StoreError) -> Bytes? {
       do throws(StoreError) {
         return try view.value(Spaces.system, key).flatMap { Record.open(Spaces.system, key, $0) }
@@ -24,35 +22,35 @@ enum SalvagedRegistry {
     }
     var words: [String] = []
     var batch = Batch()
-    func put(_ key: Bytes, _ payload: Bytes) {
-      batch.put(Spaces.system, key, Record.seal(Spaces.system, key, payload))
+    func put(_ key: SystemKey, _ payload: Bytes) {
+      batch.put(Spaces.system, key.bytes, Record.seal(Spaces.system, key.bytes, payload))
     }
     // Names that still tell their tree's number.
     var names: [UInt32: Bytes] = [:]
-    for key in try view.keys(Spaces.system, prefix: zero) {
+    for key in try view.keys(Spaces.system, prefix: SystemKey.prefix) {
       let payload = try payload(key)
-      // Nothing that is left of the rest of them depends on one.
+      // A record that cannot be read goes: what is needed of it is made anew below.
       if payload == nil { batch.delete(Spaces.system, key) }
-      guard key.starts(with: record("m")) else { continue }
-      guard let payload, payload.count == 4 else {
+      guard case .treeName(let name) = SystemKey(key), let payload else { continue }
+      if payload.count == 4 {
+        names[StoreKey.tree(payload).rawValue] = name
+      } else {
         batch.delete(Spaces.system, key)
-        continue
       }
-      names[StoreKey.tree(payload).rawValue] = Bytes(key.dropFirst(5))
     }
-    if try payload(record("f")) == nil {
+    if try payload(SystemKey.format.bytes) == nil {
       var writer = ByteWriter()
       writer.varint(Trees.format)
-      put(record("f"), writer.bytes)
+      put(.format, writer.bytes)
       words.append("the format record was lost")
     }
     let trees = try trees(view)
     for tree in trees.sorted() {
-      let key = record("t", StoreKey.prefix(tree))
-      var reader = ByteReader(try payload(key) ?? [])
+      let key = SystemKey.tree(tree)
+      var reader = ByteReader(try payload(key.bytes) ?? [])
       if reader.byte() != nil, let name = reader.text() {
         if names[tree.rawValue] != Bytes(name.utf8) {
-          put(record("m", Bytes(name.utf8)), StoreKey.prefix(tree))
+          put(.treeName(name), StoreKey.prefix(tree))
         }
         continue
       }
@@ -62,13 +60,13 @@ enum SalvagedRegistry {
       writer.byte(KeyOrder.realtimeDatabase.rawValue)
       writer.sized(name)
       put(key, writer.bytes)
-      put(record("m", Bytes(name.utf8)), StoreKey.prefix(tree))
+      put(.treeName(name), StoreKey.prefix(tree))
       words.append("what tree \(tree.rawValue) was is lost; it is \"\(name)\" now")
     }
-    if let highest = trees.max(), try payload(record("n")) == nil {
+    if let highest = trees.max(), try payload(SystemKey.nextTree.bytes) == nil {
       var writer = ByteWriter()
       writer.varint(UInt64(highest.rawValue) + 1)
-      put(record("n"), writer.bytes)
+      put(.nextTree, writer.bytes)
     }
     if !batch.isEmpty { _ = try store.apply(batch, .process) }
     return words
@@ -85,9 +83,8 @@ enum SalvagedRegistry {
         return .jump(end)
       }
     }
-    let registry = StoreKey.prefix(TreeID(rawValue: 0)) + Bytes("t".utf8)
-    for key in try view.keys(Spaces.system, prefix: registry) where key.count == 9 {
-      trees.insert(StoreKey.tree(Bytes(key.dropFirst(5))))
+    for key in try view.keys(Spaces.system, prefix: SystemKey.trees) {
+      if case .tree(let id) = SystemKey(key) { trees.insert(id) }
     }
     trees.remove(TreeID(rawValue: 0))
     return trees

@@ -26,6 +26,9 @@ final class Committer {
     for (pending, result) in zip(group, results(group, trees)) { pending.reply(result) }
   }
 
+  /// Forgets what was known of the store, which another process may have had since.
+  func forget() { hasCheckedNames = false }
+
   /// The tree with a name, made if there is none.
   func tree(
     _ name: String, _ order: KeyOrder, _ durability: Durability

@@ -125,13 +125,21 @@ final class PackedEngine: @unchecked Sendable {
     try mender.resume()
   }
 
-  /// Releases the store until `resume`.
+  /// Lets go of the store until `resume`; when that fails, all goes on as before.
   func suspend() throws(StoreError) {
     // The last uses of queries may be lost: that is no reason to fail.
     try? committer.storeUses()
+    // Stopped first: memory must not answer for a store that is gone, and a view would keep the store open.
     mender.stop()
     leaves.generations.stop()
-    try writer.store.suspend()
+    do throws(StoreError) {
+      try writer.store.suspend()
+    } catch {
+      leaves.generations.resume()
+      // A store that is closed, or is suspended all the same, has nothing to mend until it is opened.
+      try? mender.resume()
+      throw error
+    }
   }
 
   /// Takes the store again, which another process may have had since.
@@ -145,6 +153,7 @@ final class PackedEngine: @unchecked Sendable {
   /// Forgets what was known of the store.
   func forgetStore() throws(StoreError) {
     writer.forget()
+    committer.forget()
     housekeeper.forget()
     indexBuilder.forget()
     evictor.forget()

@@ -56,7 +56,10 @@ final class StoreWriter {
     change.changesIndexes = tx.effects.changesIndexes
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
     if let recountedTree, change.usage[recountedTree] != nil {
-      change.recountedBefore = (try? UsageRow.read(tx.base, recountedTree)) ?? UsageRow()
+      let before = try undamaged { () throws(StoreError) in
+        try UsageRow.read(tx.base, recountedTree)
+      }
+      change.recountedBefore = before ?? UsageRow()
     }
     tx.close()
     lastCommit = try leaves.apply(tx, batch, durability)

@@ -171,7 +171,8 @@ struct RecordRepair {
   /// Lets counts begin anew, and numbers go on above all that may have been used, until the mending
   /// has counted.
   func loseUsage(_ tree: TreeID) throws(StoreError) {
-    guard (try? UsageRow.read(tx, tree)) == nil else { return }
+    let known = try undamaged { () throws(StoreError) in try UsageRow.read(tx, tree) }
+    guard known == nil else { return }
     let prefix = StoreKey.prefix(tree)
     var row = UsageRow()
     row.nextRun = Numbers.runsAfterLoss()

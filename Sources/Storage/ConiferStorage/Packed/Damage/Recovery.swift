@@ -69,7 +69,7 @@ extension Repairer {
 /// The recovery marker: the store went on without records that it lost, and what is left does not agree
 /// yet. It lists what was lost, in words, in tree 0 of the system space.
 enum RecoveryMarker {
-  private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "s")]
+  private static let key = SystemKey.recovery.bytes
 
   static func isSet(_ view: any OrderedView) throws(StoreError) -> Bool {
     try view.get(Spaces.system, key) { _ in } != nil

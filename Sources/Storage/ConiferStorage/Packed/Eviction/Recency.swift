@@ -7,7 +7,7 @@ enum Recency {
   /// No counter reaches this value; one that does was forged or damaged, and is ignored.
   static let end = UInt64.max / 2
 
-  private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "u")]
+  private static let key = SystemKey.clock.bytes
 
   /// The counter as it was last stored: no stored use is later.
   static func clock(_ view: any OrderedView) throws(StoreError) -> UInt64 {

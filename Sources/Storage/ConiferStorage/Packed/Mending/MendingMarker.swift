@@ -4,11 +4,7 @@ import ConiferLeafStore
 /// A record, in tree 0 of the system space, that says that a tree is still to be mended: its usage is an
 /// estimate, and it may hold records that nothing refers to.
 enum MendingMarker {
-  private static let prefix = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "r")]
-
-  private static func key(_ tree: TreeID) -> Bytes { prefix + StoreKey.prefix(tree) }
-
-  static func isMarker(_ key: Bytes) -> Bool { key.count == 9 && key.starts(with: prefix) }
+  private static func key(_ tree: TreeID) -> Bytes { SystemKey.mending(tree).bytes }
 
   static func add(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     tx.effects.mending.insert(tree)
@@ -27,7 +23,10 @@ enum MendingMarker {
   static func first(
     _ view: any OrderedView, after tree: TreeID? = nil
   ) throws(StoreError) -> TreeID? {
-    try view.keys(Spaces.system, prefix: prefix, after: tree.map(key), limit: 1).first
-      .map { StoreKey.tree(Bytes($0.dropFirst(5))) }
+    let marker = try view.keys(
+      Spaces.system, prefix: SystemKey.mendingMarkers, after: tree.map(key), limit: 1
+    ).first
+    guard let marker, case .mending(let next) = SystemKey(marker) else { return nil }
+    return next
   }
 }

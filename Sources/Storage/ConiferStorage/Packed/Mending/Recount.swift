@@ -120,6 +120,7 @@ struct Recount: Sendable {
   static func whole(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> UsageRow {
     var recount = Recount(tree)
     while !recount.isDone { try recount.step(view) }
-    return recount.result(try? UsageRow.read(view, tree))
+    return recount.result(
+      try undamaged { () throws(StoreError) in try UsageRow.read(view, tree) })
   }
 }

@@ -8,7 +8,7 @@ enum QueueFloor {
   private static let step: UInt64 = 1 << 40
   /// The highest floor: a lane has numbers left above it.
   private static let last = Numbers.lastWrite - step
-  private static let key = StoreKey.prefix(TreeID(rawValue: 0)) + [UInt8(ascii: "q")]
+  private static let key = SystemKey.queueFloor.bytes
 
   /// The number; 0 if nothing was ever lost.
   static func read(_ view: any OrderedView) throws(StoreError) -> UInt64 {

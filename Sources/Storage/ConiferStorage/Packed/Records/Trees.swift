@@ -8,17 +8,12 @@ enum Trees {
   /// The longest name of a tree, in UTF-8 bytes.
   static let longestName = 256
 
-  private static let zero = StoreKey.prefix(TreeID(rawValue: 0))
-  private static let formatKey = zero + [UInt8(ascii: "f")]
-  private static let nextKey = zero + [UInt8(ascii: "n")]
+  private static let formatKey = SystemKey.format.bytes
+  private static let nextKey = SystemKey.nextTree.bytes
 
-  static func infoKey(_ id: TreeID) -> Bytes {
-    zero + [UInt8(ascii: "t")] + StoreKey.prefix(id)
-  }
+  static func infoKey(_ id: TreeID) -> Bytes { SystemKey.tree(id).bytes }
 
-  private static func nameKey(_ name: String) -> Bytes {
-    zero + [UInt8(ascii: "m")] + Bytes(name.utf8)
-  }
+  private static func nameKey(_ name: String) -> Bytes { SystemKey.treeName(name).bytes }
 
   private static func payload(_ view: any OrderedView, _ key: Bytes) throws(StoreError) -> Bytes? {
     guard let value = try view.value(Spaces.system, key) else { return nil }
@@ -105,8 +100,9 @@ enum Trees {
   /// All trees, oldest first.
   static func all(_ view: any OrderedView) throws(StoreError) -> [TreeInfo] {
     var trees: [TreeInfo] = []
-    for key in try view.keys(Spaces.system, prefix: zero + [UInt8(ascii: "t")]) {
-      if let info = try info(view, StoreKey.tree(Bytes(key.dropFirst(5)))) { trees.append(info) }
+    for key in try view.keys(Spaces.system, prefix: SystemKey.trees) {
+      guard case .tree(let id) = SystemKey(key) else { continue }
+      if let info = try info(view, id) { trees.append(info) }
     }
     return trees
   }
@@ -181,12 +177,9 @@ enum Trees {
       next = stored
     }
     // Whatever the record says, no tree is overwritten.
-    let trees = zero + [UInt8(ascii: "t")]
-    if let last = try tx.lastKey(
-      Spaces.system, trees, atOrBefore: infoKey(TreeID(rawValue: .max)))
-    {
-      next = max(next, UInt64(StoreKey.tree(Bytes(last.dropFirst(5))).rawValue) + 1)
-    }
+    let last = try tx.lastKey(
+      Spaces.system, SystemKey.trees, atOrBefore: infoKey(TreeID(rawValue: .max)))
+    if let last, case .tree(let id) = SystemKey(last) { next = max(next, UInt64(id.rawValue) + 1) }
     guard let number = UInt32(exactly: next), number < UInt32.max else {
       throw StoreError(.tooLarge, "The store has made all the trees it can: make a new store.")
     }

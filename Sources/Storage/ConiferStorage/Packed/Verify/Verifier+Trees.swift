@@ -5,64 +5,57 @@ import ConiferTree
 extension Verifier {
   /// Checks the format record and the registry, and learns which trees there are.
   func checkTrees() throws(StoreError) {
-    let zero = StoreKey.prefix(TreeID(rawValue: 0))
     var names: [Bytes: TreeID] = [:]
     var next: UInt64?
     var highest: UInt32 = 0
     try scan(Spaces.system) { (key, value) throws(StoreError) in
-      guard key.starts(with: zero), key.count > 4 else {
-        return count { $0.unknown += 1 }
-      }
       let payload = Bytes(value.dropFirst(Record.overhead))
       var reader = ByteReader(payload)
-      let damage = Damage.error(Spaces.system, key)
-      switch key[4] {
-      case UInt8(ascii: "f") where key.count == 5:
-        guard reader.varint() == Trees.format, reader.isAtEnd else { throw damage }
-      case UInt8(ascii: "u") where key.count == 5:
-        guard let clock = reader.varint(), clock < Recency.end else { throw damage }
-      case UInt8(ascii: "q") where key.count == 5:
-        guard payload.count == 8 else { throw damage }
-      // What was lost, in words; the rest is still to be done.
-      case UInt8(ascii: "s") where key.count == 5: break
-      // The counts of that tree are an estimate, and orphans in it are still to be removed.
-      case _ where MendingMarker.isMarker(key):
-        damaged.insert(StoreKey.tree(Bytes(key.dropFirst(5))))
-      case UInt8(ascii: "n") where key.count == 5:
-        guard let number = reader.varint() else { throw damage }
-        next = number
-      case UInt8(ascii: "t") where key.count == 9:
-        let id = StoreKey.tree(Bytes(key.dropFirst(5)))
+      func require(_ isSound: Bool) throws(StoreError) {
+        if !isSound { throw Damage.error(Spaces.system, key) }
+      }
+      switch SystemKey(key) {
+      case .format: try require(reader.varint() == Trees.format && reader.isAtEnd)
+      case .clock: try require(reader.varint().map { $0 < Recency.end } ?? false)
+      case .queueFloor: try require(payload.count == 8)
+      // Recovery is to go on: there is nothing to compare its words with.
+      case .recovery: break
+      // The tree's counts are an estimate, and it may hold orphans, until it is mended.
+      case .mending(let tree): damaged.insert(tree)
+      case .nextTree:
+        next = reader.varint()
+        try require(next != nil)
+      case .tree(let id):
         highest = max(highest, id.rawValue)
-        guard let info = try Trees.info(view, id) else { throw damage }
-        trees[id] = info
-      case UInt8(ascii: "m") where key.count > 5:
-        guard payload.count == 4 else { throw damage }
-        names[Bytes(key.dropFirst(5))] = StoreKey.tree(payload)
-      default: count { $0.unknown += 1 }
+        trees[id] = try Trees.info(view, id)
+        try require(trees[id] != nil)
+      case .treeName(let name):
+        try require(payload.count == 4)
+        names[name] = StoreKey.tree(payload)
+      case nil: count { $0.unknown += 1 }
       }
     }
     count { $0.trees = self.trees.count }
-    let registry = zero + Bytes("t".utf8)
     for info in trees.values.sorted(by: { $0.id < $1.id })
     where names.removeValue(forKey: Bytes(info.name.utf8)) != info.id {
       found(
-        .missing, Spaces.system, registry + StoreKey.prefix(info.id),
+        .missing, Spaces.system, SystemKey.tree(info.id).bytes,
         "the tree \"\(info.name)\" is not found by its name")
     }
     for (name, id) in names.sorted(by: { $0.value < $1.value }) {
       found(
-        .orphan, Spaces.system, zero + Bytes("m".utf8) + name,
+        .orphan, Spaces.system, SystemKey.treeName(name).bytes,
         "the name \"\(String(decoding: name, as: UTF8.self))\" names tree \(id.rawValue), which "
           + "is not there")
     }
     if highest > 0, UInt64(highest) >= next ?? 0 {
       found(
-        .number, Spaces.system, zero + Bytes("n".utf8),
+        .number, Spaces.system, SystemKey.nextTree.bytes,
         "tree \(highest) is there, and the next one's number is \(next ?? 0)")
     }
-    if try view.get(Spaces.system, zero + Bytes("f".utf8), { _ in true }) == nil {
-      found(.missing, Spaces.system, zero + Bytes("f".utf8), "the format record is not there")
+    let format = SystemKey.format.bytes
+    if try view.get(Spaces.system, format, { _ in true }) == nil {
+      found(.missing, Spaces.system, format, "the format record is not there")
     }
   }
 

@@ -131,8 +131,8 @@ final class Verifier {
         // A dictionary that many records need is told once.
         guard toldPlaces.insert(place).inserted else { return nil }
         let own = Spaces.all.first { $0.id == place.space } ?? space
-        let stands = (try? view.get(own, place.key) { _ in true }) ?? nil
-        if stands == nil {
+        let isThere = try view.keys(own, prefix: place.key, limit: 1).first == place.key
+        if !isThere {
           found(.missing, own, place.key, "records need it, and it is not there or not whole")
         } else {
           found(.content, own, place.key, "the record cannot be read", bytes: bytes)
