@@ -100,7 +100,9 @@ let package = Package(
       ["ConiferKeyValue", .target(name: "CZstd", condition: .when(traits: ["Zstd"]))]),
     target(
       "ConiferStorage", in: "Sources/Storage",
-      ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferLeafStore"]),
+      [
+        "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferKeyValue", "ConiferLeafStore",
+      ]),
     .target(name: "CStorageProbe", path: "Sources/Storage/CStorageProbe"),
     target(
       "ConiferEncryption", in: "Sources/Storage",
@@ -206,7 +208,7 @@ let package = Package(
       "ConiferStorage",
       [
         "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue", "ConiferTree", "ConiferQuery",
-        "TestSupport",
+        "ConiferDocument", "TestSupport",
       ]),
     tests(
       "ConiferEncryption",

@@ -1,0 +1,93 @@
+import ConiferDocument
+import ConiferKeyValue
+
+/// Reads the indexes of a configuration.
+enum IndexConfigurationReader {
+  static func indexes(_ json: [UInt8]) throws(StoreError) -> [DocumentIndex] {
+    let root = try ConfigurationValue(json: json)
+    var indexes: [DocumentIndex] = []
+    for value in try root.member("indexes")?.elements() ?? [] {
+      if let index = try composite(value) { indexes.append(index) }
+    }
+    for value in try root.member("fieldOverrides")?.elements() ?? [] {
+      indexes += try overrides(value)
+    }
+    return indexes
+  }
+
+  /// An index of several fields; nil when it is for nearest-neighbour search.
+  private static func composite(_ value: ConfigurationValue) throws(StoreError) -> DocumentIndex? {
+    let id = try value.required("collectionGroup").text()
+    let scope = try scope(value)
+    var fields: [DocumentIndex.Field] = []
+    for field in try value.required("fields").elements() {
+      if try field.member("vectorConfig") != nil { return nil }
+      fields.append(DocumentIndex.Field(try path(field), try kind(field)))
+    }
+    return try index(value, id, fields, scope)
+  }
+
+  /// The indexes of one field.
+  private static func overrides(_ value: ConfigurationValue) throws(StoreError) -> [DocumentIndex] {
+    let id = try value.required("collectionGroup").text()
+    let path = try path(value)
+    var indexes: [DocumentIndex] = []
+    for entry in try value.member("indexes")?.elements() ?? [] {
+      let field = DocumentIndex.Field(path, try kind(entry))
+      indexes.append(try index(entry, id, [field], try scope(entry)))
+    }
+    return indexes
+  }
+
+  private static func index(
+    _ value: ConfigurationValue, _ id: String, _ fields: [DocumentIndex.Field],
+    _ scope: DocumentIndex.Scope
+  ) throws(StoreError) -> DocumentIndex {
+    do throws(StoreError) {
+      return try DocumentIndex(id, fields, scope: scope)
+    } catch {
+      throw value.refused(error.message)
+    }
+  }
+
+  private static func scope(
+    _ value: ConfigurationValue
+  ) throws(StoreError) -> DocumentIndex.Scope {
+    try value.member("queryScope")?.word(IndexWords.scopes) ?? .collection
+  }
+
+  private static func path(_ value: ConfigurationValue) throws(StoreError) -> FieldPath {
+    let place = try value.required("fieldPath")
+    let text = try place.text()
+    // All fields at once are what the service indexes by itself.
+    guard text != "*" else { throw place.refused("\"*\" is no field: name one, or leave it out.") }
+    do throws(DocumentError) {
+      return try FieldPath(canonical: text)
+    } catch {
+      throw place.refused(error.message)
+    }
+  }
+
+  private static func kind(
+    _ value: ConfigurationValue
+  ) throws(StoreError) -> DocumentIndex.Field.Kind {
+    let (order, array) = (try value.member("order"), try value.member("arrayConfig"))
+    switch (order, array) {
+    case (let order?, nil): return try order.word(IndexWords.orders)
+    case (nil, let array?): return try array.word(IndexWords.arrays)
+    case (nil, nil): throw value.refused("lacks the key order or arrayConfig")
+    case (_?, _?): throw value.refused("has both order and arrayConfig: keep one of them")
+    }
+  }
+}
+
+/// The words of a configuration and what they stand for.
+enum IndexWords {
+  static let scopes: KeyValuePairs<String, DocumentIndex.Scope> = [
+    "COLLECTION": .collection, "COLLECTION_GROUP": .group,
+  ]
+  static let orders: KeyValuePairs<String, DocumentIndex.Field.Kind> = [
+    "ASCENDING": .ascending, "DESCENDING": .descending,
+  ]
+  static let arrays: KeyValuePairs<String, DocumentIndex.Field.Kind> = ["CONTAINS": .contains]
+}

@@ -1,0 +1,32 @@
+public import ConiferKeyValue
+import ConiferTree
+
+/// The indexes of documents as the vendor's tool exports them (`firebase firestore:indexes`).
+///
+/// Exemptions of single fields, indexes for nearest-neighbour search and keys that mean nothing here
+/// are passed over: nothing is indexed that is not declared.
+public struct IndexConfiguration: Sendable, Hashable {
+  /// The indexes, each once.
+  public let indexes: [DocumentIndex]
+
+  /// A configuration.
+  ///
+  /// - Parameter indexes: the indexes in any order; repeated ones count once.
+  public init(_ indexes: [DocumentIndex]) {
+    var seen: Set<DocumentIndex> = []
+    self.indexes = indexes.filter { seen.insert($0).inserted }
+  }
+
+  /// Reads a configuration.
+  ///
+  /// - Parameter json: the text that the vendor's tool exports.
+  /// - Throws: `invalid`, naming the place, such as
+  ///   `indexes[2].fields[0].order: must be ASCENDING or DESCENDING, not "UP"`.
+  public init(json: String) throws(StoreError) {
+    self.init(try IndexConfigurationReader.indexes(Array(json.utf8)))
+  }
+
+  /// The configuration as the vendor's tool takes it: an index of one field is an override of that
+  /// field.
+  public var json: String { IndexConfigurationWriter.text(indexes) }
+}
