@@ -7,8 +7,6 @@ import Testing
 
 /// What a view knows of the server's data, as writes and the server change it.
 @Suite struct `What a view knows` {
-  private typealias ServerData = View.ServerData
-
   private func partial(_ node: Node, _ spec: QuerySpec = .default) -> ServerData {
     ServerData(spec, CachedNode(node, isComplete: false, isFiltered: !spec.loadsAllData))
   }

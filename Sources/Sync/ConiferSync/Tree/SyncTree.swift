@@ -101,7 +101,7 @@ extension SyncTree {
       return overwrite(target.path, view.server.sent)
     }
     var result = SyncResult()
-    view.confirm()
+    view.server.confirm()
     publish(view, [.root], into: &result)
     return result
   }
@@ -110,7 +110,7 @@ extension SyncTree {
     var result = SyncResult()
     guard let tag else {
       root.visit(changes) { view, changes in
-        let paths = view.receive(changes, isMerge: isMerge, isTagged: false)
+        let paths = view.server.receive(changes, isMerge: isMerge, isTagged: false)
         publish(view, paths, into: &result)
       }
       return result
@@ -119,7 +119,7 @@ extension SyncTree {
     let relative = changes.compactMap { change in
       change.path.relative(to: view.target.path).map { NodeChange($0, change.node) }
     }
-    let paths = view.receive(relative, isMerge: isMerge, isTagged: true)
+    let paths = view.server.receive(relative, isMerge: isMerge, isTagged: true)
     publish(view, paths, into: &result)
     return result
   }
@@ -197,7 +197,7 @@ extension SyncTree {
     var result = SyncResult()
     guard let write = overlay.remove(id), write.isVisible else { return result }
     root.visit(write.changes) { view, changes in
-      let dropped = view.adopt(changes, isDataMissing: isDataMissing)
+      let dropped = view.server.adopt(changes, isDataMissing: isDataMissing)
       if !dropped.isEmpty { refresh(view, dropped, into: &result) }
     }
     reveal(write, into: &result)

@@ -21,7 +21,7 @@ final class View {
   let tag: Int?
   var listeners: [Listener] = []
   /// What is known of the server's data.
-  private(set) var server: ServerData
+  var server: ServerData
   /// The children whose keys the owner was told; nil before it was told any.
   private var reported: Node?
   /// The data with the writes, before and after the filter.
@@ -105,277 +105,261 @@ final class View {
     let previous = change.kind == .removed ? nil : shown.previousKey(of: change.key)
     return DataEvent(kind, target, key: change.key, node: change.node, previousKey: previous)
   }
-}
-
-// MARK: What changes the server's data
-
-extension View {
-  /// Takes in data from the server, as `ServerData.receive` does.
-  func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
-    server.receive(changes, isMerge: isMerge, isTagged: isTagged)
-  }
-
-  /// Takes in the server's answer that the view's data is up to date.
-  func confirm() { server.confirm() }
-
-  /// Takes in an acknowledged write, as `ServerData.adopt` does.
-  func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
-    server.adopt(changes, isDataMissing: isDataMissing)
-  }
 
   /// The change of a filtered listen's keys since the last call, which the owner stores.
   func takeWindowChange() -> SyncResult.WindowChange? {
     guard !loadsAllData, server.isFiltered, server.isComplete else { return nil }
-    var window = SyncResult.WindowChange(
+    var change = SyncResult.WindowChange(
       target, added: [], removed: [], replacesAll: reported == nil)
     for (key, old, new) in server.node.changes(since: reported ?? .empty) {
-      if old.isEmpty { window.added.append(key) }
-      if new.isEmpty { window.removed.append(key) }
+      if old.isEmpty { change.added.append(key) }
+      if new.isEmpty { change.removed.append(key) }
     }
     reported = server.node
-    return window.replacesAll || !window.added.isEmpty || !window.removed.isEmpty ? window : nil
+    return change.replacesAll || !change.added.isEmpty || !change.removed.isEmpty ? change : nil
+  }
+}
+
+/// What a view knows of the server's data: it is told what the server sends and which writes it has acknowledged, and
+/// says where the data changed.
+struct ServerData {
+  /// Children that are known, each of them whole; others may be missing.
+  private struct Children {
+    var node: Node
+    /// Those among them that are acknowledged writes, which the server has not sent yet.
+    var adopted: Set<Key> = []
+
+    /// The children that the server sent.
+    var sent: Node { adopted.reduce(node) { $0.setting($1, to: .empty) } }
+
+    /// Takes in a change from the server.
+    mutating func receive(_ change: NodeChange) {
+      guard let key = change.path.first else { return }
+      // Part of an unknown child does not make the child known.
+      if change.path.count > 1 && node[key].isEmpty { return }
+      node = node.setting(change.path, to: change.node)
+      if change.path.count == 1 { adopted.remove(key) }
+    }
+
+    /// Takes in a change by an acknowledged write.
+    mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
+      guard let key = change.path.first, !key.isPriority else { return }
+      if !adopted.contains(key) {
+        if !node[key].isEmpty {
+          // What the server sent counts, unless it is older.
+          guard isDataMissing else { return }
+        } else {
+          // Part of an unknown child does not make the child known.
+          guard change.path.count == 1 else { return }
+          adopted.insert(key)
+        }
+      }
+      node = node.setting(change.path, to: change.node)
+    }
   }
 
-  /// What is known of the server's data of a view.
-  struct ServerData {
-    /// Children that are known, each of them whole; others may be missing.
-    private struct Children {
-      var node: Node
-      /// Those among them that are acknowledged writes, which the server has not sent yet.
-      var adopted: Set<Key> = []
+  private enum Knowledge {
+    /// Some children, maybe none.
+    case partial(Children)
+    /// The whole node, as an acknowledged write made it, and what was known before that.
+    case adopted(Node, before: Children)
+    /// All that the query asks for, from the cache or another view; filtered if it is no more than that.
+    case cached(Node, isFiltered: Bool)
+    /// All that the query asks for, as the server has said since the view opened.
+    case confirmed(Node, isFiltered: Bool)
+  }
 
-      /// The children that the server sent.
-      var sent: Node { adopted.reduce(node) { $0.setting($1, to: .empty) } }
+  private let spec: QuerySpec
+  private var knowledge: Knowledge
 
-      /// Takes in a change from the server.
-      mutating func receive(_ change: NodeChange) {
-        guard let key = change.path.first else { return }
-        // Part of an unknown child does not make the child known.
-        if change.path.count > 1 && node[key].isEmpty { return }
-        node = node.setting(change.path, to: change.node)
-        if change.path.count == 1 { adopted.remove(key) }
-      }
+  init(_ spec: QuerySpec, _ cached: CachedNode) {
+    self.spec = spec
+    knowledge =
+      cached.isComplete
+      ? .cached(cached.node, isFiltered: cached.isFiltered)
+      : .partial(Children(node: cached.node))
+  }
 
-      /// Takes in a change by an acknowledged write.
-      mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
-        guard let key = change.path.first, !key.isPriority else { return }
-        if !adopted.contains(key) {
-          if !node[key].isEmpty {
-            // What the server sent counts, unless it is older.
-            guard isDataMissing else { return }
-          } else {
-            // Part of an unknown child does not make the child known.
-            guard change.path.count == 1 else { return }
-            adopted.insert(key)
-          }
-        }
-        node = node.setting(change.path, to: change.node)
-      }
-    }
-
-    private enum Knowledge {
-      /// Some children, maybe none.
-      case partial(Children)
-      /// The whole node, as an acknowledged write made it, and what was known before that.
-      case adopted(Node, before: Children)
-      /// All that the query asks for, from the cache or another view; filtered if it is no more than that.
-      case cached(Node, isFiltered: Bool)
-      /// All that the query asks for, as the server has said since the view opened.
-      case confirmed(Node, isFiltered: Bool)
-    }
-
-    private let spec: QuerySpec
-    private var knowledge: Knowledge
-
-    init(_ spec: QuerySpec, _ cached: CachedNode) {
-      self.spec = spec
-      knowledge =
-        cached.isComplete
-        ? .cached(cached.node, isFiltered: cached.isFiltered)
-        : .partial(Children(node: cached.node))
-    }
-
-    /// All that is known, acknowledged writes included.
-    private(set) var node: Node {
-      get {
-        switch knowledge {
-        case .partial(let children): children.node
-        case .adopted(let node, _), .cached(let node, _), .confirmed(let node, _): node
-        }
-      }
-      set {
-        switch knowledge {
-        case .partial(var children):
-          children.node = newValue
-          knowledge = .partial(children)
-        case .adopted(_, let before): knowledge = .adopted(newValue, before: before)
-        case .cached(_, let isFiltered): knowledge = .cached(newValue, isFiltered: isFiltered)
-        case .confirmed(_, let isFiltered): knowledge = .confirmed(newValue, isFiltered: isFiltered)
-        }
-      }
-    }
-
-    /// Whether it is all that the query asks for.
-    var isComplete: Bool { if case .partial = knowledge { false } else { true } }
-
-    /// Whether it may be less than the whole node since the query asks for less.
-    var isFiltered: Bool {
+  /// All that is known, acknowledged writes included.
+  private(set) var node: Node {
+    get {
       switch knowledge {
-      case .partial: !spec.loadsAllData
-      case .adopted: false
-      case .cached(_, let isFiltered), .confirmed(_, let isFiltered): isFiltered
+      case .partial(let children): children.node
+      case .adopted(let node, _), .cached(let node, _), .confirmed(let node, _): node
       }
     }
-
-    /// Whether it is the whole node.
-    var isWhole: Bool { isComplete && !isFiltered }
-
-    /// Whether the server has answered since the view opened.
-    var isConfirmed: Bool { if case .confirmed = knowledge { true } else { false } }
-
-    /// The part that the server sends for the view's own listen, without acknowledged writes: another client
-    /// may have replaced them before the server saw the listen.
-    var sent: Node {
-      switch knowledge {
-      case .partial(let children): children.sent
-      case .adopted(_, let before): spec.filtered(before.sent)
-      case .cached(let node, let isFiltered), .confirmed(let node, let isFiltered):
-        isFiltered ? node : spec.filtered(node)
-      }
-    }
-
-    // MARK: From the server
-
-    /// Takes in data from the server.
-    ///
-    /// - Parameters:
-    ///   - changes: the new nodes, by paths relative to the view.
-    ///   - isMerge: whether the rest of the node may be unknown.
-    ///   - isTagged: whether they belong to this view's own filtered listen.
-    /// - Returns: where the data changed.
-    mutating func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
-      var changes = changes[...]
-      var paths: [Path] = []
-      if let whole = changes.lastIndex(where: \.path.isRoot) {
-        let isFiltered = isTagged && !spec.loadsAllData
-        let node = changes[whole].node
-        knowledge = .confirmed(isFiltered ? spec.filtered(node) : node, isFiltered: isFiltered)
-        changes = changes[(whole + 1)...]
-        paths = [.root]
-      } else if isMerge && !isComplete && node.isEmpty {
-        // It belongs to a listen that has ended, and does not tell what else there is.
-        return []
-      }
-      if changes.isEmpty { return paths }
-      if isTagged { paths += narrow() }
-      for change in changes where concerns(change) {
-        changeChildren { $0.receive(change) }
-        if isComplete { node = node.setting(change.path, to: change.node) }
-        paths.append(change.path)
-      }
-      return paths + trim(paths)
-    }
-
-    /// Changes the children that are known one by one, if that is so. They are taken out meanwhile, so that they
-    /// have one owner and are changed without being copied.
-    private mutating func changeChildren(_ body: (inout Children) -> Void) {
+    set {
       switch knowledge {
       case .partial(var children):
-        knowledge = .partial(Children(node: .empty))
-        body(&children)
+        children.node = newValue
         knowledge = .partial(children)
-      case .adopted(let node, var children):
-        knowledge = .partial(Children(node: .empty))
-        body(&children)
-        knowledge = .adopted(node, before: children)
-      case .cached, .confirmed: break
+      case .adopted(_, let before): knowledge = .adopted(newValue, before: before)
+      case .cached(_, let isFiltered): knowledge = .cached(newValue, isFiltered: isFiltered)
+      case .confirmed(_, let isFiltered): knowledge = .confirmed(newValue, isFiltered: isFiltered)
       }
     }
+  }
 
-    /// Keeps no more than the query asks for, where the whole node was known.
-    ///
-    /// - Returns: where the data changed.
-    private mutating func narrow() -> [Path] {
-      guard !spec.loadsAllData else { return [] }
-      switch knowledge {
-      case .cached(let node, isFiltered: false):
-        knowledge = .cached(spec.filtered(node), isFiltered: true)
-      case .confirmed(let node, isFiltered: false):
-        knowledge = .confirmed(spec.filtered(node), isFiltered: true)
-      case .partial, .adopted, .cached, .confirmed: return []
-      }
-      return [.root]
+  /// Whether it is all that the query asks for.
+  var isComplete: Bool { if case .partial = knowledge { false } else { true } }
+
+  /// Whether it may be less than the whole node since the query asks for less.
+  var isFiltered: Bool {
+    switch knowledge {
+    case .partial: !spec.loadsAllData
+    case .adopted: false
+    case .cached(_, let isFiltered), .confirmed(_, let isFiltered): isFiltered
     }
+  }
 
-    /// Whether a change of a child or the priority changes what is known.
-    private func concerns(_ change: NodeChange) -> Bool {
-      guard let key = change.path.first else { return false }
-      if key.isPriority { return !isFiltered }
-      // Part of an unknown child does not make the child known.
-      return change.path.count == 1 || isWhole || !node[key].isEmpty
+  /// Whether it is the whole node.
+  var isWhole: Bool { isComplete && !isFiltered }
+
+  /// Whether the server has answered since the view opened.
+  var isConfirmed: Bool { if case .confirmed = knowledge { true } else { false } }
+
+  /// The part that the server sends for the view's own listen, without acknowledged writes: another client
+  /// may have replaced them before the server saw the listen.
+  var sent: Node {
+    switch knowledge {
+    case .partial(let children): children.sent
+    case .adopted(_, let before): spec.filtered(before.sent)
+    case .cached(let node, let isFiltered), .confirmed(let node, let isFiltered):
+      isFiltered ? node : spec.filtered(node)
     }
+  }
 
-    /// Takes in that what the server has sent is all that the query asks for.
-    mutating func confirm() { knowledge = .confirmed(sent, isFiltered: !spec.loadsAllData) }
+  // MARK: From the server
 
-    /// Removes children outside of the query's range and limit.
-    ///
-    /// - Returns: the children that were removed.
-    private mutating func trim(_ changed: [Path]) -> [Path] {
-      guard isFiltered else { return [] }
-      var removed: [Path] = []
-      for key in changed.compactMap(\.first) where !key.isPriority {
-        guard !node[key].isEmpty, !spec.contains(key, node[key]) else { continue }
-        node = node.setting(key, to: .empty)
-        removed.append(Path([key]))
-      }
-      for key in spec.excess(in: node) {
-        node = node.setting(key, to: .empty)
-        removed.append(Path([key]))
-      }
-      return removed
+  /// Takes in data from the server.
+  ///
+  /// - Parameters:
+  ///   - changes: the new nodes, by paths relative to the view.
+  ///   - isMerge: whether the rest of the node may be unknown.
+  ///   - isTagged: whether they belong to this view's own filtered listen.
+  /// - Returns: where the data changed.
+  mutating func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
+    var changes = changes[...]
+    var paths: [Path] = []
+    if let whole = changes.lastIndex(where: \.path.isRoot) {
+      let isFiltered = isTagged && !spec.loadsAllData
+      let node = changes[whole].node
+      knowledge = .confirmed(isFiltered ? spec.filtered(node) : node, isFiltered: isFiltered)
+      changes = changes[(whole + 1)...]
+      paths = [.root]
+    } else if isMerge && !isComplete && node.isEmpty {
+      // It belongs to a listen that has ended, and does not tell what else there is.
+      return []
     }
-
-    // MARK: From acknowledged writes
-
-    /// Takes an acknowledged write for the server's data where that is unknown, so that it stays visible
-    /// until the server answers the listen.
-    ///
-    /// - Parameters:
-    ///   - changes: the write, relative to the view.
-    ///   - isDataMissing: whether the known data may be older than the write, which then replaces it.
-    /// - Returns: children that a filtered view no longer holds.
-    mutating func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
-      switch knowledge {
-      case .partial, .adopted:
-        for change in changes { adopt(change, isDataMissing: isDataMissing) }
-        return []
-      case .cached, .confirmed: return isDataMissing ? replaceParts(changes) : []
-      }
+    if changes.isEmpty { return paths }
+    if isTagged { paths += narrow() }
+    for change in changes where concerns(change) {
+      changeChildren { $0.receive(change) }
+      if isComplete { node = node.setting(change.path, to: change.node) }
+      paths.append(change.path)
     }
+    return paths + trim(paths)
+  }
 
-    private mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
-      if isComplete {
+  /// Changes the children that are known one by one, if that is so. They are taken out meanwhile, so that they
+  /// have one owner and are changed without being copied.
+  private mutating func changeChildren(_ body: (inout Children) -> Void) {
+    switch knowledge {
+    case .partial(var children):
+      knowledge = .partial(Children(node: .empty))
+      body(&children)
+      knowledge = .partial(children)
+    case .adopted(let node, var children):
+      knowledge = .partial(Children(node: .empty))
+      body(&children)
+      knowledge = .adopted(node, before: children)
+    case .cached, .confirmed: break
+    }
+  }
+
+  /// Keeps no more than the query asks for, where the whole node was known.
+  ///
+  /// - Returns: where the data changed.
+  private mutating func narrow() -> [Path] {
+    guard !spec.loadsAllData else { return [] }
+    switch knowledge {
+    case .cached(let node, isFiltered: false):
+      knowledge = .cached(spec.filtered(node), isFiltered: true)
+    case .confirmed(let node, isFiltered: false):
+      knowledge = .confirmed(spec.filtered(node), isFiltered: true)
+    case .partial, .adopted, .cached, .confirmed: return []
+    }
+    return [.root]
+  }
+
+  /// Whether a change of a child or the priority changes what is known.
+  private func concerns(_ change: NodeChange) -> Bool {
+    guard let key = change.path.first else { return false }
+    if key.isPriority { return !isFiltered }
+    // Part of an unknown child does not make the child known.
+    return change.path.count == 1 || isWhole || !node[key].isEmpty
+  }
+
+  /// Takes in that what the server has sent is all that the query asks for.
+  mutating func confirm() { knowledge = .confirmed(sent, isFiltered: !spec.loadsAllData) }
+
+  /// Removes children outside of the query's range and limit.
+  ///
+  /// - Returns: the children that were removed.
+  private mutating func trim(_ changed: [Path]) -> [Path] {
+    guard isFiltered else { return [] }
+    var removed: [Path] = []
+    for key in changed.compactMap(\.first) where !key.isPriority {
+      guard !node[key].isEmpty, !spec.contains(key, node[key]) else { continue }
+      node = node.setting(key, to: .empty)
+      removed.append(Path([key]))
+    }
+    for key in spec.excess(in: node) {
+      node = node.setting(key, to: .empty)
+      removed.append(Path([key]))
+    }
+    return removed
+  }
+
+  // MARK: From acknowledged writes
+
+  /// Takes an acknowledged write for the server's data where that is unknown, so that it stays visible
+  /// until the server answers the listen.
+  ///
+  /// - Parameters:
+  ///   - changes: the write, relative to the view.
+  ///   - isDataMissing: whether the known data may be older than the write, which then replaces it.
+  /// - Returns: children that a filtered view no longer holds.
+  mutating func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
+    switch knowledge {
+    case .partial, .adopted:
+      for change in changes { adopt(change, isDataMissing: isDataMissing) }
+      return []
+    case .cached, .confirmed: return isDataMissing ? replaceParts(changes) : []
+    }
+  }
+
+  private mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
+    if isComplete {
+      node = node.setting(change.path, to: change.node)
+    } else if change.path.isRoot, case .partial(let children) = knowledge {
+      let newer = isDataMissing ? Node.empty : children.node
+      let node = newer.children.reduce(change.node) { $0.setting($1.key, to: $1.node) }
+      knowledge = .adopted(node, before: children)
+    } else {
+      changeChildren { $0.adopt(change, isDataMissing: isDataMissing) }
+    }
+  }
+
+  /// Puts a write into complete data that is older than it.
+  private mutating func replaceParts(_ changes: [NodeChange]) -> [Path] {
+    for change in changes {
+      if change.path.isRoot {
+        node = isFiltered ? spec.filtered(change.node) : change.node
+      } else if concerns(change) {
         node = node.setting(change.path, to: change.node)
-      } else if change.path.isRoot, case .partial(let children) = knowledge {
-        let newer = isDataMissing ? Node.empty : children.node
-        let node = newer.children.reduce(change.node) { $0.setting($1.key, to: $1.node) }
-        knowledge = .adopted(node, before: children)
-      } else {
-        changeChildren { $0.adopt(change, isDataMissing: isDataMissing) }
       }
     }
-
-    /// Puts a write into complete data that is older than it.
-    private mutating func replaceParts(_ changes: [NodeChange]) -> [Path] {
-      for change in changes {
-        if change.path.isRoot {
-          node = isFiltered ? spec.filtered(change.node) : change.node
-        } else if concerns(change) {
-          node = node.setting(change.path, to: change.node)
-        }
-      }
-      return trim(changes.map(\.path))
-    }
+    return trim(changes.map(\.path))
   }
 }
