@@ -1,4 +1,3 @@
-package import ConiferKeyValue
 package import ConiferStorage
 
 /// The app's writes until the store holds how they ended: one record a write, with one state.
@@ -6,24 +5,9 @@ package import ConiferStorage
 /// It has no effects: it is told what happened, and returns the edits of the queue that follow from it. A
 /// write that waits in the store's queue and that nobody follows has no record.
 package final class WriteProgress {
-  /// How far a write has come on its way to the server.
-  package enum Delivery {
-    /// It waits in the queue. If the store has it as sent or of unknown outcome, it may have left before, on another
-    /// connection or in another run.
-    case queued
-    /// The store holds that it was sent, and that may not be durable yet; it has not left.
-    case marking
-    /// It may leave, as the mark that it was sent is as durable as it can be; it has not left.
-    case marked
-    /// It was sent, and is not answered; whether the store holds that, or is told when the sending ends.
-    case sent(isStored: Bool)
-    /// The server did not look at it, and it waits again. The store could not be told, and has it as sent.
-    case returned
-  }
-
   /// A write whose end is not known.
   private struct Waiting {
-    var delivery = Delivery.queued
+    var delivery = WriteDelivery.queued
     var followers: [WriteFollower] = []
 
     /// Whether no record is needed of it.
@@ -132,7 +116,7 @@ extension WriteProgress {
 
 extension WriteProgress {
   /// How far a write has come.
-  package func delivery(_ id: OutboundWriteID) -> Delivery { waiting(id)?.delivery ?? .queued }
+  package func delivery(_ id: OutboundWriteID) -> WriteDelivery { waiting(id)?.delivery ?? .queued }
 
   /// Whether a write may have been done by the server already, as far as the store and this run know.
   package func isOutcomeUnknown(_ write: QueuedWrite, _ lane: Lane) -> Bool {
@@ -269,6 +253,14 @@ extension WriteProgress {
   /// How many writes the store takes for waiting that have ended.
   package var unstoredCount: Int { unstored.count }
 
+  /// The writes of a lane that were refused, of which the store could not be told.
+  package func unstoredRejections(in lane: Lane) -> [WriteID] {
+    unstored.filter { id in
+      guard id.lane == lane, case .rejected? = outcome(of: id) else { return false }
+      return true
+    }.map(\.id)
+  }
+
   /// What the store was not told of how writes ended, in order.
   package var unstoredEnds: [(id: OutboundWriteID, edits: [StorageEdit])] {
     unstored.compactMap { id in
@@ -294,44 +286,5 @@ extension WriteProgress {
       }
     }
     return followed.sorted { $0.id < $1.id }
-  }
-}
-
-/// Who asked for a write, until it is queued.
-package struct WriteCaller {
-  package let receipt: WriteReceipt
-  package let completion: (@Sendable (DatabaseError?) -> Void)?
-
-  package init(receipt: WriteReceipt, completion: (@Sendable (DatabaseError?) -> Void)? = nil) {
-    self.receipt = receipt
-    self.completion = completion
-  }
-}
-
-/// Who waits for the end of a queued write: a completion block, or a receipt while somebody holds it.
-package struct WriteFollower {
-  package private(set) weak var receipt: WriteReceipt?
-  package let completion: (@Sendable (DatabaseError?) -> Void)?
-
-  package init(_ caller: WriteCaller) {
-    receipt = caller.receipt
-    completion = caller.completion
-  }
-
-  /// Whether nobody is left to be told.
-  package var isNobody: Bool { receipt == nil && completion == nil }
-}
-
-extension WriteReceipt.ID {
-  /// The name that the app has for a queued write.
-  package init(_ id: OutboundWriteID) {
-    self.init(identity: id.lane.identity, number: id.id.rawValue)
-  }
-}
-
-extension OutboundWriteID {
-  /// The queued write that the app names, in a database's tree.
-  package init(_ id: WriteReceipt.ID, in tree: TreeID) {
-    self.init(Lane(tree: tree, identity: id.identity), WriteID(rawValue: id.number))
   }
 }

@@ -63,10 +63,11 @@ extension ConnectionWorld {
       if !flying.values.contains(id), denied[id] == nil { fail("write \(id) was not under way") }
       flying = flying.filter { $0.value != id }
       denied[id] = nil
-    case .getAnswered(let id, _), .getUnavailable(let id), .onDisconnectAnswered(let id, _):
+    case .getAnswered(let id, _), .getUnavailable(let id), .onDisconnectAnswered(let id, _),
+      .onDisconnectGivenUp(let id, _):
       log.append("done \(id.rawValue)")
       if operations.removeValue(forKey: id) == nil { fail("operation \(id.rawValue) ended twice") }
-    case .putAnswered(let id, _, _), .putReturned(let id):
+    case .putAnswered(let id, _, _), .putGivenUp(let id, _), .putReturned(let id):
       if puts.remove(id) == nil { fail("put \(id.rawValue) ended twice") }
     case .connected, .offset, .identification, .writable, .shutDown, .log, .authentication,
       .keepToken,
@@ -207,6 +208,7 @@ extension ConnectionWorld {
       fail("the answer of \(id) did not wait for its listens")
     }
     answered[id] = last
+    ended.insert(id)
     chores.append(.finish(id, response))
   }
 

@@ -74,6 +74,8 @@ struct ConnectionWorld {
   var answered: [OutboundWriteID: UInt64] = [:]
   /// Likewise those that were refused, for which the client decides whether that counts.
   var denied: [OutboundWriteID: UInt64] = [:]
+  /// Writes whose answers were handed on, and of whose end the store was not told yet.
+  var ended: Set<OutboundWriteID> = []
   var answers: [OutboundWriteID: Int] = [:]
   var submissions: [OutboundWriteID: Int] = [:]
   var puts: Set<OperationID> = []
@@ -239,8 +241,15 @@ struct ConnectionWorld {
     guard !chores.isEmpty else { return }
     switch chores.removeFirst() {
     case .page(let lane, let read, let after, let limit):
-      let page = read ?? self.page(lane, after: after, limit: limit)
-      give(.writes(page, lane, after: after, isLast: page.count < limit))
+      // What has ended since it was read is not given.
+      let left = read?.filter { stored[$0.id]?.isRejected == false && !ended.contains($0.id) }
+      let isLast = (read?.count ?? limit) < limit
+      if let left, isLast || !left.isEmpty {
+        give(.writes(left, lane, after: after, isLast: isLast))
+      } else {
+        let page = self.page(lane, after: after, limit: limit)
+        give(.writes(page, lane, after: after, isLast: page.count < limit))
+      }
     case .mark(let ids):
       if !isCalm, chance.one(in: 5) { return give(.notMarked(ids)) }
       for id in ids { stored[id]?.isMarked = true }
@@ -252,7 +261,7 @@ struct ConnectionWorld {
         stored[id]?.isRejected = true
       }
       answered[id] = nil
-      give(.finished(id))
+      ended.remove(id)
     case .token(let isForced, let number):
       if isForced { tokenNumber = max(tokenNumber + 1, validFrom) }
       if !isCalm, chance.one(in: 5) {
@@ -264,7 +273,9 @@ struct ConnectionWorld {
   }
 
   func page(_ lane: Lane, after: WriteID?, limit: Int) -> [OutboundWrite] {
-    let ids = stored.filter { $0.key.lane == lane && !$0.value.isRejected }.keys
+    let ids = stored.filter {
+      $0.key.lane == lane && !$0.value.isRejected && !ended.contains($0.key)
+    }.keys
       .filter { id in after.map { id.id > $0 } ?? true }
       .sorted { $0.id < $1.id }
     return ids.prefix(limit).compactMap { outbound($0) }

@@ -48,7 +48,7 @@ struct IdentityChangeTests {
     bench.give(.laneOpened(newest: nil))
     #expect(
       bench.answer(2, Response(status)) == [
-        .onDisconnectAnswered(id, Response(.identityChanged))
+        .onDisconnectGivenUp(id, .identityChanged)
       ])
     bench.answer(changed.lastNumber)
     #expect(bench.give(.writes([], Bench.lane("bob"), after: nil, isLast: true)).requests.isEmpty)

@@ -39,7 +39,7 @@ struct OperationTests {
     bench.give(.get(one, target))
     bench.give(.onDisconnect(two, .cancel("x")))
     let lost = bench.lose()
-    #expect(lost.contains(.onDisconnectAnswered(two, Response(.disconnect))))
+    #expect(lost.contains(.onDisconnectGivenUp(two, .disconnect)))
     bench.give(.get(OperationID(rawValue: 3), Bench.listen("b").target))
     bench.pass(1_000)
     // Not behind the queue, of which nothing is known yet.
@@ -107,7 +107,7 @@ struct OperationTests {
     #expect(
       lost == [
         .connected(false), .writable(false), .putReturned(two),
-        .putAnswered(one, Response(.disconnect)),
+        .putGivenUp(one, .disconnect),
       ])
   }
 

@@ -78,7 +78,7 @@ struct TransactionTests {
       bench.give(.putAnswered(put.id, Response(.dataStale)))
     }
     #expect(sent == 25)
-    #expect(bench.outcomes[id]?.error?.status == .maxRetries)
+    #expect(bench.outcomes[id]?.error == .local(.maxRetries))
     #expect(bench["a"] == Node(250))
   }
 
@@ -89,7 +89,7 @@ struct TransactionTests {
     bench.runAll()
     let put = try bench.put()
     bench.give(.putAnswered(put.id, Response(.permissionDenied)))
-    #expect(bench.outcomes[id]?.error == Response(.permissionDenied))
+    #expect(bench.outcomes[id]?.error == .refused(Response(.permissionDenied)))
     #expect(bench["a"] == Node(4))
   }
 
@@ -171,7 +171,7 @@ struct TransactionTests {
       let first = unsent.start(1, "a/b")
       unsent.runAll()
       unsent.set(path, Node(100))
-      #expect(unsent.outcomes[first]?.error?.status == .overriddenBySet)
+      #expect(unsent.outcomes[first]?.error == .local(.overriddenBySet))
       #expect(unsent[path] == Node(100))
 
       var sent = make()
@@ -189,7 +189,7 @@ struct TransactionTests {
       let other = try stale.put()
       stale.set(path, Node(100))
       stale.give(.putAnswered(other.id, Response(.dataStale)))
-      #expect(stale.outcomes[third]?.error?.status == .overriddenBySet)
+      #expect(stale.outcomes[third]?.error == .local(.overriddenBySet))
     }
     var sibling = make(isWritable: false)
     sibling.start(1, "a/b")
@@ -204,7 +204,7 @@ struct TransactionTests {
     let id = bench.start(1, "a")
     bench.start(2, "b")
     bench.set("a", Node(100))
-    #expect(bench.outcomes[id]?.error?.status == .overriddenBySet)
+    #expect(bench.outcomes[id]?.error == .local(.overriddenBySet))
     #expect(bench.runs.count == 1)
     bench.run(TransactionBench.increment)
     #expect(bench["a"] == Node(100))
@@ -230,8 +230,8 @@ struct TransactionTests {
     #expect(bench.outcomes.isEmpty && bench.puts.isEmpty)
     bench.give(.writable(true))
     let second = try bench.put()
-    bench.give(.putAnswered(second.id, Response(.disconnect)))
-    #expect(bench.outcomes[id]?.error?.status == .disconnect)
+    bench.give(.putGivenUp(second.id, .disconnect))
+    #expect(bench.outcomes[id]?.error == .local(.disconnect))
     #expect(bench["a"] == Node(5))
   }
 
@@ -257,7 +257,7 @@ struct TransactionTests {
       bench.give(.putAnswered(put.id, Response(.dataStale)))
     }
     bench.runAll()
-    #expect(ids.allSatisfy { bench.outcomes[$0]?.error?.status == .maxRetries })
+    #expect(ids.allSatisfy { bench.outcomes[$0]?.error == .local(.maxRetries) })
     #expect(bench.machine.isEmpty && bench.deepest < 10)
   }
 
@@ -280,8 +280,8 @@ struct TransactionTests {
     bench.run(TransactionBench.increment)
     let put = try bench.put()
     bench.give(.giveUp(.identityChanged))
-    #expect(bench.outcomes[ids[0]]?.error?.status == .disconnect)
-    #expect(bench.outcomes[ids[1]]?.error?.status == .identityChanged)
+    #expect(bench.outcomes[ids[0]]?.error == .local(.disconnect))
+    #expect(bench.outcomes[ids[1]]?.error == .local(.identityChanged))
     bench.give(.putAnswered(put.id, .ok))
     #expect(bench.view.isEmpty)
   }
@@ -293,7 +293,7 @@ struct TransactionTests {
     bench.run(TransactionBench.increment)
     let put = try bench.put()
     bench.give(.giveUp(.writeCanceled))
-    #expect(ids.allSatisfy { bench.outcomes[$0]?.error?.status == .writeCanceled })
+    #expect(ids.allSatisfy { bench.outcomes[$0]?.error == .local(.writeCanceled) })
     #expect(bench.view.isEmpty && bench.listens.isEmpty)
     bench.give(.putAnswered(put.id, .ok))
     bench.runAll()

@@ -170,6 +170,7 @@ import Testing
     script.fail(nil)
     let first = try #require(try await device.queued().first)
     try await device.engine.discard(first.id)
+    await world.settle()
     #expect(device.lines.take() == ["one discarded"])
 
     // It is known for the next run, too.

@@ -58,11 +58,6 @@ final class Connection {
   /// Tells the machine something; what it asks for is done before the step ends.
   func tell(_ input: ConnectionInput) { actions += handle(input) }
 
-  /// Tells the machine that all that waits is given up.
-  ///
-  /// - Returns: what it asks for.
-  func purge() -> [ConnectionAction] { handle(.purge) }
-
   private func handle(_ input: ConnectionInput) -> [ConnectionAction] {
     let now = ClockReading(uptime: setup.clock.now, wallTime: setup.clock.wallTime)
     return machine?.handle(input, at: now) ?? []
@@ -80,11 +75,8 @@ final class Connection {
   /// Who was last signed in.
   var identity: String { machine?.lane.identity ?? "" }
 
-  /// Whether the server has answered a write, though the store may still show it as waiting.
-  var isAnswered: (OutboundWriteID) -> Bool {
-    let machine = machine
-    return { machine?.isAnswered($0) == true }
-  }
+  /// Whether the server has answered a write, and the answer waits for listens.
+  func isAnswerDeferred(_ id: OutboundWriteID) -> Bool { machine?.isAnswerDeferred(id) == true }
 
   // MARK: What it asks for
 

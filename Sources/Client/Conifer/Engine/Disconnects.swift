@@ -28,10 +28,19 @@ final class Disconnects {
     connection.tell(.onDisconnect(id, request))
   }
 
-  /// The server confirmed it, or did not.
+  /// The server confirmed or refused it.
   func answered(_ id: OperationID, _ response: Response) {
+    end(id) { DatabaseError(response, $0) }
+  }
+
+  /// It ended without an answer.
+  func givenUp(_ id: OperationID, _ status: LocalStatus) {
+    end(id) { DatabaseError(local: status, $0) }
+  }
+
+  private func end(_ id: OperationID, _ error: (String) -> DatabaseError?) {
     guard let (path, completion) = waiting.removeValue(forKey: id) else { return }
-    tell(completion, DatabaseError(local: response, "The onDisconnect at \(path) failed"))
+    tell(completion, error("The onDisconnect at \(path) failed"))
   }
 
   /// The database is closed.

@@ -13,7 +13,7 @@ final class EngineLoop {
   let listening: Listening
   let pins: Pins
   let updates: ServerUpdates
-  let writes: Writes
+  let sending: WriteSending
   let requests: QueueRequests
   let gets: Gets
   let transactions: Transactions
@@ -40,10 +40,13 @@ final class EngineLoop {
       views: views, listens: listens, listening: listening, pins: pins, transactions: transactions,
       outbox: outbox, logger: logger)
     gets = Gets(setup, storage, views, cache, listening, connection, outbox)
-    writes = Writes(
+    let writes = Writes(
       durability: durability, setup: setup, storage: storage, views: views, progress: progress,
       cache: cache, gets: gets, transactions: transactions, connection: connection, outbox: outbox,
       post: post)
+    sending = WriteSending(
+      writes: writes, setup: setup, storage: storage, progress: progress, durability: durability,
+      connection: connection, outbox: outbox, post: post)
     requests = QueueRequests(
       setup: setup, storage: storage, views: views, writes: writes,
       transactions: transactions, connection: connection, outbox: outbox)
@@ -55,6 +58,8 @@ final class EngineLoop {
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
       transactions: transactions, disconnects: disconnects)
   }
+
+  var writes: Writes { sending.writes }
 
   // MARK: Steps
 
@@ -98,11 +103,15 @@ final class EngineLoop {
     case .transactionRan(let id, let decision): transactions.ran(id, decision)
     case .onDisconnect(let request, let completion): disconnects.issue(request, completion)
     case .tellConnection(let input): connection.tell(input)
-    case .writesMarked(let ids, let fault): writes.marked(ids, fault)
+    case .writesMarked(let ids, let fault): sending.marked(ids, fault)
     case .purge: purge()
     case .refreshToken: user.refreshToken()
     case .tokenAnswered(let answer, let number): user.answered(answer, number)
-    case .run(let body), .useQueue(_, let body): body(self)
+    case .run(let body): body(self)
+    case .useQueue(_, let body):
+      // So that the store shows the queue as it is.
+      writes.storeEnds()
+      body(self)
     case .close(let done): await close(done)
     }
     carryOutRequests()
@@ -110,20 +119,10 @@ final class EngineLoop {
 
   /// Gives up all waiting writes, transactions and onDisconnects of the user.
   private func purge() {
-    let storage = lifetime.storage
-    guard let lane = storage.lane else { return }
-    let actions = connection.purge()
-    // The server has answered these, though their answers waited for listens.
-    for action in actions where action.isServerAnswer { carryOut(action) }
-    commitEdits()
-    outbox.addEdits([.purge(lane)]) { [self] result in
-      defer { connection.add(actions.filter { !$0.isServerAnswer }) }
-      if case .failure(let error) = result {
-        storage.report(DatabaseError(error, "No write was purged"))
-        return requests.resendQueue(lane)
-      }
-      requests.purged(lane)
-    }
+    // What the server has answered is not purged, though the answers wait for listens.
+    connection.tell(.deliverAnswers)
+    carryOutRequests()
+    requests.purge()
   }
 
   /// Ends all work, makes it durable and closes the storage.
@@ -131,7 +130,7 @@ final class EngineLoop {
     // What is under way is of unknown outcome from now on.
     connection.tell(.close(.closing))
     carryOutRequests()
-    writes.storeUnsent()
+    sending.storeUnsent()
     carryOutRequests()
     if let backend = lifetime.end() { await lifetime.close(backend) }
     for step in user.takeReady() { await performOne(step) }
@@ -200,19 +199,21 @@ final class EngineLoop {
     case .listenRevoked(let listen): updates.listenRevoked(listen)
     case .updated(let update): updates.take(update)
     case .needWrites(let lane, let after, let limit):
-      writes.readQueue(lane, after: after, limit: limit)
-    case .markSent(let ids): writes.mark(ids)
+      sending.readQueue(lane, after: after, limit: limit)
+    case .markSent(let ids): sending.mark(ids)
     case .writeSent(let id): writes.progress.sent(id)
     case .writeAnswered(let id, let response, let isDataMissing):
       writes.answered(id, response, isDataMissing: isDataMissing)
-    case .writeOutcomeUnknown(let id): writes.outcomeUnknown(id)
-    case .writeReturned(let id): writes.returned(id)
+    case .writeOutcomeUnknown(let id): sending.outcomeUnknown(id)
+    case .writeReturned(let id): sending.returned(id)
     case .getAnswered(let id, let response): gets.answered(id, response)
     case .getUnavailable(let id): gets.unavailable(id)
     case .putAnswered(let id, let response, let isDataMissing):
       transactions.putAnswered(id, response, isDataMissing: isDataMissing)
+    case .putGivenUp(let id, let status): transactions.putGivenUp(id, status)
     case .putReturned(let id): transactions.putReturned(id)
     case .onDisconnectAnswered(let id, let response): disconnects.answered(id, response)
+    case .onDisconnectGivenUp(let id, let status): disconnects.givenUp(id, status)
     }
   }
 }
@@ -224,15 +225,6 @@ extension ConnectionAction {
     switch self {
     case .updated, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true
     case .listenAnswered(_, let response): response.status == .ok
-    default: false
-    }
-  }
-
-  /// Whether it is the server's answer to something that changes data.
-  fileprivate var isServerAnswer: Bool {
-    switch self {
-    case .writeAnswered: true
-    case .putAnswered(_, let response, _): !response.isLocal
     default: false
     }
   }

@@ -60,7 +60,7 @@ final class Gets {
   func answered(_ id: OperationID, _ response: Response) {
     guard let request = asked.removeValue(forKey: id) else { return }
     let target = request.target
-    if let error = DatabaseError(local: response, "Reading \(target) failed") {
+    if let error = DatabaseError(response, "Reading \(target) failed") {
       guard response.status != .permissionDenied else {
         // What is cached may be what another user was allowed to read.
         cache.forget(target.path)
@@ -109,7 +109,7 @@ final class Gets {
   /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
   /// of all requests.
   private func withWaitingWrites(_ node: Node, of target: QueryTarget) -> Node {
-    let entries = views.queuedWrites(over: (target, node), isAnswered: connection.isAnswered)
+    let entries = views.queuedWrites(over: (target, node), isAnswered: connection.isAnswerDeferred)
     let scratch = SyncTree(cache: AnsweredData(node))
     // What is not queued: transactions.
     views.tree.copyWrites(touching: target.path, to: scratch) { $0.step > 0 }

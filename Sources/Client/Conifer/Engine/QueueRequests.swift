@@ -42,7 +42,13 @@ struct QueueRequests {
       let (sum, isOver) = limit.addingReportingOverflow(progress.unstoredCount)
       let most = isOver ? limit : sum
       var found = try view.rejectedEntries(lane, after: after, limit: most)
-      if !rejectedOnly { found += try view.entries(lane, after: after, limit: most) }
+      if rejectedOnly {
+        for id in progress.unstoredRejections(in: lane) where after.map({ $0 < id }) ?? true {
+          if let entry = try view.entry(lane, id) { found.append(entry) }
+        }
+      } else {
+        found += try view.entries(lane, after: after, limit: most)
+      }
       let pending = found.sorted { $0.id < $1.id }.lazy.compactMap { entry in
         PendingWrite(entry, OutboundWriteID(lane, entry.id), progress)
       }
@@ -101,6 +107,10 @@ struct QueueRequests {
     _ id: WriteReceipt.ID
   ) throws(DatabaseError) -> (OutboundWriteID, QueuedWrite) {
     let (name, entry) = try find(id)
+    if case .rejected? = writes.progress.outcome(of: name) {
+      throw DatabaseError(
+        .storageFull, "It could not be stored yet that the server refused the write \(id).")
+    }
     guard case .rejected = entry.state, let write = QueuedWrite(entry) else {
       throw DatabaseError(.unknownWrite, "The server did not refuse the write \(id).")
     }
@@ -171,27 +181,22 @@ struct QueueRequests {
 
   // MARK: All of them
 
-  /// All writes of a lane were given up; each is told, after listeners were told of the data without them.
-  func purged(_ lane: Lane) {
-    let reverted = views.tree.revertAll()
-    let followed = writes.progress.purge(lane)
-    views.raise(reverted)
-    transactions.giveUp(.writeCanceled)
-    let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
-    for id in followed { writes.end(id, .discarded, error) }
-  }
-
-  /// Tells the connection of all queued writes: a purge failed, and it takes the queue for empty.
-  func resendQueue(_ lane: Lane) {
-    var last: WriteID?
-    while true {
-      let after = last
-      let page = storage.read { (view, _) throws(StoreError) in
-        try view.writes(lane, after: after, limit: 64)
+  /// Gives up all waiting writes, transactions and onDisconnects of the user; each is told, after listeners were
+  /// told of the data without them. When the store does not let them go, the writes go on.
+  func purge() {
+    guard let lane = storage.lane else { return }
+    outbox.addEdits([.purge(lane)]) { [self] result in
+      if case .failure(let error) = result {
+        storage.report(DatabaseError(error, "No write was purged"))
+        return connection.tell(.giveUpOperations)
       }
-      guard let page, let end = page.last else { return }
-      for write in page { connection.tell(.write(OutboundWrite(lane, write))) }
-      last = end.id
+      let reverted = views.tree.revertAll()
+      let followed = writes.progress.purge(lane)
+      views.raise(reverted)
+      transactions.giveUp(.writeCanceled)
+      let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
+      for id in followed { writes.end(id, .discarded, error) }
+      connection.tell(.purge)
     }
   }
 }
@@ -230,7 +235,7 @@ extension PendingWrite {
 }
 
 extension PendingWrite.State {
-  fileprivate init(_ entry: QueueEntry, _ delivery: WriteProgress.Delivery) {
+  fileprivate init(_ entry: QueueEntry, _ delivery: WriteDelivery) {
     self =
       switch (entry.state, delivery) {
       case (.rejected(let reason), _):

@@ -61,6 +61,9 @@ final class Transactions {
     handle(.putAnswered(id, response, isDataMissing: isDataMissing))
   }
 
+  /// An attempt ended without an answer.
+  func putGivenUp(_ id: OperationID, _ status: LocalStatus) { handle(.putGivenUp(id, status)) }
+
   /// An attempt was not sent, and may be made again.
   func putReturned(_ id: OperationID) { handle(.putReturned(id)) }
 
@@ -75,7 +78,7 @@ final class Transactions {
   }
 
   /// All end.
-  func giveUp(_ status: Response.Status) {
+  func giveUp(_ status: LocalStatus) {
     if !isEmpty { handle(.giveUp(status)) }
   }
 
@@ -100,9 +103,13 @@ final class Transactions {
     case .put(let put): connection.tell(.put(put))
     case .complete(let id, let outcome):
       guard let request = requests.removeValue(forKey: id) else { return }
-      let error = outcome.error.flatMap {
-        DatabaseError(local: $0, "The transaction at \(request.path) failed")
-      }
+      let what = "The transaction at \(request.path) failed"
+      let error: DatabaseError? =
+        switch outcome.error {
+        case .refused(let response): DatabaseError(response, what)
+        case .local(let status): DatabaseError(local: status, what)
+        case nil: nil
+        }
       outbox.addCall { request.completion(error, outcome.isCommitted, outcome.node) }
     case .proceed: handle(.proceed)
     }

@@ -5,7 +5,8 @@ import ConiferTree
 import ConiferWire
 import Logging
 
-/// The app's writes, from the call to the server's answer.
+/// The app's writes: from the call into the queue, and from the server's answer to their end. ``WriteSending`` has the
+/// way between.
 struct Writes {
   let durability: DurabilityWaits
   let setup: DatabaseConfiguration
@@ -24,16 +25,25 @@ struct Writes {
   /// Edits are about to be stored: ends of writes that could not be stored before are stored first.
   func willCommit() {
     cache.willCommit()
+    storeEnds()
+  }
+
+  /// Stores how writes ended, where that could not be stored before.
+  func storeEnds() {
     for (id, edits) in progress.unstoredEnds {
       willStore(edits)
       do throws(StoreError) {
         _ = try outbox.commitNow(edits)
       } catch {
-        // The store refuses it as invalid: the write has ended already, or is gone.
-        guard error.code == .invalid else { continue }
+        switch error.code {
+        // It has ended already, or is gone.
+        case .invalid: break
+        // The others cannot be stored either.
+        case .full, .poisoned: return
+        default: continue
+        }
       }
       progress.stored(id)
-      connection.tell(.finished(id))
     }
   }
 
@@ -118,7 +128,7 @@ struct Writes {
     guard let id = connection.lastUnsent, id.lane == lane, id.id < new.id,
       let old = find(id), case .queued = old.state, new.content.supersedes(old.content)
     else { return }
-    connection.tell(.superseded(id))
+    connection.tell(.withdraw(id))
     views.raise(views.revert(id))
     let edits = [StorageEdit.finish(lane, id.id, .superseded(by: new.id))]
     let name = OutboundWriteID(lane, new.id)
@@ -143,90 +153,7 @@ struct Writes {
     storage.read { (view, _) throws(StoreError) in try view.write(id.lane, id.id) } ?? nil
   }
 
-  // MARK: To the server
-
-  /// Reads the next writes of the queue for the connection.
-  func readQueue(_ lane: Lane, after: WriteID?, limit: Int) {
-    let page = storage.read { (view, _) throws(StoreError) in
-      try view.writes(lane, after: after, limit: limit)
-    }
-    storage.reportIncidents()
-    // A queue that cannot be read now is asked for again with the next write or connection.
-    var found = page ?? []
-    if setup.unknownOutcome == .leaveToApp {
-      let uncertain = found.filter {
-        !$0.content.isIdempotent && progress.isOutcomeUnknown($0, lane)
-      }
-      for write in uncertain { leaveToApp(OutboundWriteID(lane, write.id), write.content) }
-      if !uncertain.isEmpty {
-        // Asked for again when the store no longer takes them for waiting.
-        return connection.add([.needWrites(lane, after: after, limit: limit)])
-      }
-      found.removeAll { progress.outcome(of: OutboundWriteID(lane, $0.id)) != nil }
-    }
-    let writes = found.map {
-      OutboundWrite(lane, $0, needsMark: progress.needsMark(OutboundWriteID(lane, $0.id)))
-    }
-    let isLast = page.map { $0.count < limit } ?? false
-    connection.tell(.writes(writes, lane, after: after, isLast: isLast))
-  }
-
-  /// Stores durably that writes are sent, and has them sent then.
-  func mark(_ ids: [OutboundWriteID]) {
-    outbox.addEdits(progress.marks(ids)) { [self] result in
-      switch result {
-      case .success(let numbers):
-        progress.marking(ids)
-        durability.wait(for: numbers.commit, in: storage) { [post] result in
-          var fault: DatabaseError?
-          if case .failure(let error) = result { fault = error }
-          post(.writesMarked(ids, fault))
-        }
-      case .failure(let error):
-        marked(ids, DatabaseError(error, "It could not be stored that writes are sent"))
-      }
-    }
-  }
-
-  /// The mark that writes are sent is durable, or could not be stored. Without it they wait if the app
-  /// wants each applied at most once; otherwise they are sent, as applying one twice is the smaller evil.
-  func marked(_ ids: [OutboundWriteID], _ fault: DatabaseError?) {
-    if let fault {
-      let waits = setup.unknownOutcome == .leaveToApp
-      setup.logger.error(
-        waits
-          ? "increments wait until it can be stored that they are sent"
-          : "increments leave without a durable mark that they are sent",
-        metadata: ["cause": "\(fault)"])
-      if waits { return connection.tell(.notMarked(ids)) }
-    }
-    progress.marked(ids)
-    connection.tell(.marked(ids))
-  }
-
   // MARK: From the server
-
-  /// The connection broke after a write was sent.
-  func outcomeUnknown(_ id: OutboundWriteID) {
-    if setup.unknownOutcome == .leaveToApp, let content = find(id)?.content,
-      !content.isIdempotent
-    {
-      return leaveToApp(id, content)
-    }
-    outbox.addEdits(progress.outcomeUnknown(id))
-  }
-
-  /// The server refused a write for want of a valid token; it is sent again.
-  func returned(_ id: OutboundWriteID) {
-    outbox.addEdits(progress.returned(id)) { [self] result in
-      if case .failure = result { progress.returnedUnstored(id) }
-    }
-  }
-
-  /// Whether a write was done is unknown, and sending it again may apply it twice: the app decides.
-  private func leaveToApp(_ id: OutboundWriteID, _ content: WriteContent) {
-    reject(id, content, RejectionReason(Response(.disconnect)))
-  }
 
   /// The server answered a write: one commit ends it and brings the cache up to date.
   func answered(_ id: OutboundWriteID, _ response: Response, isDataMissing: Bool) {
@@ -254,7 +181,7 @@ struct Writes {
   }
 
   /// A write is not done: it is taken back from the views, and waits for the app with the reason.
-  private func reject(_ id: OutboundWriteID, _ content: WriteContent?, _ reason: RejectionReason) {
+  func reject(_ id: OutboundWriteID, _ content: WriteContent?, _ reason: RejectionReason) {
     let error = reason.error(content?.path ?? .root)
     let result = views.revert(id)
     let edits = progress.rejected(id, reason.text)
@@ -265,15 +192,13 @@ struct Writes {
     }
   }
 
-  /// A write has ended: tells who waits for it, and the connection once the store holds it.
+  /// A write has ended: tells who waits for it, and keeps what the store was not told.
   private func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
     _ edits: [StorageEdit], _ stored: Outbox.Stored
   ) {
     switch stored {
-    case .success:
-      end(id, outcome, error)
-      connection.tell(.finished(id))
+    case .success: end(id, outcome, error)
     case .failure: end(id, outcome, error, unstored: edits)
     }
   }
@@ -286,17 +211,6 @@ struct Writes {
     for follower in progress.end(id, outcome, unstored: unstored) {
       follower.receipt?.end(outcome)
       if let completion = follower.completion { outbox.addCall { completion(error) } }
-    }
-  }
-
-  // MARK: The close
-
-  /// Tells the store, which is about to be closed, of the writes that it has as sent, though they wait.
-  func storeUnsent() {
-    for id in progress.unsent {
-      let found = storage.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.id) }
-      guard let entry = found ?? nil, entry.state != .queued else { continue }
-      outbox.addEdits([.restore(id.lane, progress.corrected(entry, id))])
     }
   }
 

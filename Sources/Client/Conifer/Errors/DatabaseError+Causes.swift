@@ -1,3 +1,4 @@
+import ConiferSync
 public import ConiferTree
 public import ConiferWire
 
@@ -46,5 +47,25 @@ extension DatabaseError {
       default: .refused
       }
     self.init(code, "\(what): \(reason ?? status.rawValue).", cause: status.rawValue)
+  }
+}
+
+extension DatabaseError {
+  /// The error for what ended here, without the server's answer.
+  ///
+  /// - Parameter what: what was not done, as the beginning of a sentence.
+  init(local status: LocalStatus, _ what: String) {
+    switch status {
+    case .disconnect:
+      self.init(.outcomeUnknown, "\(what): the connection broke before the answer came.")
+    case .writeCanceled: self.init(.writeCanceled, "\(what): the app purged what was waiting.")
+    case .identityChanged:
+      self.init(.writeCanceled, "\(what): another user was signed in before it was sent.")
+    case .overriddenBySet:
+      self.init(.overridden, "\(what): another write at the place ended it.")
+    case .maxRetries:
+      self.init(.tooManyRetries, "\(what): the data changed each time it was tried.")
+    case .databaseClosed: self.init(.closed, "\(what): the database was closed before it was done.")
+    }
   }
 }

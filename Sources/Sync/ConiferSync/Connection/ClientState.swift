@@ -115,16 +115,16 @@ struct ClientState: Sendable {
   }
 
   /// Ends all unsent operations with a local status.
-  mutating func giveUpOperations(with status: Response.Status) {
+  mutating func giveUpOperations(with status: LocalStatus) {
     let all = operations.all
     operations.removeAll()
     for operation in all { giveUp(operation, with: status) }
   }
 
-  mutating func giveUp(_ operation: Operation, with status: Response.Status) {
+  mutating func giveUp(_ operation: Operation, with status: LocalStatus) {
     switch operation.kind {
-    case .put(let put): actions.append(.putAnswered(put.id, Response(status)))
-    case .onDisconnect(let id, _): actions.append(.onDisconnectAnswered(id, Response(status)))
+    case .put(let put): actions.append(.putGivenUp(put.id, status))
+    case .onDisconnect(let id, _): actions.append(.onDisconnectGivenUp(id, status))
     }
   }
 

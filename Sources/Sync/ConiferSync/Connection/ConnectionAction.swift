@@ -63,7 +63,7 @@ package enum ConnectionAction: Hashable, Sendable {
   case markSent([OutboundWriteID])
   /// A write was sent; also told of writes that were marked.
   case writeSent(OutboundWriteID)
-  /// The server answered a write; answer with `finished` when the store holds that. Its data is missing when
+  /// The server answered a write: it has ended. Its data is missing when
   /// a listen at, above or below its paths was sent before the answer came, and the connection broke before
   /// that listen was answered: what the client has of the server's data may be older than the write.
   case writeAnswered(OutboundWriteID, Response, isDataMissing: Bool = false)
@@ -78,25 +78,14 @@ package enum ConnectionAction: Hashable, Sendable {
   case getAnswered(OperationID, Response)
   /// A get could not be sent for 3 seconds, or the app is offline: read the cache.
   case getUnavailable(OperationID)
-  /// The server answered a transaction's put, or it has a local status: `disconnect` when it was
-  /// sent and the connection broke, `identityChanged`, `writeCanceled`. `isDataMissing` as in
-  /// `writeAnswered`.
+  /// The server answered a transaction's put. `isDataMissing` as in `writeAnswered`.
   case putAnswered(OperationID, Response, isDataMissing: Bool = false)
+  /// A transaction's put ended without an answer.
+  case putGivenUp(OperationID, LocalStatus)
   /// The connection broke before the put was sent: it may be issued again.
   case putReturned(OperationID)
-  /// The server answered an onDisconnect, or it has a local status, like a put.
+  /// The server answered an onDisconnect.
   case onDisconnectAnswered(OperationID, Response)
-}
-
-extension Response.Status {
-  /// Sent, and the connection broke before the answer.
-  package static let disconnect = Response.Status(rawValue: "disconnect")
-  /// The app gave up all that waited.
-  package static let writeCanceled = Response.Status(rawValue: "write_canceled")
-  /// Another user was signed in before it was sent.
-  package static let identityChanged = Response.Status(rawValue: "identity_changed")
-  /// A transaction was overridden by a set or an update.
-  package static let overriddenBySet = Response.Status(rawValue: "overriddenbyset")
-  /// A transaction's data changed too often meanwhile.
-  package static let maxRetries = Response.Status(rawValue: "maxretry")
+  /// An onDisconnect ended without an answer.
+  case onDisconnectGivenUp(OperationID, LocalStatus)
 }

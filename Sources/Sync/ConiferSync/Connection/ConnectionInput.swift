@@ -38,22 +38,20 @@ package enum ConnectionInput: Sendable {
   ///
   /// Told in the order of the numbers, after the commit, and before anything that the app issues later.
   case write(OutboundWrite)
-  /// Answers `needWrites`: the waiting writes of a lane by number, as they are now; after which number,
-  /// as it was asked; whether the queue holds no more. There may be fewer than the limit. No writes and
-  /// `isLast` false say that the queue cannot be read; it is asked again with the next write or
-  /// connection. The answer to an older question is ignored.
+  /// Answers `needWrites`: the waiting writes of a lane by number, as they are now, without those that have
+  /// ended (which the caller knows, also where the store does not); after which number, as it was asked;
+  /// whether the queue holds no more. There may be fewer than the limit. No writes and `isLast` false say
+  /// that the queue cannot be read; it is asked again with the next write or connection. The answer to an
+  /// older question is ignored.
   case writes([OutboundWrite], Lane, after: WriteID?, isLast: Bool)
   /// Answers `markSent`: they can be sent.
   case marked([OutboundWriteID])
   /// Answers `markSent`: that could not be stored, so they must not be sent. They are marked again after
   /// a delay.
   case notMarked([OutboundWriteID])
-  /// The app takes a write back or changes it; an answer that still comes is ignored.
+  /// The app takes a write back or changes it, or a later one replaces it; an answer that still comes is
+  /// ignored.
   case withdraw(OutboundWriteID)
-  /// A write that `lastUnsent` names is not to be sent: a later one, which is told next, replaced it.
-  case superseded(OutboundWriteID)
-  /// The store holds how an answered or superseded write ended.
-  case finished(OutboundWriteID)
   /// Answers `laneChanged`: the newest number of the new lane. No write is asked for before.
   case laneOpened(newest: WriteID?)
 
@@ -66,7 +64,11 @@ package enum ConnectionInput: Sendable {
   case put(TransactionPut)
   /// The server is to do something when the connection ends.
   case onDisconnect(OperationID, DisconnectRequest)
-  /// All waiting writes, transactions and onDisconnects are given up; the caller empties the store's
+  /// The answers that wait for listens are to be handed on now, since the queue is to be purged.
+  case deliverAnswers
+  /// All waiting transactions and onDisconnects are given up.
+  case giveUpOperations
+  /// All waiting writes, transactions and onDisconnects are given up; the caller has emptied the store's
   /// queue.
   case purge
 }

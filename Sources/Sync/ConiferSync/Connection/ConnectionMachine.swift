@@ -71,8 +71,10 @@ package struct ConnectionMachine: Sendable {
   /// Whether operations can be sent.
   package var isWritable: Bool { connector.session?.isAccepted ?? false }
 
-  /// Whether the server has answered a write, though the store may still show it as waiting.
-  package func isAnswered(_ id: OutboundWriteID) -> Bool { client.sendBuffer.isAnswered(id) }
+  /// Whether the server has answered a write, and the answer waits for listens.
+  package func isAnswerDeferred(_ id: OutboundWriteID) -> Bool {
+    connector.session?.deferred.contains(id) ?? false
+  }
 
   /// The position of something that is issued now, after all that was issued before; never given twice
   /// in a lane.
@@ -82,7 +84,7 @@ package struct ConnectionMachine: Sendable {
   /// issued after it. A write from an earlier run of the app may have been sent by that run.
   package var lastUnsent: OutboundWriteID? {
     guard let id = client.positions.lastUnsent, !isUnanswered(id) else { return nil }
-    return client.sendBuffer.isAnswered(id) || client.sendBuffer.isBeingMarked(id) ? nil : id
+    return client.sendBuffer.isBeingMarked(id) ? nil : id
   }
 
   /// Handles what happened.
@@ -142,8 +144,6 @@ package struct ConnectionMachine: Sendable {
     case .withdraw(let id):
       client.sendBuffer.withdraw(id)
       whileConnected { session, client in session.withdraw(id, &client) }
-    case .superseded(let id): client.sendBuffer.supersede(id)
-    case .finished(let id): client.sendBuffer.finished(id)
     case .laneOpened(let newest): openLane(newest)
     case .get(let id, let target):
       client.gets.add(WaitingGet(id: id, target: target, issued: client.now.uptime))
@@ -152,6 +152,9 @@ package struct ConnectionMachine: Sendable {
     case .onDisconnect(let id, let request):
       client.issue(.onDisconnect(id, request), at: nextPosition())
       sendWaiting()
+    case .deliverAnswers:
+      whileConnected { session, client in session.deliverAnswers(all: true, &client) }
+    case .giveUpOperations: giveUpOperations()
     case .purge: purge()
     }
   }
@@ -184,8 +187,13 @@ package struct ConnectionMachine: Sendable {
 
   /// Gives up all that waits; the store's queue is emptied by the owner.
   private mutating func purge() {
-    whileConnected { session, client in session.purge(&client) }
+    whileConnected { session, client in session.forgetQueue(&client) }
     client.sendBuffer.purge()
+    giveUpOperations()
+  }
+
+  private mutating func giveUpOperations() {
+    whileConnected { session, client in session.giveUpPuts(&client) }
     client.giveUpOperations(with: .writeCanceled)
     sendWaiting()
   }

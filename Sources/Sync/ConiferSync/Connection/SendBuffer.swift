@@ -22,8 +22,6 @@ struct SendBuffer: Sendable {
     var missedWrite = false
     /// Rejected writes that are to be tried again.
     var renewed: [OutboundWrite] = []
-    /// Writes whose end the store holds by now.
-    var finished: [OutboundWriteID] = []
   }
 
   /// Whether the store can record that writes are sent.
@@ -38,10 +36,6 @@ struct SendBuffer: Sendable {
   private var cursor: UInt64 = 0
   private var rest = Rest.unknown
   private var marking = Marking.possible
-  /// Writes that are being marked.
-  private var beingMarked: Set<OutboundWriteID> = []
-  /// Answered and superseded writes that the store may still show as waiting.
-  private var answered: Set<OutboundWriteID> = []
 
   /// The write that comes next.
   var first: OutboundWrite? { buffer.first }
@@ -57,17 +51,14 @@ struct SendBuffer: Sendable {
 
   /// Begins again with the first write of the store's queue.
   mutating func restart() {
-    if case .asked(let question) = rest { answered.subtract(question.finished) }
     buffer.removeAll()
     cursor = 0
     rest = .unknown
-    beingMarked = []
   }
 
   /// Forgets all: the store's queue was emptied.
   mutating func purge() {
     restart()
-    answered = []
     rest = .empty
   }
 
@@ -85,17 +76,14 @@ struct SendBuffer: Sendable {
     if case .asked = rest { cursor == id?.rawValue ?? 0 } else { false }
   }
 
-  /// Takes in the page that was asked for, but for writes that are under way or answered.
-  mutating func add(_ page: [OutboundWrite], isLast: Bool, isUnanswered: (OutboundWriteID) -> Bool)
-  {
+  /// Takes in the page that was asked for, but for writes that are under way.
+  mutating func add(_ page: [OutboundWrite], isLast: Bool, isUnderWay: (OutboundWriteID) -> Bool) {
     guard case .asked(let question) = rest else { return }
     let start = cursor
     let renewed = Set(question.renewed.map(\.id))
     for write in page where write.id.id.rawValue > cursor {
       cursor = write.id.id.rawValue
-      if !renewed.contains(write.id), !answered.contains(write.id), !isUnanswered(write.id) {
-        append(write)
-      }
+      if !renewed.contains(write.id), !isUnderWay(write.id) { append(write) }
     }
     if question.missedWrite || (!isLast && cursor > start) {
       rest = .unknown
@@ -103,12 +91,10 @@ struct SendBuffer: Sendable {
       rest = isLast ? .empty : .unreadable
     }
     for write in question.renewed where write.id.id.rawValue <= cursor { insert(write) }
-    answered.subtract(question.finished)
   }
 
   /// Takes in a new or renewed write where there is room, or leaves it to the store.
   mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
-    answered.remove(write.id)
     let number = write.id.id.rawValue
     let isRead = number <= cursor
     if isRead { insert(write) }
@@ -116,7 +102,6 @@ struct SendBuffer: Sendable {
     case .unknown: break
     case .unreadable: rest = .unknown
     case .asked(var question):
-      question.finished.removeAll { $0 == write.id }
       if !isRead {
         question.missedWrite = true
         if !isNew { question.renewed.append(write) }
@@ -139,43 +124,21 @@ struct SendBuffer: Sendable {
     buffer.insert(write) { $0.id.id.rawValue > write.id.id.rawValue }
   }
 
-  // MARK: Ends of writes
-
-  /// Takes a write out that the app takes back.
+  /// Takes a write out: the app takes it back, or a later one replaced it.
   mutating func withdraw(_ id: OutboundWriteID) {
     buffer.removeAll { $0.id == id }
     if case .asked(var question) = rest {
       question.renewed.removeAll { $0.id == id }
       rest = .asked(question)
     }
-    answered.remove(id)
   }
-
-  /// Takes a write out for good, though the store may still show it as waiting.
-  mutating func supersede(_ id: OutboundWriteID) {
-    withdraw(id)
-    answered(id)
-  }
-
-  /// A write was answered: it is not read again.
-  mutating func answered(_ id: OutboundWriteID) { answered.insert(id) }
-
-  /// The store no longer shows a write as waiting; a page that is being read may still hold it.
-  mutating func finished(_ id: OutboundWriteID) {
-    if case .asked(var question) = rest {
-      question.finished.append(id)
-      rest = .asked(question)
-    } else {
-      answered.remove(id)
-    }
-  }
-
-  /// Whether a write was answered or superseded, though the store may still show it as waiting.
-  func isAnswered(_ id: OutboundWriteID) -> Bool { answered.contains(id) }
 
   // MARK: Marking
 
-  func isBeingMarked(_ id: OutboundWriteID) -> Bool { beingMarked.contains(id) }
+  /// Whether the store is asked to record that a write is sent.
+  func isBeingMarked(_ id: OutboundWriteID) -> Bool {
+    buffer.all.contains { $0.id == id && $0.mark == .asked }
+  }
 
   /// How often in a row writes could not be marked.
   var markingFailures: Int { if case .failed(let count, _) = marking { count } else { 0 } }
@@ -186,12 +149,16 @@ struct SendBuffer: Sendable {
   }
 
   /// Begins to mark all writes that must be marked before they leave; none while a failure is recent.
+  ///
+  /// - Returns: those that the store is to be asked to mark.
   mutating func markWaiting(at now: Milliseconds) -> [OutboundWriteID] {
     if let retry = markingRetry, retry > now { return [] }
-    let ids = buffer.all
-      .filter { !$0.isIdempotent && !$0.isMarked && !beingMarked.contains($0.id) }
-      .map(\.id)
-    beingMarked.formUnion(ids)
+    var ids: [OutboundWriteID] = []
+    buffer.changeAll { write in
+      guard write.mark == .missing else { return }
+      write.mark = .asked
+      ids.append(write.id)
+    }
     return ids
   }
 
@@ -199,14 +166,14 @@ struct SendBuffer: Sendable {
   mutating func marked(_ ids: [OutboundWriteID]) {
     marking = .possible
     let ids = Set(ids)
-    beingMarked.subtract(ids)
-    buffer.changeAll { if ids.contains($0.id) { $0.isMarked = true } }
+    buffer.changeAll { if ids.contains($0.id), !$0.mayLeave { $0.mark = .durable } }
   }
 
   /// The store could not record that writes are sent; they are marked again at an uptime.
   mutating func markingFailed(_ ids: [OutboundWriteID], retry: Milliseconds) {
-    beingMarked.subtract(ids)
     marking = .failed(markingFailures + 1, retry: retry)
+    let ids = Set(ids)
+    buffer.changeAll { if ids.contains($0.id), $0.mark == .asked { $0.mark = .missing } }
   }
 
   /// Lets writes be marked again.
@@ -215,14 +182,24 @@ struct SendBuffer: Sendable {
 
 /// A queued write that is to be sent.
 package struct OutboundWrite: Hashable, Sendable {
+  /// Whether the store holds that a write was sent, before it leaves.
+  package enum Mark: Hashable, Sendable {
+    /// It need not: applied twice, the write has the same effect as once.
+    case notNeeded
+    /// It does not, or may forget it when the power goes.
+    case missing
+    /// It is asked to.
+    case asked
+    /// It does, durably.
+    case durable
+  }
+
   /// Its identity.
   package let id: OutboundWriteID
   /// What it asks the server for.
   package let content: WriteContent
-  /// Whether the store holds that it was sent, or may have been.
-  package internal(set) var isMarked: Bool
-  /// Whether applying it twice has the same effect as once.
-  package let isIdempotent: Bool
+  /// Whether the store holds that it was sent.
+  package internal(set) var mark: Mark
   /// About how many bytes it takes on the wire.
   package let size: Int
 
@@ -232,13 +209,16 @@ package struct OutboundWrite: Hashable, Sendable {
   package init(_ lane: Lane, _ write: QueuedWrite, needsMark: Bool = false) {
     id = OutboundWriteID(lane, write.id)
     content = write.content
-    isIdempotent = write.content.isIdempotent
-    size = write.content.wireSize
+    size = content.wireSize
     switch write.state {
-    case .sent, .outcomeUnknown: isMarked = !needsMark
-    case .queued, .rejected: isMarked = false
+    case _ where content.isIdempotent: mark = .notNeeded
+    case .sent, .outcomeUnknown: mark = needsMark ? .missing : .durable
+    case .queued, .rejected: mark = .missing
     }
   }
+
+  /// Whether nothing has to be stored before it leaves.
+  package var mayLeave: Bool { mark == .notNeeded || mark == .durable }
 
   /// Its position in the order of all that was issued.
   var position: OverlayID { OverlayID(id.id.rawValue) }

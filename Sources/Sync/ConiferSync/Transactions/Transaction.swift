@@ -1,5 +1,4 @@
 import ConiferTree
-import ConiferWire
 
 /// A transaction that has not ended.
 struct Transaction: Sendable {
@@ -31,7 +30,7 @@ struct Transaction: Sendable {
   /// Its write over the views.
   var overlay: OverlayID?
   /// The status with which it ends if the server refuses the put that was sent.
-  var ending: Response.Status?
+  var ending: LocalStatus?
 
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }
   var isReady: Bool { if case .ready = phase { true } else { false } }

@@ -1,5 +1,4 @@
 import ConiferTree
-import ConiferWire
 
 extension TransactionMachine {
   mutating func start(
@@ -81,11 +80,11 @@ extension TransactionMachine {
   }
 
   /// Ends a transaction with an error.
-  mutating func fail(_ id: TransactionID, _ response: Response) {
+  mutating func fail(_ id: TransactionID, _ failure: Failure) {
     guard let transaction = live[id] else { return }
     var node = transaction.input
     if case .running(let seen) = transaction.phase { node = seen }
-    finish(id, Outcome(error: response, isCommitted: false, node: node))
+    finish(id, Outcome(error: failure, isCommitted: false, node: node))
   }
 
   /// Runs the next function whose input has changed.
@@ -108,12 +107,11 @@ extension TransactionMachine {
 
   /// Ends all transactions that were sent too often.
   private mutating func failExhausted() {
-    let reason = "The data changed at each of \(TransactionMachine.maxAttempts) attempts."
     // Ending one may let others run again that were sent too often as well.
     while !exhausted.isEmpty {
       let ids = exhausted.filter { live[$0]?.isWaiting == true }
       exhausted = []
-      for id in ids { fail(id, Response(.maxRetries, reason: reason)) }
+      for id in ids { fail(id, .local(.maxRetries)) }
     }
   }
 

@@ -50,18 +50,21 @@ extension TransactionMachine {
       for id in put.ids {
         guard let transaction = live[id] else { continue }
         if let ending = transaction.ending {
-          fail(id, Response(ending))
+          fail(id, .local(ending))
         } else {
           live.set(.ready, id)
         }
       }
       rerun(put.path)
     default:
-      for id in put.ids {
-        let ending = live[id]?.ending
-        fail(id, ending.map { Response($0) } ?? response)
-      }
+      for id in put.ids { fail(id, live[id]?.ending.map { .local($0) } ?? .refused(response)) }
     }
+    ready.insert(put.path)
+  }
+
+  mutating func givenUp(_ id: OperationID, _ status: LocalStatus) {
+    guard let put = puts.removeValue(forKey: id) else { return }
+    for id in put.ids { fail(id, .local(live[id]?.ending ?? status)) }
     ready.insert(put.path)
   }
 
@@ -86,7 +89,7 @@ extension TransactionMachine {
     for id in put.ids {
       live.change(id) { $0.attempts -= 1 }
       if let ending = live[id]?.ending {
-        fail(id, Response(ending))
+        fail(id, .local(ending))
       } else {
         live.set(.ready, id)
       }
@@ -104,22 +107,20 @@ extension TransactionMachine {
         if case .sent = transaction.phase {
           live.change(transaction.id) { $0.ending = .overriddenBySet }
         } else {
-          fail(
-            transaction.id,
-            Response(.overriddenBySet, reason: "A set or an update replaced the data."))
+          fail(transaction.id, .local(.overriddenBySet))
         }
       }
       rerun(path)
     }
   }
 
-  mutating func giveUp(_ status: Response.Status) {
+  mutating func giveUp(_ status: LocalStatus) {
     puts = [:]
     for transaction in live.byID.values.sorted(by: { $0.order < $1.order }) {
       var ending = status
       // Nobody can tell any more whether the server took it under the old user.
       if case .sent = transaction.phase, status == .identityChanged { ending = .disconnect }
-      fail(transaction.id, Response(ending))
+      fail(transaction.id, .local(ending))
     }
   }
 }

@@ -40,10 +40,12 @@ package struct TransactionMachine: Sendable {
     /// - overlay: the position of the write that it makes, newer than all others.
     /// - serverTime: the server's time in milliseconds since 1970.
     case ran(TransactionID, Decision, overlay: OverlayID, serverTime: Int64)
-    /// The server answered a put, or it has a local status.
+    /// The server answered a put.
     ///
     /// - isDataMissing: as in `ConnectionAction.writeAnswered`.
     case putAnswered(OperationID, Response, isDataMissing: Bool = false)
+    /// A put ended without an answer.
+    case putGivenUp(OperationID, LocalStatus)
     /// A put was not sent.
     case putReturned(OperationID)
     /// Puts can be sent from now on, or no longer.
@@ -52,8 +54,8 @@ package struct TransactionMachine: Sendable {
     case changed(Path)
     /// The app set or updated the nodes at these paths.
     case overwritten([Path])
-    /// All transactions end with a status: `writeCanceled` or `identityChanged`.
-    case giveUp(Response.Status)
+    /// All transactions end.
+    case giveUp(LocalStatus)
     /// Answers the action `proceed`.
     case proceed
   }
@@ -80,17 +82,25 @@ package struct TransactionMachine: Sendable {
     case proceed
   }
 
+  /// Why a transaction failed.
+  package enum Failure: Hashable, Sendable {
+    /// The server refused it.
+    case refused(Response)
+    /// It ended here.
+    case local(LocalStatus)
+  }
+
   /// How a transaction ended.
   package struct Outcome: Hashable, Sendable {
     /// Why it failed; nil when it was committed, or given up by the app's function.
-    package var error: Response?
+    package var error: Failure?
     /// Whether the server has it.
     package var isCommitted: Bool
     /// The node that was written, or over which the function ran last.
     package var node: Node
 
     /// How a transaction ended.
-    package init(error: Response? = nil, isCommitted: Bool, node: Node) {
+    package init(error: Failure? = nil, isCommitted: Bool, node: Node) {
       self.error = error
       self.isCommitted = isCommitted
       self.node = node
@@ -148,6 +158,7 @@ package struct TransactionMachine: Sendable {
       ran(id, decision, overlay, serverTime, state)
     case .putAnswered(let put, let response, let isDataMissing):
       answered(put, response, isDataMissing)
+    case .putGivenUp(let put, let status): givenUp(put, status)
     case .putReturned(let put): returned(put)
     case .writable(let isWritable):
       self.isWritable = isWritable

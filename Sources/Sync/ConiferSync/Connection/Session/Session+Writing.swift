@@ -22,7 +22,7 @@ extension Session {
     guard isAccepted, lane == client.positions.lane, client.sendBuffer.isAsking(after: after) else {
       return
     }
-    client.sendBuffer.add(page, isLast: isLast) { unanswered.contains($0) }
+    client.sendBuffer.add(page, isLast: isLast) { isUnderWay($0) }
     sendWaiting(&client)
   }
 
@@ -39,7 +39,7 @@ extension Session {
         send(next, &client)
       } else if let write = client.sendBuffer.first {
         guard hasRoom(write.size, client.limits) else { break }
-        guard write.isIdempotent || write.isMarked else {
+        guard write.mayLeave else {
           let ids = client.sendBuffer.markWaiting(at: client.now.uptime)
           if !ids.isEmpty { client.actions.append(.markSent(ids)) }
           break
@@ -53,6 +53,11 @@ extension Session {
       }
     }
     askForWrites(&client)
+  }
+
+  /// Whether a write was sent, and its answer is not handed on.
+  func isUnderWay(_ id: OutboundWriteID) -> Bool {
+    unanswered.contains(id) || deferred.contains(id)
   }
 
   /// Whether something of a size may go now; what has no size always may.
@@ -69,14 +74,13 @@ extension Session {
       // It is sent again as soon as a token is taken, unless it is another user's by then.
       return client.actions.append(.writeReturned(write.id))
     }
-    client.sendBuffer.answered(write.id)
     deliver(.write(write.id, write.content.changes.map(\.path)), response, &client)
   }
 
   /// Forgets a write that the app takes back.
   mutating func withdraw(_ id: OutboundWriteID, _ client: inout ClientState) {
     _ = unanswered.removeAll { $0.write?.id == id }
-    deferred.removeAll { if case .write(id, _) = $0.subject { true } else { false } }
+    deferred.removeWrite(id)
     sendWaiting(&client)
   }
 
@@ -114,11 +118,14 @@ extension Session {
     }
   }
 
-  /// Forgets all that was sent and not answered of the lane's queue, and gives up the puts.
-  mutating func purge(_ client: inout ClientState) {
-    deliverAnswers(all: true, &client)
+  /// Forgets all that was sent and not answered of the lane's queue.
+  mutating func forgetQueue(_ client: inout ClientState) {
     reportOtherLanes(&client)
     _ = unanswered.removeAll { $0.write != nil }
+  }
+
+  /// Gives up the puts that were sent and not answered.
+  mutating func giveUpPuts(_ client: inout ClientState) {
     let puts = unanswered.removeAll {
       if case .operation(let operation) = $0, case .put = operation.kind { true } else { false }
     }
@@ -152,6 +159,38 @@ struct DeferredAnswer: Sendable {
   var isDataMissing = false
 }
 
+/// The answers that wait for listens, in the order in which they came.
+struct DeferredAnswers: Sendable {
+  private var answers = FIFO<DeferredAnswer>()
+  /// The writes among what they answer.
+  private var writes: Set<OutboundWriteID> = []
+
+  var isEmpty: Bool { answers.isEmpty }
+  var first: DeferredAnswer? { answers.first }
+
+  /// Whether the answer to a write waits.
+  func contains(_ id: OutboundWriteID) -> Bool { writes.contains(id) }
+
+  mutating func append(_ answer: DeferredAnswer) {
+    if case .write(let id, _) = answer.subject { writes.insert(id) }
+    answers.append(answer)
+  }
+
+  mutating func removeFirst() {
+    if case .write(let id, _)? = answers.first?.subject { writes.remove(id) }
+    answers.popFirst()
+  }
+
+  /// Forgets the answer to a write.
+  mutating func removeWrite(_ id: OutboundWriteID) {
+    guard writes.remove(id) != nil else { return }
+    answers.removeAll { if case .write(id, _) = $0.subject { true } else { false } }
+  }
+
+  /// Changes each answer, but for what it answers.
+  mutating func changeAll(_ body: (inout DeferredAnswer) -> Void) { answers.changeAll(body) }
+}
+
 extension Session {
   /// Hands an answer on when the listens that were sent until now are answered, which may be at once.
   mutating func deliver(
@@ -165,7 +204,7 @@ extension Session {
   mutating func deliverAnswers(all: Bool = false, _ client: inout ClientState) {
     while let first = deferred.first {
       if !all, let listen = unanswered.oldestListen, listen <= first.lastRequest { return }
-      deferred.popFirst()
+      deferred.removeFirst()
       switch first.subject {
       case .write(let id, _):
         client.actions.append(

@@ -29,7 +29,7 @@ struct Session: Sendable {
   /// The requests by which the server was asked for listens.
   var sentListens: [Listen: UInt64] = [:]
   /// Answers that wait for those of the listens that were sent before they came.
-  var deferred = FIFO<DeferredAnswer>()
+  var deferred = DeferredAnswers()
 
   /// A connection whose hello came; shows the token, if there is one.
   init(_ number: ConnectionNumber, _ client: inout ClientState) {

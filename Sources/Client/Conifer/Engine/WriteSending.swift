@@ -1,0 +1,122 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferSync
+import Logging
+
+/// The queue's writes on their way to the server: read for the connection, marked as sent where they must be, and what
+/// becomes of those that were sent and not answered.
+struct WriteSending {
+  let writes: Writes
+  let setup: DatabaseConfiguration
+  let storage: EngineStorage
+  let progress: WriteProgress
+  let durability: DurabilityWaits
+  let connection: Connection
+  let outbox: Outbox
+  let post: @Sendable (Step) -> Void
+
+  /// Reads the next writes of the queue for the connection.
+  func readQueue(_ lane: Lane, after: WriteID?, limit: Int) {
+    let page = readWaiting(lane, after: after, limit: limit)
+    storage.reportIncidents()
+    // A queue that cannot be read now is asked for again with the next write or connection.
+    let (found, isLast) = page ?? ([], false)
+    if setup.unknownOutcome == .leaveToApp {
+      let uncertain = found.filter {
+        !$0.content.isIdempotent && progress.isOutcomeUnknown($0, lane)
+      }
+      for write in uncertain { leaveToApp(OutboundWriteID(lane, write.id), write.content) }
+      if !uncertain.isEmpty {
+        // Asked for again when these have ended.
+        return connection.add([.needWrites(lane, after: after, limit: limit)])
+      }
+    }
+    let writes = found.map {
+      OutboundWrite(lane, $0, needsMark: progress.needsMark(OutboundWriteID(lane, $0.id)))
+    }
+    connection.tell(.writes(writes, lane, after: after, isLast: isLast))
+  }
+
+  /// A window of the writes of a lane that have not ended, and whether it goes to the lane's end; nil when the queue
+  /// cannot be read.
+  private func readWaiting(
+    _ lane: Lane, after: WriteID?, limit: Int
+  ) -> (writes: [QueuedWrite], isLast: Bool)? {
+    storage.read { (view, _) throws(StoreError) in
+      var last = after
+      while true {
+        let page = try view.writes(lane, after: last, limit: limit)
+        let waiting = page.filter { progress.outcome(of: OutboundWriteID(lane, $0.id)) == nil }
+        guard waiting.isEmpty, page.count == limit, let end = page.last else {
+          return (waiting, page.count < limit)
+        }
+        // All of these have ended, though the store was not told.
+        last = end.id
+      }
+    }
+  }
+
+  /// Stores durably that writes are sent, and has them sent then.
+  func mark(_ ids: [OutboundWriteID]) {
+    outbox.addEdits(progress.marks(ids)) { [self] result in
+      switch result {
+      case .success(let numbers):
+        progress.marking(ids)
+        durability.wait(for: numbers.commit, in: storage) { [post] result in
+          var fault: DatabaseError?
+          if case .failure(let error) = result { fault = error }
+          post(.writesMarked(ids, fault))
+        }
+      case .failure(let error):
+        marked(ids, DatabaseError(error, "It could not be stored that writes are sent"))
+      }
+    }
+  }
+
+  /// The mark that writes are sent is durable, or could not be stored. Without it they wait if the app
+  /// wants each applied at most once; otherwise they are sent, as applying one twice is the smaller evil.
+  func marked(_ ids: [OutboundWriteID], _ fault: DatabaseError?) {
+    if let fault {
+      let waits = setup.unknownOutcome == .leaveToApp
+      setup.logger.error(
+        waits
+          ? "increments wait until it can be stored that they are sent"
+          : "increments leave without a durable mark that they are sent",
+        metadata: ["cause": "\(fault)"])
+      if waits { return connection.tell(.notMarked(ids)) }
+    }
+    progress.marked(ids)
+    connection.tell(.marked(ids))
+  }
+
+  /// The connection broke after a write was sent.
+  func outcomeUnknown(_ id: OutboundWriteID) {
+    if setup.unknownOutcome == .leaveToApp, let content = writes.find(id)?.content,
+      !content.isIdempotent
+    {
+      return leaveToApp(id, content)
+    }
+    outbox.addEdits(progress.outcomeUnknown(id))
+  }
+
+  /// The server refused a write for want of a valid token; it is sent again.
+  func returned(_ id: OutboundWriteID) {
+    outbox.addEdits(progress.returned(id)) { [self] result in
+      if case .failure = result { progress.returnedUnstored(id) }
+    }
+  }
+
+  /// Whether a write was done is unknown, and sending it again may apply it twice: the app decides.
+  private func leaveToApp(_ id: OutboundWriteID, _ content: WriteContent) {
+    writes.reject(id, content, .outcomeUnknown)
+  }
+
+  /// Tells the store, which is about to be closed, of the writes that it has as sent, though they wait.
+  func storeUnsent() {
+    for id in progress.unsent {
+      let found = storage.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.id) }
+      guard let entry = found ?? nil, entry.state != .queued else { continue }
+      outbox.addEdits([.restore(id.lane, progress.corrected(entry, id))])
+    }
+  }
+}

@@ -1,0 +1,41 @@
+package import ConiferKeyValue
+package import ConiferStorage
+
+/// Who asked for a write, until it is queued.
+package struct WriteCaller {
+  package let receipt: WriteReceipt
+  package let completion: (@Sendable (DatabaseError?) -> Void)?
+
+  package init(receipt: WriteReceipt, completion: (@Sendable (DatabaseError?) -> Void)? = nil) {
+    self.receipt = receipt
+    self.completion = completion
+  }
+}
+
+/// Who waits for the end of a queued write: a completion block, or a receipt while somebody holds it.
+package struct WriteFollower {
+  package private(set) weak var receipt: WriteReceipt?
+  package let completion: (@Sendable (DatabaseError?) -> Void)?
+
+  package init(_ caller: WriteCaller) {
+    receipt = caller.receipt
+    completion = caller.completion
+  }
+
+  /// Whether nobody is left to be told.
+  package var isNobody: Bool { receipt == nil && completion == nil }
+}
+
+extension WriteReceipt.ID {
+  /// The name that the app has for a queued write.
+  package init(_ id: OutboundWriteID) {
+    self.init(identity: id.lane.identity, number: id.id.rawValue)
+  }
+}
+
+extension OutboundWriteID {
+  /// The queued write that the app names, in a database's tree.
+  package init(_ id: WriteReceipt.ID, in tree: TreeID) {
+    self.init(Lane(tree: tree, identity: id.identity), WriteID(rawValue: id.number))
+  }
+}

@@ -1,0 +1,126 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferServer
+import ConiferTree
+import Synchronization
+import Testing
+
+@testable import Conifer
+@testable import ConiferSync
+
+/// Writes that have ended, of which the store could not be told, and purges that it refuses.
+@Suite struct UnstoredEndTests {
+  private static let increment = #"{".sv":{"increment":1}}"#
+  private static let full = StoreError(.full, "The disk is full: make room.")
+
+  /// Rules by which nobody may write, until a test says so.
+  private final class Closed: AccessRules {
+    private let isOpen = Mutex(false)
+
+    func open() { isOpen.withLock { $0 = true } }
+    func allowsRead(_ target: QueryTarget, _ context: AccessContext) -> Bool { true }
+    func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool {
+      isOpen.withLock { $0 }
+    }
+  }
+
+  private func device(
+    _ store: Store, in world: World, _ policy: UnknownOutcome = .sendAgain
+  ) async -> (Device, ScriptedBackend.Script) {
+    let script = ScriptedBackend.Script()
+    let device = world.device(store) {
+      $0.unknownOutcome = policy
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    await world.settle()
+    return (device, script)
+  }
+
+  private func reconnect(_ world: World, _ device: Device) async {
+    device.transport.disconnect()
+    await world.settle()
+    await world.pass(60_000)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `What waits behind many writes that have ended unstored is sent`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let (device, script) = await device(store, in: world)
+    script.fail(Self.full, at: "finish")
+    for number in 0..<100 { device.set("a", "\(number)") }
+    await world.settle()
+    device.engine.goOffline()
+    for number in 0..<3 { device.set(Path("b/\(number)"), "1") }
+    await world.settle()
+    let sent = Sent(device)
+    device.engine.goOnline()
+    await world.settle()
+    #expect(sent.paths == ["b/0", "b/1", "b/2"])
+    #expect(try await device.queued().isEmpty)
+    script.fail(nil)
+    #expect(try await device.engine.writeTotals().pending == 0)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `A refusal that could not be stored may be answered by the app when there is room`(
+    _ store: Store
+  ) async throws {
+    let rules = Closed()
+    let world = try World(ServerConfiguration(rules: rules))
+    let (device, script) = await device(store, in: world)
+    script.fail(Self.full, at: "setState")
+    for name in ["one", "two", "three"] { device.set(Path(name), "1", name) }
+    await world.settle()
+    #expect(device.lines.take() == ["one", "two", "three"].map { "\($0) permission-denied" })
+    let refused = try await device.queued()
+    #expect(refused.count == 3)
+    let listed = try await device.engine.writes(after: nil, limit: 9, rejectedOnly: true)
+    #expect(listed == refused)
+    let early = await #expect(throws: DatabaseError.self) {
+      try await device.engine.retry(refused[0].id)
+    }
+    #expect(early?.code == .storageFull)
+    script.fail(nil)
+    rules.open()
+    #expect(
+      try await device.engine.writes(after: nil, limit: 9, rejectedOnly: true).map(\.id)
+        == refused.map(\.id))
+    try await device.engine.retry(refused[0].id)
+    try await device.engine.discard(refused[1].id)
+    _ = try await device.engine.edit(refused[2].id, to: .set("three", json("3")))
+    await world.settle()
+    #expect(world.data == json(#"{"one":1,"three":3}"#))
+    #expect(try await device.queued().isEmpty)
+  }
+
+  @Test(arguments: Store.allCases, [UnknownOutcome.sendAgain, .leaveToApp])
+  func `A purge that the store refuses sends nothing twice`(
+    _ store: Store, _ policy: UnknownOutcome
+  ) async throws {
+    let world = try World()
+    let (device, script) = await device(store, in: world, policy)
+    device.transport.hold(.toClient)
+    device.set("n", Self.increment, "one")
+    await world.settle()
+    device.transport.release()
+    script.fail(Self.full)
+    await world.settle()
+    #expect(device.lines.take() == ["one done"])
+    script.fail(nil)
+    device.transport.hold(.toClient)
+    device.set("n", Self.increment, "two")
+    await world.settle()
+    script.fail(Self.full)
+    device.engine.purge()
+    await world.settle()
+    device.transport.release()
+    await world.settle()
+    script.fail(nil)
+    await reconnect(world, device)
+    #expect(world.data("n") == json("2"))
+    #expect(device.lines.take() == ["two done"])
+    #expect(try await device.queued().isEmpty)
+  }
+}
