@@ -111,6 +111,7 @@ let package = Package(
         .product(
           name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ]),
+    // Optimized like the others: without, its checks take more time than its compiling saves.
     target(
       "StorageConformance", in: "Sources/Storage",
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "CStorageProbe"]),
