@@ -8,7 +8,7 @@ import Testing
 /// An authority holds the only copy: whatever is done to it, a damaged range stays as it is, and
 /// all around it can be used.
 @Suite struct AuthorityTests {
-  static let spaces = [Spaces.runs, Spaces.deltas, Spaces.parts]
+  static let spaces = [Spaces.runs, Spaces.deltas, Spaces.chunks]
 
   static func options() -> StorageOptions {
     var options = StorageOptions()

@@ -116,7 +116,7 @@ import Testing
       return
     }
     let backend = try PackedBackend(store, name: "memory", options: options)
-    let isCache = [Spaces.runs, Spaces.deltas, Spaces.parts].contains(space)
+    let isCache = [Spaces.runs, Spaces.deltas, Spaces.chunks].contains(space)
     if options.role == .authority, isCache {
       let error = #expect(throws: StoreError.self, "\(place)") {
         _ = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }

@@ -65,7 +65,7 @@ import Testing
     let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<4) + [.overwrite(tree, "stray", Self.room(9))]])
     let view = try store.view()
-    var run = try EvictionRun(view, to: 0)
+    var run = try Eviction(view, to: 0)
     view.close()
     var swept = SweptTrees()
     for _ in 0..<1000 where !run.isDone {
@@ -135,7 +135,7 @@ import Testing
     let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([[.overwrite(tree, "stray", Self.room(99, leaves: 3800))]])
     let view = try store.view()
-    let run = try EvictionRun(view, to: 0)
+    let run = try Eviction(view, to: 0)
     view.close()
     #expect(try !engine.evictor.slice(run).isDone)
     let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
@@ -151,7 +151,7 @@ import Testing
     let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<30)])
     let view = try store.view()
-    var run = try EvictionRun(view, to: Self.cache(store) - 1000)
+    var run = try Eviction(view, to: Self.cache(store) - 1000)
     view.close()
     while !run.isDone { run = try engine.evictor.slice(run) }
     try #require(run.report.queries.map(\.path) == ["rooms/r0"])
@@ -260,7 +260,7 @@ import Testing
       if isFiltered { _ = engine.group([[.setTrackedKeys(tree, id, ["a"])]]) }
     }
     let view = try store.view()
-    var run = try EvictionRun(view, to: Self.cache(store) - 1000)
+    var run = try Eviction(view, to: Self.cache(store) - 1000)
     view.close()
     while !run.isDone { run = try engine.evictor.slice(run) }
     try #require(run.report.queries.map(\.path) == ["rooms/r0"])
@@ -294,7 +294,7 @@ import Testing
     let large = TrackedQuery(tree: tree, path: "large")
     _ = engine.group([[.overwrite(tree, "large", Self.room(1, leaves: 3800)), .saveQuery(large)]])
     let view = try store.view()
-    var run = try EvictionRun(view, to: 0)
+    var run = try Eviction(view, to: 0)
     view.close()
     while run.report.queries.isEmpty { run = try engine.evictor.slice(run) }
     // The run is given up here.
@@ -312,7 +312,7 @@ import Testing
     let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
     _ = engine.group([Self.rooms(tree, 0..<6)])
     let view = try store.view()
-    var run = try EvictionRun(view, to: Self.cache(store) - 30_000)
+    var run = try Eviction(view, to: Self.cache(store) - 30_000)
     view.close()
     var swept = SweptTrees()
     for _ in 0..<1000 where !run.isDone {

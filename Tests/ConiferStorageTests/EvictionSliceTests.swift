@@ -46,7 +46,7 @@ import Testing
   private static func evict(_ store: ProbeStore, slices: Int) throws -> Bool {
     let engine = PackedEngine(store, options, Activity(after: 0))
     let view = try store.view()
-    var run = try EvictionRun(view, to: 0)
+    var run = try Eviction(view, to: 0)
     view.close()
     var swept = SweptTrees()
     for _ in 0..<slices where !run.isDone {

@@ -69,7 +69,7 @@ import Testing
     ])
     #expect(answers.map(\.code) == [.invalid, nil, .invalid, nil])
     let view = try store.view()
-    #expect(try view.keys(Spaces.parts, prefix: []).isEmpty)
+    #expect(try view.keys(Spaces.chunks, prefix: []).isEmpty)
     #expect(try view.keys(Spaces.queries, prefix: []).isEmpty)
     #expect(
       try QueueReader(view, lane, .realtimeDatabase, engine.leaves.codec).totals().newest == 1)

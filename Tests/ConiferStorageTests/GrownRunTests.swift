@@ -67,7 +67,7 @@ import Testing
     }
     let raw = try backend.read { (view) throws(StoreError) in try view.usage(tree).rawCache }
     // No run is less than about half full.
-    #expect(try store.keys(Spaces.runs).count <= raw / (RunShape.largestRaw / 2) + 1)
+    #expect(try store.keys(Spaces.runs).count <= raw / (RunSizing.largestRaw / 2) + 1)
   }
 
   @Test(arguments: 0..<12 as Range<UInt64>)

@@ -59,7 +59,7 @@ import Testing
     for text in [a, b, a] {
       try await backend.commit([.overwrite(tree, path, Node(.string(text)))])
       #expect(try backend.node(tree, path) == Node(.string(text)))
-      #expect(try store.keys(Spaces.parts).count == 2)
+      #expect(try store.keys(Spaces.chunks).count == 2)
       #expect(try backend.verify().isSound)
     }
   }
@@ -70,14 +70,14 @@ import Testing
     let tree = try await backend.tree(named: "main")
     let text = Node(.string(String(repeating: "large ", count: 60_000)))
     try await backend.commit([.overwrite(tree, "a", text), .overwrite(tree, "b", text)])
-    let parts = try store.base.keys(Spaces.parts)
+    let parts = try store.base.keys(Spaces.chunks)
     #expect(parts.count == 4)
     let before = store.applied.withLock { $0.count }
     try await backend.commit([.overwrite(tree, "a", text)])
     #expect(store.applied.withLock { $0.count } == before)
     try await backend.commit([.overwrite(tree, "a/.priority", 5)])
     try await backend.commit([.overwrite(tree, "a", text.settingPriority(Priority(7)))])
-    #expect(try store.base.keys(Spaces.parts) == parts)
+    #expect(try store.base.keys(Spaces.chunks) == parts)
     #expect(try backend.verify().isSound)
   }
 
@@ -99,15 +99,15 @@ import Testing
     var batch = Batch()
     for record in try DamageTests.records(store) {
       var (own, value) = (record.key, record.value)
-      if record.space == Spaces.parts {
+      if record.space == Spaces.chunks {
         own = LargeLeaf.prefix(tree, number) + record.key.suffix(4)
-        value = Record.seal(Spaces.parts, own, Bytes(record.value.dropFirst(Record.overhead)))
+        value = Record.seal(Spaces.chunks, own, Bytes(record.value.dropFirst(Record.overhead)))
       } else if record.space == Spaces.runs {
         var entries = EntryList()
         entries.append(
           Entry(
             key: key,
-            value: PartsReference(number: number, count: content.count, rest: []).value))
+            value: LargeLeafReference(number: number, count: content.count, rest: []).value))
         let packed = RunHead.Packed(entries, 0..<1, Packing(Codec(level: 5)))
         value = RunHead(storeKey: own, fullSeparator: [], number: 1, packed).value
       }
@@ -116,11 +116,11 @@ import Testing
     _ = try reopened.apply(batch, .relaxed)
     let backend = try MemoryBackend(reopened, name: "memory", options: StorageOptions())
     #expect(try backend.node(tree, "a") == Node(.string(text)))
-    let parts = try reopened.keys(Spaces.parts)
+    let parts = try reopened.keys(Spaces.chunks)
     try await backend.commit([.overwrite(tree, "a", Node(.string(text)))])
-    #expect(try reopened.keys(Spaces.parts) == parts)
+    #expect(try reopened.keys(Spaces.chunks) == parts)
     try await backend.commit([.overwrite(tree, "a", Node(.string(text + "!")))])
-    #expect(try Set(reopened.keys(Spaces.parts)).isDisjoint(with: parts))
+    #expect(try Set(reopened.keys(Spaces.chunks)).isDisjoint(with: parts))
     #expect(try backend.node(tree, "a") == Node(.string(text + "!")))
   }
 }

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `Deltas and parts`() async throws {
-    for space in [Spaces.deltas, Spaces.parts] {
+    for space in [Spaces.deltas, Spaces.chunks] {
       let store = try await DamageTests.filled()
       let key = try #require(try store.keys(space).first)
       let newer = try change(store, space, key, at: 0, to: 0x40)

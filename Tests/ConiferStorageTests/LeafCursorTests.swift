@@ -66,7 +66,7 @@ import Testing
   {
     switch cursor.entries.leaf(cursor.index) {
     case .leaf(.string(let text), _): return text
-    case .parts(let reference, _):
+    case .largeLeaf(let reference, _):
       guard case .string(let text) = try runs.reader.leaf(reference, in: []) else { return nil }
       return text
     default: return nil
@@ -136,7 +136,7 @@ import Testing
     let places = try Self.places(reader)
     #expect(places.count > 3, "seed \(seed)")
     #expect(places.contains { $0.head?.isCut == true } == areKeysLong, "seed \(seed)")
-    #expect(try !view.keys(Spaces.parts, prefix: []).isEmpty)
+    #expect(try !view.keys(Spaces.chunks, prefix: []).isEmpty)
     // A key of 500 bytes is no small change of a run.
     #expect(try view.keys(Spaces.deltas, prefix: []).isEmpty == areKeysLong)
     try compare(reader, sample, &random, seed)

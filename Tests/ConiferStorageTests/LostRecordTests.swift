@@ -113,7 +113,7 @@ import Testing
       }
       #expect(content != nil || isTold, "\(place)")
       let runs = try Set(store.numbers(Self.tree))
-      let parts = try Set(store.keys(Spaces.parts))
+      let parts = try Set(store.keys(Spaces.chunks))
       let deltas = try Set(store.keys(Spaces.deltas).map { $0.prefix(12) })
       let known = try Self.all(store)
       let queries = try Set(store.keys(Spaces.queries))
@@ -151,7 +151,7 @@ import Testing
       for number in Set(new).subtracting(runs) {
         #expect(!deltas.contains(DeltaRecord.prefix(Self.tree, number)[...]), "\(place)")
       }
-      #expect(try Set(store.keys(Spaces.parts)).subtracting(parts).count == 2, "\(place)")
+      #expect(try Set(store.keys(Spaces.chunks)).subtracting(parts).count == 2, "\(place)")
       let after = try backend.read { (view) throws(StoreError) in
         try view.writes(Self.lane, after: nil, limit: 99)
       }

@@ -191,7 +191,7 @@ struct MendingAttack {
 
   private func damageable(_ tree: TreeID) throws -> [(space: Space, key: Bytes)] {
     let spaces = [
-      Spaces.runs, Spaces.runs, Spaces.deltas, Spaces.parts, Spaces.queries, Spaces.queryIndex,
+      Spaces.runs, Spaces.runs, Spaces.deltas, Spaces.chunks, Spaces.queries, Spaces.queryIndex,
       Spaces.queryKeys, Spaces.queue, Spaces.queueParts, Spaces.finished, Spaces.incidents,
     ]
     return try spaces.flatMap { space in
@@ -238,7 +238,7 @@ struct MendingAttack {
     steps.append("evict")
     let view = try store.view()
     defer { view.close() }
-    var run = try EvictionRun(view, to: random.below(60_000))
+    var run = try Eviction(view, to: random.below(60_000))
     while !run.isDone { run = try engine.evictor.slice(run) }
     // A crash may bring back what went.
     try store.keep()

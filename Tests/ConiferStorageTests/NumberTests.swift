@@ -195,7 +195,7 @@ import Testing
     #expect(backend.engine.activity.active == [Activity.Name(tree: tree, query: id)])
     let tx = try LeafStore(store, .standard).transaction()
     let queries = try UsageRow.read(tx, tree).queries
-    #expect(try EvictionRun.inactive(tx, backend.engine.activity) == queries - 1)
+    #expect(try Eviction.inactive(tx, backend.engine.activity) == queries - 1)
     // One that is removed later ceases to be active.
     try await backend.commit([.removeQuery(tree, id)])
     #expect(backend.engine.activity.active.isEmpty)

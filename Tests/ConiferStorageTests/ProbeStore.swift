@@ -126,8 +126,8 @@ extension PackedEngine {
 }
 
 extension Evictor.Phase {
-  /// Whether a run is under way.
-  var isRunning: Bool { if case .running = self { true } else { false } }
+  /// Whether an eviction is under way.
+  var isRunning: Bool { if case .evicting = self { true } else { false } }
 }
 
 extension Result where Failure == StoreError {

@@ -45,7 +45,7 @@ import Testing
     let key = PathKey.encode(Self.path(3), .realtimeDatabase)
     for reading in 1...3 {
       let head = try #require(try reader.run(covering: key))
-      #expect((head.decoded != nil) == (reading == 3), "reading \(reading)")
+      #expect((head.kept.run != nil) == (reading == 3), "reading \(reading)")
       #expect(try reader.merged(head).count > 0)
       #expect(
         leaves.generations.withRuns(\.usage).runs == (reading == 1 ? 0 : 1), "reading \(reading)")
@@ -91,7 +91,7 @@ import Testing
     defer { view.close() }
     let reader = RunReader(view: view, tree: tree)
     let hot = try reader.run(covering: PathKey.encode(Self.path(0), .realtimeDatabase))
-    #expect(hot?.decoded != nil)
+    #expect(hot?.kept.run != nil)
   }
 
   @Test func `Nothing is kept without a budget`() async throws {

@@ -51,7 +51,7 @@ import Testing
       .string(text),
       priority: priority == 0 ? nil : Priority(.string(String(repeating: "p", count: priority))))
     try await backend.commit([.overwrite(tree, "a", node)])
-    #expect(try store.keys(Spaces.parts).isEmpty)
+    #expect(try store.keys(Spaces.chunks).isEmpty)
     let read = try backend.read { (view) throws(StoreError) in try view.node(tree, "a") }
     #expect(read == node)
   }
@@ -116,16 +116,16 @@ import Testing
       try await backend.commit([.overwrite(tree, "a/b", large), .overwrite(tree, "c", 1)])
       try await backend.commit([.overwrite(tree, "a/b/.priority", 5)])
       while try await backend.tidy(.seconds(1)) {}
-      #expect(try store.keys(Spaces.parts).count == 2)
+      #expect(try store.keys(Spaces.chunks).count == 2)
       let read = try backend.read { (view) throws(StoreError) in try view.node(tree, "a/b") }
       #expect(
         read == Node(.string(String(repeating: "large ", count: 60_000)), priority: Priority(5)))
       try await backend.commit(end)
-      #expect(try store.keys(Spaces.parts).isEmpty)
+      #expect(try store.keys(Spaces.chunks).isEmpty)
       try expectExactUsage(store, "after \(end)")
     }
     try await backend.commit([.overwrite(tree, "a/b", large)])
     try await backend.commit([.wipe(tree)])
-    #expect(try store.keys(Spaces.parts).isEmpty)
+    #expect(try store.keys(Spaces.chunks).isEmpty)
   }
 }

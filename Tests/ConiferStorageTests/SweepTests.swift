@@ -110,16 +110,16 @@ import Testing
   {
     let base = try await DamageTests.filled()
     let engine = PackedEngine(base, StorageOptions(), Activity(after: 0))
-    let parts = try base.keys(Spaces.parts).count
+    let parts = try base.keys(Spaces.chunks).count
     for key in try base.keys(Spaces.runs) {
       try base.damage(Spaces.runs, key)
       try engine.repairer.repair(StoreError.Place(space: Spaces.runs.id, key: key))
     }
-    #expect(try parts > 0 && base.keys(Spaces.parts).count == parts)
+    #expect(try parts > 0 && base.keys(Spaces.chunks).count == parts)
     let sweepers = Mutex<Set<UInt>>([])
     let store = GuardedStore(try DamageTests.copy(base)) { batch in
       for case .delete(let space, _) in batch.edits
-      where [Spaces.deltas, Spaces.parts].contains(space) {
+      where [Spaces.deltas, Spaces.chunks].contains(space) {
         sweepers.withLock { _ = $0.insert(Platform.thread) }
       }
     }
@@ -136,16 +136,16 @@ import Testing
       }
     }
     try backend.finishMending()
-    #expect(try store.base.keys(Spaces.parts).isEmpty)
+    #expect(try store.base.keys(Spaces.chunks).isEmpty)
     #expect(!sweepers.withLock { $0.contains(caller) })
     try await backend.close()
 
     let other = GuardedStore(base)
     let reader = try PackedBackend(other, name: "guarded", options: StorageOptions())
-    for _ in 0..<60_000 where try !base.keys(Spaces.parts).isEmpty {
+    for _ in 0..<60_000 where try !base.keys(Spaces.chunks).isEmpty {
       try await Task.sleep(for: .milliseconds(1))
     }
-    #expect(try base.keys(Spaces.parts).isEmpty)
+    #expect(try base.keys(Spaces.chunks).isEmpty)
     try await reader.close()
   }
 }

@@ -182,12 +182,12 @@ struct Breach: Sendable, CustomTestStringConvertible {
     },
     Breach(name: "a part of no leaf", kind: .orphan, words: "no leaf refers") { tx in
       try tx.put(
-        Spaces.parts, prefix + StoreKey.number(77) + [0, 0, 0, 0], payload: [0, 3, 1, 2, 3])
+        Spaces.chunks, prefix + StoreKey.number(77) + [0, 0, 0, 0], payload: [0, 3, 1, 2, 3])
     },
     Breach(name: "a large leaf without its last part", kind: .missing, words: "") { tx in
       // The counts know what is missing; the leaf itself is told too.
-      let key = try tx.keys(Spaces.parts, prefix: prefix).last ?? []
-      try tx.delete(Spaces.parts, key)
+      let key = try tx.keys(Spaces.chunks, prefix: prefix).last ?? []
+      try tx.delete(Spaces.chunks, key)
     },
     Breach(
       name: "a dictionary above the next number", kind: .number, words: "dictionary 900",

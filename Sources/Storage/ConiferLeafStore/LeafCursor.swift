@@ -2,7 +2,7 @@ package import ConiferKeyValue
 
 /// Where the runs of one tree are found: in a snapshot, or in a transaction.
 package protocol RunSource {
-  /// Reads leaves that are stored in parts.
+  /// Reads leaves that are stored in chunks.
   var reader: RunReader { get }
   /// The run that a path key belongs to; nil when all runs begin behind it.
   func place(covering key: Bytes) throws(StoreError) -> RunPlace?

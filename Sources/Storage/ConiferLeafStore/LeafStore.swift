@@ -3,7 +3,7 @@ package import Synchronization
 
 /// The leaves of an ordered store: how they are packed, and what is kept of them in memory.
 ///
-/// Snapshots read them, and transactions change them. Only one thread changes a store at a time.
+/// Snapshots read them, on any thread. Transactions change them: one at a time, whichever thread makes it.
 package final class LeafStore: Sendable {
   package let store: any OrderedStore
   package let codec: Codec
@@ -12,7 +12,7 @@ package final class LeafStore: Sendable {
   package let generations: Generations
   package let dictionaries = DictionaryCache()
   /// How runs are cut and packed, with what was learnt from those that were written.
-  package let shape: Mutex<RunShape>
+  package let sizing: Mutex<RunSizing>
 
   /// Finds what follows the leaves of a tree.
   let findFollower: FindFollower
@@ -35,7 +35,7 @@ package final class LeafStore: Sendable {
     codec = Codec(level: level)
     longestKey = store.traits.longestKey
     generations = Generations(cache: cache)
-    shape = Mutex(RunShape(store.traits, packs: level != nil))
+    sizing = Mutex(RunSizing(store.traits, packs: level != nil))
   }
 
   /// Separators from this length on are cut, and told apart by an ordinal of eight bytes.
@@ -66,9 +66,9 @@ package final class LeafStore: Sendable {
   package func apply(
     _ tx: LeafTransaction, _ batch: Batch, _ durability: Durability
   ) throws(StoreError) -> CommitID {
-    var learnt = tx.shape
+    var learnt = tx.sizing
     learnt.effort = .quick
-    shape.withLock { $0 = learnt }
+    sizing.withLock { $0 = learnt }
     generations.begin()
     do throws(StoreError) {
       let commit = try store.apply(batch, durability)
@@ -107,31 +107,42 @@ package protocol LeafView: OrderedView {
 package final class LeafSnapshot: LeafView, @unchecked Sendable {
   // Unchecked: a view is read by one thread at a time.
 
+  /// Where answers come from; a generation is nil when it is not known which one it is.
   private enum Source {
-    case unopened
-    case open(any OrderedView)
+    /// From memory alone so far: of this generation, if it has answered at all.
+    case memory(UInt64?, hasAnswered: Bool)
+    /// From the view, or from memory of the same generation.
+    case view(any OrderedView, UInt64?)
+    /// From memory first, then from a view of another generation.
+    case torn(any OrderedView)
     case closed
   }
 
   package let leaves: LeafStore
-  private var source = Source.unopened
-  private var wasAnsweredFromMemory = false
-  /// The generation that is seen; nil when it is not known which one that is.
-  package private(set) var generation: UInt64?
-  /// Whether answers came from two generations.
-  package private(set) var isTorn = false
+  private var source: Source
 
   /// A snapshot of the newest generation.
   package init(_ leaves: LeafStore) {
     self.leaves = leaves
-    generation = leaves.generations.newest
+    source = .memory(leaves.generations.newest, hasAnswered: false)
   }
 
   /// A snapshot of an open view, whose generation is not known.
   package init(_ leaves: LeafStore, _ view: any OrderedView) {
     self.leaves = leaves
-    source = .open(view)
+    source = .view(view, nil)
   }
+
+  /// The generation that is seen; nil when it is not known which one that is.
+  package var generation: UInt64? {
+    switch source {
+    case .memory(let generation, _), .view(_, let generation): generation
+    case .torn, .closed: nil
+    }
+  }
+
+  /// Whether answers came from two generations.
+  package var isTorn: Bool { if case .torn = source { true } else { false } }
 
   package var snapshot: LeafSnapshot? { self }
 
@@ -141,29 +152,34 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
   @discardableResult
   package func open() throws(StoreError) -> any OrderedView {
     switch source {
-    case .open(let view): return view
+    case .view(let view, _): return view
+    case .torn: throw Self.torn
     case .closed:
       throw StoreError(.closed, "The view was used after its read: read what you need inside.")
-    case .unopened: break
+    case .memory(let generation, let hasAnswered):
+      let before = leaves.generations.stable
+      let view = try leaves.store.view()
+      // When no commit came while the view was opened, it shows that generation.
+      let opened = before.flatMap { $0 == leaves.generations.stable ? $0 : nil }
+      if hasAnswered, opened == nil || opened != generation {
+        source = .torn(view)
+        throw Self.torn
+      }
+      source = .view(view, opened)
+      return view
     }
-    let before = leaves.generations.stable
-    let view = try leaves.store.view()
-    source = .open(view)
-    // No commit came while the view was opened, so it shows that generation.
-    let opened = before.flatMap { $0 == leaves.generations.stable ? $0 : nil }
-    if wasAnsweredFromMemory, opened == nil || opened != generation {
-      generation = nil
-      isTorn = true
-      throw StoreError(.busy, "A commit came in between: read again.")
-    }
-    generation = opened
-    return view
+  }
+
+  private static var torn: StoreError {
+    StoreError(.busy, "A commit came in between: read again.")
   }
 
   package func close() {
-    if case .open(let view) = source { view.close() }
+    switch source {
+    case .view(let view, _), .torn(let view): view.close()
+    case .memory, .closed: break
+    }
     source = .closed
-    generation = nil
   }
 
   // MARK: Memory
@@ -173,7 +189,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
   /// - Parameter ask: asks memory, at a generation.
   package func fromMemory<R>(_ ask: (Generations, UInt64) -> R?) -> R? {
     guard let generation, let answer = ask(leaves.generations, generation) else { return nil }
-    wasAnsweredFromMemory = true
+    if case .memory = source { source = .memory(generation, hasAnswered: true) }
     return answer
   }
 

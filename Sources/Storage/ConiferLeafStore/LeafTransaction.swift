@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// It counts what each tree's records take with every edit, so that usage is exact without a scan.
 package final class LeafTransaction: LeafView, @unchecked Sendable {
-  // Unchecked: made, used and dropped by whoever does the store's work, which is one thread at a time.
+  // Unchecked: whoever makes it uses it and drops it, on one thread. One that is stored is made by whoever does
+  // the store's work (see `StoreThread`); one that rehearses an eviction is made by any reader.
 
   /// Everything that a failed commit of a group puts back.
   package struct State {
@@ -27,7 +28,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   package let base: LeafSnapshot
   package var state = State()
   /// How runs are cut and packed, with what this commit learns.
-  package var shape: RunShape
+  package var sizing: RunSizing
   /// Whether the commit helps to free space; the store then takes it on a full disk too.
   package var frees = false
   private var editors: [TreeID: RunEditor] = [:]
@@ -35,7 +36,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   /// A transaction on an open snapshot.
   package init(_ base: LeafSnapshot) {
     self.base = base
-    shape = base.leaves.shape.withLock { $0 }
+    sizing = base.leaves.sizing.withLock { $0 }
   }
 
   /// What follows the leaves of a tree; nil when nothing does.

@@ -120,7 +120,7 @@ package struct RunCache {
   /// The head with its decoded run, if that is the one that was written last. For writers alone: reads count
   /// towards keeping a run, and this must not hide them.
   package func withLastWritten(_ head: RunHead, _ tree: TreeID) -> RunHead {
-    guard head.decoded == nil, let lastWritten,
+    guard head.kept.run == nil, let lastWritten,
       lastWritten.key == Key(tree: tree, number: head.number),
       lastWritten.run.head.storeKey == head.storeKey, lastWritten.run.head.value == head.value
     else { return head }

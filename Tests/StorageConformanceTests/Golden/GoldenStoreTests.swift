@@ -104,7 +104,7 @@ struct GoldenStoreTests {
       try? RunHead(storeKey: $0.key, value: $0.value)
     }
     #expect(runs.contains { $0.dictionary != 0 } && runs.contains { $0.dictionary == 0 })
-    #expect(runs.contains { $0.flags & RunHead.hasExternals != 0 })
+    #expect(runs.contains { $0.flags & RunHead.hasLargeLeaves != 0 })
     let deltas = try view.entries(Spaces.deltas, prefix: []).compactMap {
       try? DeltaRecord.Head(key: $0.key, value: $0.value)
     }

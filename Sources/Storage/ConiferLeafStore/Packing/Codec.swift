@@ -88,7 +88,7 @@ package final class Codec: Sendable {
     case .raw:
       return packed.count == rawCount ? packed : nil
     case .zstd, .zstdDictionary:
-      // Queued writes and parts of leaves name no dictionary: a later version may let them.
+      // Queued writes and chunks of leaves name no dictionary: a later version may let them.
       guard (method == .zstdDictionary) == (dictionary != nil) else {
         throw StoreError(
           .unsupported,
@@ -126,7 +126,7 @@ package struct Packing {
   /// A dictionary that cannot be read is not used: whoever reads what names it meets the damage.
   package init(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     codec = tx.leaves.codec
-    effort = tx.shape.effort
+    effort = tx.sizing.effort
     let number = try tx.usage(tree).newestDictionary
     guard number != 0, codec.level != nil else {
       dictionary = nil

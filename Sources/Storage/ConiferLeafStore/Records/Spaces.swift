@@ -3,6 +3,9 @@ package import ConiferKeyValue
 /// The spaces of a packed store; the numbers are part of the format.
 ///
 /// Every key begins with its tree's number in four bytes, big-endian; tree 0 is the store itself.
+///
+/// Those of queries, queues and pins are listed too, though nothing here reads them: a tree's usage is one row
+/// for all its spaces, and only who knows them all can tell a new tree from one whose row is lost.
 package enum Spaces {
   /// Tree 0: the format record and the registry of trees.
   package static let system = Space(id: 1, shape: .rows)
@@ -10,8 +13,8 @@ package enum Spaces {
   package static let runs = Space(id: 2, shape: .blobs)
   /// Small changes of a run, by the run's number and a sequence.
   package static let deltas = Space(id: 3, shape: .rows)
-  /// Parts of large leaves, by the leaf's number and the part's.
-  package static let parts = Space(id: 4, shape: .blobs)
+  /// Chunks of large leaves, by the leaf's number and the chunk's.
+  package static let chunks = Space(id: 4, shape: .blobs)
   /// Tracked queries by number.
   package static let queries = Space(id: 5, shape: .rows)
   /// Numbers of tracked queries by path.
@@ -40,12 +43,12 @@ package enum Spaces {
   package static let dictionaries = Space(id: 17, shape: .blobs)
 
   package static let all = [
-    system, runs, deltas, parts, queries, queryIndex, queryKeys, pins, queue, queueParts,
+    system, runs, deltas, chunks, queries, queryIndex, queryKeys, pins, queue, queueParts,
     queueIndex, finished, metadata, usage, incidents, indexes, dictionaries,
   ]
 
   /// What nodes and the list of trees are read from.
-  package static let data = [system, runs, deltas, parts, dictionaries]
+  package static let data = [system, runs, deltas, chunks, dictionaries]
 }
 
 /// Beginnings and ends of keys.

@@ -15,8 +15,8 @@ package enum ValueTag {
   package static let otherPlaceholder: UInt8 = 9
   // Reserved for documents: 16 timestamp, 17 bytes, 18 geopoint, 19 reference, 20 array,
   // 21 empty map, 22 NaN.
-  /// A leaf that is stored in parts of its own: its number, then its length in bytes.
-  package static let external: UInt8 = 32
+  /// A large leaf, which is stored in chunks: its number, then its length in bytes.
+  package static let largeLeaf: UInt8 = 32
   /// Set in a tag when another value follows that belongs to the leaf: its priority.
   package static let priorityFlag: UInt8 = 0x80
 }

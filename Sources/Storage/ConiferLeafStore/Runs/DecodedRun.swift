@@ -49,17 +49,15 @@ package final class DecodedRun: Sendable {
     return key.withUnsafeBytes { key in entries.lend { table.find(key, in: $0) } }
   }
 
-  /// The head, with the run at hand.
-  package var kept: RunHead {
-    var head = head
-    head.decoded = self
-    return head
-  }
+  /// The head, with the run as memory keeps it.
+  package var kept: RunHead { head(.record(self)) }
 
-  /// The head, with the run at hand as it is now.
-  package var current: RunHead {
-    var head = kept
-    head.isCurrent = true
+  /// The head, with the run as it is now.
+  package var current: RunHead { head(.current(self)) }
+
+  private func head(_ kept: RunHead.Kept) -> RunHead {
+    var head = head
+    head.kept = kept
     return head
   }
 

@@ -72,11 +72,11 @@ package struct EntryList: Sendable {
     }
   }
 
-  /// Whether an entry's value is a reference to parts of its own.
-  package func isExternal(_ index: Int) -> Bool {
+  /// Whether an entry's value is a reference to the chunks of a large leaf.
+  package func isLargeLeaf(_ index: Int) -> Bool {
     let range = valueRange(index)
     guard !range.isEmpty else { return false }
-    return values.bytes[range.lowerBound] & ~ValueTag.priorityFlag == ValueTag.external
+    return values.bytes[range.lowerBound] & ~ValueTag.priorityFlag == ValueTag.largeLeaf
   }
 
   // MARK: Building
@@ -102,10 +102,10 @@ package struct EntryList: Sendable {
     return true
   }
 
-  /// Whether there are references to parts that are still to be written.
+  /// Whether there are references to chunks that are still to be written.
   package var hasContents: Bool { !contents.isEmpty }
 
-  /// The list with other entries in the place of those whose parts are still to be written.
+  /// The list with other entries in the place of those whose chunks are still to be written.
   package func replacingContents<E: Error>(
     _ body: (_ entry: Entry, _ content: Bytes) throws(E) -> Entry
   ) throws(E) -> EntryList {
@@ -348,8 +348,8 @@ package struct Entry: Equatable, Sendable {
     self.content = content
   }
 
-  /// Whether the value is a reference to parts of its own.
-  package var isExternal: Bool { value.first.map { $0 & 0x7F == ValueTag.external } ?? false }
+  /// Whether the value is a reference to the chunks of a large leaf.
+  package var isLargeLeaf: Bool { value.first.map { $0 & 0x7F == ValueTag.largeLeaf } ?? false }
 
   package static func == (a: Entry, b: Entry) -> Bool { a.value == b.value && a.key == b.key }
 }

@@ -109,7 +109,7 @@ package final class RunEditor {
       let value = try tx.value(Spaces.runs, storeKey)
     else { return false }
     let head = try RunHead(storeKey: storeKey, value: value)
-    guard compareBytes(low, head.separator) <= 0, head.flags & RunHead.hasExternals == 0,
+    guard compareBytes(low, head.separator) <= 0, head.flags & RunHead.hasLargeLeaves == 0,
       try tx.keys(Spaces.deltas, prefix: DeltaRecord.prefix(tree, head.number), limit: 1).isEmpty
     else { return false }
     try tx.delete(Spaces.runs, storeKey)
@@ -128,14 +128,14 @@ package final class RunEditor {
     if range.isEmpty {
       // Nothing is stored there, as in an import: no comparison is needed.
       isChanged = !part.isEmpty
-      for index in part where new.isExternal(index) {
-        try moveParts(run.entries, nil, new, index)
+      for index in part where new.isLargeLeaf(index) {
+        try moveChunks(run.entries, nil, new, index)
       }
       changes.record(new, part, limit: run.storedSize / 4)
     } else {
       try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
         isChanged = true
-        try moveParts(run.entries, old, new, index)
+        try moveChunks(run.entries, old, new, index)
         changes.record(run.entries, old, new, index, limit: run.storedSize / 4)
       }
     }
@@ -149,12 +149,12 @@ package final class RunEditor {
     return true
   }
 
-  /// Writes and deletes the parts of large leaves that a change brings and takes away.
-  private func moveParts(
+  /// Writes and deletes the chunks of large leaves that a change brings and takes away.
+  private func moveChunks(
     _ entries: EntryList, _ old: Int?, _ list: EntryList, _ new: Int?
   ) throws(StoreError) {
-    let old = old.flatMap { entries.isExternal($0) ? entries[$0] : nil }
-    let new = new.flatMap { list.isExternal($0) ? list[$0] : nil }
+    let old = old.flatMap { entries.isLargeLeaf($0) ? entries[$0] : nil }
+    let new = new.flatMap { list.isLargeLeaf($0) ? list[$0] : nil }
     let (oldNumber, newNumber) = (old.flatMap(LargeLeaf.number), new.flatMap(LargeLeaf.number))
     // The content is the same and keeps its number: only a priority changed.
     guard oldNumber != newNumber else { return }
@@ -231,7 +231,7 @@ package final class RunEditor {
       try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
     } else if let number = run.number, !run.changes.needsRewrite, isWorthADelta(run) {
       try writeDelta(run, number)
-    } else if run.hasOnlyGrown, tx.shape.isFull(stored: run.storedSize, raw: run.countedRaw.runs),
+    } else if run.hasOnlyGrown, tx.sizing.isFull(stored: run.storedSize, raw: run.countedRaw.runs),
       try appendRuns(run)
     {
       return
@@ -271,7 +271,7 @@ package final class RunEditor {
   /// Stores the entries that were appended to a full run as runs of their own; false when no key is left.
   private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
     let packing = try Packing(tx, tree)
-    let pieces = tx.shape.pack(run.entries, run.untouched..<run.entries.count, packing)
+    let pieces = tx.sizing.pack(run.entries, run.untouched..<run.entries.count, packing)
     guard let keys = try RunKey.keys(of: run, pieces, reader) else { return false }
     for (piece, key) in zip(pieces, keys.dropFirst()) {
       try store(run.entries, piece, key, number: try tx.nextRunNumber(tree), packing)
@@ -283,7 +283,7 @@ package final class RunEditor {
     var run = first
     run.untouched = 0
     let packing = try Packing(tx, tree)
-    var pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
+    var pieces = tx.sizing.pack(run.entries, 0..<run.entries.count, packing)
     var keys = try RunKey.keys(of: run, pieces, reader)
     while keys == nil, let next = try reader.run(after: run.storeKey) {
       // No ordinal is left between cut keys: join the neighbour, so that both get new ones.
@@ -292,7 +292,7 @@ package final class RunEditor {
       try remove(neighbour)
       try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
       run.entries.append(neighbour.entries, 0..<neighbour.entries.count)
-      pieces = tx.shape.pack(run.entries, 0..<run.entries.count, packing)
+      pieces = tx.sizing.pack(run.entries, 0..<run.entries.count, packing)
       keys = try RunKey.keys(of: run, pieces, reader)
     }
     guard let keys else { throw Damage.error(Spaces.runs, run.storeKey) }

@@ -139,7 +139,7 @@ package struct RunReader {
       return try body()
     } catch {
       guard error.code == .damaged,
-        let space = error.place?.space, [Spaces.deltas.id, Spaces.parts.id].contains(space)
+        let space = error.place?.space, [Spaces.deltas.id, Spaces.chunks.id].contains(space)
       else { throw error }
       throw StoreError(
         .damaged, error.message, cause: error.cause,
@@ -171,7 +171,7 @@ package struct RunReader {
 
   /// Whether a run is kept decoded, or was read lately and shall be.
   private func isKept(_ head: RunHead) -> Bool {
-    head.decoded != nil || leaves.generations.withRuns { $0.isWorthKeeping(tree, head) }
+    head.kept.run != nil || leaves.generations.withRuns { $0.isWorthKeeping(tree, head) }
   }
 
   /// A run decoded with its deltas, and kept for others when it was read lately.
@@ -190,13 +190,13 @@ package struct RunReader {
   ///
   /// - Parameter keeps: whether to keep it for others.
   private func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
-    if head.isCurrent, let run = head.decoded { return run }
+    if case .current(let run) = head.kept { return run }
     return try naming(head.storeKey) { () throws(StoreError) in try laid(head, keeps: keeps) }
   }
 
   private func laid(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     let prefix = DeltaRecord.prefix(tree, head.number)
-    let known = head.decoded
+    let known = head.kept.run
     // Often the stored deltas are those of the kept run, or one more.
     var isKnown = true
     var count = 0
@@ -216,7 +216,7 @@ package struct RunReader {
     }
     if known != nil { rest = try view.entries(Spaces.deltas, prefix: prefix) }
     var head = head
-    head.decoded = nil
+    head.kept = .nothing
     return keep(try DecodedRun(head, [], try entries(head)).laying(rest, source), keeps)
   }
 
@@ -244,12 +244,12 @@ package struct RunReader {
     }
   }
 
-  /// The encoding of a leaf that is stored in parts.
+  /// The encoding of a leaf that is stored in chunks.
   ///
   /// - Parameter run: the store's key of the run that refers to them.
   /// - Throws: `damaged` naming the run.
   package func largeLeaf(
-    _ reference: PartsReference, in run: @autoclosure () throws(StoreError) -> Bytes
+    _ reference: LargeLeafReference, in run: @autoclosure () throws(StoreError) -> Bytes
   ) throws(StoreError) -> Bytes {
     try naming(try run()) { () throws(StoreError) in try LargeLeaf.read(self, reference) }
   }

@@ -6,8 +6,8 @@ package import ConiferKeyValue
 /// the run's number, how many leading key bytes all entries share, the separator when the store's
 /// key is a cut one, then the body.
 package struct RunHead: Sendable {
-  /// Set when some entry's value is stored in parts of its own.
-  package static let hasExternals: UInt8 = 1
+  /// Set when some entry's value is a large leaf, stored in chunks.
+  package static let hasLargeLeaves: UInt8 = 1
 
   /// The key in the store, with the tree.
   package let storeKey: Bytes
@@ -25,10 +25,24 @@ package struct RunHead: Sendable {
   /// The sealed value, and where the packed body begins in it.
   package let value: Bytes
   package let bodyStart: Int
-  /// The run, when it is at hand decoded as it was some time with this very record.
-  package var decoded: DecodedRun?
-  /// Whether that is how it is now, deltas included.
-  package var isCurrent = false
+  /// What memory has of the run.
+  package var kept = Kept.nothing
+
+  /// What memory has of a run decoded.
+  package enum Kept: Sendable {
+    case nothing
+    /// Decoded from this very record, with the deltas of that time: there may be others now.
+    case record(DecodedRun)
+    /// As it is now, deltas included.
+    case current(DecodedRun)
+
+    package var run: DecodedRun? {
+      switch self {
+      case .nothing: nil
+      case .record(let run), .current(let run): run
+      }
+    }
+  }
 
   /// The number in a lent record, unchecked: of a damaged one it is any number, or nil.
   package static func number(_ value: RawSpan) -> UInt64? {
@@ -54,7 +68,7 @@ package struct RunHead: Sendable {
     else { throw Damage.error(Spaces.runs, storeKey) }
     let known = try Codec.method(method)
     guard let dictionary = UInt32(exactly: dictionary),
-      (known == .zstdDictionary) == (dictionary != 0), flags & ~Self.hasExternals == 0
+      (known == .zstdDictionary) == (dictionary != 0), flags & ~Self.hasLargeLeaves == 0
     else {
       throw StoreError(
         .unsupported, "A run was packed in a way this version does not know: use a newer Conifer.")
@@ -134,11 +148,11 @@ package struct RunHead: Sendable {
     package var storedSize: Int { body.count + 24 }
 
     package init(_ entries: EntryList, _ range: Range<Int>, _ packing: Packing) {
-      let (raw, hasExternals) = RunBody.encode(entries, range)
+      let (raw, hasLargeLeaves) = RunBody.encode(entries, range)
       self.range = range
       rawCount = raw.count
       (method, dictionary, body) = packing.pack(raw)
-      flags = hasExternals ? RunHead.hasExternals : 0
+      flags = hasLargeLeaves ? RunHead.hasLargeLeaves : 0
       shared = RunBody.shared(entries, range)
     }
   }
@@ -179,9 +193,9 @@ package struct RunHead: Sendable {
 package enum RunBody {
   /// The body of consecutive entries.
   ///
-  /// - Returns: the body, and whether some entry's value is stored in parts of its own.
+  /// - Returns: the body, and whether some entry's value is a large leaf, stored in chunks.
   package static func encode(_ entries: EntryList, _ range: Range<Int>) -> (
-    Bytes, hasExternals: Bool
+    Bytes, hasLargeLeaves: Bool
   ) {
     entries.lend { entries in
       let size = Columns.Size(entries, range)
@@ -197,7 +211,7 @@ package enum RunBody {
           columns.append(entries.value(index))
           previous = key
         }
-        return (columns.joined(), columns.hasExternals)
+        return (columns.joined(), columns.hasLargeLeaves)
       }
     }
   }
@@ -277,7 +291,7 @@ package enum RunBody {
     }
 
     var lengths, suffixes, tags, numbers, textLengths, text: LentWriter
-    var hasExternals = false
+    var hasLargeLeaves = false
 
     init(_ memory: UnsafeMutableRawBufferPointer, _ size: Size) {
       var start = 0
@@ -311,8 +325,8 @@ package enum RunBody {
         case ValueTag.integer, ValueTag.incrementInteger:
           guard let bytes = reader.takeVarints(1) else { return }
           numbers.append(bytes)
-        case ValueTag.external:
-          hasExternals = true
+        case ValueTag.largeLeaf:
+          hasLargeLeaves = true
           guard let bytes = reader.takeVarints(2) else { return }
           numbers.append(bytes)
         default: break
@@ -382,7 +396,7 @@ package enum RunBody {
         case ValueTag.integer, ValueTag.incrementInteger:
           guard let bytes = numbers.takeVarints(1) else { return false }
           writer.append(bytes)
-        case ValueTag.external:
+        case ValueTag.largeLeaf:
           guard let bytes = numbers.takeVarints(2) else { return false }
           writer.append(bytes)
         default: break

@@ -52,7 +52,7 @@ public struct VerificationReport: Sendable, Equatable {
       public static let file = Kind(rawValue: "damaged-file")
       /// A record's checksum is wrong, or the store cannot lend it.
       public static let checksum = Kind(rawValue: "wrong-checksum")
-      /// A record whose checksum is right makes no sense.
+      /// A record whose checksum is right cannot be read.
       public static let content = Kind(rawValue: "unreadable-record")
       /// Keys, runs or leaves are not in order, or lie over each other.
       public static let order = Kind(rawValue: "wrong-order")

@@ -24,11 +24,12 @@ package struct CopyPlace: Equatable {
   }
 }
 
-/// Copies all that a backend holds into another one: queues with their numbers, states and ends,
-/// the number above which unknown lanes begin, trees, tracked queries with their numbers and keys, pins, metadata, reports of damage, and which
-/// indexes are declared; an encrypted target keeps none.
+/// Copies all that a backend holds into another one: queues with their numbers, states and ends, the
+/// number above which new lanes begin, trees, tracked queries with their numbers and keys, pins,
+/// metadata, reports of damage, and the declarations of indexes (none into an encrypted target).
 ///
-/// Copying something twice changes nothing, so a copy goes on anywhere at or before where it ended.
+/// Copying something twice changes nothing: a copy that was cut short may begin again at the last position
+/// that it reported, or at any before.
 package struct StoreCopier {
   private let source: any StorageBackend
   private let target: any StorageBackend
@@ -89,7 +90,7 @@ package struct StoreCopier {
     return trees
   }
 
-  /// Tells of a place once all before it survives power loss.
+  /// Makes all that was copied survive power loss, then reports the position.
   private func settle(_ place: CopyPlace) async throws {
     let receipt = try await commit([])
     try await target.harden(receipt.commit)

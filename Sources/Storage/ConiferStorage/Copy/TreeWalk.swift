@@ -24,7 +24,7 @@ package struct TreeWalk {
       }
     }
 
-    /// What makes the piece stand in another store.
+    /// The edit that writes the piece into another store.
     package func edit(_ tree: TreeID) -> StorageEdit {
       switch self {
       case .node(let path, let node): .overwrite(tree, path, node)
@@ -80,15 +80,22 @@ package struct TreeWalk {
     if let priority { try await body(.priority(path, priority)) }
   }
 
-  /// Gives a window of children, the large ones in parts; says whether all were small.
+  /// Gives a window of children, the large ones piece by piece.
+  ///
+  /// - Parameter areSmall: whether their sizes need not be asked for.
+  /// - Returns: whether the next window's need not be.
   private func walk(_ keys: [Key], of path: Path, areSmall: Bool) async throws -> Bool {
     var group: [Key] = []
     var groupSize = 0
     var wereSmall = true
     for key in keys {
       let child = path.appending(key)
-      if isDone(child) { continue }
-      let size = areSmall ? 1 : isStarted(child) ? .max : try size(child)
+      if isDone(child) {
+        // Its size is not known, so it says nothing about the next window.
+        wereSmall = false
+        continue
+      }
+      let size = isStarted(child) ? .max : areSmall ? 1 : try size(child)
       if size > Self.pieceSize / Self.window { wereSmall = false }
       guard size <= Self.pieceSize else {
         try await flush(&group, of: path)

@@ -30,7 +30,7 @@ extension StorageConfiguration {
       guard error.code == .damaged, options.role == .cache, let exchange, salvage != nil else {
         throw error
       }
-      // Without a report somebody else has just done it.
+      // No report: another process has replaced the store since, and its new one is opened.
       guard let report = try await salvaged(exchange) else { return try await openOrSalvage() }
       return (try open(), report)
     }
@@ -63,7 +63,7 @@ extension StorageConfiguration {
       try exchange.run()
       return report
     } catch {
-      // Nothing was moved, or the mark says how far it has come.
+      // Without a mark nothing was moved yet; with one, the next opening goes on with this directory.
       if Directory.isMissing("\(location)/\(UnfinishedStore.file)") { directory.remove() }
       throw StoreError(any: error)
     }
@@ -75,7 +75,8 @@ extension StorageConfiguration {
     var options = options
     options.budget = nil
     guard let target = salvage?.elsewhere(directory.store, options) else {
-      throw StoreError(.unsupported, "Nothing is known of the files of \(name).")
+      throw StoreError(
+        .unsupported, "Nothing is known of the files of \(name): restore a backup of the store.")
     }
     let store = TreeID(rawValue: 0)
     var notes = [
@@ -88,7 +89,7 @@ extension StorageConfiguration {
       report = try await Salvager(self).run(
         exchange.location, in: directory, into: target, replacing: notes)
     } catch let error as StoreError where error.code == .damaged {
-      // Not even where the rows are can be read.
+      // Nothing at all can be read: the new store begins empty.
       Directory.remove(directory.store)
       notes.append(
         Incident(kind: .recordSetAside, tree: store, place: error.message, bytes: []))
@@ -113,6 +114,8 @@ extension StoreError {
   init(any error: any Error) {
     self =
       error as? StoreError
-      ?? StoreError(.io, "The store could not be salvaged; try again.", cause: "\(error)")
+      ?? StoreError(
+        .io, "The store could not be salvaged: open it again, or use conifer salvage.",
+        cause: "\(error)")
   }
 }

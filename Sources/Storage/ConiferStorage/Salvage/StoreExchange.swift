@@ -2,15 +2,15 @@ import ConiferKeyValue
 
 /// Puts a new store's files in the place of a damaged one's, which go into a directory beside it.
 ///
-/// Files are renamed, and the mark of an unfinished store says whether the old ones still leave or the new
-/// ones come in already: a process that dies between two renames leaves nothing that the next opening does
-/// not go on with. Nothing is deleted but the directory of the salvage, once the new store has left it.
+/// Files are renamed one by one. The mark of an unfinished store says whether old files are being moved out or
+/// new ones in, so that after a process died between two renames the next opening goes on there. Nothing is
+/// deleted but the directory of the salvage, once the new store's files have left it.
 struct StoreExchange {
   private enum Phase: String {
-    /// The old files move away.
-    case aside
-    /// The new ones move in.
-    case place
+    /// The old files are being moved out of the store's directory.
+    case movingOut = "aside"
+    /// The new ones are being moved in.
+    case movingIn = "place"
   }
 
   /// Files that stay where they are.
@@ -27,7 +27,7 @@ struct StoreExchange {
   /// The directory in which a store is salvaged.
   static func salvageDirectory(_ location: String) -> String { location + ".salvage" }
 
-  /// How many names for old files were tried.
+  /// How many names for old files were tried: one more than stores were set aside before.
   let number: Int
 
   /// An exchange that is to begin, with a name for the old files that nothing bears.
@@ -95,9 +95,9 @@ struct StoreExchange {
   /// - Throws: `foreign` when the name for the old files is taken by now, `denied`, `full`, `io`.
   func run() throws(StoreError) {
     let directory = Self.salvageDirectory(location)
-    if reached != .place {
-      try mark(.aside)
-      guard try Directory.make(aside) || reached == .aside else {
+    if reached != .movingIn {
+      try mark(.movingOut)
+      guard try Directory.make(aside) || reached == .movingOut else {
         try UnfinishedStore.finish(location)
         throw StoreError(
           .foreign,
@@ -105,7 +105,7 @@ struct StoreExchange {
         )
       }
       try moveFiles(from: location, to: aside)
-      try mark(.place)
+      try mark(.movingIn)
     }
     let made = directory + "/store"
     if !Directory.isMissing(made) { try moveFiles(from: made, to: location) }

@@ -174,18 +174,18 @@ struct CommitApplier {
       let name = Activity.Name(tree: tree, query: id)
       tx.effects.cover.removed.insert(name)
       tx.effects.cover.saved.removeAll { $0 == name }
-      uncover(tree, releasing: Evictor.enoughReleased)
+      uncover(tree, weight: Evictor.enoughUncovered)
       try QueryEditor(tx, try info(tree)).remove(id)
     case .setTrackedKeys(let tree, let id, let keys):
-      uncover(tree, releasing: 1)
+      uncover(tree, weight: 1)
       try QueryEditor(tx, try info(tree)).setKeys(id, keys)
     case .updateTrackedKeys(let tree, let id, let added, let removed):
-      uncover(tree, releasing: 1)
+      uncover(tree, weight: 1)
       try QueryEditor(tx, try info(tree)).updateKeys(id, added: added, removed: removed)
     case .pin(let pin):
       try Pins.pin(tx, pin, try info(pin.tree).order)
     case .unpin(let pin):
-      uncover(pin.tree, releasing: Evictor.enoughReleased)
+      uncover(pin.tree, weight: Evictor.enoughUncovered)
       try Pins.unpin(tx, pin, try info(pin.tree).order)
     case .setIndexes(let tree, let definitions):
       try setIndexes(tree, definitions)
@@ -221,7 +221,7 @@ struct CommitApplier {
     case .wipe(let tree):
       tx.effects.cover.wiped.insert(tree)
       tx.effects.cover.saved.removeAll { $0.tree == tree }
-      uncover(tree, releasing: Evictor.enoughReleased)
+      uncover(tree, weight: Evictor.enoughUncovered)
       try Trees.wipe(tx, tree)
       tx.dropChanges(tree)
       infos[tree] = nil

@@ -1,11 +1,11 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Gives all that changes the store its turn, on the store's thread: commits, eviction, building of
-/// indexes, mending, housekeeping. Each has its own state; all learn what one of them changed.
+/// Gives all that changes the store its turn: commits, eviction, building of indexes, mending,
+/// housekeeping. Each has its own state; all learn what one of them changed.
 final class PackedEngine: @unchecked Sendable {
-  // Unchecked: all but `activity`, `leaves` and `policy` is used by whoever does the store's work, which is
-  // one thread at a time: the store's own, or that of a caller who waits while it rests.
+  // Unchecked: `activity`, `leaves` and `policy` are safe on any thread. All else is used within `drain` alone,
+  // which `StoreThread` calls on one thread at a time.
 
   /// A commit that waits for its turn.
   struct Pending: Sendable {
@@ -14,7 +14,7 @@ final class PackedEngine: @unchecked Sendable {
     let reply: @Sendable (Result<CommitReceipt, StoreError>) -> Void
   }
 
-  /// Work for the store's thread.
+  /// Work for whoever drains.
   enum Work: Sendable {
     case commit(Pending)
     /// Gets the engine, or why there is none any more.

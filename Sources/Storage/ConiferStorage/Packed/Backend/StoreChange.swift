@@ -22,8 +22,8 @@ struct StoreChange {
 struct CoverChange {
   /// Trees in which data may have lost what covered it, or come where nothing does.
   var uncovered: Set<TreeID> = []
-  /// How much was released: pins and queries, and a little for keys of queries.
-  var released = 0
+  /// How much may have become evictable: pins and queries weigh much, keys of queries little.
+  var uncoveredWeight = 0
   var wiped: Set<TreeID> = []
   var removed: Set<Activity.Name> = []
   /// Queries that were saved without a use of their own.

@@ -8,15 +8,17 @@ package import ConiferKeyValue
   import Musl
 #endif
 
-/// One thread for work that must stay on it, such as the calls of a store: C engines block, and a
-/// transaction of LMDB stays on a thread.
+/// Does work for a store, one batch at a time: on a thread of its own, so that calls which block hold up no
+/// task, or on the thread of a caller that waits anyway.
 ///
-/// Work is queued under a lock and drained whole, so that commits which wait together share one flush.
+/// `submit` and `perform` may be called from any thread. No two threads drain at once, and each batch is
+/// drained by one thread from beginning to end, as LMDB's write transactions need. Work is queued under a lock
+/// and drained whole, so that commits which wait together share one flush.
 package final class StoreThread<Work: Sendable>: Sendable {
   private struct Queue {
     var works: [Work] = []
     var isEnding = false
-    /// The thread that does work, its own or one that waits for it; nil while none does.
+    /// The thread that drains: the store's own, or that of a caller of `perform`; nil while none does.
     var worker: UInt?
     /// Whether there is more to do without work.
     var hasMore = false

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Changes the store, a batch at a time, and reports what each change did; on the store's thread alone.
+/// Changes the store, a batch at a time, and reports what each change did; for whoever does the store's work.
 final class StoreWriter {
   let leaves: LeafStore
   /// Called with each change that the store has taken.

@@ -22,7 +22,7 @@ struct TidyPass {
     _ tx: LeafTransaction, isQuiet: Bool
   ) throws(StoreError) -> (TidyPass, isDone: Bool) {
     let keys = try keys(tx)
-    tx.shape.effort = .thorough
+    tx.sizing.effort = .thorough
     var named = named
     var index = 0
     while index < keys.count {
@@ -83,8 +83,8 @@ struct TidyPass {
       let hasDeltas = try !editor.tx.keys(Spaces.deltas, prefix: prefix, limit: 1).isEmpty
       if hasDeltas { try editor.fold(key) }
       // What would not fit as stored would be split again, in every pass.
-      if let small = previous, small.raw + head.rawCount < editor.tx.shape.rawTarget * 3 / 4,
-        small.stored + value.count <= editor.tx.shape.bestStored
+      if let small = previous, small.raw + head.rawCount < editor.tx.sizing.rawTarget * 3 / 4,
+        small.stored + value.count <= editor.tx.sizing.bestStored
       {
         try editor.join(key, into: small.key)
         previous = (small.key, small.raw + head.rawCount, small.stored + value.count)

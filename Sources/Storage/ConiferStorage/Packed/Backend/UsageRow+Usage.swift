@@ -14,7 +14,7 @@ extension UsageRow {
       switch space {
       case Spaces.runs.id: usage.runs.stored.add(count)
       case Spaces.deltas.id: usage.deltas.stored.add(count)
-      case Spaces.parts.id: usage.largeLeaves.stored.add(count)
+      case Spaces.chunks.id: usage.largeLeaves.stored.add(count)
       case Spaces.dictionaries.id: usage.dictionaries.add(count)
       case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id:
         usage.queue.add(count)

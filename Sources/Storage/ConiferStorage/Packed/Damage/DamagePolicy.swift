@@ -36,7 +36,7 @@ enum DamageCost {
     case nil: return nil
     case Spaces.system: self = .store
     case Spaces.runs: self = .run
-    case Spaces.deltas, Spaces.parts: self = .partOfRun
+    case Spaces.deltas, Spaces.chunks: self = .partOfRun
     case Spaces.dictionaries: self = .runsOfDictionary
     case Spaces.queue: self = .write
     case Spaces.queueParts: self = .partOfWrite

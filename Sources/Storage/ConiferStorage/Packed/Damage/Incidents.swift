@@ -12,6 +12,9 @@ enum Incidents {
     (.cacheRangeDropped, 1), (.rangeSetAside, 2), (.writeSetAside, 3), (.recordSetAside, 4),
   ]
 
+  /// Whether this version knows the kind of a report by its number.
+  static func isKnown(_ code: UInt8) -> Bool { codes.contains { $0.1 == code } }
+
   /// How many reports a tree keeps beside those of queued writes: the oldest one goes for a new one.
   static let mostKept = 256
   /// Reports of queued writes have numbers from here on: they hold bytes that are nowhere else, and

@@ -41,9 +41,9 @@ extension RecordRepair {
     let reader = reader(info.id)
     let entries = try reader.merged(RunHead(storeKey: key, value: value))
     var damaged: [Entry] = []
-    for index in entries.indices where entries.isExternal(index) {
+    for index in entries.indices where entries.isLargeLeaf(index) {
       let isDamaged = try meetsDamage { () throws(StoreError) in
-        guard case .parts(let reference, _) = entries.leaf(index) else { return true }
+        guard case .largeLeaf(let reference, _) = entries.leaf(index) else { return true }
         _ = try reader.leaf(reference, in: key)
         return false
       }
@@ -119,7 +119,7 @@ extension RecordRepair {
       if let number = LargeLeaf.number(entry) {
         let prefix = LargeLeaf.prefix(info.id, number)
         found =
-          try tx.first(Spaces.parts, atOrAfter: prefix)
+          try tx.first(Spaces.chunks, atOrAfter: prefix)
           .flatMap { $0.key.starts(with: prefix) ? $0.value : nil } ?? []
       }
       try Incidents.add(
@@ -132,7 +132,7 @@ extension RecordRepair {
     }
     try tx.flush(info.id)
     try markIncomplete(ranges, info)
-    // What the parts counted is not known.
+    // What the chunks counted is not known.
     try MendingMarker.add(tx, info.id)
   }
 }

@@ -106,7 +106,7 @@ struct RecordRepair {
     let bytes = try tx.value(space, key) ?? []
     let kept = kind == .cacheRangeDropped ? Bytes(bytes.prefix(Incidents.keptOfCache)) : bytes
     let order = try Trees.info(tx, StoreKey.tree(key))?.order
-    let place = words ?? PlaceName.words(space, key, order)
+    let place = words ?? RecordName.words(space, key, order)
     try Incidents.add(
       tx, Incident(kind: kind, tree: StoreKey.tree(key), place: place, bytes: kept))
     try tx.delete(space, key)
@@ -134,7 +134,7 @@ struct RecordRepair {
   }
 
   func words(_ key: Bytes, _ order: KeyOrder) -> String {
-    "\(PlaceName.path(key[...], order)) and after"
+    "\(RecordName.path(key[...], order)) and after"
   }
 
   /// Marks the queries that need one of some key ranges as incomplete, also those of which some keys

@@ -1,7 +1,8 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Repairs what damage stands in the way of, each repair in commits of its own; on the store's thread.
+/// Repairs what damage stands in the way of, each repair in commits of its own; for whoever does
+/// the store's work.
 struct Repairer {
   let policy: DamagePolicy
   let writer: StoreWriter

@@ -20,20 +20,52 @@ final class Activity: Sendable {
     let query: QueryID
   }
 
+  /// Why a query is not evicted, beside its use.
+  private enum Listening {
+    case active
+    /// A commit of an eviction removes it just now: it cannot become active.
+    case beingEvicted
+  }
+
+  /// What is known of a query's use that is not stored.
+  private struct Use {
+    enum Last {
+      case stored
+      case waiting(UInt64)
+      /// Less than a quantum later than the stored one.
+      case recent(UInt64)
+
+      var unstored: UInt64? {
+        switch self {
+        case .stored: nil
+        case .waiting(let use), .recent(let use): use
+        }
+      }
+    }
+
+    var last = Last.stored
+    /// When it was saved: the caller will make it active next, and no eviction may take it for old before.
+    var saved: UInt64?
+  }
+
   private struct State {
     var clock: UInt64
-    var active: Set<Name> = []
-    /// Uses that are not stored.
-    var uses: [Name: UInt64] = [:]
-    /// Queries whose newest use is less than a quantum later than the stored one.
-    var recentlyStored: Set<Name> = []
-    /// Queries that were just saved, and when: the caller will make them active next, and no eviction may
-    /// take them for old before.
-    var saved: [Name: UInt64] = [:]
+    /// Queries that are active or being evicted.
+    var listening: [Name: Listening] = [:]
+    /// Queries of whose use more is known than what is stored.
+    private(set) var uses: [Name: Use] = [:]
     /// How often a query ceased to be active.
     var deactivations = 0
-    /// Queries that a commit of an eviction removes just now.
-    var beingEvicted: Set<Name> = []
+
+    init(clock: UInt64) { self.clock = clock }
+
+    mutating func changeUse(_ name: Name, _ body: (inout Use) -> Void) {
+      var use = uses[name] ?? Use()
+      body(&use)
+      uses[name] = use.last.unstored == nil && use.saved == nil ? nil : use
+    }
+
+    mutating func forget(_ name: Name) { uses[name] = nil }
   }
 
   private let state: Mutex<State>
@@ -44,16 +76,13 @@ final class Activity: Sendable {
   /// Records that a query becomes active or inactive, which is a use; false when it is just being evicted.
   func setActive(_ isActive: Bool, _ name: Name) -> Bool {
     state.withLock { state in
-      guard !state.beingEvicted.contains(name) else { return false }
-      if isActive {
-        state.active.insert(name)
-      } else if state.active.remove(name) != nil {
-        state.deactivations += 1
-      }
+      let before = state.listening[name]
+      guard before != .beingEvicted else { return false }
+      if before == .active, !isActive { state.deactivations += 1 }
+      state.listening[name] = isActive ? .active : nil
       state.clock += 1
-      state.uses[name] = state.clock
-      state.recentlyStored.remove(name)
-      state.saved[name] = nil
+      let use = state.clock
+      state.changeUse(name) { $0 = Use(last: .waiting(use)) }
       return true
     }
   }
@@ -62,10 +91,14 @@ final class Activity: Sendable {
   func save(_ names: [Name]) {
     guard !names.isEmpty else { return }
     state.withLock { state in
+      let saved = state.clock + 1
       for name in names {
+        let known = state.uses.filter { $0.value.saved != nil }
         // Forgotten all at once: by now the earlier ones have become active.
-        if state.saved.count == Self.mostSaved { state.saved = [:] }
-        state.saved[name] = state.clock + 1
+        if known.count == Self.mostSaved {
+          for name in known.keys { state.changeUse(name) { $0.saved = nil } }
+        }
+        state.changeUse(name) { $0.saved = saved }
       }
     }
   }
@@ -73,8 +106,8 @@ final class Activity: Sendable {
   /// Lets an eviction remove a query, unless it is active; it cannot become active until `endEvictions`.
   func beginEviction(of name: Name) -> Bool {
     state.withLock { state in
-      guard !state.active.contains(name) else { return false }
-      state.beingEvicted.insert(name)
+      guard state.listening[name] != .active else { return false }
+      state.listening[name] = .beingEvicted
       return true
     }
   }
@@ -82,22 +115,18 @@ final class Activity: Sendable {
   /// Forgets queries that are stored no more.
   func remove(where isGone: (Name) -> Bool) {
     state.withLock { state in
-      state.active = state.active.filter { !isGone($0) }
-      state.uses = state.uses.filter { !isGone($0.key) }
-      state.recentlyStored = state.recentlyStored.filter { !isGone($0) }
-      state.saved = state.saved.filter { !isGone($0.key) }
+      // What is being evicted stays so until the commit is done.
+      state.listening = state.listening.filter { $0.value == .beingEvicted || !isGone($0.key) }
+      for name in state.uses.keys.filter(isGone) { state.forget(name) }
     }
   }
 
   /// Ends what `beginEviction` began: the commit is done, or has failed.
   func endEvictions(isCommitted: Bool) {
     state.withLock { state in
-      defer { state.beingEvicted = [] }
-      guard isCommitted else { return }
-      for name in state.beingEvicted {
-        state.uses[name] = nil
-        state.recentlyStored.remove(name)
-        state.saved[name] = nil
+      for (name, _) in state.listening.filter({ $0.value == .beingEvicted }) {
+        state.listening[name] = nil
+        if isCommitted { state.forget(name) }
       }
     }
   }
@@ -111,40 +140,54 @@ final class Activity: Sendable {
   /// The counter.
   var clock: UInt64 { state.withLock { $0.clock } }
 
-  func isActive(_ name: Name) -> Bool { state.withLock { $0.active.contains(name) } }
+  func isActive(_ name: Name) -> Bool { state.withLock { $0.listening[name] == .active } }
 
   /// The active queries of a tree.
   func active(_ tree: TreeID) -> Set<QueryID> {
-    state.withLock { state in
-      Set(state.active.lazy.filter { $0.tree == tree }.map(\.query))
-    }
+    Set(active.lazy.filter { $0.tree == tree }.map(\.query))
   }
 
   /// How often a query ceased to be active.
   var deactivations: Int { state.withLock { $0.deactivations } }
 
   /// All active queries.
-  var active: Set<Name> { state.withLock { $0.active } }
+  var active: Set<Name> {
+    state.withLock { Set($0.listening.lazy.filter { $0.value == .active }.map(\.key)) }
+  }
+
+  /// How many queries are active.
+  var activeCount: Int {
+    state.withLock { $0.listening.values.reduce(0) { $0 + ($1 == .active ? 1 : 0) } }
+  }
 
   /// The uses that are not stored.
-  var uses: [Name: UInt64] { state.withLock { $0.uses } }
+  var uses: [Name: UInt64] { state.withLock { $0.uses.compactMapValues { $0.last.unstored } } }
 
   /// When a query was used last, as far as that is not stored.
   func lastUse(_ name: Name) -> UInt64 {
-    state.withLock { max($0.uses[name] ?? 0, $0.saved[name] ?? 0) }
+    state.withLock { state in
+      guard let use = state.uses[name] else { return 0 }
+      return max(use.last.unstored ?? 0, use.saved ?? 0)
+    }
   }
 
   /// The uses that may be a quantum later than the stored ones.
   var usesToStore: [Name: UInt64] {
-    state.withLock { state in state.uses.filter { !state.recentlyStored.contains($0.key) } }
+    state.withLock { state in
+      state.uses.compactMapValues { use in
+        if case .waiting(let last) = use.last { last } else { nil }
+      }
+    }
   }
 
   /// Forgets uses that a commit stored, unless a later one came, and queries that do not exist.
   func stored(_ stored: Recency.Stored) {
     state.withLock { state in
-      for (name, use) in stored.uses where state.uses[name] == use { state.uses[name] = nil }
-      for (name, use) in stored.tooRecent where state.uses[name] == use {
-        state.recentlyStored.insert(name)
+      for (name, use) in stored.uses where state.uses[name]?.last.unstored == use {
+        state.changeUse(name) { $0.last = .stored }
+      }
+      for (name, use) in stored.tooRecent where state.uses[name]?.last.unstored == use {
+        state.changeUse(name) { $0.last = .recent(use) }
       }
     }
     if !stored.missing.isEmpty { remove { stored.missing.contains($0) } }

@@ -20,8 +20,8 @@ extension CommitApplier {
   }
 
   /// Records that data of a tree may no longer be covered.
-  func uncover(_ tree: TreeID, releasing amount: Int) {
+  func uncover(_ tree: TreeID, weight: Int) {
     tx.effects.cover.uncovered.insert(tree)
-    tx.effects.cover.released += amount
+    tx.effects.cover.uncoveredWeight += weight
   }
 }

@@ -10,8 +10,8 @@ final class Evictor {
   /// How many steps a slice does before it makes way for a commit: so eviction goes on also while one commit
   /// follows another.
   private static let fewestSteps = 4
-  /// How much must have been released before a run that could not reach its target is repeated.
-  static let enoughReleased = 64
+  /// How much must have become evictable before an eviction that could not reach its target is repeated.
+  static let enoughUncovered = 64
   /// About how far the cache may pass its budget before commits that feed it wait.
   private static let slack = 1 << 19
 
@@ -21,16 +21,16 @@ final class Evictor {
     case resting
     /// A commit may have taken the cache over it.
     case looking
-    case running(EvictionRun)
+    case evicting(Eviction)
   }
 
-  /// What was true when a run ended above its target, because the rest may not be evicted.
+  /// What was true when an eviction ended above its target, because the rest may not be evicted.
   struct Stuck {
     /// What the cache took.
     let used: Int
     /// How many queries were not active.
     let inactive: Int
-    let released: Int
+    let uncoveredWeight: Int
   }
 
   private let writer: StoreWriter
@@ -44,11 +44,11 @@ final class Evictor {
   private(set) var swept = SweptTrees()
   private(set) var phase = Phase.resting
   private(set) var stuck: Stuck?
-  /// What the cache took when the last run ended, or less since; nil until it was measured. Commits do not
+  /// What the cache took when the last eviction ended, or less since; nil until it was measured. Commits do not
   /// wait for eviction while the cache takes no more than this.
   private var baseline: Int?
-  /// How much commits released: pins and queries, and a little for keys of queries.
-  private var released = 0
+  /// How much commits made evictable: pins and queries weigh much, keys of queries little.
+  private var uncoveredWeight = 0
 
   init(
     _ writer: StoreWriter, _ repairer: Repairer, _ activity: Activity, _ options: StorageOptions
@@ -73,7 +73,7 @@ final class Evictor {
     counts.didChange(change)
     let cover = change.cover
     swept.uncover(cover.uncovered)
-    released += cover.released
+    uncoveredWeight += cover.uncoveredWeight
     if !cover.removed.isEmpty || !cover.wiped.isEmpty {
       activity.remove { cover.removed.contains($0) || cover.wiped.contains($0.tree) }
     }
@@ -91,7 +91,7 @@ final class Evictor {
   func forget() {
     counts.forget()
     (swept, phase, stuck) = (SweptTrees(), .resting, nil)
-    (baseline, released) = (nil, 0)
+    (baseline, uncoveredWeight) = (nil, 0)
   }
 
   /// Begins nothing more by itself; before the store is closed.
@@ -126,23 +126,23 @@ final class Evictor {
     do throws(StoreError) { try step(budget, isAwaited) } catch { giveUp(error) }
   }
 
-  /// Begins a run when one is due, and does a slice of it.
+  /// Begins an eviction when one is due, and does a slice of it.
   private func step(_ budget: Int, _ isAwaited: () -> Bool) throws(StoreError) {
-    let run: EvictionRun
+    let eviction: Eviction
     switch phase {
     case .resting: return
-    case .running(let known): run = known
+    case .evicting(let known): eviction = known
     case .looking:
       guard let new = try repairer.retrying({ (_) throws(StoreError) in try begin(budget) })
       else {
         phase = .resting
         return
       }
-      run = new
+      eviction = new
     }
-    let next = try slice(run, isAwaited: isAwaited)
+    let next = try slice(eviction, isAwaited: isAwaited)
     guard next.isDone else {
-      phase = .running(next)
+      phase = .evicting(next)
       return
     }
     phase = .resting
@@ -150,21 +150,21 @@ final class Evictor {
     stuck = next.isStuck ? try stuck(at: next.report.after) : nil
   }
 
-  private func begin(_ budget: Int) throws(StoreError) -> EvictionRun? {
+  private func begin(_ budget: Int) throws(StoreError) -> Eviction? {
     let (used, queries) = try counts.totals()
     guard isDue(budget, used, inactive(queries)) else { return nil }
     return try writer.read { (view) throws(StoreError) in
-      try EvictionRun(view, to: used > budget ? budget / 10 * 9 : nil, swept: swept)
+      try Eviction(view, to: used > budget ? budget / 10 * 9 : nil, swept: swept)
     }
   }
 
-  /// Does a slice of a run in a commit of its own, and returns the run as it goes on.
+  /// Does a slice of an eviction in a commit of its own, and returns the eviction as it goes on.
   func slice(
-    _ run: EvictionRun, isAwaited: () -> Bool = { false }
-  ) throws(StoreError) -> EvictionRun {
+    _ eviction: Eviction, isAwaited: () -> Bool = { false }
+  ) throws(StoreError) -> Eviction {
     var next = try repairer.retrying { (_) throws(StoreError) in
       let end = ContinuousClock.now + sliceTime
-      var run = run
+      var eviction = eviction
       var swept = swept
       let size = try writer.store.size()
       var isCommitted = false
@@ -173,7 +173,7 @@ final class Evictor {
       try writer.change(.relaxed) { (tx) throws(StoreError) in
         tx.frees = true
         var steps = 0
-        try run.slice(tx, BudgetMeter(tx, size), activity, &swept) {
+        try eviction.slice(tx, BudgetMeter(tx, size), activity, &swept) {
           steps += 1
           return tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
             || (steps >= Self.fewestSteps && isAwaited())
@@ -181,7 +181,7 @@ final class Evictor {
       }
       isCommitted = true
       self.swept = swept
-      return run
+      return eviction
     }
     guard next.isDone else { return next }
     try repairer.retrying { (_) throws(StoreError) in
@@ -193,38 +193,38 @@ final class Evictor {
     return next
   }
 
-  /// Ends the run without having reached its target.
+  /// Ends the eviction without having reached its target.
   private func giveUp(_ error: StoreError) {
     phase = .resting
-    // These errors may pass: the next commit begins another run.
+    // These errors may pass: the next commit begins another one.
     guard ![.suspended, .busy, .full].contains(error.code) else { return }
     stuck = (try? counts.totals().used).flatMap { try? stuck(at: $0) }
   }
 
-  // MARK: When a run is due
+  // MARK: When an eviction is due
 
-  /// Whether a run may be due, without asking the store.
+  /// Whether an eviction may be due, without asking the store.
   private func mayBeDue(_ budget: Int) -> Bool {
     guard let (used, queries) = counts.known else { return true }
     return isDue(budget, used, inactive(queries))
   }
 
   private func isDue(_ budget: Int, _ used: Int, _ inactive: Int) -> Bool {
-    guard used > budget || inactive > EvictionRun.mostInactive else { return false }
+    guard used > budget || inactive > Eviction.mostInactive else { return false }
     guard let stuck else { return true }
-    return allReleased - stuck.released >= Self.enoughReleased
+    return allUncovered - stuck.uncoveredWeight >= Self.enoughUncovered
       || used >= stuck.used + Self.slack / 2
-      || inactive >= stuck.inactive + EvictionRun.mostInactive - EvictionRun.fewerInactive
+      || inactive >= stuck.inactive + Eviction.mostInactive - Eviction.fewerInactive
   }
 
   private func stuck(at used: Int) throws(StoreError) -> Stuck {
     Stuck(
-      used: used, inactive: inactive(try counts.totals().queries), released: allReleased)
+      used: used, inactive: inactive(try counts.totals().queries), uncoveredWeight: allUncovered)
   }
 
-  private func inactive(_ queries: Int) -> Int { queries - activity.active.count }
+  private func inactive(_ queries: Int) -> Int { queries - activity.activeCount }
 
-  private var allReleased: Int { released + activity.deactivations * Self.enoughReleased }
+  private var allUncovered: Int { uncoveredWeight + activity.deactivations * Self.enoughUncovered }
 }
 
 extension StorageEdit {

@@ -35,7 +35,7 @@ extension PackedBackend: EvictingBackend {
     if dryRun {
       return try rehearse(target)
     }
-    var run = try reading { (view) throws(StoreError) in try EvictionRun(view, to: target) }
+    var run = try reading { (view) throws(StoreError) in try Eviction(view, to: target) }
     while !run.isDone {
       let current = run
       run = try await self.run { (engine) throws(StoreError) in try engine.evictor.slice(current) }
@@ -63,7 +63,7 @@ extension PackedBackend: EvictingBackend {
   private func rehearse(_ target: Int) throws(StoreError) -> EvictionReport {
     try reading { (view) throws(StoreError) in
       let tx = LeafTransaction(view)
-      var run = try EvictionRun(tx, to: target, isDryRun: true)
+      var run = try Eviction(tx, to: target, isDryRun: true)
       let meter = try BudgetMeter(tx, store.size())
       var swept = SweptTrees()
       while !run.isDone {

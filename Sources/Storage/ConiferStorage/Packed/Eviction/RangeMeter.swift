@@ -23,7 +23,7 @@ struct RangeMeter {
         let isWhole =
           compareBytes(range.low, here.separator) <= 0
           && next.map { compareBytes($0.separator, range.high) <= 0 } ?? false
-        if isWhole, here.flags & RunHead.hasExternals == 0,
+        if isWhole, here.flags & RunHead.hasLargeLeaves == 0,
           let size = try sizeWithoutDeltas(here)
         {
           sum.bytes += size
@@ -49,10 +49,10 @@ struct RangeMeter {
     let share = entries.weight(part)
     if whole > 0 { sum.bytes += Int((Double(size) * Double(share) / Double(whole)).rounded()) }
     sum.leaves += part.count
-    for index in part where entries.isExternal(index) {
+    for index in part where entries.isLargeLeaf(index) {
       guard let number = LargeLeaf.number(entries[index]) else { continue }
       let prefix = LargeLeaf.prefix(runs.tree, number)
-      try runs.view.walk(Spaces.parts, .atOrAfter(prefix)) { key, value in
+      try runs.view.walk(Spaces.chunks, .atOrAfter(prefix)) { key, value in
         guard key.starts(with: prefix) else { return .stop }
         sum.bytes += 1 + key.byteCount + value.byteCount
         return .next

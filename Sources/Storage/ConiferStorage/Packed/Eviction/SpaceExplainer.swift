@@ -90,7 +90,7 @@ struct SpaceExplainer {
       place = here.parent
     }
     guard !inactive.isEmpty else { return reasons }
-    let order = try EvictionRun.candidates(view, activity, unpinned: true)
+    let order = try Eviction.candidates(view, activity, unpinned: true)
     for stored in inactive {
       let name = Activity.Name(tree: tree.id, query: stored.id)
       // The last of the list is the first to go; what is pinned is not in it.

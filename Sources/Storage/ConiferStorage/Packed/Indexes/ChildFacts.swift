@@ -78,7 +78,7 @@ struct ChildFacts {
     }
     switch entries.leaf(index) {
     case .leaf(let leaf, let priority): return (leaf, priority)
-    case .parts(let reference, let priority):
+    case .largeLeaf(let reference, let priority):
       return (try runs.leaf(reference, in: try run()), priority)
     case nil: throw Damage.error(Spaces.runs, try run())
     }

@@ -13,7 +13,7 @@ struct OrphanSweep: Sendable {
   private let tree: TreeInfo
   private var scans: [SpaceScan]
   private var runs = NumberMap()
-  private var parts = NumberMap()
+  private var largeLeaves = NumberMap()
   /// Whether some record could not be read, so that it is not known what it refers to.
   private var isBlind = false
 
@@ -21,7 +21,7 @@ struct OrphanSweep: Sendable {
   init(_ tree: TreeInfo, _ role: StoreRole) {
     self.tree = tree
     // Runs come first: they refer to the others.
-    let data = role == .cache ? [Spaces.runs, Spaces.deltas, Spaces.parts] : []
+    let data = role == .cache ? [Spaces.runs, Spaces.deltas, Spaces.chunks] : []
     let others = [Spaces.queueParts, Spaces.queueIndex, Spaces.queryIndex, Spaces.queryKeys]
     scans = (data + others).map { SpaceScan($0, tree.id) }
   }
@@ -67,7 +67,7 @@ struct OrphanSweep: Sendable {
   /// - Parameter view: of a later generation.
   func isStill(_ orphan: Orphan, in view: any OrderedView) throws(StoreError) -> Bool {
     switch orphan.space {
-    case Spaces.runs, Spaces.deltas, Spaces.parts: true
+    case Spaces.runs, Spaces.deltas, Spaces.chunks: true
     default: try !isNeeded(orphan.space, orphan.key, view)
     }
   }
@@ -79,16 +79,16 @@ struct OrphanSweep: Sendable {
     if space == Spaces.runs {
       let head = try RunHead(storeKey: key, value: value)
       runs.insert(head.number)
-      guard head.flags & RunHead.hasExternals != 0 else { return true }
+      guard head.flags & RunHead.hasLargeLeaves != 0 else { return true }
       let entries = try reader.entries(head)
-      for index in entries.indices where entries.isExternal(index) {
-        if let number = LargeLeaf.number(entries[index]) { parts.insert(number) }
+      for index in entries.indices where entries.isLargeLeaf(index) {
+        if let number = LargeLeaf.number(entries[index]) { largeLeaves.insert(number) }
       }
       return true
     }
     guard isBlind || runs.contains(IndexKey.number(Bytes(key.prefix(12)))) else { return false }
     for case .put(let entry) in try DeltaRecord(key: key, value: value, reader.source).changes {
-      if let number = LargeLeaf.number(entry) { parts.insert(number) }
+      if let number = LargeLeaf.number(entry) { largeLeaves.insert(number) }
     }
     return true
   }
@@ -98,8 +98,8 @@ struct OrphanSweep: Sendable {
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       switch space {
-      case Spaces.parts:
-        return isBlind || parts.contains(IndexKey.number(Bytes(key.prefix(12))))
+      case Spaces.chunks:
+        return isBlind || largeLeaves.contains(IndexKey.number(Bytes(key.prefix(12))))
       case Spaces.queueParts, Spaces.queueIndex: return try isOfWrite(space, key, view)
       case Spaces.queryIndex:
         let queries = Queries(view: view, tree: tree.id, order: tree.order)

@@ -18,7 +18,7 @@ struct Recount: Sendable {
   init(_ tree: TreeID) {
     self.tree = tree
     sizes = Spaces.all.filter { $0 != Spaces.usage }.map { SpaceScan($0, tree) }
-    bodies = [Spaces.runs, Spaces.deltas, Spaces.parts, Spaces.dictionaries]
+    bodies = [Spaces.runs, Spaces.deltas, Spaces.chunks, Spaces.dictionaries]
       .map { SpaceScan($0, tree) }
   }
 
@@ -47,7 +47,7 @@ struct Recount: Sendable {
     found.bytes[space.id, default: 0].add(1 + key.count + size)
     switch space {
     case Spaces.queries: if key.count == 12 { found.queries += 1 }
-    case Spaces.deltas, Spaces.parts:
+    case Spaces.deltas, Spaces.chunks:
       // A run that cannot be read may have changes, whose keys tell its number.
       let number = IndexKey.number(Bytes(key.prefix(12)))
       if number <= Numbers.lastLikelyRun { found.nextRun = max(found.nextRun, number + 1) }
@@ -73,7 +73,7 @@ struct Recount: Sendable {
       found.leaves.add(delta.leaves)
       found.raw.deltas.add(delta.rawCount)
       named = max(named, min(delta.dictionary, Numbers.lastDictionary))
-    case Spaces.parts:
+    case Spaces.chunks:
       var reader = ByteReader(value, from: Record.overhead + 1)
       found.raw.largeLeaves.add(reader.size() ?? 0)
     case Spaces.dictionaries:

@@ -52,7 +52,7 @@ enum LeafCodec {
   /// A leaf that stands alone in the bytes, or where it is stored.
   enum Decoded {
     case leaf(Leaf, Priority?)
-    case parts(PartsReference, Priority?)
+    case largeLeaf(LargeLeafReference, Priority?)
   }
 
   /// What bytes made by `encode` hold, or nil when they are none.
@@ -65,7 +65,7 @@ enum LeafCodec {
     return decoded
   }
 
-  /// A leaf that stands in a stream among others; nil also for a reference to parts.
+  /// A leaf that stands in a stream among others; nil also for a reference to chunks.
   static func leaf<Stream: LeafStream>(_ reader: inout Stream) -> (Leaf, Priority?)? {
     guard let tag = reader.byte(), let leaf = reader.leaf(tag & ~Tag.priorityFlag) else {
       return nil
@@ -77,15 +77,15 @@ enum LeafCodec {
   @inline(__always)
   private static func decode(_ reader: inout LentReader) -> Decoded? {
     guard let tag = reader.byte() else { return nil }
-    if tag & ~Tag.priorityFlag == Tag.external {
+    if tag & ~Tag.priorityFlag == Tag.largeLeaf {
       guard let number = reader.varint(), let count = reader.size(),
         let rest = reader.take(reader.remaining), rest.isEmpty == (tag & Tag.priorityFlag == 0)
       else { return nil }
-      let reference = PartsReference(number: number, count: count, rest: Bytes(rest))
-      if rest.isEmpty { return .parts(reference, nil) }
+      let reference = LargeLeafReference(number: number, count: count, rest: Bytes(rest))
+      if rest.isEmpty { return .largeLeaf(reference, nil) }
       var following = LentReader(rest)
       guard let priority = priority(&following), following.remaining == 0 else { return nil }
-      return .parts(reference, priority)
+      return .largeLeaf(reference, priority)
     }
     guard let leaf = reader.leaf(tag & ~Tag.priorityFlag) else { return nil }
     guard tag & Tag.priorityFlag != 0 else { return .leaf(leaf, nil) }
@@ -112,7 +112,7 @@ enum LeafCodec {
 
 /// Leaves of the tree in lists of entries.
 extension EntryList {
-  /// Appends a leaf, as a reference to parts when it is large.
+  /// Appends a leaf, as a reference to chunks when it is large.
   mutating func append(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) {
     if append(key, { LeafCodec.append(leaf, priority, to: &$0) }) { return }
     append(LeafCodec.entry(key, leaf, priority))
@@ -128,27 +128,27 @@ extension EntryList.Lent {
 }
 
 extension LeafCodec {
-  /// The entry of a leaf, which refers to parts when the leaf is large; a commit gives them their number.
+  /// The entry of a leaf, which refers to chunks when the leaf is large; a commit gives them their number.
   static func entry(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) -> Entry {
     let value = encode(leaf, priority)
     guard value.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
     // The leaf alone decides, so that a priority that comes or goes moves nothing.
     let content = priority == nil ? value : encode(leaf, nil)
     guard content.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
-    let reference = PartsReference(
+    let reference = LargeLeafReference(
       number: 0, count: content.count, rest: priority.map { encode($0.leaf, nil) } ?? [])
     return Entry(key: key, value: reference.value, content: content)
   }
 }
 
-/// Where the parts of tagged leaves come from: one stream of bytes, or the columns of a run.
+/// Where the bytes behind the tags of leaves come from: one stream of bytes, or the columns of a run.
 protocol LeafSource {
   mutating func zigzag() -> Int64?
   mutating func double() -> Double?
   mutating func text() -> String?
 }
 
-/// One stream of bytes, in which a leaf's tag comes before its parts.
+/// One stream of bytes, in which a leaf's tag comes before its bytes.
 protocol LeafStream: LeafSource {
   mutating func byte() -> UInt8?
   mutating func varint() -> UInt64?
@@ -181,12 +181,12 @@ extension ByteReader: LeafStream {}
 extension LentReader: LeafStream {}
 
 extension RunReader {
-  /// A leaf that is stored in parts.
+  /// A leaf that is stored in chunks.
   ///
   /// - Parameter run: the store's key of the run that refers to them.
   /// - Throws: `damaged` naming the run.
   func leaf(
-    _ reference: PartsReference, in run: @autoclosure () throws(StoreError) -> Bytes
+    _ reference: LargeLeafReference, in run: @autoclosure () throws(StoreError) -> Bytes
   ) throws(StoreError) -> Leaf {
     let content = try largeLeaf(reference, in: try run())
     guard case .leaf(let leaf, _) = LeafCodec.decode(content) else {

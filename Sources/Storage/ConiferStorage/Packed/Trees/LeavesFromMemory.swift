@@ -4,7 +4,7 @@ import ConiferTree
 
 extension LeafStore {
   /// The leaf at a path, if memory knows it at the newest generation; nil too when the path leads to
-  /// another node, or to a leaf that is stored in parts.
+  /// another node, or to a leaf that is stored in chunks.
   func leafFromMemory(_ tree: TreeID, _ path: Path) -> Node? {
     guard path.last?.isPriority != true, let generation = generations.newest else { return nil }
     let known = generations.object(Spaces.system, tree, at: generation) as? KnownTree
@@ -15,7 +15,7 @@ extension LeafStore {
 
 extension Generations {
   /// The leaf with a path key of a tree, if its run is known at a generation; nil too when the key leads to
-  /// another node, or to a leaf that is stored in parts.
+  /// another node, or to a leaf that is stored in chunks.
   func leaf(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> Node? {
     guard let run = withRuns({ $0.nearest(tree, key, at: generation) }) else { return nil }
     guard let index = run.index(of: key),

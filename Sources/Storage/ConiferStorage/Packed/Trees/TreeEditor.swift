@@ -22,7 +22,8 @@ struct TreeEditor {
       if node.isEmpty { return }
       try runs.delete(above.key)
       switch LeafCodec.decode(above.value) {
-      case .leaf(_, let priority?), .parts(_, let priority?): try putPriority(above.key, priority)
+      case .leaf(_, let priority?), .largeLeaf(_, let priority?):
+        try putPriority(above.key, priority)
       default: break
       }
     }
@@ -62,9 +63,9 @@ struct TreeEditor {
     switch LeafCodec.decode(first.value) {
     case .leaf(let leaf, _):
       try runs.put(Entry(key: key, value: LeafCodec.encode(leaf, priority)))
-    case .parts(let reference, _):
+    case .largeLeaf(let reference, _):
       let rest = priority.map { LeafCodec.encode($0.leaf, nil) } ?? []
-      let changed = PartsReference(number: reference.number, count: reference.count, rest: rest)
+      let changed = LargeLeafReference(number: reference.number, count: reference.count, rest: rest)
       try runs.put(Entry(key: key, value: changed.value))
     case nil:
       let run = try runs.place(covering: key)?.storeKey

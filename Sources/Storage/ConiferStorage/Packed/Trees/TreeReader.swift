@@ -33,13 +33,13 @@ struct TreeReader {
     throw Damage.error(Spaces.runs, run.storeKey)
   }
 
-  /// A leaf with its priority, put together when it is stored in parts.
+  /// A leaf with its priority, put together when it is stored in chunks.
   func whole(
     _ decoded: LeafCodec.Decoded?, _ cursor: borrowing LeafCursor<RunReader>
   ) throws(StoreError) -> (Leaf, Priority?) {
     switch decoded {
     case .leaf(let leaf, let priority): return (leaf, priority)
-    case .parts(let reference, let priority):
+    case .largeLeaf(let reference, let priority):
       let run = cursor.run?.storeKey
       let leaf = try runs.leaf(reference, in: run ?? StoreKey.prefix(runs.tree))
       return (leaf, priority)

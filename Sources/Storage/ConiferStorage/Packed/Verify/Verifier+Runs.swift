@@ -4,12 +4,13 @@ import ConiferTree
 
 /// What is carried from run to run of one tree.
 private struct RunTrail {
+  /// Of the run before.
   var separator: Bytes?
   /// The last key of the runs before, and whether it is a priority's; nil when that is not known.
   var last: Bytes?
   var numbers: Set<UInt64> = []
   /// Large leaves that entries refer to.
-  var parts: Set<UInt64> = []
+  var largeLeaves: Set<UInt64> = []
 }
 
 extension Verifier {
@@ -49,7 +50,7 @@ extension Verifier {
       if let last = trail.last, let info = trees[tree] { checkPriority(last, before: nil, info) }
     }
     try checkDeltas(trails.mapValues(\.numbers))
-    try checkParts(trails.mapValues(\.parts))
+    try checkChunks(trails.mapValues(\.largeLeaves))
   }
 
   private func checkHead(_ head: RunHead, _ trail: inout RunTrail) {
@@ -81,8 +82,8 @@ extension Verifier {
     if entries.count != head.count || RunBody.shared(entries, entries.indices) < head.shared {
       found(.content, Spaces.runs, key, "the run's head does not fit its entries")
     }
-    if head.flags & RunHead.hasExternals == 0,
-      entries.indices.contains(where: { entries.isExternal($0) })
+    if head.flags & RunHead.hasLargeLeaves == 0,
+      entries.indices.contains(where: { entries.isLargeLeaf($0) })
     {
       found(.content, Spaces.runs, key, "the run's head does not tell of its large leaves")
     }
@@ -134,12 +135,12 @@ extension Verifier {
       if isPriority, Priority(leaf) == nil || priority != nil {
         found(.content, info, at: key, "the priority is none")
       }
-    case .parts(let reference, _):
-      if !trail.parts.insert(reference.number).inserted {
+    case .largeLeaf(let reference, _):
+      if !trail.largeLeaves.insert(reference.number).inserted {
         found(.number, info, at: key, "another leaf has the parts of this one")
       }
       count { $0.largeLeaves += 1 }
-      try reading(Spaces.parts, LargeLeaf.prefix(info.id, reference.number)) {
+      try reading(Spaces.chunks, LargeLeaf.prefix(info.id, reference.number)) {
         () throws(StoreError) in
         let content = try LargeLeaf.read(reader, reference)
         if LeafCodec.decode(content) == nil {
@@ -155,7 +156,7 @@ extension Verifier {
     found(.orphan, info, at: last, "a priority belongs to a node without children")
   }
 
-  // MARK: Deltas, parts, dictionaries
+  // MARK: Deltas, chunks, dictionaries
 
   private func checkDeltas(_ runs: [TreeID: Set<UInt64>]) throws(StoreError) {
     try scan(Spaces.deltas) { (key, value) throws(StoreError) in
@@ -172,17 +173,17 @@ extension Verifier {
     }
   }
 
-  private func checkParts(_ leaves: [TreeID: Set<UInt64>]) throws(StoreError) {
-    try scan(Spaces.parts) { (key, value) throws(StoreError) in
+  private func checkChunks(_ leaves: [TreeID: Set<UInt64>]) throws(StoreError) {
+    try scan(Spaces.chunks) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
       var reader = ByteReader(value, from: Record.overhead + 1)
       guard key.count == 16, let size = reader.size() else {
-        throw Damage.error(Spaces.parts, key)
+        throw Damage.error(Spaces.chunks, key)
       }
       counted[tree, default: UsageRow()].raw.largeLeaves.add(size)
       let number = IndexKey.number(Bytes(key.prefix(12)))
       if !damaged.contains(tree), !(leaves[tree]?.contains(number) ?? false) {
-        found(.orphan, Spaces.parts, key, "no leaf refers to it")
+        found(.orphan, Spaces.chunks, key, "no leaf refers to it")
       }
     }
   }

@@ -73,7 +73,7 @@ extension Verifier {
   func checkUnknown() throws(StoreError) {
     try scan(Spaces.incidents) { (_, value) throws(StoreError) in
       let kind = value.dropFirst(Record.overhead).first ?? 0
-      if !(1...4).contains(kind) { count { $0.unknown += 1 } }
+      if !Incidents.isKnown(kind) { count { $0.unknown += 1 } }
     }
     for id in (Spaces.all.map(\.id).max() ?? 0) + 1..<240 {
       var records = 0

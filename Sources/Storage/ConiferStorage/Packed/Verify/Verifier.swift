@@ -13,13 +13,14 @@ final class Verifier {
 
   /// The registered trees.
   var trees: [TreeID: TreeInfo] = [:]
-  /// What was counted of each tree's records.
+  /// What was counted of each tree's records, to be compared with its stored usage.
   var counted: [TreeID: UsageRow] = [:]
   /// Trees with records that could not be read: what is missing or not counted there may be their
   /// fault.
   var damaged: Set<TreeID> = []
   /// Lanes with records whose key is missing.
   private(set) var lockedLanes: Set<Lane> = []
+  /// Damaged records that have a finding already: others that need them are not told again.
   private var toldPlaces: Set<StoreError.Place> = []
   /// Records of trees that are not registered, told once a tree and space.
   private var strays: Set<StoreError.Place> = []
@@ -69,7 +70,7 @@ final class Verifier {
     report.add(
       VerificationReport.Finding(
         kind: kind, tree: tree.rawValue == 0 ? nil : tree,
-        place: PlaceName.words(space, key, trees[tree]?.order), words: words, bytes: bytes))
+        place: RecordName.words(space, key, trees[tree]?.order), words: words, bytes: bytes))
   }
 
   /// Adds a finding about a place that is told by its path key.
@@ -78,7 +79,7 @@ final class Verifier {
   ) {
     report.add(
       VerificationReport.Finding(
-        kind: kind, tree: info.id, place: PlaceName.path(key[...], info.order), words: words))
+        kind: kind, tree: info.id, place: RecordName.path(key[...], info.order), words: words))
   }
 
   /// Counts the records whose key is missing. A key that is lost is damage, told once a scope.

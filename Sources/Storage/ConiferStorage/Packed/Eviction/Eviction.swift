@@ -5,21 +5,24 @@ import ConiferTree
 /// One eviction, from its first slice to its last; between slices it keeps only its position.
 ///
 /// Removing a query and removing its data are separate steps, and uncovered data is found by a scan. So an
-/// interrupted run leaves no record: the next one finds the data that it left.
-struct EvictionRun: Sendable {
+/// interrupted eviction leaves no record: the next one finds the data that it left.
+struct Eviction: Sendable {
   /// The most inactive queries that are tracked.
   static let mostInactive = 1000
-  /// What the most are brought down to, so that the next query does not begin a new run.
+  /// What the most are brought down to, so that the next query does not begin a new eviction.
   static let fewerInactive = 900
 
-  private enum Phase: Sendable {
+  private indirect enum Phase: Sendable {
     /// Removing uncovered data: the trees that are left, and the position in the first.
     case sweeping([TreeID], Sweep? = nil)
     /// Removing queries; the least recently used is the last of the list.
     case forgetting([Candidate])
     /// Removing the data of a removed query: its tree and path, and what the tree took before.
     case clearing(TreeID, Bytes, Sweep, before: Int, [Candidate])
-    case done
+    /// The target was reached in this phase: the eviction continues there if the store still takes more.
+    case reached(Phase)
+    /// The rest may not be evicted.
+    case stuck
   }
 
   /// A sweep under way.
@@ -36,12 +39,8 @@ struct EvictionRun: Sendable {
   }
 
   private var phase: Phase
-  /// The phase in which the target was reached: the run continues there if the store still takes more.
-  private var reached: Phase?
-  /// Whether there were too many inactive queries when the run began.
+  /// Whether there were too many inactive queries when the eviction began.
   private var hasTooMany = false
-  /// Whether it ended because the rest may not be evicted.
-  private(set) var isStuck = false
   private(set) var report: EvictionReport
   /// Turns bytes of records into physical ones, measured before the first slice: measured again for each, the
   /// choice of what is evicted would depend on where slices end.
@@ -61,11 +60,16 @@ struct EvictionRun: Sendable {
   }
 
   var isDone: Bool {
-    if case .done = phase { return true }
-    return false
+    switch phase {
+    case .sweeping, .forgetting, .clearing: false
+    case .reached, .stuck: true
+    }
   }
 
-  /// Continues until the slice is over or the run is done. It does one step at least, so that a run ends
+  /// Whether it ended because the rest may not be evicted.
+  var isStuck: Bool { if case .stuck = phase { true } else { false } }
+
+  /// Continues until the slice is over or the eviction is done. It does one step at least, so that an eviction ends
   /// even if the time of each slice is over before it begins.
   ///
   /// - Parameters:
@@ -86,7 +90,7 @@ struct EvictionRun: Sendable {
     while !isDone {
       switch phase {
       case .sweeping(let trees, let sweep):
-        if try isMet(tx, meter, activity) { return reach() }
+        if try isMet(tx, meter, activity) { return phase = .reached(phase) }
         if try isSmall(tx, meter) {
           // The cache is small enough: only the number of queries is too large.
           phase = .forgetting(try Self.candidates(tx, activity))
@@ -94,29 +98,25 @@ struct EvictionRun: Sendable {
           try sweepSlice(tx, meter, activity, trees, sweep, &swept, isOver)
         }
       case .forgetting(let candidates):
-        if try isMet(tx, meter, activity) { return reach() }
+        if try isMet(tx, meter, activity) { return phase = .reached(phase) }
         try forget(tx, activity, candidates, &swept)
       case .clearing(let tree, let key, let sweep, let before, let rest):
         try clear(tx, meter, tree, key, sweep, before, rest, &swept, isOver)
-      case .done: return
+      case .reached, .stuck: return
       }
       if isOver() { return }
     }
   }
 
-  private mutating func reach() {
-    reached = phase
-    phase = .done
-  }
-
-  /// Ends the run with what the cache takes once all is stored. If that is above the target, the run
+  /// Ends the eviction with what the cache takes once all is stored. If that is above the target, the eviction
   /// continues with the new measure.
   mutating func end(_ measured: BudgetMeter, cache: Int) {
     report.after = cache
-    guard let target = report.target, cache > target, let reached else { return }
-    phase = reached
+    guard let target = report.target, cache > target, case .reached(let before) = phase else {
+      return
+    }
+    phase = before
     meter = measured
-    self.reached = nil
   }
 
   /// Whether the cache is small enough, and the inactive queries few enough.
@@ -139,7 +139,7 @@ struct EvictionRun: Sendable {
     for key in try tx.keys(Spaces.usage, prefix: []) {
       count += try tx.usage(StoreKey.tree(key)).queries
     }
-    return count - activity.active.count
+    return count - activity.activeCount
   }
 
   private mutating func sweepSlice(
@@ -202,8 +202,7 @@ struct EvictionRun: Sendable {
   ) throws(StoreError) {
     var rest = candidates
     guard let next = rest.popLast() else {
-      isStuck = true
-      return phase = .done
+      return phase = .stuck
     }
     phase = .forgetting(rest)
     // It may have been used, changed or removed since the last slice.

@@ -2,7 +2,7 @@ package import ConiferKeyValue
 
 /// How large runs are cut: so that each fills the value size that the store keeps best. The ratio of
 /// compression that this needs is learnt as runs are written.
-package struct RunShape: Sendable {
+package struct RunSizing: Sendable {
   /// No run holds more than this before compression, so that reading one leaf stays cheap.
   package static let largestRaw = 16 << 10
   /// The same for a run that is packed with a dictionary: zstd is faster then, and better filled

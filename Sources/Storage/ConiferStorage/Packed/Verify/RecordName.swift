@@ -3,7 +3,7 @@ import ConiferLeafStore
 import ConiferTree
 
 /// Where a record belongs, in words: by path, number and name as far as its key tells them.
-enum PlaceName {
+enum RecordName {
   /// The place of a record.
   ///
   /// - Parameter order: of its tree; nil when that is not known.
@@ -16,7 +16,7 @@ enum PlaceName {
     switch space {
     case Spaces.runs: return "\(path(rest, order)) and after"
     case Spaces.deltas: return "a change of run \(number(rest))"
-    case Spaces.parts: return "a part of large leaf \(Damage.hex(Bytes(rest.prefix(8))))"
+    case Spaces.chunks: return "a part of large leaf \(Damage.hex(Bytes(rest.prefix(8))))"
     case Spaces.dictionaries: return "dictionary \(DictionaryRecord.number(key))"
     case Spaces.queries:
       return key.count == 12 ? "tracked query \(number(rest))" : "the last number of a query"
