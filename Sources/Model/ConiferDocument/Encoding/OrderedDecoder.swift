@@ -24,25 +24,54 @@ public struct OrderedDecoder: Sendable {
   public mutating func path(_ direction: Direction = .ascending) throws(DocumentError)
     -> DocumentPath
   {
+    let segments = try segments(mask(direction))
+    guard segments.count % 2 == 0 else { throw damaged("a path") }
+    return DocumentPath(unchecked: ResourcePath(unchecked: segments.joined(separator: "/")))
+  }
+
+  /// Reads the path of a collection.
+  ///
+  /// - Throws: `invalidEncoding` when the bytes are none.
+  package mutating func collection() throws(DocumentError) -> CollectionPath {
+    let segments = try segments(mask(.ascending))
+    guard segments.count % 2 == 1 else { throw damaged("a collection's path") }
+    return CollectionPath(unchecked: ResourcePath(unchecked: segments.joined(separator: "/")))
+  }
+
+  /// Reads the id of a document.
+  ///
+  /// - Parameter direction: the direction that it was written in.
+  /// - Throws: `invalidEncoding` when the bytes are none.
+  package mutating func id(_ direction: Direction = .ascending) throws(DocumentError) -> String {
     let mask = mask(direction)
+    guard let id = try segment(try next(mask), mask) else { throw damaged("an id") }
+    return id
+  }
+
+  private mutating func segments(_ mask: UInt8) throws(DocumentError) -> [String] {
     var segments: [String] = []
-    while true {
-      switch try next(mask) {
-      case Label.end:
-        guard !segments.isEmpty, segments.count % 2 == 0 else { throw damaged("a path") }
-        return DocumentPath(unchecked: ResourcePath(unchecked: segments.joined(separator: "/")))
-      case Label.numericSegment:
-        var biased: UInt64 = 0
-        for _ in 0..<8 { biased = biased << 8 | UInt64(try next(mask)) }
-        segments.append(NumericID.segment(of: Int64(bitPattern: biased ^ 1 << 63)))
-      case Label.segment:
-        let utf8 = try text(mask)
-        guard let segment = String(validating: utf8, as: UTF8.self), !utf8.isEmpty,
-          !utf8.contains(UInt8(ascii: "/"))
-        else { throw damaged("a segment") }
-        segments.append(segment)
-      default: throw damaged("a path")
-      }
+    while let segment = try segment(try next(mask), mask) { segments.append(segment) }
+    guard !segments.isEmpty else { throw damaged("a path") }
+    return segments
+  }
+
+  /// Reads a segment behind its label; nil at the end of a path.
+  private mutating func segment(
+    _ label: UInt8, _ mask: UInt8
+  ) throws(DocumentError) -> String? {
+    switch label {
+    case Label.end: return nil
+    case Label.numericSegment:
+      var biased: UInt64 = 0
+      for _ in 0..<8 { biased = biased << 8 | UInt64(try next(mask)) }
+      return NumericID.segment(of: Int64(bitPattern: biased ^ 1 << 63))
+    case Label.segment:
+      let utf8 = try text(mask)
+      guard let segment = String(validating: utf8, as: UTF8.self), !utf8.isEmpty,
+        !utf8.contains(UInt8(ascii: "/"))
+      else { throw damaged("a segment") }
+      return segment
+    default: throw damaged("a path")
     }
   }
 

@@ -42,6 +42,18 @@ public struct OrderedEncoder: Sendable {
     append(direction) { $0.encode(path.path) }
   }
 
+  /// Appends the path of a collection, which can be read back.
+  package mutating func append(_ path: CollectionPath) { encode(path.path) }
+
+  /// Appends the id of a document, which can be read back.
+  ///
+  /// - Parameters:
+  ///   - id: the id.
+  ///   - direction: ascending bytes compare as the ids do, descending bytes the other way.
+  package mutating func append(id: String, _ direction: Direction = .ascending) {
+    append(direction) { $0.encode(segment: id) }
+  }
+
   /// The first bytes that encodings of a value's type may have, in ascending direction: all that a
   /// query compares with the value begins with one of them, and nothing else does.
   public static func firstBytes(ofTypeOf value: DocumentValue) -> ClosedRange<UInt8> {
@@ -117,18 +129,19 @@ public struct OrderedEncoder: Sendable {
   }
 
   private mutating func encode(_ path: ResourcePath) {
-    for segment in path.segments {
-      if let number = NumericID.number(of: segment) {
-        bytes.append(Label.numericSegment)
-        // With the sign turned around, so that negative numbers come first.
-        let biased = UInt64(bitPattern: number) ^ 1 << 63
-        withUnsafeBytes(of: biased.bigEndian) { bytes.append(contentsOf: $0) }
-      } else {
-        bytes.append(Label.segment)
-        encode(String(segment))
-      }
-    }
+    for segment in path.segments { encode(segment: String(segment)) }
     bytes.append(Label.end)
+  }
+
+  private mutating func encode(segment: String) {
+    guard let number = NumericID.number(of: segment) else {
+      bytes.append(Label.segment)
+      return encode(segment)
+    }
+    bytes.append(Label.numericSegment)
+    // With the sign turned around, so that negative numbers come first.
+    let biased = UInt64(bitPattern: number) ^ 1 << 63
+    withUnsafeBytes(of: biased.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
   private mutating func encode(_ text: String) { text.lendUTF8 { escape($0) } }

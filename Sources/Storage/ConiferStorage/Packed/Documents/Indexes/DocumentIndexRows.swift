@@ -1,0 +1,154 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+
+/// The rows of documents in one index: functions of documents and bytes alone.
+///
+/// A row's key is the index's prefix, in scope `.collection` the collection's path, the values in the
+/// order of the fields, and the document's name: its id, in scope `.group` its path. None of these
+/// begins another one of its kind, so rows sort by collection, then by values, then by name. A document
+/// that lacks one of the fields has no row; `contains` makes a row for each distinct element.
+///
+/// Values are cut behind ``longestValues``. Where what is left of them is no whole row of values, the
+/// row says that they were cut: among rows with equal bytes there, only the documents tell the order. A
+/// name that is cut shares its row with its neighbours, and the row's record lists them whole.
+struct DocumentIndexRows: Sendable {
+  /// Collections whose paths take more bytes are not indexed.
+  static let longestCollection = 140
+  /// How many bytes of its values a row holds.
+  static let longestValues = 180
+  /// How many bytes of a name a row holds at least: of an id; a whole path has those of the collection too.
+  static let shortestName = 170
+
+  let index: DocumentIndex
+  /// What all rows begin with.
+  let prefix: Bytes
+
+  init(_ index: DocumentIndex, prefix: Bytes) {
+    self.index = index
+    self.prefix = prefix
+  }
+
+  private var longestName: Int {
+    index.scope == .collection ? Self.shortestName : Self.shortestName + Self.longestCollection
+  }
+
+  // MARK: Writing
+
+  /// The rows of a document.
+  func rows(_ document: Document) -> [IndexRow] {
+    guard let fields = document.fields, let place = place(document.path.collection) else {
+      return []
+    }
+    // What rows hold of the fields so far; more than one behind a field that contains.
+    var values = [OrderedEncoder()]
+    for field in index.fields {
+      guard let value = fields[field.path] else { return [] }
+      if let direction = field.kind.direction {
+        for row in values.indices { values[row].append(value, direction) }
+      } else if case .array(let elements) = value {
+        values = values.flatMap { row in
+          elements.map { element in
+            var row = row
+            row.append(element)
+            return row
+          }
+        }
+      } else {
+        return []
+      }
+    }
+    let name = name(document.path)
+    let segment = name.count > longestName ? name : nil
+    var keys: Set<Bytes> = []
+    return values.compactMap { values in
+      let key =
+        prefix + place + values.bytes.prefix(Self.longestValues) + name.prefix(longestName)
+      return keys.insert(key).inserted ? IndexRow(key: key, segment: segment) : nil
+    }
+  }
+
+  /// What the rows of a collection's documents begin with behind the prefix; nil when the collection
+  /// is not indexed.
+  func place(_ collection: CollectionPath) -> Bytes? {
+    guard collection.id.utf8.elementsEqual(index.collectionID.utf8) else { return nil }
+    guard index.scope == .collection else { return [] }
+    return Self.place(collection)
+  }
+
+  /// The bytes of a collection's path; nil when they are too many to be indexed.
+  static func place(_ collection: CollectionPath) -> Bytes? {
+    var encoder = OrderedEncoder()
+    encoder.append(collection)
+    return encoder.bytes.count <= longestCollection ? encoder.bytes : nil
+  }
+
+  /// The name of a document as rows hold it, whole.
+  func name(_ path: DocumentPath) -> Bytes {
+    var encoder = OrderedEncoder()
+    switch index.scope {
+    case .collection: encoder.append(id: path.id, index.nameDirection)
+    case .group: encoder.append(path, index.nameDirection)
+    }
+    return encoder.bytes
+  }
+
+  // MARK: Reading
+
+  /// What a row says of a document.
+  struct Entry: Equatable {
+    /// The document.
+    let path: DocumentPath
+    /// Where its values end in the row's key.
+    let valuesEnd: Int
+    /// Whether the row does not hold its values whole.
+    let isCut: Bool
+  }
+
+  /// The documents of a row, in the order of rows; nil when the row is none of this index.
+  ///
+  /// - Parameter listed: the whole names in the row's record.
+  func entries(_ key: Bytes, _ listed: [Bytes]) -> [Entry]? {
+    guard key.starts(with: prefix) else { return nil }
+    var collection: CollectionPath?
+    var start = prefix.count
+    if index.scope == .collection {
+      var decoder = OrderedDecoder(key, at: start)
+      guard let path = try? decoder.collection() else { return nil }
+      collection = path
+      start = decoder.offset
+    }
+    guard let (end, isCut) = valuesEnd(key, start) else { return nil }
+    var entries: [Entry] = []
+    for name in listed.isEmpty ? [Bytes(key[end...])] : listed {
+      guard let path = path(name, in: collection) else { return nil }
+      entries.append(Entry(path: path, valuesEnd: end, isCut: isCut))
+    }
+    return entries
+  }
+
+  /// Where the values end that begin at an offset, and whether they are cut there.
+  private func valuesEnd(_ key: Bytes, _ start: Int) -> (end: Int, isCut: Bool)? {
+    guard start <= key.count else { return nil }
+    // A cut row ends within a value: no whole row of values begins another one.
+    let longest = min(key.count, start + Self.longestValues)
+    var decoder = OrderedDecoder(Bytes(key[start..<longest]))
+    do throws(DocumentError) {
+      for field in index.fields { try decoder.skipValue(field.kind.direction ?? .ascending) }
+      return (start + decoder.offset, false)
+    } catch {
+      return key.count > start + Self.longestValues ? (longest, true) : nil
+    }
+  }
+
+  private func path(_ name: Bytes, in collection: CollectionPath?) -> DocumentPath? {
+    var decoder = OrderedDecoder(name)
+    let path =
+      if let collection {
+        (try? decoder.id(index.nameDirection)).flatMap { try? collection.document($0) }
+      } else {
+        try? decoder.path(index.nameDirection)
+      }
+    return decoder.isAtEnd ? path : nil
+  }
+}
