@@ -1,0 +1,42 @@
+import ConiferDocument
+import ConiferKeyValue
+
+/// How the documents of a target are found.
+///
+/// What is found are candidates: whoever reads them asks `DocumentTarget.matches`.
+struct DocumentPlan: Sendable {
+  /// Rows of one index, read in their order or from their end.
+  struct Scan: Hashable, Sendable {
+    /// The index's place among those that are ready.
+    let index: Int
+    /// The rows, in ranges that ascend.
+    let ranges: [RowRange]
+    /// Whether they are read from their end.
+    let isReversed: Bool
+  }
+
+  /// Where some of the documents are found.
+  enum Part: Hashable, Sendable {
+    /// One document.
+    case key(DocumentPath)
+    /// Those that rows name.
+    case rows(Scan)
+    /// Those that rows of each of these name; within each scan names have one order.
+    case join([Scan])
+  }
+
+  /// Where the documents are found.
+  enum Access: Sendable {
+    /// Every document of the source is read, from a path through another one, or from the end.
+    case whole(from: DocumentPath?, through: DocumentPath?, isReversed: Bool)
+    /// The documents of all parts, each once.
+    case parts([Part])
+  }
+
+  let access: Access
+  /// Whether documents come in the target's order, of each part when there are several: a limit ends
+  /// the reading. Otherwise they are sorted.
+  let isOrdered: Bool
+  /// The index that would spare reading every document; nil when none would.
+  let hint: DocumentIndex?
+}

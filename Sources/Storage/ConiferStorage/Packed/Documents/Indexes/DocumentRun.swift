@@ -1,0 +1,160 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+
+/// One query of documents over a moment of a store, by its plan.
+final class DocumentRun {
+  /// The row that names a document.
+  struct Origin {
+    let key: Bytes
+    let rows: DocumentIndexRows
+  }
+
+  /// How many documents are read at once at most.
+  private static let batch = 256
+
+  let view: any OrderedView
+  let indexes: [DocumentIndexRows]
+  private let source: any DocumentSource
+  private let target: DocumentTarget
+  private let isLeftOut: (DocumentPath) -> Bool
+  private var documentsRead = 0
+
+  /// - Parameters:
+  ///   - indexes: those of the tree that are ready.
+  ///   - isLeftOut: which documents the caller has in another state: they do not count for the limit.
+  init(
+    _ target: DocumentTarget, _ view: any OrderedView, _ indexes: [DocumentIndexRows],
+    _ source: any DocumentSource, isLeftOut: @escaping (DocumentPath) -> Bool = { _ in false }
+  ) {
+    self.target = target
+    self.view = view
+    self.indexes = indexes
+    self.source = source
+    self.isLeftOut = isLeftOut
+  }
+
+  /// The documents that match, sorted, up to the limit.
+  ///
+  /// - Throws: `damaged`, naming a row, when its document is not what the row says.
+  func find() throws(StoreError) -> FoundDocuments {
+    let plan = DocumentPlanner.plan(target, indexes)
+    let limit = target.limit ?? .max
+    var found = FoundDocuments(access: access(plan), isSorted: !plan.isOrdered, hint: plan.hint)
+    switch plan.access {
+    case .whole(let first, let last, let isReversed):
+      try source.walk(target.source, from: first, through: last, isReversed: isReversed) {
+        (document) throws(StoreError) in
+        documentsRead += 1
+        if !isLeftOut(document.path), target.matches(document) { found.documents.append(document) }
+        return !plan.isOrdered || found.documents.count < limit
+      }
+    case .parts(let parts):
+      var streams = parts.map { DocumentStream($0, self) }
+      if plan.isOrdered {
+        try merge(&streams, limit, into: &found.documents)
+      } else {
+        try collect(&streams, into: &found.documents)
+      }
+      found.rowsRead = streams.reduce(0) { $0 + $1.rowCount }
+    }
+    if !plan.isOrdered { found.documents.sort { target.compare($0, $1) < 0 } }
+    if found.documents.count > limit { found.documents.removeSubrange(limit...) }
+    found.documentsRead = documentsRead
+    return found
+  }
+
+  /// Takes all documents of all streams, each once.
+  private func collect(
+    _ streams: inout [DocumentStream], into found: inout [Document]
+  ) throws(StoreError) {
+    var seen: Set<DocumentPath> = []
+    for place in streams.indices {
+      while let document = try streams[place].peek(Self.batch) {
+        streams[place].pass()
+        if seen.insert(document.path).inserted { found.append(document) }
+      }
+    }
+  }
+
+  /// Takes the first of all streams until the limit is reached.
+  private func merge(
+    _ streams: inout [DocumentStream], _ limit: Int, into found: inout [Document]
+  ) throws(StoreError) {
+    while found.count < limit {
+      var least: Document?
+      for place in streams.indices {
+        guard let document = try streams[place].peek(min(limit - found.count, Self.batch)) else {
+          continue
+        }
+        if least.map({ target.compare(document, $0) < 0 }) ?? true { least = document }
+      }
+      guard let least else { return }
+      found.append(least)
+      // Alternatives may share documents.
+      for place in streams.indices
+      where try streams[place].peek(Self.batch)?.path == least.path { streams[place].pass() }
+    }
+  }
+
+  private func access(_ plan: DocumentPlan) -> FoundDocuments.Access {
+    guard case .parts(let parts) = plan.access else { return .whole }
+    var groups: [[DocumentIndex]] = []
+    for part in parts {
+      let group: [DocumentIndex]
+      switch part {
+      case .key: continue
+      case .rows(let scan): group = [indexes[scan.index].index]
+      case .join(let scans): group = scans.map { indexes[$0.index].index }
+      }
+      if !groups.contains(group) { groups.append(group) }
+    }
+    return groups.isEmpty ? .names : .indexes(groups)
+  }
+
+  // MARK: Documents
+
+  /// The documents of rows that match; those that the rows do not sort are sorted.
+  func matching(
+    _ rows: [DocumentIndexWalk.Row], of index: DocumentIndexRows
+  ) throws(StoreError) -> [Document] {
+    var found: [Document] = []
+    var start = 0
+    while start < rows.count {
+      var end = start + 1
+      while end < rows.count, rows[end].isTied(rows[start]) { end += 1 }
+      if rows[start].entry.isCut {
+        // The values that were cut, and thereby the order, are in the documents alone.
+        found += try matching(
+          rows[start..<end].map { ($0.entry.path, Origin(key: $0.key, rows: index)) }
+        )
+        .sorted { target.compare($0, $1) < 0 }
+      } else {
+        while end < rows.count, !rows[end].entry.isCut { end += 1 }
+        found += try matching(
+          rows[start..<end].map { ($0.entry.path, Origin(key: $0.key, rows: index)) })
+      }
+      start = end
+    }
+    return found
+  }
+
+  /// The documents of names that match, in the order of the names.
+  func matching(
+    _ named: [(path: DocumentPath, origin: Origin?)]
+  ) throws(StoreError) -> [Document] {
+    let named = named.filter { !isLeftOut($0.path) }
+    let documents = try source.documents(named.map(\.path))
+    documentsRead += documents.count { $0 != nil }
+    var found: [Document] = []
+    for ((_, origin), document) in zip(named, documents) {
+      if let origin {
+        let isNamed =
+          document.map { origin.rows.rows($0).contains { $0.key == origin.key } } ?? false
+        guard isNamed else { throw Damage.error(Spaces.indexes, origin.key) }
+      }
+      if let document, target.matches(document) { found.append(document) }
+    }
+    return found
+  }
+}

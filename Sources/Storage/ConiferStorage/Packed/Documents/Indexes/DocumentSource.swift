@@ -1,0 +1,20 @@
+import ConiferDocument
+import ConiferKeyValue
+
+/// Where documents are read as the server sent them, of the moment that their indexes are of.
+protocol DocumentSource {
+  /// What is stored at some paths, by their places; nil where nothing is.
+  func documents(_ paths: [DocumentPath]) throws(StoreError) -> [Document?]
+
+  /// Visits what is stored of a collection in the order of ids, or of a group in any order.
+  ///
+  /// - Parameters:
+  ///   - first: the least path; nil for the first document.
+  ///   - last: the greatest path; nil for the last document.
+  ///   - isReversed: whether it begins with the last one.
+  ///   - visit: says whether to go on.
+  func walk(
+    _ source: DocumentQuery.Source, from first: DocumentPath?, through last: DocumentPath?,
+    isReversed: Bool, _ visit: (Document) throws(StoreError) -> Bool
+  ) throws(StoreError)
+}

@@ -1,0 +1,28 @@
+import ConiferDocument
+
+/// The documents that a target gives, and how they were found.
+struct FoundDocuments {
+  /// Where documents come from.
+  enum Access: Hashable {
+    /// They were asked for by name.
+    case names
+    /// Every document of the collection, or of all collections of a group, was read.
+    case whole
+    /// The rows of these indexes were read, and the documents that they name; indexes whose rows were
+    /// joined stand together.
+    case indexes([[DocumentIndex]])
+  }
+
+  /// The documents in the target's order, within its limit.
+  var documents: [Document] = []
+  /// Where they come from.
+  let access: Access
+  /// Whether all that was found had to be sorted; a limit ends the reading otherwise.
+  let isSorted: Bool
+  /// The index that would have spared reading every document; nil when none would.
+  let hint: DocumentIndex?
+  /// How many rows of indexes were read.
+  var rowsRead = 0
+  /// How many documents were read and decoded.
+  var documentsRead = 0
+}

@@ -1,0 +1,91 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+
+/// A place between the encodings of values: in front of all that begin with some bytes, or behind them.
+struct ValueEdge: Hashable, Sendable {
+  let bytes: Bytes
+  let isBehind: Bool
+
+  static let start = ValueEdge(bytes: [], isBehind: false)
+  static let end = ValueEdge(bytes: [], isBehind: true)
+
+  /// The place among encodings in the other direction.
+  var inverted: ValueEdge { ValueEdge(bytes: bytes.map { ~$0 }, isBehind: !isBehind) }
+
+  /// The least bytes behind the place.
+  fileprivate var key: Bytes { isBehind ? StoreKey.end(of: bytes) ?? [0xFF] : bytes }
+
+  fileprivate static func < (a: ValueEdge, b: ValueEdge) -> Bool { bytesPrecede(a.key, b.key) }
+}
+
+/// Values that lie between two places, as their ascending encodings do.
+struct ValueRange: Hashable, Sendable {
+  let low: ValueEdge
+  let high: ValueEdge
+
+  static let all = ValueRange(low: .start, high: .end)
+
+  /// The range as descending encodings lie.
+  var inverted: ValueRange { ValueRange(low: high.inverted, high: low.inverted) }
+
+  /// What several ranges have in common with several others; both ascend.
+  static func intersection(_ a: [ValueRange], _ b: [ValueRange]) -> [ValueRange] {
+    a.flatMap { one in
+      b.compactMap { other in
+        let low = one.low < other.low ? other.low : one.low
+        let high = one.high < other.high ? one.high : other.high
+        return low < high ? ValueRange(low: low, high: high) : nil
+      }
+    }
+  }
+}
+
+extension FieldFilter {
+  /// The values that the condition allows, as ranges that ascend; all where the condition is not one on
+  /// the order of values.
+  var ranges: [ValueRange] {
+    let (first, last) = {
+      let bytes = OrderedEncoder.firstBytes(ofTypeOf: value)
+      return (
+        ValueEdge(bytes: [bytes.lowerBound], isBehind: false),
+        ValueEdge(bytes: [bytes.upperBound], isBehind: true)
+      )
+    }()
+    let encoded = Self.encoded(value)
+    let (before, behind) = (
+      ValueEdge(bytes: encoded, isBehind: false), ValueEdge(bytes: encoded, isBehind: true)
+    )
+    switch `operator` {
+    case .equal: return [ValueRange(low: before, high: behind)]
+    case .lessThan: return [ValueRange(low: first, high: before)]
+    case .lessThanOrEqual: return [ValueRange(low: first, high: behind)]
+    case .greaterThan: return [ValueRange(low: behind, high: last)]
+    case .greaterThanOrEqual: return [ValueRange(low: before, high: last)]
+    case .notEqual: return Self.complement([value])
+    case .notIn:
+      guard case .array(let values) = value else { return [.all] }
+      return values.contains(.null) ? [] : Self.complement(values)
+    case .in, .arrayContains, .arrayContainsAny: return [.all]
+    }
+  }
+
+  /// All values but some, and but null.
+  private static func complement(_ values: [DocumentValue]) -> [ValueRange] {
+    let left = Set((values + [.null]).map(encoded)).sorted(by: bytesPrecede)
+    var ranges: [ValueRange] = []
+    var low = ValueEdge.start
+    for bytes in left {
+      ranges.append(ValueRange(low: low, high: ValueEdge(bytes: bytes, isBehind: false)))
+      low = ValueEdge(bytes: bytes, isBehind: true)
+    }
+    ranges.append(ValueRange(low: low, high: .end))
+    return ranges.filter { $0.low < $0.high }
+  }
+
+  static func encoded(_ value: DocumentValue) -> Bytes {
+    var encoder = OrderedEncoder()
+    encoder.append(value)
+    return encoder.bytes
+  }
+}
