@@ -114,7 +114,10 @@ let package = Package(
     // Optimized like the others: without, its checks take more time than its compiling saves.
     target(
       "StorageConformance", in: "Sources/Storage",
-      ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "CStorageProbe"]),
+      [
+        "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferKeyValue", "ConiferStorage",
+        "CStorageProbe",
+      ]),
     .systemLibrary(
       name: "CLMDB", path: "Plugins/LMDB/CLMDB", pkgConfig: "lmdb",
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),

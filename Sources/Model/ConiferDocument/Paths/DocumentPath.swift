@@ -20,6 +20,14 @@ public struct DocumentPath: Sendable, Hashable, Comparable, CustomStringConverti
     }
   }
 
+  /// The path of a collection's text and an id, as a store holds them; nil when they make none.
+  package init?(collection: String, id: String) {
+    guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")),
+      let collection = try? CollectionPath(collection)
+    else { return nil }
+    path = collection.path.appending(id)
+  }
+
   /// The document's id: the last segment.
   public var id: String { path.last }
 

@@ -5,7 +5,7 @@ public struct FieldPath: Sendable {
   /// The names; at least one, and none is empty.
   public let names: [String]
 
-  init(unchecked names: [String]) { self.names = names }
+  package init(unchecked names: [String]) { self.names = names }
 
   /// A path of names that may hold any character.
   ///

@@ -1,5 +1,5 @@
 /// Numeric ids: segments of the form `__id7__`, as databases have them that were once Datastore's.
-enum NumericID {
+package enum NumericID {
   /// The number of a segment; none when it is an ordinary text.
   ///
   /// A number has one spelling: leading zeros, a plus sign and minus zero make an ordinary text.
@@ -28,10 +28,10 @@ enum NumericID {
     return magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil
   }
 
-  static func number(of segment: some StringProtocol) -> Int64? {
+  package static func number(of segment: some StringProtocol) -> Int64? {
     String(segment).lendUTF8 { number(of: $0) }
   }
 
   /// The segment of a number.
-  static func segment(of number: Int64) -> String { "__id\(number)__" }
+  package static func segment(of number: Int64) -> String { "__id\(number)__" }
 }

@@ -13,7 +13,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// 1970-01-01T00:00:00Z, which is also the version of what has none.
   public static let zero = Timestamp(unchecked: 0, 0)
 
-  init(unchecked seconds: Int64, _ nanoseconds: Int32) {
+  package init(unchecked seconds: Int64, _ nanoseconds: Int32) {
     self.seconds = seconds
     self.nanoseconds = nanoseconds
   }

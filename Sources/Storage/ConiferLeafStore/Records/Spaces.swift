@@ -41,10 +41,12 @@ package enum Spaces {
   package static let indexes = Space(id: 16, shape: .rows)
   /// Dictionaries that zstd compresses a tree's data with, by number.
   package static let dictionaries = Space(id: 17, shape: .blobs)
+  /// What the waiting writes of a lane do to documents.
+  package static let overlays = Space(id: 18, shape: .rows)
 
   package static let all = [
     system, runs, deltas, chunks, queries, queryIndex, queryKeys, pins, queue, queueParts,
-    queueIndex, finished, metadata, usage, incidents, indexes, dictionaries,
+    queueIndex, finished, metadata, usage, incidents, indexes, dictionaries, overlays,
   ]
 
   /// What nodes and the list of trees are read from.

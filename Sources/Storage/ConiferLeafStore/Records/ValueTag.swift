@@ -13,8 +13,9 @@ package enum ValueTag {
   package static let incrementInteger: UInt8 = 7
   package static let incrementDouble: UInt8 = 8
   package static let otherPlaceholder: UInt8 = 9
-  // Reserved for documents: 16 timestamp, 17 bytes, 18 geopoint, 19 reference, 20 array,
-  // 21 empty map, 22 NaN.
+  // Reserved: 16 to 22.
+  /// A document: the length of its bytes, then these.
+  package static let document: UInt8 = 24
   /// A large leaf, which is stored in chunks: its number, then its length in bytes.
   package static let largeLeaf: UInt8 = 32
   /// Set in a tag when another value follows that belongs to the leaf: its priority.

@@ -315,7 +315,7 @@ package enum RunBody {
       while let tag = reader.byte() {
         tags.byte(tag)
         switch tag & ~ValueTag.priorityFlag {
-        case ValueTag.string, ValueTag.otherPlaceholder:
+        case ValueTag.string, ValueTag.otherPlaceholder, ValueTag.document:
           guard let count = reader.size(), let bytes = reader.take(count) else { return }
           textLengths.varint(count)
           text.append(bytes)
@@ -386,7 +386,7 @@ package enum RunBody {
         hasMore = tag & ValueTag.priorityFlag != 0
         writer.byte(tag)
         switch tag & ~ValueTag.priorityFlag {
-        case ValueTag.string, ValueTag.otherPlaceholder:
+        case ValueTag.string, ValueTag.otherPlaceholder, ValueTag.document:
           guard let count = textLengths.size(), let bytes = text.take(count) else { return false }
           writer.varint(count)
           writer.append(bytes)

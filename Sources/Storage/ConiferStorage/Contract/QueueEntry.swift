@@ -1,3 +1,4 @@
+import ConiferDocument
 public import ConiferKeyValue
 public import ConiferTree
 
@@ -62,7 +63,13 @@ public struct WritePayload: Hashable, Sendable {
     public static let tree = Kind(rawValue: 1)
 
     /// The kind's name, or its number.
-    public var description: String { self == .tree ? "tree" : "kind \(rawValue)" }
+    public var description: String {
+      switch self {
+      case .tree: "tree"
+      case .documents: "documents"
+      default: "kind \(rawValue)"
+      }
+    }
   }
 
   /// The model that reads the bytes.
@@ -93,15 +100,23 @@ public struct WritePayload: Hashable, Sendable {
   ///
   /// - Throws: `invalid`.
   package func check() throws(StoreError) {
-    guard kind == .tree else {
-      if kind.rawValue > 0 { return }
+    switch kind {
+    case .tree:
+      guard WriteContent.payload(bytes) == self else {
+        throw StoreError(
+          .invalid,
+          "The bytes are no write to a tree on these paths: make them by WriteContent.payload, with an "
+            + "idempotency id of at most 255 bytes.")
+      }
+    case .documents:
+      guard MutationBatch(self)?.payload == self else {
+        throw StoreError(
+          .invalid,
+          "The bytes are no writes to these documents: make them by MutationBatch.payload.")
+      }
+    default:
+      guard kind.rawValue == 0 else { return }
       throw StoreError(.invalid, "The kind of a queued write is a number from 1 to 255.")
-    }
-    guard WriteContent.payload(bytes) == self else {
-      throw StoreError(
-        .invalid,
-        "The bytes are no write to a tree on these paths: make them by WriteContent.payload, with an "
-          + "idempotency id of at most 255 bytes.")
     }
   }
 }

@@ -36,6 +36,11 @@ public enum StorageEdit: Sendable {
   /// Ends a protection.
   case unpin(Pin)
 
+  // MARK: Documents
+
+  /// Changes what is cached of a tree of documents; refused as `invalid` in any other tree.
+  case documents(TreeID, [DocumentEdit])
+
   // MARK: Indexes
 
   /// Makes the declared indexes of a tree be exactly these; declaring what is declared changes

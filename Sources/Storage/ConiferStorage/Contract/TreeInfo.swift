@@ -6,6 +6,9 @@ public enum KeyOrder: UInt8, Sendable {
   case realtimeDatabase = 0
   /// Plain UTF-8 bytes: the order of document stores.
   case utf8 = 1
+  /// A tree of documents: collections by the UTF-8 of their paths, in each the documents by their ids, numeric ids
+  /// first. It is read and changed by ``DocumentView`` and ``DocumentEdit``.
+  case documents = 2
 }
 
 /// What a store knows of a tree.

@@ -124,6 +124,8 @@ public struct VerificationReport: Sendable, Equatable {
     public var pins = 0
     /// Writes in outbound queues, rejected ones too.
     public var writes = 0
+    /// What waiting writes do to documents, a document and lane each.
+    public var overlays = 0
     /// Writes whose end is remembered.
     public var finishedWrites = 0
     /// Records of kinds that this version does not know; they are kept.

@@ -14,4 +14,19 @@ extension StorageBackend {
     }
     return try result.get()
   }
+
+  /// Reads one moment with its documents, with a closure that may throw anything.
+  package func inspectDocuments<R>(_ body: (any DocumentView) throws -> R) throws -> R {
+    let result = try keepingDocuments().readDocuments {
+      (view) throws(StoreError) -> Result<R, any Error> in
+      do {
+        return .success(try body(view))
+      } catch let error as StoreError {
+        throw error
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
 }

@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferKeyValue
 package import ConiferTree
 
@@ -156,6 +157,10 @@ package struct StoreCopier {
       if isBehind, place?.tree?.utf8.elementsEqual(info.name.utf8) != true { continue }
       let cursor = isBehind ? place?.path : nil
       isBehind = false
+      if info.order == .documents {
+        try await copyDocuments(info, copy, cursor, &copied)
+        continue
+      }
       let walk = TreeWalk(backend: source, tree: info, cursor: cursor) { piece in
         try await commit([piece.edit(copy)])
         let size = piece.estimatedSize
@@ -168,6 +173,46 @@ package struct StoreCopier {
         }
       }
       try await walk.run()
+    }
+  }
+
+  /// Copies the documents of a tree behind a place.
+  private func copyDocuments(
+    _ info: TreeInfo, _ copy: TreeID, _ place: Path?, _ copied: inout Int
+  ) async throws {
+    var unsettled = 0
+    var last = place.flatMap { DocumentKey.document($0) }
+    // The collection of the place may have more.
+    var rest = last.map { [$0.collection] } ?? []
+    while true {
+      for collection in rest {
+        var limit = 8
+        if last?.collection != collection { last = nil }
+        while true {
+          let after = last
+          let documents = try source.inspectDocuments {
+            try $0.documents(info.id, in: collection, after: after, limit: limit)
+          }
+          guard let end = documents.last?.path else { break }
+          try await commit([.documents(copy, documents.map { .put($0) })])
+          last = end
+          let size = documents.reduce(0) { $0 + $1.estimatedSize }
+          copied += size
+          unsettled += size
+          advanced(copied)
+          limit = size < Self.batch / 2 ? min(limit * 2, 512) : max(1, limit / 2)
+          if unsettled > 8 * Self.batch {
+            unsettled = 0
+            try await settle(
+              CopyPlace(phase: .data, tree: info.name, path: DocumentKey.treePath(end)))
+          }
+        }
+      }
+      let behind = rest.last
+      rest = try source.inspectDocuments {
+        try $0.collections(info.id, after: behind, limit: 64)
+      }
+      if rest.isEmpty { return }
     }
   }
 
@@ -185,8 +230,13 @@ package struct StoreCopier {
         var query = stored.query
         query.tree = copy
         edits.append(.restoreQuery(StoredQuery(id: stored.id, query: query)))
-        let keys = try source.inspect { try $0.trackedKeys(info.id, stored.id) }
-        edits.append(.setTrackedKeys(copy, stored.id, keys))
+        if info.order == .documents {
+          let matches = try source.inspectDocuments { try $0.matches(info.id, stored.id) }
+          edits.append(.documents(copy, [.setMatches(stored.id, matches)]))
+        } else {
+          let keys = try source.inspect { try $0.trackedKeys(info.id, stored.id) }
+          edits.append(.setTrackedKeys(copy, stored.id, keys))
+        }
       }
       try await commit(edits)
       after = last
@@ -235,4 +285,9 @@ extension TreeWalk.Piece {
     case .priority: 16
     }
   }
+}
+
+extension Document {
+  /// About how much memory it takes.
+  fileprivate var estimatedSize: Int { 64 + (fields?.size ?? 0) }
 }

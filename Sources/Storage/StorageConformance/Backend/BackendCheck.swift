@@ -18,6 +18,8 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
     case indexes
     /// The outbound queue.
     case queue
+    /// Documents, waiting writes over them, and queries of them.
+    case documents
     /// The size of records, and compression.
     case usage
     /// Dictionaries for compression, trained by tidying.
@@ -123,7 +125,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       + windows + queueStates + queueWindows + queueKinds + usage + atomicity + lifecycle
       + concurrentCalls
       + restore
-      + verifying + tampering + programs
+      + verifying + tampering + programs + documents
     return [
       Conditional(checks: always),
       Conditional(checks: indexes + indexPrograms) {

@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
@@ -140,14 +141,17 @@ struct CommitApplier {
   private(set) var written: [(tree: TreeID, path: Path)] = []
   /// Lanes in which writes ended.
   private var finished: Set<Lane> = []
+  private var overlays: OverlayKeeper
 
   init(_ tx: LeafTransaction, keepsIndexes: Bool) {
     self.tx = tx
     self.keepsIndexes = keepsIndexes
+    overlays = OverlayKeeper(tx)
   }
 
   mutating func apply(_ edits: [StorageEdit]) throws(StoreError) {
     for edit in edits { try apply(edit) }
+    try overlays.finish()
     for lane in finished { try queue(lane).forgetOldest() }
     try tx.flush()
   }
@@ -155,9 +159,11 @@ struct CommitApplier {
   private mutating func apply(_ edit: StorageEdit) throws(StoreError) {
     switch edit {
     case .overwrite(let tree, let path, let node):
+      try info(tree).order.requireNodes()
       written.append((tree, path))
       try editor(tree).overwrite(path, node)
     case .merge(let tree, let path, let changes):
+      try info(tree).order.requireNodes()
       written.append((tree, path))
       let editor = try editor(tree)
       for change in changes { try editor.overwrite(path.appending(change.path), change.node) }
@@ -177,9 +183,11 @@ struct CommitApplier {
       uncover(tree, weight: Evictor.enoughUncovered)
       try QueryEditor(tx, try info(tree)).remove(id)
     case .setTrackedKeys(let tree, let id, let keys):
+      try info(tree).order.requireNodes()
       uncover(tree, weight: 1)
       try QueryEditor(tx, try info(tree)).setKeys(id, keys)
     case .updateTrackedKeys(let tree, let id, let added, let removed):
+      try info(tree).order.requireNodes()
       uncover(tree, weight: 1)
       try QueryEditor(tx, try info(tree)).updateKeys(id, added: added, removed: removed)
     case .pin(let pin):
@@ -187,21 +195,34 @@ struct CommitApplier {
     case .unpin(let pin):
       uncover(pin.tree, weight: Evictor.enoughUncovered)
       try Pins.unpin(tx, pin, try info(pin.tree).order)
+    case .documents(let tree, let edits):
+      for edit in edits { try apply(edit, tree) }
     case .setIndexes(let tree, let definitions):
       try setIndexes(tree, definitions)
     case .enqueue(let lane, let payload):
+      if payload.kind == .documents { try info(lane.tree).requireDocuments() }
       writes.append(try queue(lane).enqueue(payload))
+      overlays.didQueue(payload, in: lane)
     case .restore(let lane, let entry):
+      if entry.payload.kind == .documents { try info(lane.tree).requireDocuments() }
+      try noteChange(lane, entry.id)
       try queue(lane).restore(entry)
+      overlays.didChange(entry.payload, in: lane)
     case .replace(let lane, let id, let payload):
+      if payload.kind == .documents { try info(lane.tree).requireDocuments() }
+      try noteChange(lane, id)
       try queue(lane).replace(id, payload)
+      overlays.didChange(payload, in: lane)
     case .setState(let lane, let id, let state):
+      try noteChange(lane, id)
       try queue(lane).setState(id, state)
     case .finish(let lane, let id, let outcome):
+      try noteChange(lane, id)
       try queue(lane).finish(id, outcome)
       finished.insert(lane)
     case .purge(let lane):
       try queue(lane).purge()
+      try overlays.didPurge(lane)
     case .restoreQuery(let stored):
       try QueryEditor(tx, try info(stored.query.tree)).restore(stored)
     case .reserveQueries(let tree, let id):
@@ -224,9 +245,38 @@ struct CommitApplier {
       uncover(tree, weight: Evictor.enoughUncovered)
       try Trees.wipe(tx, tree)
       tx.dropChanges(tree)
+      overlays.didWipe(tree)
       infos[tree] = nil
       finished = finished.filter { $0.tree != tree }
     }
+  }
+
+  private mutating func apply(_ edit: DocumentEdit, _ tree: TreeID) throws(StoreError) {
+    let editor = try DocumentEditor(tx, try info(tree))
+    switch edit {
+    case .put(let document):
+      written.append((tree, DocumentKey.treePath(document.path)))
+      try editor.put(document)
+      overlays.didChangeBase(document.path, in: tree)
+    case .forget(let path):
+      try editor.forget(path)
+      overlays.didChangeBase(path, in: tree)
+    case .setMatches(let id, let paths):
+      uncover(tree, weight: 1)
+      try editor.setMatches(id, paths)
+    case .updateMatches(let id, let added, let removed):
+      uncover(tree, weight: 1)
+      try editor.updateMatches(id, added, removed)
+    }
+  }
+
+  /// Notes that a write of a lane changes or ends.
+  private mutating func noteChange(_ lane: Lane, _ id: WriteID) throws(StoreError) {
+    guard try info(lane.tree).order == .documents, let found = try queue(lane).reader.find(id)
+    else { return }
+    overlays.didChange(found.entry.payload, in: lane)
+    // What a write kept from eviction may go with it.
+    uncover(lane.tree, weight: 1)
   }
 
   private mutating func setIndexes(

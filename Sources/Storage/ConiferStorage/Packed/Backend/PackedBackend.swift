@@ -199,6 +199,11 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: what the closure throws, and as the contract says.
   public func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
+    try readPacked(body)
+  }
+
+  /// Reads one moment with all that a packed backend can read.
+  func readPacked<R>(_ body: (PackedView) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOwnProcess()
     return try readNewest { (view) throws(StoreError) in try body(PackedView(view)) }
   }

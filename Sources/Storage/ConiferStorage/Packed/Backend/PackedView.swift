@@ -5,7 +5,7 @@ import ConiferTree
 
 /// The contract's view over a frozen view of an ordered store.
 final class PackedView: StorageView {
-  private let view: LeafSnapshot
+  let view: LeafSnapshot
 
   init(_ view: LeafSnapshot) { self.view = view }
 
@@ -36,7 +36,9 @@ final class PackedView: StorageView {
   func query(
     _ tree: TreeID, _ path: Path, _ spec: QuerySpec
   ) throws(StoreError) -> QueryAnswer {
-    try QueryReader(runs(tree), info(tree).order).answer(path, spec)
+    let order = try info(tree).order
+    try order.requireNodes()
+    return try QueryReader(runs(tree), order).answer(path, spec)
   }
 
   func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] {
@@ -73,7 +75,8 @@ final class PackedView: StorageView {
   }
 
   func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
-    try queries(tree).keys(id)
+    try info(tree).order.requireNodes()
+    return try queries(tree).keys(id)
   }
 
   func pins(_ tree: TreeID) throws(StoreError) -> [Pin] {

@@ -16,7 +16,8 @@ extension UsageRow {
       case Spaces.deltas.id: usage.deltas.stored.add(count)
       case Spaces.chunks.id: usage.largeLeaves.stored.add(count)
       case Spaces.dictionaries.id: usage.dictionaries.add(count)
-      case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id:
+      case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id,
+        Spaces.overlays.id:
         usage.queue.add(count)
       case Spaces.queries.id, Spaces.queryIndex.id, Spaces.queryKeys.id:
         usage.trackedQueries.add(count)

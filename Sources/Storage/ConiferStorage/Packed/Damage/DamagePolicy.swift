@@ -25,6 +25,8 @@ enum DamageCost {
   case queryIndex
   /// Nothing: the index is built anew, in slices.
   case index
+  /// Nothing: what waiting writes do to documents is found anew from the queue.
+  case overlays
   /// Nothing: the tree is counted anew, in slices.
   case counts
   /// The record alone, which is set aside with its bytes.
@@ -45,6 +47,7 @@ enum DamageCost {
     case Spaces.queryKeys: self = .keysOfQuery
     case Spaces.queryIndex: self = .queryIndex
     case Spaces.indexes: self = .index
+    case Spaces.overlays: self = .overlays
     case Spaces.usage: self = .counts
     default: self = .record
     }
@@ -60,8 +63,8 @@ struct DamagePolicy: Sendable {
     switch DamageCost(place.space) {
     case nil, .store: false
     case .run, .partOfRun, .runsOfDictionary: role == .cache
-    case .write, .partOfWrite, .finishedWrite, .query, .keysOfQuery, .queryIndex, .index, .counts,
-      .record:
+    case .write, .partOfWrite, .finishedWrite, .query, .keysOfQuery, .queryIndex, .index,
+      .overlays, .counts, .record:
       true
     }
   }

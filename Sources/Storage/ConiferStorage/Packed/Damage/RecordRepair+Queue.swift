@@ -47,6 +47,7 @@ extension RecordRepair {
     }
     try tx.delete(Spaces.queue, key)
     for (key, _) in parts { try tx.delete(Spaces.queueParts, key) }
+    try renewOverlays(lane, info)
     // Its rows in the index lead nowhere now, and go when the tree is mended.
     try MendingMarker.add(tx, info.id)
   }

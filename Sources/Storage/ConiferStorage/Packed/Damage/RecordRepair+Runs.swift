@@ -28,7 +28,9 @@ extension RecordRepair {
     try meetsDamage { () throws(StoreError) in
       let head = try RunHead(storeKey: key, value: value)
       if try reader(info.id).isMisplaced(head) { return true }
-      return try reader(info.id).merged(head).contains {
+      let entries = try reader(info.id).merged(head)
+      if info.order == .documents { return entries.contains { !DocumentRecord.isSound($0) } }
+      return entries.contains {
         LeafCodec.decode($0.value) == nil || PathKey.path($0.key, info.order) == nil
       }
     }
@@ -43,6 +45,9 @@ extension RecordRepair {
     var damaged: [Entry] = []
     for index in entries.indices where entries.isLargeLeaf(index) {
       let isDamaged = try meetsDamage { () throws(StoreError) in
+        guard info.order != .documents else {
+          return try !reader.isSoundDocument(entries[index], in: key)
+        }
         guard case .largeLeaf(let reference, _) = entries.leaf(index) else { return true }
         _ = try reader.leaf(reference, in: key)
         return false

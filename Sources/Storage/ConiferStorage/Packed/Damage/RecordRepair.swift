@@ -43,6 +43,7 @@ struct RecordRepair {
     case .keysOfQuery: try dropTrackedKey(place.key, info)
     case .queryIndex: try rebuildQueryIndex(info)
     case .index: try dropIndex(place.key, info)
+    case .overlays: try renewOverlays(of: place.key, info)
     case .record: try keep(space, place.key, .recordSetAside)
     case .partOfRun, .counts, .store: break
     }
@@ -58,6 +59,7 @@ struct RecordRepair {
     switch cost {
     case .runsOfDictionary: return try isDictionaryDamaged(key, stored, info)
     case .index: return try isIndexDamaged(key, stored, info)
+    case .overlays: return isOverlayDamaged(key, stored, info)
     case .run:
       guard let stored else { return false }
       return try isRunDamaged(key, stored, info)

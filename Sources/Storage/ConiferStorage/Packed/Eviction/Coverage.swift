@@ -54,7 +54,44 @@ struct Coverage {
         place = key + [0]
       }
     }
+    if tree.order == .documents, let written = try writtenDocument(at) {
+      if compareBytes(written.low, at) <= 0 { return written }
+      best = Self.first(best, written)
+    }
     return best
+  }
+
+  /// The first document with waiting writes that ends behind a path key: what they change is laid over it.
+  private func writtenDocument(_ at: Bytes) throws(StoreError) -> KeyRange? {
+    var best: KeyRange?
+    for lane in try QueueReader.lanes(view, tree.id, in: Spaces.overlays) {
+      let rows = QueueReader.prefix(lane)
+      // The document in which the path key lies sorts before it.
+      var place = rows + documentOf(at).prefix(OverlayRows.longestKey)
+      while let (row, _) = try view.first(Spaces.overlays, atOrAfter: place), row.starts(with: rows)
+      {
+        let key = Bytes(row[rows.count...])
+        let isCut = key.count > OverlayRows.longestKey
+        let low = Bytes(key.prefix(OverlayRows.longestKey))
+        let high = isCut ? StoreKey.end(of: low) ?? [PathKey.endMark] : low + [PathKey.endMark]
+        if compareBytes(at, high) < 0 {
+          best = Self.first(best, KeyRange(low: low, high: high))
+          break
+        }
+        place = row + [0]
+      }
+    }
+    return best
+  }
+
+  /// The path key of the document that a path key is of; all of it when it is of none.
+  private func documentOf(_ at: Bytes) -> Bytes {
+    at.withUnsafeBytes { bytes in
+      guard let collection = PathKey.segmentEnd(bytes, 0),
+        let document = PathKey.segmentEnd(bytes, collection)
+      else { return at }
+      return Bytes(bytes[..<document])
+    }
   }
 
   /// The covered ranges within one, cut to it, ascending and joined where they meet.
@@ -127,7 +164,12 @@ struct Coverage {
   ) throws(StoreError) -> KeyRange? {
     let rest = at.starts(with: path) ? Bytes(at[path.count...]) : []
     // The child in which the path key lies sorts before it.
-    let end = rest.withUnsafeBytes { PathKey.segmentEnd($0, 0) } ?? rest.count
+    let end = rest.withUnsafeBytes { bytes in
+      let first = PathKey.segmentEnd(bytes, 0)
+      // A group of collections holds documents of several: two segments each.
+      guard tree.order == .documents, path.isEmpty, let first else { return first ?? rest.count }
+      return PathKey.segmentEnd(bytes, first) ?? first
+    }
     var place = keys + Queries.cut(Bytes(rest.prefix(end)))
     while let (row, _) = try view.first(Spaces.queryKeys, atOrAfter: place), row.starts(with: keys)
     {

@@ -232,6 +232,7 @@ extension StorageEdit {
   fileprivate var feedsCache: Bool {
     switch self {
     case .overwrite, .merge, .saveQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .setIndexes,
+      .documents,
       .restoreQuery:
       true
     case .prune, .removeQuery, .unpin, .enqueue, .restore, .replace, .setState, .finish, .purge,

@@ -153,8 +153,13 @@ struct Queries {
   func keyRow(_ id: QueryID, _ key: Key) -> Bytes {
     var segment = Bytes()
     PathKey.append(key, order, to: &segment)
-    guard segment.count > Self.longestSegment else { return self.key(id) + segment }
-    return self.key(id) + Self.cut(segment) + StoreKey.number(XXHash64.hash(segment))
+    return row(id, segment)
+  }
+
+  /// The row of what a query holds, by its path key behind the query's; a long one ends in a hash.
+  func row(_ id: QueryID, _ segment: Bytes) -> Bytes {
+    guard segment.count > Self.longestSegment else { return key(id) + segment }
+    return key(id) + Self.cut(segment) + StoreKey.number(XXHash64.hash(segment))
   }
 
   /// How many bytes of a key's segment a row holds.

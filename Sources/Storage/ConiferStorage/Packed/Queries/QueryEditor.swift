@@ -112,7 +112,7 @@ struct QueryEditor {
     }
   }
 
-  private func unknown(_ id: QueryID) -> StoreError {
+  func unknown(_ id: QueryID) -> StoreError {
     StoreError(
       .invalid, "The tree has no tracked query \(id.rawValue): save it first.")
   }

@@ -33,7 +33,13 @@ struct QueueReader {
     self.codec = codec
   }
 
-  var prefix: Bytes { StoreKey.prefix(lane.tree) + Bytes(lane.identity.utf8) + [0] }
+  var prefix: Bytes { Self.prefix(lane) }
+
+  /// What begins the keys of a lane's records.
+  static func prefix(_ lane: Lane) -> Bytes {
+    StoreKey.prefix(lane.tree) + Bytes(lane.identity.utf8) + [0]
+  }
+
   var totalsKey: Bytes { prefix + [0xFF] }
 
   func key(_ kind: Class, _ id: WriteID) -> Bytes {
@@ -161,6 +167,13 @@ struct QueueReader {
       entries.append(try found(kind, key, value).entry)
     }
     return entries
+  }
+
+  /// Whether a waiting write may change something at a path or below it.
+  func isTouched(_ path: Path) throws(StoreError) -> Bool {
+    try !view.keys(
+      Spaces.queueIndex, prefix: indexPrefix + IndexKey.path(path, order), limit: 1
+    ).isEmpty
   }
 
   /// The waiting writes that change something at, above or below a path.

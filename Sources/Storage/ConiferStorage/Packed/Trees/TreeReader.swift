@@ -10,7 +10,10 @@ struct TreeReader {
   var meter: ReadMeter?
 
   /// The node at a path, or the slice of it that was asked for.
+  ///
+  /// - Throws: `invalid` in a tree of documents.
   func node(_ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
+    try order.requireNodes()
     if let last = path.last, last.isPriority, let parent = path.parent {
       return try priority(PathKey.encode(parent, order)).map { Node($0.leaf) } ?? .empty
     }

@@ -28,7 +28,8 @@ enum RecordName {
       let number = IndexSet.number(key) ?? 0
       return number == 0 ? "the declared indexes" : "an entry of index \(number)"
     case Spaces.metadata: return "metadata \"\(String(decoding: rest, as: UTF8.self))\""
-    case Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished:
+    case Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished,
+      Spaces.overlays:
       return lane(space, rest, order) ?? hex
     default: return hex
     }
@@ -50,6 +51,7 @@ enum RecordName {
         ? "write \(number(own.dropFirst())) of \(name)" : "the totals of \(name)"
     case Spaces.queueParts: return "a part of write \(number(own)) of \(name)"
     case Spaces.finished: return "finished write \(number(own)) of \(name)"
+    case Spaces.overlays: return "what the writes of \(name) do to \(path(own, order))"
     default: return "the index of writes of \(name) at \(path(own.dropLast(9), order))"
     }
   }

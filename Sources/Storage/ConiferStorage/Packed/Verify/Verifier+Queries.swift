@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
@@ -75,12 +76,23 @@ extension Verifier {
       count { $0.trackedKeys += 1 }
       let number = IndexKey.number(Bytes(row.prefix(12)))
       guard let text = String(validating: value.dropFirst(Record.overhead), as: UTF8.self),
-        queries.keyRow(QueryID(rawValue: number), Key(text)) == row
+        try isRow(row, QueryID(rawValue: number), of: text, queries)
       else { throw Damage.error(Spaces.queryKeys, row) }
       if !damaged.contains(tree), !(known[tree]?.contains(number) ?? false) {
         found(.orphan, Spaces.queryKeys, row, "its query is not there")
       }
     }
+  }
+
+  /// Whether a row is that of a key that a query holds, or of a document that it matches.
+  private func isRow(
+    _ row: Bytes, _ id: QueryID, of text: String, _ queries: Queries
+  ) throws(StoreError) -> Bool {
+    guard queries.order == .documents else { return queries.keyRow(id, Key(text)) == row }
+    guard let path = try? DocumentPath(text) else { return false }
+    // The rows of a query that is not there are orphans.
+    guard let query = try queries.query(id) else { return true }
+    return (try? queries.matchRow(id, path, of: query)) == row
   }
 
   /// Checks pins.

@@ -127,6 +127,9 @@ extension Verifier {
       }
       checkPriority(last, before: key, info)
     }
+    guard info.order != .documents else {
+      return try checkDocument(entries[index], info, reader, &trail)
+    }
     guard let decoded = entries.leaf(index) else {
       return found(.content, info, at: key, "the leaf cannot be read")
     }
@@ -146,6 +149,25 @@ extension Verifier {
         if LeafCodec.decode(content) == nil {
           self.found(.content, info, at: key, "the large leaf is not the one that was stored")
         }
+      }
+    }
+  }
+
+  private func checkDocument(
+    _ entry: Entry, _ info: TreeInfo, _ reader: RunReader, _ trail: inout RunTrail
+  ) throws(StoreError) {
+    guard DocumentRecord.isSound(entry) else {
+      return found(.content, info, at: entry.key, "the document cannot be read")
+    }
+    guard let number = LargeLeaf.number(entry) else { return }
+    if !trail.parts.insert(number).inserted {
+      found(.number, info, at: entry.key, "another document has the parts of this one")
+    }
+    count { $0.largeLeaves += 1 }
+    try reading(Spaces.parts, LargeLeaf.prefix(info.id, number)) { () throws(StoreError) in
+      if try !reader.isSoundDocument(entry, in: StoreKey.prefix(info.id)) {
+        self.found(
+          .content, info, at: entry.key, "the large document is not the one that was stored")
       }
     }
   }

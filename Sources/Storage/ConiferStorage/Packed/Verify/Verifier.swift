@@ -51,6 +51,7 @@ final class Verifier {
     try checkPins()
     phase = "queues"
     try checkQueues()
+    try checkOverlays()
     phase = "metadata"
     try checkMetadata()
     try checkUnknown()

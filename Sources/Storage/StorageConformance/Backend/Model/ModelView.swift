@@ -183,7 +183,7 @@ extension KeyOrder {
   func precedes(_ a: Key, _ b: Key) -> Bool {
     switch self {
     case .realtimeDatabase: a < b
-    case .utf8: a.string.utf8.lexicographicallyPrecedes(b.string.utf8)
+    case .utf8, .documents: a.string.utf8.lexicographicallyPrecedes(b.string.utf8)
     }
   }
 }

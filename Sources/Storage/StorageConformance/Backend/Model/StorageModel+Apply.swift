@@ -50,6 +50,8 @@ extension StorageModel {
       try change(pin.tree) { if !$0.pins.contains(where: pin.isSame) { $0.pins.append(pin) } }
     case .unpin(let pin):
       try change(pin.tree) { $0.pins.removeAll(where: pin.isSame) }
+    case .documents:
+      throw StoreError(.unsupported, "The model of trees keeps no documents.")
     case .setIndexes(let id, let definitions):
       try change(id) { tree in
         tree.indexes = []

@@ -104,7 +104,7 @@ extension BackendCheck {
   }
 
   /// The seeds of the programs that a run tries; a variant gets a part of the standard number.
-  private static func seeds(_ standard: Int, _ factory: BackendFactory?) throws -> [UInt64] {
+  static func seeds(_ standard: Int, _ factory: BackendFactory?) throws -> [UInt64] {
     if let seed = try Variable.seed() { return [seed] }
     let count = try Variable.count("CONIFER_PROGRAMS") ?? factory?.share(of: standard) ?? standard
     return Array(1...UInt64(count))

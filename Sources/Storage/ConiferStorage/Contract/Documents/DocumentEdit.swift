@@ -1,0 +1,17 @@
+public import ConiferDocument
+import ConiferKeyValue
+
+/// One change of what is cached of a tree of documents.
+public enum DocumentEdit: Sendable {
+  /// Stores what the server said of a document, be it that it is missing; whatever was known before goes.
+  ///
+  /// Whether the server's word is newer than what is stored is for the caller to see (`Document.isReplaced(by:)`). Refused as
+  /// `invalid` for a document of which nothing is known and for one that holds pending writes.
+  case put(Document)
+  /// Forgets what the server said of a document.
+  case forget(DocumentPath)
+  /// Replaces the set of documents that the server says a query matches.
+  case setMatches(QueryID, [DocumentPath])
+  /// Adds to and removes from the set of documents that the server says a query matches.
+  case updateMatches(QueryID, added: [DocumentPath], removed: [DocumentPath])
+}

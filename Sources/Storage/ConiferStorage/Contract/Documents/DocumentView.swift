@@ -1,0 +1,26 @@
+public import ConiferDocument
+public import ConiferKeyValue
+
+/// One moment of a store with its documents.
+///
+/// Each read throws as those of ``StorageView``, and `invalid` for a tree that holds no documents.
+public protocol DocumentView: StorageView {
+  /// What the server said of a document; `unseen` when nothing is stored.
+  func document(_ tree: TreeID, _ path: DocumentPath) throws(StoreError) -> Document
+  /// A document with the waiting writes of a lane.
+  func document(_ lane: Lane, _ path: DocumentPath) throws(StoreError) -> Document
+  /// A window of what the server said of a collection's documents, missing ones too, in the order of their ids.
+  func documents(
+    _ tree: TreeID, in collection: CollectionPath, after: DocumentPath?, limit: Int
+  ) throws(StoreError) -> [Document]
+  /// A window of the collections of which something is stored, in the order of their UTF-8.
+  func collections(
+    _ tree: TreeID, after: CollectionPath?, limit: Int
+  ) throws(StoreError) -> [CollectionPath]
+  /// What the waiting writes of a lane do to documents, in the order of these; of one collection or all.
+  func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay]
+  /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
+  func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer
+  /// The documents that the server says a tracked query matches, in their order.
+  func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath]
+}

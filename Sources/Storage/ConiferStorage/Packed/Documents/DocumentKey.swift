@@ -1,0 +1,59 @@
+package import ConiferDocument
+import ConiferKeyValue
+package import ConiferTree
+
+/// Where documents stand in their tree: the collection's path is one key, the document's id the next.
+///
+/// A numeric id is written so that it sorts by its number, before all texts: a zero byte and 16 hexadecimal digits. A
+/// text that begins with a zero byte has 7F behind it, so that it stays behind the numbers.
+package enum DocumentKey {
+  private static let afterNumbers: UInt8 = 0x7F
+
+  /// The path key of a document.
+  static func encode(_ path: DocumentPath) -> Bytes { PathKey.encode(treePath(path), .documents) }
+
+  /// What begins the path keys of a collection's documents.
+  static func encode(_ collection: CollectionPath) -> Bytes {
+    PathKey.encode(treePath(collection), .documents)
+  }
+
+  /// Where a document stands in its tree.
+  package static func treePath(_ path: DocumentPath) -> Path {
+    Path([Key(path.collection.description), Key(key(ofID: path.id))])
+  }
+
+  /// Where the documents of a collection stand in their tree.
+  package static func treePath(_ collection: CollectionPath) -> Path {
+    Path([Key(collection.description)])
+  }
+
+  /// The document that stands at a path of its tree, or nil when none can.
+  package static func document(_ path: Path) -> DocumentPath? {
+    guard path.count == 2, let id = id(ofKey: path.keys[1].string) else { return nil }
+    return DocumentPath(collection: path.keys[0].string, id: id)
+  }
+
+  /// The document of a path key, or nil when it is none of a document.
+  static func document(_ key: Bytes) -> DocumentPath? {
+    PathKey.path(key, .documents).flatMap { document($0) }
+  }
+
+  private static func key(ofID id: String) -> String {
+    if let number = NumericID.number(of: id) {
+      let digits = String(UInt64(bitPattern: number) ^ 1 << 63, radix: 16)
+      return "\0" + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+    guard id.utf8.first == 0 else { return id }
+    return String(decoding: [0, afterNumbers] + id.utf8.dropFirst(), as: UTF8.self)
+  }
+
+  private static func id(ofKey key: String) -> String? {
+    guard key.utf8.first == 0 else { return key }
+    let rest = Array(key.utf8.dropFirst())
+    if rest.first == afterNumbers { return String(decoding: [0] + rest.dropFirst(), as: UTF8.self) }
+    guard rest.count == 16,
+      let bits = UInt64(String(decoding: rest, as: UTF8.self), radix: 16)
+    else { return nil }
+    return NumericID.segment(of: Int64(bitPattern: bits ^ 1 << 63))
+  }
+}

@@ -1,0 +1,84 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+
+/// What the server said of a document, as the value of a leaf: whether it exists, its version, when it was read, and
+/// its fields.
+enum DocumentRecord {
+  private enum State {
+    static let found: UInt8 = 1
+    static let missing: UInt8 = 2
+    static let unknown: UInt8 = 3
+    /// Set when a write made here was accepted and the server has not sent it back.
+    static let committed: UInt8 = 0x80
+  }
+
+  /// The value of a document's leaf.
+  ///
+  /// - Throws: `invalid` for what no server said: a document of which nothing is known, or with pending writes.
+  static func encode(_ document: Document) throws(StoreError) -> Bytes {
+    var body = ByteWriter()
+    let flag = document.writes == .committed ? State.committed : 0
+    guard document.writes != .pending else {
+      throw StoreError(
+        .invalid,
+        "\(document.path) holds pending writes, which the queue keeps: store what the server said.")
+    }
+    switch document.state {
+    case .found: body.byte(State.found | flag)
+    case .missing: body.byte(State.missing | flag)
+    case .unknown: body.byte(State.unknown | flag)
+    case .unseen:
+      throw StoreError(.invalid, "Nothing is known of \(document.path): forget it instead.")
+    }
+    DocumentValueCodec.append(document.version, to: &body)
+    DocumentValueCodec.append(document.readTime, to: &body)
+    if let fields = document.fields { DocumentValueCodec.append(fields, to: &body) }
+    var writer = ByteWriter()
+    writer.reserve(body.count + 6)
+    writer.byte(ValueTag.document)
+    writer.sized(body.bytes)
+    return writer.bytes
+  }
+
+  /// The document that a value holds, or nil when it holds none.
+  static func decode(_ path: DocumentPath, _ value: UnsafeRawBufferPointer) -> Document? {
+    var outer = LentReader(value)
+    guard outer.byte() == ValueTag.document, let count = outer.size(), let body = outer.take(count),
+      outer.remaining == 0
+    else { return nil }
+    var reader = LentReader(body)
+    guard let byte = reader.byte(), let version = DocumentValueCodec.timestamp(&reader),
+      let readTime = DocumentValueCodec.timestamp(&reader)
+    else { return nil }
+    let state: Document.State
+    switch byte & ~State.committed {
+    case State.found:
+      guard let fields = DocumentValueCodec.map(&reader) else { return nil }
+      state = .found(fields)
+    case State.missing: state = .missing
+    case State.unknown: state = .unknown
+    default: return nil
+    }
+    guard reader.remaining == 0 else { return nil }
+    return Document(
+      path, state, version: version, readTime: readTime,
+      writes: byte & State.committed != 0 ? .committed : .synced)
+  }
+
+  /// The entry of a document, which refers to parts when it is large; a commit gives them their number.
+  static func entry(_ document: Document) throws(StoreError) -> Entry {
+    let key = DocumentKey.encode(document.path)
+    let value = try encode(document)
+    guard value.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
+    let reference = PartsReference(number: 0, count: value.count, rest: [])
+    return Entry(key: key, value: reference.value, content: value)
+  }
+
+  /// Whether an entry holds a document, or refers to one that is stored in parts.
+  static func isSound(_ entry: Entry) -> Bool {
+    guard let path = DocumentKey.document(entry.key) else { return false }
+    if entry.isExternal { return PartsReference(entry.value)?.rest.isEmpty == true }
+    return entry.value.withUnsafeBytes { decode(path, $0) } != nil
+  }
+}

@@ -1,0 +1,158 @@
+import ConiferDocument
+import ConiferKeyValue
+
+/// Values of documents as tagged bytes; Docs/Formats/Documents.md has them byte by byte.
+enum DocumentValueCodec {
+  /// The byte that begins a value; the numbers are part of the format.
+  private enum Tag {
+    static let null: UInt8 = 0
+    static let `false`: UInt8 = 1
+    static let `true`: UInt8 = 2
+    static let integer: UInt8 = 3
+    static let double: UInt8 = 4
+    static let string: UInt8 = 5
+    static let timestamp: UInt8 = 6
+    static let bytes: UInt8 = 7
+    static let geoPoint: UInt8 = 8
+    static let reference: UInt8 = 9
+    static let array: UInt8 = 10
+    static let vector: UInt8 = 11
+    static let map: UInt8 = 12
+    static let serverTimestamp: UInt8 = 13
+    static let serverTimestampOver: UInt8 = 14
+  }
+
+  /// How deep bytes may nest values: well above what a write may, so that damage cannot exhaust the stack.
+  private static let deepest = 100
+
+  static func append(_ value: DocumentValue, to writer: inout ByteWriter) {
+    switch value {
+    case .null: writer.byte(Tag.null)
+    case .boolean(let flag): writer.byte(flag ? Tag.true : Tag.false)
+    case .integer(let number):
+      writer.byte(Tag.integer)
+      writer.zigzag(number)
+    case .double(let number):
+      writer.byte(Tag.double)
+      writer.littleEndian(number.bitPattern)
+    case .timestamp(let time):
+      writer.byte(Tag.timestamp)
+      append(time, to: &writer)
+    case .serverTimestamp(let written, let previous):
+      writer.byte(previous == nil ? Tag.serverTimestamp : Tag.serverTimestampOver)
+      append(written, to: &writer)
+      if let previous { append(previous, to: &writer) }
+    case .string(let text):
+      writer.byte(Tag.string)
+      writer.sized(text)
+    case .bytes(let bytes):
+      writer.byte(Tag.bytes)
+      writer.sized(bytes)
+    case .reference(let name):
+      writer.byte(Tag.reference)
+      writer.sized(name.database.project)
+      writer.sized(name.database.database)
+      writer.sized(name.path.description)
+    case .geoPoint(let point):
+      writer.byte(Tag.geoPoint)
+      writer.littleEndian(point.latitude.bitPattern)
+      writer.littleEndian(point.longitude.bitPattern)
+    case .array(let elements):
+      writer.byte(Tag.array)
+      writer.varint(elements.count)
+      for element in elements { append(element, to: &writer) }
+    case .vector(let numbers):
+      writer.byte(Tag.vector)
+      writer.varint(numbers.count)
+      for number in numbers { writer.littleEndian(number.bitPattern) }
+    case .map(let map):
+      writer.byte(Tag.map)
+      append(map, to: &writer)
+    }
+  }
+
+  static func append(_ map: MapValue, to writer: inout ByteWriter) {
+    writer.varint(map.count)
+    for field in map.fields {
+      writer.sized(field.name)
+      append(field.value, to: &writer)
+    }
+  }
+
+  static func append(_ time: Timestamp, to writer: inout ByteWriter) {
+    writer.zigzag(time.seconds)
+    writer.varint(Int(time.nanoseconds))
+  }
+
+  // MARK: Reading
+
+  /// The next value, or nil when the bytes are none.
+  static func value(_ reader: inout LentReader, depth: Int = 0) -> DocumentValue? {
+    guard depth <= deepest, let tag = reader.byte() else { return nil }
+    switch tag {
+    case Tag.null: return .null
+    case Tag.false: return .boolean(false)
+    case Tag.true: return .boolean(true)
+    case Tag.integer: return reader.zigzag().map { .integer($0) }
+    case Tag.double: return reader.double().map { .double($0) }
+    case Tag.string: return reader.text().map { .string($0) }
+    case Tag.timestamp: return timestamp(&reader).map { .timestamp($0) }
+    case Tag.bytes:
+      return reader.size().flatMap { reader.take($0) }.map { .bytes(Bytes($0)) }
+    case Tag.geoPoint:
+      guard let latitude = reader.double(), let longitude = reader.double(),
+        let point = try? GeoPoint(latitude: latitude, longitude: longitude)
+      else { return nil }
+      return .geoPoint(point)
+    case Tag.reference:
+      guard let project = reader.text(), let database = reader.text(), let text = reader.text(),
+        let path = try? DocumentPath(text)
+      else { return nil }
+      return .reference(DocumentName(path, in: DatabaseID(project: project, database: database)))
+    case Tag.array:
+      guard let count = reader.size(), count <= reader.remaining else { return nil }
+      var elements: [DocumentValue] = []
+      elements.reserveCapacity(count)
+      for _ in 0..<count {
+        guard let element = value(&reader, depth: depth + 1) else { return nil }
+        elements.append(element)
+      }
+      return .array(elements)
+    case Tag.vector:
+      guard let count = reader.size(), count <= reader.remaining / 8 else { return nil }
+      var numbers: [Double] = []
+      for _ in 0..<count {
+        guard let number = reader.double() else { return nil }
+        numbers.append(number)
+      }
+      return .vector(numbers)
+    case Tag.map: return map(&reader, depth: depth + 1).map { .map($0) }
+    case Tag.serverTimestamp:
+      return timestamp(&reader).map { .serverTimestamp(written: $0, previous: nil) }
+    case Tag.serverTimestampOver:
+      guard let written = timestamp(&reader), let previous = value(&reader, depth: depth + 1)
+      else { return nil }
+      return .serverTimestamp(written: written, previous: previous)
+    default: return nil
+    }
+  }
+
+  static func map(_ reader: inout LentReader, depth: Int = 0) -> MapValue? {
+    guard depth <= deepest, let count = reader.size(), count <= reader.remaining else { return nil }
+    var fields: [MapValue.Field] = []
+    fields.reserveCapacity(count)
+    for _ in 0..<count {
+      guard let name = reader.text(), let value = value(&reader, depth: depth + 1) else {
+        return nil
+      }
+      fields.append(MapValue.Field(name, value))
+    }
+    let map = MapValue(fields)
+    return map.count == count ? map : nil
+  }
+
+  static func timestamp(_ reader: inout LentReader) -> Timestamp? {
+    guard let seconds = reader.zigzag(), let nanoseconds = reader.size() else { return nil }
+    return try? Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
+  }
+}

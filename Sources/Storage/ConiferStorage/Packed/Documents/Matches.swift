@@ -1,0 +1,95 @@
+public import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+import ConiferTree
+
+/// The documents that tracked queries match, in the rows in which other trees have keys of children.
+extension QueryEditor {
+  func setMatches(_ id: QueryID, _ paths: [DocumentPath]) throws(StoreError) {
+    let query = try known(id)
+    var wanted: Set<Bytes> = []
+    for path in paths { wanted.insert(try queries.matchRow(id, path, of: query)) }
+    for row in try tx.keys(Spaces.queryKeys, prefix: queries.key(id)) where !wanted.contains(row) {
+      try tx.delete(Spaces.queryKeys, row)
+    }
+    try add(id, paths, of: query)
+  }
+
+  func updateMatches(
+    _ id: QueryID, added: [DocumentPath], removed: [DocumentPath]
+  ) throws(StoreError) {
+    let query = try known(id)
+    for path in removed {
+      try tx.delete(Spaces.queryKeys, try queries.matchRow(id, path, of: query))
+    }
+    try add(id, added, of: query)
+  }
+
+  private func add(
+    _ id: QueryID, _ paths: [DocumentPath], of query: TrackedQuery
+  ) throws(StoreError) {
+    for path in paths {
+      try tx.put(
+        Spaces.queryKeys, try queries.matchRow(id, path, of: query),
+        payload: Bytes(path.description.utf8))
+    }
+  }
+
+  private func known(_ id: QueryID) throws(StoreError) -> TrackedQuery {
+    guard let query = try queries.query(id) else { throw unknown(id) }
+    return query
+  }
+}
+
+extension Queries {
+  /// The row of a document that a query matches: what its path key has behind the query's.
+  ///
+  /// - Throws: `invalid` when the document is not below the query's path.
+  func matchRow(
+    _ id: QueryID, _ document: DocumentPath, of query: TrackedQuery
+  ) throws(StoreError) -> Bytes {
+    let (place, key) = (PathKey.encode(query.path, order), DocumentKey.encode(document))
+    guard key.starts(with: place), key.count > place.count else {
+      throw StoreError(
+        .invalid,
+        "\(document) is not in what query \(id.rawValue) reads: give documents of its collection or "
+          + "group.")
+    }
+    return row(id, Bytes(key[place.count...]))
+  }
+
+  /// The documents that a query matches, in their order.
+  func matches(_ id: QueryID) throws(StoreError) -> [DocumentPath] {
+    var paths: [DocumentPath] = []
+    for (row, value) in try view.entries(Spaces.queryKeys, prefix: key(id)) {
+      guard let payload = Record.open(Spaces.queryKeys, row, value),
+        let text = String(validating: payload, as: UTF8.self), let path = try? DocumentPath(text)
+      else { throw Damage.error(Spaces.queryKeys, row) }
+      paths.append(path)
+    }
+    return paths.sorted()
+  }
+}
+
+extension TrackedQuery {
+  /// The record of a query of documents that was listened to: the collection that it reads, or the root for a group of
+  /// collections; its parameters are the identity and the query's canonical text.
+  ///
+  /// - Parameters:
+  ///   - lane: the tree, and whose query it is: another user's is another query.
+  ///   - target: what the server is asked.
+  public init(
+    _ lane: Lane, _ target: DocumentTarget, isComplete: Bool = false, lastUse: UInt64 = 0,
+    resumeToken: [UInt8] = []
+  ) {
+    let path: Path =
+      switch target.source {
+      case .collection(let collection): DocumentKey.treePath(collection)
+      case .document(let document): DocumentKey.treePath(document)
+      case .group: .root
+      }
+    self.init(
+      tree: lane.tree, path: path, parameters: lane.identity + "\0" + target.canonical,
+      isComplete: isComplete, lastUse: lastUse, resumeToken: resumeToken)
+  }
+}

@@ -1,0 +1,91 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+import ConiferTree
+
+/// The stored overlays of one lane: what its waiting writes do to each document.
+///
+/// Key: the lane as in the queue, then the document's path key; of a long one the beginning and a hash. Payload: the
+/// path, then 1 and fields, 2, fields and their mask, or 3 for a deletion.
+struct OverlayRows {
+  private enum Effect {
+    static let set: UInt8 = 1
+    static let patch: UInt8 = 2
+    static let delete: UInt8 = 3
+  }
+
+  /// How many bytes of a path key a row holds: beside an identity of 256 bytes the store's keys have no room for more.
+  static let longestKey = 200
+
+  let view: any OrderedView
+  let lane: Lane
+
+  var prefix: Bytes { QueueReader.prefix(lane) }
+
+  /// The row of a document.
+  func key(_ path: DocumentPath) -> Bytes {
+    let key = DocumentKey.encode(path)
+    guard key.count > Self.longestKey else { return prefix + key }
+    return prefix + key.prefix(Self.longestKey) + StoreKey.number(XXHash64.hash(key))
+  }
+
+  func overlay(_ path: DocumentPath) throws(StoreError) -> Overlay? {
+    let key = key(path)
+    guard let value = try view.value(Spaces.overlays, key) else { return nil }
+    let overlay = try Self.overlay(key, value)
+    guard overlay.path == path else { throw Damage.error(Spaces.overlays, key) }
+    return overlay
+  }
+
+  /// All overlays, or those of one collection, in the order of their documents.
+  func all(in collection: CollectionPath? = nil) throws(StoreError) -> [Overlay] {
+    let begin = collection.map { Bytes(DocumentKey.encode($0).prefix(Self.longestKey)) } ?? []
+    var overlays: [Overlay] = []
+    for (key, value) in try view.entries(Spaces.overlays, prefix: prefix + begin) {
+      let overlay = try Self.overlay(key, value)
+      if collection?.contains(overlay.path) ?? true { overlays.append(overlay) }
+    }
+    return overlays.sorted { $0.path < $1.path }
+  }
+
+  static func overlay(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Overlay {
+    guard let payload = Record.open(Spaces.overlays, key, value),
+      let overlay = payload.withUnsafeBytes(overlay)
+    else { throw Damage.error(Spaces.overlays, key) }
+    return overlay
+  }
+
+  private static func overlay(_ payload: UnsafeRawBufferPointer) -> Overlay? {
+    var reader = LentReader(payload)
+    guard let text = reader.text(), let path = try? DocumentPath(text) else { return nil }
+    let effect: Overlay.Effect
+    switch reader.byte() {
+    case Effect.set:
+      guard let fields = DocumentValueCodec.map(&reader) else { return nil }
+      effect = .set(fields)
+    case Effect.patch:
+      guard let fields = DocumentValueCodec.map(&reader), let mask = MutationCodec.mask(&reader)
+      else { return nil }
+      effect = .patch(fields, mask)
+    case Effect.delete: effect = .delete
+    default: return nil
+    }
+    return reader.remaining == 0 ? Overlay(path, effect) : nil
+  }
+
+  static func payload(_ overlay: Overlay) -> Bytes {
+    var writer = ByteWriter()
+    writer.sized(overlay.path.description)
+    switch overlay.effect {
+    case .set(let fields):
+      writer.byte(Effect.set)
+      DocumentValueCodec.append(fields, to: &writer)
+    case .patch(let fields, let mask):
+      writer.byte(Effect.patch)
+      DocumentValueCodec.append(fields, to: &writer)
+      MutationCodec.append(mask, to: &writer)
+    case .delete: writer.byte(Effect.delete)
+    }
+    return writer.bytes
+  }
+}

@@ -1,0 +1,61 @@
+import ConiferDocument
+public import ConiferKeyValue
+import ConiferLeafStore
+import ConiferTree
+
+extension PackedBackend: DocumentBackend {
+  /// Reads one moment with its documents.
+  ///
+  /// - Throws: as the contract says.
+  public func readDocuments<R>(
+    _ body: (any DocumentView) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try readPacked(body)
+  }
+}
+
+extension PackedView: DocumentView {
+  func document(_ tree: TreeID, _ path: DocumentPath) throws(StoreError) -> Document {
+    try DocumentReader(view, tree).document(path)
+  }
+
+  func document(_ lane: Lane, _ path: DocumentPath) throws(StoreError) -> Document {
+    let base = try document(lane.tree, path)
+    return try OverlayRows(view: view, lane: lane).overlay(path)?.applied(to: base) ?? base
+  }
+
+  func documents(
+    _ tree: TreeID, in collection: CollectionPath, after: DocumentPath?, limit: Int
+  ) throws(StoreError) -> [Document] {
+    let key = DocumentKey.encode(collection)
+    let low = after.map { DocumentKey.encode($0) + [0] } ?? key
+    var found: [Document] = []
+    guard limit > 0, compareBytes(low, key) >= 0 else { return [] }
+    try DocumentReader(view, tree).forEach(from: low, to: key + [PathKey.endMark]) { document in
+      found.append(document)
+      return found.count < limit
+    }
+    return found
+  }
+
+  func collections(
+    _ tree: TreeID, after: CollectionPath?, limit: Int
+  ) throws(StoreError) -> [CollectionPath] {
+    try DocumentReader(view, tree).collections(after: after, limit: limit)
+  }
+
+  func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay] {
+    try KnownTree.info(view, lane.tree).requireDocuments()
+    return try OverlayRows(view: view, lane: lane).all(in: collection)
+  }
+
+  func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
+    try DocumentFinder(view, lane).answer(query)
+  }
+
+  func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath] {
+    let info = try KnownTree.info(view, tree)
+    try info.requireDocuments()
+    return try Queries(view: view, tree: tree, order: info.order).matches(id)
+  }
+}

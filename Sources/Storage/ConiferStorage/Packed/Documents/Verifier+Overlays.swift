@@ -1,0 +1,70 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+
+extension Verifier {
+  /// Checks that each overlay does to its document what the waiting writes of its lane do, and that none is missing.
+  func checkOverlays() throws(StoreError) {
+    var stored: [Lane: Set<DocumentPath>] = [:]
+    try scan(Spaces.overlays) { (key, value) throws(StoreError) in
+      guard let info = trees[StoreKey.tree(key)], info.order == .documents,
+        let lane = RecordRepair.lane(key, info)
+      else { throw Damage.error(Spaces.overlays, key) }
+      let overlay = try OverlayRows.overlay(key, value)
+      guard OverlayRows(view: view, lane: lane).key(overlay.path) == key else {
+        throw Damage.error(Spaces.overlays, key)
+      }
+      stored[lane, default: []].insert(overlay.path)
+      count { $0.overlays += 1 }
+    }
+    for info in trees.values where info.order == .documents && !damaged.contains(info.id) {
+      for lane in try QueueReader.lanes(view, info.id) where !lockedLanes.contains(lane) {
+        let paths = stored.removeValue(forKey: lane) ?? []
+        try compare(lane, info, paths)
+      }
+    }
+    for (lane, paths) in stored where !damaged.contains(lane.tree) {
+      for path in paths {
+        found(
+          .orphan, Spaces.overlays, OverlayRows(view: view, lane: lane).key(path),
+          "no queue has the writes of this overlay")
+      }
+    }
+  }
+
+  private func compare(
+    _ lane: Lane, _ info: TreeInfo, _ stored: Set<DocumentPath>
+  ) throws(StoreError) {
+    let reader = try QueueReader(view, lane, info.order, view.leaves.codec)
+    var batches: [DocumentPath: [MutationBatch]] = [:]
+    var after: WriteID?
+    while true {
+      let read = try reading(Spaces.queue, reader.prefix) { () throws(StoreError) in
+        try reader.window(.waiting, after: after, limit: 64)
+      }
+      // A write that cannot be read is a finding of its own.
+      guard let entries = read else { return }
+      for entry in entries {
+        guard let batch = MutationBatch(entry.payload) else { continue }
+        for path in batch.paths { batches[path, default: []].append(batch) }
+      }
+      guard let last = entries.last?.id else { break }
+      after = last
+    }
+    let rows = OverlayRows(view: view, lane: lane)
+    let documents = DocumentReader(runs: RunReader(view: view, tree: info.id))
+    for path in stored.union(batches.keys).sorted() {
+      try reading(Spaces.overlays, rows.key(path)) { () throws(StoreError) in
+        let base = try documents.document(path)
+        let expected = Overlay(of: batches[path] ?? [], over: base)?.applied(to: base)
+        let overlay = try rows.overlay(path)?.applied(to: base)
+        guard expected != overlay else { return }
+        let kind: VerificationReport.Finding.Kind =
+          overlay == nil ? .missing : expected == nil ? .orphan : .content
+        self.found(
+          kind, Spaces.overlays, rows.key(path),
+          "the overlay of \(path) is not what the waiting writes of \"\(lane.identity)\" do to it")
+      }
+    }
+  }
+}

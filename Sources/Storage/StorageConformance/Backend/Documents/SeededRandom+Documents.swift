@@ -1,0 +1,146 @@
+internal import ConiferDocument
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+/// Documents, writes and queries at random: few paths and names, so that they meet, and the awkward ones among them.
+extension SeededRandom {
+  static let database = DatabaseID(project: "kit")
+
+  private static let collections = ["c", "c/d1/c", "c/d 2/sub", "rooms"]
+  private static let ids = [
+    "d1", "d2", "d 2", "__id7__", "__id12__", "__id-3__", "é", "e\u{301}", "\0", "\0a", "\u{1}",
+    "z",
+    String(repeating: "long", count: 90), String(repeating: "long", count: 90) + "er",
+  ]
+  private static let names = ["a", "b", "c", "m"]
+
+  mutating func path() -> DocumentPath {
+    let text = pick(Self.collections) + "/" + pick(Self.ids)
+    guard let path = try? DocumentPath(text) else { preconditionFailure("'\(text)' is no path") }
+    return path
+  }
+
+  mutating func scalar() -> DocumentValue {
+    pick([
+      .null, false, true, 0, 1, -1, 1.0, -0.0, 2.5, .double(.nan), .double(.infinity),
+      .integer(.max),
+      .integer(.min), "", "a", "text", .bytes([]), .bytes([0, 255]), .timestamp(time()), "é\0",
+      .vector([]), .vector([1, -0.0]), .reference(DocumentName(path(), in: Self.database)),
+      (try? GeoPoint(latitude: -45.5, longitude: 180)).map { .geoPoint($0) } ?? .null,
+    ])
+  }
+
+  mutating func value(depth: Int = 2) -> DocumentValue {
+    guard depth > 0, one(in: 3) else { return scalar() }
+    if one(in: 2) { return .map(map(depth: depth - 1)) }
+    return .array((0..<Int.random(in: 0...3, using: &self)).map { _ in scalar() })
+  }
+
+  mutating func map(depth: Int = 2) -> MapValue {
+    MapValue(
+      (0..<Int.random(in: 0...4, using: &self)).map { _ in (pick(Self.names), value(depth: depth)) }
+    )
+  }
+
+  mutating func time() -> Timestamp {
+    (try? Timestamp(
+      seconds: pick([0, 1, -5, 1_700_000_000, Int64.random(in: 0...4_000_000_000, using: &self)]),
+      nanoseconds: pick([0, 1000, 999_999_000]))) ?? .zero
+  }
+
+  /// What a server says of a document.
+  mutating func document() -> Document {
+    let state: Document.State =
+      one(in: 5) ? .missing : one(in: 9) ? .unknown : .found(one(in: 40) ? large() : map())
+    return Document(
+      path(), state, version: time(), readTime: time(),
+      writes: one(in: 4) ? .committed : .synced)
+  }
+
+  /// Fields that are stored in parts.
+  private mutating func large() -> MapValue {
+    [
+      "a": .string(String(repeating: pick(["x", "yz"]), count: 300_000)),
+      "b": scalar(),
+    ]
+  }
+
+  private mutating func field() -> FieldPath {
+    let names = (0..<Int.random(in: 1...2, using: &self)).map { _ in pick(Self.names) }
+    guard let field = try? FieldPath(names) else { preconditionFailure("\(names) is no field") }
+    return field
+  }
+
+  private mutating func writeValue() -> WriteValue {
+    switch Int.random(in: 0..<10, using: &self) {
+    case 0: .increment(pick([1, 2.5]))
+    case 1: .serverTimestamp
+    case 2: .arrayUnion([pick([1, "a"]), scalar()])
+    case 3: .arrayRemove([pick([1, "a"])])
+    case 4: .minimum(pick([0, 1.5]))
+    default: .value(value(depth: 1))
+    }
+  }
+
+  private mutating func pairs() -> [(String, WriteValue)] {
+    (0..<Int.random(in: 0...3, using: &self)).map { _ in (pick(Self.names), writeValue()) }
+  }
+
+  private mutating func mutation() -> ConiferDocument.Mutation? {
+    let path = path()
+    switch Int.random(in: 0..<8, using: &self) {
+    case 0: return try? ConiferDocument.Mutation.delete(path, if: pick([.none, .exists(true)]))
+    case 1, 2: return try? ConiferDocument.Mutation.set(path, pairs(), in: Self.database)
+    case 3: return try? ConiferDocument.Mutation.verify(path, if: .exists(true))
+    case 4, 5:
+      let deletions: [(String, WriteValue)] = one(in: 3) ? [(pick(Self.names), .delete)] : []
+      return try? ConiferDocument.Mutation.merge(path, pairs() + deletions, in: Self.database)
+    default:
+      return try? ConiferDocument.Mutation.update(
+        path, [(field(), one(in: 3) ? .delete : writeValue())], in: Self.database)
+    }
+  }
+
+  /// Writes as an app makes them, upon what a lane shows.
+  mutating func batch(over shown: (DocumentPath) -> Document) -> MutationBatch {
+    let mutations = (0..<Int.random(in: 1...3, using: &self)).compactMap { _ in mutation() }
+    return MutationBatch(mutations, written: time(), over: shown)
+  }
+
+  private mutating func filter() -> FieldFilter {
+    let test = pick(FieldFilter.Operator.allCases)
+    let isList = [.in, .notIn, .arrayContainsAny].contains(test)
+    let field = one(in: 6) ? FieldPath.documentID : field()
+    func operand(_ random: inout SeededRandom) -> DocumentValue {
+      field.isDocumentID ? .string(random.pick(Self.ids)) : random.scalar()
+    }
+    let value = isList ? .array([operand(&self), operand(&self)]) : operand(&self)
+    return FieldFilter(field, test, value)
+  }
+
+  /// A query that is valid: what is refused on the way is left out.
+  mutating func query() -> DocumentQuery {
+    let source: DocumentQuery.Source =
+      switch Int.random(in: 0..<6, using: &self) {
+      case 0: .group("c")
+      case 1: .document(path())
+      default: (try? CollectionPath(pick(Self.collections))).map { .collection($0) } ?? .group("c")
+      }
+    var query = DocumentQuery(source, in: Self.database)
+    for _ in 0..<Int.random(in: 0...2, using: &self) {
+      let filter: Filter =
+        one(in: 4) ? .or([.field(filter()), .field(self.filter())]) : .field(filter())
+      query = (try? query.filtered(filter)) ?? query
+    }
+    for _ in 0..<Int.random(in: 0...2, using: &self) {
+      let field = one(in: 4) ? FieldPath.documentID : field()
+      query = (try? query.ordered(by: field, pick([.ascending, .descending]))) ?? query
+    }
+    if one(in: 2) {
+      let count = Int.random(in: 1...4, using: &self)
+      let limited = one(in: 2) ? try? query.limited(to: count) : try? query.limited(toLast: count)
+      query = limited ?? query
+    }
+    return (try? query.validate()) == nil ? DocumentQuery(source, in: Self.database) : query
+  }
+}
