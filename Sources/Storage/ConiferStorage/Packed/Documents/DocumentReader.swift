@@ -32,9 +32,9 @@ struct DocumentReader<Runs: RunSource> {
   private func document(
     _ path: DocumentPath, at cursor: LeafCursor<Runs>
   ) throws(StoreError) -> Document {
-    let entry = cursor.entries.isExternal(cursor.index) ? cursor.entries[cursor.index] : nil
+    let entry = cursor.entries.isLargeLeaf(cursor.index) ? cursor.entries[cursor.index] : nil
     let document: Document?
-    if let reference = entry.flatMap({ PartsReference($0.value) }) {
+    if let reference = entry.flatMap({ LargeLeafReference($0.value) }) {
       let value = try runs.reader.largeLeaf(reference, in: cursor.run?.storeKey ?? [])
       document = value.withUnsafeBytes { DocumentRecord.decode(path, $0) }
     } else {
@@ -91,7 +91,7 @@ extension RunReader {
   /// - Parameter run: the store's key of its run.
   /// - Throws: `damaged` naming the run when a part is damaged.
   func isSoundDocument(_ entry: Entry, in run: Bytes) throws(StoreError) -> Bool {
-    guard let path = DocumentKey.document(entry.key), let reference = PartsReference(entry.value)
+    guard let path = DocumentKey.document(entry.key), let reference = LargeLeafReference(entry.value)
     else { return false }
     return try largeLeaf(reference, in: run).withUnsafeBytes {
       DocumentRecord.decode(path, $0) != nil

@@ -71,14 +71,14 @@ enum DocumentRecord {
     let key = DocumentKey.encode(document.path)
     let value = try encode(document)
     guard value.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
-    let reference = PartsReference(number: 0, count: value.count, rest: [])
+    let reference = LargeLeafReference(number: 0, count: value.count, rest: [])
     return Entry(key: key, value: reference.value, content: value)
   }
 
   /// Whether an entry holds a document, or refers to one that is stored in parts.
   static func isSound(_ entry: Entry) -> Bool {
     guard let path = DocumentKey.document(entry.key) else { return false }
-    if entry.isExternal { return PartsReference(entry.value)?.rest.isEmpty == true }
+    if entry.isLargeLeaf { return LargeLeafReference(entry.value)?.rest.isEmpty == true }
     return entry.value.withUnsafeBytes { decode(path, $0) } != nil
   }
 }

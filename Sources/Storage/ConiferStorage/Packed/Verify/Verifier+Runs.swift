@@ -164,7 +164,7 @@ extension Verifier {
       found(.number, info, at: entry.key, "another document has the parts of this one")
     }
     count { $0.largeLeaves += 1 }
-    try reading(Spaces.parts, LargeLeaf.prefix(info.id, number)) { () throws(StoreError) in
+    try reading(Spaces.chunks, LargeLeaf.prefix(info.id, number)) { () throws(StoreError) in
       if try !reader.isSoundDocument(entry, in: StoreKey.prefix(info.id)) {
         self.found(
           .content, info, at: entry.key, "the large document is not the one that was stored")
