@@ -1,0 +1,320 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferTree
+import TestSupport
+import Testing
+
+@testable import ConiferLeafStore
+@testable import ConiferStorage
+
+/// Documents in a store: their keys and bytes, what damage costs, and what eviction leaves.
+@Suite struct DocumentStoreTests {
+  private static let database = DatabaseID(project: "p")
+
+  private static func path(_ text: String) throws -> DocumentPath { try DocumentPath(text) }
+
+  private static func open(
+    _ store: MemoryStore, _ role: StoreRole = .cache
+  ) throws -> MemoryBackend {
+    try MemoryBackend(
+      store, name: "memory",
+      options: StorageOptions(budget: nil, compression: .none, role: role))
+  }
+
+  private static func document(_ path: DocumentPath, _ number: Int64, size: Int = 8) -> Document {
+    Document(
+      path, .found(["n": .integer(number), "text": .string(String(repeating: "x", count: size))]))
+  }
+
+  private static func merge(_ path: DocumentPath, _ name: String, _ value: Int64) throws
+    -> WritePayload
+  {
+    let write = try Mutation.merge(path, [(name, .value(.integer(value)))], in: database)
+    return MutationBatch([write], written: .zero) { Document($0, .unseen) }.payload
+  }
+
+  // MARK: Keys and bytes
+
+  @Test func `Path keys are ordered as documents are, and lead back to them`() throws {
+    let ids = [
+      "__id-9223372036854775808__", "__id-2__", "__id0__", "__id7__", "__id10__", "\0", "\0\u{7f}",
+      "\0a",
+      "\u{1}", "\u{1f}", " ", "!", "A", "__id07__", "a", "ab", "é", "\u{ffff}", "\u{10000}",
+    ]
+    let paths = try ids.map { try CollectionPath("c").document($0) }
+    #expect(paths == paths.sorted())
+    let keys = paths.map { DocumentKey.encode($0) }
+    for (a, b) in zip(keys, keys.dropFirst()) { #expect(bytesPrecede(a, b)) }
+    for (path, key) in zip(paths, keys) {
+      #expect(DocumentKey.document(key) == path)
+      #expect(DocumentKey.document(DocumentKey.treePath(path)) == path)
+    }
+    #expect(DocumentKey.document(Path("c")) == nil)
+    #expect(DocumentKey.document(Path("c/d/e")) == nil)
+    // No document of one collection lies within the keys of another.
+    let other = DocumentKey.encode(try CollectionPath("c/d/e"))
+    #expect(!other.starts(with: DocumentKey.encode(try CollectionPath("c"))))
+  }
+
+  @Test func `The bytes of a document, a batch and an overlay are those of format 1`() throws {
+    let path = try Self.path("c/d")
+    let fields: MapValue = [
+      "a": [nil, true, -1, 0.5, .bytes([7])], "m": ["é": "text"],
+      "t": .timestamp(try Timestamp(seconds: -1, nanoseconds: 5000)),
+    ]
+    let document = Document(
+      path, .found(fields), version: try Timestamp(seconds: 100), readTime: .zero,
+      writes: .committed)
+    let expected: Bytes =
+      [24, 46, 0x81, 0xC8, 1, 0, 0, 0, 3]
+      + [1, 0x61, 10, 5, 0, 2, 3, 1, 4, 0, 0, 0, 0, 0, 0, 0xE0, 0x3F, 7, 1, 7]
+      + [1, 0x6D, 12, 1, 2, 0xC3, 0xA9, 5, 4, 0x74, 0x65, 0x78, 0x74]
+      + [1, 0x74, 6, 1, 0x88, 0x27]
+    let bytes = try DocumentRecord.encode(document)
+    #expect(bytes == expected)
+    #expect(bytes.withUnsafeBytes { DocumentRecord.decode(path, $0) } == document)
+
+    let write = Mutation(
+      path,
+      .patch(
+        ["n": 1], FieldMask([.init(unchecked: ["n"])]),
+        [
+          FieldTransform(.init(unchecked: ["k"]), .increment(2))
+        ]), if: .exists(true))
+    let batch = MutationBatch(written: .zero, bases: [], mutations: [write])
+    #expect(
+      batch.payload.bytes == [1, 0, 0, 0, 1, 0, 1, 2, 1, 1, 0x6E, 3, 2, 1, 1, 1, 0x6E]
+        + [1, 1, 1, 0x6B, 2, 3, 4])
+    #expect(batch.payload.touches == [Path("c/d")])
+    #expect(MutationBatch(batch.payload) == batch)
+
+    let overlay = Overlay(path, .patch(["n": 1], FieldMask([.init(unchecked: ["n"])])))
+    #expect(
+      OverlayRows.payload(overlay) == [3, 0x63, 0x2F, 0x64, 2, 1, 1, 0x6E, 3, 2, 1, 1, 1, 0x6E])
+  }
+
+  @Test(arguments: Seeded.seeds(2))
+  func `Bytes that were cut or changed are no document and never trap`(seed: UInt64) throws {
+    var random = Seeded(seed)
+    let path = try Self.path("c/d")
+    let deep = (0..<300).reduce(DocumentValue.null) { value, _ in ["m": value] }
+    let document = Document(
+      path, .found(["a": [1, "text", [:]], "p": .vector([1, 2]), "r": .null]))
+    let bytes = try DocumentRecord.encode(document)
+    for count in 0..<bytes.count {
+      #expect(Bytes(bytes.prefix(count)).withUnsafeBytes { DocumentRecord.decode(path, $0) } == nil)
+    }
+    for _ in 0..<2000 {
+      var forged = bytes
+      forged[random.below(forged.count)] = UInt8(random.below(256))
+      _ = forged.withUnsafeBytes { DocumentRecord.decode(path, $0) }
+    }
+    let nested = try DocumentRecord.encode(Document(path, .found(["m": deep])))
+    #expect(nested.withUnsafeBytes { DocumentRecord.decode(path, $0) } == nil)
+  }
+
+  // MARK: Damage
+
+  @Test func `A damaged or lost overlay is made anew from the queue`() async throws {
+    let original = MemoryStore()
+    let filled = try Self.open(original)
+    let tree = try await filled.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree, identity: "anna")
+    let paths = try (0..<4).map { try Self.path("c/d\($0)") }
+    try await filled.commit([
+      .documents(tree, paths.map { .put(Self.document($0, 1)) })
+    ])
+    for path in paths.dropLast() {
+      try await filled.commit([.enqueue(lane, try Self.merge(path, "n", 2))])
+    }
+    #expect(try filled.verify().isSound)
+    var tried = 0
+    for record in try DamageTests.records(original) where record.space == Spaces.overlays {
+      tried += 1
+      let store = try DamageTests.copy(original)
+      try store.damage(record.space, record.key)
+      let backend = try Self.open(store)
+      #expect(try backend.verify().isSound == false)
+      for path in paths {
+        let shown = try backend.readDocuments { (view) throws(StoreError) in
+          try view.document(lane, path)
+        }
+        #expect(shown.fields?["n"] == (path == paths[3] ? 1 : 2))
+      }
+      #expect(try backend.verify().isSound)
+      // What is lost leaves no record that could tell: the check does.
+      var batch = Batch()
+      batch.delete(record.space, record.key)
+      _ = try store.apply(batch, .relaxed)
+      #expect(try backend.verify().findings.contains { $0.kind == .missing })
+    }
+    #expect(tried == 3)
+  }
+
+  @Test func `A damaged write goes with what it did to its document`() async throws {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let path = try Self.path("c/d")
+    try await first.commit([
+      .documents(tree, [.put(Self.document(path, 1))]),
+      .enqueue(lane, try Self.merge(path, "n", 2)), .enqueue(lane, try Self.merge(path, "k", 3)),
+    ])
+    let write = try #require(
+      try DamageTests.records(store).first { $0.space == Spaces.queue && $0.key.last == 1 })
+    try store.damage(write.space, write.key)
+    let backend = try Self.open(store)
+    _ = try backend.read { (view) throws(StoreError) in
+      try view.entries(lane, after: nil, limit: 9)
+    }
+    let shown = try backend.readDocuments { (view) throws(StoreError) in
+      try view.document(lane, path)
+    }
+    #expect(shown.fields?["n"] == 1 && shown.fields?["k"] == 3)
+    #expect(
+      try backend.read { (view) throws(StoreError) in try view.incidents() }.map(\.kind)
+        == [.writeSetAside])
+    while try await backend.tidy(.seconds(1)) {}
+    #expect(try backend.verify().isSound)
+  }
+
+  @Test func `Damaged documents of a cache are dropped and told, those of an authority fail`()
+    async throws
+  {
+    for role in StoreRole.allCases {
+      let store = MemoryStore()
+      let first = try Self.open(store, role)
+      let tree = try await first.tree(named: "documents", order: .documents)
+      let paths = try (0..<50).map { try Self.path("c/d\($0)") }
+      try await first.commit([
+        .documents(tree, paths.map { .put(Self.document($0, 1, size: 400)) })
+      ])
+      let run = try #require(try DamageTests.records(store).first { $0.space == Spaces.runs })
+      try store.damage(run.space, run.key)
+      let backend = try Self.open(store, role)
+      let query = DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
+      let read = { () throws -> Int in
+        try backend.readDocuments { (view) throws(StoreError) in
+          try view.query(Lane(tree: tree), query)
+        }.documents.count
+      }
+      if role == .authority {
+        #expect(throws: StoreError.self) { try read() }
+        continue
+      }
+      #expect(try (1..<50).contains(read()))
+      let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+      #expect(incidents.map(\.kind) == [.cacheRangeDropped])
+      while try await backend.tidy(.seconds(1)) {}
+      #expect(try backend.verify().isSound)
+    }
+  }
+
+  // MARK: Eviction
+
+  @Test func `Eviction leaves what listened queries match and what waiting writes change`()
+    async throws
+  {
+    let store = MemoryStore()
+    let backend = try Self.open(store)
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree, identity: "anna")
+    let long = String(repeating: "long", count: 90)
+    let collections = ["a", "a/x/sub", "b/y/sub", "c"]
+    let ids = (0..<40).map { "d\($0)" } + [long + "1", long + "2", "__id5__"]
+    let paths = try collections.flatMap { name in
+      try ids.map { try CollectionPath(name).document($0) }
+    }
+    try await backend.commit([
+      .documents(tree, paths.map { .put(Self.document($0, 1, size: 300)) })
+    ])
+    // A group's query, and a collection's, each with some matches; writes to others.
+    let group = DocumentQuery(.group("sub"), in: Self.database).target
+    let single = try DocumentQuery(.collection(CollectionPath("a")), in: Self.database)
+      .limited(to: 3).target
+    let receipt = try await backend.commit([
+      .saveQuery(TrackedQuery(lane, group)), .saveQuery(TrackedQuery(lane, single)),
+    ])
+    let ofGroup = paths.filter { $0.collection.id == "sub" }.enumerated()
+      .filter { $0.offset % 7 == 0 }.map(\.element)
+    let ofSingle = paths.filter { $0.collection.description == "a" }.suffix(3)
+    try await backend.commit([
+      .documents(
+        tree,
+        [
+          .setMatches(receipt.queries[0], ofGroup),
+          .setMatches(receipt.queries[1], Array(ofSingle)),
+        ])
+    ])
+    for query in receipt.queries { backend.setActive(true, query, in: tree) }
+    let written = try [paths[4], paths[60], Self.path("c/" + long + "2"), Self.path("c/d9")]
+    for path in written {
+      try await backend.commit([.enqueue(lane, try Self.merge(path, "n", 2))])
+    }
+    _ = try await backend.evict(to: 0, dryRun: false)
+    let left = try backend.readDocuments { (view) throws(StoreError) -> [DocumentPath] in
+      var left: [DocumentPath] = []
+      for path in paths where try view.document(tree, path).state != .unseen { left.append(path) }
+      return left
+    }
+    let kept = Set(ofGroup + ofSingle + written)
+    // Keys that rows cut cover what begins as they do.
+    let cut = Set(paths.filter { $0.id.hasPrefix(long) })
+    #expect(kept.subtracting(left).isEmpty)
+    #expect(Set(left).subtracting(kept).subtracting(cut).isEmpty)
+    for path in written {
+      let shown = try backend.readDocuments { (view) throws(StoreError) in
+        try view.document(lane, path)
+      }
+      #expect(shown.fields?.count == 2 && shown.fields?["n"] == 2)
+    }
+    #expect(try backend.verify().isSound)
+    // Once a write has ended its document may go.
+    let waiting = try backend.read { (view) throws(StoreError) in
+      try view.entries(lane, after: nil, limit: 9).map(\.id)
+    }
+    try await backend.commit(waiting.map { .finish(lane, $0, .acknowledged) })
+    _ = try await backend.evict(to: 0, dryRun: false)
+    let gone = try backend.readDocuments { (view) throws(StoreError) in
+      try view.document(tree, Self.path2)
+    }
+    #expect(gone.state == .unseen)
+    #expect(try backend.verify().isSound)
+  }
+
+  private static var path2: DocumentPath {
+    DocumentPath(collection: "c", id: "d9") ?? { preconditionFailure("a path") }()
+  }
+
+  // MARK: Long queues
+
+  @Test func `What a query costs does not depend on the writes that wait elsewhere`() async throws {
+    let probe = ProbeStore()
+    let backend = try PackedBackend(
+      probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let paths = try (0..<100).map { try Self.path("c/d\($0)") }
+    try await backend.commit([.documents(tree, paths.map { .put(Self.document($0, 1)) })])
+    let query = DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
+    func cost() throws -> Int {
+      try probe.counting {
+        let answer = try backend.readDocuments { (view) throws(StoreError) in
+          try view.query(lane, query)
+        }
+        #expect(answer.documents.count == 100)
+      }
+    }
+    _ = try cost()
+    let before = try cost()
+    for batch in 0..<20 {
+      try await backend.commit(
+        try (0..<100).map {
+          .enqueue(lane, try Self.merge(try Self.path("other/d\(batch * 100 + $0)"), "n", 1))
+        })
+    }
+    #expect(try cost() <= before + 2)
+    #expect(try backend.verify().isSound)
+  }
+}
