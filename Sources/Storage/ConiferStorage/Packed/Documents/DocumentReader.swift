@@ -86,7 +86,7 @@ extension DocumentReader where Runs == RunReader {
 }
 
 extension RunReader {
-  /// Whether an entry that is stored in parts is a document.
+  /// Whether an entry that is stored in chunks is a document.
   ///
   /// - Parameter run: the store's key of its run.
   /// - Throws: `damaged` naming the run when a part is damaged.

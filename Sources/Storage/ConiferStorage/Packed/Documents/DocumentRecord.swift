@@ -75,7 +75,7 @@ enum DocumentRecord {
     return Entry(key: key, value: reference.value, content: value)
   }
 
-  /// Whether an entry holds a document, or refers to one that is stored in parts.
+  /// Whether an entry holds a document, or refers to one that is stored in chunks.
   static func isSound(_ entry: Entry) -> Bool {
     guard let path = DocumentKey.document(entry.key) else { return false }
     if entry.isLargeLeaf { return LargeLeafReference(entry.value)?.rest.isEmpty == true }

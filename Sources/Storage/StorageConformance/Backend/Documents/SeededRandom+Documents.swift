@@ -57,7 +57,7 @@ extension SeededRandom {
       writes: one(in: 4) ? .committed : .synced)
   }
 
-  /// Fields that are stored in parts.
+  /// Fields that are stored in chunks.
   private mutating func large() -> MapValue {
     [
       "a": .string(String(repeating: pick(["x", "yz"]), count: 300_000)),
