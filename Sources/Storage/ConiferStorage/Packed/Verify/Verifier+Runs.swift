@@ -160,8 +160,8 @@ extension Verifier {
       return found(.content, info, at: entry.key, "the document cannot be read")
     }
     guard let number = LargeLeaf.number(entry) else { return }
-    if !trail.parts.insert(number).inserted {
-      found(.number, info, at: entry.key, "another document has the parts of this one")
+    if !trail.largeLeaves.insert(number).inserted {
+      found(.number, info, at: entry.key, "another document has the chunks of this one")
     }
     count { $0.largeLeaves += 1 }
     try reading(Spaces.chunks, LargeLeaf.prefix(info.id, number)) { () throws(StoreError) in
