@@ -37,8 +37,8 @@ import Testing
 
   @Test func `Path keys are ordered as documents are, and lead back to them`() throws {
     let ids = [
-      "__id-9223372036854775808__", "__id-2__", "__id0__", "__id7__", "__id10__", "\0", "\0\u{7f}",
-      "\0a",
+      "__id-9223372036854775808__", "__id-2__", "__id0__", "__id7__", "__id10__", "\0", "\0a",
+      "\0\u{7f}",
       "\u{1}", "\u{1f}", " ", "!", "A", "__id07__", "a", "ab", "é", "\u{ffff}", "\u{10000}",
     ]
     let paths = try ids.map { try CollectionPath("c").document($0) }
