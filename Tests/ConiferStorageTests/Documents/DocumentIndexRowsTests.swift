@@ -51,7 +51,7 @@ import Testing
     #expect(try rows([("a", .ascending)], scope: .group).rows(document).count == 1)
   }
 
-  @Test(arguments: Seeded.seeds(150))
+  @Test(arguments: Seeded.seeds(60))
   func `Rows are in the order of collections, values and names, and tell their documents`(
     seed: UInt64
   ) throws {

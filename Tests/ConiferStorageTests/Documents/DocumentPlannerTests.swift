@@ -10,7 +10,7 @@ import Testing
 
   // MARK: Against the whole collection
 
-  @Test(arguments: Seeded.seeds(250))
+  @Test(arguments: Seeded.seeds(100))
   func `A plan gives what the whole collection gives`(seed: UInt64) throws {
     var random = Seeded(seed)
     let stored = StoredDocuments(Samples.documents(&random))
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Seeded.seeds(60))
+  @Test(arguments: Seeded.seeds(30))
   func `What the caller has in another state does not count for the limit`(seed: UInt64) throws {
     var random = Seeded(seed)
     let stored = StoredDocuments(Samples.documents(&random))

@@ -244,11 +244,7 @@ package struct StoreCopier {
     if let last = try source.inspect({ try $0.lastQuery(info.id) }) {
       try await commit([.reserveQueries(copy, last)])
     }
-    // They are built there, from the data that is there.
-    let indexes = try source.inspect { try $0.indexes(info.id) }.map(\.definition)
-    if !indexes.isEmpty, !target.traits.isEncrypted {
-      try await commit([.setIndexes(copy, indexes)])
-    }
+    if !target.traits.isEncrypted { try await declareIndexes(info, copy) }
     var name: String?
     while true {
       let names = try source.inspect { try $0.metadataNames(info.id, after: name, limit: 64) }
@@ -258,6 +254,17 @@ package struct StoreCopier {
       }
       guard let last = names.last else { break }
       name = last
+    }
+  }
+
+  /// Declares the indexes of a tree; they are built in the copy, from the data that is there.
+  private func declareIndexes(_ info: TreeInfo, _ copy: TreeID) async throws {
+    if info.order == .documents {
+      let indexes = try source.inspectDocuments { try $0.documentIndexes(info.id) }.map(\.index)
+      if !indexes.isEmpty { try await commit([.documents(copy, [.setIndexes(indexes)])]) }
+    } else {
+      let indexes = try source.inspect { try $0.indexes(info.id) }.map(\.definition)
+      if !indexes.isEmpty { try await commit([.setIndexes(copy, indexes)]) }
     }
   }
 

@@ -20,20 +20,32 @@ public struct DocumentExplanation: Hashable, Sendable {
   public enum Plan: Hashable, Sendable {
     /// All stored documents of so many collections were looked at.
     case scan(collections: Int)
-    /// One document was read.
+    /// Documents were asked for by name.
     case document
+    /// The entries of these indexes were read, and the documents that they name; indexes whose entries were
+    /// joined stand together.
+    case indexes([[DocumentIndex]])
   }
 
   /// Where the documents came from.
   public var plan: Plan
   /// How many stored documents were decoded.
   public var documentsRead = 0
+  /// How many entries of indexes were read.
+  public var indexEntries = 0
+  /// Whether all that was found had to be sorted; a limit ends the reading otherwise.
+  public var isSorted = false
   /// How many documents have waiting writes that were laid over them.
   public var overlays = 0
   /// How many runs of leaves were read.
   public var runsRead = 0
   /// Bytes of their bodies before compression.
   public var bytesDecoded = 0
+  /// The index that would have spared reading every document, for the caller to log; nil when none would, or one
+  /// is there.
+  public var hint: DocumentIndex?
+  /// The index that will serve the query once it is built.
+  public var building: DocumentIndex?
 
   /// How a query was answered.
   public init(_ plan: Plan) { self.plan = plan }

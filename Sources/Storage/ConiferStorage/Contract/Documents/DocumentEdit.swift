@@ -14,4 +14,10 @@ public enum DocumentEdit: Sendable {
   case setMatches(QueryID, [DocumentPath])
   /// Adds to and removes from the set of documents that the server says a query matches.
   case updateMatches(QueryID, added: [DocumentPath], removed: [DocumentPath])
+  /// Makes the declared indexes of the tree be exactly these; declaring what is declared changes nothing.
+  ///
+  /// A backend builds new ones from the documents there are, in slices between commits, and keeps them in the
+  /// commits that change documents. Refused as `unsupported` by a store that is encrypted, since values stand in
+  /// the keys of an index.
+  case setIndexes([DocumentIndex])
 }

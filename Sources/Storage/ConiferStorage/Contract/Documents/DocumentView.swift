@@ -23,4 +23,6 @@ public protocol DocumentView: StorageView {
   func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer
   /// The documents that the server says a tracked query matches, in their order.
   func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath]
+  /// How the declared indexes of a tree stand, in the order of their declaration.
+  func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus]
 }

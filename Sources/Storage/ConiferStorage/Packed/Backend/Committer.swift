@@ -198,7 +198,7 @@ struct CommitApplier {
     case .documents(let tree, let edits):
       for edit in edits { try apply(edit, tree) }
     case .setIndexes(let tree, let definitions):
-      try setIndexes(tree, definitions)
+      try setIndexes(tree, definitions.map { .children($0) })
     case .enqueue(let lane, let payload):
       if payload.kind == .documents { try info(lane.tree).requireDocuments() }
       writes.append(try queue(lane).enqueue(payload))
@@ -264,6 +264,8 @@ struct CommitApplier {
     case .setMatches(let id, let paths):
       uncover(tree, weight: 1)
       try editor.setMatches(id, paths)
+    case .setIndexes(let indexes):
+      try setIndexes(tree, indexes.map { .documents($0) })
     case .updateMatches(let id, let added, let removed):
       uncover(tree, weight: 1)
       try editor.updateMatches(id, added, removed)
@@ -280,7 +282,7 @@ struct CommitApplier {
   }
 
   private mutating func setIndexes(
-    _ tree: TreeID, _ definitions: [IndexDefinition]
+    _ tree: TreeID, _ definitions: [DeclaredIndex]
   ) throws(StoreError) {
     let info = try info(tree)
     guard keepsIndexes || definitions.isEmpty else {
@@ -289,10 +291,13 @@ struct CommitApplier {
         "An encrypted store keeps no indexes, since the values of their keys would be readable: "
           + "query without them, or do not encrypt the store.")
     }
-    guard info.order == .realtimeDatabase || definitions.isEmpty else {
+    guard definitions.allSatisfy({ $0.fits(info.order) }) else {
       throw StoreError(
         .invalid,
-        "The tree \"\(info.name)\" orders keys as UTF-8, and queries do not: it takes no indexes.")
+        info.order == .documents
+          ? "The tree \"\(info.name)\" holds documents, not nodes: declare a DocumentIndex."
+          : "The tree \"\(info.name)\" orders keys as UTF-8, and queries do not: it takes no indexes."
+      )
     }
     var set = try IndexSet.read(tx, tree)
     guard try set.declare(definitions) else { return }

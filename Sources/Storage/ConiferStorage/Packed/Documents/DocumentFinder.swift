@@ -3,12 +3,19 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 /// Finds the documents that a query gives, with the waiting writes of a lane.
+///
+/// Indexes tell of what the server sent. Documents that waiting writes change are left out there, and
+/// looked at one by one.
 struct DocumentFinder {
+  private let view: LeafSnapshot
+  private let lane: Lane
   private let documents: DocumentReader<RunReader>
   private let overlays: OverlayRows
   private let meter: ReadMeter
 
   init(_ view: LeafSnapshot, _ lane: Lane) throws(StoreError) {
+    self.view = view
+    self.lane = lane
     meter = ReadMeter()
     documents = try DocumentReader(view, lane.tree, meter)
     overlays = OverlayRows(view: view, lane: lane)
@@ -19,92 +26,80 @@ struct DocumentFinder {
       throw StoreError(.invalid, error.message)
     }
     let target = query.target
-    var found = Found(target)
-    var explanation: DocumentExplanation
-    switch target.source {
-    case .document(let path):
-      explanation = DocumentExplanation(.document)
-      let overlay = try overlays.overlay(path)
-      explanation.overlays = overlay == nil ? 0 : 1
-      explanation.documentsRead = 1
-      let base = try documents.document(path)
-      found.add(overlay?.applied(to: base) ?? base)
-    case .collection(let collection):
-      explanation = DocumentExplanation(.scan(collections: 1))
-      try scan(collection, &found, &explanation)
+    let indexes = try DocumentIndexes.indexes(view, lane.tree)
+    let pending = try pending(target.source)
+    let stored = SnapshotDocuments(documents)
+    var found = try DocumentRun(
+      target, view, indexes.ready, stored, isLeftOut: { pending[$0] != nil }
+    ).find()
+    try lay(pending, over: &found, target)
+    var explanation = explanation(found, target, stored)
+    explanation.overlays = pending.count
+    if found.access == .whole { tell(target, indexes, found.hint, &explanation) }
+    let result = found.documents
+    return DocumentAnswer(query.limit?.side == .last ? result.reversed() : result, explanation)
+  }
+
+  /// The waiting writes to documents of a source.
+  private func pending(
+    _ source: DocumentQuery.Source
+  ) throws(StoreError) -> [DocumentPath: Overlay] {
+    let found: [Overlay]
+    switch source {
+    case .document(let path): found = try overlays.overlay(path).map { [$0] } ?? []
+    case .collection(let collection): found = try overlays.all(in: collection)
     case .group(let id):
-      let stored = try documents.collections(withID: id)
-      explanation = DocumentExplanation(.scan(collections: stored.count))
-      for collection in stored { try scan(collection, &found, &explanation) }
-      try addUnstored(Set(stored), id, &found, &explanation)
+      found = try overlays.all().filter { $0.path.collection.id.utf8.elementsEqual(id.utf8) }
     }
+    return Dictionary(found.map { ($0.path, $0) }) { $1 }
+  }
+
+  /// Adds the documents that waiting writes change and that match then.
+  private func lay(
+    _ pending: [DocumentPath: Overlay], over found: inout FoundDocuments, _ target: DocumentTarget
+  ) throws(StoreError) {
+    var added: [Document] = []
+    for overlay in pending.values {
+      let base = try documents.document(overlay.path)
+      if base.state != .unseen { found.documentsRead += 1 }
+      let document = overlay.applied(to: base)
+      if target.matches(document) { added.append(document) }
+    }
+    guard !added.isEmpty else { return }
+    let all = (found.documents + added).sorted { target.compare($0, $1) < 0 }
+    found.documents = target.limit.map { Array(all.prefix($0)) } ?? all
+  }
+
+  private func explanation(
+    _ found: FoundDocuments, _ target: DocumentTarget, _ stored: SnapshotDocuments
+  ) -> DocumentExplanation {
+    let plan: DocumentExplanation.Plan =
+      switch found.access {
+      case .names: .document
+      case .whole: .scan(collections: stored.collections)
+      case .indexes(let groups): .indexes(groups)
+      }
+    var explanation = DocumentExplanation(plan)
+    explanation.documentsRead = found.documentsRead
+    explanation.indexEntries = found.rowsRead
+    explanation.isSorted = found.isSorted
     explanation.runsRead = meter.runs
     explanation.bytesDecoded = meter.bytes
-    let result = found.sorted
-    return DocumentAnswer(
-      query.limit?.side == .last ? result.reversed() : result, explanation)
+    return explanation
   }
 
-  /// Looks at all documents of a collection.
-  private func scan(
-    _ collection: CollectionPath, _ found: inout Found, _ explanation: inout DocumentExplanation
-  ) throws(StoreError) {
-    var pending: [DocumentPath: Overlay] = [:]
-    for overlay in try overlays.all(in: collection) { pending[overlay.path] = overlay }
-    explanation.overlays += pending.count
-    let key = DocumentKey.encode(collection)
-    var (finds, read) = (found, 0)
-    try documents.forEach(from: key, to: key + [PathKey.endMark]) { document in
-      read += 1
-      finds.add(pending.removeValue(forKey: document.path)?.applied(to: document) ?? document)
-      return !finds.isComplete
-    }
-    explanation.documentsRead += read
-    // What is left was made here.
-    for overlay in pending.values {
-      finds.add(overlay.applied(to: Document(overlay.path, .unseen)))
-    }
-    found = finds
-  }
-
-  /// Adds documents that were made here, in collections of which nothing is stored.
-  private func addUnstored(
-    _ stored: Set<CollectionPath>, _ id: String, _ found: inout Found,
+  /// Tells what would have spared reading every document.
+  private func tell(
+    _ target: DocumentTarget, _ indexes: DocumentIndexes, _ hint: DocumentIndex?,
     _ explanation: inout DocumentExplanation
-  ) throws(StoreError) {
-    for overlay in try overlays.all() where overlay.path.collection.id.utf8.elementsEqual(id.utf8) {
-      guard !stored.contains(overlay.path.collection) else { continue }
-      explanation.overlays += 1
-      found.add(overlay.applied(to: Document(overlay.path, .unseen)))
-    }
-  }
-
-  /// The documents that were found so far: not many more than the limit keeps.
-  private struct Found {
-    private let target: DocumentTarget
-    private var documents: [Document] = []
-
-    init(_ target: DocumentTarget) { self.target = target }
-
-    /// Whether no document behind those of a collection that were added can be among them.
-    var isComplete: Bool {
-      guard let limit = target.limit, case .collection = target.source, target.orders.count == 1,
-        target.orders.allSatisfy({ $0.field.isDocumentID && $0.direction == .ascending })
-      else { return false }
-      return documents.count >= limit
-    }
-
-    mutating func add(_ document: Document) {
-      guard target.matches(document) else { return }
-      documents.append(document)
-      if let limit = target.limit, documents.count >= 2 * limit + 256 {
-        documents = sorted
+  ) {
+    let building = indexes.building.first { index in
+      guard case .parts = DocumentPlanner.plan(target, indexes.ready + [index]).access else {
+        return false
       }
+      return true
     }
-
-    var sorted: [Document] {
-      let sorted = documents.sorted { target.compare($0, $1) < 0 }
-      return target.limit.map { Array(sorted.prefix($0)) } ?? sorted
-    }
+    explanation.building = building?.index
+    if building == nil { explanation.hint = hint }
   }
 }

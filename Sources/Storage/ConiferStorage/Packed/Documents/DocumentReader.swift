@@ -15,17 +15,17 @@ struct DocumentReader<Runs: RunSource> {
     return try cursor.first() ? document(path, at: cursor) : Document(path, .unseen)
   }
 
-  /// Visits what is stored in a range of path keys, in their order, until the closure returns false.
+  /// Visits what is stored in a range of path keys, in their order or from the end, until the closure returns false.
   func forEach(
-    from low: Bytes, to high: Bytes,
+    from low: Bytes, to high: Bytes, isReversed: Bool = false,
     _ visit: (Document) throws(StoreError) -> Bool
   ) throws(StoreError) {
     var cursor = LeafCursor(runs, low, high, meter)
-    var isAtDocument = try cursor.first()
+    var isAtDocument = try isReversed ? cursor.last() : cursor.first()
     while isAtDocument {
       guard let path = DocumentKey.document(cursor.key) else { throw cursor.damage }
       guard try visit(try document(path, at: cursor)) else { return }
-      isAtDocument = try cursor.next()
+      isAtDocument = try isReversed ? cursor.previous() : cursor.next()
     }
   }
 

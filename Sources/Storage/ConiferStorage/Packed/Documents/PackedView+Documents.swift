@@ -53,6 +53,11 @@ extension PackedView: DocumentView {
     try DocumentFinder(view, lane).answer(query)
   }
 
+  func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus] {
+    try KnownTree.info(view, tree).requireDocuments()
+    return try IndexReader.documents(view, tree)
+  }
+
   func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath] {
     let info = try KnownTree.info(view, tree)
     try info.requireDocuments()

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Keeps the rows of one tree's indexes in step with the edits of a commit.
+/// Keeps the rows of one tree's indexes of children in step with the edits of a commit.
 ///
 /// The rows change once the edits are done. Before a child's first change its rows are recorded; for a node
 /// that is replaced whole nothing is recorded, since all its rows are found by its key.
@@ -20,15 +20,12 @@ final class IndexKeeper: LeafFollower {
   private let plans: [IndexPlan]
   private var changes: [Changes]
 
-  /// Nil when the tree has no index.
-  init?(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
-    // The counts tell, without another read.
-    guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return nil }
-    let set = try IndexSet.read(tx, tree)
-    guard !set.indexes.isEmpty else { return nil }
+  init(_ tx: LeafTransaction, _ tree: TreeID, _ set: IndexSet) {
     self.tx = tx
     rows = IndexRows(tx: tx)
-    plans = set.indexes.map { IndexPlan($0, tree) }
+    plans = set.indexes.compactMap { index in
+      index.definition.children.map { IndexPlan(index, $0, tree) }
+    }
     changes = Array(repeating: Changes(), count: plans.count)
   }
 
@@ -228,7 +225,14 @@ extension LeafStore {
   /// - Parameter cache: about how many bytes of decoded runs are kept; 0 keeps none.
   convenience init(_ store: any OrderedStore, _ compression: Compression, cache: Int = 0) {
     self.init(store, level: compression.level, cache: cache) { (tx, tree) throws(StoreError) in
-      try IndexKeeper(tx, tree)
+      // The counts tell, without another read.
+      guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return nil }
+      let set = try IndexSet.read(tx, tree)
+      guard let first = set.indexes.first else { return nil }
+      return switch first.definition {
+      case .children: IndexKeeper(tx, tree, set)
+      case .documents: DocumentIndexKeeper(tx, tree, set)
+      }
     }
   }
 }

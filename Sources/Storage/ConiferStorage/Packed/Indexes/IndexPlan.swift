@@ -3,7 +3,7 @@ import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
-/// An index of one tree with its paths as bytes, ready to be matched with entries.
+/// An index of children of one tree with its paths as bytes, ready to be matched with entries.
 final class IndexPlan: Sendable {
   /// Nodes whose path keys are longer are not indexed: what the store's keys hold besides is needed
   /// for values and child keys.
@@ -22,6 +22,7 @@ final class IndexPlan: Sendable {
   }
 
   let stored: StoredIndex
+  let definition: IndexDefinition
   /// What its rows begin with.
   let prefix: Bytes
   /// The pattern's segments, nil for any.
@@ -30,22 +31,23 @@ final class IndexPlan: Sendable {
   let paths: [Bytes?]
   private let longestString: Int
 
-  var components: [IndexDefinition.Component] { stored.definition.components }
+  var components: [IndexDefinition.Component] { definition.components }
   /// How many segments the key of an indexed node has.
   var depth: Int { segments.count }
 
-  init(_ stored: StoredIndex, _ tree: TreeID) {
+  init(_ stored: StoredIndex, _ definition: IndexDefinition, _ tree: TreeID) {
     let order = KeyOrder.realtimeDatabase
     self.stored = stored
+    self.definition = definition
     prefix = IndexSet.prefix(tree, stored.number)
-    segments = stored.definition.pattern.keys.map { key in
+    segments = definition.pattern.keys.map { key in
       IndexDefinition.isWildcard(key) ? nil : PathKey.encode(Path([key]), order)
     }
-    paths = stored.definition.components.map { component -> Bytes? in
+    paths = definition.components.map { component -> Bytes? in
       guard case .child(let path) = component.by else { return nil }
       return PathKey.encode(path, order)
     }
-    longestString = IndexValue.longestStrings / stored.definition.components.count
+    longestString = IndexValue.longestStrings / definition.components.count
   }
 
   /// Where a path key stands.
@@ -172,18 +174,20 @@ struct IndexRow: Hashable {
   }
 }
 
-/// The declared indexes of a tree, kept in memory.
+/// The declared indexes of children of a tree, kept in memory.
 final class IndexPlans: Sendable {
   let plans: [IndexPlan]
 
   private init(_ plans: [IndexPlan]) { self.plans = plans }
 
-  /// The declared indexes of a tree, ready to be used.
+  /// The declared indexes of children of a tree, ready to be used.
   ///
   /// - Throws: as `IndexSet.read`.
   static func plans(_ view: any LeafView, _ tree: TreeID) throws(StoreError) -> [IndexPlan] {
     func read() throws(StoreError) -> [IndexPlan] {
-      try IndexSet.read(view, tree).indexes.map { IndexPlan($0, tree) }
+      try IndexSet.read(view, tree).indexes.compactMap { index in
+        index.definition.children.map { IndexPlan(index, $0, tree) }
+      }
     }
     guard let snapshot = view.snapshot else { return try read() }
     let known = try snapshot.object(Spaces.indexes, tree, IndexSet.key(tree)) {

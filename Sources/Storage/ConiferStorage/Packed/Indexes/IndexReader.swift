@@ -3,10 +3,38 @@ import ConiferLeafStore
 
 /// Tells how the indexes of a tree stand.
 enum IndexReader {
+  /// How the indexes of children stand.
   static func status(
     _ view: any OrderedView, _ tree: TreeID
   ) throws(StoreError) -> [IndexStatus] {
-    var list: [IndexStatus] = []
+    try all(view, tree).compactMap { found in
+      found.definition.children.map {
+        IndexStatus(
+          definition: $0, state: found.state, entries: found.entries, bytes: found.bytes)
+      }
+    }
+  }
+
+  /// How the indexes of documents stand.
+  static func documents(
+    _ view: any OrderedView, _ tree: TreeID
+  ) throws(StoreError) -> [DocumentIndexStatus] {
+    try all(view, tree).compactMap { found in
+      found.definition.documents.map {
+        DocumentIndexStatus(
+          index: $0, state: found.state, entries: found.entries, bytes: found.bytes)
+      }
+    }
+  }
+
+  private typealias Found = (
+    definition: DeclaredIndex, state: IndexStatus.State, entries: Int, bytes: Int
+  )
+
+  private static func all(
+    _ view: any OrderedView, _ tree: TreeID
+  ) throws(StoreError) -> [Found] {
+    var list: [Found] = []
     for index in try IndexSet.read(view, tree).indexes {
       let prefix = IndexSet.prefix(tree, index.number)
       var (rows, bytes) = (0, 0)
@@ -16,10 +44,7 @@ enum IndexReader {
         bytes += 1 + key.byteCount + size
         return .next
       }
-      list.append(
-        IndexStatus(
-          definition: index.definition, state: try state(view, tree, index), entries: rows,
-          bytes: bytes))
+      list.append((index.definition, try state(view, tree, index), rows, bytes))
     }
     return list
   }

@@ -7,7 +7,7 @@ import ConiferTree
 struct StoredIndex: Equatable, Sendable {
   /// The number that begins its rows; never given twice in its tree.
   let number: UInt32
-  let definition: IndexDefinition
+  let definition: DeclaredIndex
   /// The path key up to which the rows are complete; nil when all are.
   var position: Bytes?
 
@@ -24,7 +24,9 @@ struct StoredIndex: Equatable, Sendable {
 /// It is stored twice: the copy is written when the declarations change, and tells them when the
 /// first record is damaged.
 struct IndexSet: Equatable, Sendable {
-  private static let version: UInt8 = 1
+  /// The version of a set of indexes of children, and of one of documents, which older versions of
+  /// Conifer do not know.
+  private static let (childrenVersion, documentsVersion): (UInt8, UInt8) = (1, 2)
   private static let newest = UInt32.max - 1
 
   var next: UInt32 = 1
@@ -53,8 +55,8 @@ struct IndexSet: Equatable, Sendable {
   /// Makes the set be exactly some definitions; those that are there stay as they are.
   ///
   /// - Returns: whether anything changed.
-  mutating func declare(_ definitions: [IndexDefinition]) throws(StoreError) -> Bool {
-    var wanted: [IndexDefinition] = []
+  mutating func declare(_ definitions: [DeclaredIndex]) throws(StoreError) -> Bool {
+    var wanted: [DeclaredIndex] = []
     for definition in definitions where !wanted.contains(definition) { wanted.append(definition) }
     guard wanted.count <= IndexDefinition.mostInTree else {
       throw StoreError(
@@ -83,7 +85,7 @@ struct IndexSet: Equatable, Sendable {
     }
   }
 
-  private mutating func fresh(_ definition: IndexDefinition) throws(StoreError) -> StoredIndex {
+  private mutating func fresh(_ definition: DeclaredIndex) throws(StoreError) -> StoredIndex {
     guard next < Self.newest else {
       throw StoreError(
         .tooLarge, "The tree has had all the indexes it can: copy it into a new store.")
@@ -127,7 +129,7 @@ struct IndexSet: Equatable, Sendable {
     guard let payload = Record.open(Spaces.indexes, key, value) else { throw damage() }
     var reader = ByteReader(payload)
     guard let version = reader.byte() else { throw damage() }
-    guard version == Self.version else {
+    guard version == childrenVersion || version == documentsVersion else {
       throw StoreError(
         .newerFormat,
         "The indexes of a tree were declared by a newer version of Conifer: open the store with it. "
@@ -139,7 +141,7 @@ struct IndexSet: Equatable, Sendable {
     set.next = next
     for _ in 0..<count {
       guard let number = number(), let state = reader.byte(), state <= 1,
-        let position = reader.sized(), let definition = definition(&reader)
+        let position = reader.sized(), let definition = declared(&reader, version)
       else { throw damage() }
       set.indexes.append(
         StoredIndex(
@@ -175,14 +177,18 @@ struct IndexSet: Equatable, Sendable {
 
   private var payload: Bytes {
     var writer = ByteWriter()
-    writer.byte(Self.version)
+    let holdsDocuments = indexes.contains { $0.definition.documents != nil }
+    writer.byte(holdsDocuments ? Self.documentsVersion : Self.childrenVersion)
     writer.varint(UInt64(next))
     writer.varint(indexes.count)
     for index in indexes {
       writer.varint(UInt64(index.number))
       writer.byte(index.isReady ? 1 : 0)
       writer.sized(index.position ?? [])
-      Self.append(index.definition, to: &writer)
+      switch index.definition {
+      case .children(let definition): Self.append(definition, to: &writer)
+      case .documents(let index): DocumentIndexCodec.append(index, to: &writer)
+      }
     }
     writer.varint(dropped.count)
     for number in dropped { writer.varint(UInt64(number)) }
@@ -210,6 +216,12 @@ struct IndexSet: Equatable, Sendable {
       case .priority, .key: writer.byte(Kind.priority | flag)
       }
     }
+  }
+
+  private static func declared(_ reader: inout ByteReader, _ version: UInt8) -> DeclaredIndex? {
+    version == documentsVersion
+      ? DocumentIndexCodec.index(&reader).map { .documents($0) }
+      : definition(&reader).map { .children($0) }
   }
 
   private static func definition(_ reader: inout ByteReader) -> IndexDefinition? {

@@ -43,19 +43,18 @@ struct IndexSlice {
     return set.hasWork
   }
 
-  /// Writes the rows of the next children.
+  /// Writes the rows of the next children or documents.
   ///
   /// - Returns: where the next slice begins, nil at the end.
   private func build(_ index: StoredIndex, _ tree: TreeID) throws(StoreError) -> Bytes? {
-    let plan = IndexPlan(index, tree)
-    let reader = RunReader(view: tx, tree: tree)
     let rows = IndexRows(tx: tx)
     var count = 0
-    return try reader.forEachChild(
-      plan, index.position ?? [], [PathKey.endMark], limit: Self.mostEntries
-    ) { (child, node, facts) throws(StoreError) in
-      try rows.add(plan.row(child, node: node, facts))
-      count += 1
+    return try RowPlan(index, tree).forEach(
+      in: RunReader(view: tx, tree: tree), from: index.position ?? [],
+      to: [PathKey.endMark], limit: Self.mostEntries
+    ) { (added, _) throws(StoreError) in
+      for row in added { try rows.add(row) }
+      count += added.count
       return count < Self.mostRows
     }
   }

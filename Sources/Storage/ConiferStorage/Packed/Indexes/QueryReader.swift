@@ -19,7 +19,7 @@ struct QueryReader {
     let node = PathKey.encode(path, tree.order)
     if spec.index == .key { return try window(node, spec) }
     let plan = try IndexPlans.plans(tree.runs.view, tree.runs.tree).first {
-      $0.stored.definition.serves(spec.index) && $0.stored.definition.covers(path)
+      $0.definition.serves(spec.index) && $0.definition.covers(path)
     }
     if let plan, plan.stored.holds(node), node.count <= IndexPlan.longestNode {
       return try walk(plan, node, spec)
@@ -29,7 +29,7 @@ struct QueryReader {
     }
     var answer = try whole(path, spec)
     if node.count <= IndexPlan.longestNode {
-      answer.explanation.building = plan?.stored.definition
+      answer.explanation.building = plan?.definition
       if plan == nil { answer.explanation.hint = try? IndexDefinition(path, by: spec.index) }
     }
     return answer
@@ -62,7 +62,7 @@ struct QueryReader {
       found = fromEnd ? batch + found : found + batch
     }
     if found.count > limit { found = Array(fromEnd ? found.suffix(limit) : found.prefix(limit)) }
-    var answer = answer(.index(plan.stored.definition), found)
+    var answer = answer(.index(plan.definition), found)
     answer.explanation.indexEntries = walk.entries
     return answer
   }

@@ -18,7 +18,7 @@ extension Verifier {
   /// Checks that the rows of each index are those that its nodes' children ask for.
   func checkIndexes() throws(StoreError) {
     var sets: [TreeID: IndexSet] = [:]
-    var plans: [TreeID: [UInt32: IndexPlan]] = [:]
+    var plans: [TreeID: [UInt32: RowPlan]] = [:]
     var found: [TreeID: [UInt32: Sums]] = [:]
     try scan(Spaces.indexes) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
@@ -28,15 +28,17 @@ extension Verifier {
         guard key == IndexSet.key(tree) else { return }
         sets[tree] = set
         plans[tree] = Dictionary(
-          uniqueKeysWithValues: set.indexes.map { ($0.number, IndexPlan($0, tree)) })
+          uniqueKeysWithValues: set.indexes.map { ($0.number, RowPlan($0, tree)) })
         return
       }
       if sets[tree]?.dropped.contains(number) == true || damaged.contains(tree) { return }
       guard let plan = plans[tree]?[number] else {
         return self.found(.orphan, Spaces.indexes, key, "its index is not declared")
       }
-      guard let node = plan.node(key) else { throw Damage.error(Spaces.indexes, key) }
       let segments = try IndexRow.segments(key, value)
+      guard let node = plan.node(key, segments) else {
+        throw Damage.error(Spaces.indexes, key)
+      }
       count { $0.indexEntries += max(1, segments.count) }
       var sum = found[tree]?[number]?[node] ?? RowSum()
       if segments.isEmpty { sum.add(key, nil) }
@@ -51,31 +53,30 @@ extension Verifier {
   }
 
   private func compare(
-    _ tree: TreeID, _ plan: IndexPlan, _ found: Sums
+    _ tree: TreeID, _ plan: RowPlan, _ found: Sums
   ) throws(StoreError) {
     guard let info = trees[tree], !damaged.contains(tree) else { return }
     let reader = RunReader(view: view, tree: tree)
     let expected = try reading(Spaces.runs, StoreKey.prefix(tree)) { () throws(StoreError) in
       var expected: Sums = [:]
-      try reader.forEachChild(
-        plan, [], plan.stored.position ?? [PathKey.endMark]
-      ) { (child, node, facts) throws(StoreError) in
-        let row = plan.row(child, node: node, facts)
-        expected[Bytes(child[..<node]), default: RowSum()].add(row.key, row.segment)
+      _ = try plan.forEach(
+        in: reader, from: [], to: plan.stored.position ?? [PathKey.endMark]
+      ) { (rows, node) throws(StoreError) in
+        for row in rows { expected[node, default: RowSum()].add(row.key, row.segment) }
         return true
       }
       return expected
     }
     guard let expected else { return }
     for node in Set(found.keys).union(expected.keys).sorted(by: bytesPrecede) {
-      let (rows, children) = (found[node] ?? RowSum(), expected[node] ?? RowSum())
-      guard rows != children else { continue }
+      let (rows, wanted) = (found[node] ?? RowSum(), expected[node] ?? RowSum())
+      guard rows != wanted else { continue }
       let words =
-        rows.count == children.count
-        ? "an entry is not what its child asks for"
-        : "the index has \(rows.count) entries, and there are \(children.count) children"
+        rows.count == wanted.count
+        ? "an entry is not what its \(plan.stored.definition.unit) asks for"
+        : "the index has \(rows.count) entries, and \(plan.stored.definition.wants(wanted.count))"
       self.found(
-        rows.count < children.count ? .missing : .orphan, info, at: node,
+        rows.count < wanted.count ? .missing : .orphan, info, at: node,
         "\(words): \(plan.stored.definition)")
     }
   }

@@ -1,0 +1,52 @@
+import ConiferDocument
+import ConiferKeyValue
+
+/// An index as it was declared: over the children of nodes, or over documents. All those of a tree are
+/// of one kind.
+enum DeclaredIndex: Hashable, Sendable, CustomStringConvertible {
+  case children(IndexDefinition)
+  case documents(DocumentIndex)
+
+  /// The children of nodes that are indexed; nil for documents.
+  var children: IndexDefinition? {
+    guard case .children(let definition) = self else { return nil }
+    return definition
+  }
+
+  /// The documents that are indexed; nil for children of nodes.
+  var documents: DocumentIndex? {
+    guard case .documents(let index) = self else { return nil }
+    return index
+  }
+
+  /// What has an entry in the index, in a word.
+  var unit: String {
+    switch self {
+    case .children: "child"
+    case .documents: "document"
+    }
+  }
+
+  /// That the data asks for so many entries, in words.
+  func wants(_ entries: Int) -> String {
+    switch self {
+    case .children: "there are \(entries) children"
+    case .documents: "the documents ask for \(entries)"
+    }
+  }
+
+  /// Whether trees of an order have such indexes.
+  func fits(_ order: KeyOrder) -> Bool {
+    switch self {
+    case .children: order == .realtimeDatabase
+    case .documents: order == .documents
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .children(let definition): "\(definition)"
+    case .documents(let index): "\(index)"
+    }
+  }
+}

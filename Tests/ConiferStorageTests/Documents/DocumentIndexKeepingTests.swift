@@ -1,0 +1,270 @@
+import ConiferDocument
+import ConiferKeyValue
+import TestSupport
+import Testing
+
+@testable import ConiferLeafStore
+@testable import ConiferStorage
+
+/// Indexes of documents in a store: kept by commits, built in slices, restarted after damage.
+@Suite struct DocumentIndexKeepingTests {
+  private typealias Samples = DocumentSamples
+
+  private func tree(_ backend: MemoryBackend) async throws -> TreeID {
+    try await backend.tree(named: "documents", order: .documents)
+  }
+
+  /// Documents that fill more than one slice.
+  private func documents(_ count: Int64, in collection: String = "c") -> [Document] {
+    (0..<count).map { number in
+      var fields = MapValue.empty
+      fields["a"] = .integer(number % 10)
+      fields["b"] = .string("a text of some words, the \(number)th of its collection")
+      fields["list"] = .array([.integer(number % 3), .integer(number % 4)])
+      return Document(Samples.path("\(collection)/d\(100_000 + number)"), .found(fields))
+    }
+  }
+
+  private func index(_ fields: String...) throws -> DocumentIndex {
+    try DocumentIndex(
+      "c",
+      fields.map {
+        DocumentIndex.Field(Samples.field($0), $0 == "list" ? .contains : .ascending)
+      })
+  }
+
+  private func filtered(
+    _ field: String, _ test: FieldFilter.Operator, _ value: DocumentValue
+  ) throws -> DocumentQuery {
+    try DocumentQuery(.collection(Samples.collections[0]), in: Samples.database)
+      .filtered(.field(Samples.field(field), test, value))
+  }
+
+  private func answer(
+    _ backend: MemoryBackend, _ tree: TreeID, _ query: DocumentQuery
+  ) throws -> DocumentAnswer {
+    try backend.readDocuments { (view) throws(StoreError) in
+      try view.query(Lane(tree: tree, identity: ""), query)
+    }
+  }
+
+  private func status(
+    _ backend: MemoryBackend, _ tree: TreeID
+  ) throws -> [DocumentIndexStatus] {
+    try backend.readDocuments { (view) throws(StoreError) in try view.documentIndexes(tree) }
+  }
+
+  private func isSound(_ backend: MemoryBackend) throws -> Bool {
+    let report = try backend.verify()
+    if !report.isSound { Issue.record("\(report.findings)") }
+    return try report.isSound && backend.usageDrift().isEmpty
+  }
+
+  // MARK: Keeping
+
+  @Test(arguments: Seeded.seeds(15))
+  func `Rows follow commits, and queries by them give what is stored`(seed: UInt64) async throws {
+    var random = Seeded(seed)
+    var store = MemoryStore()
+    var backend = try IndexTests.open(store)
+    let tree = try await tree(backend)
+    var stored: [DocumentPath: Document] = [:]
+    for round in 0..<12 {
+      if random.chance(35) {
+        let indexes = (0..<random.below(4)).map { _ in Samples.index(&random) }
+        try await backend.commit([.documents(tree, [.setIndexes(indexes)])])
+      }
+      var edits: [DocumentEdit] = []
+      for _ in 0..<random.below(30) {
+        let path = try random.pick(Samples.collections).document(random.pick(Samples.ids))
+        var document = Samples.document(path, &random)
+        if document.state == .unseen { document = Document(path, .missing) }
+        if random.chance(15) {
+          edits.append(.forget(path))
+          stored[path] = nil
+        } else {
+          edits.append(.put(document))
+          stored[path] = document
+        }
+      }
+      try await backend.commit([.documents(tree, edits)])
+      if random.chance(60) { try await IndexTests.settle(backend) }
+      if random.chance(20) {
+        store = try DamageTests.copy(store)
+        backend = try IndexTests.open(store)
+      }
+      #expect(try isSound(backend), "seed \(seed), round \(round)")
+      let all = stored.values.map { $0 }
+      guard !all.isEmpty else { continue }
+      for _ in 0..<6 {
+        let query = Samples.query(&random, over: all)
+        guard (try? query.validate()) != nil else { continue }
+        let answer = try answer(backend, tree, query)
+        #expect(
+          answer.documents == query.evaluate(all),
+          "seed \(seed), round \(round): \(query.canonical) by \(answer.explanation)")
+      }
+    }
+    try await backend.close()
+  }
+
+  @Test func `An index is built in slices, also after a restart, and not used before`() throws {
+    let store = MemoryStore()
+    func opened() -> PackedEngine {
+      let options = StorageOptions(budget: nil, compression: .none)
+      return PackedEngine(store, options, Activity(after: 0))
+    }
+    var engine = opened()
+    try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
+    let tree = try engine.committer.tree("documents", .documents, .relaxed)
+    var stored = documents(2000)
+    let index = try index("a")
+    _ = engine.group([[.documents(tree, stored.map { .put($0) })]], .relaxed)
+    _ = engine.group([[.documents(tree, [.setIndexes([index])])]], .relaxed)
+    let query = try filtered("a", .equal, 3)
+    func ask() throws -> DocumentExplanation {
+      let view = PackedView(LeafSnapshot(engine.leaves, try store.view()))
+      let answer = try view.query(Lane(tree: tree), query)
+      #expect(answer.documents == query.evaluate(stored))
+      return answer.explanation
+    }
+    var slices = 0
+    while try engine.indexBuilder.needsSlice() {
+      let cost = try ask()
+      #expect(cost.plan == .scan(collections: 1) && cost.building == index && cost.hint == nil)
+      // Documents on both sides of the place that the build has come to.
+      for place in [slices, stored.count - 1 - slices] {
+        stored[place] = stored[place].setting(a: 3)
+        _ = engine.group([[.documents(tree, [.put(stored[place])])]], .relaxed)
+      }
+      // As after a kill: what the slices wrote is all there is.
+      if slices % 3 == 2 { engine = opened() }
+      try engine.indexBuilder.slice()
+      slices += 1
+    }
+    #expect(slices > 6)
+    let cost = try ask()
+    #expect(cost.plan == .indexes([[index]]) && cost.indexEntries == cost.documentsRead)
+    #expect(try isSound(IndexTests.open(store)))
+  }
+
+  @Test func `Rows of dropped indexes go, and their numbers are not given again`() async throws {
+    let store = MemoryStore()
+    let backend = try IndexTests.open(store)
+    let tree = try await tree(backend)
+    try await backend.commit([.documents(tree, documents(600).map { .put($0) })])
+    try await backend.commit([.documents(tree, [.setIndexes([index("a"), index("list")])])])
+    try await IndexTests.settle(backend)
+    #expect(try status(backend, tree).map(\.entries) == [600, 1050])
+    try await backend.commit([.documents(tree, [.setIndexes([index("list")])])])
+    try await backend.commit([.documents(tree, [.setIndexes([index("list"), index("a")])])])
+    try await IndexTests.settle(backend)
+    #expect(try status(backend, tree).map(\.entries) == [1050, 600])
+    #expect(try IndexSet.read(try store.view(), tree).indexes.map(\.number) == [2, 3])
+    try await backend.commit([.documents(tree, [.setIndexes([])])])
+    try await IndexTests.settle(backend)
+    let rows = try store.view().keys(Spaces.indexes, prefix: StoreKey.prefix(tree))
+    #expect(rows.allSatisfy { IndexSet.number($0) == 0 })
+    try await backend.close()
+  }
+
+  @Test func `Waiting writes are laid over what an index finds`() async throws {
+    let backend = try IndexTests.open(MemoryStore())
+    let tree = try await tree(backend)
+    try await backend.commit([.documents(tree, documents(100).map { .put($0) })])
+    try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
+    try await IndexTests.settle(backend)
+    let query = try filtered("a", .equal, 3).limited(to: 3)
+    // The first hit goes elsewhere, and a document is made that no server knows.
+    let batch = MutationBatch(
+      written: .zero, bases: [],
+      mutations: [
+        Mutation(Samples.path("c/d100003"), .set(["a": 4], []), if: .none),
+        Mutation(Samples.path("c/d100004"), .set(["a": 3], []), if: .none),
+        Mutation(Samples.path("c/new"), .set(["a": 3], []), if: .none),
+      ])
+    try await backend.commit([.enqueue(Lane(tree: tree, identity: ""), batch.payload)])
+    let found = try answer(backend, tree, query)
+    #expect(found.documents.map(\.path.id) == ["d100004", "d100013", "d100023"])
+    #expect(try found.explanation.plan == .indexes([[index("a")]]))
+    #expect(found.explanation.overlays == 3)
+    try await backend.close()
+  }
+
+  @Test func `Only trees of documents take indexes of documents`() async throws {
+    let backend = try IndexTests.open(MemoryStore())
+    let (nodes, documents) = try await (backend.tree(named: "nodes"), tree(backend))
+    await #expect(throws: StoreError.self) {
+      try await backend.commit([.documents(nodes, [.setIndexes([index("a")])])])
+    }
+    await #expect(throws: StoreError.self) {
+      try await backend.commit([.setIndexes(documents, [IndexTests.index()])])
+    }
+    try await backend.close()
+  }
+
+  @Test func `A copy declares the same indexes and builds them`() async throws {
+    let backend = try IndexTests.open(MemoryStore())
+    let tree = try await tree(backend)
+    let indexes = try [index("a"), index("list")]
+    try await backend.commit([.documents(tree, documents(100).map { .put($0) })])
+    try await backend.commit([.documents(tree, [.setIndexes(indexes)])])
+    let copy = try IndexTests.open(MemoryStore())
+    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(from: CopyPlace())
+    try await IndexTests.settle(copy)
+    let own = try await self.tree(copy)
+    #expect(try status(copy, own).map(\.index) == indexes)
+    #expect(try answer(copy, own, filtered("a", .equal, 3)).explanation.indexEntries == 10)
+    #expect(try isSound(copy))
+    try await copy.close()
+    try await backend.close()
+  }
+
+  // MARK: Damage
+
+  @Test func `A damaged row, a lost row and a row too many restart the index`() async throws {
+    for loss in 0..<3 {
+      let original = MemoryStore()
+      var backend = try IndexTests.open(original)
+      let tree = try await tree(backend)
+      let all = documents(300)
+      try await backend.commit([.documents(tree, all.map { .put($0) })])
+      try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
+      try await IndexTests.settle(backend)
+      let store = try DamageTests.copy(original)
+      let rows = try DocumentIndexRows(index("a"), prefix: IndexSet.prefix(tree, 1))
+      let row = try #require(rows.rows(all[13]).first).key
+      var batch = Batch()
+      switch loss {
+      case 0: try store.damage(Spaces.indexes, row)
+      case 1: batch.delete(Spaces.indexes, row)
+      default:
+        // It says of a document what the document does not.
+        batch.delete(Spaces.indexes, row)
+        let other = try #require(rows.rows(all[13].setting(a: 5)).first).key
+        batch.put(Spaces.indexes, other, Record.seal(Spaces.indexes, other, []))
+      }
+      _ = try store.apply(batch, .relaxed)
+      backend = try IndexTests.open(store)
+      #expect(try !backend.verify().isSound)
+      let query = try filtered("a", .equal, loss == 2 ? 5 : 3)
+      if loss != 1 {
+        // Whoever meets the damage repairs it, and reads without the index meanwhile.
+        let found = try answer(backend, tree, query)
+        #expect(found.documents == query.evaluate(all))
+        try await IndexTests.settle(backend)
+        #expect(try answer(backend, tree, query).explanation.plan == .indexes([[index("a")]]))
+        #expect(try isSound(backend))
+      }
+      try await backend.close()
+    }
+  }
+}
+
+extension Document {
+  fileprivate func setting(a: Int64) -> Document {
+    var fields = fields ?? .empty
+    fields["a"] = .integer(a)
+    return Document(path, .found(fields))
+  }
+}
