@@ -186,8 +186,9 @@ let package = Package(
     .executableTarget(
       name: "ConiferTool",
       dependencies: [
-        "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption", "Conifer",
+        "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferKeyValue", "ConiferStorage",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
+        "Conifer",
         "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -310,8 +311,8 @@ let package = Package(
     tests(
       "ConiferTool",
       [
-        "ConiferTool", "ConiferTree", "ConiferStorage", "ConiferKeyValue", "ConiferLMDB",
-        "ConiferLog", "ConiferEncryption", "TestSupport",
+        "ConiferTool", "ConiferTree", "ConiferDocument", "ConiferStorage", "ConiferKeyValue",
+        "ConiferLMDB", "ConiferLog", "ConiferEncryption", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
@@ -82,8 +83,48 @@ extension Sandbox {
         .report(
           Incident(kind: .writeSetAside, tree: tree, place: "write 9 of \"ann\"", bytes: [9, 9])),
       ])
+      try await fillDocuments(backend)
       while try await backend.tidy(.milliseconds(50)) {}
     }
+  }
+
+  /// Fills a tree of documents: what the server said, what a query matches, and writes that wait.
+  private func fillDocuments(_ backend: any StorageBackend) async throws {
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree, identity: "ann")
+    var documents: [Document] = []
+    for collection in ["rooms", "rooms/r1/messages", "rooms/r2/messages"] {
+      for number in 0..<300 {
+        let fields: MapValue = [
+          "n": .integer(Int64(number)), "text": .string("document \(number) of \(collection)"),
+          "where": ["floor": 2.5, "tags": ["a", .bytes([0, 255])]],
+        ]
+        let id = number % 7 == 0 ? "__id\(number)__" : "d\(number)"
+        documents.append(
+          Document(
+            try DocumentPath("\(collection)/\(id)"), number % 50 == 1 ? .missing : .found(fields),
+            version: try Timestamp(seconds: Int64(number)), readTime: try Timestamp(seconds: 400)))
+      }
+    }
+    let large = MapValue([("text", .string(String(repeating: "large ", count: 100_000)))])
+    documents.append(Document(try DocumentPath("rooms/large"), .found(large)))
+    try await backend.commit([.documents(tree, documents.map { .put($0) })])
+    let database = DatabaseID(project: "p")
+    let messages = DocumentQuery(.group("messages"), in: database).target
+    let query = try await backend.commit([
+      .saveQuery(TrackedQuery(lane, messages, isComplete: true, resumeToken: [1]))
+    ]).queries[0]
+    let matches = documents.map(\.path).filter { $0.collection.id == "messages" }
+    try await backend.commit([.documents(tree, [.setMatches(query, matches)])])
+    for document in documents.prefix(20) {
+      let write = try Mutation.merge(document.path, [("n", .increment(1))], in: database)
+      let batch = MutationBatch([write], written: .zero) { _ in document }
+      try await backend.commit([.enqueue(lane, batch.payload)])
+    }
+    try await backend.commit([
+      .setState(lane, WriteID(rawValue: 3), .rejected(reason: "no")),
+      .finish(lane, WriteID(rawValue: 4), .discarded),
+    ])
   }
 
   /// The digest of a store.

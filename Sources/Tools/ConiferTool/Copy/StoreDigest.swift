@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
@@ -70,7 +71,11 @@ extension StoreDigest {
         done += piece.estimatedSize
         advanced(done)
       }
-      try await walk.run()
+      if info.order == .documents {
+        try backend.inspectDocuments { try digest.addDocuments($0, info) }
+      } else {
+        try await walk.run()
+      }
       try backend.inspect { view in
         try digest.addQueries(view, info)
         try digest.addQueues(view, info)
@@ -113,6 +118,35 @@ extension StoreDigest {
     for child in node.children { add(part, path.appending(child.key), child.node) }
   }
 
+  /// Adds what the server said of documents, and which of them tracked queries match.
+  private mutating func addDocuments(_ view: any DocumentView, _ info: TreeInfo) throws {
+    var collection: CollectionPath?
+    while true {
+      let collections = try view.collections(info.id, after: collection, limit: 256)
+      for collection in collections {
+        var last: DocumentPath?
+        while true {
+          let documents = try view.documents(info.id, in: collection, after: last, limit: 256)
+          for document in documents {
+            add(
+              "data of \(info.name)",
+              "\(document.path) \(document.state) \(document.version) \(document.readTime) "
+                + "\(document.writes)")
+          }
+          guard let end = documents.last?.path else { break }
+          last = end
+        }
+      }
+      guard let end = collections.last else { break }
+      collection = end
+    }
+    try view.forEachQuery(info.id) { stored in
+      for path in try view.matches(info.id, stored.id) {
+        add("keys of queries of \(info.name)", "\(stored.id.rawValue) \(path)")
+      }
+    }
+  }
+
   private mutating func addQueries(_ view: any StorageView, _ info: TreeInfo) throws {
     let part = "queries of \(info.name)"
     try view.forEachQuery(info.id) { stored in
@@ -121,6 +155,7 @@ extension StoreDigest {
         part,
         "\(stored.id.rawValue) \(Self.place(query.path)) \(query.parameters) \(query.isComplete) "
           + "\(query.isKnownMissing) \(query.lastUse) \(query.resumeToken)")
+      guard info.order != .documents else { return }
       for key in try view.trackedKeys(info.id, stored.id) {
         add("keys of \(part)", "\(stored.id.rawValue) \(key.string)")
       }
