@@ -27,7 +27,7 @@ struct VerifyTests {
     let report = try Node(json: json)
     #expect(status == 0 && report.member("sound").leaf == .bool(true))
     #expect(report.member("counts").member("writes").count == 58)
-    #expect(report.member("counts").member("trees").count == 3)
+    #expect(report.member("counts").member("trees").count == 4)
     #expect(report.member("findings").isEmpty && report.member("death").isEmpty)
   }
 
