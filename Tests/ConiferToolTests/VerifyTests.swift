@@ -26,7 +26,7 @@ struct VerifyTests {
     let (status, json) = try sandbox.spawn("verify", "--json", "--store", url)
     let report = try Node(json: json)
     #expect(status == 0 && report.member("sound").leaf == .bool(true))
-    #expect(report.member("counts").member("writes").count == 58)
+    #expect(report.member("counts").member("writes").count == 77)
     #expect(report.member("counts").member("trees").count == 4)
     #expect(report.member("findings").isEmpty && report.member("death").isEmpty)
   }
