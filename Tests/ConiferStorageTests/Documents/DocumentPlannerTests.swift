@@ -125,6 +125,16 @@ import Testing
     #expect(sorted.rowsRead == 10 && sorted.isSorted)
   }
 
+  @Test func `A small limit over many documents that are sorted gives the first ones`() throws {
+    let many = stored(2000)
+    let sorted = try query.ordered(by: Samples.field("b"), .descending).limited(to: 3)
+    #expect(try many.answer(sorted.target, []).documents == sorted.target.evaluate(many.all))
+    let listed = try query.filtered(filter("a", .in, [1, 2, 3, 4, 5]))
+      .ordered(by: Samples.field("b"), .descending).limited(to: 3)
+    let found = try many.answer(listed.target, [index("a")])
+    #expect(found.documents == listed.target.evaluate(many.all) && found.isSorted)
+  }
+
   @Test func `Cursors leave out rows`() throws {
     let ordered = try query.ordered(by: Samples.field("a")).ordered(
       by: Samples.field("b"), .descending

@@ -46,7 +46,9 @@ final class DocumentRun {
       try source.walk(target.source, from: first, through: last, isReversed: isReversed) {
         (document) throws(StoreError) in
         documentsRead += 1
-        if !isLeftOut(document.path), target.matches(document) { found.documents.append(document) }
+        if !isLeftOut(document.path), target.matches(document) {
+          add(document, to: &found.documents)
+        }
         return !plan.isOrdered || found.documents.count < limit
       }
     case .parts(let parts):
@@ -64,6 +66,14 @@ final class DocumentRun {
     return found
   }
 
+  /// Adds a document to those that were found, of which not many more are kept than the limit keeps.
+  private func add(_ document: Document, to found: inout [Document]) {
+    found.append(document)
+    guard let limit = target.limit, (found.count - Self.batch) / 2 >= limit else { return }
+    found.sort { target.compare($0, $1) < 0 }
+    found.removeSubrange(limit...)
+  }
+
   /// Takes all documents of all streams, each once.
   private func collect(
     _ streams: inout [DocumentStream], into found: inout [Document]
@@ -72,7 +82,7 @@ final class DocumentRun {
     for place in streams.indices {
       while let document = try streams[place].peek(Self.batch) {
         streams[place].pass()
-        if seen.insert(document.path).inserted { found.append(document) }
+        if seen.insert(document.path).inserted { add(document, to: &found) }
       }
     }
   }
