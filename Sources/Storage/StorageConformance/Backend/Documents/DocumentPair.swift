@@ -92,6 +92,10 @@ final class DocumentPair {
       try await backend.commit([.purge(lane)])
       model.lanes[identity] = nil
     case .match: try await match(lane, &random)
+    case .index:
+      // An encrypted store keeps none.
+      if backend.traits.isEncrypted { return }
+      try await backend.commit([.documents(tree, [.setIndexes(random.indexes())])])
     case .query: for _ in 0..<4 { try requireAnswer(identity, random.query()) }
     case .reopen: try await reopen()
     case .tidy: while try await backend.tidy(.milliseconds(50)) {}

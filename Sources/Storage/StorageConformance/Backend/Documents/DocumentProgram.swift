@@ -17,6 +17,7 @@ struct DocumentProgram {
     case purge
     case match
     case query
+    case index
     case reopen
     case tidy
   }

@@ -118,6 +118,17 @@ extension SeededRandom {
     return FieldFilter(field, test, value)
   }
 
+  /// Indexes of documents, some of which serve queries.
+  mutating func indexes() -> [DocumentIndex] {
+    (0..<Int.random(in: 0...4, using: &self)).compactMap { _ in
+      let fields = (0..<Int.random(in: 1...3, using: &self)).map { _ in
+        DocumentIndex.Field(field(), pick([.ascending, .ascending, .descending, .contains]))
+      }
+      return try? DocumentIndex(
+        pick(["c", "c", "sub", "rooms"]), fields, scope: pick([.collection, .collection, .group]))
+    }
+  }
+
   /// A query that is valid: what is refused on the way is left out.
   mutating func query() -> DocumentQuery {
     let source: DocumentQuery.Source =
