@@ -95,6 +95,8 @@ final class DocumentPair {
     case .index:
       // An encrypted store keeps none.
       if backend.traits.isEncrypted { return }
+      // What the commits since made of the indexes that go.
+      try requireSound()
       try await backend.commit([.documents(tree, [.setIndexes(random.indexes())])])
     case .query: for _ in 0..<4 { try requireAnswer(identity, random.query()) }
     case .reopen: try await reopen()

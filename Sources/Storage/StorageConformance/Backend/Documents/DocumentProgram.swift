@@ -36,7 +36,7 @@ struct DocumentProgram {
     // What changes much comes rarely.
     let kinds: [Kind] =
       Array(repeating: [.put, .enqueue], count: 8).flatMap(\.self)
-      + Array(repeating: [.answer, .query], count: 4).flatMap(\.self) + Kind.allCases
+      + Array(repeating: [.answer, .query, .index], count: 4).flatMap(\.self) + Kind.allCases
     for _ in 0..<length { steps.append(Step(kind: random.pick(kinds), seed: random.next())) }
   }
 

@@ -121,8 +121,10 @@ extension SeededRandom {
   /// Indexes of documents, some of which serve queries.
   mutating func indexes() -> [DocumentIndex] {
     (0..<Int.random(in: 0...4, using: &self)).compactMap { _ in
-      let fields = (0..<Int.random(in: 1...3, using: &self)).map { _ in
-        DocumentIndex.Field(field(), pick([.ascending, .ascending, .descending, .contains]))
+      let fields = (0..<pick([1, 1, 2, 3])).map { _ in
+        DocumentIndex.Field(
+          one(in: 3) ? field() : FieldPath(unchecked: [pick(Self.names)]),
+          pick([.ascending, .ascending, .descending, .contains]))
       }
       return try? DocumentIndex(
         pick(["c", "c", "sub", "rooms"]), fields, scope: pick([.collection, .collection, .group]))
