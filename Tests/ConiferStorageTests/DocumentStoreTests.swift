@@ -211,6 +211,160 @@ import Testing
     }
   }
 
+  @Test func `Several damaged writes of a lane go one after the other, and the rest stays`()
+    async throws
+  {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let path = try Self.path("c/d")
+    try await first.commit([.documents(tree, [.put(Self.document(path, 1))])])
+    for name in ["a", "b", "c", "d"] {
+      try await first.commit([.enqueue(lane, try Self.merge(path, name, 2))])
+    }
+    for record in try DamageTests.records(store)
+    where record.space == Spaces.queue && [1, 3, 4].contains(record.key.last) {
+      try store.damage(record.space, record.key)
+    }
+    for record in try DamageTests.records(store) where record.space == Spaces.overlays {
+      try store.damage(record.space, record.key)
+    }
+    let backend = try Self.open(store)
+    let shown = try backend.readDocuments { (view) throws(StoreError) in
+      try view.document(lane, path)
+    }
+    let left = try backend.read { (view) throws(StoreError) in
+      try view.entries(lane, after: nil, limit: 9).map(\.id.rawValue)
+    }
+    #expect(left == [2])
+    #expect(shown.fields?["b"] == 2)
+    let now = try backend.readDocuments { (view) throws(StoreError) in
+      try view.document(lane, path)
+    }
+    #expect(now.fields?.fields.map(\.name) == ["b", "n", "text"])
+    try await backend.commit([.purge(lane)])
+    while try await backend.tidy(.seconds(1)) {}
+    #expect(try backend.verify().isSound)
+  }
+
+  @Test func `A document that grew beyond the limit by the server's word is no damage`()
+    async throws
+  {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let path = try Self.path("c/d")
+    let half = DocumentValue.string(String(repeating: "x", count: 600_000))
+    let write = try Mutation.merge(path, [("w", .value(half))], in: Self.database)
+    let batch = MutationBatch([write], written: .zero) { _ in Self.document(path, 1) }
+    try await first.commit([
+      .documents(tree, [.put(Self.document(path, 1))]), .enqueue(lane, batch.payload),
+    ])
+    try await first.commit([.documents(tree, [.put(Document(path, .found(["s": half])))])])
+    let overlay = try #require(
+      try DamageTests.records(store).first { $0.space == Spaces.overlays })
+    try store.damage(overlay.space, overlay.key)
+    let backend = try Self.open(store)
+    let shown = try backend.readDocuments { (view) throws(StoreError) in
+      try view.document(lane, path)
+    }
+    #expect(shown.fields?.count == 2)
+    #expect(try backend.verify().isSound)
+  }
+
+  @Test func `Waiting writes are applied anew over a document that damage took`() async throws {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree, identity: "anna")
+    let path = try Self.path("c/d")
+    let update = try Mutation.update(
+      path, [(FieldPath(["n"]), .value(2))], in: Self.database)
+    let batch = MutationBatch([update], written: .zero) { _ in Self.document(path, 1) }
+    try await first.commit([
+      .documents(tree, [.put(Self.document(path, 1))]), .enqueue(lane, batch.payload),
+    ])
+    let run = try #require(try DamageTests.records(store).first { $0.space == Spaces.runs })
+    try store.damage(run.space, run.key)
+    let backend = try Self.open(store)
+    _ = try backend.readDocuments { (view) throws(StoreError) in try view.document(tree, path) }
+    // An update needs a document that exists.
+    let shown = try backend.readDocuments { (view) throws(StoreError) in
+      try view.document(lane, path)
+    }
+    #expect(shown.state == .unseen)
+    while try await backend.tidy(.seconds(1)) {}
+    #expect(try backend.verify().isSound)
+  }
+
+  @Test func `Keys that no document has are damage, and no read of them goes on for ever`()
+    async throws
+  {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let path = try Self.path("rooms/d")
+    try await first.commit([.documents(tree, [.put(Self.document(path, 1))])])
+    let forged: [Path] = [
+      Path([Key("rooms/"), Key("d")]), Path([Key("rooms"), Key("__id7__")]), Path("rooms"),
+      Path([Key("rooms"), Key("\0000000000000000A")]), Path([Key("rooms"), Key("a/b")]),
+      Path([Key("rooms//x/y"), Key("d")]),
+    ]
+    for place in forged {
+      #expect(DocumentKey.document(place) == nil, "\(place)")
+      let copy = try DamageTests.copy(store)
+      let leaves = LeafStore(copy, Compression.none)
+      let tx = try leaves.transaction()
+      let value = try DocumentRecord.encode(Self.document(path, 2))
+      try tx.editor(tree).put(Entry(key: PathKey.encode(place, .documents), value: value))
+      try tx.flush()
+      try tx.writeUsage()
+      _ = try leaves.apply(tx, tx.batch(), .relaxed)
+      let backend = try Self.open(copy)
+      let group = DocumentQuery(.group("rooms"), in: Self.database)
+      let found = try backend.readDocuments { (view) throws(StoreError) in
+        (
+          try view.query(Lane(tree: tree), group).documents.count,
+          try view.collections(tree, after: nil, limit: 99).count
+        )
+      }
+      #expect(found.0 <= 1 && found.1 <= 1)
+      #expect(
+        try backend.read { (view) throws(StoreError) in try view.incidents() }.count == 1)
+    }
+  }
+
+  @Test func `What a purge leaves without writes may be evicted`() async throws {
+    let backend = try Self.open(MemoryStore())
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let paths = try (0..<20).map { try Self.path("c/d\($0)") }
+    try await backend.commit([
+      .documents(tree, paths.map { .put(Self.document($0, 1, size: 300)) })
+    ])
+    // One of them takes no place now, and still needs what is known of its document.
+    let create = Mutation(paths[7], .set(["a": 1], []), if: .exists(false))
+    let idle = MutationBatch([create], written: .zero) { _ in Self.document(paths[7], 1) }
+    try await backend.commit([
+      .enqueue(lane, try Self.merge(paths[3], "n", 2)), .enqueue(lane, idle.payload),
+    ])
+    _ = try await backend.evict(to: 0, dryRun: false)
+    func stored() throws -> [DocumentPath] {
+      let collection = try CollectionPath("c")
+      return try backend.readDocuments { (view) throws(StoreError) in
+        try view.documents(tree, in: collection, after: nil, limit: 99)
+      }.map(\.path)
+    }
+    #expect(try stored() == [paths[3], paths[7]].sorted())
+    #expect(try backend.verify().isSound)
+    try await backend.commit([.purge(lane)])
+    _ = try await backend.evict(to: 0, dryRun: false)
+    #expect(try stored().isEmpty)
+    #expect(try backend.verify().isSound)
+  }
+
   // MARK: Eviction
 
   @Test func `Eviction leaves what listened queries match and what waiting writes change`()

@@ -101,7 +101,8 @@ enum MutationCodec {
   }
 
   private static func field(_ reader: inout LentReader) -> FieldPath? {
-    guard let count = reader.size(), count <= reader.remaining else { return nil }
+    // As many as values nest: what is set there is written as a value.
+    guard let count = reader.size(), count <= DocumentLimits.depth + 1 else { return nil }
     var names: [String] = []
     for _ in 0..<count {
       guard let name = reader.text() else { return nil }

@@ -57,7 +57,9 @@ enum SalvagedRegistry {
       let known = names[tree.rawValue].flatMap { String(validating: $0, as: UTF8.self) }
       let name = known ?? "salvaged-\(tree.rawValue)"
       var writer = ByteWriter()
-      writer.byte(KeyOrder.realtimeDatabase.rawValue)
+      let overlays = try view.keys(Spaces.overlays, prefix: StoreKey.prefix(tree), limit: 1)
+      let order = overlays.isEmpty ? KeyOrder.realtimeDatabase : .documents
+      writer.byte(order.rawValue)
       writer.sized(name)
       put(key, writer.bytes)
       put(.treeName(name), StoreKey.prefix(tree))

@@ -168,6 +168,7 @@ struct CommitApplier {
       let editor = try editor(tree)
       for change in changes { try editor.overwrite(path.appending(change.path), change.node) }
     case .prune(let tree, let forest):
+      try info(tree).order.requireNodes()
       let editor = try editor(tree)
       try editor.prune(forest, pinned: try Pins.all(tx, tree).map(\.path))
     case .saveQuery(let query):
@@ -200,21 +201,24 @@ struct CommitApplier {
     case .setIndexes(let tree, let definitions):
       try setIndexes(tree, definitions.map { .children($0) })
     case .enqueue(let lane, let payload):
-      if payload.kind == .documents { try info(lane.tree).requireDocuments() }
+      try requireFit(payload, lane)
       writes.append(try queue(lane).enqueue(payload))
       overlays.didQueue(payload, in: lane)
     case .restore(let lane, let entry):
-      if entry.payload.kind == .documents { try info(lane.tree).requireDocuments() }
       try noteChange(lane, entry.id)
       try queue(lane).restore(entry)
       overlays.didChange(entry.payload, in: lane)
     case .replace(let lane, let id, let payload):
-      if payload.kind == .documents { try info(lane.tree).requireDocuments() }
+      try requireFit(payload, lane)
       try noteChange(lane, id)
       try queue(lane).replace(id, payload)
       overlays.didChange(payload, in: lane)
     case .setState(let lane, let id, let state):
-      try noteChange(lane, id)
+      if case .rejected = state {
+        try noteChange(lane, id, from: .waiting)
+      } else {
+        try noteChange(lane, id, from: .rejected)
+      }
       try queue(lane).setState(id, state)
     case .finish(let lane, let id, let outcome):
       try noteChange(lane, id)
@@ -223,6 +227,9 @@ struct CommitApplier {
     case .purge(let lane):
       try queue(lane).purge()
       try overlays.didPurge(lane)
+      if try info(lane.tree).order == .documents {
+        uncover(lane.tree, weight: Evictor.enoughUncovered)
+      }
     case .restoreQuery(let stored):
       try QueryEditor(tx, try info(stored.query.tree)).restore(stored)
     case .reserveQueries(let tree, let id):
@@ -272,9 +279,20 @@ struct CommitApplier {
     }
   }
 
+  /// Refuses a write of one model in a tree of the other.
+  private mutating func requireFit(_ payload: WritePayload, _ lane: Lane) throws(StoreError) {
+    if payload.kind == .documents { try info(lane.tree).requireDocuments() }
+    if payload.kind == .tree { try info(lane.tree).order.requireNodes() }
+  }
+
   /// Notes that a write of a lane changes or ends.
-  private mutating func noteChange(_ lane: Lane, _ id: WriteID) throws(StoreError) {
-    guard try info(lane.tree).order == .documents, let found = try queue(lane).reader.find(id)
+  ///
+  /// - Parameter kind: what it must be before; nil for anything.
+  private mutating func noteChange(
+    _ lane: Lane, _ id: WriteID, from kind: QueueReader.Class? = nil
+  ) throws(StoreError) {
+    guard try info(lane.tree).order == .documents, let found = try queue(lane).reader.find(id),
+      kind == nil || found.kind == kind
     else { return }
     overlays.didChange(found.entry.payload, in: lane)
     // What a write kept from eviction may go with it.

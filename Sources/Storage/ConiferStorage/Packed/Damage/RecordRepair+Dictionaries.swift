@@ -92,6 +92,7 @@ extension RecordRepair {
       if ranges.count >= SpaceScan.mostRecords { break }
     }
     try markIncomplete(ranges, info)
+    try renewOverlays(info)
     guard drop.isDone else { return drop }
     let stored = try tx.value(Spaces.dictionaries, key)
     try Incidents.add(

@@ -21,6 +21,7 @@ extension RecordRepair {
     if let lane = scope.lane {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: false)
       try rebuildQueueIndex(info)
+      try renewOverlays(lane, info)
       return try MendingMarker.add(tx, info.id)
     }
     try QueueFloor.raise(tx)
@@ -47,6 +48,7 @@ extension RecordRepair {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: true)
     }
     try rebuildQueueIndex(info)
+    try renewOverlays(info)
     try MendingMarker.add(tx, info.id)
   }
 

@@ -76,6 +76,7 @@ extension RecordRepair {
       if !isSound { ranges.append(try dropRun(next, info)) }
     }
     try markIncomplete(ranges, info)
+    try renewOverlays(info)
   }
 
   /// Where the entries of a run lie, be it elsewhere than its key says; nothing if they are not readable.
@@ -137,6 +138,7 @@ extension RecordRepair {
     }
     try tx.flush(info.id)
     try markIncomplete(ranges, info)
+    try renewOverlays(info)
     // What the chunks counted is not known.
     try MendingMarker.add(tx, info.id)
   }

@@ -69,6 +69,10 @@ struct RecordRepair {
       guard let stored else { return false }
       let number = IndexKey.number(key)
       return !Record.isIntact(space, key, stored) || number == 0 || number > Numbers.lastWrite
+    case .keysOfQuery where info.order == .documents:
+      return try stored.map { (value) throws(StoreError) in
+        try isMatchDamaged(key, value, info)
+      } ?? false
     case .store, .partOfRun, .partOfWrite, .keysOfQuery, .queryIndex, .counts, .record:
       return stored.map { !Record.isIntact(space, key, $0) } ?? false
     }

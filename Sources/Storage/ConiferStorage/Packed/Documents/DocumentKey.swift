@@ -30,7 +30,12 @@ package enum DocumentKey {
   /// The document that stands at a path of its tree, or nil when none can.
   package static func document(_ path: Path) -> DocumentPath? {
     guard path.count == 2, let id = id(ofKey: path.keys[1].string) else { return nil }
-    return DocumentPath(collection: path.keys[0].string, id: id)
+    let collection = path.keys[0].string
+    // What no document's key is must not be taken for another one's.
+    guard let document = DocumentPath(collection: collection, id: id),
+      document.collection.description.utf8.elementsEqual(collection.utf8)
+    else { return nil }
+    return document
   }
 
   /// The document of a path key, or nil when it is none of a document.
@@ -48,12 +53,11 @@ package enum DocumentKey {
   }
 
   private static func id(ofKey key: String) -> String? {
-    guard key.utf8.first == 0 else { return key }
+    guard key.utf8.first == 0 else { return NumericID.number(of: key) == nil ? key : nil }
     let rest = Array(key.utf8.dropFirst())
     if rest.first == afterNumbers { return String(decoding: [0] + rest.dropFirst(), as: UTF8.self) }
-    guard rest.count == 16,
-      let bits = UInt64(String(decoding: rest, as: UTF8.self), radix: 16)
-    else { return nil }
-    return NumericID.segment(of: Int64(bitPattern: bits ^ 1 << 63))
+    guard let bits = UInt64(String(decoding: rest, as: UTF8.self), radix: 16) else { return nil }
+    let id = NumericID.segment(of: Int64(bitPattern: bits ^ 1 << 63))
+    return self.key(ofID: id).utf8.elementsEqual(key.utf8) ? id : nil
   }
 }

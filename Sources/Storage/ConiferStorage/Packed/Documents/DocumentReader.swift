@@ -91,7 +91,8 @@ extension RunReader {
   /// - Parameter run: the store's key of its run.
   /// - Throws: `damaged` naming the run when a part is damaged.
   func isSoundDocument(_ entry: Entry, in run: Bytes) throws(StoreError) -> Bool {
-    guard let path = DocumentKey.document(entry.key), let reference = LargeLeafReference(entry.value)
+    guard let path = DocumentKey.document(entry.key),
+      let reference = LargeLeafReference(entry.value)
     else { return false }
     return try largeLeaf(reference, in: run).withUnsafeBytes {
       DocumentRecord.decode(path, $0) != nil

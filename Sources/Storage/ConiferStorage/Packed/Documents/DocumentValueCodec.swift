@@ -112,7 +112,7 @@ enum DocumentValueCodec {
     case Tag.array:
       guard let count = reader.size(), count <= reader.remaining else { return nil }
       var elements: [DocumentValue] = []
-      elements.reserveCapacity(count)
+      elements.reserveCapacity(min(count, 256))
       for _ in 0..<count {
         guard let element = value(&reader, depth: depth + 1) else { return nil }
         elements.append(element)
@@ -140,7 +140,7 @@ enum DocumentValueCodec {
   static func map(_ reader: inout LentReader, depth: Int = 0) -> MapValue? {
     guard depth <= deepest, let count = reader.size(), count <= reader.remaining else { return nil }
     var fields: [MapValue.Field] = []
-    fields.reserveCapacity(count)
+    fields.reserveCapacity(min(count, 256))
     for _ in 0..<count {
       guard let name = reader.text(), let value = value(&reader, depth: depth + 1) else {
         return nil

@@ -49,7 +49,7 @@ extension Queries {
     _ id: QueryID, _ document: DocumentPath, of query: TrackedQuery
   ) throws(StoreError) -> Bytes {
     let (place, key) = (PathKey.encode(query.path, order), DocumentKey.encode(document))
-    guard key.starts(with: place), key.count > place.count else {
+    guard key.starts(with: place) else {
       throw StoreError(
         .invalid,
         "\(document) is not in what query \(id.rawValue) reads: give documents of its collection or "

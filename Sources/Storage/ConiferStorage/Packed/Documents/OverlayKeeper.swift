@@ -69,10 +69,12 @@ struct OverlayKeeper {
   mutating func finish() throws(StoreError) {
     try addLanesOfBases()
     for (lane, documents) in changes.sorted(by: Self.precedes) {
-      let editor = OverlayEditor(tx, try Trees.known(tx, lane.tree), lane)
+      let info = try Trees.known(tx, lane.tree)
+      guard info.order == .documents else { continue }
+      let editor = OverlayEditor(tx, info, lane)
       for (path, change) in documents.sorted(by: { $0.key < $1.key }) {
         switch change {
-        case .queued(let batches): try editor.lay(batches, over: path)
+        case .queued(let batches): try editor.queue(batches, over: path)
         case .other: try editor.renew(path)
         }
       }
@@ -91,7 +93,8 @@ struct OverlayKeeper {
       let info = try Trees.known(tx, tree)
       for lane in try QueueReader.lanes(tx, tree) {
         let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
-        guard try reader.totals().pending > 0 else { continue }
+        // Of a lane whose encryption key is missing nothing can be read, and others' commits must go on.
+        guard try reader.totals().pending > 0, try reader.isReadable() else { continue }
         for path in paths where try reader.isTouched(DocumentKey.treePath(path)) {
           changes[lane, default: [:]][path] = .other
         }
@@ -116,33 +119,48 @@ struct OverlayEditor {
     documents = DocumentReader(runs: tx.editor(lane.tree))
   }
 
-  /// Lays queued batches over what the overlay of a document shows.
-  func lay(_ batches: [MutationBatch], over path: DocumentPath) throws(StoreError) {
-    let base = try documents.document(path)
-    let known = try rows.overlay(path).map { overlay in
-      MutationBatch(written: .zero, bases: [], mutations: [Mutation(overlay)])
-    }
-    let overlay = Overlay(of: (known.map { [$0] } ?? []) + batches, over: base)
+  /// Lays batches that are being queued over what the overlay of a document shows.
+  ///
+  /// - Throws: `tooLarge` when the document is larger then than the service takes.
+  func queue(_ batches: [MutationBatch], over path: DocumentPath) throws(StoreError) {
+    let shown = try lay(batches, over: path)
     do {
-      try overlay?.applied(to: base).validateSize()
+      try shown.validateSize()
     } catch {
       throw StoreError(
         .tooLarge, "The write makes \(path) larger than the server takes: \(error.message)")
     }
+  }
+
+  /// Lays batches over what the overlay of a document shows.
+  @discardableResult
+  private func lay(
+    _ batches: [MutationBatch], over path: DocumentPath
+  ) throws(StoreError) -> Document {
+    let base = try base(path)
+    let known = try rows.overlay(path).map { overlay in
+      MutationBatch(written: .zero, bases: [], mutations: [Mutation(overlay)])
+    }
+    let overlay = Overlay(of: (known.map { [$0] } ?? []) + batches, over: base)
     try set(overlay, path)
+    return overlay?.applied(to: base) ?? base
   }
 
   /// Applies all waiting batches of a document anew.
   func renew(_ path: DocumentPath) throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
-    var batches: [MutationBatch] = []
-    for id in try reader.touching(DocumentKey.treePath(path)) {
-      // What a later version queued is not shown, and stays.
-      if let entry = try reader.find(id)?.entry, let batch = MutationBatch(entry.payload) {
-        batches.append(batch)
-      }
+    // What a later version queued is not shown, and stays.
+    let batches = try reader.entries(touching: DocumentKey.treePath(path)).compactMap {
+      MutationBatch($0.payload)
     }
-    try set(Overlay(of: batches, over: try documents.document(path)), path)
+    try set(Overlay(of: batches, over: try base(path)), path)
+  }
+
+  /// The server's word of a document; what cannot be read counts as unseen, since it is dropped when it is read, or
+  /// fails every read of the document.
+  private func base(_ path: DocumentPath) throws(StoreError) -> Document {
+    try undamaged { () throws(StoreError) in try documents.document(path) }
+      ?? Document(path, .unseen)
   }
 
   private func set(_ overlay: Overlay?, _ path: DocumentPath) throws(StoreError) {
@@ -151,18 +169,26 @@ struct OverlayEditor {
     try tx.put(Spaces.overlays, key, payload: OverlayRows.payload(overlay))
   }
 
-  /// Makes all overlays of the lane anew, of its waiting writes.
+  /// Makes all overlays of the lane anew, of those waiting writes that can be read: one that cannot be is set aside
+  /// when it is read.
   func renewAll() throws(StoreError) {
-    try tx.deleteAll(Spaces.overlays, prefix: rows.prefix)
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
-    var after: WriteID?
+    guard try reader.isReadable() else { return }
+    try tx.deleteAll(Spaces.overlays, prefix: rows.prefix)
+    let prefix = rows.prefix + [QueueReader.Class.waiting.rawValue]
+    var after: Bytes?
     while true {
-      let entries = try reader.window(.waiting, after: after, limit: 64)
-      for entry in entries {
-        guard let batch = MutationBatch(entry.payload) else { continue }
+      let keys = try tx.keys(Spaces.queue, prefix: prefix, after: after, limit: 256)
+      for key in keys {
+        let entry = try undamaged { () throws(StoreError) in
+          try tx.value(Spaces.queue, key).map { (value) throws(StoreError) in
+            try reader.found(.waiting, key, value).entry
+          }
+        }
+        guard let payload = entry??.payload, let batch = MutationBatch(payload) else { continue }
         for path in batch.paths { try lay([batch], over: path) }
       }
-      guard let last = entries.last?.id else { return }
+      guard let last = keys.last else { return }
       after = last
     }
   }

@@ -13,12 +13,40 @@ extension RecordRepair {
 
   func renewOverlays(of key: Bytes, _ info: TreeInfo) throws(StoreError) {
     try tx.delete(Spaces.overlays, key)
-    if let lane = Self.lane(key, info) { try renewOverlays(lane, info) }
+    guard let lane = Self.lane(key, info) else { return }
+    let own = Bytes(key[QueueReader.prefix(lane).count...])
+    guard own.count <= OverlayRows.longestKey, let path = DocumentKey.document(own) else {
+      return try renewOverlays(lane, info)
+    }
+    try OverlayEditor(tx, info, lane).renew(path)
   }
 
   /// Makes the overlays of a lane anew, after a write of it was lost.
   func renewOverlays(_ lane: Lane, _ info: TreeInfo) throws(StoreError) {
     guard info.order == .documents else { return }
     try OverlayEditor(tx, info, lane).renewAll()
+  }
+
+  /// Makes the overlays of a tree anew, after something of what the server said was lost.
+  func renewOverlays(_ info: TreeInfo) throws(StoreError) {
+    guard info.order == .documents else { return }
+    let waiting = try QueueReader.lanes(tx, info.id)
+    let others = try QueueReader.lanes(tx, info.id, in: Spaces.overlays)
+    for lane in waiting + others.filter({ !waiting.contains($0) }) {
+      try renewOverlays(lane, info)
+    }
+  }
+
+  /// Whether a row of a document that a query matches is none.
+  func isMatchDamaged(
+    _ key: Bytes, _ stored: Bytes, _ info: TreeInfo
+  ) throws(StoreError) -> Bool {
+    guard let payload = Record.open(Spaces.queryKeys, key, stored),
+      let text = String(validating: payload, as: UTF8.self), let path = try? DocumentPath(text)
+    else { return true }
+    let queries = Queries(view: tx, tree: info.id, order: info.order)
+    let id = QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12))))
+    guard let query = try queries.query(id) else { return false }
+    return (try? queries.matchRow(id, path, of: query)) != key
   }
 }

@@ -23,7 +23,8 @@ extension Verifier {
         try compare(lane, info, paths)
       }
     }
-    for (lane, paths) in stored where !damaged.contains(lane.tree) {
+    for (lane, paths) in stored
+    where !damaged.contains(lane.tree) && !lockedLanes.contains(lane) {
       for path in paths {
         found(
           .orphan, Spaces.overlays, OverlayRows(view: view, lane: lane).key(path),

@@ -61,24 +61,22 @@ struct Coverage {
     return best
   }
 
-  /// The first document with waiting writes that ends behind a path key: what they change is laid over it.
+  /// The first document with waiting writes that ends behind a path key: they need what is known of it. Only keys are
+  /// read: a lane's encryption key may be missing.
   private func writtenDocument(_ at: Bytes) throws(StoreError) -> KeyRange? {
     var best: KeyRange?
-    for lane in try QueueReader.lanes(view, tree.id, in: Spaces.overlays) {
+    for lane in try QueueReader.lanes(view, tree.id, in: Spaces.queueIndex) {
       let rows = QueueReader.prefix(lane)
       // The document in which the path key lies sorts before it.
-      var place = rows + documentOf(at).prefix(OverlayRows.longestKey)
-      while let (row, _) = try view.first(Spaces.overlays, atOrAfter: place), row.starts(with: rows)
-      {
-        let key = Bytes(row[rows.count...])
-        let isCut = key.count > OverlayRows.longestKey
-        let low = Bytes(key.prefix(OverlayRows.longestKey))
-        let high = isCut ? StoreKey.end(of: low) ?? [PathKey.endMark] : low + [PathKey.endMark]
-        if compareBytes(at, high) < 0 {
-          best = Self.first(best, KeyRange(low: low, high: high))
-          break
-        }
-        place = row + [0]
+      let place = rows + documentOf(at).prefix(IndexKey.longest)
+      try view.walkKeys(Spaces.queueIndex, .atOrAfter(place)) { row, _ in
+        guard row.starts(with: rows), row.byteCount >= rows.count + 9 else { return .stop }
+        let key = Bytes(Bytes(row)[rows.count...].dropLast(9))
+        let isCut = key.count >= IndexKey.longest
+        let high = isCut ? StoreKey.end(of: key) ?? [PathKey.endMark] : key + [PathKey.endMark]
+        guard compareBytes(at, high) < 0 else { return .next }
+        best = Self.first(best, KeyRange(low: key, high: high))
+        return .stop
       }
     }
     return best

@@ -176,8 +176,13 @@ struct QueueReader {
     ).isEmpty
   }
 
-  /// The waiting writes that change something at, above or below a path.
+  /// The numbers of the waiting writes that change something at, above or below a path.
   func touching(_ path: Path) throws(StoreError) -> [WriteID] {
+    try entries(touching: path).map(\.id)
+  }
+
+  /// The waiting writes that change something at, above or below a path, by number.
+  func entries(touching path: Path) throws(StoreError) -> [QueueEntry] {
     let lane = indexPrefix
     var rows = try view.keys(Spaces.queueIndex, prefix: lane + IndexKey.path(path, order))
     var place = path.parent
@@ -185,17 +190,20 @@ struct QueueReader {
       rows += try view.keys(Spaces.queueIndex, prefix: IndexKey.exact(lane, above, order))
       place = above.parent
     }
-    var ids: Set<WriteID> = []
+    var looked: Set<WriteID> = []
+    var entries: [QueueEntry] = []
     for row in rows {
       let id = WriteID(rawValue: IndexKey.number(row))
-      guard !ids.contains(id), let found = try find(id), found.kind == .waiting else { continue }
+      guard looked.insert(id).inserted, let found = try find(id), found.kind == .waiting else {
+        continue
+      }
       // Rows of long paths are cut, so the write itself decides.
       let touches = found.entry.payload.touches.contains {
         $0.contains(path) || path.contains($0)
       }
-      if touches { ids.insert(id) }
+      if touches { entries.append(found.entry) }
     }
-    return ids.sorted()
+    return entries.sorted { $0.id < $1.id }
   }
 
   /// Whether the encryption key of the lane's oldest records is there, if they need one.
