@@ -34,7 +34,7 @@ import Testing
 
     func give(_ input: TransactionMachine.Input) {
       let tree = tree
-      for action in machine.handle(input, state: { tree.value(at: $0, $1) ?? .empty }) {
+      for action in machine.handle(input, readView: { tree.value(at: $0, $1) ?? .empty }) {
         switch action {
         case .listen, .unlisten: break
         case .run(let id, _, let input): runs.append((id: id, input: input))

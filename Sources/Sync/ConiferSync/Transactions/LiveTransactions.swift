@@ -21,7 +21,7 @@ struct LiveTransactions: Sendable {
     if families[root] == nil {
       let below = tree.roots(below: root).compactMap { dissolve($0) }
       var family = TransactionFamily(below.flatMap(\.all).sorted { $0.order < $1.order })
-      family.ready = below.reduce(0) { $0 + $1.ready }
+      family.readyCount = below.reduce(0) { $0 + $1.readyCount }
       families[root] = family
     }
     families[root]?.append(.init(order: transaction.order, id: transaction.id))
@@ -33,6 +33,7 @@ struct LiveTransactions: Sendable {
   mutating func remove(_ id: TransactionID) -> Transaction? {
     guard let transaction = byID[id] else { return nil }
     let root = tree.root(of: transaction.path)
+    // So that its family no longer counts it among those that are ready.
     set(.waiting, id)
     byID[id] = nil
     if let overlay = transaction.overlay { unsent[overlay] = nil }
@@ -42,6 +43,7 @@ struct LiveTransactions: Sendable {
       _ = dissolve(root)
       return transaction
     }
+    // While another one is at the root, it holds the rest together.
     guard tree.roots(below: root) != [root], let rest = dissolve(root)
     else { return transaction }
     var parts: [Path: [TransactionFamily.Member]] = [:]
@@ -51,7 +53,7 @@ struct LiveTransactions: Sendable {
     }
     for (path, members) in parts {
       var family = TransactionFamily(members)
-      family.ready = members.count { byID[$0.id]?.isReady == true }
+      family.readyCount = members.count { byID[$0.id]?.isReady == true }
       families[path] = family
     }
     return transaction
@@ -90,7 +92,7 @@ struct LiveTransactions: Sendable {
     byID[id]?.phase = phase
     let isReady = byID[id]?.isReady == true
     if isReady != old.isReady {
-      families[tree.root(of: old.path)]?.ready += isReady ? 1 : -1
+      families[tree.root(of: old.path)]?.readyCount += isReady ? 1 : -1
     }
     guard let overlay = old.overlay else { return }
     if case .sent = phase { unsent[overlay] = nil } else { unsent[overlay] = old.order }

@@ -16,7 +16,7 @@ struct TransactionFamily: Sendable {
   private var members: [Member] = []
   private var ended = 0
   /// How many have a result to be sent.
-  var ready = 0
+  var readyCount = 0
   /// The newest write of the first `count` members.
   private var top: (count: Int, overlay: OverlayID?) = (0, nil)
   /// How many members were visited; tests of the cost read it.
@@ -28,7 +28,7 @@ struct TransactionFamily: Sendable {
   /// How many there are.
   var count: Int { members.count - ended }
   /// Whether all have a result to be sent.
-  var isReady: Bool { ready == count }
+  var isReady: Bool { readyCount == count }
   /// The members that have not ended, by order.
   var all: [Member] { members.filter { !$0.isEnded } }
   /// The first one's order.

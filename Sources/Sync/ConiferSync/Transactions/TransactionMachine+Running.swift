@@ -29,7 +29,7 @@ extension TransactionMachine {
     let root = live.tree.root(of: path)
     var roots = [root]
     if live.families[root] == nil { roots = live.tree.roots(below: root) }
-    for root in roots where live.families[root]?.ready ?? 0 > 0 {
+    for root in roots where live.families[root]?.readyCount ?? 0 > 0 {
       for transaction in live.members(of: root, after: order) where transaction.isReady {
         wait(transaction.id)
       }
@@ -38,7 +38,7 @@ extension TransactionMachine {
 
   mutating func ran(
     _ id: TransactionID, _ decision: Decision, _ overlay: OverlayID, _ serverTime: Int64,
-    _ state: State
+    _ readView: ReadView
   ) {
     guard running == id else { return }
     running = nil
@@ -47,7 +47,7 @@ extension TransactionMachine {
     }
     // It must see what changed meanwhile, and what an earlier transaction will write again.
     guard isInTurn(transaction),
-      state(transaction.path, live.visibleWrites(for: transaction)) == seen
+      readView(transaction.path, live.visibleWrites(for: transaction)) == seen
     else {
       return wait(id)
     }
@@ -58,7 +58,7 @@ extension TransactionMachine {
       live.change(id) { ($0.input, $0.output, $0.resolved) = (seen, output, resolved) }
       live.set(overlay, of: transaction)
       live.set(.ready, id)
-      ready.insert(transaction.path)
+      readyPaths.insert(transaction.path)
       let isVisible = transaction.isVisible
       actions.append(.write(overlay, transaction.path, resolved, isVisible: isVisible))
       // Only now, so that views never show what was there before.
@@ -76,7 +76,7 @@ extension TransactionMachine {
     actions.append(.unlisten(id, transaction.path))
     mustProceed = true
     rerun(transaction.path, after: transaction.order)
-    ready.insert(transaction.path)
+    readyPaths.insert(transaction.path)
   }
 
   /// Ends a transaction with an error.
@@ -88,15 +88,15 @@ extension TransactionMachine {
   }
 
   /// Runs the next function whose input has changed.
-  mutating func runNext(_ state: State) {
+  mutating func runNext(_ readView: ReadView) {
     if running == nil { failExhausted() }
     while !mustProceed, running == nil, let (_, id) = nextRun() {
       runs.removeFirst()
       guard let transaction = live[id] else { continue }
-      let input = state(transaction.path, live.visibleWrites(for: transaction))
+      let input = readView(transaction.path, live.visibleWrites(for: transaction))
       if transaction.output != nil, input == transaction.input, live.isOnTop(transaction) {
         live.set(.ready, id)
-        ready.insert(transaction.path)
+        readyPaths.insert(transaction.path)
         continue
       }
       live.set(.running(input), id)

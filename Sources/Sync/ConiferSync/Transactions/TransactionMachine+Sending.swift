@@ -3,22 +3,22 @@ import ConiferWire
 
 extension TransactionMachine {
   /// Sends the families of which all members have a result.
-  mutating func sendReady(_ state: State) {
+  mutating func sendReady(_ readView: ReadView) {
     guard isWritable else { return }
     var roots: Set<Path> = []
-    for path in ready {
+    for path in readyPaths {
       let root = live.tree.root(of: path)
       // A transaction that ended there may have held back others below.
       roots.formUnion(live.tree.roots(below: root))
     }
-    ready = []
+    readyPaths = []
     let groups = roots.filter { live.families[$0]?.isReady == true }
     let ordered = groups.sorted { live.families[$0]?.first ?? 0 < live.families[$1]?.first ?? 0 }
-    for root in ordered { send(at: root, state) }
+    for root in ordered { send(at: root, readView) }
   }
 
   /// Sends the transactions of a family as one put.
-  private mutating func send(at root: Path, _ state: State) {
+  private mutating func send(at root: Path, _ readView: ReadView) {
     let group = live.members(of: root)
     var outputs: [(path: Path, node: Node)] = []
     for transaction in group {
@@ -28,7 +28,7 @@ extension TransactionMachine {
     }
     guard let position = group.first?.position else { return }
     let unsent = live.unsent
-    let latest = state(root, OverlayFilter(includesHidden: true) { unsent[$0] != nil })
+    let latest = readView(root, OverlayFilter(includesHidden: true) { unsent[$0] != nil })
     var node = latest
     for output in outputs { node = node.setting(output.path, to: output.node) }
     lastPut += 1
@@ -59,13 +59,13 @@ extension TransactionMachine {
     default:
       for id in put.ids { fail(id, live[id]?.ending.map { .local($0) } ?? .refused(response)) }
     }
-    ready.insert(put.path)
+    readyPaths.insert(put.path)
   }
 
   mutating func givenUp(_ id: OperationID, _ status: LocalStatus) {
     guard let put = puts.removeValue(forKey: id) else { return }
     for id in put.ids { fail(id, .local(live[id]?.ending ?? status)) }
-    ready.insert(put.path)
+    readyPaths.insert(put.path)
   }
 
   private mutating func commit(_ put: SentPut, _ isDataMissing: Bool) {
@@ -83,7 +83,7 @@ extension TransactionMachine {
     rerun(put.path)
   }
 
-  /// A put was not sent: its transactions run again or are sent again.
+  /// A put was not sent, or was refused for want of a valid token: its transactions run again or are sent again.
   mutating func returned(_ id: OperationID) {
     guard let put = puts.removeValue(forKey: id) else { return }
     for id in put.ids {
@@ -94,7 +94,7 @@ extension TransactionMachine {
         live.set(.ready, id)
       }
     }
-    ready.insert(put.path)
+    readyPaths.insert(put.path)
     rerun(put.path)
   }
 

@@ -46,7 +46,7 @@ package struct TransactionMachine: Sendable {
     case putAnswered(OperationID, Response, isDataMissing: Bool = false)
     /// A put ended without an answer.
     case putGivenUp(OperationID, LocalStatus)
-    /// A put was not sent.
+    /// A put was not sent, or was refused for want of a valid token.
     case putReturned(OperationID)
     /// Puts can be sent from now on, or no longer.
     case writable(Bool)
@@ -108,7 +108,7 @@ package struct TransactionMachine: Sendable {
   }
 
   /// The node that views would show at a path with the writes of a filter; empty where nothing is known.
-  package typealias State = (_ path: Path, _ filter: OverlayFilter) -> Node
+  package typealias ReadView = (_ path: Path, _ filter: OverlayFilter) -> Node
 
   var live = LiveTransactions()
   var lastOrder: UInt64 = 0
@@ -122,7 +122,7 @@ package struct TransactionMachine: Sendable {
   /// The transaction whose function runs, even if it has ended meanwhile.
   var running: TransactionID?
   /// Paths at which something may be ready to be sent.
-  var ready: Set<Path> = []
+  var readyPaths: Set<Path> = []
   var actions: [Action] = []
   /// Whether the owner must change views before anything is read of them.
   var mustProceed = false
@@ -137,12 +137,12 @@ package struct TransactionMachine: Sendable {
   ///
   /// - Parameters:
   ///   - input: what happened.
-  ///   - state: what the views show now; only called during the call.
+  ///   - readView: what the views show now; only called during the call.
   /// - Returns: what is to be done, in order.
-  package mutating func handle(_ input: Input, state: State) -> [Action] {
-    take(input, state)
-    if !mustProceed { runNext(state) }
-    if !mustProceed { sendReady(state) }
+  package mutating func handle(_ input: Input, readView: ReadView) -> [Action] {
+    take(input, readView)
+    if !mustProceed { runNext(readView) }
+    if !mustProceed { sendReady(readView) }
     if mustProceed { actions.append(.proceed) }
     defer {
       actions = []
@@ -151,18 +151,18 @@ package struct TransactionMachine: Sendable {
     return actions
   }
 
-  private mutating func take(_ input: Input, _ state: State) {
+  private mutating func take(_ input: Input, _ readView: ReadView) {
     switch input {
     case .start(let id, let path, let isVisible, let position): start(id, path, isVisible, position)
     case .ran(let id, let decision, let overlay, let serverTime):
-      ran(id, decision, overlay, serverTime, state)
+      ran(id, decision, overlay, serverTime, readView)
     case .putAnswered(let put, let response, let isDataMissing):
       answered(put, response, isDataMissing)
     case .putGivenUp(let put, let status): givenUp(put, status)
     case .putReturned(let put): returned(put)
     case .writable(let isWritable):
       self.isWritable = isWritable
-      if isWritable { ready.formUnion(live.tree.roots(below: .root)) }
+      if isWritable { readyPaths.formUnion(live.tree.roots(below: .root)) }
     case .changed(let path): rerun(path)
     case .overwritten(let paths): overwritten(paths)
     case .giveUp(let status): giveUp(status)
