@@ -55,8 +55,13 @@ package final class EngineStorage {
     }
   }
 
-  /// It is open; another lane may be shown with the same one.
+  /// It is open.
   package func open(_ backend: any StorageBackend, _ lane: Lane) { state = .open(backend, lane) }
+
+  /// Another lane is shown.
+  package func show(_ lane: Lane) {
+    if case .open(let backend, _) = state { state = .open(backend, lane) }
+  }
 
   /// It could not be opened.
   package func fail(_ error: DatabaseError) {

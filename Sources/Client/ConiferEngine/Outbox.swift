@@ -1,10 +1,10 @@
 package import ConiferKeyValue
 package import ConiferStorage
 
-/// What the parts of an engine ask for in a step: edits to commit and calls of the app, each in order.
+/// What the parts of an engine ask for: edits to commit and calls of the app, each in order.
 ///
-/// The engine alone has them done, when the step ends. Edits that are asked for together are stored
-/// together; those of a step share a commit.
+/// The engine alone has them done. Edits that are asked for together are stored together; those of a step share a
+/// commit, and steps may share one too.
 package final class Outbox {
   /// The numbers that a commit gave to what one part asked for.
   package struct Numbers {
@@ -36,8 +36,8 @@ package final class Outbox {
   private var calls: [@Sendable () -> Void] = []
   private let storage: EngineStorage
   private let callbackQueue: CallbackQueue
-  /// Whether the next commit takes nothing more, as what follows must see it stored.
-  package private(set) var isSealed = false
+  /// Whether actions wait for the next commit, as what follows from them must find it stored.
+  package private(set) var holdsActions = false
 
   /// The most groups that share a commit.
   private static let largestCommit = 256
@@ -63,10 +63,10 @@ package final class Outbox {
   /// Calls something after the next commit, also when that fails.
   package func afterCommit(_ body: @escaping () -> Void) { addEdits([]) { _ in body() } }
 
-  /// Lets the next commit take nothing more, as what follows must see it stored.
-  package func seal() { isSealed = true }
+  /// Has no further action carried out until what waits is committed, as what follows must find it stored.
+  package func holdActions() { holdsActions = true }
 
-  /// Has the app called after the step.
+  /// Has the app called behind all that waits for a commit.
   package func addCall(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
 
   /// Hands the calls of the app to its queue, in order.
@@ -85,7 +85,7 @@ package final class Outbox {
     guard hasUncommitted else { return }
     let all = groups
     groups = []
-    isSealed = false
+    holdsActions = false
     commit(all, willCommit, willStore)
   }
 

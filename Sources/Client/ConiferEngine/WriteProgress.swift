@@ -131,7 +131,7 @@ extension WriteProgress {
   /// Whether a write that the store has as sent must be marked again before it leaves.
   package func needsMark(_ id: OutboundWriteID) -> Bool {
     switch delivery(id) {
-    case .marking, .returned: true
+    case .markStored, .returnedUnstored: true
     case .queued, .marked, .sent: false
     }
   }
@@ -140,20 +140,20 @@ extension WriteProgress {
   package func marks(_ ids: [OutboundWriteID]) -> [StorageEdit] {
     ids.map { id in
       // The mark of one that stands in the store counts already, and has only to become durable.
-      if case .marking = delivery(id) { return .setState(id.lane, id.id, .outcomeUnknown) }
+      if case .markStored = delivery(id) { return .setState(id.lane, id.id, .outcomeUnknown) }
       return .setState(id.lane, id.id, .sent)
     }
   }
 
   /// The store holds that writes were sent, maybe not durably.
-  package func marking(_ ids: [OutboundWriteID]) {
-    for id in ids { _ = change(id) { $0.delivery = .marking } }
+  package func markStored(_ ids: [OutboundWriteID]) {
+    for id in ids { _ = change(id) { $0.delivery = .markStored } }
   }
 
   /// The mark that writes are sent is as durable as it can be.
   package func marked(_ ids: [OutboundWriteID]) {
     for id in ids {
-      if case .marking = delivery(id) { _ = change(id) { $0.delivery = .marked } }
+      if case .markStored = delivery(id) { _ = change(id) { $0.delivery = .marked } }
     }
   }
 
@@ -176,7 +176,7 @@ extension WriteProgress {
 
   /// It could not be stored that a write waits again.
   package func returnedUnstored(_ id: OutboundWriteID) {
-    _ = change(id) { $0.delivery = .returned }
+    _ = change(id) { $0.delivery = .returnedUnstored }
   }
 
   /// A write is no longer under way: the edits that count the attempt, unless the store has it already.
@@ -190,9 +190,9 @@ extension WriteProgress {
   package func attempts(_ entry: QueueEntry, _ id: OutboundWriteID) -> Int {
     let stored = Int(entry.attempts)
     return switch delivery(id) {
-    case .marking, .marked: max(0, stored - 1)
+    case .markStored, .marked: max(0, stored - 1)
     case .sent(isStored: false): stored + 1
-    case .queued, .sent, .returned: stored
+    case .queued, .sent, .returnedUnstored: stored
     }
   }
 
@@ -200,7 +200,7 @@ extension WriteProgress {
   package var unsent: [OutboundWriteID] {
     states.keys.filter { id in
       switch delivery(id) {
-      case .marking, .marked, .returned: true
+      case .markStored, .marked, .returnedUnstored: true
       case .queued, .sent: false
       }
     }

@@ -16,7 +16,7 @@ struct AuthenticationTests {
     var bench = Bench(lane: lane, newest: 7, usesTokens: true)
     bench.give(.listen(Bench.listen("a")))
     bench.give(.get(OperationID(rawValue: 1), Bench.listen("b").target))
-    #expect(bench.give(.open(.starting)).fetches == [false])
+    #expect(bench.give(.reasonEnded(.starting)).fetches == [false])
     #expect(bench.give(.token(.token(ada))).connects.count == 1)
     let greeting = bench.hello()
     #expect(greeting.requests.map(\.request) == [.authenticate(ada.credential)])
@@ -39,7 +39,7 @@ struct AuthenticationTests {
   @Test("a refused token pauses everything, and the next one is asked for by force")
   func refused() {
     var bench = Bench(lane: lane, usesTokens: true)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.give(.token(.token(ada)))
     bench.hello()
     let actions = bench.answer(1, Response(.permissionDenied, reason: "no"))
@@ -60,7 +60,7 @@ struct AuthenticationTests {
   @Test("the third refusal in a row slows down")
   func slowed() {
     var bench = Bench(lane: lane, usesTokens: true)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.give(.token(.token(ada)))
     bench.hello()
     #expect(bench.answer(1, Response(.invalidToken)).fetches.contains(true))
@@ -186,7 +186,7 @@ struct AuthenticationTests {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.give(.onDisconnect(OperationID(rawValue: 1), .cancel("a")))
     bench.give(.get(OperationID(rawValue: 2), Bench.listen("b").target))
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     let actions = bench.give(.token(.token(Bench.token("bob"))))
     #expect(actions.contains(.onDisconnectGivenUp(OperationID(rawValue: 1), .identityChanged)))
     bench.give(.laneOpened(newest: nil))
@@ -213,7 +213,7 @@ struct AuthenticationTests {
   @Test("without a token of somebody who is signed in there is no connection")
   func unavailable() {
     var bench = Bench(lane: lane, usesTokens: true)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     let actions = bench.give(.token(.failed("away")))
     #expect(actions.connects.isEmpty)
     #expect(actions.last == .authentication(.blocked(.unavailable("away"))))
@@ -228,7 +228,7 @@ struct AuthenticationTests {
       let token = Bench.token("ada", "kept", until: expiry)
       var bench = Bench(lane: lane, usesTokens: true, token: token)
       #expect(bench.machine.authentication == .pending)
-      bench.give(.open(.starting))
+      bench.give(.reasonEnded(.starting))
       #expect(bench.give(.token(.failed("away"))).connects.isEmpty != isUsed)
     }
   }
@@ -236,7 +236,7 @@ struct AuthenticationTests {
   @Test("a provider that does not answer has failed")
   func silentProvider() {
     var bench = Bench(lane: lane, usesTokens: true)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     #expect(bench.pass(29_999).isEmpty)
     bench.pass(1)
     #expect(

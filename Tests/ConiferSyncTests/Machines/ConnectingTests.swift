@@ -10,7 +10,7 @@ struct ConnectingTests {
   func connects() {
     var bench = ConnectionBench()
     #expect(bench.give(.tick).isEmpty)
-    let first = bench.give(.open(.starting))
+    let first = bench.give(.reasonEnded(.starting))
     #expect(first == [.connect(ConnectionRequest(namespace: "ns"), bench.connection)])
     #expect(
       bench.hello() == [
@@ -23,7 +23,7 @@ struct ConnectingTests {
   @Test("delays grow by 1.3 from one second to thirty, with a part left to chance")
   func delays() {
     var bench = ConnectionBench()
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     var expected = 1_000.0
     var seen: Set<Milliseconds> = []
     for attempt in 0..<30 {
@@ -50,9 +50,9 @@ struct ConnectingTests {
 
   @Test("going online and a returned network connect at once")
   func hurries() {
-    for input in [ConnectionInput.open(.offline), .networkReturned] {
+    for input in [ConnectionInput.reasonEnded(.offline), .networkReturned] {
       var bench = ConnectionBench()
-      bench.give(.open(.starting))
+      bench.give(.reasonEnded(.starting))
       bench.lose()
       #expect(bench.give(input).connects.count == 1)
       #expect(bench.give(input).connects.isEmpty)
@@ -63,14 +63,14 @@ struct ConnectingTests {
   func offline() {
     var bench = ConnectionBench()
     bench.connect()
-    let actions = bench.give(.close(.offline))
+    let actions = bench.give(.reasonBegan(.offline))
     #expect(actions == [.disconnect(bench.connection), .connected(false), .writable(false)])
     #expect(bench.receive(.push(.overwrite("a", Node(1), tag: nil))).isEmpty)
     #expect(bench.lose().isEmpty)
     #expect(bench.pass(1_000_000).isEmpty)
     let old = bench.connection
     #expect(
-      bench.give(.open(.offline)).connects == [
+      bench.give(.reasonEnded(.offline)).connects == [
         ConnectionRequest(namespace: "ns", host: "h", lastSession: "s")
       ])
     #expect(bench.connection > old)
@@ -83,18 +83,18 @@ struct ConnectingTests {
   @Test("connects only when no reason is left to be away")
   func reasons() {
     var bench = ConnectionBench()
-    bench.give(.close(.noTransport))
-    bench.give(.close(.offline))
-    #expect(bench.give(.open(.starting)).isEmpty)
-    #expect(bench.give(.open(.noTransport)).isEmpty)
+    bench.give(.reasonBegan(.noTransport))
+    bench.give(.reasonBegan(.offline))
+    #expect(bench.give(.reasonEnded(.starting)).isEmpty)
+    #expect(bench.give(.reasonEnded(.noTransport)).isEmpty)
     #expect(bench.give(.networkReturned).isEmpty)
-    #expect(bench.give(.open(.offline)).connects.count == 1)
+    #expect(bench.give(.reasonEnded(.offline)).connects.count == 1)
   }
 
   @Test("follows a redirection, and forgets a host that cannot be reached")
   func redirection() {
     var bench = ConnectionBench()
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello(host: "one", session: "first")
     let actions = bench.receive(.reset(host: "two"))
     #expect(actions.first == .disconnect(ConnectionNumber(rawValue: 1)))
@@ -117,13 +117,13 @@ struct ConnectingTests {
     #expect(actions.contains(.shutDown("full")) && actions.contains(.connected(false)))
     #expect(bench.give(.networkReturned).isEmpty)
     #expect(bench.pass(1_000_000).isEmpty)
-    #expect(bench.give(.open(.offline)).connects.count == 1)
+    #expect(bench.give(.reasonEnded(.offline)).connects.count == 1)
   }
 
   @Test("an attempt without a hello ends after thirty seconds")
   func attemptTime() {
     var bench = ConnectionBench()
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     #expect(bench.pass(29_999).isEmpty)
     let actions = bench.pass(1)
     #expect(actions.contains(.disconnect(ConnectionNumber(rawValue: 1))))

@@ -116,14 +116,14 @@ struct ConnectionBench {
 
   /// Connects without tokens, and answers that the queue is empty.
   mutating func connect() {
-    give(.open(.starting))
+    give(.reasonEnded(.starting))
     hello()
     give(.writes([], machine.lane, after: nil, isLast: true))
   }
 
   /// Connects as somebody, and answers that the queue is empty.
   mutating func connect(as token: UserToken) {
-    give(.open(.starting))
+    give(.reasonEnded(.starting))
     give(.token(.token(token)))
     hello()
     answer(1)

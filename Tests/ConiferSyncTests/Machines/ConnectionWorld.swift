@@ -114,7 +114,10 @@ struct ConnectionWorld {
     case 12: listen()
     case 13: put()
     case 14: if chance.one(in: 4) { cut() }
-    case 15: if chance.one(in: 4) { give(chance.one(in: 2) ? .close(.offline) : .open(.offline)) }
+    case 15:
+      if chance.one(in: 4) {
+        give(chance.one(in: 2) ? .reasonBegan(.offline) : .reasonEnded(.offline))
+      }
     case 16: pass(Milliseconds(chance.below(chance.one(in: 8) ? 40_000 : 1_500)))
     case 17: if chance.one(in: 6) { expire() }
     case 18: if chance.one(in: 10) { signIn() }

@@ -74,7 +74,7 @@ struct IdentityChangeTests {
   @Test("an answer that is late, but the newest, counts")
   func late() throws {
     var bench = Bench(lane: lane, usesTokens: true)
-    let asked = try #require(bench.give(.open(.starting)).fetchNumbers.first)
+    let asked = try #require(bench.give(.reasonEnded(.starting)).fetchNumbers.first)
     bench.pass(30_000)
     #expect(bench.give(.token(.token(ada), fetch: asked)).connects.count == 1)
   }
@@ -142,8 +142,8 @@ struct IdentityChangeTests {
     if isOnline {
       bench.connect(as: ada)
     } else {
-      bench.give(.close(.offline))
-      bench.give(.open(.starting))
+      bench.give(.reasonBegan(.offline))
+      bench.give(.reasonEnded(.starting))
     }
     let first = try #require(bench.give(.refreshToken).fetchNumbers.first)
     let listen = Bench.listen("a")

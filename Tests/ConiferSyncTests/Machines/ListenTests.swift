@@ -14,7 +14,7 @@ struct ListenTests {
     var bench = Bench()
     for path in ["c", "a", "b"] { bench.give(.listen(Bench.listen(Path(path)))) }
     bench.give(.unlisten(Bench.listen("a")))
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     #expect(bench.hello().listens.map(\.listen) == [Bench.listen("c"), Bench.listen("b")])
     #expect(bench.give(.listen(Bench.listen("c"))).isEmpty)
     #expect(bench.answer(1) == [.listenAnswered(Bench.listen("c"), .ok)])
@@ -69,7 +69,7 @@ struct ListenTests {
     var bench = Bench(newest: 1)
     bench.give(.listen(Bench.listen("a")))
     bench.give(.listen(Bench.listen("b")))
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
     #expect(bench.answer(3).isEmpty)
@@ -86,7 +86,7 @@ struct ListenTests {
     for (path, isDataMissing) in [(Path("w"), true), ("w/1/x", true), ("v", false)] {
       var bench = Bench(newest: 1)
       bench.give(.listen(Bench.listen(path)))
-      bench.give(.open(.starting))
+      bench.give(.reasonEnded(.starting))
       bench.hello()
       bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
       bench.answer(2)
@@ -104,7 +104,7 @@ struct ListenTests {
   func heldAtDisconnect() {
     var bench = Bench(newest: 2)
     bench.give(.listen(Bench.listen("a")))
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     bench.give(.writes([Bench.write(1), Bench.write(2)], Bench.nobody, after: nil, isLast: true))
     bench.answer(2)

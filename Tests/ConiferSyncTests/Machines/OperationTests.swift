@@ -15,7 +15,7 @@ struct OperationTests {
   @Test("an onDisconnect reaches the server before a later write, also while a long queue drains")
   func order() {
     var bench = Bench(newest: 100)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     let all = (1...101).map { Bench.write($0) }
     bench.give(.onDisconnect(one, .put("p", Node(false))))
@@ -73,10 +73,10 @@ struct OperationTests {
       bench.connect()
       bench.give(.get(one, Bench.listen("a").target))
       let actions =
-        reason == .offline ? bench.give(.close(.offline)) : bench.receive(.shutdown("away"))
+        reason == .offline ? bench.give(.reasonBegan(.offline)) : bench.receive(.shutdown("away"))
       #expect(actions.contains(.getUnavailable(one)))
       #expect(bench.give(.get(two, Bench.listen("b").target)) == [.getUnavailable(two)])
-      bench.give(.open(.offline))
+      bench.give(.reasonEnded(.offline))
       #expect(bench.hello().requests.isEmpty)
     }
   }
@@ -85,7 +85,7 @@ struct OperationTests {
   func getBeforeQueue() {
     var bench = Bench(newest: 1_000)
     bench.give(.get(one, Bench.listen("a").target))
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     #expect(bench.hello().requests.map(\.request) == [.get(Bench.listen("a").target)])
     let page = (1...64).map { Bench.write($0) }
     #expect(bench.give(.writes(page, lane, after: nil, isLast: false)).puts.count == 64)
@@ -116,7 +116,7 @@ struct OperationTests {
     var bench = Bench(newest: 1)
     let position = bench.machine.nextPosition()
     bench.give(.write(Bench.write(2)))
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     bench.give(.put(TransactionPut(one, position: position, "t", Node(1), hash: "h")))
     let page = [Bench.write(1), Bench.write(2)]

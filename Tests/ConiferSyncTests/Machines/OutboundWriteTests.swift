@@ -12,7 +12,7 @@ struct OutboundWriteTests {
   @Test("at most 64 writes wait for answers, and the queue is read as they come")
   func window() {
     var bench = Bench(newest: 200)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     let all = (1...200).map { Bench.write($0) }
     var actions = bench.give(.writes(Array(all[..<64]), lane, after: nil, isLast: false))
@@ -152,7 +152,7 @@ struct OutboundWriteTests {
   @Test("what is queued behind a purge goes at once, also while the queue is read")
   func purgedWhileReading() {
     var bench = Bench(newest: 1)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     bench.give(.purge)
     #expect(bench.give(.writes([Bench.write(1)], lane, after: nil, isLast: true)).isEmpty)
@@ -162,7 +162,7 @@ struct OutboundWriteTests {
   @Test("the answer to a question from before the connection broke is ignored")
   func oldPage() {
     var bench = Bench(newest: 200)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     bench.give(.writes((1...64).map { Bench.write($0) }, lane, after: nil, isLast: false))
     bench.lose()
@@ -178,7 +178,7 @@ struct OutboundWriteTests {
     "a queue that cannot be read is asked for again with the next write, which does not overtake")
   func unreadable() {
     var bench = Bench(newest: 1)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     #expect(bench.give(.writes([], lane, after: nil, isLast: false)).isEmpty)
     #expect(bench.give(.tick).isEmpty)
@@ -190,7 +190,7 @@ struct OutboundWriteTests {
   @Test("a write that is queued while the queue is read is not lost")
   func missed() {
     var bench = Bench(newest: 1)
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     #expect(bench.give(.write(Bench.write(2))).isEmpty)
     // The store was read before write 2 was there.

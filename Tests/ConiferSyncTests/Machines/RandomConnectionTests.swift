@@ -9,7 +9,7 @@ struct RandomConnectionTests {
   @Test("keep every promise, and settle when the trouble ends", arguments: Seeded.seeds(100))
   func programs(seed: UInt64) {
     var world = ConnectionWorld(seed: seed)
-    world.give(.open(.starting))
+    world.give(.reasonEnded(.starting))
     for _ in 0..<600 where world.faults.isEmpty { world.step() }
     world.settle()
     let last = world.log.suffix(60).joined(separator: "\n")
@@ -21,7 +21,7 @@ extension ConnectionWorld {
   /// Ends all trouble; then everything must come to rest.
   mutating func settle() {
     isCalm = true
-    give(.open(.offline))
+    give(.reasonEnded(.offline))
     var rounds = 0
     while faults.isEmpty, !isAtRest, rounds < 20_000 {
       rounds += 1

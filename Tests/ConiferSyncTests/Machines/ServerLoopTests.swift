@@ -46,7 +46,7 @@ struct ServerLoopTests {
   @Test("only the first reset in a row connects at once")
   func resets() {
     var bench = Bench()
-    bench.give(.open(.starting))
+    bench.give(.reasonEnded(.starting))
     bench.hello()
     #expect(bench.receive(.reset(host: "b")).connects.count == 1)
     bench.hello()

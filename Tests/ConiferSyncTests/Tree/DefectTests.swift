@@ -40,7 +40,7 @@ import Testing
     let first = tree.overwrite("list", ["b": 1, "c": 2], tag: 1)
     #expect(first.windowChanges.map(\.added) == [["b", "c"]])
     #expect(first.windowChanges.map(\.replacesAll) == [true])
-    #expect(tree.serverData(of: target) == ["b": 1, "c": 2])
+    #expect(tree.sentData(of: target) == ["b": 1, "c": 2])
     // What falls out of the window is told, so that it is not kept for ever.
     let second = tree.merge("list", [NodeChange("a", 0)], tag: 1)
     #expect(second.windowChanges.map(\.added) == [["a"]])

@@ -89,7 +89,7 @@ struct Model {
     let listen = listens[i].listen
     listens[i].isAnswered = true
     let node = listen.target.spec.filtered(server[listen.target.path])
-    guard let known = tree.serverData(of: listen.target) else {
+    guard let known = tree.sentData(of: listen.target) else {
       throw Wrong("no view of \(listen.target)")
     }
     let isKnown = known == node

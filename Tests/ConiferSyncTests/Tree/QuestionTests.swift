@@ -48,9 +48,11 @@ import Testing
     #expect(tree.value(at: "a/b", OverlayFilter { $0 == OverlayID(1) }) == nil)
     #expect(tree.value(at: "a/b", OverlayFilter(end: OverlayID(1))) == nil)
     #expect(tree.value(at: "a/b", OverlayFilter(end: OverlayID(1, 1))) == 1)
-    #expect(!tree.isListened("a/b"))
+    #expect(!tree.hasWholeView(covering: "a/b"))
     try listen("a")
-    #expect(tree.isListened("a/b") && tree.isListened("a") && !tree.isListened(.root))
+    #expect(
+      tree.hasWholeView(covering: "a/b") && tree.hasWholeView(covering: "a")
+        && !tree.hasWholeView(covering: .root))
   }
 
   @Test func `what a query shows is known of its own view, or of the whole node`() throws {

@@ -43,7 +43,7 @@ private final class FixedCache: ServerCache {
     _ = tree.write(OverlayID(2), [NodeChange("a", ["m": 3])])
     #expect(tree.acknowledge(OverlayID(2), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["m": 3])
-    #expect(tree.serverData(of: QueryTarget("a")) == ["m": 3])
+    #expect(tree.sentData(of: QueryTarget("a")) == ["m": 3])
   }
 
   @Test func `an acknowledgement without its data replaces children that were known before`() throws
@@ -65,7 +65,7 @@ private final class FixedCache: ServerCache {
     _ = try listen(1, target)
     _ = tree.write(OverlayID(1), [NodeChange("a/a", 2)])
     #expect(tree.acknowledge(OverlayID(1), isDataMissing: true).events.isEmpty)
-    #expect(tree.serverData(of: target) == ["a": 2, "b": 1])
+    #expect(tree.sentData(of: target) == ["a": 2, "b": 1])
   }
 
   @Test func `ranges change the data of the view whose hash was sent`() throws {
@@ -75,9 +75,9 @@ private final class FixedCache: ServerCache {
     _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)])
     _ = tree.acknowledge(OverlayID(1), isDataMissing: true)
     _ = try listen(2, QueryTarget("a"))
-    #expect(tree.serverData(of: QueryTarget("a")) == ["x": 1, "y": 1])
+    #expect(tree.sentData(of: QueryTarget("a")) == ["x": 1, "y": 1])
     _ = tree.mergeRanges("a", [RangeMerge(start: "x", end: "y", node: ["y": 5])])
-    #expect(tree.serverData(of: QueryTarget("a")) == ["x": 1, "y": 5])
+    #expect(tree.sentData(of: QueryTarget("a")) == ["x": 1, "y": 5])
   }
 
   @Test func `children known from another query are shown without a value`() throws {
@@ -105,7 +105,7 @@ private final class FixedCache: ServerCache {
     #expect(told(try listen(2, QueryTarget("a/b"))) == ["value "])
     #expect(cache.asked == [QueryTarget("a")])
     #expect(tree.complete(QueryTarget("a")).events.isEmpty)
-    #expect(tree.serverData(of: QueryTarget("a")) == ["b": 1])
+    #expect(tree.sentData(of: QueryTarget("a")) == ["b": 1])
   }
 
   @Test func `an absent value that is complete is a value`() throws {
@@ -131,7 +131,7 @@ private final class FixedCache: ServerCache {
     let write = tree.write(OverlayID(1), [NodeChange("a/a", .empty)])
     #expect(told(write) == ["childRemoved a", "childAdded c", "value "])
     // What the server answers for is the window; what lies beyond may be old by then.
-    #expect(tree.serverData(of: target) == ["a": 1, "b": 2])
+    #expect(tree.sentData(of: target) == ["a": 1, "b": 2])
     let answer = tree.complete(target)
     #expect(told(answer) == ["childRemoved c", "value "])
   }

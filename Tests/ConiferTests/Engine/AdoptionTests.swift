@@ -18,9 +18,9 @@ import Testing
     let target = QueryTarget("own", first)
     _ = try tree.listen(ListenerID(rawValue: 1), to: target, kinds: .all)
     _ = tree.write(OverlayID(1), [NodeChange("own/n", json("1"))])
-    let hashed = tree.serverData(of: target)
+    let hashed = tree.sentData(of: target)
     _ = tree.acknowledge(OverlayID(1))
-    #expect(tree.serverData(of: target) == hashed)
+    #expect(tree.sentData(of: target) == hashed)
     let result = tree.complete(target)
     #expect(result.events.last?.event.node.text == #"{"w2":2}"#)
   }

@@ -17,8 +17,8 @@ final class CacheUpdater {
 
   /// Records of complete data in the next commit, which a read does not find yet.
   private var newRecords: [TrackedQuery] = []
-  private var pendingIncrements = PendingIncrements()
-  /// How many reports of damage were known when ``pendingIncrements`` was last used.
+  private var awaited = AwaitedValues()
+  /// How many reports of damage were known when ``awaited`` was last used.
   private var incidentCount = 0
   private let storage: EngineStorage
   private let views: Views
@@ -55,9 +55,9 @@ final class CacheUpdater {
       cached.edits += completeness.outdated(above: owner)
       let isCurrent = listens.keepsCurrent(owner)
       if isCurrent, !isDataMissing { continue }
-      if isLong, !isCurrent, isUncached(owner) {
-        // A query that waits for another place would wait for this one too.
-        pendingIncrements.forget(owner)
+      if isLong, !isCurrent, isUntouched(owner) {
+        // A query above that awaits another place must not become complete without this one.
+        awaited.forget(owner)
         continue
       }
       if change.node.hasServerValues {
@@ -66,10 +66,10 @@ final class CacheUpdater {
         guard !isLong else {
           // Thousands of questions would wait behind a long queue: the next listen tells.
           cached.edits += unknown(around: owner)
-          pendingIncrements.forget(owner)
+          awaited.forget(owner)
           continue
         }
-        cached.edits += incomplete(until: owner)
+        cached.edits += beginAwaiting(owner)
         cached.unknown.append(owner)
         continue
       }
@@ -81,7 +81,7 @@ final class CacheUpdater {
           cached.edits += listens.snapshot(of: target)
         }
       }
-      if change.path.last?.isPriority == true || isCached(change.path) { continue }
+      if change.path.last?.isPriority == true || isComplete(change.path) { continue }
       let record = TrackedQuery(
         tree: tree, path: change.path, isComplete: true, isKnownMissing: change.node.isEmpty)
       newRecords.append(record)
@@ -96,7 +96,7 @@ final class CacheUpdater {
   /// - Returns: the places to ask for, and the edits that end the completeness of what holds them.
   func acknowledgeFailed(_ paths: [Path]) -> (paths: [Path], edits: [StorageEdit]) {
     let paths = paths.filter { !listens.keepsCurrent($0) }
-    for path in paths { pendingIncrements.forget(path) }
+    for path in paths { awaited.forget(path) }
     return (paths, paths.flatMap { unknown(around: $0) })
   }
 
@@ -109,8 +109,9 @@ final class CacheUpdater {
     return newest.rawValue >= id.id.rawValue + 100
   }
 
-  /// Whether the cache holds nothing at, above or below a place.
-  private func isUncached(_ path: Path) -> Bool {
+  /// Whether no view and no query of the store depends on a place: nothing is open or tracked at it or below, and nothing
+  /// that holds it is complete.
+  private func isUntouched(_ path: Path) -> Bool {
     if views.tree.hasView(within: path) || newRecords.contains(where: { $0.path.touches(path) }) {
       return false
     }
@@ -123,7 +124,8 @@ final class CacheUpdater {
     } ?? false
   }
 
-  private func isCached(_ path: Path) -> Bool {
+  /// Whether the cache holds all at a place.
+  private func isComplete(_ path: Path) -> Bool {
     storage.read { (view, lane) throws(StoreError) in try view.isComplete(lane.tree, path) }
       ?? false
   }
@@ -138,38 +140,37 @@ final class CacheUpdater {
   // MARK: Places whose values only the server knows
 
   /// A place stays unknown: the queries that hold it stay incomplete until they are listened to.
-  func forget(_ path: Path) { pendingIncrements.forget(path) }
+  func forget(_ path: Path) { awaited.forget(path) }
 
-  /// Edits that end the completeness of the queries that hold a place, until the server has told its
-  /// value.
-  private func incomplete(until path: Path) -> [StorageEdit] {
+  /// The value of a place is awaited: edits that end the completeness of the queries that hold it, until the server has
+  /// told it.
+  private func beginAwaiting(_ path: Path) -> [StorageEdit] {
     let edits = unknown(around: path)
     let above = edits.compactMap { edit -> StoredQuery? in
-      guard case .saveQuery(var query) = edit, query.isDefault, query.path.contains(path),
+      guard case .saveQuery(let query) = edit, query.isDefault, query.path.contains(path),
         let stored = storage.read({ (view, lane) throws(StoreError) in
           try view.trackedQuery(lane.tree, query.path, query.parameters)
         }), let stored
       else { return nil }
-      query.isComplete = true
       return StoredQuery(id: stored.id, query: query)
     }
     forgetAfterDamage()
-    pendingIncrements.wait(for: path, above)
+    awaited.wait(for: path, above)
     return edits
   }
 
   /// Forgets what waits for values when damage was found since: queries may be incomplete because of
   /// that.
   private func forgetAfterDamage() {
-    if storage.incidentCount > incidentCount { pendingIncrements = PendingIncrements() }
+    if storage.incidentCount > incidentCount { awaited = AwaitedValues() }
     incidentCount = storage.incidentCount
   }
 
-  /// Edits that mark queries complete again for which this was the last unknown place.
-  private func completed(by path: Path) -> [StorageEdit] {
+  /// The value of a place is awaited no longer: edits that mark queries complete again for which it was the last one.
+  private func endAwaiting(_ path: Path) -> [StorageEdit] {
     storage.reportIncidents()
     forgetAfterDamage()
-    return pendingIncrements.resolve(path).compactMap { whole in
+    return awaited.resolve(path).compactMap { whole in
       let stored = storage.read { (view, lane) throws(StoreError) in
         try view.trackedQuery(lane.tree, whole.query.path, whole.query.parameters)
       }
@@ -197,10 +198,11 @@ final class CacheUpdater {
   /// Puts what the server answered to a read into the cache; a filtered query's answer is complete for
   /// that query alone.
   func store(_ node: Node, of target: QueryTarget) {
-    guard let lane = storage.lane, !listens.contains(target), !views.tree.isListened(target.path)
-    else { return pendingIncrements.forget(target.path) }
+    guard let lane = storage.lane, !listens.contains(target),
+      !views.tree.hasWholeView(covering: target.path)
+    else { return awaited.forget(target.path) }
     // Updates that follow are newer, and must find this in the store.
-    outbox.seal()
+    outbox.holdActions()
     let (path, parameters) = (target.path, target.spec.identifier)
     let stored = storage.read { (view, lane) throws(StoreError) in
       try view.trackedQuery(lane.tree, path, parameters)
@@ -214,7 +216,7 @@ final class CacheUpdater {
       let edits =
         [.overwrite(lane.tree, path, node), .saveQuery(query)]
         + completeness.outdated(below: path) + completeness.outdated(above: path)
-        + completed(by: path)
+        + endAwaiting(path)
       outbox.addEdits(edits) { [self] result in
         if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
       }
@@ -240,15 +242,16 @@ final class CacheUpdater {
     edits += listens.completeness.outdated(above: query.path)
     edits.append(.saveQuery(query))
     edits.append(.setTrackedKeys(query.tree, stored.id, node.children.map(\.key)))
-    outbox.seal()
+    outbox.holdActions()
     outbox.addEdits(edits) { [self] result in
       if case .success = result { touch([stored.id], in: query.tree) }
     }
   }
 }
 
-/// Acknowledged increments whose results are not known yet, and the queries that are incomplete until then.
-struct PendingIncrements {
+/// Places whose values only the server knows, as acknowledged writes with server values changed them, and the queries
+/// that are incomplete until they are told.
+struct AwaitedValues {
   private var waiting: [QueryID: (query: StoredQuery, places: Set<Path>)] = [:]
 
   /// Complete queries become incomplete until the value at a place is known; those that wait already for

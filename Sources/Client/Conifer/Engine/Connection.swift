@@ -42,9 +42,9 @@ final class Connection {
     if let transport = setup.transport {
       watch = transport.watchNetwork { [post] in post(.tellConnection(.networkReturned)) }
     } else {
-      tell(.close(.noTransport))
+      tell(.reasonBegan(.noTransport))
     }
-    tell(.open(.starting))
+    tell(.reasonEnded(.starting))
   }
 
   /// Ends for good.
@@ -137,8 +137,8 @@ final class Connection {
 
   func send(_ message: ClientMessage) { transportConnection?.send(message) }
 
-  /// The server sent the client away.
-  func shutDown(_ reason: String) {
+  /// Tells the log that the server sent the client away.
+  func logShutDown(_ reason: String) {
     setup.logger.warning("the server sent the client away", metadata: ["reason": "\(reason)"])
   }
 

@@ -7,8 +7,9 @@ import Synchronization
 
 /// The engine behind a database: storage, views, connection and callbacks, joined on one thread.
 ///
-/// Whatever is asked of it, and whatever the server says, is a step; steps are done one after the
-/// other, so that no step sees half of another's effects while that waits for its commit.
+/// Whatever is asked of it, and whatever the server says, is a step; one step ends before the next one begins, so that
+/// none sees half of another's effects. Writes that follow one another share a commit, and so do messages of the
+/// server; any other step first commits what waits.
 actor Engine {
   nonisolated let setup: DatabaseConfiguration
   nonisolated let registrations = Registrations()
@@ -148,13 +149,13 @@ extension Engine: DatabaseEngine {
   /// Connects, and stays connected.
   nonisolated func goOnline() {
     isAway.store(false, ordering: .relaxed)
-    post(.tellConnection(.open(.offline)))
+    post(.tellConnection(.reasonEnded(.offline)))
   }
 
   /// Disconnects, until `goOnline`.
   nonisolated func goOffline() {
     isAway.store(true, ordering: .relaxed)
-    post(.tellConnection(.close(.offline)))
+    post(.tellConnection(.reasonBegan(.offline)))
   }
 
   /// Discards all waiting writes, transactions and onDisconnects.

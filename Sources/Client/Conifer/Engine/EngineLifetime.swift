@@ -16,10 +16,9 @@ struct EngineLifetime {
   let transactions: Transactions
   let disconnects: Disconnects
 
-  /// Opens the storage, shows nothing of it yet, and lets the connection begin.
+  /// Opens the storage, commits the declared indexes, shows nothing of it yet, and lets the connection begin.
   ///
-  /// Neither queue nor cache is read: what was kept of the last user, the number of the last write and
-  /// the pins are.
+  /// What was kept of the last user and the number of the last write are read; queue, cache and pins are not.
   ///
   /// - Parameter isAway: whether the app went offline meanwhile; asked when the storage is open.
   nonisolated(nonsending) func open(isAway: () -> Bool) async {
@@ -38,7 +37,7 @@ struct EngineLifetime {
     } catch {
       return storage.fail(DatabaseError(error, "The storage could not be opened"))
     }
-    if isAway() { connection.tell(.close(.offline)) }
+    if isAway() { connection.tell(.reasonBegan(.offline)) }
     connection.start()
   }
 

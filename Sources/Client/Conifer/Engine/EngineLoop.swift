@@ -5,7 +5,10 @@ import ConiferWire
 import Logging
 
 /// Does the steps of an engine, one after the other: its parts decide, each over its own state, and what they ask for
-/// is done here, when the step ends.
+/// is done here.
+///
+/// Writes that follow one another share a commit, and so do messages of the server; any other step first commits what
+/// waits, and what it asks for itself is done when it ends.
 final class EngineLoop {
   let outbox: Outbox
   let connection: Connection
@@ -70,8 +73,6 @@ final class EngineLoop {
   }
 
   /// Does one step.
-  ///
-  /// Writes that follow one another share a commit, and so do answers and updates of the server.
   private nonisolated(nonsending) func performOne(_ step: Step) async {
     if user.mustWait(step) { return user.keep(step) }
     switch step {
@@ -85,7 +86,7 @@ final class EngineLoop {
       if writes.hasUnqueued { carryOutRequests() }
       connection.receive(event, number)
       carryOutActions()
-      if outbox.isFull || outbox.isSealed || connection.hasActions { carryOutRequests() }
+      if outbox.isFull || outbox.holdsActions || connection.hasActions { carryOutRequests() }
       return
     default: carryOutRequests()
     }
@@ -128,7 +129,7 @@ final class EngineLoop {
   /// Ends all work, makes it durable and closes the storage.
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
     // What is under way is of unknown outcome from now on.
-    connection.tell(.close(.closing))
+    connection.tell(.reasonBegan(.closing))
     carryOutRequests()
     sending.storeUnsent()
     carryOutRequests()
@@ -166,7 +167,8 @@ final class EngineLoop {
     while connection.hasActions {
       let actions = connection.takeActions()
       for (index, action) in actions.enumerated() {
-        if outbox.isSealed || !action.canPrecedeCommit, outbox.hasUncommitted || writes.hasUnqueued
+        if outbox.holdsActions || !action.canPrecedeCommit,
+          outbox.hasUncommitted || writes.hasUnqueued
         {
           return connection.putBack(actions[index...])
         }
@@ -189,12 +191,12 @@ final class EngineLoop {
       if isConnected { pins.connected() }
     case .offset(let milliseconds): listening.offset(milliseconds)
     case .writable(let isWritable): transactions.writable(isWritable)
-    case .shutDown(let reason): connection.shutDown(reason)
+    case .shutDown(let reason): connection.logShutDown(reason)
     case .log(let words): connection.log(words)
     case .identification(let identification): user.changed(identification)
     case .authentication(let state): user.report(state)
     case .laneChanged(let lane): user.changeLane(lane)
-    case .keepToken(let token): user.keep(token)
+    case .keepToken(let token): user.storeToken(token)
     case .listenAnswered(let listen, let response): updates.listenAnswered(listen, response)
     case .listenRevoked(let listen): updates.listenRevoked(listen)
     case .updated(let update): updates.take(update)
@@ -219,8 +221,8 @@ final class EngineLoop {
 }
 
 extension ConnectionAction {
-  /// Whether it may be done while other edits wait for their commit: it reads memory alone, and its
-  /// events are told after the commit.
+  /// Whether it may be carried out while other edits wait for their commit: what it reads of the store may lack the
+  /// edits that wait, and allows for that, and its events are told after the commit.
   fileprivate var canPrecedeCommit: Bool {
     switch self {
     case .updated, .writeAnswered, .send, .sendListen, .writeSent, .probe, .wake, .log: true

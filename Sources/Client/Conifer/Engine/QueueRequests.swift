@@ -241,7 +241,7 @@ extension PendingWrite.State {
       case (.rejected(let reason), _):
         .rejected(RejectionReason(reason).error(entry.payload.path))
       case (_, .sent): .sent
-      case (_, .marking), (_, .marked), (_, .returned), (.queued, .queued): .queued
+      case (_, .markStored), (_, .marked), (_, .returnedUnstored), (.queued, .queued): .queued
       case (.sent, .queued), (.outcomeUnknown, .queued): .outcomeUnknown
       }
   }

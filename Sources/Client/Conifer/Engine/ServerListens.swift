@@ -53,14 +53,14 @@ final class ServerListens {
   /// The hash of a target's data as the server was last told; nil when it has changed since.
   func hash(of target: QueryTarget) -> ListenHash? { active[target]?.hash }
 
-  /// Whether the server tells of a place by itself: a complete view is open there or above, or a
-  /// filtered one above holds it.
+  /// Whether the server tells of a place by itself, maybe not yet: a view that loads all data is open there or above, or
+  /// a filtered one above was sent the child that holds it.
   func keepsCurrent(_ path: Path) -> Bool {
-    if views.tree.isListened(path) { return true }
+    if views.tree.hasWholeView(covering: path) { return true }
     for target in active.keys where !target.spec.isDefault && target.path.count < path.count {
       guard target.path.contains(path) else { continue }
       let key = path.keys[target.path.count]
-      if views.tree.serverData(of: target)?[key].isEmpty == false { return true }
+      if views.tree.sentData(of: target)?[key].isEmpty == false { return true }
     }
     return false
   }
@@ -69,13 +69,13 @@ final class ServerListens {
 
   /// Asks the server for a listen; what it gives is stored and kept from eviction meanwhile.
   func start(_ listen: Listen) {
-    active[listen.target] = ActiveListen(listen, findRecord(of: listen.target))
+    active[listen.target] = ActiveListen(listen, activateRecord(of: listen.target))
     commit(active[listen.target]?.begin(), of: listen)
     connection.tell(.listen(listen))
   }
 
   /// Finds the record of a query and marks it active, or makes one.
-  private func findRecord(of target: QueryTarget) -> ActiveListen.Record {
+  private func activateRecord(of target: QueryTarget) -> ActiveListen.Record {
     let (path, parameters) = (target.path, target.spec.identifier)
     guard let backend = storage.backend, let lane = storage.lane else { return .none }
     let stored = storage.read { (view, lane) throws(StoreError) in
@@ -103,7 +103,7 @@ final class ServerListens {
 
   /// Sends a listen with the hash of the data that there is.
   func send(_ listen: Listen, as number: UInt64) {
-    let data = views.tree.serverData(of: listen.target) ?? .empty
+    let data = views.tree.sentData(of: listen.target) ?? .empty
     let known = active[listen.target]?.hash.flatMap { $0.node.isIdentical(to: data) ? $0 : nil }
     let hash = known ?? ListenHash(data)
     // Of little data it is computed as fast as it is kept.
@@ -199,7 +199,7 @@ final class ServerListens {
   func snapshot(of target: QueryTarget) -> [StorageEdit] { edits(of: target)?.snapshot ?? [] }
 
   private func edits(of target: QueryTarget) -> ListenEdits? {
-    guard let data = views.tree.serverData(of: target) else { return nil }
+    guard let data = views.tree.sentData(of: target) else { return nil }
     return ListenEdits(
       tree: storage.tree, target: target, data: data, query: active[target]?.stored?.id)
   }

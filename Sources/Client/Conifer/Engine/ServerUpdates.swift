@@ -25,9 +25,9 @@ struct ServerUpdates {
       store(path, changes, tag, views.tree.merge(path, changes, tag: tag))
     case .rangeMerge(let path, let ranges, let tag):
       guard let target = tag.map({ listens.target(ofTag: $0) }) ?? QueryTarget(path) else { return }
-      let before = views.tree.serverData(of: target) ?? .empty
+      let before = views.tree.sentData(of: target) ?? .empty
       let result = views.tree.mergeRanges(path, ranges, tag: tag)
-      let after = views.tree.serverData(of: target) ?? .empty
+      let after = views.tree.sentData(of: target) ?? .empty
       store(path, after.changes(from: before), tag, result, isWhole: true)
     }
   }

@@ -60,7 +60,7 @@ final class SignedInUser {
         namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
         token: token, isChanging: change != nil, seed: setup.random()))
     if let token { authState.set(.known(identity: token.identity)) }
-    if kept != nil, !setup.keepsLastToken { keep(nil) }
+    if kept != nil, !setup.keepsLastToken { storeToken(nil) }
     // A write of an app that just starts is that of who is signed in, not nobody's.
     if let identification = connection.identification { take(identification) }
   }
@@ -172,8 +172,8 @@ final class SignedInUser {
     connection.tell(.token(answer, fetch: number))
   }
 
-  /// Keeps the last token for the next start, where the app wants that.
-  func keep(_ token: UserToken?) {
+  /// Stores the last token for the next start, where the app wants that.
+  func storeToken(_ token: UserToken?) {
     guard let lane = storage.lane else { return }
     let bytes = setup.keepsLastToken ? token.map(\.stored) : nil
     outbox.addEdits([.setMetadata(lane.tree, Self.tokenName, bytes)]) { [logger = setup.logger] in
@@ -204,9 +204,9 @@ final class SignedInUser {
 
   /// Another user is signed in: views show the server's data first, then that user's queue over it.
   func changeLane(_ lane: Lane) {
-    guard let backend = storage.backend else { return }
+    guard storage.lane != nil else { return }
     transactions.giveUp(.identityChanged)
-    connection.tell(.laneOpened(newest: views.changeLane(to: lane, of: backend)))
+    connection.tell(.laneOpened(newest: views.changeLane(to: lane)))
     pins.signedIn()
   }
 }

@@ -64,7 +64,7 @@ final class Transactions {
   /// An attempt ended without an answer.
   func putGivenUp(_ id: OperationID, _ status: LocalStatus) { handle(.putGivenUp(id, status)) }
 
-  /// An attempt was not sent, and may be made again.
+  /// An attempt was not sent, or was refused for want of a valid token, and may be made again.
   func putReturned(_ id: OperationID) { handle(.putReturned(id)) }
 
   /// The app replaced nodes: transactions on them end.

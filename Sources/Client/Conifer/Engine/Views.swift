@@ -161,10 +161,10 @@ final class Views {
   /// Shows another lane's queued writes instead of those that are shown.
   ///
   /// - Returns: the newest number of the lane; nil for none, or when it cannot be read.
-  func changeLane(to lane: Lane, of backend: any StorageBackend) -> WriteID? {
+  func changeLane(to lane: Lane) -> WriteID? {
     let reverted = tree.revertAll()
     incrementedValues = nil
-    storage.open(backend, lane)
+    storage.show(lane)
     raise(reverted)
     let now = clock.serverTime
     let found = storage.read { (view, lane) throws(StoreError) in

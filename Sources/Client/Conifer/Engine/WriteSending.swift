@@ -61,7 +61,7 @@ struct WriteSending {
     outbox.addEdits(progress.marks(ids)) { [self] result in
       switch result {
       case .success(let numbers):
-        progress.marking(ids)
+        progress.markStored(ids)
         durability.wait(for: numbers.commit, in: storage) { [post] result in
           var fault: DatabaseError?
           if case .failure(let error) = result { fault = error }

@@ -61,7 +61,7 @@ struct Writes {
   /// Whether as many are to be queued as should share a commit.
   var isFull: Bool { progress.unqueuedCount >= Self.largestGroup }
 
-  /// Takes in a write, which is queued when the step ends.
+  /// Takes in a write, which is queued in one commit with those that follow it.
   func add(_ write: LocalWrite, _ caller: WriteCaller) {
     progress.add(write.content(time: setup.clock.wallTime), caller)
   }

@@ -41,7 +41,7 @@ package enum ConnectionAction: Hashable, Sendable {
   /// Another user is signed in, or nobody: views show this lane from now on. Answered by
   /// `laneOpened`.
   case laneChanged(Lane)
-  /// The token to keep for the next start; nil for none.
+  /// The token to store for the next start; nil for none.
   case keepToken(UserToken?)
 
   // MARK: Listens
@@ -82,7 +82,7 @@ package enum ConnectionAction: Hashable, Sendable {
   case putAnswered(OperationID, Response, isDataMissing: Bool = false)
   /// A transaction's put ended without an answer.
   case putGivenUp(OperationID, LocalStatus)
-  /// The connection broke before the put was sent: it may be issued again.
+  /// A put was not sent, or was refused for want of a valid token: it may be issued again.
   case putReturned(OperationID)
   /// The server answered an onDisconnect.
   case onDisconnectAnswered(OperationID, Response)

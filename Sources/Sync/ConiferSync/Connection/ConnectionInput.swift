@@ -7,9 +7,9 @@ package enum ConnectionInput: Sendable {
   // MARK: The connection
 
   /// A reason not to connect ended; `offline` also ends `shutdown`. Connecting begins at once.
-  case open(CloseReason)
+  case reasonEnded(CloseReason)
   /// A reason not to connect began.
-  case close(CloseReason)
+  case reasonBegan(CloseReason)
   /// The network is back, or the app is in the foreground: a waiting attempt begins at once.
   case networkReturned
   /// Something happened on a connection; events of earlier ones are ignored.

@@ -27,7 +27,7 @@ package struct ConnectionMachine: Sendable {
   private var reportedAuthentication: Authentication
   private var reportedIdentification: Identification
 
-  /// A machine that waits for `.open(.starting)`.
+  /// A machine that waits for `.reasonEnded(.starting)`.
   ///
   /// - Parameters:
   ///   - namespace: the database's name on the server.
@@ -89,7 +89,7 @@ package struct ConnectionMachine: Sendable {
 
   /// Handles what happened.
   ///
-  /// All actions are done before the next call; what they bring about is told after them, in order.
+  /// Actions are carried out in order; the owner may tell more before all are done.
   ///
   /// - Parameters:
   ///   - input: what happened.
@@ -116,8 +116,8 @@ package struct ConnectionMachine: Sendable {
 
   private mutating func take(_ input: ConnectionInput) {
     switch input {
-    case .open(let reason): connector.open(reason, &client)
-    case .close(let reason): connector.close(reason, &client)
+    case .reasonEnded(let reason): connector.reasonEnded(reason, &client)
+    case .reasonBegan(let reason): connector.reasonBegan(reason, &client)
     case .networkReturned: connector.connectSooner(&client)
     case .event(let event, let number): receive(event, number)
     case .cannotProbe(let number):
@@ -216,7 +216,7 @@ package struct ConnectionMachine: Sendable {
       whileConnected { session, client in session.receive(message, &client) }
     case .reset(let host): connector.redirect(to: host, &client)
     case .shutdown(let reason):
-      connector.close(.shutdown, &client)
+      connector.reasonBegan(.shutdown, &client)
       client.actions.append(.shutDown(reason))
     }
   }

@@ -53,7 +53,7 @@ struct Connector: Sendable {
   // MARK: Reasons not to connect
 
   /// A reason not to connect ended; without any left the next attempt begins at once.
-  mutating func open(_ reason: CloseReason, _ client: inout ClientState) {
+  mutating func reasonEnded(_ reason: CloseReason, _ client: inout ClientState) {
     // Also without a connection what the app writes belongs to a user.
     if reason == .starting, client.auth.identification.isAsked {
       client.fetchToken(isConnected: false)
@@ -68,7 +68,7 @@ struct Connector: Sendable {
   }
 
   /// A reason not to connect began.
-  mutating func close(_ reason: CloseReason, _ client: inout ClientState) {
+  mutating func reasonBegan(_ reason: CloseReason, _ client: inout ClientState) {
     var reasons: Set<CloseReason> = [reason]
     if case .closed(let others) = state { reasons.formUnion(others) }
     endConnection(&client)

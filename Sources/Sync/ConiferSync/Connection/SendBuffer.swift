@@ -162,11 +162,11 @@ struct SendBuffer: Sendable {
     return ids
   }
 
-  /// The store has recorded that writes are sent.
+  /// The store has recorded that writes are sent, or they leave without.
   mutating func marked(_ ids: [OutboundWriteID]) {
     marking = .possible
     let ids = Set(ids)
-    buffer.changeAll { if ids.contains($0.id), !$0.mayLeave { $0.mark = .durable } }
+    buffer.changeAll { if ids.contains($0.id), !$0.mayLeave { $0.mark = .settled } }
   }
 
   /// The store could not record that writes are sent; they are marked again at an uptime.
@@ -182,23 +182,23 @@ struct SendBuffer: Sendable {
 
 /// A queued write that is to be sent.
 package struct OutboundWrite: Hashable, Sendable {
-  /// Whether the store holds that a write was sent, before it leaves.
+  /// Whether the store is told that a write was sent, before it leaves.
   package enum Mark: Hashable, Sendable {
-    /// It need not: applied twice, the write has the same effect as once.
+    /// It need not be: applied twice, the write has the same effect as once.
     case notNeeded
-    /// It does not, or may forget it when the power goes.
+    /// It was not, or may forget it when the power goes.
     case missing
-    /// It is asked to.
+    /// It is being told.
     case asked
-    /// It does, durably.
-    case durable
+    /// It was told, as durably as it can keep it; or that failed, and the write leaves all the same.
+    case settled
   }
 
   /// Its identity.
   package let id: OutboundWriteID
   /// What it asks the server for.
   package let content: WriteContent
-  /// Whether the store holds that it was sent.
+  /// Whether the store is told that it was sent.
   package internal(set) var mark: Mark
   /// About how many bytes it takes on the wire.
   package let size: Int
@@ -212,14 +212,11 @@ package struct OutboundWrite: Hashable, Sendable {
     size = content.wireSize
     switch write.state {
     case _ where content.isIdempotent: mark = .notNeeded
-    case .sent, .outcomeUnknown: mark = needsMark ? .missing : .durable
+    case .sent, .outcomeUnknown: mark = needsMark ? .missing : .settled
     case .queued, .rejected: mark = .missing
     }
   }
 
   /// Whether nothing has to be stored before it leaves.
-  package var mayLeave: Bool { mark == .notNeeded || mark == .durable }
-
-  /// Its position in the order of all that was issued.
-  var position: OverlayID { OverlayID(id.id.rawValue) }
+  package var mayLeave: Bool { mark == .notNeeded || mark == .settled }
 }

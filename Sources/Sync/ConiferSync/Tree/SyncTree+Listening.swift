@@ -37,7 +37,7 @@ extension SyncTree {
     _ target: QueryTarget, into result: inout SyncResult
   ) throws(StoreError) -> View {
     let known = try knownServerData(target)
-    let isCovered = isListened(target.path)
+    let isCovered = hasWholeView(covering: target.path)
     var tag: Int?
     if !target.spec.loadsAllData {
       lastTag += 1
@@ -116,7 +116,8 @@ extension SyncTree {
     let path = target.path
     var listeners: [ListenerID] = []
     var result = SyncResult()
-    guard let point = point(at: path), !(path.parent.map { isListened($0) } ?? false) else {
+    guard let point = point(at: path), !(path.parent.map { hasWholeView(covering: $0) } ?? false)
+    else {
       return (listeners, result)
     }
     let isWhole = point.wholeView.map(isCancelled) ?? true
@@ -136,7 +137,7 @@ extension SyncTree {
     guard !closed.isEmpty else { return }
     point.views.removeAll { $0.listeners.isEmpty }
     for tag in closed.compactMap(\.tag) { viewsByTag[tag] = nil }
-    if !isListened(path) {
+    if !hasWholeView(covering: path) {
       if let whole = closed.first(where: \.loadsAllData) {
         result.started = point.topmost.map(\.listen)
         if !isCancelled { result.stopped = [whole.listen] }

@@ -31,8 +31,8 @@ extension SyncTree {
     return value(of: target)
   }
 
-  /// The server's data that an open view has for its listen, to be hashed; nil without a view.
-  package func serverData(of target: QueryTarget) -> Node? { view(of: target)?.server.sent }
+  /// What the server sent for the listen of an open view, without acknowledged writes; nil without a view.
+  package func sentData(of target: QueryTarget) -> Node? { view(of: target)?.server.sent }
 
   /// A write's node with its server values as the server may resolve them.
   ///
@@ -71,7 +71,7 @@ extension SyncTree {
   package func target(ofTag tag: Int) -> QueryTarget? { viewsByTag[tag]?.target.normalized }
 
   /// Whether a view that loads all data is open at a path or above.
-  package func isListened(_ path: Path) -> Bool {
+  package func hasWholeView(covering path: Path) -> Bool {
     points(along: path).contains { $0.wholeView != nil }
   }
 
@@ -100,7 +100,7 @@ extension SyncTree {
 
   // MARK: The server's data
 
-  /// The whole server data at a path, if a view at or above knows it.
+  /// The whole server data at a path, with acknowledged writes, if a view at or above knows it.
   func serverData(at path: Path) -> Node? {
     for point in points(along: path) {
       guard let rest = path.relative(to: point.path) else { continue }

@@ -115,7 +115,9 @@ extension SyncTree {
       }
       return result
     }
-    guard let view = viewsByTag[tag], !isConfirmed(above: view.target.path) else { return result }
+    guard let view = viewsByTag[tag], !isConfirmed(covering: view.target.path) else {
+      return result
+    }
     let relative = changes.compactMap { change in
       change.path.relative(to: view.target.path).map { NodeChange($0, change.node) }
     }
@@ -124,9 +126,9 @@ extension SyncTree {
     return result
   }
 
-  /// Whether another view's listen has brought all data at a path, so that late data of a filtered listen
-  /// there adds nothing.
-  private func isConfirmed(above path: Path) -> Bool {
+  /// Whether the listen of a view at a path or above has brought all data there, so that late data of a filtered
+  /// listen adds nothing.
+  private func isConfirmed(covering path: Path) -> Bool {
     points(along: path).contains { point in
       point.views.contains { $0.loadsAllData && $0.server.isConfirmed }
     }
