@@ -72,7 +72,7 @@ import Testing
     }
     return await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
-        _ = answer.isThere.wait(timeout: .now() + 30)
+        _ = answer.isThere.wait(timeout: .now() + 600)
         continuation.resume(returning: answer.code.withLock { $0 })
       }
     }
