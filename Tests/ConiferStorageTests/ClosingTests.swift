@@ -60,7 +60,7 @@ import Testing
     let isThere = DispatchSemaphore(value: 0)
   }
 
-  /// What a call that blocks was answered within half a minute; nil when it was not.
+  /// What a call that blocks was answered within ten minutes; nil when it was not.
   private static func bounded(
     _ body: @escaping @Sendable () async -> StoreError.Code?
   ) async -> StoreError.Code?? {

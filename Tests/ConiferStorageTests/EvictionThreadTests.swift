@@ -59,7 +59,7 @@ import Testing
     }
     let isAnswered = await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
-        continuation.resume(returning: answered.wait(timeout: .now() + 60) == .success)
+        continuation.resume(returning: answered.wait(timeout: .now() + 600) == .success)
       }
     }
     gate.open()
