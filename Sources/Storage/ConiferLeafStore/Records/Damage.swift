@@ -6,8 +6,10 @@ package enum Damage {
   package static func error(_ space: Space, _ key: Bytes) -> StoreError {
     StoreError(
       .damaged,
-      "A stored record is damaged. In a cache it is set aside at the next read; for the only copy "
-        + "restore a backup.",
+      space == Spaces.system
+        ? "The store's own list of trees is damaged: salvage the store, or restore a backup."
+        : "A stored record is damaged. In a cache it is set aside at the next read; for the only copy "
+          + "restore a backup.",
       cause: "space \(space.id), key \(hex(key))",
       place: StoreError.Place(space: space.id, key: key))
   }

@@ -73,11 +73,12 @@ final class StoreWriter {
     lastCommit = try leaves.change { (store) throws(StoreError) in
       try store.apply(batch, durability)
     }
+    survived = durability
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) {
     try store.harden(upTo)
-    if upTo >= lastCommit { survived = .power }
+    if upTo >= lastCommit { survived = store.traits.strongest }
   }
 
   /// Forgets what was known of the store, which another process may have had since.

@@ -20,7 +20,11 @@ extension RecordRepair {
           return false
         }
       }
-      return (try? IndexSet.read(key, stored)) == nil
+      // What a later version declared is refused, and stays.
+      return try meetsDamage { () throws(StoreError) in
+        _ = try IndexSet.read(key, stored)
+        return false
+      }
     }
     return try IndexSet.read(tx, info.id).indexes.contains { $0.number == number }
   }
