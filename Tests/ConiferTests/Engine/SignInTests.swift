@@ -449,13 +449,14 @@ import Testing
     signIn.stopHolding()
     signIn.fail()
     await device.restart(isOnline: false)
+    // What the run before asked is answered to nobody; while it is held, nothing here waits for answers.
+    signIn.releaseAll()
     await setting.world.settle()
     device.set("profile", "1", "profile")
     #expect(try await device.stored() == 0)
     signIn.recover()
     for _ in 0..<3 { await setting.world.pass(31_000) }
     #expect(try await device.queued().map(\.id.identity) == ["bob"])
-    signIn.releaseAll()
   }
 
   @Test func `A database that is closed says so to what waits for a sign-in`() async throws {

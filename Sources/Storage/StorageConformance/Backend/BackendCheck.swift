@@ -125,12 +125,13 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       + windows + queueStates + queueWindows + queueKinds + usage + atomicity + lifecycle
       + concurrentCalls
       + restore
-      + verifying + tampering + programs + documents
+      + verifying + tampering + programs
     return [
       Conditional(checks: always),
       Conditional(checks: indexes + indexPrograms) {
         $0.options.encryption == nil ? nil : "keeps no indexes: their keys would show values"
       },
+      Conditional(checks: documents) { $0.keepsDocuments ? nil : "keeps no documents" },
       Conditional(checks: evictions) { $0.evicts ? nil : "keeps no budget by itself" },
       Conditional(checks: withoutEviction) { $0.evicts ? "keeps a budget by itself" : nil },
       Conditional(checks: reopening) { $0.declared.isPersistent ? nil : "keeps nothing" },

@@ -11,6 +11,8 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let options: StorageOptions
   /// Whether it must be an `EvictingBackend`.
   public let evicts: Bool
+  /// Whether it must be a `DocumentBackend`.
+  public let keepsDocuments: Bool
   /// The kinds of damage that the engine below the backend cannot notice, as its documentation
   /// says: `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log
   /// look as if they had never been made. Such outcomes are counted and pass. `wrongData` must not
@@ -37,6 +39,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///   - declared: the facts that an open backend must state about its store.
   ///   - options: the options under which it is tested.
   ///   - evicts: whether it must keep its budget by itself.
+  ///   - keepsDocuments: whether it must keep documents, as every packed backend does.
   ///   - overlooks: the kinds of damage that the engine below cannot notice, as documented.
   ///   - worksInBackground: whether threads of the engine's own write and sync.
   ///   - tests: the argument of `swift test --filter` that finds the backend's tests.
@@ -44,14 +47,15 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///     when the declared store is persistent.
   public init(
     name: String, declared: StoreTraits, options: StorageOptions = StorageOptions(),
-    evicts: Bool = false, overlooks: Set<Anomaly> = [], worksInBackground: Bool = false,
-    tests: String? = nil,
+    evicts: Bool = false, keepsDocuments: Bool = false, overlooks: Set<Anomaly> = [],
+    worksInBackground: Bool = false, tests: String? = nil,
     open: @escaping @Sendable (String, StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
     self.declared = declared
     self.options = options
     self.evicts = evicts
+    self.keepsDocuments = keepsDocuments
     self.overlooks = overlooks
     self.worksInBackground = worksInBackground
     self.tests = tests
@@ -61,8 +65,9 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   /// The same backend under other options.
   public func with(_ options: StorageOptions) -> BackendFactory {
     let other = BackendFactory(
-      name: name, declared: declared, options: options, evicts: evicts, overlooks: overlooks,
-      worksInBackground: worksInBackground, tests: tests, open: open)
+      name: name, declared: declared, options: options, evicts: evicts,
+      keepsDocuments: keepsDocuments, overlooks: overlooks, worksInBackground: worksInBackground,
+      tests: tests, open: open)
     return isVariant ? other.variant() : other
   }
 
