@@ -43,9 +43,23 @@
     @discardableResult
     func kill() -> Bool {
       sendKill(process.processIdentifier)
+      // Foundation learns of the end by a descriptor that another child may have taken along, and then waits for
+      // that one's end too, which may wait for this.
+      if let wasKilled = waitForEnd(process.processIdentifier) { return wasKilled }
       process.waitUntilExit()
       return process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
     }
+  }
+
+  /// Waits until a child has ended, and leaves its status to whoever takes it.
+  ///
+  /// - Returns: whether a signal ended it; nil when its status was taken already.
+  private func waitForEnd(_ child: Int32) -> Bool? {
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT) != 0 {
+      guard errno == EINTR else { return nil }
+    }
+    return info.si_code == Int32(CLD_KILLED)
   }
 
   /// Outside of the type, where the name is the C library's.
