@@ -437,6 +437,111 @@ import Testing
     #expect(try backend.verify().isSound)
   }
 
+  @Test func `A pin of a query keeps what it matches, and a query without matches keeps nothing`()
+    async throws
+  {
+    let store = MemoryStore()
+    let backend = try Self.open(store)
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree, identity: "anna")
+    let paths = try (0..<40).map { try Self.path("c/d\($0)") } + [try Self.path("c/d1/sub/e")]
+    let query = DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
+    let targets = [
+      try query.filtered(.field(FieldPath(dotted: "n"), .equal, 1)).target,
+      DocumentQuery(.group("sub"), in: Self.database).target,
+      DocumentQuery(.document(paths[30]), in: Self.database).target,
+      try query.filtered(.field(FieldPath(dotted: "n"), .equal, 2)).target,
+      try query.filtered(.field(FieldPath(dotted: "n"), .equal, 3)).target,
+    ]
+    try await backend.commit([
+      .documents(tree, paths.map { .put(Self.document($0, 1, size: 300)) })
+    ])
+    let receipt = try await backend.commit(
+      targets.map { StorageEdit.saveQuery(TrackedQuery(lane, $0)) })
+    let matches = [Array(paths[3...5]), [paths[40]], [paths[30]], Array(paths[4...9]), []]
+    try await backend.commit([
+      .documents(tree, zip(receipt.queries, matches).map { .setMatches($0, $1) })
+    ])
+    // The same query of somebody else, of which nothing is known.
+    let other = Pin(Lane(tree: tree, identity: "ben"), targets[3])
+    try await backend.commit(
+      (targets.prefix(3).map { Pin(lane, $0) } + [other]).map { StorageEdit.pin($0) })
+    func explanation(_ path: DocumentPath) throws -> SpaceExplanation {
+      try backend.explain(tree, DocumentKey.treePath(path))
+    }
+    let (pinned, tracked) = (try explanation(paths[4]), try explanation(paths[8]))
+    #expect(pinned.fate == .stays && pinned.reasons.contains(.pinned(Pin(lane, targets[0]))))
+    #expect(tracked.fate == .afterQueries(0) && tracked.reasons.count == 1)
+    #expect(try explanation(paths[20]).fate == .first)
+    let report = try await backend.evict(to: 0, dryRun: false)
+    #expect(
+      Set(report.queries.map(\.parameters))
+        == Set(targets[3...].map { TrackedQuery(lane, $0).parameters }))
+    try backend.readDocuments { (view) throws(StoreError) in
+      let kept = Set(matches[..<3].joined())
+      for path in paths {
+        let state = try view.document(tree, path).state
+        #expect((state != .unseen) == kept.contains(path), "\(path)")
+      }
+      for (id, paths) in zip(receipt.queries, matches).prefix(3) {
+        #expect(try view.matches(tree, id) == paths)
+      }
+    }
+    #expect(try backend.verify().isSound)
+    // Without its pins all of it may go.
+    try await backend.commit(targets.prefix(3).map { StorageEdit.unpin(Pin(lane, $0)) })
+    _ = try await backend.evict(to: 0, dryRun: false)
+    try backend.readDocuments { (view) throws(StoreError) in
+      #expect(try view.collections(tree, after: nil, limit: 9).isEmpty)
+    }
+    #expect(try backend.verify().isSound)
+  }
+
+  // MARK: Indexes that are worth having
+
+  @Test func `An index that is worth making is told once many documents were read in vain`()
+    async throws
+  {
+    let backend = try Self.open(MemoryStore())
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let query = try DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
+      .filtered(.field(FieldPath(dotted: "n"), .lessThan, 10))
+    func put(_ numbers: Range<Int>) async throws {
+      let edits = try numbers.map {
+        DocumentEdit.put(Self.document(try Self.path("c/d\($0)"), Int64($0)))
+      }
+      try await backend.commit([.documents(tree, edits)])
+    }
+    func answer() throws -> DocumentAnswer {
+      try backend.readDocuments { (view) throws(StoreError) in try view.query(lane, query) }
+    }
+    try await put(0..<99)
+    #expect(try answer().worthwhileIndex == nil)
+    try await put(99..<100)
+    let index = try #require(try answer().worthwhileIndex)
+    #expect(index == (try DocumentIndex("c", [.init(FieldPath(dotted: "n"))])))
+    let other = try DocumentIndex("c", [.init(FieldPath(dotted: "text"))])
+    try await backend.commit([
+      .documents(tree, [.setIndexes([other]), .addIndexes([index, other])])
+    ])
+    while try await backend.tidy(.milliseconds(50)) {}
+    let after = try answer()
+    #expect(after.explanation.plan == .indexes([[index]]))
+    #expect(after.documents.count == 10 && after.worthwhileIndex == nil)
+    let known = try backend.readDocuments { (view) throws(StoreError) in
+      try view.documentIndexes(tree).map(\.index)
+    }
+    #expect(known == [other, index])
+    // Most of what is read is found: an index would spare little.
+    try await backend.commit([.documents(tree, [.setIndexes([])])])
+    let wide = try DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
+      .filtered(.field(FieldPath(dotted: "n"), .lessThan, 60))
+    let found = try backend.readDocuments { (view) throws(StoreError) in try view.query(lane, wide)
+    }
+    #expect(found.explanation.hint == index && found.worthwhileIndex == nil)
+  }
+
   private static var path2: DocumentPath {
     DocumentPath(collection: "c", id: "d9") ?? { preconditionFailure("a path") }()
   }

@@ -36,6 +36,8 @@ public enum Compression: Hashable, Sendable, CustomStringConvertible {
 public struct StorageOptions: Hashable, Sendable {
   /// The cache budget that holds where none is named: 10 MiB.
   public static let standardBudget = 10 * 1024 * 1024
+  /// The cache budget of clients of documents where none is named: 100 MiB.
+  public static let standardDocumentBudget = 100 * 1024 * 1024
   /// The smallest budget: 1 MiB.
   public static let smallestBudget = 1024 * 1024
   /// The memory for decoded data where none is named: 8 MiB.

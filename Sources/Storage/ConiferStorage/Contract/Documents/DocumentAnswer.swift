@@ -12,6 +12,13 @@ public struct DocumentAnswer: Sendable {
     self.documents = documents
     self.explanation = explanation
   }
+
+  /// The index that is worth making without anybody's decision: the explanation's hint, when at least 100 documents were
+  /// read for the query, and more than twice as many as it gives. The vendor's SDKs create indexes by the same rule.
+  public var worthwhileIndex: DocumentIndex? {
+    let read = explanation.documentsRead
+    return read >= 100 && read > 2 * documents.count ? explanation.hint : nil
+  }
 }
 
 /// How a query of documents was answered, and what that cost.

@@ -20,4 +20,6 @@ public enum DocumentEdit: Sendable {
   /// commits that change documents. Refused as `unsupported` by a store that is encrypted, since values stand in
   /// the keys of an index.
   case setIndexes([DocumentIndex])
+  /// Declares indexes beside those that are declared, such as ``DocumentAnswer/worthwhileIndex``; otherwise as `setIndexes`.
+  case addIndexes([DocumentIndex])
 }

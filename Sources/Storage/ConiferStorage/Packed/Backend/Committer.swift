@@ -273,6 +273,9 @@ struct CommitApplier {
       try editor.setMatches(id, paths)
     case .setIndexes(let indexes):
       try setIndexes(tree, indexes.map { .documents($0) })
+    case .addIndexes(let indexes):
+      let known = try IndexSet.read(tx, tree).indexes.map(\.definition)
+      try setIndexes(tree, known + indexes.map { .documents($0) })
     case .updateMatches(let id, let added, let removed):
       uncover(tree, weight: 1)
       try editor.updateMatches(id, added, removed)

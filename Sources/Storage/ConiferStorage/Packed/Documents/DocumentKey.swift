@@ -27,6 +27,15 @@ package enum DocumentKey {
     Path([Key(collection.description)])
   }
 
+  /// Where the documents of a source stand: the collection, the document, or the root for a group of collections.
+  static func treePath(_ source: DocumentQuery.Source) -> Path {
+    switch source {
+    case .collection(let collection): treePath(collection)
+    case .document(let document): treePath(document)
+    case .group: .root
+    }
+  }
+
   /// The document that stands at a path of its tree, or nil when none can.
   package static func document(_ path: Path) -> DocumentPath? {
     guard path.count == 2, let id = id(ofKey: path.keys[1].string) else { return nil }

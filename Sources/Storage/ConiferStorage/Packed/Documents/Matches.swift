@@ -82,14 +82,28 @@ extension TrackedQuery {
     _ lane: Lane, _ target: DocumentTarget, isComplete: Bool = false, lastUse: UInt64 = 0,
     resumeToken: [UInt8] = []
   ) {
-    let path: Path =
-      switch target.source {
-      case .collection(let collection): DocumentKey.treePath(collection)
-      case .document(let document): DocumentKey.treePath(document)
-      case .group: .root
-      }
     self.init(
-      tree: lane.tree, path: path, parameters: lane.identity + "\0" + target.canonical,
-      isComplete: isComplete, lastUse: lastUse, resumeToken: resumeToken)
+      tree: lane.tree, path: DocumentKey.treePath(target.source),
+      parameters: Self.parameters(lane, target), isComplete: isComplete, lastUse: lastUse,
+      resumeToken: resumeToken)
+  }
+
+  /// What tells a query of documents from others at its path.
+  fileprivate static func parameters(_ lane: Lane, _ target: DocumentTarget) -> String {
+    lane.identity + "\0" + target.canonical
+  }
+}
+
+extension Pin {
+  /// A pin of a query of documents: the tracked query (`TrackedQuery(lane, target)`) and the documents that it matches are
+  /// not evicted.
+  ///
+  /// - Parameters:
+  ///   - lane: the tree, and whose query it is.
+  ///   - target: what the server is asked; of a document, that document.
+  public init(_ lane: Lane, _ target: DocumentTarget) {
+    self.init(
+      tree: lane.tree, path: DocumentKey.treePath(target.source),
+      parameters: TrackedQuery.parameters(lane, target))
   }
 }

@@ -6,8 +6,8 @@ import ConiferTree
 /// through their indexes: nothing is kept in memory, and nothing is older than the view.
 ///
 /// A pin and a default query cover all at and below their path. A filtered query covers the children
-/// whose keys it holds, or all while it holds none. Paths and keys that an index cuts cover whatever
-/// begins as they do.
+/// whose keys it holds, or all while it holds none. A query of documents covers those that it matches, and a pin of the
+/// query covers the same. Paths and keys that an index cuts cover whatever begins as they do.
 struct Coverage {
   /// What counts as covering.
   enum Scope {
@@ -59,6 +59,16 @@ struct Coverage {
       best = Self.first(best, written)
     }
     return best
+  }
+
+  /// Whether a pin keeps a query's data, and so the record that says what is complete of it.
+  func isPinned(_ query: TrackedQuery) throws(StoreError) -> Bool {
+    let key = PathKey.encode(query.path, tree.order)
+    let pins = Coverage(view, tree, .pins)
+    if let pinned = try pins.next(key), compareBytes(pinned.low, key) <= 0 { return true }
+    guard tree.order == .documents else { return false }
+    let row = queries.indexKey(query.path, query.parameters)
+    return try view.get(Spaces.pins, row) { _ in true } ?? false
   }
 
   /// The first document with waiting writes that ends behind a path key: they need what is known of it. Only keys are
@@ -146,13 +156,23 @@ struct Coverage {
     let isCut = path.count >= IndexKey.longest
     if isCut { whole = KeyRange(low: path, high: StoreKey.end(of: path) ?? [PathKey.endMark]) }
     guard compareBytes(at, whole.high) < 0 else { return nil }
-    guard space == Spaces.queryIndex else { return whole }
-    let id = try queries.number(row, value)
-    if case .held(let held) = scope, !held.contains(id) { return nil }
     let isDefault = IndexKey.number(row) == Queries.hash(path, TrackedQuery.defaultParameters)
+    let isPin = space == Spaces.pins
+    let id: QueryID
+    if isPin {
+      guard tree.order == .documents, !isCut, !isDefault else { return whole }
+      // Its query's row in the index has the same key.
+      guard let number = try view.value(Spaces.queryIndex, row) else { return nil }
+      id = try queries.number(row, number)
+    } else {
+      id = try queries.number(row, value)
+      if case .held(let held) = scope, !held.contains(id) { return nil }
+    }
     if isCut || isDefault { return whole }
     let keys = queries.key(id)
-    guard try !view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty else { return whole }
+    if tree.order != .documents, try view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty {
+      return whole
+    }
     return try child(of: path, keys, behind: at)
   }
 

@@ -179,13 +179,11 @@ struct Eviction: Sendable {
     let active = activity.active
     for info in try Trees.readable(view) {
       let queries = Queries(view: view, tree: info.id, order: info.order)
-      let pins = unpinned ? try Pins.all(view, info.id).map(\.path) : []
+      let coverage = Coverage(view, info)
       for stored in try queries.window(after: nil, limit: .max) {
         let name = Activity.Name(tree: info.id, query: stored.id)
-        let path = stored.query.path
-        guard !active.contains(name), !pins.contains(where: { $0.contains(path) }) else {
-          continue
-        }
+        guard !active.contains(name) else { continue }
+        if unpinned, try coverage.isPinned(stored.query) { continue }
         let lastUse = max(stored.query.lastUse, activity.lastUse(name))
         candidates.append(Candidate(name: name, lastUse: lastUse))
       }
@@ -213,11 +211,7 @@ struct Eviction: Sendable {
     guard let query = try editor.queries.query(next.name.query) else { return }
     let lastUse = max(query.lastUse, activity.lastUse(next.name))
     guard lastUse == next.lastUse else { return }
-    let key = PathKey.encode(query.path, info.order)
-    // A pin keeps its data complete, so it keeps the record that says so.
-    if let pinned = try Coverage(tx, info, .pins).next(key), compareBytes(pinned.low, key) <= 0 {
-      return
-    }
+    if try Coverage(tx, info).isPinned(query) { return }
     guard report.isDryRun || activity.beginEviction(of: next.name) else { return }
     // In bytes of records, which do not depend on the measure.
     let before = try BudgetMeter.sum(tx).budgeted
@@ -225,6 +219,7 @@ struct Eviction: Sendable {
     report.queries.append(
       EvictionReport.Query(
         tree: info.id, path: query.path, parameters: query.parameters, lastUse: lastUse, bytes: 0))
+    let key = PathKey.encode(query.path, info.order)
     let sweep = Sweep(number: swept.forget(info.id), at: key)
     phase = .clearing(info.id, key, sweep, before: before, rest)
   }

@@ -72,10 +72,10 @@ struct SpaceExplainer {
     _ tree: TreeInfo, _ path: Path
   ) throws(StoreError) -> [SpaceExplanation.Reason] {
     var reasons: [SpaceExplanation.Reason] = []
-    for pin in try Pins.all(view, tree.id) where pin.path.contains(path) {
+    let queries = Queries(view: view, tree: tree.id, order: tree.order)
+    for pin in try Pins.all(view, tree.id) where try covers(queries, pin, path) {
       reasons.append(.pinned(pin))
     }
-    let queries = Queries(view: view, tree: tree.id, order: tree.order)
     let active = activity.active(tree.id)
     var inactive: [StoredQuery] = []
     var place: Path? = path
@@ -101,11 +101,27 @@ struct SpaceExplainer {
     return reasons
   }
 
+  /// Whether a pin covers all of a path; one of a query of documents, what the query covers.
+  private func covers(_ queries: Queries, _ pin: Pin, _ path: Path) throws(StoreError) -> Bool {
+    guard pin.path.contains(path) else { return false }
+    guard queries.order == .documents, pin.parameters != TrackedQuery.defaultParameters else {
+      return true
+    }
+    guard let stored = try queries.find(pin.path, pin.parameters) else { return false }
+    return try covers(queries, stored, path)
+  }
+
   /// Whether a query at or above a path covers all of it.
   private func covers(
     _ queries: Queries, _ stored: StoredQuery, _ path: Path
   ) throws(StoreError) -> Bool {
     if stored.query.isDefault { return true }
+    if queries.order == .documents {
+      guard let document = DocumentKey.document(path),
+        let row = try? queries.matchRow(stored.id, document, of: stored.query)
+      else { return false }
+      return try view.get(Spaces.queryKeys, row) { _ in true } ?? false
+    }
     let keys = queries.key(stored.id)
     guard try !view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty else { return true }
     guard path.count > stored.query.path.count else { return false }
