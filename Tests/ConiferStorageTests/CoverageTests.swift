@@ -94,4 +94,27 @@ import Testing
       }
     }
   }
+
+  @Test func `What many queries at one path hold is read about once`() async throws {
+    let store = ProbeStore()
+    let backend = try PackedBackend(store, name: "probe", options: StorageOptions(budget: nil))
+    let tree = try await backend.tree(named: "main")
+    var edits: [StorageEdit] = []
+    for query in 0..<100 {
+      let parameters = "{\"l\":\(query)}"
+      edits.append(.saveQuery(TrackedQuery(tree: tree, path: "/rooms", parameters: parameters)))
+    }
+    let ids = try await backend.commit(edits).queries
+    try await backend.commit(
+      ids.enumerated().map { place, id in
+        .setTrackedKeys(tree, id, (0..<10).map { Key("k\($0 * 200 + place * 2)") })
+      })
+    let view = try store.view()
+    let coverage = Coverage(view, try Trees.known(view, tree))
+    var count = 0
+    let read = try store.counting { count = try coverage.ranges([], [PathKey.endMark]).count }
+    #expect(count == 1000)
+    // Each key once, each query's row once, and what is asked for each range.
+    #expect(read < 6000)
+  }
 }

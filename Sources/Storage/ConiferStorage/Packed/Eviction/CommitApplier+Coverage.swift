@@ -6,15 +6,18 @@ import ConiferTree
 extension CommitApplier {
   /// Records in which of some trees this commit wrote data that nothing covers.
   func findUncovered(in trees: Set<TreeID>) throws(StoreError) {
-    for (tree, path) in written
+    for (tree, paths) in Dictionary(grouping: written, by: \.0)
     where trees.contains(tree) && !tx.effects.cover.uncovered.contains(tree) {
       guard let info = try Trees.info(tx, tree) else { continue }
-      let key = PathKey.encode(path, info.order)
-      guard let range = try Coverage(tx, info).next(key), compareBytes(range.low, key) <= 0,
-        compareBytes(key + [PathKey.endMark], range.high) <= 0
-      else {
-        tx.effects.cover.uncovered.insert(tree)
-        continue
+      let coverage = Coverage(tx, info)
+      // In their order, so that what was read for one helps with the next.
+      for key in paths.map({ PathKey.encode($0.1, info.order) }).sorted(by: bytesPrecede) {
+        guard let range = try coverage.next(key), compareBytes(range.low, key) <= 0,
+          compareBytes(key + [PathKey.endMark], range.high) <= 0
+        else {
+          tx.effects.cover.uncovered.insert(tree)
+          break
+        }
       }
     }
   }

@@ -3,7 +3,8 @@ import ConiferLeafStore
 import ConiferTree
 
 /// The ranges of path keys that a tree's pins and tracked queries cover, found one after the other
-/// through their indexes: nothing is kept in memory, and nothing is older than the view.
+/// through their indexes. What was read for one place is kept for the next one, since a thousand queries may be at one
+/// path: pins and queries must not change meanwhile.
 ///
 /// A pin and a default query cover all at and below their path. A filtered query covers the children
 /// whose keys it holds, or all while it holds none. A query of documents covers those that it matches, and a pin of the
@@ -26,6 +27,21 @@ struct Coverage {
   let scope: Scope
   private let queries: Queries
   private let prefix: Bytes
+  private let known = Known()
+
+  /// What was read for a place; it holds for those behind it.
+  private final class Known {
+    var at: Bytes = []
+    /// By their space and what they begin with: the rows at the paths above the place.
+    var rows: [Bytes: [(key: Bytes, value: Bytes)]] = [:]
+    /// By query: what it covers first that ends behind the place, or nil when it covers no more.
+    var children: [QueryID: KeyRange?] = [:]
+
+    func move(to place: Bytes) {
+      if bytesPrecede(place, at) { children = [:] }
+      at = place
+    }
+  }
 
   init(_ view: any OrderedView, _ tree: TreeInfo, _ scope: Scope = .all) {
     self.view = view
@@ -38,10 +54,17 @@ struct Coverage {
   /// The first covered range that ends behind a path key; it may begin before it.
   func next(_ at: Bytes) throws(StoreError) -> KeyRange? {
     var best: KeyRange?
+    known.move(to: at)
+    let above = known.rows
+    known.rows = [:]
     for space in spaces {
       for end in Self.boundaries(at) {
-        let rows = prefix + at[..<end] + [IndexKey.mark]
-        for (key, value) in try view.entries(space, prefix: rows) {
+        let prefix = prefix + at[..<end] + [IndexKey.mark]
+        let name = [space.id] + prefix
+        let rows =
+          if let rows = above[name] { rows } else { try view.entries(space, prefix: prefix) }
+        known.rows[name] = rows
+        for (key, value) in rows {
           guard let range = try range(space, key, value, behind: at) else { continue }
           if compareBytes(range.low, at) <= 0 { return range }
           best = Self.first(best, range)
@@ -169,11 +192,15 @@ struct Coverage {
       if case .held(let held) = scope, !held.contains(id) { return nil }
     }
     if isCut || isDefault { return whole }
-    let keys = queries.key(id)
-    if tree.order != .documents, try view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty {
-      return whole
+    if let child = known.children[id], child.map({ bytesPrecede(at, $0.high) }) ?? true {
+      return child
     }
-    return try child(of: path, keys, behind: at)
+    let keys = queries.key(id)
+    var found: KeyRange? = whole
+    let isEmpty = try view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty
+    if tree.order == .documents || !isEmpty { found = try child(of: path, keys, behind: at) }
+    known.children[id] = .some(found)
+    return found
   }
 
   /// The first child that a query holds and that ends behind a path key.
