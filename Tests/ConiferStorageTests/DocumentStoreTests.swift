@@ -536,7 +536,7 @@ import Testing
     // Most of what is read is found: an index would spare little.
     try await backend.commit([.documents(tree, [.setIndexes([])])])
     let wide = try DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
-      .filtered(.field(FieldPath(dotted: "n"), .lessThan, 60))
+      .filtered(.field(FieldPath(dotted: "n"), .lessThan, 30))
     let found = try backend.readDocuments { (view) throws(StoreError) in try view.query(lane, wide)
     }
     #expect(found.explanation.hint == index && found.worthwhileIndex == nil)
