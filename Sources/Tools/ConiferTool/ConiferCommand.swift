@@ -15,7 +15,7 @@ struct ConiferCommand: ParsableCommand {
     version: Self.version,
     subcommands: [
       ImportCommand.self, ExportCommand.self, GetCommand.self, SetCommand.self,
-      UpdateCommand.self, RemoveCommand.self, QueryCommand.self, IndexCommand.self,
+      UpdateCommand.self, RemoveCommand.self, QueryCommand.self, IndexCommand.self, DocCommand.self,
       PinCommand.self, UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
       QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
       TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,

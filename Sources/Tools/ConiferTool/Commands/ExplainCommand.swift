@@ -14,7 +14,7 @@ struct ExplainCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     let path = try Input.path(path)
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       let explanation = try opened.backend.evicting().explain(opened.tree, path)
       guard store.json else {
         for line in Self.lines(explanation) { try console.print(line) }

@@ -21,30 +21,17 @@ struct ExportCommand: ToolCommand {
   func run(_ console: Console) async throws {
     let path = try Input.path(path)
     try await store.reading(console) { opened in
-      let draft = try file.map { try ExportFile($0) }
-      defer { draft?.discard() }
-      let output = draft?.descriptor
-      var isBegun = false
-      let sink: ([UInt8]) throws -> Void = { bytes in
-        isBegun = true
-        guard let output else { return try console.write(bytes) }
-        try Platform.write(bytes, to: output)
-      }
+      let draft = try ExportDraft(file, console)
+      defer { draft.discard() }
       try opened.backend.inspect { view in
-        // A cache that met damaged data has dropped it, and reads once more from the beginning.
-        if isBegun, output.map(Platform.empty) != true {
-          throw Failure(
-            "damaged", .damaged,
-            "Damaged data was found and dropped when a part was written already: the output is "
-              + "cut. Export again to write what is left; conifer stats shows what was lost.")
-        }
+        try draft.restart()
         var exporter = Exporter(
           view: view, tree: opened.tree, form: plain ? .plain : .export,
-          writer: JSONWriter(pretty: pretty, sink: sink))
+          writer: JSONWriter(pretty: pretty, sink: { try draft.write($0) }))
         try exporter.export(path)
       }
-      try sink([UInt8(ascii: "\n")])
-      try draft?.finish()
+      try draft.write([UInt8(ascii: "\n")])
+      try draft.finish()
     }
   }
 }

@@ -14,7 +14,7 @@ struct PinCommand: ToolCommand {
   func run(_ console: Console) async throws {
     let path = try Input.path(path)
     // A tree is not made for a pin: its name may be a typing mistake.
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       try await opened.backend.commit([.pin(Pin(tree: opened.tree, path: path))])
       try console.print(store.json ? Report.object([("ok", .bool(true))]).compact : "pin \(path)")
     }
@@ -32,7 +32,7 @@ struct UnpinCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     let path = try Input.path(path)
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       let pin = Pin(tree: opened.tree, path: path)
       let pins = try opened.backend.inspect { try $0.pins(opened.tree) }
       guard pins.contains(pin) else {
@@ -53,7 +53,7 @@ struct PinsCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       let pins = try opened.backend.inspect { try $0.pins(opened.tree) }
       guard !store.json else {
         let rows = pins.map { pin in

@@ -13,7 +13,7 @@ struct QueriesCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       var stored: [StoredQuery] = []
       try opened.backend.inspect { view in
         try view.forEachQuery(opened.tree) { query in

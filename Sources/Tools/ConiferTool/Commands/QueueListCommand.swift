@@ -18,7 +18,7 @@ struct QueueListCommand: ToolCommand {
   }
 
   func run(_ console: Console) async throws {
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       let lanes = try opened.backend.inspect { view in
         try view.lanes(opened.tree).filter { identity == nil || $0.identity == identity }
           .map { lane in

@@ -42,7 +42,7 @@ struct QueueShowCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       let write = try opened.backend.inspect { try self.write.find($0, opened.tree) }
       var members = write.summary
       if let content = WriteContent(write.payload) {
@@ -79,7 +79,7 @@ struct QueueRetryCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       let write = try opened.backend.inspect { try self.write.find($0, opened.tree) }
       guard write.state != .queued else {
         throw Failure.usage("Write \(write.id.rawValue) waits already.")
@@ -104,7 +104,7 @@ struct QueueDiscardCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    try await store.reading(console) { opened in
+    try await store.reading(console, .any) { opened in
       let write = try opened.backend.inspect { try self.write.find($0, opened.tree) }
       try await opened.backend.commit([
         .finish(self.write.lane(opened.tree), write.id, .discarded)

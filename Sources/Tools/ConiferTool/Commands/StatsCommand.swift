@@ -14,7 +14,7 @@ struct StatsCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     if treeOnly {
-      try await store.reading(console) { try report($0.backend, $0.tree, console) }
+      try await store.reading(console, .any) { try report($0.backend, $0.tree, console) }
     } else {
       try await store.inspecting(console) { try report($0, nil, console) }
     }

@@ -34,13 +34,20 @@ struct EditOptions: ParsableArguments {
       }
       let lane = Lane(tree: store.tree, identity: identity ?? "")
       let receipt = try await store.backend.commit([.enqueue(lane, content)])
-      guard let id = receipt.writes.first else {
-        throw Failure("no-receipt", .internal, "The store gave the write no number.")
-      }
-      try console.print(
-        options.json
-          ? Report.object([("ok", .bool(true)), ("write", .integer(Int(id.rawValue)))]).compact
-          : "queued as write \(id.rawValue): \(words)")
+      try Self.tell(receipt, words, asJSON: options.json, console)
     }
+  }
+
+  /// Tells the number under which a write was queued.
+  static func tell(
+    _ receipt: CommitReceipt, _ words: String, asJSON: Bool, _ console: Console
+  ) throws {
+    guard let id = receipt.writes.first else {
+      throw Failure("no-receipt", .internal, "The store gave the write no number.")
+    }
+    try console.print(
+      asJSON
+        ? Report.object([("ok", .bool(true)), ("write", .integer(Int(id.rawValue)))]).compact
+        : "queued as write \(id.rawValue): \(words)")
   }
 }

@@ -1,4 +1,5 @@
 import Conifer
+import ConiferDocument
 import ConiferKeyValue
 import ConiferTree
 
@@ -48,6 +49,9 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as StoreError: self.init(store: error)
     case let error as TreeError:
+      let status: ToolStatus = error.code == .invalidQuery ? .usage : .badData
+      self.init(error.code.rawValue, status, error.message)
+    case let error as DocumentError:
       let status: ToolStatus = error.code == .invalidQuery ? .usage : .badData
       self.init(error.code.rawValue, status, error.message)
     case let error as JSONError: self.init(json: error)

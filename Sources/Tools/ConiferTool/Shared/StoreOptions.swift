@@ -65,7 +65,9 @@ struct TreeStore {
 
 extension StoreOptions {
   /// Opens the store, creates it and the tree if they are missing, and closes it afterwards.
-  func editing<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
+  func editing<R>(
+    _ console: Console, _ content: TreeContent = .nodes, _ body: (TreeStore) async throws -> R
+  ) async throws -> R {
     let configuration = try configuration(console)
     if try !Self.isPresent(configuration), let location = configuration.location,
       Platform.exists("\(location)/owner")
@@ -75,7 +77,8 @@ extension StoreOptions {
     }
     return try await Self.opened(configuration) { backend in
       try await Self.tellingOfDamage(backend, console) {
-        let tree = try await backend.tree(named: tree)
+        if let info = try existing(in: backend) { try content.require(info) }
+        let tree = try await backend.tree(named: tree, order: content.order)
         let result = try await body(TreeStore(backend: backend, tree: tree, url: name(console)))
         try await Self.keepBudget(backend, console)
         return result
@@ -97,17 +100,20 @@ extension StoreOptions {
   }
 
   /// Opens a store that is there, with a tree that is there, and closes it afterwards.
-  func reading<R>(_ console: Console, _ body: (TreeStore) async throws -> R) async throws -> R {
+  func reading<R>(
+    _ console: Console, _ content: TreeContent = .nodes, _ body: (TreeStore) async throws -> R
+  ) async throws -> R {
     try await inspecting(console) { backend in
       let info = try tree(in: backend)
+      try content.require(info)
       return try await body(TreeStore(backend: backend, tree: info.id, url: name(console)))
     }
   }
 
   /// The tree that is named, which must be there.
   func tree(in backend: any StorageBackend) throws -> TreeInfo {
-    let trees = try backend.inspect { try $0.trees() }
-    guard let info = trees.first(where: { $0.name.utf8.elementsEqual(tree.utf8) }) else {
+    guard let info = try existing(in: backend) else {
+      let trees = try backend.inspect { try $0.trees() }
       let names = trees.map { "\"\($0.name)\"" }.joined(separator: ", ")
       throw Failure.missing(
         "no-tree",
@@ -115,6 +121,11 @@ extension StoreOptions {
           + (trees.isEmpty ? "it has none yet: import or set makes it." : "it has: \(names)."))
     }
     return info
+  }
+
+  /// The tree that is named, or nil when there is none.
+  private func existing(in backend: any StorageBackend) throws -> TreeInfo? {
+    try backend.inspect { try $0.trees() }.first { $0.name.utf8.elementsEqual(tree.utf8) }
   }
 
   /// Opens a store that is there, and closes it afterwards.

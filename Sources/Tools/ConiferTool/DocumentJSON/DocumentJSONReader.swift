@@ -1,0 +1,93 @@
+import ConiferDocument
+import ConiferTree
+
+/// Reads values and documents from JSON: plain, or in the form of Firestore's REST API.
+///
+/// What breaks a rule of documents is a `JSONError` with the place, whose cause is a `DocumentError`.
+struct DocumentJSONReader {
+  /// Deep enough for 20 levels of maps and arrays in the REST form, which writes each as three.
+  static let limits = JSONReader.Limits(depth: 128, stringBytes: 16 << 20)
+
+  /// A document as the REST form has it.
+  struct Typed {
+    /// The line and the column where it begins.
+    let line: Int
+    let column: Int
+    var name: DocumentName?
+    var fields = MapValue.empty
+    var updateTime: Timestamp?
+  }
+
+  var json: JSONReader
+
+  /// Reads a text that is in memory.
+  init(_ text: [UInt8]) { json = JSONReader(bytes: text, limits: Self.limits) }
+
+  /// Reads with a reader that has read a part already.
+  init(_ json: JSONReader) { self.json = json }
+
+  /// The next event, of which there is one within a value.
+  mutating func next() throws(JSONError) -> JSONEvent {
+    guard let event = try json.next() else { throw refused("The text ends too early.") }
+    return event
+  }
+
+  /// Refuses text behind the value.
+  mutating func end() throws(JSONError) { _ = try json.next() }
+
+  /// The error for what stands at the last event.
+  func refused(_ message: String) -> JSONError { wrapped(DocumentError(.invalidValue, message)) }
+
+  /// An error of the model, with the place of the last event.
+  func wrapped(_ error: DocumentError) -> JSONError {
+    JSONError(
+      code: .invalidTree, line: json.line, column: json.column, message: error.message, cause: error
+    )
+  }
+
+  func checked<R>(_ body: () throws(DocumentError) -> R) throws(JSONError) -> R {
+    do throws(DocumentError) { return try body() } catch { throw wrapped(error) }
+  }
+
+  // MARK: Plain JSON
+
+  /// A value whose first event was read: null, booleans, numbers, strings, arrays and maps are what they are.
+  mutating func plain(_ first: JSONEvent) throws(JSONError) -> DocumentValue {
+    switch first {
+    case .null: return .null
+    case .bool(let flag): return .boolean(flag)
+    case .integer(let number): return .integer(number)
+    case .double(let number): return .double(number)
+    case .string(let text): return .string(text)
+    case .beginArray:
+      var values: [DocumentValue] = []
+      while true {
+        let event = try next()
+        if event == .endArray { return .array(values) }
+        values.append(try plain(event))
+      }
+    case .beginObject:
+      var pairs: [(String, DocumentValue)] = []
+      while case .key(let key) = try next() { pairs.append((key, try plain(try next()))) }
+      return .map(MapValue(pairs))
+    case .key, .endObject, .endArray: throw refused("A value belongs here.")
+    }
+  }
+
+  // MARK: The members of an object
+
+  /// Gives each key of an object, whose value the closure reads.
+  mutating func members(
+    _ what: String, _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    guard try next() == .beginObject else { throw refused("\(what) is a JSON object.") }
+    try rest(body)
+  }
+
+  /// The same of an object that was begun.
+  mutating func rest(
+    _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    while case .key(let key) = try next() { try body(&self, key) }
+  }
+}

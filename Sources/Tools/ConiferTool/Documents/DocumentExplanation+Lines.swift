@@ -1,0 +1,30 @@
+import ConiferStorage
+
+extension DocumentExplanation {
+  /// The explanation for people.
+  var lines: [String] {
+    var table = Table()
+    switch plan {
+    case .scan(let collections):
+      let plural = collections == 1 ? "" : "s"
+      table.add("plan", "every document of \(Figures.count(collections)) collection\(plural)")
+    case .document: table.add("plan", "documents by name")
+    case .indexes(let groups):
+      for group in groups {
+        let names = group.map { "\($0)" }
+        table.add("index", names.joined(separator: " joined with "))
+      }
+    }
+    table.add("index rows read", Figures.count(indexEntries))
+    table.add("documents decoded", Figures.count(documentsRead))
+    table.add("runs read", "\(Figures.count(runsRead)), \(Figures.bytes(bytesDecoded)) unpacked")
+    if isSorted { table.add("sorted", "all that was found") }
+    if overlays > 0 {
+      table.add("waiting writes", "laid over \(Figures.count(overlays)) documents")
+    }
+    if let building { table.add("being built", "\(building), which will serve the query") }
+    guard let hint else { return table.lines }
+    table.add("hint", "declare the index \(hint)")
+    return table.lines + IndexConfiguration([hint]).json.split(separator: "\n").map(String.init)
+  }
+}

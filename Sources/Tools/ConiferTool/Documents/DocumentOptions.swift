@@ -1,0 +1,65 @@
+import ArgumentParser
+import ConiferDocument
+import ConiferKeyValue
+import ConiferStorage
+
+/// The options of every command on documents.
+struct DocumentOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The database's name, projects/P/databases/D; by default the tree's name, or "
+        + "projects/TREE/databases/(default) for one without slashes."))
+  var database: String?
+  @OptionGroup var store: StoreOptions
+
+  /// The database that documents are named and references are checked with.
+  func databaseID() throws(Failure) -> DatabaseID {
+    let name = database ?? store.tree
+    let parts = name.utf8.split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
+    ).map { String(Substring($0)) }
+    if parts.count == 4, parts[0] == "projects", parts[2] == "databases", !parts[1].isEmpty,
+      !parts[3].isEmpty
+    {
+      return DatabaseID(project: parts[1], database: parts[3])
+    }
+    guard database == nil, parts.count == 1 else {
+      throw .usage(
+        "\(name) is no name of a database: give --database projects/P/databases/D, as Firestore names them."
+      )
+    }
+    return DatabaseID(project: name)
+  }
+
+  /// Opens the store, creates it and the tree if they are missing, and closes it afterwards.
+  func editing<R>(
+    _ console: Console, _ body: (DocumentStore) async throws -> R
+  ) async throws -> R {
+    let database = try databaseID()
+    return try await store.editing(console, .documents) { opened in
+      try await body(DocumentStore(store: opened, database: database))
+    }
+  }
+
+  /// Opens a store that is there, with a tree of documents that is there, and closes it afterwards.
+  func reading<R>(
+    _ console: Console, _ body: (DocumentStore) async throws -> R
+  ) async throws -> R {
+    let database = try databaseID()
+    return try await store.reading(console, .documents) { opened in
+      try await body(DocumentStore(store: opened, database: database))
+    }
+  }
+}
+
+/// An open store and the tree of documents in it that a command is about.
+struct DocumentStore {
+  let store: TreeStore
+  let database: DatabaseID
+
+  var backend: any StorageBackend { store.backend }
+  var tree: TreeID { store.tree }
+
+  /// The queue of an identity.
+  func lane(_ identity: String) -> Lane { Lane(tree: tree, identity: identity) }
+}
