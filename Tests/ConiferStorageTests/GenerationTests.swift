@@ -173,8 +173,8 @@ import Testing
     var state = LeafTransaction.State()
     switch change {
     case .nothing, .unknown: break
-    case .other: state.overlays[Spaces.dictionaries, default: SortedBytes()][key + [1]] = .some([1])
-    case .record: state.overlays[Spaces.dictionaries, default: SortedBytes()][key] = .some(nil)
+    case .other: state.edits[Spaces.dictionaries, default: SortedBytes()][key + [1]] = .some([1])
+    case .record: state.edits[Spaces.dictionaries, default: SortedBytes()][key] = .some(nil)
     case .clear:
       state.cleared[Spaces.dictionaries, default: ClearedRanges()].add(from: key, to: key + [0])
     case .clearsRuns:

@@ -75,7 +75,7 @@ import Testing
     var numbers: Set<UInt64> = []
     for space in [Spaces.queue, Spaces.finished] {
       for key in try store.keys(space) where key.last != 0xFF {
-        numbers.insert(IndexKey.number(key))
+        numbers.insert(StoreKey.number(atEndOf: key))
       }
     }
     return numbers

@@ -79,7 +79,7 @@ extension Sandbox {
       }
       let ben = Lane(tree: other, identity: "ben")
       try await backend.commit([
-        .reserve(ben, WriteID(rawValue: 99)),
+        .reserveWriteIDs(ben, through: WriteID(rawValue: 99)),
         .report(
           Incident(kind: .writeSetAside, tree: tree, place: "write 9 of \"ann\"", bytes: [9, 9])),
       ])

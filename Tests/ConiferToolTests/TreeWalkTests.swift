@@ -88,10 +88,10 @@ import Testing
       { .setMetadata($0, "m", [1]) }, { .enqueue(Lane(tree: $0), .set("q", 2)) },
       { .setState(Lane(tree: $0), WriteID(rawValue: 1), .sent) },
       { .finish(Lane(tree: $0), WriteID(rawValue: 1), .discarded) },
-      { .reserve(Lane(tree: $0), WriteID(rawValue: 9)) },
+      { .reserveWriteIDs(Lane(tree: $0), through: WriteID(rawValue: 9)) },
       { .saveQuery(TrackedQuery(tree: $0, path: "a", isComplete: true, lastUse: 4)) },
       { .setTrackedKeys($0, QueryID(rawValue: 1), ["k"]) },
-      { .reserveQueries($0, QueryID(rawValue: 4)) },
+      { .reserveQueryIDs($0, through: QueryID(rawValue: 4)) },
       { .report(Incident(kind: .recordSetAside, tree: $0, place: "p", bytes: [])) },
     ]
     try await sandbox.opened(backend) { store in

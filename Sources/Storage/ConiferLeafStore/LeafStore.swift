@@ -281,7 +281,7 @@ package final class Generations: Sendable {
   package func publish(_ changes: LeafTransaction.State) {
     state.withLock { state in
       state.number += 1
-      for (space, records) in changes.overlays {
+      for (space, records) in changes.edits {
         switch space {
         case Spaces.runs: records.forEach { state.runs.change($0, isGone: $1 == nil) }
         case Spaces.deltas: records.forEach { key, _ in state.runs.changeDeltas(key) }

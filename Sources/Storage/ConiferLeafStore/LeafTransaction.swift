@@ -10,9 +10,9 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
 
   /// Everything that a failed commit of a group puts back.
   package struct State {
-    /// By space: a value, or nil for a deleted key.
-    package var overlays: [Space: SortedBytes<Bytes?>] = [:]
-    /// By space: ranges that were cleared, of which nothing below the overlay is left.
+    /// By space and key: the new value, or nil for a deleted key.
+    package var edits: [Space: SortedBytes<Bytes?>] = [:]
+    /// By space: ranges that were cleared, of which nothing is left but the edits.
     package var cleared: [Space: ClearedRanges] = [:]
     package var usage: [TreeID: UsageRow] = [:]
     package var isChanged = false
@@ -22,7 +22,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     package var growth = 0
 
     /// How many records are changed.
-    package var editCount: Int { overlays.values.reduce(0) { $0 + $1.count } }
+    package var editCount: Int { edits.values.reduce(0) { $0 + $1.count } }
   }
 
   package let base: LeafSnapshot
@@ -82,13 +82,13 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   package func batch() -> Batch {
     var batch = Batch()
     batch.frees = frees || state.growth < 0
-    let spaces = Set(state.overlays.keys).union(state.cleared.keys)
+    let spaces = Set(state.edits.keys).union(state.cleared.keys)
     for space in spaces.sorted(by: { $0.id < $1.id }) {
       // Clears come before the edits, so that what was put afterwards stays.
       for range in state.cleared[space]?.ranges ?? [] {
         batch.clear(space, from: range.from, to: range.to)
       }
-      state.overlays[space]?.forEach { key, value in
+      state.edits[space]?.forEach { key, value in
         if let value { batch.put(space, key, value) } else { batch.delete(space, key) }
       }
     }
@@ -155,13 +155,13 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     } else if try self.keys(space, prefix: prefix, limit: 1).isEmpty {
       return
     }
-    state.overlays[space, default: SortedBytes()].removeAll(from: prefix, to: end)
+    state.edits[space, default: SortedBytes()].removeAll(from: prefix, to: end)
     state.cleared[space, default: ClearedRanges()].add(from: prefix, to: end)
     state.isChanged = true
   }
 
   private func set(_ space: Space, _ key: Bytes, _ value: Bytes?) {
-    state.overlays[space, default: SortedBytes()][key] = .some(value)
+    state.edits[space, default: SortedBytes()][key] = .some(value)
     state.isChanged = true
   }
 
@@ -175,7 +175,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
 
   package func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R?
   {
-    if let edited = state.overlays[space]?[key] {
+    if let edited = state.edits[space]?[key] {
       return edited.map { read($0.span.bytes) }
     }
     if state.cleared[space]?.contains(key) == true { return nil }
@@ -205,10 +205,10 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
 
   /// A walk over the edits of a space, or nil when there are none.
   private func merged(_ space: Space) -> MergedWalk? {
-    let overlay = state.overlays[space] ?? SortedBytes()
+    let edits = state.edits[space] ?? SortedBytes()
     let cleared = state.cleared[space] ?? ClearedRanges()
-    guard !overlay.isEmpty || !cleared.ranges.isEmpty else { return nil }
-    return MergedWalk(base: base, overlay: overlay, cleared: cleared, space: space)
+    guard !edits.isEmpty || !cleared.ranges.isEmpty else { return nil }
+    return MergedWalk(base: base, edits: edits, cleared: cleared, space: space)
   }
 
   package func close() { base.close() }
@@ -217,7 +217,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
 /// A walk over a frozen view with edits laid over it.
 package struct MergedWalk {
   package let base: any OrderedView
-  package let overlay: SortedBytes<Bytes?>
+  package let edits: SortedBytes<Bytes?>
   /// What of the view is gone.
   package let cleared: ClearedRanges
   package let space: Space
@@ -251,10 +251,10 @@ package struct MergedWalk {
     switch origin {
     case .atOrAfter(let key):
       isAscending = true
-      edit = overlay.firstAtOrAfter(key)
+      edit = edits.firstAtOrAfter(key)
     case .atOrBefore(let key):
       isAscending = false
-      edit = overlay.lastAtOrBefore(key)
+      edit = edits.lastAtOrBefore(key)
     }
     var next: Origin?
     var isOver = false
@@ -277,17 +277,17 @@ package struct MergedWalk {
     /// nil when the leg ended.
     func showEdits(before stored: RawSpan?) -> Bool? {
       while let at = edit {
-        let (key, value) = overlay.entry(at: at)
+        let (key, value) = edits.entry(at: at)
         if let stored {
           let order = stored.compare(key)
           if order == 0 {
-            edit = isAscending ? overlay.after(at) : overlay.before(at)
+            edit = isAscending ? edits.after(at) : edits.before(at)
             if let value, !show(key.span.bytes, value.span.bytes, value.count) { return nil }
             return true
           }
           if isAscending ? order < 0 : order > 0 { return false }
         }
-        edit = isAscending ? overlay.after(at) : overlay.before(at)
+        edit = isAscending ? edits.after(at) : edits.before(at)
         if let value, !show(key.span.bytes, value.span.bytes, value.count) { return nil }
       }
       return false

@@ -251,7 +251,7 @@ package struct RunCache {
 
   /// A delta was written or removed.
   package mutating func changeDeltas(_ key: Bytes) {
-    let number = StoreKey.number(at: Bytes(key.prefix(12)))
+    let number = StoreKey.numberBehindTree(key)
     guard let place = places[Key(tree: StoreKey.tree(key), number: number)] else { return }
     forget(place)
   }

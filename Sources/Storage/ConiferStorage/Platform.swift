@@ -17,8 +17,8 @@ package enum Platform {
   /// The number of this process; another one in the child of a fork.
   package static var processID: Int32 { getpid() }
 
-  /// What the child of a fork has another one of than its parent; reading it calls no system.
-  package static var generation: Int {
+  /// A number that the child of a fork has another one of than its parent; reading it calls no system.
+  package static var processStamp: Int {
     countsForks ? forks.load(ordering: .relaxed) : Int(getpid())
   }
 

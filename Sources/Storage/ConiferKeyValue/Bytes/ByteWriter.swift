@@ -24,7 +24,7 @@ package struct ByteWriter {
   /// Removes the bytes after a count.
   package mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
 
-  package mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
+  package mutating func reserveCapacity(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 
   /// LEB128: seven bits a byte, low ones first.
   @inlinable package mutating func varint(_ value: UInt64) {

@@ -23,12 +23,12 @@ package struct RunSamples {
     let keys = try Self.keys(leaves.store, tree, atMost: limit / (8 << 10))
     var taken: [Bytes] = []
     for start in stride(from: 0, to: keys.count, by: Self.runsAtATime) {
-      let view = try leaves.openSnapshot()
-      defer { view.close() }
-      let source = DictionarySource(view: view, tree: tree)
+      let snapshot = try leaves.openSnapshot()
+      defer { snapshot.close() }
+      let source = DictionarySource(view: snapshot, tree: tree)
       for key in keys[start..<min(start + Self.runsAtATime, keys.count)] {
         let body = try undamaged { () throws(StoreError) -> Bytes? in
-          guard let value = try view.value(Spaces.runs, key) else { return nil }
+          guard let value = try snapshot.value(Spaces.runs, key) else { return nil }
           let head = try RunHead(storeKey: key, value: value)
           return head.rawCount <= Self.largestBody ? try head.body(source) : nil
         }

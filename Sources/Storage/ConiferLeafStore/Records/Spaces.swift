@@ -78,9 +78,14 @@ package enum StoreKey {
     return nil
   }
 
-  /// The number at the end of a key.
-  package static func number(at key: Bytes) -> UInt64 {
-    key.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  /// The number in the last eight bytes of a key, or of a payload that is one.
+  package static func number(atEndOf bytes: Bytes) -> UInt64 {
+    bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// The number behind the tree in a key: of the run that a delta changes, of a chunk's leaf, of a row's query.
+  package static func numberBehindTree(_ key: Bytes) -> UInt64 {
+    number(atEndOf: Bytes(key.prefix(12)))
   }
 
   /// A number in eight bytes, big-endian.

@@ -82,10 +82,10 @@ package struct EntryList: Sendable {
   // MARK: Building
 
   /// Makes room for entries, so that the list need not grow by and by.
-  package mutating func reserve(_ count: Int, keys keyBytes: Int, values valueBytes: Int) {
+  package mutating func reserveCapacity(_ count: Int, keys keyBytes: Int, values valueBytes: Int) {
     ends.reserveCapacity(ends.count + count)
     keys.reserveCapacity(keys.count + keyBytes)
-    values.reserve(valueBytes)
+    values.reserveCapacity(valueBytes)
   }
 
   /// Appends an entry whose value is written where it belongs; what comes out larger than `LargeLeaf.threshold`

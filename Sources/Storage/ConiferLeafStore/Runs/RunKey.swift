@@ -28,7 +28,8 @@ struct RunKey {
       let cut = prefix + separator.prefix(reader.cutLength)
       let low = keys[index].ordinal(below: cut)
       let high = next.flatMap { head in
-        head.isCut && head.storeKey.starts(with: cut) ? StoreKey.number(at: head.storeKey) : nil
+        head.isCut && head.storeKey.starts(with: cut)
+          ? StoreKey.number(atEndOf: head.storeKey) : nil
       }
       let rest = UInt64(splits.count - index)
       let step = high.map { ($0 - min($0, low)) / (rest + 1) } ?? 1 << 32
@@ -43,6 +44,6 @@ struct RunKey {
   /// The ordinal that tells the run from others whose keys are cut to the same bytes; 0 where it has none.
   private func ordinal(below cut: Bytes) -> UInt64 {
     guard !fullSeparator.isEmpty, storeKey.starts(with: cut) else { return 0 }
-    return StoreKey.number(at: storeKey)
+    return StoreKey.number(atEndOf: storeKey)
   }
 }

@@ -74,11 +74,11 @@ public enum StorageEdit: Sendable {
   /// query's, or the query is known under another number.
   case restoreQuery(StoredQuery)
   /// Takes care that no query gets this number or a lower one.
-  case reserveQueries(TreeID, QueryID)
+  case reserveQueryIDs(TreeID, through: QueryID)
   /// Remembers how a write ended under its number; refused when the write is not finished.
   case restoreFinished(Lane, FinishedWrite)
   /// Takes care that no write of a lane gets this number or a lower one.
-  case reserve(Lane, WriteID)
+  case reserveWriteIDs(Lane, through: WriteID)
   /// Takes care that lanes of which nothing is left begin above a number; a lower one changes nothing.
   case raiseQueueFloor(WriteID)
   /// Adds a report of damage that another store made, with the bytes that it kept.

@@ -12,8 +12,8 @@ package protocol MeasuringBackend: StorageBackend {
 
 extension PackedBackend: MeasuringBackend {
   package func recordBytes(_ tree: TreeID, _ path: Path) throws(StoreError) -> Int {
-    try reading { (view) throws(StoreError) in
-      let reader = try TreeReader(view, tree)
+    try reading { (snapshot) throws(StoreError) in
+      let reader = try TreeReader(snapshot, tree)
       let key = PathKey.encode(path, reader.order)
       let range = PruneRanges.KeyRange(low: key, high: key + [PathKey.endMark])
       return try RangeMeter(runs: reader.runs).measure([range]).bytes

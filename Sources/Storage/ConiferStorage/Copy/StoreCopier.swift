@@ -119,7 +119,7 @@ package struct StoreCopier {
         guard let last = ends.last?.id else { break }
         after = last
       }
-      if let newest = totals.newest { try await commit([.reserve(own, newest)]) }
+      if let newest = totals.newest { try await commit([.reserveWriteIDs(own, through: newest)]) }
     }
   }
 
@@ -242,7 +242,7 @@ package struct StoreCopier {
       after = last
     }
     if let last = try source.inspect({ try $0.lastQuery(info.id) }) {
-      try await commit([.reserveQueries(copy, last)])
+      try await commit([.reserveQueryIDs(copy, through: last)])
     }
     if !target.traits.isEncrypted { try await declareIndexes(info, copy) }
     var name: String?

@@ -123,7 +123,7 @@ final class Committer {
     let stored = try Recency.store(
       tx, activity.usesToStore, distance: Activity.quantum, limit: Activity.mostPerCommit)
     // The counter is a record of the system space.
-    if tx.state.overlays[Spaces.system] != nil {
+    if tx.state.edits[Spaces.system] != nil {
       activity.advance(to: try Recency.clock(tx))
     }
     return stored
@@ -232,12 +232,12 @@ struct CommitApplier {
       }
     case .restoreQuery(let stored):
       try QueryEditor(tx, try info(stored.query.tree)).restore(stored)
-    case .reserveQueries(let tree, let id):
-      try QueryEditor(tx, try info(tree)).reserve(id)
+    case .reserveQueryIDs(let tree, let id):
+      try QueryEditor(tx, try info(tree)).reserveNumbers(through: id)
     case .restoreFinished(let lane, let end):
       try queue(lane).restore(end)
-    case .reserve(let lane, let id):
-      try queue(lane).reserve(id)
+    case .reserveWriteIDs(let lane, let id):
+      try queue(lane).reserveNumbers(through: id)
     case .raiseQueueFloor(let id):
       try QueueFloor.raise(tx, to: id.rawValue)
     case .report(let incident):
@@ -290,12 +290,12 @@ struct CommitApplier {
 
   /// Notes that a write of a lane changes or ends.
   ///
-  /// - Parameter kind: what it must be before; nil for anything.
+  /// - Parameter section: where it must stand before; nil for anywhere.
   private mutating func noteChange(
-    _ lane: Lane, _ id: WriteID, from kind: QueueReader.Class? = nil
+    _ lane: Lane, _ id: WriteID, from section: QueueReader.Section? = nil
   ) throws(StoreError) {
     guard try info(lane.tree).order == .documents, let found = try queue(lane).reader.find(id),
-      kind == nil || found.kind == kind
+      section == nil || found.section == section
     else { return }
     overlays.didChange(found.entry.payload, in: lane)
     // What a write kept from eviction may go with it.

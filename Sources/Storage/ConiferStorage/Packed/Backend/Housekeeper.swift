@@ -49,7 +49,7 @@ final class Housekeeper {
         try pass.step(tx, isQuiet: isQuiet)
       }
     } catch {
-      guard repairer.policy.keeps(error) else { throw error }
+      guard repairer.policy.leavesAsIs(error) else { throw error }
       // What may not be set aside is left as it is, with the runs around it.
       return try writer.read { (view) throws(StoreError) in try pass.skip(view) }
     }

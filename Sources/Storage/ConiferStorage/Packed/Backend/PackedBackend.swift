@@ -14,8 +14,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   let engine: PackedEngine
   private let trainer: DictionaryTrainer
   private let thread: StoreThread<PackedEngine.Work>
-  /// The process that opened the store, told from its children.
-  private let generation = Platform.generation
+  /// The process that opened the store.
+  private let process = Platform.processStamp
 
   /// A backend on an open store, which it owns from now on.
   ///
@@ -58,7 +58,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }
     try engine.open()
-    self.thread = try StoreThread(hasMore: engine.mender.hasWork) { works, isAwaited in
+    self.thread = try StoreThread(hasIdleWork: engine.mender.hasWork) { works, isAwaited in
       engine.drain(works, isAwaited: isAwaited)
     }
   }
@@ -141,7 +141,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// Refuses the child of a fork, which has the open files but neither the store's thread nor its
   /// lock: whatever it did could meet what the parent does.
   private func requireOwnProcess() throws(StoreError) {
-    guard Platform.generation == generation else {
+    guard Platform.processStamp == process else {
       throw StoreError(
         .invalid,
         "This process was forked from the one that opened the store: open stores after a fork, or "
@@ -187,8 +187,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
     try requireOwnProcess()
     if let leaf = engine.leaves.leafFromMemory(tree, path) { return leaf }
-    return try readNewest { (view) throws(StoreError) in
-      try TreeReader(view, tree).node(path, .all)
+    return try readNewest { (snapshot) throws(StoreError) in
+      try TreeReader(snapshot, tree).node(path, .all)
     }
   }
 
@@ -205,7 +205,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// Reads one moment with all that a packed backend can read.
   func readPacked<R>(_ body: (PackedView) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOwnProcess()
-    return try readNewest { (view) throws(StoreError) in try body(PackedView(view)) }
+    return try readNewest { (snapshot) throws(StoreError) in try body(PackedView(snapshot)) }
   }
 
   /// Reads the newest generation; the store's view is opened when memory does not know what is asked.
@@ -218,14 +218,14 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     try repairing { () throws(StoreError) in
       var opensFirst = false
       while true {
-        let view = engine.leaves.snapshot()
-        defer { view.close() }
+        let snapshot = engine.leaves.snapshot()
+        defer { snapshot.close() }
         do throws(StoreError) {
-          if opensFirst || view.generation == nil { try view.open() }
-          let result = try body(view)
-          if !view.isTorn { return result }
+          if opensFirst || snapshot.generation == nil { try snapshot.open() }
+          let result = try body(snapshot)
+          if !snapshot.isTorn { return result }
         } catch {
-          if !view.isTorn { throw error }
+          if !snapshot.isTorn { throw error }
         }
         opensFirst = true
       }
@@ -236,9 +236,9 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   func reading<R>(_ body: (LeafSnapshot) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOwnProcess()
     return try repairing { () throws(StoreError) in
-      let view = try engine.leaves.openSnapshot()
-      defer { view.close() }
-      return try body(view)
+      let snapshot = try engine.leaves.openSnapshot()
+      defer { snapshot.close() }
+      return try body(snapshot)
     }
   }
 
@@ -315,7 +315,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     do throws(StoreError) {
       return try repairing { () throws(StoreError) in try trainer.train() }
     } catch {
-      guard engine.policy.keeps(error) else { throw error }
+      guard engine.policy.leavesAsIs(error) else { throw error }
       return nil
     }
   }

@@ -56,7 +56,7 @@ final class PackedEngine: @unchecked Sendable {
   /// eviction or index building.
   ///
   /// - Parameter isAwaited: whether more work has come, which slices then make way for.
-  /// - Returns: whether there is more to be done without work.
+  /// - Returns: whether something is left to do while no work waits.
   func drain(_ works: [Work], isAwaited: () -> Bool = { false }) -> Bool {
     let wasMending = mender.hasWork
     if works.isEmpty { doIdleSlice(isAwaited) }

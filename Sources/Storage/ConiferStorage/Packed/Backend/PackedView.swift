@@ -3,24 +3,24 @@ import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
-/// The contract's view over a frozen view of an ordered store.
+/// The contract's view over a snapshot.
 final class PackedView: StorageView {
-  let view: LeafSnapshot
+  let snapshot: LeafSnapshot
 
-  init(_ view: LeafSnapshot) { self.view = view }
+  init(_ snapshot: LeafSnapshot) { self.snapshot = snapshot }
 
-  func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(view) }
+  func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(snapshot) }
 
   private func info(_ tree: TreeID) throws(StoreError) -> TreeInfo {
-    try KnownTree.info(view, tree)
+    try KnownTree.info(snapshot, tree)
   }
 
   private func runs(_ tree: TreeID) -> RunReader {
-    RunReader(view: view, tree: tree)
+    RunReader(view: snapshot, tree: tree)
   }
 
   private func reader(_ tree: TreeID) throws(StoreError) -> TreeReader {
-    try TreeReader(view, tree)
+    try TreeReader(snapshot, tree)
   }
 
   func node(_ tree: TreeID, _ path: Path, _ slice: NodeSlice) throws(StoreError) -> Node {
@@ -43,11 +43,11 @@ final class PackedView: StorageView {
 
   func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] {
     _ = try info(tree)
-    return try IndexReader.status(view, tree)
+    return try IndexReader.status(snapshot, tree)
   }
 
   private func queries(_ tree: TreeID) throws(StoreError) -> Queries {
-    Queries(view: view, tree: tree, order: try info(tree).order)
+    Queries(view: snapshot, tree: tree, order: try info(tree).order)
   }
 
   func trackedQuery(
@@ -81,16 +81,16 @@ final class PackedView: StorageView {
 
   func pins(_ tree: TreeID) throws(StoreError) -> [Pin] {
     _ = try info(tree)
-    return try Pins.all(view, tree)
+    return try Pins.all(snapshot, tree)
   }
 
   private func queue(_ lane: Lane) throws(StoreError) -> QueueReader {
-    try QueueReader(view, lane, try info(lane.tree).order, view.leaves.codec)
+    try QueueReader(snapshot, lane, try info(lane.tree).order, snapshot.leaves.codec)
   }
 
   func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] {
     _ = try info(tree)
-    return try QueueReader.lanes(view, tree)
+    return try QueueReader.lanes(snapshot, tree)
   }
 
   func totals(_ lane: Lane) throws(StoreError) -> QueueTotals {
@@ -126,7 +126,7 @@ final class PackedView: StorageView {
   }
 
   func queueFloor() throws(StoreError) -> WriteID? {
-    let floor = try QueueFloor.read(view)
+    let floor = try QueueFloor.read(snapshot)
     return floor == 0 ? nil : WriteID(rawValue: floor)
   }
 
@@ -136,27 +136,27 @@ final class PackedView: StorageView {
     _ tree: TreeID, after: String?, limit: Int
   ) throws(StoreError) -> [String] {
     _ = try info(tree)
-    return try Metadata.names(view, tree, after: after, limit: limit)
+    return try Metadata.names(snapshot, tree, after: after, limit: limit)
   }
 
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
     _ = try info(tree)
-    return try Metadata.read(view, tree, name)
+    return try Metadata.read(snapshot, tree, name)
   }
 
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage {
     if let tree {
       _ = try info(tree)
-      return try UsageRow.read(view, tree).usage
+      return try UsageRow.read(snapshot, tree).usage
     }
     var sum = StorageUsage()
-    for key in try view.keys(Spaces.usage, prefix: []) {
-      sum.add(try UsageRow.read(view, StoreKey.tree(key)).usage)
+    for key in try snapshot.keys(Spaces.usage, prefix: []) {
+      sum.add(try UsageRow.read(snapshot, StoreKey.tree(key)).usage)
     }
     return sum
   }
 
-  func incidents() throws(StoreError) -> [Incident] { try Incidents.all(view) }
+  func incidents() throws(StoreError) -> [Incident] { try Incidents.all(snapshot) }
 }
 
 extension StorageUsage {

@@ -20,8 +20,8 @@ package final class StoreThread<Work: Sendable>: Sendable {
     var isEnding = false
     /// The thread that drains: the store's own, or that of a caller of `perform`; nil while none does.
     var worker: UInt?
-    /// Whether there is more to do without work.
-    var hasMore = false
+    /// Whether the last drain left something to do while no work waits, such as a slice of eviction.
+    var hasIdleWork = false
   }
 
   private let queue: Monitor<Queue>
@@ -30,15 +30,15 @@ package final class StoreThread<Work: Sendable>: Sendable {
   /// A thread that hands whatever was queued meanwhile to a closure, batch after batch.
   ///
   /// - Parameters:
-  ///   - hasMore: whether there is more to do without work from the start.
-  ///   - drain: does work, and may ask whether more has come since. It says whether there is more to do
-  ///     without work: then it is called again, with an empty batch when nothing came meanwhile.
+  ///   - hasIdleWork: whether there is something to do before any work comes.
+  ///   - drain: does work, and may ask whether more has come since. It says whether something is
+  ///     left to do while no work waits: then it is called again, with an empty batch when nothing came meanwhile.
   /// - Throws: `io` when the system has no thread left.
   package init(
-    hasMore: Bool = false,
+    hasIdleWork: Bool = false,
     _ drain: @escaping @Sendable ([Work], _ isAwaited: () -> Bool) -> Bool
   ) throws(StoreError) {
-    queue = Monitor(Queue(hasMore: hasMore))
+    queue = Monitor(Queue(hasIdleWork: hasIdleWork))
     self.drain = drain
     // The thread owns itself until `end()`: the box is released when the loop returns.
     let box = Unmanaged.passRetained(self)
@@ -81,17 +81,17 @@ package final class StoreThread<Work: Sendable>: Sendable {
     let caller = Platform.thread
     let isMine = queue.lend { queue -> Bool? in
       guard !queue.isEnding else { return nil }
-      guard queue.worker == nil, queue.works.isEmpty, !queue.hasMore else { return false }
+      guard queue.worker == nil, queue.works.isEmpty, !queue.hasIdleWork else { return false }
       queue.worker = caller
       return true
     }
     guard let isMine else { return false }
     guard isMine else { return submit(work) }
-    let hasMore = drain([work]) { isAwaited }
+    let hasIdleWork = drain([work]) { isAwaited }
     let wakesThread = queue.lend { queue in
       queue.worker = nil
-      queue.hasMore = hasMore
-      return hasMore || queue.isEnding || !queue.works.isEmpty
+      queue.hasIdleWork = hasIdleWork
+      return hasIdleWork || queue.isEnding || !queue.works.isEmpty
     }
     if wakesThread { queue.change { _ in } }
     return true
@@ -116,7 +116,8 @@ extension StoreThread: Runnable {
     let own = Platform.thread
     while true {
       let (works, isEnding) = queue.wait { queue in
-        guard queue.worker == nil, !queue.works.isEmpty || queue.isEnding || queue.hasMore else {
+        guard queue.worker == nil, !queue.works.isEmpty || queue.isEnding || queue.hasIdleWork
+        else {
           return nil as (works: [Work], isEnding: Bool)?
         }
         queue.worker = own
@@ -124,10 +125,10 @@ extension StoreThread: Runnable {
         return (queue.works, queue.isEnding)
       }
       if works.isEmpty, isEnding { return }
-      let hasMore = drain(works) { isAwaited }
+      let hasIdleWork = drain(works) { isAwaited }
       queue.lend { queue in
         queue.worker = nil
-        queue.hasMore = hasMore
+        queue.hasIdleWork = hasIdleWork
       }
     }
   }

@@ -76,7 +76,7 @@ struct DamagePolicy: Sendable {
   }
 
   /// Whether an error tells of a damaged record that stays as it is.
-  func keeps(_ error: StoreError) -> Bool {
+  func leavesAsIs(_ error: StoreError) -> Bool {
     guard error.code == .damaged, let place = error.place else { return false }
     return !repairs(place)
   }

@@ -66,7 +66,9 @@ enum Incidents {
     var last: UInt64?
     let end = prefix + StoreKey.number(range.upperBound)
     try tx.walkKeys(Spaces.incidents, .atOrBefore(end)) { key, _ in
-      if key.starts(with: prefix), key.byteCount == 12 { last = IndexKey.number(Bytes(key)) }
+      if key.starts(with: prefix), key.byteCount == 12 {
+        last = StoreKey.number(atEndOf: Bytes(key))
+      }
       return .stop
     }
     return last.flatMap { range.contains($0) ? $0 : nil }
@@ -77,7 +79,7 @@ enum Incidents {
     _ tx: LeafTransaction, _ prefix: Bytes, newest: UInt64
   ) throws(StoreError) {
     guard let (key, value) = try tx.first(Spaces.incidents, atOrAfter: prefix),
-      key.starts(with: prefix), newest - min(newest, IndexKey.number(key)) >= mostKept
+      key.starts(with: prefix), newest - min(newest, StoreKey.number(atEndOf: key)) >= mostKept
     else { return }
     // Older stores numbered all reports in one range.
     if let payload = Record.open(Spaces.incidents, key, value), payload.first == 3 {

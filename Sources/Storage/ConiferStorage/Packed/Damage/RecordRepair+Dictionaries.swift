@@ -15,7 +15,7 @@ struct DictionaryDrop: Sendable {
     var scan = SpaceScan(Spaces.deltas, tree)
     while !scan.isDone {
       for (key, value) in try scan.records(tx) where Self.names(key, value, number) {
-        changed.insert(IndexKey.number(Bytes(key.prefix(12))))
+        changed.insert(StoreKey.numberBehindTree(key))
       }
     }
     self.scan = SpaceScan(Spaces.runs, tree)

@@ -30,7 +30,7 @@ extension RecordRepair {
   }
 
   func dropIndex(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
-    try keep(Spaces.indexes, key, .recordSetAside)
+    try moveToReports(Spaces.indexes, key, .recordSetAside)
     if let number = IndexSet.number(key), number != 0 {
       var set = try IndexSet.read(tx, info.id)
       try set.restart(number)

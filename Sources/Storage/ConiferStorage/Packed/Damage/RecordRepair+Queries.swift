@@ -16,7 +16,7 @@ extension RecordRepair {
     guard stored != nil else { return false }
     return try meetsDamage { () throws(StoreError) in
       guard key.count == 12 else { return true }
-      _ = try queries.query(QueryID(rawValue: IndexKey.number(key)))
+      _ = try queries.query(QueryID(rawValue: StoreKey.number(atEndOf: key)))
       return false
     }
   }
@@ -24,10 +24,10 @@ extension RecordRepair {
   func dropQuery(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
     let editor = QueryEditor(tx, info)
     if key == editor.queries.lastKey {
-      try keep(Spaces.queries, key, .recordSetAside)
+      try moveToReports(Spaces.queries, key, .recordSetAside)
       return try editor.skipNumbers()
     }
-    try keep(Spaces.queries, key, .recordSetAside)
+    try moveToReports(Spaces.queries, key, .recordSetAside)
     // Its row in the index leads nowhere now, and goes when the tree is mended.
     if key.count == 12 {
       try tx.deleteAll(Spaces.queryKeys, prefix: key)
@@ -37,11 +37,11 @@ extension RecordRepair {
   }
 
   func dropTrackedKey(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
-    try keep(Spaces.queryKeys, key, .recordSetAside)
+    try moveToReports(Spaces.queryKeys, key, .recordSetAside)
     let editor = QueryEditor(tx, info)
-    let id = QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12))))
+    let id = QueryID(rawValue: StoreKey.numberBehindTree(key))
     guard let query = try editor.queries.query(id) else { return }
-    try forget(query, id, editor)
+    try markIncomplete(query, id, editor)
   }
 
   func rebuildQueryIndex(_ info: TreeInfo) throws(StoreError) {

@@ -16,19 +16,21 @@ extension RecordRepair {
     }
     guard let stored else { return false }
     return try meetsDamage { () throws(StoreError) in
-      guard let kind = QueueReader.Class(rawValue: key[reader.prefix.count]) else { return true }
-      _ = try reader.found(kind, key, stored)
+      guard let section = QueueReader.Section(rawValue: key[reader.prefix.count]) else {
+        return true
+      }
+      _ = try reader.found(section, key, stored)
       return false
     }
   }
 
   func setWriteAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
     guard let lane = Self.lane(key, info) else {
-      return try keep(Spaces.queue, key, .recordSetAside)
+      return try moveToReports(Spaces.queue, key, .recordSetAside)
     }
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     if key == reader.totalsKey { return try recountLane(reader, newestIsLost: true) }
-    let id = WriteID(rawValue: IndexKey.number(key))
+    let id = WriteID(rawValue: StoreKey.number(atEndOf: key))
     let parts = try tx.entries(Spaces.queueParts, prefix: reader.numbered(id))
     let bytes = (try tx.value(Spaces.queue, key) ?? []) + parts.flatMap(\.value)
     try Incidents.add(
@@ -37,7 +39,7 @@ extension RecordRepair {
         kind: .writeSetAside, tree: info.id, place: "write \(id.rawValue) of \"\(lane.identity)\"",
         bytes: bytes))
     try changeTotals(reader) { totals in
-      switch QueueReader.Class(rawValue: key[reader.prefix.count]) {
+      switch QueueReader.Section(rawValue: key[reader.prefix.count]) {
       case .waiting: totals.pending -= 1
       case .rejected: totals.rejected -= 1
       case nil: break
@@ -57,18 +59,18 @@ extension RecordRepair {
     if let lane = Self.lane(key, info) {
       let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
       let number = Bytes(key[reader.prefix.count...].prefix(8))
-      for kind in [QueueReader.Class.waiting, .rejected] {
-        let write = reader.prefix + [kind.rawValue] + number
+      for section in [QueueReader.Section.waiting, .rejected] {
+        let write = reader.prefix + [section.rawValue] + number
         if number.count == 8, try tx.keys(Spaces.queue, prefix: write, limit: 1).first == write {
           return try setWriteAside(write, info)
         }
       }
     }
-    try keep(Spaces.queueParts, key, .recordSetAside)
+    try moveToReports(Spaces.queueParts, key, .recordSetAside)
   }
 
   func setFinishedAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
-    try keep(Spaces.finished, key, .recordSetAside)
+    try moveToReports(Spaces.finished, key, .recordSetAside)
     guard let lane = Self.lane(key, info) else { return }
     try changeTotals(try QueueReader(tx, lane, info.order, tx.leaves.codec)) { $0.finished -= 1 }
   }
@@ -88,7 +90,7 @@ extension RecordRepair {
     var totals = LaneTotals()
     var newest: UInt64 = newestIsLost ? 0 : try reader.totals().newest
     func raiseNewest(_ key: RawSpan) {
-      let number = IndexKey.number(Bytes(key))
+      let number = StoreKey.number(atEndOf: Bytes(key))
       // One beyond the bound is set aside when it is read.
       if number <= Numbers.lastWrite { newest = max(newest, number) }
     }
@@ -101,9 +103,9 @@ extension RecordRepair {
         return .next
       }
     }
-    for kind in [QueueReader.Class.waiting, .rejected] {
-      try scan(Spaces.queue, reader.prefix + [kind.rawValue]) { key, size in
-        if kind == .waiting { totals.pending += 1 } else { totals.rejected += 1 }
+    for section in [QueueReader.Section.waiting, .rejected] {
+      try scan(Spaces.queue, reader.prefix + [section.rawValue]) { key, size in
+        if section == .waiting { totals.pending += 1 } else { totals.rejected += 1 }
         totals.bytes += key.byteCount + size
         raiseNewest(key)
       }

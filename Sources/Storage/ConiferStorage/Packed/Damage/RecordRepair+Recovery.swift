@@ -39,7 +39,7 @@ extension RecordRepair {
     // Before any is saved: the row behind them may be lost.
     try editor.skipNumbers()
     try editor.queries.forEach { (stored) throws(StoreError) in
-      try forget(stored.query, stored.id, editor)
+      try markIncomplete(stored.query, stored.id, editor)
     }
     // Those of lost queries, too.
     try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
@@ -65,7 +65,7 @@ extension RecordRepair {
     try tx.deleteAll(Spaces.queueIndex, prefix: StoreKey.prefix(info.id))
     for lane in try QueueReader.lanes(tx, info.id) {
       let editor = try QueueEditor(tx, lane, info.order, tx.leaves.codec)
-      let prefix = editor.reader.prefix + [QueueReader.Class.waiting.rawValue]
+      let prefix = editor.reader.prefix + [QueueReader.Section.waiting.rawValue]
       var after: Bytes?
       while true {
         let some = try tx.entries(Spaces.queue, prefix: prefix, after: after, limit: 64)

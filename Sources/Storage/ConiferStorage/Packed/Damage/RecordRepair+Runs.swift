@@ -72,8 +72,8 @@ extension RecordRepair {
       guard let next = try tx.keys(Spaces.runs, prefix: prefix, after: after, limit: 1).first
       else { break }
       after = next
-      let isSound = try meetsSoundRecord(next)
-      if !isSound { ranges.append(try dropRun(next, info)) }
+      let isIntact = try isIntact(next)
+      if !isIntact { ranges.append(try dropRun(next, info)) }
     }
     try markIncomplete(ranges, info)
     try renewOverlays(info)
@@ -94,8 +94,8 @@ extension RecordRepair {
     return ranges
   }
 
-  /// Whether a run's record is what was written.
-  private func meetsSoundRecord(_ key: Bytes) throws(StoreError) -> Bool {
+  /// Whether a run's record is what was written, as far as the store lends it.
+  private func isIntact(_ key: Bytes) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try tx.get(Spaces.runs, key) { value in
         value.withUnsafeBytes { Record.isIntact(Spaces.runs, key, $0) }
@@ -112,7 +112,7 @@ extension RecordRepair {
   /// - Returns: where its leaves may lie.
   func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) -> PruneRanges.KeyRange {
     let range = try range(storeKey)
-    try keep(Spaces.runs, storeKey, .cacheRangeDropped, words(range.low, info.order))
+    try moveToReports(Spaces.runs, storeKey, .cacheRangeDropped, words(range.low, info.order))
     try MendingMarker.add(tx, info.id)
     return range
   }

@@ -44,7 +44,7 @@ struct RecordRepair {
     case .queryIndex: try rebuildQueryIndex(info)
     case .index: try dropIndex(place.key, info)
     case .overlays: try renewOverlays(of: place.key, info)
-    case .record: try keep(space, place.key, .recordSetAside)
+    case .record: try moveToReports(space, place.key, .recordSetAside)
     case .partOfRun, .counts, .store: break
     }
     return nil
@@ -67,7 +67,7 @@ struct RecordRepair {
     case .query: return try isQueryDamaged(key, stored, info)
     case .finishedWrite:
       guard let stored else { return false }
-      let number = IndexKey.number(key)
+      let number = StoreKey.number(atEndOf: key)
       return !Record.isIntact(space, key, stored) || number == 0 || number > Numbers.lastWrite
     case .keysOfQuery where info.order == .documents:
       return try stored.map { (value) throws(StoreError) in
@@ -106,7 +106,7 @@ struct RecordRepair {
   }
 
   /// Moves a record's bytes to the reports and removes it.
-  func keep(
+  func moveToReports(
     _ space: Space, _ key: Bytes, _ kind: Incident.Kind, _ words: String? = nil
   ) throws(StoreError) {
     let bytes = try tx.value(space, key) ?? []
@@ -154,13 +154,13 @@ struct RecordRepair {
       let end = key + [PathKey.endMark]
       guard ranges.contains(where: { bytesPrecede(key, $0.high) && bytesPrecede($0.low, end) })
       else { return }
-      try forget(stored.query, stored.id, editor)
+      try markIncomplete(stored.query, stored.id, editor)
     }
   }
 
   /// Makes a query one that must be fetched whole: without the token, by which a server would leave
   /// out what it sent before, and without the keys whose nodes were known.
-  func forget(
+  func markIncomplete(
     _ query: TrackedQuery, _ id: QueryID, _ editor: QueryEditor
   ) throws(StoreError) {
     var query = query

@@ -38,19 +38,19 @@ final class DictionaryTrainer: Sendable {
   }
 
   private func candidate() throws(StoreError) -> (TreeID, UsageRow)? {
-    let view = try leaves.openSnapshot()
-    defer { view.close() }
-    for key in try view.keys(Spaces.usage, prefix: []) {
+    let snapshot = try leaves.openSnapshot()
+    defer { snapshot.close() }
+    for key in try snapshot.keys(Spaces.usage, prefix: []) {
       let tree = StoreKey.tree(key)
       // A damaged row is counted anew by who needs it.
-      guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(view, tree) }),
+      guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(snapshot, tree) }),
         row.raw.runs >= Self.leastNew, row.nextDictionary < .max,
-        try Trees.isReadable(view, tree)
+        try Trees.isReadable(snapshot, tree)
       else { continue }
       let enough = min(max(row.raw.runs / 4, Self.leastNew), Self.mostNew)
       guard row.recent.raw >= enough else { continue }
       if row.newestDictionary == 0 { return (tree, row) }
-      let current = try dictionary(row.newestDictionary, tree, view)
+      let current = try dictionary(row.newestDictionary, tree, snapshot)
       if row.recent.ratio < Self.retrainingShare * (current?.ratio ?? .infinity) {
         return (tree, row)
       }
@@ -89,17 +89,17 @@ final class DictionaryTrainer: Sendable {
   private func dictionary(
     _ number: UInt32, _ tree: TreeID
   ) throws(StoreError) -> TreeDictionary? {
-    let view = try leaves.openSnapshot()
-    defer { view.close() }
-    return try dictionary(number, tree, view)
+    let snapshot = try leaves.openSnapshot()
+    defer { snapshot.close() }
+    return try dictionary(number, tree, snapshot)
   }
 
   /// A dictionary, or nil when there is none that could be read.
   private func dictionary(
-    _ number: UInt32, _ tree: TreeID, _ view: LeafSnapshot
+    _ number: UInt32, _ tree: TreeID, _ snapshot: LeafSnapshot
   ) throws(StoreError) -> TreeDictionary? {
     guard number != 0 else { return nil }
-    let source = DictionarySource(view: view, tree: tree)
+    let source = DictionarySource(view: snapshot, tree: tree)
     return try undamaged { () throws(StoreError) in try source.dictionary(number) }
   }
 }

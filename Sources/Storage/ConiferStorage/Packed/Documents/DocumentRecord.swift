@@ -35,7 +35,7 @@ enum DocumentRecord {
     DocumentValueCodec.append(document.readTime, to: &body)
     if let fields = document.fields { DocumentValueCodec.append(fields, to: &body) }
     var writer = ByteWriter()
-    writer.reserve(body.count + 6)
+    writer.reserveCapacity(body.count + 6)
     writer.byte(ValueTag.document)
     writer.sized(body.bytes)
     return writer.bytes

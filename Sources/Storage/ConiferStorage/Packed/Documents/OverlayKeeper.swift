@@ -175,7 +175,7 @@ struct OverlayEditor {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     guard try reader.isReadable() else { return }
     try tx.deleteAll(Spaces.overlays, prefix: rows.prefix)
-    let prefix = rows.prefix + [QueueReader.Class.waiting.rawValue]
+    let prefix = rows.prefix + [QueueReader.Section.waiting.rawValue]
     var after: Bytes?
     while true {
       let keys = try tx.keys(Spaces.queue, prefix: prefix, after: after, limit: 256)

@@ -16,12 +16,12 @@ extension PackedBackend: DocumentBackend {
 
 extension PackedView: DocumentView {
   func document(_ tree: TreeID, _ path: DocumentPath) throws(StoreError) -> Document {
-    try DocumentReader(view, tree).document(path)
+    try DocumentReader(snapshot, tree).document(path)
   }
 
   func document(_ lane: Lane, _ path: DocumentPath) throws(StoreError) -> Document {
     let base = try document(lane.tree, path)
-    return try OverlayRows(view: view, lane: lane).overlay(path)?.applied(to: base) ?? base
+    return try OverlayRows(view: snapshot, lane: lane).overlay(path)?.applied(to: base) ?? base
   }
 
   func documents(
@@ -31,7 +31,7 @@ extension PackedView: DocumentView {
     let low = after.map { DocumentKey.encode($0) + [0] } ?? key
     var found: [Document] = []
     guard limit > 0, compareBytes(low, key) >= 0 else { return [] }
-    try DocumentReader(view, tree).forEach(from: low, to: key + [PathKey.endMark]) { document in
+    try DocumentReader(snapshot, tree).forEach(from: low, to: key + [PathKey.endMark]) { document in
       found.append(document)
       return found.count < limit
     }
@@ -41,26 +41,26 @@ extension PackedView: DocumentView {
   func collections(
     _ tree: TreeID, after: CollectionPath?, limit: Int
   ) throws(StoreError) -> [CollectionPath] {
-    try DocumentReader(view, tree).collections(after: after, limit: limit)
+    try DocumentReader(snapshot, tree).collections(after: after, limit: limit)
   }
 
   func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay] {
-    try KnownTree.info(view, lane.tree).requireDocuments()
-    return try OverlayRows(view: view, lane: lane).all(in: collection)
+    try KnownTree.info(snapshot, lane.tree).requireDocuments()
+    return try OverlayRows(view: snapshot, lane: lane).all(in: collection)
   }
 
   func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
-    try DocumentFinder(view, lane).answer(query)
+    try DocumentFinder(snapshot, lane).answer(query)
   }
 
   func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus] {
-    try KnownTree.info(view, tree).requireDocuments()
-    return try IndexReader.documents(view, tree)
+    try KnownTree.info(snapshot, tree).requireDocuments()
+    return try IndexReader.documents(snapshot, tree)
   }
 
   func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath] {
-    let info = try KnownTree.info(view, tree)
+    let info = try KnownTree.info(snapshot, tree)
     try info.requireDocuments()
-    return try Queries(view: view, tree: tree, order: info.order).matches(id)
+    return try Queries(view: snapshot, tree: tree, order: info.order).matches(id)
   }
 }

@@ -45,7 +45,7 @@ extension RecordRepair {
       let text = String(validating: payload, as: UTF8.self), let path = try? DocumentPath(text)
     else { return true }
     let queries = Queries(view: tx, tree: info.id, order: info.order)
-    let id = QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12))))
+    let id = QueryID(rawValue: StoreKey.numberBehindTree(key))
     guard let query = try queries.query(id) else { return false }
     return (try? queries.matchRow(id, path, of: query)) != key
   }

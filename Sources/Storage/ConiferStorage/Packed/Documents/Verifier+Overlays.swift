@@ -11,14 +11,14 @@ extension Verifier {
         let lane = RecordRepair.lane(key, info)
       else { throw Damage.error(Spaces.overlays, key) }
       let overlay = try OverlayRows.overlay(key, value)
-      guard OverlayRows(view: view, lane: lane).key(overlay.path) == key else {
+      guard OverlayRows(view: snapshot, lane: lane).key(overlay.path) == key else {
         throw Damage.error(Spaces.overlays, key)
       }
       stored[lane, default: []].insert(overlay.path)
       count { $0.overlays += 1 }
     }
     for info in trees.values where info.order == .documents && !damaged.contains(info.id) {
-      for lane in try QueueReader.lanes(view, info.id) where !lockedLanes.contains(lane) {
+      for lane in try QueueReader.lanes(snapshot, info.id) where !lockedLanes.contains(lane) {
         let paths = stored.removeValue(forKey: lane) ?? []
         try compare(lane, info, paths)
       }
@@ -27,7 +27,7 @@ extension Verifier {
     where !damaged.contains(lane.tree) && !lockedLanes.contains(lane) {
       for path in paths {
         found(
-          .orphan, Spaces.overlays, OverlayRows(view: view, lane: lane).key(path),
+          .orphan, Spaces.overlays, OverlayRows(view: snapshot, lane: lane).key(path),
           "no queue has the writes of this overlay")
       }
     }
@@ -36,7 +36,7 @@ extension Verifier {
   private func compare(
     _ lane: Lane, _ info: TreeInfo, _ stored: Set<DocumentPath>
   ) throws(StoreError) {
-    let reader = try QueueReader(view, lane, info.order, view.leaves.codec)
+    let reader = try QueueReader(snapshot, lane, info.order, snapshot.leaves.codec)
     var batches: [DocumentPath: [MutationBatch]] = [:]
     var after: WriteID?
     while true {
@@ -52,8 +52,8 @@ extension Verifier {
       guard let last = entries.last?.id else { break }
       after = last
     }
-    let rows = OverlayRows(view: view, lane: lane)
-    let documents = DocumentReader(runs: RunReader(view: view, tree: info.id))
+    let rows = OverlayRows(view: snapshot, lane: lane)
+    let documents = DocumentReader(runs: RunReader(view: snapshot, tree: info.id))
     for path in stored.union(batches.keys).sorted() {
       try reading(Spaces.overlays, rows.key(path)) { () throws(StoreError) in
         let base = try documents.document(path)

@@ -179,7 +179,8 @@ struct Coverage {
     let isCut = path.count >= IndexKey.longest
     if isCut { whole = KeyRange(low: path, high: StoreKey.end(of: path) ?? [PathKey.endMark]) }
     guard compareBytes(at, whole.high) < 0 else { return nil }
-    let isDefault = IndexKey.number(row) == Queries.hash(path, TrackedQuery.defaultParameters)
+    let isDefault =
+      StoreKey.number(atEndOf: row) == Queries.hash(path, TrackedQuery.defaultParameters)
     let isPin = space == Spaces.pins
     let id: QueryID
     if isPin {

@@ -236,7 +236,8 @@ extension StorageEdit {
       .restoreQuery:
       true
     case .prune, .removeQuery, .unpin, .enqueue, .restore, .replace, .setState, .finish, .purge,
-      .reserveQueries, .restoreFinished, .reserve, .raiseQueueFloor, .report, .setMetadata, .wipe:
+      .reserveQueryIDs, .restoreFinished, .reserveWriteIDs, .raiseQueueFloor, .report, .setMetadata,
+      .wipe:
       false
     }
   }

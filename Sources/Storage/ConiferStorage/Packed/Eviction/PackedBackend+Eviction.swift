@@ -35,7 +35,9 @@ extension PackedBackend: EvictingBackend {
     if dryRun {
       return try rehearse(target)
     }
-    var run = try reading { (view) throws(StoreError) in try Eviction(view, to: target) }
+    var run = try reading { (snapshot) throws(StoreError) in
+      try Eviction(snapshot, to: target)
+    }
     while !run.isDone {
       let current = run
       run = try await self.run { (engine) throws(StoreError) in try engine.evictor.slice(current) }
@@ -61,8 +63,8 @@ extension PackedBackend: EvictingBackend {
 
   /// Does all of an eviction in a commit that is then forgotten.
   private func rehearse(_ target: Int) throws(StoreError) -> EvictionReport {
-    try reading { (view) throws(StoreError) in
-      let tx = LeafTransaction(view)
+    try reading { (snapshot) throws(StoreError) in
+      let tx = LeafTransaction(snapshot)
       var run = try Eviction(tx, to: target, isDryRun: true)
       let meter = try BudgetMeter(tx, store.size())
       var swept = SweptTrees()
@@ -77,11 +79,11 @@ extension PackedBackend: EvictingBackend {
   ///
   /// - Throws: as the contract says.
   public func space() throws(StoreError) -> StorageSpace {
-    try reading { (view) throws(StoreError) in
+    try reading { (snapshot) throws(StoreError) in
       let size = try store.size()
-      let meter = try BudgetMeter(view, size)
-      let usage = try BudgetMeter.sum(view)
-      let pinned = try explainer(view, meter).pinned()
+      let meter = try BudgetMeter(snapshot, size)
+      let usage = try BudgetMeter.sum(snapshot)
+      let pinned = try explainer(snapshot, meter).pinned()
       return StorageSpace(
         cache: meter.physical(usage.budgeted), pinned: meter.physical(pinned),
         queue: meter.physical(usage.queue),
@@ -94,14 +96,14 @@ extension PackedBackend: EvictingBackend {
   ///
   /// - Throws: as the contract says.
   public func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation {
-    try reading { (view) throws(StoreError) in
-      let info = try Trees.known(view, tree)
-      return try explainer(view, BudgetMeter(view, store.size())).explain(info, path)
+    try reading { (snapshot) throws(StoreError) in
+      let info = try Trees.known(snapshot, tree)
+      return try explainer(snapshot, BudgetMeter(snapshot, store.size())).explain(info, path)
     }
   }
 
-  private func explainer(_ view: LeafSnapshot, _ meter: BudgetMeter) -> SpaceExplainer {
+  private func explainer(_ snapshot: LeafSnapshot, _ meter: BudgetMeter) -> SpaceExplainer {
     SpaceExplainer(
-      view: view, meter: meter, activity: engine.activity, role: traits.role)
+      snapshot: snapshot, meter: meter, activity: engine.activity, role: traits.role)
   }
 }

@@ -4,7 +4,7 @@ import ConiferTree
 
 /// Tells what a path's data takes, and why it is kept.
 struct SpaceExplainer {
-  let view: LeafSnapshot
+  let snapshot: LeafSnapshot
   let meter: BudgetMeter
   let activity: Activity
   let role: StoreRole
@@ -16,7 +16,7 @@ struct SpaceExplainer {
   private func measure(
     _ tree: TreeInfo, _ ranges: [PruneRanges.KeyRange]
   ) throws(StoreError) -> RangeMeter.Sum {
-    let runs = RunReader(view: view, tree: tree.id)
+    let runs = RunReader(view: snapshot, tree: tree.id)
     return try RangeMeter(runs: runs).measure(ranges)
   }
 
@@ -24,14 +24,14 @@ struct SpaceExplainer {
     _ tree: TreeInfo, _ key: Bytes, _ scope: Coverage.Scope
   ) throws(StoreError) -> Int {
     let whole = range(key)
-    let ranges = try Coverage(view, tree, scope).ranges(whole.low, whole.high)
+    let ranges = try Coverage(snapshot, tree, scope).ranges(whole.low, whole.high)
     return try measure(tree, ranges).bytes
   }
 
   /// Bytes of records that pins cover, in all trees.
   func pinned() throws(StoreError) -> Int {
     var bytes = 0
-    for tree in try Trees.readable(view) { bytes += try covered(tree, [], .pins) }
+    for tree in try Trees.readable(snapshot) { bytes += try covered(tree, [], .pins) }
     return bytes
   }
 
@@ -72,8 +72,8 @@ struct SpaceExplainer {
     _ tree: TreeInfo, _ path: Path
   ) throws(StoreError) -> [SpaceExplanation.Reason] {
     var reasons: [SpaceExplanation.Reason] = []
-    let queries = Queries(view: view, tree: tree.id, order: tree.order)
-    for pin in try Pins.all(view, tree.id) where try covers(queries, pin, path) {
+    let queries = Queries(view: snapshot, tree: tree.id, order: tree.order)
+    for pin in try Pins.all(snapshot, tree.id) where try covers(queries, pin, path) {
       reasons.append(.pinned(pin))
     }
     let active = activity.active(tree.id)
@@ -90,7 +90,7 @@ struct SpaceExplainer {
       place = here.parent
     }
     guard !inactive.isEmpty else { return reasons }
-    let order = try Eviction.candidates(view, activity, unpinned: true)
+    let order = try Eviction.candidates(snapshot, activity, unpinned: true)
     for stored in inactive {
       let name = Activity.Name(tree: tree.id, query: stored.id)
       // The last of the list is the first to go; what is pinned is not in it.
@@ -120,19 +120,21 @@ struct SpaceExplainer {
       guard let document = DocumentKey.document(path),
         let row = try? queries.matchRow(stored.id, document, of: stored.query)
       else { return false }
-      return try view.get(Spaces.queryKeys, row) { _ in true } ?? false
+      return try snapshot.get(Spaces.queryKeys, row) { _ in true } ?? false
     }
     let keys = queries.key(stored.id)
-    guard try !view.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty else { return true }
+    guard try !snapshot.keys(Spaces.queryKeys, prefix: keys, limit: 1).isEmpty else { return true }
     guard path.count > stored.query.path.count else { return false }
     let child = path.keys[stored.query.path.count]
-    return try view.get(Spaces.queryKeys, queries.keyRow(stored.id, child)) { _ in true } ?? false
+    return try snapshot.get(Spaces.queryKeys, queries.keyRow(stored.id, child)) { _ in true }
+      ?? false
   }
 
   private func pendingWrites(_ tree: TreeInfo, _ path: Path) throws(StoreError) -> Int {
     var count = 0
-    for lane in try QueueReader.lanes(view, tree.id) {
-      count += try QueueReader(view, lane, tree.order, view.leaves.codec).touching(path).count
+    for lane in try QueueReader.lanes(snapshot, tree.id) {
+      count += try QueueReader(snapshot, lane, tree.order, snapshot.leaves.codec).touching(path)
+        .count
     }
     return count
   }

@@ -55,7 +55,7 @@ final class IndexBuilder {
     } catch {
       // A later commit tries again; whoever reads an authority's damaged data fails.
       isNeeded = nil
-      guard repairer.policy.keeps(error) else { throw error }
+      guard repairer.policy.leavesAsIs(error) else { throw error }
       isNeeded = false
     }
   }
@@ -75,7 +75,7 @@ final class IndexBuilder {
         isDone = true
       } catch {
         // An authority's damage stays: its other trees go on.
-        guard repairer.policy.keeps(error) else { throw error }
+        guard repairer.policy.leavesAsIs(error) else { throw error }
         tx.restore(saved)
         failure = error
       }

@@ -69,7 +69,7 @@ final class Mender {
         let after = change.usage[work.tree]
       else { return }
       recount.adjust(from: before, to: after)
-      state = .underWay(Mending(work.tree, work.view, .counting(recount)))
+      state = .underWay(Mending(work.tree, work.frozen, .counting(recount)))
     case .idle, .needed: break
     }
   }
@@ -142,12 +142,12 @@ final class Mender {
   }
 
   private func begin() throws(StoreError) {
-    let frozen = FrozenView(try writer.leaves.openSnapshot())
-    guard let tree = try MendingMarker.first(frozen.view) else {
+    let frozen = FrozenSnapshot(try writer.leaves.openSnapshot())
+    guard let tree = try MendingMarker.first(frozen.snapshot) else {
       repaired = []
       return stop()
     }
-    if let info = try Trees.info(frozen.view, tree) {
+    if let info = try Trees.info(frozen.snapshot, tree) {
       let sweep = OrphanSweep(info, repairer.policy.role)
       state = .underWay(Mending(tree, frozen, .sweeping(sweep)))
     } else {
@@ -159,7 +159,7 @@ final class Mender {
   private func sweepSlice(_ work: Mending, _ current: OrphanSweep) throws(StoreError) {
     var work = work
     var sweep = current
-    let orphans = try sweep.step(work.view.view)
+    let orphans = try sweep.step(work.frozen.snapshot)
     work.phase = .sweeping(sweep)
     state = .underWay(work)
     if !orphans.isEmpty {
@@ -171,15 +171,15 @@ final class Mender {
       }
     }
     guard sweep.isDone else { return }
-    let view = FrozenView(try writer.leaves.openSnapshot())
-    state = .underWay(Mending(work.tree, view, .counting(Recount(work.tree))))
+    let frozen = FrozenSnapshot(try writer.leaves.openSnapshot())
+    state = .underWay(Mending(work.tree, frozen, .counting(Recount(work.tree))))
   }
 
   private func countSlice(_ work: Mending, _ current: Recount) throws(StoreError) {
     var recount = current
     if !recount.isDone {
-      try recount.step(work.view.view)
-      state = .underWay(Mending(work.tree, work.view, .counting(recount)))
+      try recount.step(work.frozen.snapshot)
+      state = .underWay(Mending(work.tree, work.frozen, .counting(recount)))
       return
     }
     // Writing the row must not count as a change of the tree.
@@ -198,7 +198,7 @@ final class Mender {
 }
 
 /// The mending of one tree, between its slices: first orphans are removed, then usage is counted anew, each
-/// from a frozen view of its own.
+/// from a snapshot of its own.
 struct Mending {
   enum Phase {
     case sweeping(OrphanSweep)
@@ -206,7 +206,7 @@ struct Mending {
   }
 
   let tree: TreeID
-  let view: FrozenView
+  let frozen: FrozenSnapshot
   var phase: Phase
 
   /// About how many bytes of records its phase has read.
@@ -217,18 +217,18 @@ struct Mending {
     }
   }
 
-  init(_ tree: TreeID, _ view: FrozenView, _ phase: Phase) {
+  init(_ tree: TreeID, _ frozen: FrozenSnapshot, _ phase: Phase) {
     self.tree = tree
-    self.view = view
+    self.frozen = frozen
     self.phase = phase
   }
 }
 
 /// A snapshot that is closed with its last reference.
-final class FrozenView {
-  let view: LeafSnapshot
+final class FrozenSnapshot {
+  let snapshot: LeafSnapshot
 
-  init(_ view: LeafSnapshot) { self.view = view }
+  init(_ snapshot: LeafSnapshot) { self.snapshot = snapshot }
 
-  deinit { view.close() }
+  deinit { snapshot.close() }
 }

@@ -33,13 +33,13 @@ struct OrphanSweep: Sendable {
 
   /// Looks at the next slice.
   ///
-  /// - Parameter view: the same one for all slices.
-  mutating func step(_ view: LeafSnapshot) throws(StoreError) -> [Orphan] {
+  /// - Parameter snapshot: the same one for all slices.
+  mutating func step(_ snapshot: LeafSnapshot) throws(StoreError) -> [Orphan] {
     guard var scan = scans.first else { return [] }
     var orphans: [Orphan] = []
     if scan.space == Spaces.runs || scan.space == Spaces.deltas {
-      let reader = RunReader(view: view, tree: tree.id)
-      for (key, value) in try scan.records(view) {
+      let reader = RunReader(view: snapshot, tree: tree.id)
+      for (key, value) in try scan.records(snapshot) {
         do throws(StoreError) {
           if try !isNeeded(scan.space, key, value, reader) { orphans.append((scan.space, key)) }
         } catch {
@@ -52,8 +52,8 @@ struct OrphanSweep: Sendable {
       isBlind = isBlind || scan.hasSkipped
     } else {
       var keys: [Bytes] = []
-      try scan.sizes(view) { key, _ in keys.append(key) }
-      for key in keys where try !isNeeded(scan.space, key, view) {
+      try scan.sizes(snapshot) { key, _ in keys.append(key) }
+      for key in keys where try !isNeeded(scan.space, key, snapshot) {
         orphans.append((scan.space, key))
       }
     }
@@ -86,7 +86,7 @@ struct OrphanSweep: Sendable {
       }
       return true
     }
-    guard isBlind || runs.contains(IndexKey.number(Bytes(key.prefix(12)))) else { return false }
+    guard isBlind || runs.contains(StoreKey.numberBehindTree(key)) else { return false }
     for case .put(let entry) in try DeltaRecord(key: key, value: value, reader.source).changes {
       if let number = LargeLeaf.number(entry) { largeLeaves.insert(number) }
     }
@@ -99,13 +99,13 @@ struct OrphanSweep: Sendable {
     do throws(StoreError) {
       switch space {
       case Spaces.chunks:
-        return isBlind || largeLeaves.contains(IndexKey.number(Bytes(key.prefix(12))))
+        return isBlind || largeLeaves.contains(StoreKey.numberBehindTree(key))
       case Spaces.queueParts, Spaces.queueIndex: return try isOfWrite(space, key, view)
       case Spaces.queryIndex:
         let queries = Queries(view: view, tree: tree.id, order: tree.order)
         guard let value = try view.value(space, key) else { return true }
         return try isQuery(try queries.number(key, value), view)
-      default: return try isQuery(QueryID(rawValue: IndexKey.number(Bytes(key.prefix(12)))), view)
+      default: return try isQuery(QueryID(rawValue: StoreKey.numberBehindTree(key)), view)
       }
     } catch {
       // The next read of the record repairs it.
@@ -127,10 +127,10 @@ struct OrphanSweep: Sendable {
     let own = key[(end + 1)...]
     guard own.count >= 8 else { return true }
     let number = Bytes(space == Spaces.queueParts ? own.prefix(8) : own.suffix(8))
-    let classes: [QueueReader.Class] =
+    let sections: [QueueReader.Section] =
       space == Spaces.queueParts ? [.waiting, .rejected] : [.waiting]
-    for kind in classes {
-      let write = key[...end] + [kind.rawValue] + number
+    for section in sections {
+      let write = key[...end] + [section.rawValue] + number
       if try view.keys(Spaces.queue, prefix: Bytes(write), limit: 1).first == Bytes(write) {
         return true
       }

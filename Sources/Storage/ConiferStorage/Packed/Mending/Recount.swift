@@ -49,7 +49,7 @@ struct Recount: Sendable {
     case Spaces.queries: if key.count == 12 { found.queries += 1 }
     case Spaces.deltas, Spaces.chunks:
       // A run that cannot be read may have changes, whose keys tell its number.
-      let number = IndexKey.number(Bytes(key.prefix(12)))
+      let number = StoreKey.numberBehindTree(key)
       if number <= Numbers.lastLikelyRun { found.nextRun = max(found.nextRun, number + 1) }
     case Spaces.dictionaries:
       found.dictionaries += 1

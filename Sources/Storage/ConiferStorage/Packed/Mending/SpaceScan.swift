@@ -26,7 +26,8 @@ struct SpaceScan: Sendable {
   mutating func sizes(
     _ view: any OrderedView, _ visit: (_ key: Bytes, _ size: Int) -> Void
   ) throws(StoreError) {
-    var (count, isOver) = (0, true)
+    // A slice that ends with room left has come to the end of the records.
+    var (count, hasRoom) = (0, true)
     try view.walkKeys(space, .atOrAfter(from)) { lent, size in
       guard lent.starts(with: prefix) else { return .stop }
       let key = Bytes(lent)
@@ -34,10 +35,10 @@ struct SpaceScan: Sendable {
       looked.add(key.count + size)
       from = key + [0]
       count += 1
-      isOver = count < Self.mostRecords
-      return isOver ? .next : .stop
+      hasRoom = count < Self.mostRecords
+      return hasRoom ? .next : .stop
     }
-    isDone = isOver
+    isDone = hasRoom
   }
 
   /// The next records, copied; those that the store cannot lend are left out.
@@ -45,7 +46,7 @@ struct SpaceScan: Sendable {
     _ view: any OrderedView
   ) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
     var records: [(key: Bytes, value: Bytes)] = []
-    var (bytes, isOver) = (0, true)
+    var (bytes, hasRoom) = (0, true)
     do throws(StoreError) {
       try view.walk(space, .atOrAfter(from)) { lent, value in
         guard lent.starts(with: prefix) else { return .stop }
@@ -53,10 +54,10 @@ struct SpaceScan: Sendable {
         records.append((key, Bytes(value)))
         from = key + [0]
         bytes += key.count + value.byteCount
-        isOver = records.count < Self.mostRecords && bytes < Self.mostBytes
-        return isOver ? .next : .stop
+        hasRoom = records.count < Self.mostRecords && bytes < Self.mostBytes
+        return hasRoom ? .next : .stop
       }
-      isDone = isOver
+      isDone = hasRoom
       looked.add(bytes)
     } catch {
       looked.add(bytes)

@@ -28,7 +28,7 @@ struct Queries {
     guard let payload = Record.open(Spaces.queryIndex, key, value), payload.count == 8 else {
       throw Damage.error(Spaces.queryIndex, key)
     }
-    return QueryID(rawValue: IndexKey.number(payload))
+    return QueryID(rawValue: StoreKey.number(atEndOf: payload))
   }
 
   static func payload(_ query: TrackedQuery) -> Bytes {
@@ -44,7 +44,7 @@ struct Queries {
   private func query(_ key: Bytes, _ value: Bytes) throws(StoreError) -> TrackedQuery {
     // Put together where it is thrown: its words take longer than the record.
     func damage() -> StoreError { Damage.error(Spaces.queries, key) }
-    guard (1...Numbers.lastQuery).contains(IndexKey.number(key)) else { throw damage() }
+    guard (1...Numbers.lastQuery).contains(StoreKey.number(atEndOf: key)) else { throw damage() }
     guard let payload = Record.open(Spaces.queries, key, value) else { throw damage() }
     var reader = ByteReader(payload)
     guard let path = NodeCodec.path(&reader), let parameters = reader.text(),
@@ -104,7 +104,8 @@ struct Queries {
       Spaces.queries, prefix: prefix, after: start, limit: max(0, min(limit, .max - 1)))
     where key.count == 12 {
       found.append(
-        StoredQuery(id: QueryID(rawValue: IndexKey.number(key)), query: try query(key, value)))
+        StoredQuery(
+          id: QueryID(rawValue: StoreKey.number(atEndOf: key)), query: try query(key, value)))
     }
     return found
   }
@@ -135,15 +136,17 @@ struct Queries {
       return nil
     }
     guard let payload = Record.open(Spaces.queries, key, value), payload.count == 8,
-      IndexKey.number(payload) <= Numbers.lastQuery
+      StoreKey.number(atEndOf: payload) <= Numbers.lastQuery
     else { throw Damage.error(Spaces.queries, key) }
-    return QueryID(rawValue: IndexKey.number(payload))
+    return QueryID(rawValue: StoreKey.number(atEndOf: payload))
   }
 
   /// The highest number of a query that is there, 0 for none.
   func highest() throws(StoreError) -> UInt64 {
     let end = key(QueryID(rawValue: Numbers.lastQuery))
-    return try view.lastKey(Spaces.queries, prefix, atOrBefore: end).map { IndexKey.number($0) }
+    return try view.lastKey(Spaces.queries, prefix, atOrBefore: end).map {
+      StoreKey.number(atEndOf: $0)
+    }
       ?? 0
   }
 

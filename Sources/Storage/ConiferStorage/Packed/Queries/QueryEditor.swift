@@ -32,12 +32,12 @@ struct QueryEditor {
           + "tree that has no queries of its own.")
     }
     // First the row with the last number: a query without that row would look like a loss.
-    try reserve(stored.id)
+    try reserveNumbers(through: stored.id)
     try put(stored.query, stored.id, isNew: known == nil)
   }
 
-  /// Continues numbers behind one that another store assigned.
-  func reserve(_ id: QueryID) throws(StoreError) {
+  /// Lets numbers go on behind one that this or another store assigned.
+  func reserveNumbers(through id: QueryID) throws(StoreError) {
     guard try id.rawValue > queries.last()?.rawValue ?? 0 else { return }
     try checkNumber(id)
     try tx.put(
@@ -70,7 +70,7 @@ struct QueryEditor {
     guard try tx.get(Spaces.queries, queries.key(next), { _ in }) == nil else {
       throw Damage.error(Spaces.queries, queries.lastKey)
     }
-    try reserve(next)
+    try reserveNumbers(through: next)
     return next
   }
 

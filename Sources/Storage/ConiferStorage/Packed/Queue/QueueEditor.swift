@@ -60,8 +60,8 @@ struct QueueEditor {
     try write(totals)
   }
 
-  /// Continues numbers behind one that another store assigned.
-  func reserve(_ id: WriteID) throws(StoreError) {
+  /// Lets numbers go on behind one that another store assigned.
+  func reserveNumbers(through id: WriteID) throws(StoreError) {
     try checkNumber(id)
     var totals = try reader.totals()
     totals.newest = max(totals.newest, id.rawValue)
@@ -97,13 +97,13 @@ struct QueueEditor {
     entry.state = state
     if state == .sent, entry.attempts < .max { entry.attempts += 1 }
     var totals = try reader.totals()
-    let kind = Self.kind(state)
-    if kind == old.kind, old.hasParts {
+    let section = Self.section(state)
+    if section == old.section, old.hasParts {
       // The parts stay; only the small record changes.
       var head = WriteRecord.head(entry)
       head.byte(1)
       head.varint(WriteRecord.content(entry.payload).count)
-      let key = reader.key(kind, id)
+      let key = reader.key(section, id)
       let before = try tx.get(Spaces.queue, key) { $0.byteCount } ?? 0
       try tx.put(Spaces.queue, key, payload: head.bytes)
       totals.bytes += head.count + Record.overhead - before
@@ -167,18 +167,18 @@ struct QueueEditor {
       try tx.deleteAll(Spaces.finished, prefix: reader.prefix)
       totals.finished = 0
     }
-    for kind in [QueueReader.Class.waiting, .rejected] where isReadable {
+    for section in [QueueReader.Section.waiting, .rejected] where isReadable {
       // Only as many as are remembered need to be read.
-      let last = try tx.keys(Spaces.queue, prefix: reader.prefix + [kind.rawValue])
+      let last = try tx.keys(Spaces.queue, prefix: reader.prefix + [section.rawValue])
         .suffix(Self.finishedLimit)
       for key in last {
-        if let found = try reader.find(WriteID(rawValue: IndexKey.number(key))) {
+        if let found = try reader.find(WriteID(rawValue: StoreKey.number(atEndOf: key))) {
           try remember(found.entry.id, found.entry.payload.path, .discarded, &totals)
         }
       }
     }
-    for kind in [QueueReader.Class.waiting, .rejected] {
-      try tx.deleteAll(Spaces.queue, prefix: reader.prefix + [kind.rawValue])
+    for section in [QueueReader.Section.waiting, .rejected] {
+      try tx.deleteAll(Spaces.queue, prefix: reader.prefix + [section.rawValue])
     }
     try tx.deleteAll(Spaces.queueParts, prefix: reader.prefix)
     try tx.deleteAll(Spaces.queueIndex, prefix: reader.indexPrefix)
@@ -191,7 +191,7 @@ struct QueueEditor {
 
   // MARK: Records
 
-  private static func kind(_ state: WriteState) -> QueueReader.Class {
+  private static func section(_ state: WriteState) -> QueueReader.Section {
     if case .rejected = state { .rejected } else { .waiting }
   }
 
@@ -210,7 +210,7 @@ struct QueueEditor {
   }
 
   private func store(_ entry: QueueEntry, _ totals: inout LaneTotals) throws(StoreError) {
-    let kind = Self.kind(entry.state)
+    let section = Self.section(entry.state)
     let content = WriteRecord.content(entry.payload)
     var head = WriteRecord.head(entry)
     if content.count <= WriteRecord.inlineLimit {
@@ -225,10 +225,10 @@ struct QueueEditor {
       head.varint(content.count)
       totals.bytes += try storeParts(entry.id, content)
     }
-    let key = reader.key(kind, entry.id)
+    let key = reader.key(section, entry.id)
     try tx.put(Spaces.queue, key, payload: head.bytes)
     totals.bytes += key.count + head.count + Record.overhead
-    if kind == .waiting {
+    if section == .waiting {
       totals.pending += 1
       try index(entry)
     } else {
@@ -268,10 +268,10 @@ struct QueueEditor {
     _ old: QueueReader.Found, _ totals: inout LaneTotals
   ) throws(StoreError) {
     let id = old.entry.id
-    try tx.delete(Spaces.queue, reader.key(old.kind, id))
+    try tx.delete(Spaces.queue, reader.key(old.section, id))
     if old.hasParts { try tx.deleteAll(Spaces.queueParts, prefix: reader.numbered(id)) }
     totals.bytes -= old.size
-    if old.kind == .waiting {
+    if old.section == .waiting {
       totals.pending -= 1
       for path in old.entry.payload.touches {
         try tx.delete(Spaces.queueIndex, indexRow(path, id))

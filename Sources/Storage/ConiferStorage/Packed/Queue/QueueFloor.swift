@@ -16,7 +16,7 @@ enum QueueFloor {
     guard let payload = Record.open(Spaces.system, key, value), payload.count == 8 else {
       throw Damage.error(Spaces.system, key)
     }
-    return min(IndexKey.number(payload), last)
+    return min(StoreKey.number(atEndOf: payload), last)
   }
 
   /// Raises it to the floor of another store.

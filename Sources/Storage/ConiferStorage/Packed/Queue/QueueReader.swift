@@ -4,10 +4,11 @@ import ConiferTree
 
 /// Reads the outbound queue of one lane.
 ///
-/// Keys: tree, identity, zero, then a class byte and the write's number: waiting writes, rejected
+/// Keys: tree, identity, zero, then a section and the write's number: waiting writes, rejected
 /// ones, and last the totals.
 struct QueueReader {
-  enum Class: UInt8 {
+  /// The part of a lane that a write stands in, as a byte of its key.
+  enum Section: UInt8 {
     case waiting = 1
     case rejected = 2
   }
@@ -42,8 +43,8 @@ struct QueueReader {
 
   var totalsKey: Bytes { prefix + [0xFF] }
 
-  func key(_ kind: Class, _ id: WriteID) -> Bytes {
-    prefix + [kind.rawValue] + StoreKey.number(id.rawValue)
+  func key(_ section: Section, _ id: WriteID) -> Bytes {
+    prefix + [section.rawValue] + StoreKey.number(id.rawValue)
   }
 
   func numbered(_ id: WriteID) -> Bytes { prefix + StoreKey.number(id.rawValue) }
@@ -69,12 +70,12 @@ struct QueueReader {
     let last = WriteID(rawValue: Numbers.lastWrite)
     var highest: UInt64 = 0
     for (space, prefix, end) in [
-      (Spaces.queue, prefix + [Class.waiting.rawValue], key(.waiting, last)),
-      (Spaces.queue, prefix + [Class.rejected.rawValue], key(.rejected, last)),
+      (Spaces.queue, prefix + [Section.waiting.rawValue], key(.waiting, last)),
+      (Spaces.queue, prefix + [Section.rejected.rawValue], key(.rejected, last)),
       (Spaces.finished, prefix, numbered(last)),
     ] {
       guard let key = try view.lastKey(space, prefix, atOrBefore: end) else { continue }
-      highest = max(highest, IndexKey.number(key))
+      highest = max(highest, StoreKey.number(atEndOf: key))
     }
     return highest
   }
@@ -84,27 +85,27 @@ struct QueueReader {
     let totals = try totals()
     var oldest: WriteID?
     if totals.pending > 0 {
-      oldest = try view.keys(Spaces.queue, prefix: prefix + [Class.waiting.rawValue], limit: 1)
-        .first.map { WriteID(rawValue: IndexKey.number($0)) }
+      oldest = try view.keys(Spaces.queue, prefix: prefix + [Section.waiting.rawValue], limit: 1)
+        .first.map { WriteID(rawValue: StoreKey.number(atEndOf: $0)) }
     }
     return QueueTotals(
       pending: totals.pending, rejected: totals.rejected, bytes: totals.bytes, oldest: oldest,
       newest: totals.newest == 0 ? nil : WriteID(rawValue: totals.newest))
   }
 
-  /// An entry with its class and the size of its record.
+  /// An entry with its section and the size of its record.
   struct Found {
-    let kind: Class
+    let section: Section
     let entry: QueueEntry
     let size: Int
     let hasParts: Bool
   }
 
   func find(_ id: WriteID) throws(StoreError) -> Found? {
-    for kind in [Class.waiting, .rejected] {
-      let key = key(kind, id)
+    for section in [Section.waiting, .rejected] {
+      let key = key(section, id)
       if let value = try view.value(Spaces.queue, key) {
-        return try found(kind, key, value)
+        return try found(section, key, value)
       }
     }
     return nil
@@ -113,17 +114,17 @@ struct QueueReader {
   /// Whether no write is known to have had a number.
   func isFree(_ id: WriteID) throws(StoreError) -> Bool {
     if try view.get(Spaces.finished, numbered(id), { _ in }) != nil { return false }
-    for kind in [Class.waiting, .rejected] {
-      if try view.get(Spaces.queue, key(kind, id), { _ in }) != nil { return false }
+    for section in [Section.waiting, .rejected] {
+      if try view.get(Spaces.queue, key(section, id), { _ in }) != nil { return false }
     }
     return true
   }
 
-  func found(_ kind: Class, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
+  func found(_ section: Section, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
     // Made when needed: putting its words together takes longer than reading the write.
     func damage() -> StoreError { Damage.error(Spaces.queue, key) }
-    let id = WriteID(rawValue: IndexKey.number(key))
-    guard (1...Numbers.lastWrite).contains(id.rawValue), key == self.key(kind, id),
+    let id = WriteID(rawValue: StoreKey.number(atEndOf: key))
+    guard (1...Numbers.lastWrite).contains(id.rawValue), key == self.key(section, id),
       let payload = Record.open(Spaces.queue, key, value),
       let record = try WriteRecord(payload, codec)
     else { throw damage() }
@@ -145,7 +146,7 @@ struct QueueReader {
     guard let payload = WriteRecord.payload(content, record.version) else { throw damage() }
     let entry = QueueEntry(
       id: id, payload: payload, state: record.state, attempts: record.attempts)
-    return Found(kind: kind, entry: entry, size: size, hasParts: hasParts)
+    return Found(section: section, entry: entry, size: size, hasParts: hasParts)
   }
 
   private func partBody(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Bytes? {
@@ -157,14 +158,14 @@ struct QueueReader {
     return try codec.unpack(Codec.method(method), packed, rawCount: rawCount)
   }
 
-  /// A window of the writes of one class, by number.
-  func window(_ kind: Class, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {
+  /// A window of the writes of one section, by number.
+  func window(_ section: Section, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {
     var entries: [QueueEntry] = []
     for (key, value) in try view.entries(
-      Spaces.queue, prefix: prefix + [kind.rawValue], after: after.map { self.key(kind, $0) },
+      Spaces.queue, prefix: prefix + [section.rawValue], after: after.map { self.key(section, $0) },
       limit: limit)
     {
-      entries.append(try found(kind, key, value).entry)
+      entries.append(try found(section, key, value).entry)
     }
     return entries
   }
@@ -193,8 +194,8 @@ struct QueueReader {
     var looked: Set<WriteID> = []
     var entries: [QueueEntry] = []
     for row in rows {
-      let id = WriteID(rawValue: IndexKey.number(row))
-      guard looked.insert(id).inserted, let found = try find(id), found.kind == .waiting else {
+      let id = WriteID(rawValue: StoreKey.number(atEndOf: row))
+      guard looked.insert(id).inserted, let found = try find(id), found.section == .waiting else {
         continue
       }
       // Rows of long paths are cut, so the write itself decides.
@@ -209,8 +210,8 @@ struct QueueReader {
   /// Whether the encryption key of the lane's oldest records is there, if they need one.
   func isReadable() throws(StoreError) -> Bool {
     let beginnings = [
-      (Spaces.queue, prefix + [Class.waiting.rawValue]),
-      (Spaces.queue, prefix + [Class.rejected.rawValue]), (Spaces.finished, prefix),
+      (Spaces.queue, prefix + [Section.waiting.rawValue]),
+      (Spaces.queue, prefix + [Section.rejected.rawValue]), (Spaces.finished, prefix),
     ]
     do throws(StoreError) {
       for (space, prefix) in beginnings {
@@ -258,7 +259,9 @@ struct QueueReader {
       Spaces.finished, prefix: prefix, after: after.map { numbered($0) }, limit: limit)
     var ends: [FinishedWrite] = []
     for key in keys {
-      if let end = try finished(WriteID(rawValue: IndexKey.number(key))) { ends.append(end) }
+      if let end = try finished(WriteID(rawValue: StoreKey.number(atEndOf: key))) {
+        ends.append(end)
+      }
     }
     return ends
   }

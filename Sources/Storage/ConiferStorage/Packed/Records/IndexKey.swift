@@ -26,7 +26,4 @@ enum IndexKey {
   static func row(_ prefix: Bytes, _ path: Path, _ order: KeyOrder, _ number: UInt64) -> Bytes {
     exact(prefix, path, order) + StoreKey.number(number)
   }
-
-  /// The number at the end of a row.
-  static func number(_ row: Bytes) -> UInt64 { StoreKey.number(at: row) }
 }

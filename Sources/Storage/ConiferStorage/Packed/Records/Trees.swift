@@ -215,11 +215,11 @@ final class KnownTree: Sendable {
   private init(_ info: TreeInfo) { self.info = info }
 
   /// - Throws: as `Trees.known`.
-  static func info(_ view: LeafSnapshot, _ id: TreeID) throws(StoreError) -> TreeInfo {
-    let known = try view.object(Spaces.system, id, Trees.infoKey(id)) { () throws(StoreError) in
-      KnownTree(try Trees.known(view, id))
+  static func info(_ snapshot: LeafSnapshot, _ id: TreeID) throws(StoreError) -> TreeInfo {
+    let known = try snapshot.object(Spaces.system, id, Trees.infoKey(id)) { () throws(StoreError) in
+      KnownTree(try Trees.known(snapshot, id))
     }
     if let known = known as? KnownTree { return known.info }
-    return try Trees.known(view, id)
+    return try Trees.known(snapshot, id)
   }
 }

@@ -108,7 +108,7 @@ struct NodeFlattener {
     let leaves = node.leafCount
     if leaves > 1 {
       // About as much as nodes of short keys take.
-      flattener.entries.reserve(
+      flattener.entries.reserveCapacity(
         leaves, keys: leaves * (path.count + 32), values: min(node.estimatedSize, leaves << 10))
     }
     flattener.append(node, &key)

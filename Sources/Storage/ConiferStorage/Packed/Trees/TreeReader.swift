@@ -120,9 +120,9 @@ struct TreeReader {
 
 extension TreeReader {
   /// Reads a tree in a snapshot.
-  init(_ view: LeafSnapshot, _ tree: TreeID) throws(StoreError) {
+  init(_ snapshot: LeafSnapshot, _ tree: TreeID) throws(StoreError) {
     self.init(
-      runs: RunReader(view: view, tree: tree), order: try KnownTree.info(view, tree).order)
+      runs: RunReader(view: snapshot, tree: tree), order: try KnownTree.info(snapshot, tree).order)
   }
 }
 

@@ -2,7 +2,7 @@ public import ConiferKeyValue
 import ConiferLeafStore
 
 extension PackedBackend: VerifyingBackend {
-  /// Checks the store's own files, then every record and what ties records together, on one view.
+  /// Checks the store's own files, then every record and what ties records together, on one snapshot.
   ///
   /// A store that would trap on what it found damaged keeps the records from being checked.
   ///
@@ -23,10 +23,10 @@ extension PackedBackend: VerifyingBackend {
       return report
     }
     // Memory of its own, that knows nothing: dictionaries are read from the store.
-    let view = try LeafStore(store, traits.compression).openSnapshot()
-    defer { view.close() }
+    let snapshot = try LeafStore(store, traits.compression).openSnapshot()
+    defer { snapshot.close() }
     return try withoutActuallyEscaping(progress) { (progress) throws(StoreError) in
-      let verifier = Verifier(view, report: report, progress: progress)
+      let verifier = Verifier(snapshot, report: report, progress: progress)
       try verifier.run()
       return verifier.report
     }

@@ -36,7 +36,7 @@ enum RecordName {
   }
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-    IndexKey.number(Bytes(bytes.prefix(8)))
+    StoreKey.number(atEndOf: Bytes(bytes.prefix(8)))
   }
 
   private static func lane(

@@ -56,7 +56,7 @@ extension Verifier {
     _ tree: TreeID, _ plan: RowPlan, _ found: Sums
   ) throws(StoreError) {
     guard let info = trees[tree], !damaged.contains(tree) else { return }
-    let reader = RunReader(view: view, tree: tree)
+    let reader = RunReader(view: snapshot, tree: tree)
     let expected = try reading(Spaces.runs, StoreKey.prefix(tree)) { () throws(StoreError) in
       var expected: Sums = [:]
       _ = try plan.forEach(

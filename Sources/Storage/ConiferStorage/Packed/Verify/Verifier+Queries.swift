@@ -6,19 +6,19 @@ import ConiferTree
 extension Verifier {
   /// Checks tracked queries with their index and keys, both ways.
   func checkQueries() throws(StoreError) {
-    let clock = try Recency.clock(view)
+    let clock = try Recency.clock(snapshot)
     var last: [TreeID: UInt64] = [:]
     var known: [TreeID: Set<UInt64>] = [:]
     try scan(Spaces.queries) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
       if key.count == 5, key[4] == 0xFF {
         guard value.count == 8 + Record.overhead else { throw Damage.error(Spaces.queries, key) }
-        last[tree] = IndexKey.number(value)
+        last[tree] = StoreKey.number(atEndOf: value)
         return
       }
       guard key.count == 12 else { throw Damage.error(Spaces.queries, key) }
       counted[tree, default: UsageRow()].queries += 1
-      let id = QueryID(rawValue: IndexKey.number(key))
+      let id = QueryID(rawValue: StoreKey.number(atEndOf: key))
       known[tree, default: []].insert(id.rawValue)
       count { $0.queries += 1 }
       let queries = try queries(tree, Spaces.queries, key)
@@ -29,7 +29,7 @@ extension Verifier {
           "the query was used at \(query.lastUse), and the counter stands at \(clock)")
       }
       let row = queries.indexKey(query.path, query.parameters)
-      let number = try view.get(Spaces.queryIndex, row) { IndexKey.number(Bytes($0)) }
+      let number = try snapshot.get(Spaces.queryIndex, row) { StoreKey.number(atEndOf: Bytes($0)) }
       if number != id.rawValue, !damaged.contains(tree) {
         found(.missing, Spaces.queries, key, "the query at \(query.path) is not in the index")
       }
@@ -66,7 +66,7 @@ extension Verifier {
     _ tree: TreeID, _ space: Space, _ key: Bytes
   ) throws(StoreError) -> Queries {
     guard let info = trees[tree] else { throw Damage.error(space, key) }
-    return Queries(view: view, tree: tree, order: info.order)
+    return Queries(view: snapshot, tree: tree, order: info.order)
   }
 
   private func checkTrackedKeys(_ known: [TreeID: Set<UInt64>]) throws(StoreError) {
@@ -74,7 +74,7 @@ extension Verifier {
       let tree = StoreKey.tree(row)
       let queries = try queries(tree, Spaces.queryKeys, row)
       count { $0.trackedKeys += 1 }
-      let number = IndexKey.number(Bytes(row.prefix(12)))
+      let number = StoreKey.numberBehindTree(row)
       guard let text = String(validating: value.dropFirst(Record.overhead), as: UTF8.self),
         try isRow(row, QueryID(rawValue: number), of: text, queries)
       else { throw Damage.error(Spaces.queryKeys, row) }

@@ -34,17 +34,17 @@ extension Verifier {
         return
       }
       lane.isWhole = lane.isWhole && own.count == 9
-      guard own.count == 9, let kind = own.first.flatMap(QueueReader.Class.init) else {
+      guard own.count == 9, let section = own.first.flatMap(QueueReader.Section.init) else {
         throw Damage.error(Spaces.queue, key)
       }
-      try checkWrite(reader, kind, key, value, &lane)
+      try checkWrite(reader, section, key, value, &lane)
     }
     try scan(Spaces.queueParts) { (key, _) throws(StoreError) in
       let (reader, own) = try lane(Spaces.queueParts, key)
       guard own.count == 12 else { throw Damage.error(Spaces.queueParts, key) }
       let lane = lanes[reader.lane]
       if lane?.isWhole ?? true,
-        !(lane?.withParts.contains(IndexKey.number(Bytes(own.prefix(8)))) ?? false)
+        !(lane?.withParts.contains(StoreKey.number(atEndOf: Bytes(own.prefix(8)))) ?? false)
       {
         found(.orphan, Spaces.queueParts, key, "no write refers to it")
       }
@@ -64,20 +64,20 @@ extension Verifier {
       identity.utf8.count <= Lane.longestIdentity
     else { throw Damage.error(space, key) }
     let reader = try QueueReader(
-      view, Lane(tree: tree, identity: identity), info.order, view.leaves.codec)
+      snapshot, Lane(tree: tree, identity: identity), info.order, snapshot.leaves.codec)
     return (reader, Bytes(key[(end + 1)...]))
   }
 
   private func checkWrite(
-    _ reader: QueueReader, _ kind: QueueReader.Class, _ key: Bytes, _ value: Bytes,
+    _ reader: QueueReader, _ section: QueueReader.Section, _ key: Bytes, _ value: Bytes,
     _ lane: inout LaneCount
   ) throws(StoreError) {
-    let number = IndexKey.number(key)
+    let number = StoreKey.number(atEndOf: key)
     count { $0.writes += 1 }
     lane.highest = max(lane.highest, number)
-    if kind == .waiting { lane.totals.pending += 1 } else { lane.totals.rejected += 1 }
+    if section == .waiting { lane.totals.pending += 1 } else { lane.totals.rejected += 1 }
     let write = try reading(Spaces.queue, key, bytes: value.count) { () throws(StoreError) in
-      try reader.found(kind, key, value)
+      try reader.found(section, key, value)
     }
     guard let write else {
       lane.isWhole = false
@@ -87,18 +87,18 @@ extension Verifier {
     if write.hasParts { lane.withParts.insert(number) }
     var isRejected = false
     if case .rejected = write.entry.state { isRejected = true }
-    if isRejected != (kind == .rejected) {
+    if isRejected != (section == .rejected) {
       found(.content, Spaces.queue, key, "the write does not stand among those of its state")
     }
     if lane.rows[number] != nil {
       found(.number, Spaces.queue, key, "two writes have this number")
     }
-    let paths = kind == .waiting ? write.entry.payload.touches : []
+    let paths = section == .waiting ? write.entry.payload.touches : []
     let rows = Set(
       paths.map { IndexKey.row(reader.indexPrefix, $0, reader.order, number) })
     lane.rows[number] = rows.count
     for row in rows.sorted(by: bytesPrecede)
-    where try view.get(Spaces.queueIndex, row, { _ in true }) == nil {
+    where try snapshot.get(Spaces.queueIndex, row, { _ in true }) == nil {
       found(.missing, Spaces.queueIndex, row, "write \(number) is not in the index")
     }
   }
@@ -109,7 +109,7 @@ extension Verifier {
     try scan(Spaces.queueIndex) { (key, _) throws(StoreError) in
       let (reader, own) = try lane(Spaces.queueIndex, key)
       guard own.count >= 9 else { throw Damage.error(Spaces.queueIndex, key) }
-      let number = IndexKey.number(key)
+      let number = StoreKey.number(atEndOf: key)
       let count = left[reader.lane]?[number] ?? 0
       left[reader.lane]?[number] = count - 1
       if count <= 0, lanes[reader.lane]?.isWhole ?? true {
@@ -124,7 +124,7 @@ extension Verifier {
     try scan(Spaces.finished) { (key, _) throws(StoreError) in
       let (reader, own) = try lane(Spaces.finished, key)
       guard own.count == 8 else { throw Damage.error(Spaces.finished, key) }
-      let number = IndexKey.number(key)
+      let number = StoreKey.number(atEndOf: key)
       var lane = changed[reader.lane] ?? LaneCount()
       lane.totals.finished += 1
       lane.highest = max(lane.highest, number)
@@ -148,7 +148,7 @@ extension Verifier {
 
   private func checkTotals(_ lane: Lane, _ count: LaneCount) throws(StoreError) {
     guard let info = trees[lane.tree] else { return }
-    let key = try QueueReader(view, lane, info.order, view.leaves.codec).totalsKey
+    let key = try QueueReader(snapshot, lane, info.order, snapshot.leaves.codec).totalsKey
     guard let stored = count.stored else {
       if damaged.contains(lane.tree) || lockedLanes.contains(lane) { return }
       return found(.missing, Spaces.queue, key, "the lane's totals are not there")

@@ -28,7 +28,7 @@ extension Verifier {
       trail.last = nil
       let head = try RunHead(storeKey: key, value: value)
       checkHead(head, &trail)
-      let reader = RunReader(view: view, tree: tree)
+      let reader = RunReader(view: snapshot, tree: tree)
       let entries = try reader.entries(head)
       checkBody(head, entries)
       guard let merged = try changed(head, entries, reader) else { return }
@@ -68,7 +68,7 @@ extension Verifier {
       found(.order, Spaces.runs, key, "the runs are not in order")
     }
     trail.separator = head.separator
-    let cut = view.leaves.cutLength
+    let cut = snapshot.leaves.cutLength
     let own = key.dropFirst(4)
     let isRight =
       head.isCut
@@ -188,7 +188,7 @@ extension Verifier {
       count { $0.deltas += 1 }
       counted[tree, default: UsageRow()].leaves.add(head.leaves)
       counted[tree, default: UsageRow()].raw.deltas.add(head.rawCount)
-      let number = IndexKey.number(Bytes(key.prefix(12)))
+      let number = StoreKey.numberBehindTree(key)
       if !damaged.contains(tree), !(runs[tree]?.contains(number) ?? false) {
         found(.orphan, Spaces.deltas, key, "the run that it changes is not there")
       }
@@ -203,7 +203,7 @@ extension Verifier {
         throw Damage.error(Spaces.chunks, key)
       }
       counted[tree, default: UsageRow()].raw.largeLeaves.add(size)
-      let number = IndexKey.number(Bytes(key.prefix(12)))
+      let number = StoreKey.numberBehindTree(key)
       if !damaged.contains(tree), !(leaves[tree]?.contains(number) ?? false) {
         found(.orphan, Spaces.chunks, key, "no leaf refers to it")
       }

@@ -27,7 +27,7 @@ extension Verifier {
         try require(next != nil)
       case .tree(let id):
         highest = max(highest, id.rawValue)
-        trees[id] = try Trees.info(view, id)
+        trees[id] = try Trees.info(snapshot, id)
         try require(trees[id] != nil)
       case .treeName(let name):
         try require(payload.count == 4)
@@ -54,7 +54,7 @@ extension Verifier {
         "tree \(highest) is there, and the next one's number is \(next ?? 0)")
     }
     let format = SystemKey.format.bytes
-    if try view.get(Spaces.system, format, { _ in true }) == nil {
+    if try snapshot.get(Spaces.system, format, { _ in true }) == nil {
       found(.missing, Spaces.system, format, "the format record is not there")
     }
   }
@@ -77,7 +77,7 @@ extension Verifier {
     }
     for id in (Spaces.all.map(\.id).max() ?? 0) + 1..<240 {
       var records = 0
-      try view.walk(Space(id: id, shape: .rows), .atOrAfter([])) { _, _ in
+      try snapshot.walk(Space(id: id, shape: .rows), .atOrAfter([])) { _, _ in
         records += 1
         return .next
       }
@@ -91,7 +91,7 @@ extension Verifier {
     try scan(Spaces.usage) { (key, _) throws(StoreError) in
       let tree = StoreKey.tree(key)
       rows.insert(tree)
-      let stored = try UsageRow.read(view, tree)
+      let stored = try UsageRow.read(snapshot, tree)
       guard !damaged.contains(tree) else { return }
       compare(stored, with: counted[tree] ?? UsageRow(), tree)
     }

@@ -4,7 +4,7 @@ import ConiferTree
 
 /// Checks all records of a view: each alone, and each with those that it is tied to.
 final class Verifier {
-  let view: LeafSnapshot
+  let snapshot: LeafSnapshot
   private(set) var report: VerificationReport
   private let progress: (VerificationProgress) -> Void
   private var expected = 0
@@ -26,17 +26,17 @@ final class Verifier {
   private var strays: Set<StoreError.Place> = []
 
   init(
-    _ view: LeafSnapshot, report: VerificationReport,
+    _ snapshot: LeafSnapshot, report: VerificationReport,
     progress: @escaping (VerificationProgress) -> Void
   ) {
-    self.view = view
+    self.snapshot = snapshot
     self.report = report
     self.progress = progress
   }
 
   func run() throws(StoreError) {
-    for key in try view.keys(Spaces.usage, prefix: []) {
-      expected.add((try? UsageRow.read(view, StoreKey.tree(key)))?.usage.total ?? 0)
+    for key in try snapshot.keys(Spaces.usage, prefix: []) {
+      expected.add((try? UsageRow.read(snapshot, StoreKey.tree(key)))?.usage.total ?? 0)
     }
     phase = "trees"
     try checkTrees()
@@ -86,7 +86,7 @@ final class Verifier {
   /// Counts the records whose key is missing. A key that is lost is damage, told once a scope.
   private func noteLocked() throws(StoreError) {
     var (locked, lost) = (LockedScopes(), LockedScopes())
-    try LockedScopes.walk(view) { space, key, size, why in
+    try LockedScopes.walk(snapshot) { space, key, size, why in
       if why == .lost {
         lost.add(space, key, size, why)
         toldPlaces.insert(StoreError.Place(space: space.id, key: key))
@@ -133,7 +133,7 @@ final class Verifier {
         // A dictionary that many records need is told once.
         guard toldPlaces.insert(place).inserted else { return nil }
         let own = Spaces.all.first { $0.id == place.space } ?? space
-        let isThere = try view.keys(own, prefix: place.key, limit: 1).first == place.key
+        let isThere = try snapshot.keys(own, prefix: place.key, limit: 1).first == place.key
         if !isThere {
           found(.missing, own, place.key, "records need it, and it is not there or not whole")
         } else {
@@ -197,7 +197,7 @@ final class Verifier {
     var size = 0
     var isOver = true
     do throws(StoreError) {
-      try view.walk(space, .atOrAfter(from)) { key, value in
+      try snapshot.walk(space, .atOrAfter(from)) { key, value in
         records.append((Bytes(key), Bytes(value)))
         size += key.byteCount + value.byteCount
         if size < 1 << 20, records.count < 4096 { return .next }

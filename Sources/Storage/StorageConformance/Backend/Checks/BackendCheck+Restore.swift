@@ -23,8 +23,8 @@ extension BackendCheck {
       try await pair.refuse("a number that is another query's", .restoreQuery(stored(2, "other")))
       try await pair.refuse("a query that has another number", .restoreQuery(stored(7, "q/9")))
       try await pair.commit(.setTrackedKeys(pair.tree, QueryID(rawValue: 9), ["a", "b"]))
-      try await pair.commit(.reserveQueries(pair.tree, QueryID(rawValue: 40)))
-      try await pair.commit(.reserveQueries(pair.tree, QueryID(rawValue: 3)))
+      try await pair.commit(.reserveQueryIDs(pair.tree, through: QueryID(rawValue: 40)))
+      try await pair.commit(.reserveQueryIDs(pair.tree, through: QueryID(rawValue: 3)))
       try await pair.reopen()
       try requireEqual(try pair.lastQuery(), QueryID(rawValue: 40), "the last query's number")
       let next = try await pair.commit(.saveQuery(TrackedQuery(tree: pair.tree, path: "new")))
@@ -78,7 +78,8 @@ extension BackendCheck {
           FinishedWrite(id: WriteID(rawValue: 31), outcome: .acknowledged, path: .root)))
       let other = Lane(tree: pair.tree, identity: "ben")
       try await pair.commit(
-        .reserve(other, WriteID(rawValue: 77)), .reserve(other, WriteID(rawValue: 5)))
+        .reserveWriteIDs(other, through: WriteID(rawValue: 77)),
+        .reserveWriteIDs(other, through: WriteID(rawValue: 5)))
       try await pair.reopen()
       try pair.requireSame()
       let reserved = try await pair.commit(.enqueue(other, .set("w", 1))).writes

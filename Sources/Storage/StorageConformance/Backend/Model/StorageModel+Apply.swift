@@ -90,7 +90,7 @@ extension StorageModel {
         tree.queries[stored.id] = stored.query
         tree.lastQuery = max(tree.lastQuery, stored.id.rawValue)
       }
-    case .reserveQueries(let id, let query):
+    case .reserveQueryIDs(let id, let query):
       try change(id) { $0.lastQuery = max($0.lastQuery, query.rawValue) }
     case .restoreFinished(let lane, let end):
       try change(lane) { (lane) throws(StoreError) in
@@ -100,7 +100,7 @@ extension StorageModel {
         lane.newest = max(lane.newest, end.id.rawValue)
         lane.finished[end.id] = end
       }
-    case .reserve(let lane, let id):
+    case .reserveWriteIDs(let lane, let id):
       try change(lane) { $0.newest = max($0.newest, id.rawValue) }
     case .raiseQueueFloor(let id): queueFloor = max(queueFloor, id.rawValue)
     case .report(let incident):
