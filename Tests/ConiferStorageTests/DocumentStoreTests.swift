@@ -248,14 +248,16 @@ import Testing
     #expect(try backend.verify().isSound)
   }
 
-  @Test func `A document that grew beyond the limit by the server's word is no damage`()
-    async throws
-  {
+  /// The overlay of a long name is found through all of its lane.
+  @Test(arguments: ["c/d", "c/" + String(repeating: "long", count: 90)])
+  func `A document that grew beyond the limit by the server's word is no damage`(
+    _ name: String
+  ) async throws {
     let store = MemoryStore()
     let first = try Self.open(store)
     let tree = try await first.tree(named: "documents", order: .documents)
     let lane = Lane(tree: tree)
-    let path = try Self.path("c/d")
+    let path = try Self.path(name)
     let half = DocumentValue.string(String(repeating: "x", count: 600_000))
     let write = try Mutation.merge(path, [("w", .value(half))], in: Self.database)
     let batch = MutationBatch([write], written: .zero) { _ in Self.document(path, 1) }
