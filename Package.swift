@@ -142,6 +142,7 @@ let package = Package(
     target(
       "ConiferSync", in: "Sources/Sync",
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire"]),
+    target("ConiferDocumentSync", in: "Sources/Sync", ["ConiferDocument"]),
     target(
       "ConiferEngine", in: "Sources/Client",
       ["ConiferKeyValue", "ConiferStorage", .product(name: "Logging", package: "swift-log")]),
@@ -259,6 +260,7 @@ let package = Package(
         "ConiferQuery", "TestSupport",
       ]
     ),
+    tests("ConiferDocumentSync", ["ConiferDocumentSync", "ConiferDocument"]),
     tests(
       "ConiferServer",
       [

@@ -1,0 +1,72 @@
+package import ConiferDocument
+
+/// What happened to one document of a view.
+package struct DocumentChange: Sendable, Hashable {
+  /// What happened.
+  package enum Kind: Sendable, Hashable {
+    /// It left the view.
+    case removed
+    /// It came into the view.
+    case added
+    /// Its fields are others.
+    case modified
+    /// Its fields are the same, but whether it has pending writes changed.
+    case metadata
+  }
+
+  /// What happened.
+  package let kind: Kind
+  /// The document as it is now; a removed one as it was.
+  package let document: Document
+
+  /// A change.
+  package init(_ kind: Kind, _ document: Document) {
+    self.kind = kind
+    self.document = document
+  }
+}
+
+/// The changes of a view between two snapshots, one a document.
+struct ChangeSet: Sendable {
+  private var byPath: [DocumentPath: DocumentChange] = [:]
+
+  var isEmpty: Bool { byPath.isEmpty }
+  var paths: some Collection<DocumentPath> { byPath.keys }
+
+  /// Takes a change in, joined with an earlier one of the same document.
+  mutating func track(_ change: DocumentChange) {
+    let path = change.document.path
+    guard let earlier = byPath[path] else {
+      byPath[path] = change
+      return
+    }
+    byPath[path] =
+      switch (earlier.kind, change.kind) {
+      case (.added, .removed): nil
+      case (.added, _), (.modified, .metadata): DocumentChange(earlier.kind, change.document)
+      case (.modified, .removed): DocumentChange(.removed, earlier.document)
+      case (.removed, .added): DocumentChange(.modified, change.document)
+      case (.removed, _), (.modified, _), (.metadata, _): change
+      }
+  }
+
+  /// The removed, the added and the modified documents, each in the order of a query.
+  func sorted(for query: DocumentQuery) -> [DocumentChange] {
+    let order = query.documentOrder
+    return byPath.values.sorted { a, b in
+      a.kind.rank == b.kind.rank
+        ? order(a.document, b.document) < 0 : a.kind.rank < b.kind.rank
+    }
+  }
+}
+
+extension DocumentChange.Kind {
+  /// To apps, metadata is modified.
+  fileprivate var rank: Int {
+    switch self {
+    case .removed: 0
+    case .added: 1
+    case .modified, .metadata: 2
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package import ConiferDocument
+
+/// The documents of a listened query: what the store has, and what the server says belongs to it.
+///
+/// A change of documents takes two steps: `changes` computes it, `apply` takes it in. Between them the caller
+/// reads the query anew when a limit needs a refill.
+package struct QueryView: Sendable {
+  /// What apps are told of where documents come from.
+  private enum SyncState: Sendable {
+    /// There was no snapshot yet.
+    case none
+    /// The documents may differ from the server's.
+    case local
+    /// The documents are those of the server.
+    case synced
+  }
+
+  /// The query.
+  package let query: DocumentQuery
+  let target: DocumentTarget
+  let order: SortedList<Document>.Order
+  /// The documents, in the query's order.
+  package private(set) var documents: DocumentSet
+  /// The documents with pending writes.
+  private(set) var mutatedKeys: Set<DocumentPath> = []
+  /// The documents that the server says match.
+  package private(set) var syncedKeys: Set<DocumentPath>
+  /// The documents here that the server does not say match, and that no write here explains.
+  private var unconfirmedKeys: Set<DocumentPath> = []
+  /// Those of them that the server is to be asked for, as of when the view was last current.
+  package private(set) var limboKeys: Set<DocumentPath> = []
+  /// Whether the server has sent all that it had when it was asked.
+  private var isCurrent = false
+  private var syncState = SyncState.none
+
+  /// A view without documents yet.
+  ///
+  /// - Parameters:
+  ///   - query: the query.
+  ///   - syncedKeys: the documents that the server has said match, as stored.
+  package init(_ query: DocumentQuery, syncedKeys: Set<DocumentPath> = []) {
+    self.query = query
+    self.syncedKeys = syncedKeys
+    target = query.target
+    order = query.documentOrder
+    documents = DocumentSet(for: query)
+  }
+
+  /// What a step made of a view.
+  package struct Update: Sendable {
+    /// What listeners may be told; nil when nothing changed.
+    package let snapshot: ViewSnapshot?
+    /// The documents that are in limbo from now on.
+    package let intoLimbo: Set<DocumentPath>
+    /// The documents that are in limbo no longer.
+    package let outOfLimbo: Set<DocumentPath>
+  }
+
+  /// Takes changes in.
+  ///
+  /// - Parameters:
+  ///   - changes: what `changes` computed, after the last step of the view.
+  ///   - change: what the server says of the query's target.
+  ///   - isPendingReset: whether the target is asked for anew, since what the client had was wrong.
+  package mutating func apply(
+    _ changes: ViewChanges, _ change: TargetChange? = nil, isPendingReset: Bool = false
+  ) -> Update {
+    let oldDocuments = documents
+    documents = changes.documents
+    mutatedKeys = changes.mutatedKeys
+    for path in changes.changes.paths { confirm(path) }
+    if let change { take(change) }
+
+    var intoLimbo: Set<DocumentPath> = []
+    var outOfLimbo: Set<DocumentPath> = []
+    // Only the whole answer of the server tells what is not in it.
+    if isCurrent && !isPendingReset {
+      intoLimbo = unconfirmedKeys.subtracting(limboKeys)
+      outOfLimbo = limboKeys.subtracting(unconfirmedKeys)
+      limboKeys = unconfirmedKeys
+    }
+    let isSynced = isCurrent && limboKeys.isEmpty && !isPendingReset
+    let newState = isSynced ? SyncState.synced : .local
+    let stateChanged = newState != syncState
+    syncState = newState
+
+    var snapshot: ViewSnapshot?
+    if stateChanged || !changes.changes.isEmpty {
+      snapshot = ViewSnapshot(
+        query: query, documents: documents, oldDocuments: oldDocuments,
+        changes: changes.changes.sorted(for: query), mutatedKeys: mutatedKeys,
+        isFromCache: !isSynced, syncStateChanged: stateChanged, excludesMetadataChanges: false,
+        hasCachedResults: change.map { !$0.resumeToken.isEmpty } ?? false)
+    }
+    return Update(snapshot: snapshot, intoLimbo: intoLimbo, outOfLimbo: outOfLimbo)
+  }
+
+  /// The client is offline: what the view shows may differ from the server's until it is current again.
+  package mutating func goOffline() -> Update {
+    guard isCurrent else { return Update(snapshot: nil, intoLimbo: [], outOfLimbo: []) }
+    isCurrent = false
+    return apply(ViewChanges(documents, mutatedKeys: mutatedKeys))
+  }
+
+  /// The view as it would be told to a listener that begins now.
+  package var snapshot: ViewSnapshot {
+    ViewSnapshot(
+      query: query, documents: documents, oldDocuments: documents, changes: [],
+      mutatedKeys: mutatedKeys, isFromCache: syncState != .synced, syncStateChanged: false,
+      excludesMetadataChanges: false, hasCachedResults: false
+    ).initial
+  }
+
+  private mutating func take(_ change: TargetChange) {
+    syncedKeys.formUnion(change.added)
+    syncedKeys.subtract(change.removed)
+    for path in change.added { confirm(path) }
+    for path in change.removed { confirm(path) }
+    isCurrent = change.isCurrent
+  }
+
+  /// Notes whether a document is here without the server's word that it matches.
+  private mutating func confirm(_ path: DocumentPath) {
+    if !syncedKeys.contains(path), let document = documents[path], document.writes != .pending {
+      unconfirmedKeys.insert(path)
+    } else {
+      unconfirmedKeys.remove(path)
+    }
+  }
+}

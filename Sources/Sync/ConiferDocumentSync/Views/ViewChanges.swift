@@ -1,0 +1,103 @@
+package import ConiferDocument
+
+/// What changed documents make of a view's documents, before it is applied.
+package struct ViewChanges: Sendable {
+  /// The documents.
+  package fileprivate(set) var documents: DocumentSet
+  /// The documents with pending writes.
+  fileprivate(set) var mutatedKeys: Set<DocumentPath>
+  /// What changed.
+  fileprivate(set) var changes = ChangeSet()
+  /// Whether a document left a full limit, so that one that the view does not know may belong to it:
+  /// the query's documents are to be read anew and given to `QueryView.changes` after these changes.
+  package fileprivate(set) var needsRefill = false
+
+  /// No changes yet.
+  init(_ documents: DocumentSet, mutatedKeys: Set<DocumentPath>) {
+    self.documents = documents
+    self.mutatedKeys = mutatedKeys
+  }
+}
+
+extension QueryView {
+  /// What changed documents would make of the view.
+  ///
+  /// - Parameters:
+  ///   - changed: the documents as they are now, those that no longer exist or match, too.
+  ///   - previous: earlier changes that asked for a refill.
+  package func changes(
+    _ changed: some Sequence<Document>, after previous: ViewChanges? = nil
+  ) -> ViewChanges {
+    var result = previous ?? ViewChanges(documents, mutatedKeys: mutatedKeys)
+    result.needsRefill = false
+    let edge = Edge(of: result.documents, query)
+    for document in changed { take(document, edge, into: &result) }
+    trim(&result)
+    return result
+  }
+
+  private func take(_ document: Document, _ edge: Edge?, into result: inout ViewChanges) {
+    let path = document.path
+    let old = result.documents[path]
+    let isMutated =
+      document.writes == .pending
+      // An accepted write counts as pending until the server sends it back, when the view saw it pending.
+      || document.writes == .committed && mutatedKeys.contains(path)
+    guard target.matches(document) else {
+      guard let old else { return }
+      result.changes.track(DocumentChange(.removed, old))
+      result.documents.remove(path)
+      result.mutatedKeys.remove(path)
+      if edge != nil { result.needsRefill = true }
+      return
+    }
+    if let old {
+      if old.fields != document.fields {
+        // What the server made of an accepted write comes once more, as its word: one event, not two.
+        guard !(old.writes == .pending && document.writes == .committed) else { return }
+        result.changes.track(DocumentChange(.modified, document))
+        if let edge, edge.excludes(document, order) { result.needsRefill = true }
+      } else {
+        guard mutatedKeys.contains(path) != isMutated else { return }
+        result.changes.track(DocumentChange(.metadata, document))
+      }
+    } else {
+      result.changes.track(DocumentChange(.added, document))
+    }
+    result.documents.insert(document)
+    if isMutated { result.mutatedKeys.insert(path) } else { result.mutatedKeys.remove(path) }
+  }
+
+  /// Drops what is beyond the limit.
+  private func trim(_ result: inout ViewChanges) {
+    guard let limit = query.limit else { return }
+    while result.documents.count > limit.count {
+      let end = limit.side == .first ? result.documents.last : result.documents.first
+      guard let end else { return }
+      result.documents.remove(end.path)
+      result.mutatedKeys.remove(end.path)
+      result.changes.track(DocumentChange(.removed, end))
+    }
+  }
+}
+
+/// The document at the end that a full limit cuts off.
+private struct Edge {
+  let document: Document
+  let side: DocumentQuery.Side
+
+  /// Nil when there is no limit, or it is not reached.
+  init?(of documents: DocumentSet, _ query: DocumentQuery) {
+    guard let limit = query.limit, documents.count == limit.count,
+      let end = limit.side == .first ? documents.last : documents.first
+    else { return nil }
+    document = end
+    side = limit.side
+  }
+
+  /// Whether a document is now beyond the edge, where documents that the view lacks may come before it.
+  func excludes(_ other: Document, _ order: SortedList<Document>.Order) -> Bool {
+    let place = order(other, document)
+    return side == .first ? place > 0 : place < 0
+  }
+}

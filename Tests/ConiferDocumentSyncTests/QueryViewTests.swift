@@ -1,0 +1,157 @@
+import ConiferDocument
+import Testing
+
+@testable import ConiferDocumentSync
+
+@Suite struct `The view of a query` {
+  private typealias F = Fixtures
+
+  @Test func `tells what came, changed and went, in the order of the query`() throws {
+    var view = QueryView(try F.query())
+    let first = try #require(view.take(F.document("b"), F.document("a")).snapshot)
+    #expect(first.told == ["added a", "added b"] && first.ids == ["a", "b"])
+    #expect(first.isFromCache && first.syncStateChanged && !first.hasPendingWrites)
+
+    let changes = view.take(
+      F.document("d"), F.document("b", 1), F.missing("a"), F.document("c"))
+    let second = try #require(changes.snapshot)
+    #expect(second.told == ["removed a", "added c", "added d", "modified b"])
+    #expect(second.ids == ["b", "c", "d"] && Array(second.oldDocuments).count == 2)
+    #expect(!second.syncStateChanged)
+    // The same documents again are no change.
+    #expect(view.take(F.document("d", version: 2), F.missing("x")).snapshot == nil)
+  }
+
+  @Test func `tells places that lead from the old documents to the new ones`() throws {
+    var view = QueryView(try F.query(last: 9))
+    view.take(F.document("a", 1), F.document("b", 2), F.document("c", 3))
+    let snapshot = try #require(
+      view.take(F.missing("a"), F.document("b", 9), F.document("d", 0)).snapshot)
+    let changes = try snapshot.indexedChanges()
+    #expect(changes.map(\.document.path.id) == ["a", "d", "b"])
+    #expect(changes.map(\.oldIndex) == [0, nil, 1])
+    #expect(changes.map(\.newIndex) == [nil, 0, 2])
+    #expect(try view.snapshot.indexedChanges().map(\.newIndex) == [0, 1, 2])
+  }
+
+  @Test func `tells changes of metadata to those who ask, unless they were left out`() throws {
+    var view = QueryView(try F.query())
+    view.take(F.document("a", 0, .pending))
+    let snapshot = try #require(view.take(F.document("a")).snapshot)
+    #expect(snapshot.told == ["metadata a"] && !snapshot.hasPendingWrites)
+    #expect(try snapshot.indexedChanges().isEmpty)
+    #expect(try snapshot.indexedChanges(includesMetadata: true).map(\.kind) == [.modified])
+    #expect(throws: StatusError.self) {
+      try snapshot.withoutMetadataChanges.indexedChanges(includesMetadata: true)
+    }
+  }
+
+  @Test func `is synced once it is current and holds what the server says`() throws {
+    var view = QueryView(try F.query())
+    view.take(F.document("a"), F.document("b"))
+    let limbo = view.take(
+      target: TargetChange(resumeToken: [1], isCurrent: true, added: F.paths("c/a")))
+    #expect(limbo.intoLimbo == F.paths("c/b") && limbo.outOfLimbo.isEmpty)
+    #expect(limbo.snapshot == nil)
+
+    let resolved = view.take(F.missing("b", version: 2))
+    #expect(resolved.outOfLimbo == F.paths("c/b") && resolved.snapshot?.isFromCache == false)
+    #expect(resolved.snapshot?.told == ["removed b"])
+
+    let left = view.take(target: TargetChange(isCurrent: true, removed: F.paths("c/a")))
+    #expect(left.intoLimbo == F.paths("c/a") && left.snapshot?.isFromCache == true)
+  }
+
+  @Test func `asks nobody for a document that a pending write explains`() throws {
+    var view = QueryView(try F.query())
+    let update = view.take(F.document("a", 0, .pending), target: TargetChange(isCurrent: true))
+    #expect(update.intoLimbo.isEmpty && update.snapshot?.isFromCache == false)
+    #expect(update.snapshot?.hasPendingWrites == true)
+    // The write was refused, and an older document shows again.
+    let refused = view.take(F.document("a", 1))
+    #expect(refused.intoLimbo == F.paths("c/a") && refused.snapshot?.isFromCache == true)
+  }
+
+  @Test func `holds the limbo as it is while a target is asked for anew`() throws {
+    var view = QueryView(try F.query(), syncedKeys: F.paths("c/a"))
+    view.take(F.document("a"), target: TargetChange(isCurrent: true))
+    let reset = view.take(
+      target: TargetChange(isCurrent: false, removed: F.paths("c/a")), isPendingReset: true)
+    #expect(reset.intoLimbo.isEmpty && reset.snapshot?.isFromCache == true)
+    let again = view.take(
+      target: TargetChange(isCurrent: true, added: F.paths("c/a")))
+    #expect(again.intoLimbo.isEmpty && again.snapshot?.isFromCache == false)
+  }
+
+  @Test func `offline is from the cache until it is current again`() throws {
+    var view = QueryView(try F.query())
+    #expect(view.goOffline().snapshot == nil)
+    view.take(F.document("a"), target: TargetChange(isCurrent: true, added: F.paths("c/a")))
+    let offline = try #require(view.goOffline().snapshot)
+    #expect(offline.isFromCache && offline.syncStateChanged && offline.changes.isEmpty)
+    #expect(view.goOffline().snapshot == nil)
+    #expect(view.take(target: TargetChange(isCurrent: true)).snapshot?.isFromCache == false)
+  }
+
+  @Test func `tells a write twice: when it is made, and when the server sends it back`() throws {
+    var view = QueryView(try F.query())
+    view.take(F.document("a", 1), target: TargetChange(isCurrent: true, added: F.paths("c/a")))
+    #expect(view.take(F.document("a", 2, .pending)).snapshot?.told == ["modified a"])
+    // Accepted, with another number than was guessed: the server's word is waited for.
+    #expect(view.take(F.document("a", 3, version: 2, .committed)).snapshot == nil)
+    let last = try #require(view.take(F.document("a", 3, version: 2)).snapshot)
+    #expect(last.told == ["modified a"] && !last.hasPendingWrites)
+    // A write that was accepted before the view saw it is not pending.
+    var late = QueryView(try F.query())
+    #expect(late.take(F.document("a", 3, .committed)).snapshot?.hasPendingWrites == false)
+  }
+
+  @Test func `with a limit drops what is beyond it`() throws {
+    var first = QueryView(try F.query(first: 2))
+    #expect(
+      first.take(F.document("c", 3), F.document("a", 1), F.document("b", 2)).snapshot?.told
+        == ["added a", "added b"])
+    #expect(first.take(F.document("d", 0)).snapshot?.told == ["removed b", "added d"])
+    var last = QueryView(try F.query(last: 2))
+    last.take(F.document("c", 3), F.document("a", 1), F.document("b", 2))
+    #expect(last.take(F.document("d", 4)).snapshot?.ids == ["c", "d"])
+  }
+
+  @Test(arguments: [true, false])
+  func `with a full limit asks for a refill when a document leaves it`(isFirst: Bool) throws {
+    var view = QueryView(try F.query(first: isFirst ? 2 : nil, last: isFirst ? nil : 2))
+    view.take(F.document("a", 1), F.document("b", 2))
+    let inside: Int64 = isFirst ? 0 : 9
+    let outside: Int64 = isFirst ? 9 : 0
+    #expect(!view.changes([F.document("a", inside)]).needsRefill)
+    let moved = F.document(isFirst ? "a" : "b", outside)
+    #expect(view.changes([moved]).needsRefill)
+    let removal = view.changes([F.missing("a")])
+    #expect(removal.needsRefill)
+    // The store knew a third one.
+    let refilled = view.changes([F.document("b", 2), F.document("c", 5)], after: removal)
+    #expect(!refilled.needsRefill)
+    let snapshot = try #require(view.apply(refilled).snapshot)
+    #expect(snapshot.told == ["removed a", "added c"] && snapshot.ids == ["b", "c"])
+    // A limit that is not reached has nothing beyond it.
+    view.take(F.missing("c"))
+    #expect(!view.changes([F.missing("b")]).needsRefill)
+  }
+
+  @Test func `joins changes of several passes to one a document`() throws {
+    let (old, new) = (F.document("a", 1), F.document("a", 2))
+    func joined(_ kinds: DocumentChange.Kind...) throws -> DocumentChange? {
+      var set = ChangeSet()
+      for (kind, document) in zip(kinds, [old, new]) { set.track(DocumentChange(kind, document)) }
+      return set.sorted(for: try F.query()).first
+    }
+    #expect(try joined(.added, .removed) == nil)
+    #expect(try joined(.added, .modified) == DocumentChange(.added, new))
+    #expect(try joined(.added, .metadata) == DocumentChange(.added, new))
+    #expect(try joined(.removed, .added) == DocumentChange(.modified, new))
+    #expect(try joined(.modified, .removed) == DocumentChange(.removed, old))
+    #expect(try joined(.modified, .metadata) == DocumentChange(.modified, new))
+    #expect(try joined(.metadata, .modified) == DocumentChange(.modified, new))
+    #expect(try joined(.metadata, .removed) == DocumentChange(.removed, new))
+  }
+}

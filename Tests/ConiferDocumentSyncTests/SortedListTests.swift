@@ -1,0 +1,41 @@
+import Testing
+
+@testable import ConiferDocumentSync
+
+@Suite struct `A sorted list` {
+  private static func list() -> SortedList<Int> { SortedList { $0 - $1 } }
+
+  @Test func `finds, counts and removes as a sorted array does`() {
+    var list = Self.list()
+    var model: [Int] = []
+    var state: UInt64 = 7
+    for step in 0..<4000 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      let element = Int(state >> 33) % 700
+      // It grows, then shrinks.
+      if (state >> 20) % 10 < (step < 2000 ? 7 : 2) {
+        list.insert(element)
+        if !model.contains(element) { model.append(element) }
+      } else {
+        list.remove(element)
+        model.removeAll { $0 == element }
+      }
+    }
+    #expect(Array(list) == model.sorted() && list.count == model.count)
+    for element in 0..<700 {
+      #expect(list.find(element) == (model.contains(element) ? element : nil))
+      #expect(list.index(of: element) == model.sorted().firstIndex(of: element))
+    }
+    for element in model { list.remove(element) }
+    #expect(list.count == 0 && list.first == nil && list.last == nil && Array(list).isEmpty)
+  }
+
+  @Test func `is a value: a copy stays as it was`() {
+    var list = Self.list()
+    for element in 0..<300 { list.insert(element) }
+    let copy = list
+    for element in 100..<200 { list.remove(element) }
+    #expect(copy.count == 300 && copy.index(of: 150) == 150)
+    #expect(list.count == 200 && list.index(of: 200) == 100)
+  }
+}
