@@ -20,8 +20,10 @@ final class ProbeStore: OrderedStore {
   let kept = Mutex<(any OrderedView)?>(nil)
   /// Called before each view is taken.
   let willView = Mutex<(@Sendable () -> Void)?>(nil)
-  /// A record whose next reading fails as `io`, once.
+  /// A record of which one reading fails as `io`.
   let unreadable = Mutex<StoreError.Place?>(nil)
+  /// How many readings of it succeed before.
+  let readingsBefore = Mutex(0)
   /// Whether suspending fails as `io`.
   let keepsOpen = Mutex(false)
   /// How often the keys of each space were walked.
@@ -151,6 +153,11 @@ private final class ProbeView: OrderedView {
     store.lent.withLock { $0 += 1 }
     let isUnreadable = store.unreadable.withLock { place in
       guard place == StoreError.Place(space: space.id, key: key) else { return false }
+      let isEarly = store.readingsBefore.withLock { left in
+        defer { left = max(0, left - 1) }
+        return left > 0
+      }
+      if isEarly { return false }
       place = nil
       return true
     }

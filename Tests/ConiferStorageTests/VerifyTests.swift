@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferTree
+import Synchronization
 import Testing
 
 @testable import ConiferLeafStore
@@ -63,6 +64,26 @@ import Testing
     _ = try store.apply(batch, .relaxed)
     let report = try Self.report(store)
     #expect(report.isSound && report.counts.unknown == 1)
+  }
+
+  @Test func `A disk that does not answer ends the check, and is no finding`() async throws {
+    let store = ProbeStore(try await DamageTests.filled())
+    let backend = try PackedBackend(store, name: "probe", options: StorageOptions())
+    let tree = TreeID(rawValue: 1)
+    let query = try #require(
+      try store.base.keys(Spaces.queries).first { $0.count == 12 && StoreKey.tree($0) == tree })
+    // The row of counts is read first for how much there is to do; a query is read for its record, then for its index.
+    for (space, key, before) in [
+      (Spaces.usage, StoreKey.prefix(tree), 0), (Spaces.queries, query, 1),
+    ] {
+      store.readingsBefore.withLock { $0 = before }
+      store.unreadable.withLock { $0 = StoreError.Place(space: space.id, key: key) }
+      var code: StoreError.Code?
+      do throws(StoreError) { _ = try backend.verify() } catch { code = error.code }
+      #expect(code == .io, "space \(space.id)")
+    }
+    #expect(try backend.verify().isSound)
+    try await backend.close()
   }
 
   @Test(arguments: Breach.all)
@@ -175,7 +196,7 @@ struct Breach: Sendable, CustomTestStringConvertible {
       let key = try tx.keys(Spaces.deltas, prefix: prefix)[0]
       let record = try DeltaRecord(
         key: key, value: try tx.value(Spaces.deltas, key) ?? [],
-        DictionarySource(view: tx, tree: tree))
+        Unpacking(view: tx, tree: tree))
       let (payload, _) = DeltaRecord.payload(
         record.changes, leaves: 7, Packing(Codec(level: 5)))
       try tx.put(Spaces.deltas, key, payload: payload)

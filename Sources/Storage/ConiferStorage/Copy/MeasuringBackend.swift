@@ -6,16 +6,26 @@ package import ConiferTree
 package protocol MeasuringBackend: StorageBackend {
   /// About how many bytes the records of the data at and below a path take; reads the heads of its runs.
   ///
+  /// - Parameter children: the first and the last of the children that count; nil for all, and the path's own.
   /// - Throws: `invalid` (an unknown tree), `damaged`, `io`, `closed`, `suspended`.
-  func recordBytes(_ tree: TreeID, _ path: Path) throws(StoreError) -> Int
+  func recordBytes(
+    _ tree: TreeID, _ path: Path, _ children: (first: Key, last: Key)?
+  ) throws(StoreError) -> Int
 }
 
 extension PackedBackend: MeasuringBackend {
-  package func recordBytes(_ tree: TreeID, _ path: Path) throws(StoreError) -> Int {
+  package func recordBytes(
+    _ tree: TreeID, _ path: Path, _ children: (first: Key, last: Key)?
+  ) throws(StoreError) -> Int {
     try reading { (snapshot) throws(StoreError) in
       let reader = try TreeReader(snapshot, tree)
       let key = PathKey.encode(path, reader.order)
-      let range = PruneRanges.KeyRange(low: key, high: key + [PathKey.endMark])
+      var (low, high) = (key, key)
+      if let children {
+        PathKey.append(children.first, reader.order, to: &low)
+        PathKey.append(children.last, reader.order, to: &high)
+      }
+      let range = PruneRanges.KeyRange(low: low, high: high + [PathKey.endMark])
       return try RangeMeter(runs: reader.runs).measure([range]).bytes
     }
   }

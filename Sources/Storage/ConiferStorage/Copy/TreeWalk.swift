@@ -4,8 +4,8 @@ package import ConiferTree
 /// Gives the data of a tree in pieces of about a megabyte, in path order, so that a tree of any size
 /// is never in memory as a whole.
 ///
-/// A node larger than a piece is walked child by child. The store is asked for each child's size; after a
-/// window of 256 children that are all small, those of the next window are taken for small unasked.
+/// A node larger than a piece is walked by windows of 256 children. Where a window is larger than a piece too, the
+/// store is asked for the size of each child.
 package struct TreeWalk {
   /// A part of a tree.
   package enum Piece {
@@ -70,9 +70,8 @@ package struct TreeWalk {
       if !node.isEmpty { try await body(.node(path, node)) }
       return
     }
-    var areSmall = false
     while !keys.isEmpty {
-      areSmall = try await walk(keys, of: path, areSmall: areSmall)
+      try await walk(keys, of: path)
       guard keys.count == Self.window else { break }
       keys = try children(path, after: keys.last)
     }
@@ -81,22 +80,18 @@ package struct TreeWalk {
   }
 
   /// Gives a window of children, the large ones piece by piece.
-  ///
-  /// - Parameter areSmall: whether their sizes need not be asked for.
-  /// - Returns: whether the next window's need not be.
-  private func walk(_ keys: [Key], of path: Path, areSmall: Bool) async throws -> Bool {
-    var group: [Key] = []
+  private func walk(_ keys: [Key], of path: Path) async throws {
+    var group = keys.filter { !isDone(path.appending($0)) }
+    guard let first = group.first, let last = group.last else { return }
+    if !isStarted(path.appending(first)), try size(path, (first, last)) <= Self.pieceSize {
+      return try await flush(&group, of: path)
+    }
+    let left = group
+    group = []
     var groupSize = 0
-    var wereSmall = true
-    for key in keys {
+    for key in left {
       let child = path.appending(key)
-      if isDone(child) {
-        // Its size is not known, so it says nothing about the next window.
-        wereSmall = false
-        continue
-      }
-      let size = isStarted(child) ? .max : areSmall ? 1 : try size(child)
-      if size > Self.pieceSize / Self.window { wereSmall = false }
+      let size = isStarted(child) ? .max : try size(child)
       guard size <= Self.pieceSize else {
         try await flush(&group, of: path)
         groupSize = 0
@@ -111,7 +106,6 @@ package struct TreeWalk {
       }
     }
     try await flush(&group, of: path)
-    return wereSmall && keys.count == Self.window
   }
 
   private func flush(_ group: inout [Key], of path: Path) async throws {
@@ -130,10 +124,12 @@ package struct TreeWalk {
     }
   }
 
-  /// About how many bytes the records of a path take.
-  private func size(_ path: Path) throws -> Int {
-    guard let measuring else { return path.count < 3 ? .max : 0 }
-    return try measuring.recordBytes(tree.id, path)
+  /// About how many bytes the records of a path take, or of some of its children.
+  private func size(_ path: Path, _ children: (first: Key, last: Key)? = nil) throws -> Int {
+    guard let measuring else {
+      return path.count + (children == nil ? 0 : 1) < 3 ? .max : 0
+    }
+    return try measuring.recordBytes(tree.id, path, children)
   }
 
   /// Whether a path lies at or before the cursor with all below it.

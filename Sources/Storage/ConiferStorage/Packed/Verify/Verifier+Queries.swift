@@ -50,7 +50,9 @@ extension Verifier {
       let tree = StoreKey.tree(key)
       let queries = try queries(tree, Spaces.queryIndex, key)
       let id = try queries.number(key, value)
-      guard known[tree]?.contains(id.rawValue) ?? false, let query = try? queries.query(id),
+      // One that cannot be read is a finding already.
+      let query = try undamaged { () throws(StoreError) in try queries.query(id) } ?? nil
+      guard known[tree]?.contains(id.rawValue) ?? false, let query,
         queries.indexKey(query.path, query.parameters) == key
       else {
         if damaged.contains(tree) { return }
