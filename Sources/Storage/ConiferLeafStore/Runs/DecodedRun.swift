@@ -49,34 +49,16 @@ package final class DecodedRun: Sendable {
     return key.withUnsafeBytes { key in entries.lend { table.find(key, in: $0) } }
   }
 
-  /// The head, with the run as memory keeps it.
-  package var kept: RunHead { head(.record(self)) }
+  /// The head, with this run as one that was decoded from its record.
+  package var headOfRecord: RunHead { head(.record(self)) }
 
-  /// The head, with the run as it is now.
-  package var current: RunHead { head(.current(self)) }
+  /// The head, with this run as the one that is there now.
+  package var headOfCurrent: RunHead { head(.current(self)) }
 
   private func head(_ kept: RunHead.Kept) -> RunHead {
     var head = head
     head.kept = kept
     return head
-  }
-
-  /// The run with more deltas laid over it.
-  ///
-  /// - Throws: `damaged`, `unsupported`.
-  package func laying(
-    _ records: [(key: Bytes, value: Bytes)], _ source: DictionarySource
-  ) throws(StoreError) -> DecodedRun {
-    guard !records.isEmpty else { return self }
-    var deltas = deltas
-    var changes: [EntryChange] = []
-    for (key, value) in records {
-      let delta = try DeltaRecord(key: key, value: value, source)
-      changes += delta.changes
-      deltas.append(
-        Delta(key: key, value: value, leaves: delta.head.leaves, rawCount: delta.head.rawCount))
-    }
-    return DecodedRun(head, deltas, entries.merged(changes))
   }
 
   /// Whether a lent record is the one that this run was read from.
@@ -178,12 +160,12 @@ package struct DeltaRecord {
   /// Reads a delta.
   ///
   /// - Throws: `damaged`, also for its dictionary; `unsupported`.
-  package init(key: Bytes, value: Bytes, _ source: DictionarySource) throws(StoreError) {
+  package init(key: Bytes, value: Bytes, _ unpacking: Unpacking) throws(StoreError) {
     func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
     head = try Head(key: key, value: value)
     let packed = Bytes(value[head.bodyStart...])
     guard
-      let body = try source.unpack(
+      let body = try unpacking.unpack(
         head.method, head.dictionary, packed, rawCount: head.rawCount)
     else { throw damage() }
     var changes: [EntryChange] = []

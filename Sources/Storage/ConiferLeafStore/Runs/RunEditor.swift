@@ -54,20 +54,19 @@ package final class RunEditor {
     try follower?.willReplace(low, high, with: new, in: self)
     var isChanged = false
     var index = 0
-    var place = try self.place(covering: low)?.storeKey
+    var place = try foundRun(covering: low)?.storeKey
     if place == nil {
-      place = new.isEmpty ? try self.place(after: nil)?.storeKey : makeFirst()
+      place = new.isEmpty ? try foundRun(after: nil)?.storeKey : makeFirst()
     }
     while let storeKey = place {
       let next = try reader.run(after: storeKey)
-      let separator = loaded[storeKey]?.separator
       // New entries belong to this run up to where the next one begins.
       let end = next.map { new.lowerBound($0.separator, from: index) } ?? new.count
       let part = index..<end
       index = end
       var isDropped = false
       if part.isEmpty {
-        isDropped = try dropWhole(storeKey, separator, next?.separator, low, high)
+        isDropped = try dropWhole(storeKey, end: next?.separator, low, high)
       }
       if isDropped {
         isChanged = true
@@ -102,10 +101,13 @@ package final class RunEditor {
   }
 
   /// Drops a run that lies within a range without decoding it; false when that cannot be done.
+  ///
+  /// - Parameter end: where the next run begins; nil when there is none.
   private func dropWhole(
-    _ storeKey: Bytes, _ separator: Bytes?, _ nextSeparator: Bytes?, _ low: Bytes, _ high: Bytes
+    _ storeKey: Bytes, end: Bytes?, _ low: Bytes, _ high: Bytes
   ) throws(StoreError) -> Bool {
-    guard separator == nil, let nextSeparator, compareBytes(nextSeparator, high) <= 0,
+    // What a run in memory holds may differ from its record.
+    guard loaded[storeKey] == nil, let end, compareBytes(end, high) <= 0,
       let value = try tx.value(Spaces.runs, storeKey)
     else { return false }
     let head = try RunHead(storeKey: storeKey, value: value)
@@ -129,13 +131,13 @@ package final class RunEditor {
       // Nothing is stored there, as in an import: no comparison is needed.
       isChanged = !part.isEmpty
       for index in part where new.isLargeLeaf(index) {
-        try moveChunks(run.entries, nil, new, index)
+        try changeChunks(run.entries, nil, new, index)
       }
       changes.record(new, part, limit: run.storedSize / 4)
     } else {
       try run.entries.differences(range, from: new, part) { (old, index) throws(StoreError) in
         isChanged = true
-        try moveChunks(run.entries, old, new, index)
+        try changeChunks(run.entries, old, new, index)
         changes.record(run.entries, old, new, index, limit: run.storedSize / 4)
       }
     }
@@ -150,7 +152,7 @@ package final class RunEditor {
   }
 
   /// Writes and deletes the chunks of large leaves that a change brings and takes away.
-  private func moveChunks(
+  private func changeChunks(
     _ entries: EntryList, _ old: Int?, _ list: EntryList, _ new: Int?
   ) throws(StoreError) {
     let old = old.flatMap { entries.isLargeLeaf($0) ? entries[$0] : nil }
@@ -271,10 +273,13 @@ package final class RunEditor {
   /// Stores the entries that were appended to a full run as runs of their own; false when no key is left.
   private func appendRuns(_ run: LoadedRun) throws(StoreError) -> Bool {
     let packing = try Packing(tx, tree)
-    let pieces = tx.sizing.pack(run.entries, run.untouched..<run.entries.count, packing)
-    guard let keys = try RunKey.keys(of: run, pieces, reader) else { return false }
-    for (piece, key) in zip(pieces, keys.dropFirst()) {
-      try store(run.entries, piece, key, number: try tx.nextRunNumber(tree), packing)
+    let next = try reader.run(after: run.storeKey)
+    guard
+      let pieces = tx.sizing.split(
+        run, from: run.untouched, before: next, packing, cutLength: reader.cutLength)
+    else { return false }
+    for piece in pieces {
+      try store(run.entries, piece, number: try tx.nextRunNumber(tree), packing)
     }
     return true
   }
@@ -283,40 +288,42 @@ package final class RunEditor {
     var run = first
     run.untouched = 0
     let packing = try Packing(tx, tree)
-    var pieces = tx.sizing.pack(run.entries, 0..<run.entries.count, packing)
-    var keys = try RunKey.keys(of: run, pieces, reader)
-    while keys == nil, let next = try reader.run(after: run.storeKey) {
+    var next = try reader.run(after: run.storeKey)
+    var pieces = tx.sizing.split(
+      run, from: 0, before: next, packing, cutLength: reader.cutLength)
+    while pieces == nil, let storeKey = next?.storeKey {
       // No ordinal is left between cut keys: join the neighbour, so that both get new ones.
-      let neighbour = try load(next.storeKey)
-      loaded[next.storeKey] = nil
+      let neighbour = try load(storeKey)
+      loaded[storeKey] = nil
       try remove(neighbour)
       try tx.countTree(tree, leaves: -neighbour.countedLeaves, raw: -neighbour.countedRaw)
       run.entries.append(neighbour.entries, 0..<neighbour.entries.count)
-      pieces = tx.sizing.pack(run.entries, 0..<run.entries.count, packing)
-      keys = try RunKey.keys(of: run, pieces, reader)
+      next = try reader.run(after: run.storeKey)
+      pieces = tx.sizing.split(
+        run, from: 0, before: next, packing, cutLength: reader.cutLength)
     }
-    guard let keys else { throw Damage.error(Spaces.runs, run.storeKey) }
+    guard let pieces else { throw Damage.error(Spaces.runs, run.storeKey) }
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
     try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
-    for (index, (piece, key)) in zip(pieces, keys).enumerated() {
+    for (index, piece) in pieces.enumerated() {
       let number =
         if index == 0, let number = run.number { number } else { try tx.nextRunNumber(tree) }
-      try store(run.entries, piece, key, number: number, packing)
+      try store(run.entries, piece, number: number, packing)
     }
   }
 
   private func store(
-    _ entries: EntryList, _ piece: RunHead.Packed, _ key: RunKey, number: UInt64,
-    _ packing: Packing
+    _ entries: EntryList, _ piece: RunPiece, number: UInt64, _ packing: Packing
   ) throws(StoreError) {
+    let (packed, key) = (piece.packed, piece.key)
     let head = RunHead(
-      storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, piece)
+      storeKey: key.storeKey, fullSeparator: key.fullSeparator, number: number, packed)
     try tx.put(Spaces.runs, key.storeKey, value: head.value)
-    try tx.countRun(tree, piece, packing)
+    try tx.countRun(tree, packed, packing)
     // An import appends behind the run that it wrote last.
-    if piece.range.upperBound == entries.count, !tx.leaves.generations.withRuns(\.isOff) {
+    if packed.range.upperBound == entries.count, !tx.leaves.generations.withRuns(\.isOff) {
       var own = EntryList()
-      own.append(entries, piece.range)
+      own.append(entries, packed.range)
       let run = DecodedRun(head, [], own)
       tx.leaves.generations.withRuns { $0.setLastWritten(run, tree) }
     }

@@ -13,8 +13,8 @@ package struct RunReader {
   package var leaves: LeafStore { view.leaves }
   package var cutLength: Int { leaves.cutLength }
 
-  /// Where the bodies of runs and deltas are unpacked.
-  package var source: DictionarySource { DictionarySource(view: view, tree: tree) }
+  /// How the bodies of runs and deltas are unpacked.
+  package var unpacking: Unpacking { Unpacking(view: view, tree: tree) }
 
   /// The head of a run. Of a damaged run it holds what the key tells, so that the runs around it can be
   /// used; reading its entries throws.
@@ -45,7 +45,7 @@ package struct RunReader {
       if kept == nil { found = (Bytes(key), Bytes(value)) }
       return .stop
     }
-    if let kept { return kept.kept }
+    if let kept { return kept.headOfRecord }
     guard let (key, value) = found else { return nil }
     return try head(key, value)
   }
@@ -68,14 +68,14 @@ package struct RunReader {
       kept = find(storeKey.span.bytes, value)
       return kept == nil ? Bytes(value) : nil
     }
-    if let kept { return kept.kept }
+    if let kept { return kept.headOfRecord }
     guard case .some(.some(let value)) = value else { throw Damage.error(Spaces.runs, storeKey) }
     return try RunHead(storeKey: storeKey, value: value)
   }
 
   /// The run that a path key belongs to, or nil when all runs begin behind it.
   package func run(covering key: Bytes) throws(StoreError) -> RunHead? {
-    if let run = current(covering: key) { return run.current }
+    if let run = current(covering: key) { return run.headOfCurrent }
     var probe = StoreKey.prefix(tree)
     if key.count >= cutLength {
       probe += key.prefix(cutLength) + Bytes(repeating: 0xFF, count: 8)
@@ -104,8 +104,8 @@ package struct RunReader {
       memory.withRuns { $0.next(tree, storeKey, at: generation) }
     }
     switch known {
-    case .some(.none): return nil
-    case .run(let run): return run.current
+    case .end: return nil
+    case .run(let run): return run.headOfCurrent
     case nil: break
     }
     let next = try head(.atOrAfter(storeKey + [0]))
@@ -153,7 +153,7 @@ package struct RunReader {
   )] {
     var deltas: [(key: Bytes, size: Int, delta: DeltaRecord)] = []
     for (key, value) in try view.entries(Spaces.deltas, prefix: DeltaRecord.prefix(tree, number)) {
-      let delta = try DeltaRecord(key: key, value: value, source)
+      let delta = try DeltaRecord(key: key, value: value, unpacking)
       deltas.append((key, value.count, delta))
     }
     return deltas
@@ -161,7 +161,7 @@ package struct RunReader {
 
   /// The entries of a run without its deltas.
   package func entries(_ head: RunHead) throws(StoreError) -> EntryList {
-    try head.entries(source)
+    try head.entries(unpacking)
   }
 
   /// The entries of a run with its deltas.
@@ -169,14 +169,12 @@ package struct RunReader {
     try decoded(head).entries
   }
 
-  /// Whether a run is kept decoded, or was read lately and shall be.
-  private func isKept(_ head: RunHead) -> Bool {
-    head.kept.run != nil || leaves.generations.withRuns { $0.isWorthKeeping(tree, head) }
-  }
-
-  /// A run decoded with its deltas, and kept for others when it was read lately.
+  /// A run decoded with its deltas. The reading is counted, and a run that was read lately is kept for others.
   package func decoded(_ head: RunHead) throws(StoreError) -> DecodedRun {
-    try decoded(head, keeps: isKept(head))
+    let keeps =
+      head.kept.run != nil || leaves.generations.withRuns { $0.countReading(tree, head) }
+    if case .current(let run) = head.kept { return run }
+    return try naming(head.storeKey) { () throws(StoreError) in try laid(head, keeps: keeps) }
   }
 
   /// The first run that may hold a path key or a later one, decoded with its deltas.
@@ -186,14 +184,7 @@ package struct RunReader {
     return try decoded(head)
   }
 
-  /// A run decoded with its deltas.
-  ///
   /// - Parameter keeps: whether to keep it for others.
-  private func decoded(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
-    if case .current(let run) = head.kept { return run }
-    return try naming(head.storeKey) { () throws(StoreError) in try laid(head, keeps: keeps) }
-  }
-
   private func laid(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     let prefix = DeltaRecord.prefix(tree, head.number)
     let known = head.kept.run
@@ -212,12 +203,29 @@ package struct RunReader {
       return .next
     }
     if let known, isKnown, count == known.deltas.count {
-      return rest.isEmpty ? confirmed(known) : keep(try known.laying(rest, source), keeps)
+      return rest.isEmpty ? confirmed(known) : keep(try lay(rest, over: known), keeps)
     }
     if known != nil { rest = try view.entries(Spaces.deltas, prefix: prefix) }
     var head = head
     head.kept = .nothing
-    return keep(try DecodedRun(head, [], try entries(head)).laying(rest, source), keeps)
+    return keep(try lay(rest, over: DecodedRun(head, [], try entries(head))), keeps)
+  }
+
+  /// A run with more deltas laid over it.
+  private func lay(
+    _ records: [(key: Bytes, value: Bytes)], over run: DecodedRun
+  ) throws(StoreError) -> DecodedRun {
+    guard !records.isEmpty else { return run }
+    var deltas = run.deltas
+    var changes: [EntryChange] = []
+    for (key, value) in records {
+      let delta = try DeltaRecord(key: key, value: value, unpacking)
+      changes += delta.changes
+      deltas.append(
+        DecodedRun.Delta(
+          key: key, value: value, leaves: delta.head.leaves, rawCount: delta.head.rawCount))
+    }
+    return DecodedRun(run.head, deltas, run.entries.merged(changes))
   }
 
   private func keep(_ run: DecodedRun, _ keeps: Bool) -> DecodedRun {

@@ -111,10 +111,10 @@ package struct RunHead: Sendable {
   /// The body before it was packed.
   ///
   /// - Throws: `damaged`, `unsupported`.
-  package func body(_ source: DictionarySource) throws(StoreError) -> Bytes {
+  package func body(_ unpacking: Unpacking) throws(StoreError) -> Bytes {
     let packed = Bytes(value.dropFirst(bodyStart))
     guard !value.isEmpty,
-      let body = try source.unpack(method, dictionary, packed, rawCount: rawCount)
+      let body = try unpacking.unpack(method, dictionary, packed, rawCount: rawCount)
     else { throw Damage.error(Spaces.runs, storeKey) }
     return body
   }
@@ -122,10 +122,10 @@ package struct RunHead: Sendable {
   /// The entries of the body.
   ///
   /// - Throws: `damaged`, `unsupported`.
-  package func entries(_ source: DictionarySource) throws(StoreError) -> EntryList {
+  package func entries(_ unpacking: Unpacking) throws(StoreError) -> EntryList {
     // What was not packed is read where it is.
     let isRaw = method == .raw && value.count - bodyStart == rawCount
-    let bytes = isRaw ? value : try body(source)
+    let bytes = isRaw ? value : try body(unpacking)
     let entries = bytes.withUnsafeBytes { bytes in
       RunBody.decode(
         UnsafeRawBufferPointer(rebasing: bytes[(isRaw ? bodyStart : 0)...]), count: count)

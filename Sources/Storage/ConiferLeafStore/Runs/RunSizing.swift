@@ -1,7 +1,7 @@
 package import ConiferKeyValue
 
-/// How large runs are cut: so that each fills the value size that the store keeps best. The ratio of
-/// compression that this needs is learnt as runs are written.
+/// Cuts leaves into runs, so that each fills the value size that the store keeps best, and says under which keys they
+/// are stored. The ratio of compression that this needs is learnt as runs are written.
 package struct RunSizing: Sendable {
   /// No run holds more than this before compression, so that reading one leaf stays cheap.
   package static let largestRaw = 16 << 10
@@ -60,8 +60,35 @@ package struct RunSizing: Sendable {
     return rawTarget < Self.largestRaw ? raw * 4 >= rawTarget * 3 : raw * 2 >= rawTarget
   }
 
+  /// Cuts a changed run into pieces that the store keeps without waste, each with the key that it is stored under.
+  ///
+  /// - Parameters:
+  ///   - first: the entry that the first piece begins with. From 0 on the whole run is cut, and its first piece keeps its
+  ///     key; all others get keys behind it.
+  ///   - next: the run behind this one.
+  ///   - cutLength: as of `LeafStore`.
+  /// - Returns: nil when no ordinal is left between cut keys.
+  mutating func split(
+    _ run: LoadedRun, from first: Int, before next: RunHead?, _ packing: Packing, cutLength: Int
+  ) -> [RunPiece]? {
+    let packed = pack(run.entries, first..<run.entries.count, packing)
+    let own = RunPiece.Key(storeKey: run.storeKey, fullSeparator: run.isCut ? run.separator : [])
+    var keys = KeysBehind(own, next, cutLength, splits: packed.count - (first == 0 ? 1 : 0))
+    var pieces: [RunPiece] = []
+    for piece in packed {
+      let start = piece.range.lowerBound
+      guard start > 0 else {
+        pieces.append(RunPiece(packed: piece, key: own))
+        continue
+      }
+      guard let key = keys.next(run.entries, start) else { return nil }
+      pieces.append(RunPiece(packed: piece, key: key))
+    }
+    return pieces
+  }
+
   /// Packs entries into runs that the store keeps without waste, large leaves alone.
-  package mutating func pack(
+  private mutating func pack(
     _ entries: EntryList, _ range: Range<Int>, _ packing: Packing
   ) -> [RunHead.Packed] {
     var runs: [RunHead.Packed] = []
@@ -103,6 +130,66 @@ package struct RunSizing: Sendable {
       start = end
     }
     return runs
+  }
+}
+
+/// A part of a run that is stored as a run of its own.
+struct RunPiece {
+  /// The key of a run in the store.
+  struct Key {
+    let storeKey: Bytes
+    /// The separator when the key is a cut one, else empty.
+    let fullSeparator: Bytes
+
+    /// The ordinal that tells the run from others whose keys are cut to the same bytes; 0 where it has none.
+    fileprivate func ordinal(below cut: Bytes) -> UInt64 {
+      guard !fullSeparator.isEmpty, storeKey.starts(with: cut) else { return 0 }
+      return StoreKey.number(atEndOf: storeKey)
+    }
+  }
+
+  let packed: RunHead.Packed
+  let key: Key
+}
+
+/// Gives keys to the pieces that are split off behind a run, one after the other.
+private struct KeysBehind {
+  private var last: RunPiece.Key
+  /// The run behind all of them.
+  private let next: RunHead?
+  private let cutLength: Int
+  /// How many keys are still asked for.
+  private var left: Int
+
+  init(_ run: RunPiece.Key, _ next: RunHead?, _ cutLength: Int, splits: Int) {
+    last = run
+    self.next = next
+    self.cutLength = cutLength
+    left = splits
+  }
+
+  /// The key of the piece that begins with an entry; nil when no ordinal is left between cut keys.
+  mutating func next(_ entries: EntryList, _ start: Int) -> RunPiece.Key? {
+    let key = entries.key(start)
+    let shared = commonPrefix(entries.key(start - 1), key)
+    let separator = Bytes(key.prefix(shared + 1))
+    let prefix = Bytes(last.storeKey.prefix(4))
+    defer { left -= 1 }
+    guard separator.count >= cutLength else {
+      last = RunPiece.Key(storeKey: prefix + separator, fullSeparator: [])
+      return last
+    }
+    let cut = prefix + separator.prefix(cutLength)
+    let low = last.ordinal(below: cut)
+    let high = next.flatMap { head in
+      head.isCut && head.storeKey.starts(with: cut) ? StoreKey.number(atEndOf: head.storeKey) : nil
+    }
+    // The pieces that follow get their share of what is free.
+    let step = high.map { ($0 - min($0, low)) / (UInt64(left) + 1) } ?? 1 << 32
+    let (ordinal, isOver) = low.addingReportingOverflow(step)
+    guard step > 0, !isOver else { return nil }
+    last = RunPiece.Key(storeKey: cut + StoreKey.number(ordinal), fullSeparator: separator)
+    return last
   }
 }
 
