@@ -17,6 +17,8 @@ struct DamagePolicyTests {
         throw damage
       } repair: { (_) throws(StoreError) in
         throw repair
+      } recover: { () throws(StoreError) in
+        false
       }
       return nil
     } catch { return error }

@@ -119,8 +119,8 @@
       // Trained, but no run packed with it yet: the old runs are as they were.
       let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
       let training = try #require(try DictionaryTrainer(engine.leaves).train())
-      #expect(training.record != nil && training.after == 2)
-      try engine.keep(training)
+      #expect(training.record != nil && training.number == 2)
+      try engine.store(training)
       #expect(try store.base.dictionaries(tree) == [1, 2])
       #expect(try store.base.namedByRuns(tree)[2] == nil)
       #expect(try backend.node(tree) == expected)
@@ -164,7 +164,7 @@
       for isEmptied in [false, true] {
         let (store, _, node) = try await filled(seed: 9)
         let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
-        try engine.keep(#require(try DictionaryTrainer(engine.leaves).train()))
+        try engine.store(#require(try DictionaryTrainer(engine.leaves).train()))
         #expect(try store.base.dictionaries(tree) == [1])
         #expect(try store.base.namedByRuns(tree)[1] == nil)
         // The process dies here.
@@ -186,7 +186,7 @@
     @Test func `Small runs on either side of those that are packed anew stay apart`() async throws {
       let (store, backend, node) = try await filled(seed: 14)
       let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
-      try engine.keep(#require(try DictionaryTrainer(engine.leaves).train()))
+      try engine.store(#require(try DictionaryTrainer(engine.leaves).train()))
       // What stays is one step of a pass: a run of one tiny leaf, runs of rooms, another tiny one.
       var edits: [StorageEdit] = [.overwrite(tree, "a", 1), .overwrite(tree, "z", 1)]
       var expected = node.setting(Path("a"), to: 1).setting(Path("z"), to: 1)
@@ -209,16 +209,16 @@
       let (store, backend, _) = try await filled(seed: 10)
       let engine = PackedEngine(store, StorageOptions(role: .cache), Activity(after: 0))
       let training = try #require(try DictionaryTrainer(engine.leaves).train())
-      try engine.keep(training)
+      try engine.store(training)
       let written = batches(store)
       // Another task was faster.
-      try engine.keep(training)
+      try engine.store(training)
       #expect(batches(store) == written)
       #expect(try store.base.dictionaries(tree) == [1])
       // The tree is gone.
       try await backend.commit([.wipe(tree)])
       #expect(try store.base.keys(Spaces.dictionaries).isEmpty)
-      try engine.keep(training)
+      try engine.store(training)
       #expect(try store.base.keys(Spaces.dictionaries).isEmpty)
       #expect(try backend.usage(nil).dictionaries == 0)
     }

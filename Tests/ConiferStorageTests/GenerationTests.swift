@@ -274,7 +274,7 @@ import Testing
         let isOfOneTime = node == before[place] || node == model[place]
         try #require(isOfOneTime, "seed \(seed), step \(step)")
       case .failure(let error):
-        try #require(error.code == .busy, "seed \(seed), step \(step): \(error)")
+        try #require(error.code == .torn, "seed \(seed), step \(step): \(error)")
       }
     }
   }

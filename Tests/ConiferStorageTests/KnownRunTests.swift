@@ -43,7 +43,7 @@ import Testing
     // A reader of an older generation kept it after it was removed.
     cache.add(Self.tree, stale)
     cache.setNext(nil, after: first.head.storeKey, Self.tree, at: 1)
-    guard case .some(.none) = cache.next(Self.tree, first.head.storeKey, at: 1) else {
+    guard case .end = cache.next(Self.tree, first.head.storeKey, at: 1) else {
       Issue.record("nothing is behind the first run")
       return
     }
@@ -112,14 +112,14 @@ import Testing
     let runs = (0..<40 as Range<UInt64>).map { Self.run("r\($0)", number: $0, leaves: 200) }
     var cache = RunCache(budget: runs[0].size * 8)
     for run in runs.prefix(6) {
-      let answers = (0..<2).map { _ in cache.isWorthKeeping(Self.tree, run.head) }
+      let answers = (0..<2).map { _ in cache.countReading(Self.tree, run.head) }
       #expect(answers == [false, true])
       cache.add(Self.tree, run)
     }
     for _ in 0..<3 {
       for run in runs.dropFirst(10) {
-        let isWorthKeeping = cache.isWorthKeeping(Self.tree, run.head)
-        #expect(!isWorthKeeping, "run \(run.head.number)")
+        let isKept = cache.countReading(Self.tree, run.head)
+        #expect(!isKept, "run \(run.head.number)")
       }
     }
   }

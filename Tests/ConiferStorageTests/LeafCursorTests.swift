@@ -120,9 +120,9 @@ import Testing
   }
 
   /// The runs of a store, by what their keys begin with.
-  private static func places(_ reader: RunReader) throws -> [RunPlace] {
-    var places: [RunPlace] = []
-    while let place = try reader.place(after: places.last) { places.append(place) }
+  private static func places(_ reader: RunReader) throws -> [FoundRun] {
+    var places: [FoundRun] = []
+    while let place = try reader.foundRun(after: places.last) { places.append(place) }
     return places
   }
 

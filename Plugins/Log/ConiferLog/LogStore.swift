@@ -81,7 +81,8 @@ public final class LogStore: OrderedStore {
       let engine = try state.engine()
       for case .put(_, let key, _) in batch.edits where key.count > traits.longestKey {
         throw StoreError(
-          .tooLarge, "A key of \(key.count) bytes is above the limit of \(traits.longestKey).")
+          .tooLarge,
+          "A key of \(key.count) bytes is above the limit of \(traits.longestKey): shorten it.")
       }
       try engine.commit(batch, durability)
       state.commit += 1

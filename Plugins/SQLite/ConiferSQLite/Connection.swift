@@ -18,7 +18,7 @@ final class Connection {
     var handle: OpaquePointer?
     let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, vfs)
     guard let handle else {
-      throw StoreError(.io, "Memory ran out while opening \(path).")
+      throw StoreError(.io, "Memory ran out while opening \(path): free some, and open it again.")
     }
     guard code == SQLITE_OK else {
       let error = Self.failure(handle, code, "open", path)

@@ -133,7 +133,8 @@ public final class SQLiteStore: OrderedStore {
       let writer = try state.writer()
       for case .put(_, let key, _) in batch.edits where key.count > traits.longestKey {
         throw StoreError(
-          .tooLarge, "A key of \(key.count) bytes is above the limit of \(traits.longestKey).")
+          .tooLarge,
+          "A key of \(key.count) bytes is above the limit of \(traits.longestKey): shorten it.")
       }
       try writer.apply(batch, durability)
       state.commit += 1

@@ -10,7 +10,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The code with a stable name; new ones may be added in later versions.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Another process, or another opener in this one, owns the store.
+    /// Somebody holds what the call needs, for now: another process or opener owns the store, or an open view keeps it
+    /// from growing.
     public static let busy = Code(rawValue: "busy")
     /// The operating system denies access to the files.
     public static let denied = Code(rawValue: "denied")

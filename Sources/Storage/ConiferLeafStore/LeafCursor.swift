@@ -5,32 +5,41 @@ package protocol RunSource {
   /// Reads leaves that are stored in chunks.
   var reader: RunReader { get }
   /// The run that a path key belongs to; nil when all runs begin behind it.
-  func place(covering key: Bytes) throws(StoreError) -> RunPlace?
+  func foundRun(covering key: Bytes) throws(StoreError) -> FoundRun?
   /// The run behind another one, or the first.
-  func place(after place: RunPlace?) throws(StoreError) -> RunPlace?
+  func foundRun(after run: FoundRun?) throws(StoreError) -> FoundRun?
   /// The run in front of another one.
-  func place(before place: RunPlace) throws(StoreError) -> RunPlace?
+  func foundRun(before run: FoundRun) throws(StoreError) -> FoundRun?
   /// The entries of a run as they are now.
-  func entries(_ place: RunPlace) throws(StoreError) -> EntryList
+  func entries(_ run: FoundRun) throws(StoreError) -> EntryList
 }
 
-/// A run, by its key in the store and the smallest path key that belongs to it.
-package struct RunPlace {
-  package let storeKey: Bytes
-  package let separator: Bytes
-  /// The run as it is stored; nil while it never was.
-  package var head: RunHead?
+/// A run that was found and is still to be read.
+package enum FoundRun {
+  case stored(RunHead)
+  /// The run before all others, which a transaction has begun and nobody has stored yet.
+  case unstored(storeKey: Bytes)
 
-  package init(_ head: RunHead) {
-    storeKey = head.storeKey
-    separator = head.separator
-    self.head = head
+  /// Its key in the store.
+  package var storeKey: Bytes {
+    switch self {
+    case .stored(let head): head.storeKey
+    case .unstored(let storeKey): storeKey
+    }
   }
 
-  /// A run before all others that is not stored yet.
-  package init(first storeKey: Bytes) {
-    self.storeKey = storeKey
-    separator = []
+  /// The smallest path key that belongs to it.
+  package var separator: Bytes {
+    switch self {
+    case .stored(let head): head.separator
+    case .unstored: []
+    }
+  }
+
+  /// The head of a stored one.
+  package var head: RunHead? {
+    guard case .stored(let head) = self else { return nil }
+    return head
   }
 }
 
@@ -44,8 +53,9 @@ package struct LeafCursor<Runs: RunSource> {
   private let high: Bytes
   /// Counts the runs that are read; nil when nobody asks.
   private let meter: ReadMeter?
-  /// The run at hand; nil at the end.
-  package private(set) var run: RunPlace?
+  /// The run that was read last. It is nil before the first move, and once the cursor went past the last leaf;
+  /// a `seek` that finds no leaf in this run leaves it.
+  package private(set) var run: FoundRun?
   /// Its entries.
   package private(set) var entries = EntryList()
   /// Those of them that are in the range.
@@ -71,7 +81,7 @@ package struct LeafCursor<Runs: RunSource> {
 
   /// Moves to the last leaf; false when there is none.
   package mutating func last() throws(StoreError) -> Bool {
-    try goBack(from: try runs.place(covering: high), behind: nil)
+    try goBack(from: try runs.foundRun(covering: high), behind: nil)
   }
 
   /// Moves to the first leaf at or after a path key of the range; false when there is none.
@@ -85,13 +95,13 @@ package struct LeafCursor<Runs: RunSource> {
       index = max(range.lowerBound, entries.lowerBound(key))
       return index < range.upperBound
     }
-    if let place = try runs.place(covering: key) {
-      try load(place)
+    if let found = try runs.foundRun(covering: key) {
+      try load(found)
       index = max(range.lowerBound, entries.lowerBound(key))
-      if index == 0, bytesPrecede(place.separator, key) { try checkGap(place) }
+      if index == 0, bytesPrecede(found.separator, key) { try checkGap(found) }
       return index < range.upperBound ? true : try nextRun()
     }
-    return try goOn(from: try runs.place(after: nil))
+    return try goOn(from: try runs.foundRun(after: nil))
   }
 
   /// Moves to the next leaf; false when there is none.
@@ -104,7 +114,7 @@ package struct LeafCursor<Runs: RunSource> {
   package mutating func nextRun() throws(StoreError) -> Bool {
     // Where entries lie behind the range, no run behind this one has any in it.
     guard let run, range.upperBound == entries.count else { return end() }
-    return try goOn(from: try place(after: run))
+    return try goOn(from: try checkedRun(after: run))
   }
 
   /// Moves to the leaf before; false when there is none.
@@ -112,26 +122,26 @@ package struct LeafCursor<Runs: RunSource> {
     index -= 1
     if index >= range.lowerBound { return true }
     guard let run, range.lowerBound == 0, bytesPrecede(low, run.separator) else { return end() }
-    return try goBack(from: try runs.place(before: run), behind: run)
+    return try goBack(from: try runs.foundRun(before: run), behind: run)
   }
 
-  private mutating func goOn(from place: RunPlace?) throws(StoreError) -> Bool {
-    var place = place
-    while let here = place, bytesPrecede(here.separator, high) {
+  private mutating func goOn(from run: FoundRun?) throws(StoreError) -> Bool {
+    var run = run
+    while let here = run, bytesPrecede(here.separator, high) {
       try load(here)
       index = range.lowerBound
       if !range.isEmpty { return true }
       if range.upperBound < entries.count { break }
-      place = try self.place(after: here)
+      run = try checkedRun(after: here)
     }
     return end()
   }
 
   private mutating func goBack(
-    from place: RunPlace?, behind next: RunPlace?
+    from run: FoundRun?, behind next: FoundRun?
   ) throws(StoreError) -> Bool {
-    var (place, next) = (place, next)
-    while let here = place {
+    var (run, next) = (run, next)
+    while let here = run {
       // A run that begins at the end of the range has nothing in it.
       if bytesPrecede(here.separator, high) {
         try load(here)
@@ -143,7 +153,7 @@ package struct LeafCursor<Runs: RunSource> {
       }
       guard bytesPrecede(low, here.separator) else { break }
       next = here
-      place = try runs.place(before: here)
+      run = try runs.foundRun(before: here)
     }
     return end()
   }
@@ -153,29 +163,29 @@ package struct LeafCursor<Runs: RunSource> {
     return false
   }
 
-  private mutating func load(_ place: RunPlace) throws(StoreError) {
-    if run?.storeKey == place.storeKey { return }
-    if let head = place.head { meter?.count(head) }
-    entries = try runs.entries(place)
-    run = place
-    if let first = entries.indices.first, entries.compareKey(first, place.separator) < 0 {
-      throw Damage.error(Spaces.runs, place.storeKey)
+  private mutating func load(_ found: FoundRun) throws(StoreError) {
+    if run?.storeKey == found.storeKey { return }
+    if let head = found.head { meter?.count(head) }
+    entries = try runs.entries(found)
+    run = found
+    if let first = entries.indices.first, entries.compareKey(first, found.separator) < 0 {
+      throw Damage.error(Spaces.runs, found.storeKey)
     }
-    let start = compareBytes(low, place.separator) <= 0 ? 0 : entries.lowerBound(low)
+    let start = compareBytes(low, found.separator) <= 0 ? 0 : entries.lowerBound(low)
     range = start..<entries.lowerBound(high, from: start)
   }
 
   // MARK: Checking
 
   /// The run behind the one at hand, which must end before it.
-  private func place(after place: RunPlace) throws(StoreError) -> RunPlace? {
-    let next = try runs.place(after: place)
+  private func checkedRun(after run: FoundRun) throws(StoreError) -> FoundRun? {
+    let next = try runs.foundRun(after: run)
     try checkEnd(next)
     return next
   }
 
   /// Fails where the run at hand has leaves that belong to the next one.
-  private func checkEnd(_ next: RunPlace?) throws(StoreError) {
+  private func checkEnd(_ next: FoundRun?) throws(StoreError) {
     guard let head = run?.head, let next, next.head?.isDamaged != true,
       let last = entries.indices.last, entries.compareKey(last, next.separator) >= 0
     else { return }
@@ -186,9 +196,9 @@ package struct LeafCursor<Runs: RunSource> {
   ///
   /// A run is named after its first leaf. Where that leaf is gone, or the run stands elsewhere than it was
   /// written, the runs around it tell.
-  private func checkGap(_ place: RunPlace) throws(StoreError) {
-    guard let head = place.head, let first = entries.indices.first,
-      !entries.withKey(first, { $0.starts(with: place.separator) })
+  private func checkGap(_ run: FoundRun) throws(StoreError) {
+    guard let head = run.head, let first = entries.indices.first,
+      !entries.withKey(first, { $0.starts(with: run.separator) })
     else { return }
     let reader = runs.reader
     var found = try reader.misplaced(head)
@@ -202,43 +212,43 @@ package struct LeafCursor<Runs: RunSource> {
 extension RunReader: RunSource {
   package var reader: RunReader { self }
 
-  package func place(covering key: Bytes) throws(StoreError) -> RunPlace? {
-    try run(covering: key).map { RunPlace($0) }
+  package func foundRun(covering key: Bytes) throws(StoreError) -> FoundRun? {
+    try run(covering: key).map { .stored($0) }
   }
 
-  package func place(after place: RunPlace?) throws(StoreError) -> RunPlace? {
-    try run(after: place?.storeKey).map { RunPlace($0) }
+  package func foundRun(after found: FoundRun?) throws(StoreError) -> FoundRun? {
+    try run(after: found?.storeKey).map { .stored($0) }
   }
 
-  package func place(before place: RunPlace) throws(StoreError) -> RunPlace? {
-    try run(before: place.storeKey).map { RunPlace($0) }
+  package func foundRun(before found: FoundRun) throws(StoreError) -> FoundRun? {
+    try run(before: found.storeKey).map { .stored($0) }
   }
 
-  package func entries(_ place: RunPlace) throws(StoreError) -> EntryList {
-    guard let head = place.head else { return EntryList() }
+  package func entries(_ run: FoundRun) throws(StoreError) -> EntryList {
+    guard let head = run.head else { return EntryList() }
     return try merged(head)
   }
 }
 
 extension RunEditor: RunSource {
-  package func place(covering key: Bytes) throws(StoreError) -> RunPlace? {
-    if let head = try reader.run(covering: key) { return RunPlace(head) }
-    return hasUnstoredFirst ? RunPlace(first: StoreKey.prefix(tree)) : nil
+  package func foundRun(covering key: Bytes) throws(StoreError) -> FoundRun? {
+    if let head = try reader.run(covering: key) { return .stored(head) }
+    return hasUnstoredFirst ? .unstored(storeKey: StoreKey.prefix(tree)) : nil
   }
 
-  package func place(after place: RunPlace?) throws(StoreError) -> RunPlace? {
-    if place == nil, hasUnstoredFirst { return RunPlace(first: StoreKey.prefix(tree)) }
-    return try reader.run(after: place?.storeKey).map { RunPlace($0) }
+  package func foundRun(after run: FoundRun?) throws(StoreError) -> FoundRun? {
+    if run == nil, hasUnstoredFirst { return .unstored(storeKey: StoreKey.prefix(tree)) }
+    return try reader.run(after: run?.storeKey).map { .stored($0) }
   }
 
-  package func place(before place: RunPlace) throws(StoreError) -> RunPlace? {
-    if let head = try reader.run(before: place.storeKey) { return RunPlace(head) }
+  package func foundRun(before run: FoundRun) throws(StoreError) -> FoundRun? {
+    if let head = try reader.run(before: run.storeKey) { return .stored(head) }
     let first = StoreKey.prefix(tree)
-    return hasUnstoredFirst && place.storeKey != first ? RunPlace(first: first) : nil
+    return hasUnstoredFirst && run.storeKey != first ? .unstored(storeKey: first) : nil
   }
 
   /// The entries of a run with the edits so far.
-  package func entries(_ place: RunPlace) throws(StoreError) -> EntryList {
-    try load(place.storeKey).entries
+  package func entries(_ run: FoundRun) throws(StoreError) -> EntryList {
+    try load(run.storeKey).entries
   }
 }

@@ -92,6 +92,11 @@ package final class LeafStore: Sendable {
   }
 }
 
+extension StoreError.Code {
+  /// A snapshot would answer from two generations; whoever made the snapshot reads again, and no caller sees this.
+  static let torn = StoreError.Code(rawValue: "torn")
+}
+
 /// A state of the leaves that can be read: a snapshot, or a transaction.
 package protocol LeafView: OrderedView {
   var leaves: LeafStore { get }
@@ -148,7 +153,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
 
   /// The store's view; opens it.
   ///
-  /// - Throws: as `OrderedStore.view`; `busy` when the snapshot is torn.
+  /// - Throws: as `OrderedStore.view`; `torn`.
   @discardableResult
   package func open() throws(StoreError) -> any OrderedView {
     switch source {
@@ -171,7 +176,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
   }
 
   private static var torn: StoreError {
-    StoreError(.busy, "A commit came in between: read again.")
+    StoreError(.torn, "A commit came in between: read again.")
   }
 
   package func close() {

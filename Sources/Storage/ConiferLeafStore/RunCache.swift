@@ -29,10 +29,11 @@ package struct RunCache {
     var next = Next.unknown
   }
 
-  /// The run that comes after another.
+  /// What comes after a run.
   package enum Following {
-    case none
     case run(DecodedRun)
+    /// No run: it is the tree's last.
+    case end
   }
 
   /// A reading of a run that was not kept.
@@ -45,6 +46,7 @@ package struct RunCache {
 
   private let budget: Int
   private var slots: [Slot] = []
+  /// The index of each run's slot.
   private var places: [Key: Int] = [:]
   /// Runs that are known to be current at the newest generation, by their separators. No other run may be
   /// listed: it would hide which one comes before a run that is written.
@@ -78,8 +80,10 @@ package struct RunCache {
     return slots[place].run
   }
 
-  /// Counts a reading of a run that is not kept, and tells whether to keep it now.
-  package mutating func isWorthKeeping(_ tree: TreeID, _ head: RunHead) -> Bool {
+  /// Counts a reading of a run that is not kept.
+  ///
+  /// - Returns: whether to keep it from now on.
+  package mutating func countReading(_ tree: TreeID, _ head: RunHead) -> Bool {
     guard !isOff, !head.value.isEmpty else { return false }
     let key = Key(tree: tree, number: head.number)
     if readings.isEmpty { readings = Array(repeating: Reading(), count: Self.remembered) }
@@ -124,7 +128,7 @@ package struct RunCache {
       lastWritten.key == Key(tree: tree, number: head.number),
       lastWritten.run.head.storeKey == head.storeKey, lastWritten.run.head.value == head.value
     else { return head }
-    return lastWritten.run.kept
+    return lastWritten.run.headOfRecord
   }
 
   private mutating func remove(_ place: Int) {
@@ -166,7 +170,8 @@ package struct RunCache {
     return slots[place].run
   }
 
-  /// The run that holds a path key at a generation, if that is known and any kept one does.
+  /// The run that would hold a leaf at a path key at a generation, as far as kept runs tell: behind its last entry
+  /// another one may begin. Nil when it is not known.
   package mutating func nearest(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> DecodedRun?
   {
     guard let place = place(tree, key, generation) else { return nil }
@@ -185,7 +190,7 @@ package struct RunCache {
     slots[place].since.map { $0 <= generation } ?? false
   }
 
-  /// The run after the one with a key of the store at a generation; nil when that is not known.
+  /// What comes after the run with a key of the store at a generation; nil when that is not known.
   package mutating func next(
     _ tree: TreeID, _ storeKey: Bytes, at generation: UInt64
   ) -> Following? {
@@ -193,7 +198,7 @@ package struct RunCache {
       isKnown(place, generation), case .known(let next, let since) = slots[place].next,
       since <= generation
     else { return nil }
-    guard let next else { return Following.none }
+    guard let next else { return .end }
     guard let place = order[Bytes(next.dropFirst(4))], isKnown(place, generation) else {
       return nil
     }

@@ -121,7 +121,7 @@ package struct Packing {
     self.dictionary = dictionary
   }
 
-  /// As the newest commit of a tree says.
+  /// With the newest dictionary of a tree, and as hard as the commit packs.
   ///
   /// A dictionary that cannot be read is not used: whoever reads what names it meets the damage.
   package init(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
@@ -133,7 +133,7 @@ package struct Packing {
       return
     }
     do throws(StoreError) {
-      dictionary = try DictionarySource(view: tx, tree: tree).dictionary(number)
+      dictionary = try Unpacking(view: tx, tree: tree).dictionary(number)
     } catch {
       guard [.damaged, .unsupported].contains(error.code) else { throw error }
       dictionary = nil
@@ -147,8 +147,8 @@ package struct Packing {
   }
 }
 
-/// Where the bodies of one tree's records are unpacked: the codec, and the dictionaries of a view.
-package struct DictionarySource {
+/// How bodies of one tree's records are unpacked: with the codec, and the dictionaries of a view.
+package struct Unpacking {
   package let view: any LeafView
   package let tree: TreeID
 

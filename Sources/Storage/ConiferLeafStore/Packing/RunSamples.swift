@@ -25,12 +25,12 @@ package struct RunSamples {
     for start in stride(from: 0, to: keys.count, by: Self.runsAtATime) {
       let snapshot = try leaves.openSnapshot()
       defer { snapshot.close() }
-      let source = DictionarySource(view: snapshot, tree: tree)
+      let unpacking = Unpacking(view: snapshot, tree: tree)
       for key in keys[start..<min(start + Self.runsAtATime, keys.count)] {
         let body = try undamaged { () throws(StoreError) -> Bytes? in
           guard let value = try snapshot.value(Spaces.runs, key) else { return nil }
           let head = try RunHead(storeKey: key, value: value)
-          return head.rawCount <= Self.largestBody ? try head.body(source) : nil
+          return head.rawCount <= Self.largestBody ? try head.body(unpacking) : nil
         }
         guard let body = body ?? nil, !body.isEmpty else { continue }
         taken.append(body)

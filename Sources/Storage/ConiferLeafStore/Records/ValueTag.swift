@@ -1,5 +1,4 @@
-/// The byte that a stored value begins with; the numbers are part of the format, and some wait for
-/// documents.
+/// The byte that a stored value begins with; the numbers are part of the format.
 ///
 /// It tells the columns of a run what follows: nothing, numbers, or text.
 package enum ValueTag {

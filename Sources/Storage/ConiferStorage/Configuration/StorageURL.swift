@@ -66,7 +66,9 @@ public struct StorageURL: Hashable, Sendable {
       bytes.append(high << 4 | low)
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
-      throw StoreError(.invalid, "The percent escapes in \(url) are not UTF-8.")
+      throw StoreError(
+        .invalid,
+        "The percent escapes in \(url) are not UTF-8: escape the bytes of a character in UTF-8.")
     }
     guard !bytes.contains(0) else {
       throw StoreError(.invalid, "\(url) holds a zero byte, which no path may: leave %00 out.")

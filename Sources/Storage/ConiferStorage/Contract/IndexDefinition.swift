@@ -44,7 +44,8 @@ public struct IndexDefinition: Sendable {
       throw StoreError(
         .invalid,
         "An index has 1 to \(Self.mostComponents) components and a pattern of at most "
-          + "\(Self.deepest) segments: \(pattern) has \(components.count) and \(pattern.count).")
+          + "\(Self.deepest) segments, and \(pattern) has \(components.count) and \(pattern.count): declare a "
+          + "smaller one.")
     }
     if let key = pattern.keys.first(where: { $0.isPriority || $0.string.isEmpty }) {
       throw StoreError(.invalid, "The pattern \(pattern) goes through \"\(key)\": name children.")

@@ -116,7 +116,7 @@ public struct WritePayload: Hashable, Sendable {
       }
     default:
       guard kind.rawValue == 0 else { return }
-      throw StoreError(.invalid, "The kind of a queued write is a number from 1 to 255.")
+      throw StoreError(.invalid, "Kind 0 is none: give a queued write a kind from 1 to 255.")
     }
   }
 }

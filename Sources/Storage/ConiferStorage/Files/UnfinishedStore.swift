@@ -54,7 +54,7 @@ package enum UnfinishedStore {
     guard !isMaking, let lines = try lines(directory) else { return }
     throw StoreError(
       .foreign,
-      "The store in \(directory) is not whole: \(lines.first ?? "it is being made"). Nothing was "
+      "The store in \(directory) is not whole: \(lines.first ?? "wait for whoever makes it"). Nothing was "
         + "changed.")
   }
 }

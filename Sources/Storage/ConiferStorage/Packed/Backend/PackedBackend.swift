@@ -248,17 +248,16 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       try body()
     } repair: { (place) throws(StoreError) in
       // Within the store's own work nothing can be repaired beside it.
-      guard !thread.isWorking else { return false }
-      guard let place else {
-        return try waiting { (engine) throws(StoreError) in try engine.repairer.recover() }
-      }
+      guard !thread.isWorking else { return }
       // Commits go on between those of the repair.
       var repair = RepairProgress(place)
       while !repair.isDone {
         let begun = repair
         repair = try waiting { (engine) throws(StoreError) in try engine.repairer.step(begun) }
       }
-      return true
+    } recover: { () throws(StoreError) in
+      guard !thread.isWorking else { return false }
+      return try waiting { (engine) throws(StoreError) in try engine.repairer.recover() }
     }
   }
 
@@ -306,7 +305,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// Trains a dictionary if one is due; false when none is.
   private func train() async throws(StoreError) -> Bool {
     guard let training = try trained() else { return false }
-    try await run { (engine) throws(StoreError) in try engine.keep(training) }
+    try await run { (engine) throws(StoreError) in try engine.store(training) }
     return true
   }
 

@@ -111,9 +111,9 @@ final class PackedEngine: @unchecked Sendable {
   }
 
   /// Stores the result of a training.
-  func keep(_ training: Training) throws(StoreError) {
+  func store(_ training: Training) throws(StoreError) {
     try repairer.retrying { (_) throws(StoreError) in
-      try writer.change(.process) { (tx) throws(StoreError) in try training.keep(tx) }
+      try writer.change(.process) { (tx) throws(StoreError) in try training.store(tx) }
     }
   }
 

@@ -7,15 +7,9 @@ struct StoreChange {
   var usage: [TreeID: UsageRow] = [:]
   /// What `StoreWriter.recountedTree` counted before, when its counts changed.
   var recountedBefore: UsageRow?
-  /// Trees that lost records and are to be mended.
-  var damagedTrees: Set<TreeID> = []
-  /// Whether indexes were declared, restarted, or built a part of.
-  var changesIndexes = false
   /// About how many bytes the store wrote; 0 when nothing changed.
   var bytes = 0
-  var cover: CoverChange
-
-  init(cover: CoverChange = CoverChange()) { self.cover = cover }
+  var effects: CommitEffects
 }
 
 /// What a change did to queries and pins, and to the data that they cover.
@@ -32,8 +26,8 @@ struct CoverChange {
 
 /// What a transaction did that eviction, indexes and mending must know, beside what it counts.
 struct CommitEffects {
-  /// Trees that lost something, and are to be mended.
-  var mending: Set<TreeID> = []
+  /// Trees that lost records, and are to be mended.
+  var damagedTrees: Set<TreeID> = []
   /// Whether indexes were declared, restarted, or built a part of.
   var changesIndexes = false
   var cover = CoverChange()

@@ -39,21 +39,19 @@ final class StoreWriter {
 
   /// Stores a transaction and closes it; one that changes nothing writes nothing.
   func commit(_ tx: LeafTransaction, _ durability: Durability) throws(StoreError) -> CommitID {
-    var change = StoreChange(cover: tx.effects.cover)
     guard tx.state.isChanged else {
       tx.close()
       if durability > survived {
         lastCommit = try leaves.apply(tx, Batch(), durability)
         survived = durability
       }
-      changed(change)
+      // No record changes where a query is saved again as it is, but it counts as used.
+      changed(StoreChange(effects: CommitEffects(cover: tx.effects.cover)))
       return lastCommit
     }
     try tx.writeUsage()
     let batch = tx.batch()
-    change.usage = tx.state.usage
-    change.damagedTrees = tx.effects.mending
-    change.changesIndexes = tx.effects.changesIndexes
+    var change = StoreChange(usage: tx.state.usage, effects: tx.effects)
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
     if let recountedTree, change.usage[recountedTree] != nil {
       let before = try undamaged { () throws(StoreError) in

@@ -85,13 +85,14 @@ struct DamagePolicy: Sendable {
   ///
   /// - Parameters:
   ///   - body: gets the damaged records that were tried already.
-  ///   - repair: gets a damaged record, or nil for damage that the store itself can lay to no record;
-  ///     returns false where nothing can be done.
+  ///   - repair: repairs a damaged record as far as it can; the body is tried again in any case.
+  ///   - recover: goes on without what the store itself lost, which it can lay to no record; false when there is nothing
+  ///     to go on without.
   /// - Throws: what the body throws, with a failed repair of its record as the cause; what a repair throws
   ///   that is not damage.
   func retrying<R>(
     _ body: (Set<StoreError.Place>) throws(StoreError) -> R,
-    repair: (StoreError.Place?) throws(StoreError) -> Bool
+    repair: (StoreError.Place) throws(StoreError) -> Void, recover: () throws(StoreError) -> Bool
   ) throws(StoreError) -> R {
     var tried: Set<StoreError.Place> = []
     var failedRepairs: [StoreError.Place: StoreError] = [:]
@@ -100,7 +101,7 @@ struct DamagePolicy: Sendable {
       let failure: StoreError
       do throws(StoreError) { return try body(tried) } catch { failure = error }
       if failure.code == .damaged, failure.place == nil, role == .cache {
-        if try repair(nil) { continue }
+        if try recover() { continue }
         // Somebody else may have repaired it since the read began.
         guard !hasLookedAgain else { throw failure }
         hasLookedAgain = true
@@ -111,7 +112,7 @@ struct DamagePolicy: Sendable {
       }
       tried.insert(place)
       do throws(StoreError) {
-        _ = try repair(place)
+        try repair(place)
       } catch {
         guard error.code == .damaged else { throw error }
         // The body is tried all the same: it fails with both errors if it needs the record.

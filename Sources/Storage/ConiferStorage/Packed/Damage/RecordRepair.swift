@@ -92,11 +92,6 @@ struct RecordRepair {
     }
   }
 
-  /// Where the bodies of a tree's runs and deltas are unpacked.
-  func source(_ tree: TreeID) -> DictionarySource {
-    DictionarySource(view: tx, tree: tree)
-  }
-
   /// The lane that a key of the queue belongs to.
   static func lane(_ key: Bytes, _ info: TreeInfo) -> Lane? {
     guard let end = key.dropFirst(4).firstIndex(of: 0),

@@ -18,11 +18,7 @@ struct Repairer {
   func retrying<R>(
     _ body: (Set<StoreError.Place>) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    try policy.retrying(body) { (place) throws(StoreError) in
-      guard let place else { return try recover() }
-      try repair(place)
-      return true
-    }
+    try policy.retrying(body, repair: repair, recover: recover)
   }
 
   /// Sets a damaged record aside, and others that stand in the way of it.

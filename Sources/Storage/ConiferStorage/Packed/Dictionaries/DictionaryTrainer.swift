@@ -62,7 +62,7 @@ final class DictionaryTrainer: Sendable {
     let capacity = Self.capacity(row.raw.runs)
     let samples = try RunSamples(leaves, tree, atMost: 100 * capacity)
     guard let content = ZstdTrainer.train(samples.training, capacity) else {
-      return Training(tree: tree, after: row.nextDictionary, record: nil)
+      return Training(tree: tree, number: row.nextDictionary, record: nil)
     }
     let current = try dictionary(row.newestDictionary, tree)
     let candidate = TreeDictionary(number: row.nextDictionary, ratio: 0, content)
@@ -79,7 +79,7 @@ final class DictionaryTrainer: Sendable {
     // What later commits are measured by.
     let ratio = Double(raw) / Double(max(packed(candidate, .quick), 1))
     return Training(
-      tree: tree, after: row.nextDictionary,
+      tree: tree, number: row.nextDictionary,
       record: isWorthIt ? DictionaryRecord(ratio: ratio, content: content) : nil)
   }
 
@@ -99,32 +99,32 @@ final class DictionaryTrainer: Sendable {
     _ number: UInt32, _ tree: TreeID, _ snapshot: LeafSnapshot
   ) throws(StoreError) -> TreeDictionary? {
     guard number != 0 else { return nil }
-    let source = DictionarySource(view: snapshot, tree: tree)
-    return try undamaged { () throws(StoreError) in try source.dictionary(number) }
+    let unpacking = Unpacking(view: snapshot, tree: tree)
+    return try undamaged { () throws(StoreError) in try unpacking.dictionary(number) }
   }
 }
 
 /// What a training came to: a dictionary that is worth its bytes, or none.
 struct Training: Sendable {
   let tree: TreeID
-  /// The number that the tree's next dictionary had when the training began.
-  let after: UInt32
+  /// The number of the dictionary, if there is one: the tree's next when the training began.
+  let number: UInt32
   let record: DictionaryRecord?
 
   /// Stores the dictionary, or that there is none, unless the tree is gone or has a newer one.
-  func keep(_ tx: LeafTransaction) throws(StoreError) {
+  func store(_ tx: LeafTransaction) throws(StoreError) {
     guard try Trees.info(tx, tree) != nil else { return }
     var row = try tx.usage(tree)
-    guard row.nextDictionary == after else { return }
+    guard row.nextDictionary == number else { return }
     row.recent = RecentRuns()
     if record != nil {
-      row.newestDictionary = after
-      row.nextDictionary = after + 1
+      row.newestDictionary = number
+      row.nextDictionary = number + 1
       row.dictionaries += 1
     }
     tx.setUsage(tree, row)
     guard let record else { return }
     try tx.put(
-      Spaces.dictionaries, DictionaryRecord.key(tree, after), payload: record.payload)
+      Spaces.dictionaries, DictionaryRecord.key(tree, number), payload: record.payload)
   }
 }

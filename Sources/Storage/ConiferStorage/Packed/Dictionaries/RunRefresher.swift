@@ -46,7 +46,7 @@ struct RunRefresher {
 
   private func isWorthIt(_ head: RunHead) throws(StoreError) -> Bool {
     guard let newest = packing.dictionary, head.dictionary != newest.number else { return false }
-    let packed = packing.pack(try head.body(editor.reader.source))
+    let packed = packing.pack(try head.body(editor.reader.unpacking))
     return packed.dictionary == newest.number
       && packed.body.count < head.value.count - head.bodyStart
   }

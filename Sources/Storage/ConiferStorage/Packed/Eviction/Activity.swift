@@ -20,8 +20,9 @@ final class Activity: Sendable {
     let query: QueryID
   }
 
-  /// Why a query is not evicted, beside its use.
-  private enum Listening {
+  /// What keeps a query from being evicted, or from becoming active.
+  private enum Hold {
+    /// Somebody listens to it: it is not evicted.
     case active
     /// A commit of an eviction removes it just now: it cannot become active.
     case beingEvicted
@@ -51,7 +52,7 @@ final class Activity: Sendable {
   private struct State {
     var clock: UInt64
     /// Queries that are active or being evicted.
-    var listening: [Name: Listening] = [:]
+    var holds: [Name: Hold] = [:]
     /// Queries of whose use more is known than what is stored.
     private(set) var uses: [Name: Use] = [:]
     /// How often a query ceased to be active.
@@ -76,10 +77,10 @@ final class Activity: Sendable {
   /// Records that a query becomes active or inactive, which is a use; false when it is just being evicted.
   func setActive(_ isActive: Bool, _ name: Name) -> Bool {
     state.withLock { state in
-      let before = state.listening[name]
+      let before = state.holds[name]
       guard before != .beingEvicted else { return false }
       if before == .active, !isActive { state.deactivations += 1 }
-      state.listening[name] = isActive ? .active : nil
+      state.holds[name] = isActive ? .active : nil
       state.clock += 1
       let use = state.clock
       state.changeUse(name) { $0 = Use(last: .waiting(use)) }
@@ -106,8 +107,8 @@ final class Activity: Sendable {
   /// Lets an eviction remove a query, unless it is active; it cannot become active until `endEvictions`.
   func beginEviction(of name: Name) -> Bool {
     state.withLock { state in
-      guard state.listening[name] != .active else { return false }
-      state.listening[name] = .beingEvicted
+      guard state.holds[name] != .active else { return false }
+      state.holds[name] = .beingEvicted
       return true
     }
   }
@@ -116,7 +117,7 @@ final class Activity: Sendable {
   func remove(where isGone: (Name) -> Bool) {
     state.withLock { state in
       // What is being evicted stays so until the commit is done.
-      state.listening = state.listening.filter { $0.value == .beingEvicted || !isGone($0.key) }
+      state.holds = state.holds.filter { $0.value == .beingEvicted || !isGone($0.key) }
       for name in state.uses.keys.filter(isGone) { state.forget(name) }
     }
   }
@@ -124,8 +125,8 @@ final class Activity: Sendable {
   /// Ends what `beginEviction` began: the commit is done, or has failed.
   func endEvictions(isCommitted: Bool) {
     state.withLock { state in
-      for (name, _) in state.listening.filter({ $0.value == .beingEvicted }) {
-        state.listening[name] = nil
+      for (name, _) in state.holds.filter({ $0.value == .beingEvicted }) {
+        state.holds[name] = nil
         if isCommitted { state.forget(name) }
       }
     }
@@ -140,7 +141,7 @@ final class Activity: Sendable {
   /// The counter.
   var clock: UInt64 { state.withLock { $0.clock } }
 
-  func isActive(_ name: Name) -> Bool { state.withLock { $0.listening[name] == .active } }
+  func isActive(_ name: Name) -> Bool { state.withLock { $0.holds[name] == .active } }
 
   /// The active queries of a tree.
   func active(_ tree: TreeID) -> Set<QueryID> {
@@ -152,12 +153,12 @@ final class Activity: Sendable {
 
   /// All active queries.
   var active: Set<Name> {
-    state.withLock { Set($0.listening.lazy.filter { $0.value == .active }.map(\.key)) }
+    state.withLock { Set($0.holds.lazy.filter { $0.value == .active }.map(\.key)) }
   }
 
   /// How many queries are active.
   var activeCount: Int {
-    state.withLock { $0.listening.values.reduce(0) { $0 + ($1 == .active ? 1 : 0) } }
+    state.withLock { $0.holds.values.reduce(0) { $0 + ($1 == .active ? 1 : 0) } }
   }
 
   /// The uses that are not stored.

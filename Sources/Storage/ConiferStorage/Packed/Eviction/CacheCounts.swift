@@ -15,7 +15,7 @@ final class CacheCounts {
   func didChange(_ change: StoreChange) {
     guard trees != nil else { return }
     // What a wiped tree counted is gone with its row.
-    if !change.cover.wiped.isEmpty { return trees = nil }
+    if !change.effects.cover.wiped.isEmpty { return trees = nil }
     for (tree, row) in change.usage { trees?[tree] = (row.usage.budgeted, row.queries) }
   }
 

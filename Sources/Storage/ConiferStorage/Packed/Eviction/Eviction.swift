@@ -38,13 +38,19 @@ struct Eviction: Sendable {
     let lastUse: UInt64
   }
 
+  /// What the first slice finds.
+  private struct Beginning: Sendable {
+    /// Turns bytes of records into physical ones. It is measured once: measured again for each slice, the choice of what
+    /// is evicted would depend on where slices end.
+    var meter: BudgetMeter
+    /// Whether there were too many inactive queries.
+    let hasTooMany: Bool
+  }
+
   private var phase: Phase
-  /// Whether there were too many inactive queries when the eviction began.
-  private var hasTooMany = false
+  /// Nil before the first slice.
+  private var beginning: Beginning?
   private(set) var report: EvictionReport
-  /// Turns bytes of records into physical ones, measured before the first slice: measured again for each, the
-  /// choice of what is evicted would depend on where slices end.
-  private var meter: BudgetMeter?
 
   /// - Parameters:
   ///   - target: what to come down to, or nil when only the number of queries is too large.
@@ -56,7 +62,6 @@ struct Eviction: Sendable {
     let trees = try Trees.readable(view).map(\.id).filter { !swept.clean.contains($0) }
     phase = .sweeping(target == nil ? [] : trees)
     report = EvictionReport(target: target, isDryRun: isDryRun)
-    report.before = -1
   }
 
   var isDone: Bool {
@@ -80,17 +85,13 @@ struct Eviction: Sendable {
     _ tx: LeafTransaction, _ measured: BudgetMeter, _ activity: Activity,
     _ swept: inout SweptTrees, isOver: () -> Bool
   ) throws(StoreError) {
-    let meter = meter ?? measured
-    self.meter = meter
-    if report.before < 0 {
-      report.before = try meter.cache(tx)
-      hasTooMany = try Self.inactive(tx, activity) > Self.mostInactive
-    }
+    let beginning = try begin(tx, measured, activity)
+    let meter = beginning.meter
     defer { report.after = (try? meter.cache(tx)) ?? report.after }
     while !isDone {
       switch phase {
       case .sweeping(let trees, let sweep):
-        if try isMet(tx, meter, activity) { return phase = .reached(phase) }
+        if try isMet(tx, beginning, activity) { return phase = .reached(phase) }
         if try isSmall(tx, meter) {
           // The cache is small enough: only the number of queries is too large.
           phase = .forgetting(try Self.candidates(tx, activity))
@@ -98,7 +99,7 @@ struct Eviction: Sendable {
           try sweepSlice(tx, meter, activity, trees, sweep, &swept, isOver)
         }
       case .forgetting(let candidates):
-        if try isMet(tx, meter, activity) { return phase = .reached(phase) }
+        if try isMet(tx, beginning, activity) { return phase = .reached(phase) }
         try forget(tx, activity, candidates, &swept)
       case .clearing(let tree, let key, let sweep, let before, let rest):
         try clear(tx, meter, tree, key, sweep, before, rest, &swept, isOver)
@@ -116,15 +117,27 @@ struct Eviction: Sendable {
       return
     }
     phase = before
-    meter = measured
+    beginning?.meter = measured
+  }
+
+  /// What the first slice found; this one is the first if nothing was.
+  private mutating func begin(
+    _ tx: LeafTransaction, _ meter: BudgetMeter, _ activity: Activity
+  ) throws(StoreError) -> Beginning {
+    if let beginning { return beginning }
+    report.before = try meter.cache(tx)
+    let hasTooMany = try Self.inactive(tx, activity) > Self.mostInactive
+    let beginning = Beginning(meter: meter, hasTooMany: hasTooMany)
+    self.beginning = beginning
+    return beginning
   }
 
   /// Whether the cache is small enough, and the inactive queries few enough.
   private func isMet(
-    _ tx: LeafTransaction, _ meter: BudgetMeter, _ activity: Activity
+    _ tx: LeafTransaction, _ beginning: Beginning, _ activity: Activity
   ) throws(StoreError) -> Bool {
-    guard try isSmall(tx, meter) else { return false }
-    guard hasTooMany else { return true }
+    guard try isSmall(tx, beginning.meter) else { return false }
+    guard beginning.hasTooMany else { return true }
     return try Self.inactive(tx, activity) <= Self.fewerInactive
   }
 

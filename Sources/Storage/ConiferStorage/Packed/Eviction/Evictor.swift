@@ -71,7 +71,7 @@ final class Evictor {
   /// Told of each change: what it counted, covered and uncovered.
   func didChange(_ change: StoreChange) {
     counts.didChange(change)
-    let cover = change.cover
+    let cover = change.effects.cover
     swept.uncover(cover.uncovered)
     uncoveredWeight += cover.uncoveredWeight
     if !cover.removed.isEmpty || !cover.wiped.isEmpty {

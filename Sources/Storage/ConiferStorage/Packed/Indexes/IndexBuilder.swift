@@ -20,7 +20,7 @@ final class IndexBuilder {
   /// was opened in a tree that has some.
   func didChange(_ change: StoreChange) {
     let hasIndexes = change.usage.values.contains { $0.bytes[Spaces.indexes.id] ?? 0 > 0 }
-    if change.changesIndexes || (isNeeded == nil && hasIndexes) { isNeeded = true }
+    if change.effects.changesIndexes || (isNeeded == nil && hasIndexes) { isNeeded = true }
   }
 
   /// Forgets what was known of the store, which another process may have had since.

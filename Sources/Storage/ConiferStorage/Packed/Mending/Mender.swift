@@ -61,7 +61,7 @@ final class Mender {
     guard change.bytes > 0 else { return }
     written.add(change.bytes)
     // What was lost may have been counted already: begin anew.
-    if !change.damagedTrees.isEmpty { return state = .needed }
+    if !change.effects.damagedTrees.isEmpty { return state = .needed }
     switch state {
     case .refused: state = .needed
     case .underWay(let work):

@@ -7,7 +7,7 @@ enum MendingMarker {
   private static func key(_ tree: TreeID) -> Bytes { SystemKey.mending(tree).bytes }
 
   static func add(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
-    tx.effects.mending.insert(tree)
+    tx.effects.damagedTrees.insert(tree)
     try tx.put(Spaces.system, key(tree), payload: [])
   }
 

@@ -87,7 +87,7 @@ struct OrphanSweep: Sendable {
       return true
     }
     guard isBlind || runs.contains(StoreKey.numberBehindTree(key)) else { return false }
-    for case .put(let entry) in try DeltaRecord(key: key, value: value, reader.source).changes {
+    for case .put(let entry) in try DeltaRecord(key: key, value: value, reader.unpacking).changes {
       if let number = LargeLeaf.number(entry) { largeLeaves.insert(number) }
     }
     return true

@@ -46,7 +46,10 @@ struct QueryEditor {
 
   private func checkNumber(_ id: QueryID) throws(StoreError) {
     guard (1...Numbers.lastQuery).contains(id.rawValue) else {
-      throw StoreError(.invalid, "A query's number is between 1 and 2^56 - 1.")
+      throw StoreError(
+        .invalid,
+        "A query's number is between 1 and 2^56 - 1: take one that a store gave, not \(id.rawValue)."
+      )
     }
   }
 

@@ -70,7 +70,10 @@ struct QueueEditor {
 
   private func checkNumber(_ id: WriteID) throws(StoreError) {
     guard (1...Numbers.lastWrite).contains(id.rawValue) else {
-      throw StoreError(.invalid, "A write's number is between 1 and 2^56 - 1.")
+      throw StoreError(
+        .invalid,
+        "A write's number is between 1 and 2^56 - 1: take one that a store gave, not \(id.rawValue)."
+      )
     }
   }
 

@@ -26,7 +26,8 @@ struct QueueReader {
     guard lane.identity.utf8.count <= Lane.longestIdentity, !lane.identity.utf8.contains(0) else {
       throw StoreError(
         .invalid,
-        "An identity has at most \(Lane.longestIdentity) UTF-8 bytes and none of them is zero.")
+        "An identity has at most \(Lane.longestIdentity) UTF-8 bytes, and none of them is zero: name the lane by "
+          + "another one, such as a user's id.")
     }
     self.view = view
     self.lane = lane

@@ -9,7 +9,9 @@ enum Metadata {
   private static func key(_ tree: TreeID, _ name: String) throws(StoreError) -> Bytes {
     guard (1...longestName).contains(name.utf8.count) else {
       throw StoreError(
-        .invalid, "A name of metadata has 1 to \(longestName) UTF-8 bytes, not \(name.utf8.count).")
+        .invalid,
+        "A name of metadata has 1 to \(longestName) UTF-8 bytes, not \(name.utf8.count): choose another."
+      )
     }
     return StoreKey.prefix(tree) + Bytes(name.utf8)
   }

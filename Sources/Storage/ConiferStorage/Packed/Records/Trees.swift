@@ -157,7 +157,9 @@ enum Trees {
   ) throws(StoreError) -> TreeID {
     guard (1...longestName).contains(name.utf8.count) else {
       throw StoreError(
-        .invalid, "A tree's name has 1 to \(longestName) UTF-8 bytes, not \(name.utf8.count).")
+        .invalid,
+        "A tree's name has 1 to \(longestName) UTF-8 bytes, not \(name.utf8.count): choose another."
+      )
     }
     if let known = try find(tx, name) {
       guard known.order == order else {

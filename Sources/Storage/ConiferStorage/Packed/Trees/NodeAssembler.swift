@@ -75,7 +75,7 @@ struct NodeAssembler {
       root = Node(leaf, priority: priority)
       return true
     }
-    guard open(key) else { return false }
+    guard closeNodes(notAbove: key) else { return false }
     var at = path.count
     while at < key.count {
       if key[at] == PathKey.priorityMark, at + 1 == key.count {
@@ -97,7 +97,7 @@ struct NodeAssembler {
   }
 
   /// Closes the nodes that a key is not in; false when the keys do not ascend.
-  private mutating func open(_ key: UnsafeRawBufferPointer) -> Bool {
+  private mutating func closeNodes(notAbove key: UnsafeRawBufferPointer) -> Bool {
     let shared = path.withUnsafeBytes { commonPrefix($0, key) }
     guard shared < path.count else { return true }
     while frames.count > 1, frames[frames.count - 1].end > shared {
@@ -151,7 +151,7 @@ struct NodeAssembler {
     _ entries: borrowing EntryList.Lent, from first: Int, to end: Int
   ) -> Int? {
     let key = entries.key(first)
-    guard key.count > base, open(key) else { return key.count > base ? nil : 0 }
+    guard key.count > base, closeNodes(notAbove: key) else { return key.count > base ? nil : 0 }
     let start = path.count
     guard let stop = PathKey.segmentEnd(key, start), stop < key.count else { return 0 }
     let parent = UnsafeRawBufferPointer(rebasing: key[..<stop])

@@ -49,7 +49,8 @@ struct TreeEditor {
     if !node.isEmpty {
       guard let leaf = node.leaf, let known = Priority(leaf) else {
         throw StoreError(
-          .invalid, "The priority of \(path) must be a string, a number, a server value or nothing."
+          .invalid,
+          "\(path) cannot have this priority: give a string, a number, a server value, or nothing to remove it."
         )
       }
       priority = known
@@ -68,7 +69,7 @@ struct TreeEditor {
       let changed = LargeLeafReference(number: reference.number, count: reference.count, rest: rest)
       try runs.put(Entry(key: key, value: changed.value))
     case nil:
-      let run = try runs.place(covering: key)?.storeKey
+      let run = try runs.foundRun(covering: key)?.storeKey
       throw Damage.error(Spaces.runs, run ?? StoreKey.prefix(runs.tree))
     }
   }
