@@ -75,21 +75,33 @@ extension DatabaseError.Code {
 }
 
 extension DatabaseError.Code {
-  /// What to do about it, where messages do not say it themselves.
+  /// What to do about it; nil for what the app asked for and makes no sense, as those messages say it.
   package var remedy: String? {
     switch self {
+    case .readOnly: "Choose a place outside of .info."
+    case .coding: "Make the type fit the data at the place, or the data the type."
     case .permissionDenied: "Sign in as somebody who may do this, or change the server's rules."
     case .unavailable: "Try again later."
     case .expiredToken: "Give the database a new token; waiting writes go on then."
     case .invalidToken: "Check the token provider, and whether the token is for this database."
     case .tooLarge: "Split the data into several writes."
+    case .refused: "Change what is asked for as the server's words say."
     case .disconnected: "Wait for a connection, or observe the place while there is one."
     case .outcomeUnknown: "Read the place to see whether it was done."
+    case .writeCanceled: "Write again what is still wanted."
+    case .discarded: "Write it again if it is wanted after all."
+    case .overridden: "Run the transaction again if it is still wanted."
+    case .unknownWrite:
+      "Take the ids of waiting and refused writes from pendingWrites and rejectedWrites."
     case .tooManyRetries: "Run it again when fewer others write there."
     case .storageFull: "Free space on the disk, then write again."
     case .storageBusy: "Close the other owner; a store is open once at a time."
     case .storageDamaged: "Check the store with conifer verify; cached data is fetched again."
+    case .storageFailure: "Remove the cause, then open the database again."
     case .overflow: "Read the sequence faster, or observe less."
+    case .cancelled: "Wait again in another task if the result is wanted."
+    case .closed: "Open the database again; what waits to be sent is kept."
+    case .internal: "Report it with the cause."
     default: nil
     }
   }

@@ -36,7 +36,7 @@ public struct DatabaseError: Error, Sendable {
 
   /// What went wrong in words.
   public var message: String { detail.message }
-  /// What to do about it; nil when the message says it.
+  /// What to do about it; nil when the message says it, and for codes of later versions.
   public var remedy: String? { detail.remedy ?? code.remedy }
   /// The error underneath, such as the server's or the storage's words, if there was one.
   public var cause: String? { detail.cause }

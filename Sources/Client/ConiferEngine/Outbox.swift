@@ -93,7 +93,7 @@ package final class Outbox {
   /// unless that is busy with a sync or an eviction.
   package func commitNow(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
     guard let backend = storage.backend else {
-      throw StoreError(.closed, "The database has no storage.")
+      throw StoreError(.closed, "The database has no open storage. Open the database again.")
     }
     guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
     return try backend.commitAndWait(edits, min(.process, storage.strongest))
