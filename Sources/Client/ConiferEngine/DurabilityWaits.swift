@@ -6,13 +6,15 @@ package final class DurabilityWaits {
   package typealias Answer = @Sendable (Result<Durability, DatabaseError>) -> Void
 
   private var waiting: [(commit: CommitID, answer: Answer)] = []
+  /// Whether a sync is under way or about to begin.
   package private(set) var isRunning = false
   /// Has the engine call `run` beside its steps.
   private let begin: @Sendable (any StorageBackend) -> Void
 
   package init(_ begin: @escaping @Sendable (any StorageBackend) -> Void) { self.begin = begin }
 
-  /// Tells when a commit survives power loss, as far as the storage can.
+  /// Tells when a commit survives power loss, or at once where the storage can promise less than that. Nothing is told
+  /// while the storage is not open: who closes it tells those who wait.
   package func wait(for commit: CommitID, in storage: EngineStorage, _ answer: @escaping Answer) {
     guard let backend = storage.backend else { return }
     guard storage.strongest == .power else { return answer(.success(storage.strongest)) }

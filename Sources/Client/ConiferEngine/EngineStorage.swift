@@ -30,10 +30,10 @@ package final class EngineStorage {
     return lane
   }
 
-  /// The tree of the database's data.
+  /// The tree of the database's data; 0, which no tree has, while it is not open.
   package var tree: TreeID { lane?.tree ?? TreeID(rawValue: 0) }
 
-  /// The strongest durability that it has.
+  /// The strongest durability that it has; `process` while it is not open.
   package var strongest: Durability { backend?.traits.store.strongest ?? .process }
 
   /// Whether it will never be open again.
@@ -47,7 +47,7 @@ package final class EngineStorage {
   /// Whether it was closed.
   package var isClosed: Bool { if case .closed = state { true } else { false } }
 
-  /// Why it is not open.
+  /// Why it is not open, for who asks then.
   package var error: DatabaseError {
     switch state {
     case .failed(let error): error
@@ -58,7 +58,7 @@ package final class EngineStorage {
   /// It is open.
   package func open(_ backend: any StorageBackend, _ lane: Lane) { state = .open(backend, lane) }
 
-  /// Another lane is shown.
+  /// The queue of another lane lies over the views from now on.
   package func show(_ lane: Lane) {
     if case .open(let backend, _) = state { state = .open(backend, lane) }
   }

@@ -35,7 +35,7 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   }
 
   private var state = State.known
-  /// Steps that wait no longer; they are done before all others.
+  /// Steps that waited and wait no longer; they are done before all others.
   private var ready: [Step] = []
   /// Questions to the token provider that are under way, by their numbers.
   private var questions: [UInt64: Task<Void, Never>] = [:]
@@ -61,22 +61,25 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   // MARK: Steps
 
-  /// Whether a step that comes now has to wait.
-  package func mustWait(_ dependence: Dependence) -> Bool {
-    switch (state, dependence) {
-    case (.known, _), (.asked, .none): false
-    case (.asked, .needsUser), (.asked, .concernsQueue): true
-    case (.asked(let waiting), .followsWrites): waiting.contains(where: \.dependence.isChange)
-    case (.unanswered, let dependence): dependence.needsUser
-    }
-  }
-
   /// Keeps a step that has to wait, behind those that wait already.
-  package mutating func keep(_ step: Step, _ dependence: Dependence) {
+  ///
+  /// - Returns: whether it waits; otherwise it is to be done now.
+  package mutating func holdBack(_ step: Step, _ dependence: Dependence) -> Bool {
     switch state {
-    case .known: ready.append(step)
-    case .asked(let waiting): state = .asked(waiting + [(step, dependence)])
-    case .unanswered(let waiting): state = .unanswered(waiting + [(step, dependence)])
+    case .known: return false
+    case .asked(let waiting):
+      let mustWait =
+        switch dependence {
+        case .none: false
+        case .needsUser, .concernsQueue: true
+        case .followsWrites: waiting.contains(where: \.dependence.isChange)
+        }
+      if mustWait { state = .asked(waiting + [(step, dependence)]) }
+      return mustWait
+    case .unanswered(let waiting):
+      guard dependence.needsUser else { return false }
+      state = .unanswered(waiting + [(step, dependence)])
+      return true
     }
   }
 
@@ -117,13 +120,15 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   /// How many questions are under way.
   package var questionCount: Int { questions.count }
 
+  /// The token provider is being asked a question.
   package mutating func began(_ question: Task<Void, Never>, _ number: UInt64) {
     questions[number] = question
   }
 
+  /// A question is answered.
   package mutating func ended(_ number: UInt64) { questions[number] = nil }
 
-  /// Gives up all questions.
+  /// Gives up all questions; their answers do not matter any longer.
   package mutating func cancelQuestions() {
     for question in questions.values { question.cancel() }
     questions = [:]

@@ -27,14 +27,14 @@ package struct WriteFollower {
 }
 
 extension WriteReceipt.ID {
-  /// The name that the app has for a queued write.
+  /// The id of a queued write as the app has it, without its tree.
   package init(_ id: OutboundWriteID) {
-    self.init(identity: id.lane.identity, number: id.id.rawValue)
+    self.init(identity: id.lane.identity, number: id.number.rawValue)
   }
 }
 
 extension OutboundWriteID {
-  /// The queued write that the app names, in a database's tree.
+  /// The id of a queued write in a database's tree, of which the app has the id.
   package init(_ id: WriteReceipt.ID, in tree: TreeID) {
     self.init(Lane(tree: tree, identity: id.identity), WriteID(rawValue: id.number))
   }

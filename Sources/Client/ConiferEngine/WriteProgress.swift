@@ -88,7 +88,7 @@ extension WriteProgress {
 
   /// Forgets all who wait, as the database closes; by the numbers of their writes.
   package func removeFollowers() -> [WriteFollower] {
-    let ids = states.keys.sorted { $0.id < $1.id }
+    let ids = states.keys.sorted { $0.number < $1.number }
     return ids.flatMap { takeFollowers($0) }
   }
 
@@ -140,8 +140,8 @@ extension WriteProgress {
   package func marks(_ ids: [OutboundWriteID]) -> [StorageEdit] {
     ids.map { id in
       // The mark of one that stands in the store counts already, and has only to become durable.
-      if case .markStored = delivery(id) { return .setState(id.lane, id.id, .outcomeUnknown) }
-      return .setState(id.lane, id.id, .sent)
+      if case .markStored = delivery(id) { return .setState(id.lane, id.number, .outcomeUnknown) }
+      return .setState(id.lane, id.number, .sent)
     }
   }
 
@@ -166,12 +166,12 @@ extension WriteProgress {
 
   /// The connection broke after a write was sent: the edits that say so.
   package func outcomeUnknown(_ id: OutboundWriteID) -> [StorageEdit] {
-    endSending(id) + [.setState(id.lane, id.id, .outcomeUnknown)]
+    endSending(id) + [.setState(id.lane, id.number, .outcomeUnknown)]
   }
 
   /// The server did not look at a write, which is sent again: the edits that say so.
   package func returned(_ id: OutboundWriteID) -> [StorageEdit] {
-    endSending(id) + [.setState(id.lane, id.id, .queued)]
+    endSending(id) + [.setState(id.lane, id.number, .queued)]
   }
 
   /// It could not be stored that a write waits again.
@@ -183,7 +183,7 @@ extension WriteProgress {
   private func endSending(_ id: OutboundWriteID) -> [StorageEdit] {
     guard case .sent(let isStored) = delivery(id) else { return [] }
     _ = change(id) { $0.delivery = .queued }
-    return isStored ? [] : [.setState(id.lane, id.id, .sent)]
+    return isStored ? [] : [.setState(id.lane, id.number, .sent)]
   }
 
   /// How often a write of the queue was sent.
@@ -221,12 +221,12 @@ extension WriteProgress {
   /// The server has done a write: the edits that end it.
   package func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
     _ = endSending(id)
-    return [.finish(id.lane, id.id, .acknowledged)]
+    return [.finish(id.lane, id.number, .acknowledged)]
   }
 
   /// A write is not done and waits for the app: the edits that say so.
   package func rejected(_ id: OutboundWriteID, _ reason: String) -> [StorageEdit] {
-    endSending(id) + [.setState(id.lane, id.id, .rejected(reason: reason))]
+    endSending(id) + [.setState(id.lane, id.number, .rejected(reason: reason))]
   }
 
   /// A write has ended: it has no record any longer.
@@ -258,7 +258,7 @@ extension WriteProgress {
     unstored.filter { id in
       guard id.lane == lane, case .rejected? = outcome(of: id) else { return false }
       return true
-    }.map(\.id)
+    }.map(\.number)
   }
 
   /// What the store was not told of how writes ended, in order.
@@ -285,6 +285,6 @@ extension WriteProgress {
         if !record.followers.isEmpty { followed.append(id) }
       }
     }
-    return followed.sorted { $0.id < $1.id }
+    return followed.sorted { $0.number < $1.number }
   }
 }

@@ -1,19 +1,19 @@
 public import ConiferKeyValue
 import Synchronization
 
-/// What follows a local write: its number, when it is durable, and how it ends.
+/// What follows a local write: its id, when it is durable, and how it ends.
 ///
 /// It may be ignored, and costs nothing then. A write outlives its receipt: keep the ``id`` to ask
 /// ``Database/outcome(of:)`` after a restart.
 public final class WriteReceipt: Sendable {
-  /// What names a write for the life of its store: the identity that wrote it, and a number.
+  /// The id that a write keeps for the life of its store: the identity that wrote it, and a number.
   public struct ID: Hashable, Sendable, Codable {
     /// Who wrote, such as a user id; empty for writes made before anybody signed in.
     public let identity: String
     /// The number among that identity's writes; it never repeats.
     public let number: UInt64
 
-    /// The write with a number.
+    /// The id of an identity's write with a number.
     public init(identity: String, number: UInt64) {
       self.identity = identity
       self.number = number
@@ -28,8 +28,8 @@ public final class WriteReceipt: Sendable {
     case rejected(DatabaseError)
     /// The app gave it up.
     case discarded
-    /// A later write replaced it before it was sent, as ``DatabaseConfiguration/dropsSupersededWrites``
-    /// has it; that one's end tells whether the server has what it wrote.
+    /// It was never sent, as a later write overwrote all of it while it still waited: that write, whose id this is, goes
+    /// to the server in its place (see ``DatabaseConfiguration/dropsSupersededWrites``).
     case superseded(by: ID)
     /// It was never queued, for this reason.
     case failed(DatabaseError)
@@ -38,7 +38,7 @@ public final class WriteReceipt: Sendable {
   private let queued = Promise<ID?>()
   private let hardened = Promise<Durability>()
   private let ended = Promise<Outcome>()
-  /// How the write ended that was sent in the end, itself or what replaced it.
+  /// How the write ended that was sent: this one, or the one that superseded it.
   private let endedAtLast = Promise<Outcome>()
   /// Told when nobody holds the receipt any longer.
   private let released = Mutex<(@Sendable () -> Void)?>(nil)
@@ -47,7 +47,7 @@ public final class WriteReceipt: Sendable {
 
   deinit { released.withLock { $0 }?() }
 
-  /// The write's name, once it is queued; nil for an update of nothing, which needs no queue.
+  /// The write's id, once it is queued; nil for an update of nothing, which needs no queue.
   ///
   /// - Throws: what kept it from being queued, or `cancelled`.
   public var id: ID? {
@@ -111,7 +111,7 @@ extension WriteReceipt {
   /// The write is as durable as asked.
   package func setDurable(_ result: Result<Durability, DatabaseError>) { hardened.resolve(result) }
 
-  /// Whether the write has its name, or never gets one.
+  /// Whether the write has its id, or never gets one.
   package var isQueued: Bool { queued.result != nil }
 
   /// Whether it is known how the write itself ended.

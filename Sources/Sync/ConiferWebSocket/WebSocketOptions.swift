@@ -1,7 +1,7 @@
 #if Network
   /// Times, sizes and trust of a ``WebSocketTransport``.
   public struct WebSocketOptions: Hashable, Sendable {
-    /// How long it may take until the WebSocket is open.
+    /// How long it may take until the WebSocket is open; the client gives up an attempt after 30 s in any case.
     public var connectTime: Duration = .seconds(30)
     /// How long the server may take to answer a close frame.
     public var closeTime: Duration = .seconds(2)

@@ -157,7 +157,7 @@ extension ConnectionWorld {
     if !write.isIdempotent, !write.isMarked { fail("write \(id) was not marked") }
     if flying.values.contains(id) { fail("write \(id) is under way already") }
     if answered[id] != nil { fail("write \(id) was answered and is sent again") }
-    for (other, earlier) in stored where other.lane == id.lane && other.id < id.id {
+    for (other, earlier) in stored where other.lane == id.lane && other.number < id.number {
       if !isPast(other, earlier) { fail("write \(id) overtook \(other)") }
     }
     for (other, waiting) in operations where waiting.order < write.order && !waiting.isGet {

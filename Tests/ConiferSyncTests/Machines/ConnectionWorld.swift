@@ -149,11 +149,11 @@ struct ConnectionWorld {
   func outbound(_ id: OutboundWriteID) -> OutboundWrite? {
     guard let write = stored[id] else { return nil }
     let leaf: Leaf = write.isIdempotent ? 1 : .serverValue(.increment(1))
-    let path = Path("w/-\(id.lane.identity)/\(id.id.rawValue)")
+    let path = Path("w/-\(id.lane.identity)/\(id.number.rawValue)")
     return OutboundWrite(
       id.lane,
       QueuedWrite(
-        id: id.id, content: .set(path, Node(leaf)), state: write.isMarked ? .sent : .queued))
+        id: id.number, content: .set(path, Node(leaf)), state: write.isMarked ? .sent : .queued))
   }
 
   mutating func operate() {
@@ -192,7 +192,7 @@ struct ConnectionWorld {
   mutating func retryRejected() {
     let lane = machine.lane
     let rejected = stored.filter { $0.value.isRejected && $0.key.lane == lane }.keys
-    guard let id = rejected.min(by: { $0.id < $1.id }) else { return }
+    guard let id = rejected.min(by: { $0.number < $1.number }) else { return }
     stored[id]?.isRejected = false
     stored[id]?.isMarked = false
     submit(id)
@@ -279,8 +279,8 @@ struct ConnectionWorld {
     let ids = stored.filter {
       $0.key.lane == lane && !$0.value.isRejected && !ended.contains($0.key)
     }.keys
-      .filter { id in after.map { id.id > $0 } ?? true }
-      .sorted { $0.id < $1.id }
+      .filter { id in after.map { id.number > $0 } ?? true }
+      .sorted { $0.number < $1.number }
     return ids.prefix(limit).compactMap { outbound($0) }
   }
 

@@ -14,7 +14,7 @@ struct TransactionBench {
   var machine = TransactionMachine()
   /// What the server has told.
   var known = Node.empty
-  private(set) var overlays: [OverlayID: Write] = [:]
+  private(set) var overlays: [LanePosition: Write] = [:]
   private(set) var lastStep: UInt64 = 0
   /// The functions that were asked for, with their input.
   private(set) var runs: [(id: TransactionID, input: Node)] = []
@@ -22,7 +22,7 @@ struct TransactionBench {
   private(set) var outcomes: [TransactionID: TransactionMachine.Outcome] = [:]
   private(set) var listens: Set<TransactionID> = []
   /// What was acknowledged before its news.
-  private(set) var withoutData: Set<OverlayID> = []
+  private(set) var withoutData: Set<LanePosition> = []
   private var depth = 0
   /// How deep inputs were given while another one's actions were done.
   private(set) var deepest = 0
@@ -39,7 +39,7 @@ struct TransactionBench {
     layered { filter.counts($0.key, isVisible: $0.value.isVisible) }[path]
   }
 
-  private func layered(_ isWanted: ((key: OverlayID, value: Write)) -> Bool) -> Node {
+  private func layered(_ isWanted: ((key: LanePosition, value: Write)) -> Bool) -> Node {
     var node = known
     for (_, write) in overlays.filter({ isWanted($0) }).sorted(by: { $0.key < $1.key }) {
       node = node.setting(write.path, to: write.node)
@@ -47,9 +47,9 @@ struct TransactionBench {
     return node
   }
 
-  mutating func position() -> OverlayID {
+  mutating func position() -> LanePosition {
     lastStep += 1
-    return OverlayID(0, lastStep)
+    return LanePosition(0, lastStep)
   }
 
   mutating func give(_ input: TransactionMachine.Input) {
@@ -97,7 +97,7 @@ struct TransactionBench {
   mutating func run(_ body: (Node) -> TransactionMachine.Decision) -> TransactionID? {
     guard !runs.isEmpty else { return nil }
     let (id, input) = runs.removeFirst()
-    give(.ran(id, body(input), overlay: position(), serverTime: 1_000))
+    give(.ran(id, body(input), writePosition: position(), serverTime: 1_000))
     return id
   }
 

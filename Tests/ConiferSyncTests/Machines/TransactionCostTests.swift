@@ -20,16 +20,16 @@ import Testing
     private var lastStep: UInt64 = 0
 
     init() throws {
-      _ = try tree.listen(ListenerID(rawValue: 1), to: QueryTarget("a"), kinds: .all)
+      _ = try tree.listen(.app(1), to: QueryTarget("a"), kinds: .all)
       _ = tree.overwrite("a", 0)
     }
 
     /// Nodes, writes and transactions that were looked at.
     var visits: Int { tree.overlay.visits.count + machine.live.visits }
 
-    func position() -> OverlayID {
+    func position() -> LanePosition {
       lastStep += 1
-      return OverlayID(0, lastStep)
+      return LanePosition(0, lastStep)
     }
 
     func give(_ input: TransactionMachine.Input) {
@@ -70,7 +70,7 @@ import Testing
       while let (id, input) = runs.popLast() {
         count += 1
         let sum = Node(.integer(Int64(input.leaf?.number ?? 0) + 1))
-        give(.ran(id, .write(sum), overlay: position(), serverTime: 0))
+        give(.ran(id, .write(sum), writePosition: position(), serverTime: 0))
       }
       return count
     }

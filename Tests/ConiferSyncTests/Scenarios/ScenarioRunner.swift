@@ -54,7 +54,7 @@ struct ScenarioRunner {
     case "listen":
       let target = QueryTarget(path, step.spec)
       lastListener += 1
-      let id = ListenerID(rawValue: lastListener)
+      let id = ListenerID.app(lastListener)
       if let callback = step.callback { callbacks[Callback(id: callback, target: target)] = id }
       let result = try tree.listen(id, to: target, kinds: .all)
       if !step.spec.loadsAllData {
@@ -74,7 +74,7 @@ struct ScenarioRunner {
     case "update":
       return write(step.changes.map { NodeChange(path.appending($0.path), $0.node) }, step)
     case "ackUserWrite":
-      let id = OverlayID(UInt64(step.write))
+      let id = LanePosition(UInt64(step.write))
       return step.isRevert ? tree.revert(id) : tree.acknowledge(id)
     case "suppressWarning":
       return SyncResult()
@@ -87,7 +87,7 @@ struct ScenarioRunner {
   private mutating func write(_ changes: [NodeChange], _ step: Scenario.Step) -> SyncResult {
     defer { nextWrite += 1 }
     return tree.write(
-      OverlayID(nextWrite), changes, isVisible: step.isVisible)
+      LanePosition(nextWrite), changes, isVisible: step.isVisible)
   }
 
   private func expectExactly(

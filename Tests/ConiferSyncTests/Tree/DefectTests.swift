@@ -10,7 +10,7 @@ import Testing
 
   @discardableResult
   private func listen(_ id: UInt64, _ target: QueryTarget) throws -> SyncResult {
-    try tree.listen(ListenerID(rawValue: id), to: target, kinds: .all)
+    try tree.listen(.app(id), to: target, kinds: .all)
   }
 
   private func told(_ result: SyncResult) -> [String] {
@@ -34,7 +34,7 @@ import Testing
   @Test func `8: what is stored of a query leaves out local writes`() throws {
     let target = QueryTarget("list", try QuerySpec.default.limited(toFirst: 2))
     try listen(1, target)
-    let write = tree.write(OverlayID(1), [NodeChange("list/a", 0)])
+    let write = tree.write(LanePosition(1), [NodeChange("list/a", 0)])
     #expect(told(write) == ["childAdded a -"])
     #expect(write.windowChanges.isEmpty)
     let first = tree.overwrite("list", ["b": 1, "c": 2], tag: 1)
@@ -46,7 +46,7 @@ import Testing
     #expect(second.windowChanges.map(\.added) == [["a"]])
     #expect(second.windowChanges.map(\.removed) == [["c"]])
     #expect(second.windowChanges.map(\.replacesAll) == [false])
-    #expect(tree.acknowledge(OverlayID(1)).windowChanges.isEmpty)
+    #expect(tree.acknowledge(LanePosition(1)).windowChanges.isEmpty)
     #expect(tree.overwrite("list/b", 5, tag: 1).windowChanges.isEmpty)
   }
 
@@ -55,7 +55,7 @@ import Testing
     _ = tree.overwrite("list", ["a": 1, "c": 3], tag: 1)
     _ = tree.merge("list", [NodeChange("b", 2)], tag: 1)
     // The server may have changed the child since.
-    let result = tree.write(OverlayID(1), [NodeChange("list/a", .empty)])
+    let result = tree.write(LanePosition(1), [NodeChange("list/a", .empty)])
     #expect(told(result) == ["childRemoved a -", "value  -"])
   }
 
@@ -80,22 +80,22 @@ import Testing
   @Test func `12: a hidden write stays hidden when a write that overlaps it ends`() throws {
     try listen(1, QueryTarget("a"))
     _ = tree.overwrite("a", ["n": 1])
-    _ = tree.write(OverlayID(1), [NodeChange("a", ["n": 2])])
+    _ = tree.write(LanePosition(1), [NodeChange("a", ["n": 2])])
     let hidden = tree.write(
-      OverlayID(1, 1), [NodeChange("a/n", 50)], isVisible: false)
+      LanePosition(1, 1), [NodeChange("a/n", 50)], isVisible: false)
     #expect(hidden.events.isEmpty)
-    _ = tree.write(OverlayID(2), [NodeChange("a/m", 3)])
+    _ = tree.write(LanePosition(2), [NodeChange("a/m", 3)])
     #expect(tree.value(at: "a") == ["n": 2, "m": 3])
     #expect(tree.value(at: "a", OverlayFilter(includesHidden: true)) == ["n": 50, "m": 3])
     #expect(
-      tree.value(at: "a", OverlayFilter(includesHidden: true) { $0 == OverlayID(1, 1) })
+      tree.value(at: "a", OverlayFilter(includesHidden: true) { $0 == LanePosition(1, 1) })
         == ["n": 2, "m": 3])
     _ = tree.overwrite("a/n", 2)
-    #expect(tree.acknowledge(OverlayID(1)).events.isEmpty)
+    #expect(tree.acknowledge(LanePosition(1)).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 2, "m": 3])
-    #expect(tree.revert(OverlayID(2)).events.map(\.event.kind) == [.childRemoved, .value])
+    #expect(tree.revert(LanePosition(2)).events.map(\.event.kind) == [.childRemoved, .value])
     #expect(tree.value(at: "a/n", OverlayFilter(includesHidden: true)) == 50)
-    #expect(tree.revert(OverlayID(1, 1)).events.isEmpty)
+    #expect(tree.revert(LanePosition(1, 1)).events.isEmpty)
     #expect(tree.value(at: "a/n", OverlayFilter(includesHidden: true)) == 2)
   }
 
@@ -105,8 +105,8 @@ import Testing
     try listen(2, target)
     _ = tree.overwrite("list", ["a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6])
     let result = tree.write(
-      OverlayID(1), ["a", "b", "c", "d"].map { NodeChange(Path("list/\($0)"), .empty) })
-    let window = result.events.filter { $0.listener.rawValue == 2 }.map(\.event)
+      LanePosition(1), ["a", "b", "c", "d"].map { NodeChange(Path("list/\($0)"), .empty) })
+    let window = result.events.filter { $0.listener.number == 2 }.map(\.event)
     #expect(window.map(\.kind) == [.childRemoved, .childRemoved, .childAdded, .childAdded, .value])
     #expect(window.last?.node == ["e": 5, "f": 6])
   }
@@ -114,11 +114,11 @@ import Testing
   @Test func `20: pending writes are loaded again, ordered by number, at the root too`() throws {
     for number in [10, 2, 9] as [UInt64] {
       tree.load(
-        OverlayID(number), [NodeChange(.root, ["n": Node(.integer(Int64(number)))])])
+        LanePosition(number), [NodeChange(.root, ["n": Node(.integer(Int64(number)))])])
     }
     #expect(told(try listen(1, QueryTarget(.root))) == ["childAdded n -", "value  -"])
     #expect(tree.value(at: "n") == 10)
-    _ = tree.revert(OverlayID(10))
+    _ = tree.revert(LanePosition(10))
     #expect(tree.value(at: "n") == 9)
     _ = tree.revertAll()
     #expect(tree.value(at: "n") == nil)
@@ -130,12 +130,12 @@ import Testing
     _ = tree.overwrite("a", .empty)
     let (composed, decomposed) = (Key("\u{E9}"), Key("e\u{301}"))
     _ = tree.write(
-      OverlayID(1), [NodeChange(Path(["a", composed]), 1)])
+      LanePosition(1), [NodeChange(Path(["a", composed]), 1)])
     _ = tree.write(
-      OverlayID(2), [NodeChange(Path(["a", decomposed]), 2)])
+      LanePosition(2), [NodeChange(Path(["a", decomposed]), 2)])
     #expect(tree.value(at: Path(["a", composed])) == 1)
     #expect(tree.value(at: Path(["a", decomposed])) == 2)
-    let result = tree.revert(OverlayID(1))
+    let result = tree.revert(LanePosition(1))
     #expect(result.events.map(\.event.key) == [composed, nil])
     #expect(tree.value(at: "a")?.childCount == 1)
   }
@@ -143,10 +143,10 @@ import Testing
   @Test func `a write below a leaf, deleted again, leaves nothing of the leaf`() throws {
     try listen(1, QueryTarget("a"))
     _ = tree.overwrite("a", "leaf")
-    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)])
-    _ = tree.write(OverlayID(2), [NodeChange("a/b", .empty)])
+    _ = tree.write(LanePosition(1), [NodeChange("a/b", 1)])
+    _ = tree.write(LanePosition(2), [NodeChange("a/b", .empty)])
     #expect(tree.value(at: "a")?.isEmpty == true)
-    _ = tree.revert(OverlayID(1))
+    _ = tree.revert(LanePosition(1))
     #expect(tree.value(at: "a") == "leaf")
     #expect(tree.view(of: QueryTarget("a"))?.shown.node == "leaf")
   }

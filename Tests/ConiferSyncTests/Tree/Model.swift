@@ -7,7 +7,7 @@ import TestSupport
 /// A server with one tree, a client with a `SyncTree`, and a naive notion of what views must show.
 struct Model {
   private struct Write {
-    let id: OverlayID
+    let position: LanePosition
     let changes: [NodeChange]
     let isVisible: Bool
   }
@@ -62,19 +62,19 @@ struct Model {
 
   private mutating func listen() throws {
     lastListener += 1
-    let id = ListenerID(rawValue: lastListener)
+    let id = ListenerID.app(lastListener)
     let target = try data.target()
-    log.append("listen \(id.rawValue) to \(target)")
+    log.append("listen \(id.number) to \(target)")
     replicas[id] = Replica(target)
     try follow(try tree.listen(id, to: target, kinds: .all))
   }
 
   private mutating func stop() throws {
     guard
-      let id = replicas.keys.sorted(by: { $0.rawValue < $1.rawValue })
+      let id = replicas.keys.sorted(by: { $0.number < $1.number })
         .randomElement(using: &data.random)
     else { return }
-    log.append("stop \(id.rawValue)")
+    log.append("stop \(id.number)")
     replicas[id] = nil
     try follow(tree.stop(id))
   }
@@ -141,28 +141,28 @@ struct Model {
     lastWrite += 1
     let changes = data.changes()
     let write = Write(
-      id: OverlayID(lastWrite), changes: changes, isVisible: data.random.chance(90))
+      position: LanePosition(lastWrite), changes: changes, isVisible: data.random.chance(90))
     log.append("write \(lastWrite) \(changes)\(write.isVisible ? "" : " hidden")")
     pending.append(write)
     try follow(
       tree.write(
-        write.id, changes, isVisible: write.isVisible))
+        write.position, changes, isVisible: write.isVisible))
   }
 
   private mutating func acknowledge() throws {
     guard !pending.isEmpty else { return }
     let write = pending[0]
-    log.append("acknowledge \(write.id.number)")
+    log.append("acknowledge \(write.position.number)")
     try apply(write.changes)
     pending.removeFirst()
-    try follow(tree.acknowledge(write.id))
+    try follow(tree.acknowledge(write.position))
   }
 
   private mutating func revert() throws {
     guard !pending.isEmpty else { return }
     let write = pending.remove(at: data.random.chance(70) ? 0 : data.random.below(pending.count))
-    log.append("revert \(write.id.number)")
-    try follow(tree.revert(write.id))
+    log.append("revert \(write.position.number)")
+    try follow(tree.revert(write.position))
   }
 
   // MARK: Checks
@@ -187,8 +187,8 @@ struct Model {
       tracked[window.target, default: []].subtract(window.removed)
     }
     for id in replicas.keys {
-      guard let view = tree.viewsByListener[id] else {
-        throw Wrong("listener \(id.rawValue) is lost")
+      guard let view = tree.views.view(of: id) else {
+        throw Wrong("listener \(id.number) is lost")
       }
       let events = result.events.filter { $0.listener == id }.map(\.event)
       try replicas[id]?.follow(events, view)

@@ -18,7 +18,7 @@ import Testing
   private func open() throws {
     for (i, path) in ["", "list", "list/5000", "other"].enumerated() {
       _ = try tree.listen(
-        ListenerID(rawValue: UInt64(i + 1)), to: QueryTarget(Path(path)), kinds: .all)
+        ListenerID.app(UInt64(i + 1)), to: QueryTarget(Path(path)), kinds: .all)
     }
     _ = tree.overwrite(.root, ["list": ["0": "server"], "other": 1])
   }
@@ -31,19 +31,19 @@ import Testing
     var most = 0
     for i in 0..<Self.count {
       let changes = [NodeChange(path(i, isOne), Node(.integer(Int64(i))))]
-      let cost = visits { _ = tree.write(OverlayID(UInt64(i)), changes) }
+      let cost = visits { _ = tree.write(LanePosition(UInt64(i)), changes) }
       most = max(most, cost)
     }
     for i in 0..<Self.count / 2 {
       let node = Node(.integer(Int64(i)))
       let cost = visits {
         _ = tree.overwrite(path(i, isOne), node)
-        _ = tree.acknowledge(OverlayID(UInt64(i)))
+        _ = tree.acknowledge(LanePosition(UInt64(i)))
       }
       most = max(most, cost)
     }
     for i in (Self.count / 2..<Self.count).reversed() {
-      most = max(most, visits { _ = tree.revert(OverlayID(UInt64(i))) })
+      most = max(most, visits { _ = tree.revert(LanePosition(UInt64(i))) })
     }
     #expect(most > 0)
     #expect(most <= 64, "\(most) nodes and writes were looked at in one step")
@@ -56,17 +56,17 @@ import Testing
     try open()
     for i in 0..<Self.count {
       let changes = [NodeChange("list/5000", Node(.integer(Int64(i))))]
-      _ = tree.write(OverlayID(UInt64(i)), changes)
+      _ = tree.write(LanePosition(UInt64(i)), changes)
     }
     var total = 0
     for i in (1..<Self.count - 1).filter({ $0 % 2 == 1 })
       + (1..<Self.count - 1).filter({ $0 % 2 == 0 })
     {
-      total += visits { _ = tree.revert(OverlayID(UInt64(i))) }
+      total += visits { _ = tree.revert(LanePosition(UInt64(i))) }
     }
     #expect(total <= 64 * Self.count)
     #expect(tree.value(at: "list/5000") == Node(.integer(Int64(Self.count - 1))))
-    _ = tree.revert(OverlayID(UInt64(Self.count - 1)))
+    _ = tree.revert(LanePosition(UInt64(Self.count - 1)))
     #expect(tree.value(at: "list/5000") == Node(.integer(0)))
   }
 
@@ -74,9 +74,9 @@ import Testing
     try open()
     for i in 0..<Self.count {
       let changes = [NodeChange(path(i, false), Node(.integer(Int64(i))))]
-      _ = tree.write(OverlayID(UInt64(i)), changes)
+      _ = tree.write(LanePosition(UInt64(i)), changes)
     }
-    let id = OverlayID(UInt64(Self.count))
+    let id = LanePosition(UInt64(Self.count))
     let cost = visits {
       _ = tree.write(id, [NodeChange("list", ["only": true])])
     }
@@ -85,7 +85,7 @@ import Testing
     // Each of the hidden ones goes without a look at the others.
     var most = 0
     for i in 0..<100 {
-      most = max(most, visits { _ = tree.acknowledge(OverlayID(UInt64(i))) })
+      most = max(most, visits { _ = tree.acknowledge(LanePosition(UInt64(i))) })
     }
     #expect(most <= 64, "\(most)")
     let result = tree.revert(id)
@@ -95,17 +95,17 @@ import Testing
   @Test func `an old set above many newer writes goes unseen while a newer one covers it`() throws {
     try open()
     for id in [0, 1] as [UInt64] {
-      _ = tree.write(OverlayID(id), [NodeChange("list", ["set": true])])
+      _ = tree.write(LanePosition(id), [NodeChange("list", ["set": true])])
     }
     for i in 2..<Self.count {
       let changes = [NodeChange(path(i, false), Node(.integer(Int64(i))))]
-      _ = tree.write(OverlayID(UInt64(i)), changes)
+      _ = tree.write(LanePosition(UInt64(i)), changes)
     }
-    let cost = visits { _ = tree.acknowledge(OverlayID(0)) }
+    let cost = visits { _ = tree.acknowledge(LanePosition(0)) }
     #expect(cost <= 64, "\(cost)")
     #expect(tree.value(at: "list")?.childCount == Self.count - 1)
     // Now each of the writes is looked at, once for each view there.
-    #expect(visits { _ = tree.revert(OverlayID(1)) } >= Self.count)
+    #expect(visits { _ = tree.revert(LanePosition(1)) } >= Self.count)
     #expect(tree.value(at: "list")?.childCount == Self.count - 1)
   }
 }

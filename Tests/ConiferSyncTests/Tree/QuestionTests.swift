@@ -9,7 +9,7 @@ import Testing
 
   private func listen(_ path: Path) throws {
     _ = try tree.listen(
-      ListenerID(rawValue: UInt64(tree.viewsByListener.count + 1)), to: QueryTarget(path),
+      ListenerID.app(UInt64(tree.views.listeners.count + 1)), to: QueryTarget(path),
       kinds: .all)
   }
 
@@ -20,11 +20,11 @@ import Testing
       json: #"{"n":{".sv":{"increment":2}},"m":{".sv":{"increment":3}},"t":{".sv":"timestamp"}}"#)
     let resolved = tree.resolve(node, at: "a", now: 1000)
     #expect(resolved == ["n": 7, "m": 3, "t": 1000])
-    _ = tree.write(OverlayID(1), [NodeChange("a", resolved)])
+    _ = tree.write(LanePosition(1), [NodeChange("a", resolved)])
     #expect(tree.resolve(node, at: "a", now: 2000) == ["n": 9, "m": 6, "t": 2000])
     // Also over a hidden write, which the server will see before.
     _ = tree.write(
-      OverlayID(1, 1), [NodeChange("a/n", 100)], isVisible: false)
+      LanePosition(1, 1), [NodeChange("a/n", 100)], isVisible: false)
     #expect(tree.resolve(node, at: "a", now: 0)[Key("n")] == 102)
   }
 
@@ -34,20 +34,20 @@ import Testing
     #expect(tree.value(at: "a/.priority") == 3)
     let increment = try Node(json: #"{".sv":{"increment":4}}"#)
     #expect(tree.resolve(increment, at: "a/.priority", now: 0) == 7)
-    _ = tree.write(OverlayID(1), [NodeChange("a/.priority", 9)])
+    _ = tree.write(LanePosition(1), [NodeChange("a/.priority", 9)])
     #expect(tree.value(at: "a/.priority") == 9)
     #expect(tree.value(at: "b/.priority") == nil)
   }
 
   @Test func `a value is known from a write alone`() throws {
     #expect(tree.value(at: "a") == nil)
-    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)])
+    _ = tree.write(LanePosition(1), [NodeChange("a/b", 1)])
     #expect(tree.value(at: "a") == nil)
     #expect(tree.value(at: "a/b") == 1)
     #expect(tree.value(at: "a/b/c")?.isEmpty == true)
-    #expect(tree.value(at: "a/b", OverlayFilter { $0 == OverlayID(1) }) == nil)
-    #expect(tree.value(at: "a/b", OverlayFilter(end: OverlayID(1))) == nil)
-    #expect(tree.value(at: "a/b", OverlayFilter(end: OverlayID(1, 1))) == 1)
+    #expect(tree.value(at: "a/b", OverlayFilter { $0 == LanePosition(1) }) == nil)
+    #expect(tree.value(at: "a/b", OverlayFilter(end: LanePosition(1))) == nil)
+    #expect(tree.value(at: "a/b", OverlayFilter(end: LanePosition(1, 1))) == 1)
     #expect(!tree.hasWholeView(covering: "a/b"))
     try listen("a")
     #expect(
@@ -58,15 +58,15 @@ import Testing
   @Test func `what a query shows is known of its own view, or of the whole node`() throws {
     let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 1))
     #expect(tree.value(of: target) == nil)
-    _ = try tree.listen(ListenerID(rawValue: 9), to: target, kinds: .all)
+    _ = try tree.listen(.app(9), to: target, kinds: .all)
     #expect(tree.value(of: target) == nil)
     _ = tree.overwrite("a", ["c": 2], tag: 1)
-    _ = tree.write(OverlayID(1), [NodeChange("a/b", 1)])
+    _ = tree.write(LanePosition(1), [NodeChange("a/b", 1)])
     #expect(tree.value(of: target) == ["b": 1])
     #expect(tree.value(of: QueryTarget("a")) == nil)
-    _ = tree.stop(ListenerID(rawValue: 9))
+    _ = tree.stop(.app(9))
     #expect(tree.value(of: target) == nil)
-    _ = tree.write(OverlayID(2), [NodeChange("a", ["x": 1, "y": 2])])
+    _ = tree.write(LanePosition(2), [NodeChange("a", ["x": 1, "y": 2])])
     #expect(tree.value(of: target) == ["x": 1])
   }
 

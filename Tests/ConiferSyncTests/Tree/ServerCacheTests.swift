@@ -25,7 +25,7 @@ private final class FixedCache: ServerCache {
   init() { tree = SyncTree(cache: cache) }
 
   private func listen(_ id: UInt64, _ target: QueryTarget) throws -> SyncResult {
-    try tree.listen(ListenerID(rawValue: id), to: target, kinds: .all)
+    try tree.listen(.app(id), to: target, kinds: .all)
   }
 
   private func told(_ result: SyncResult) -> [String] {
@@ -37,11 +37,11 @@ private final class FixedCache: ServerCache {
   {
     cache.stored[QueryTarget("a")] = CachedNode(["n": 1], isComplete: true, isFiltered: false)
     _ = try listen(1, QueryTarget("a"))
-    _ = tree.write(OverlayID(1), [NodeChange("a/n", 2)])
-    #expect(tree.acknowledge(OverlayID(1), isDataMissing: true).events.isEmpty)
+    _ = tree.write(LanePosition(1), [NodeChange("a/n", 2)])
+    #expect(tree.acknowledge(LanePosition(1), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 2])
-    _ = tree.write(OverlayID(2), [NodeChange("a", ["m": 3])])
-    #expect(tree.acknowledge(OverlayID(2), isDataMissing: true).events.isEmpty)
+    _ = tree.write(LanePosition(2), [NodeChange("a", ["m": 3])])
+    #expect(tree.acknowledge(LanePosition(2), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["m": 3])
     #expect(tree.sentData(of: QueryTarget("a")) == ["m": 3])
   }
@@ -51,11 +51,11 @@ private final class FixedCache: ServerCache {
     cache.stored[QueryTarget("a")] = CachedNode(
       ["x": 1, "y": 1], isComplete: false, isFiltered: true)
     _ = try listen(1, QueryTarget("a"))
-    _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)])
-    #expect(tree.acknowledge(OverlayID(1), isDataMissing: true).events.isEmpty)
+    _ = tree.write(LanePosition(1), [NodeChange("a/x", 2)])
+    #expect(tree.acknowledge(LanePosition(1), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a/x") == 2)
-    _ = tree.write(OverlayID(2), [NodeChange("a", ["n": 1])])
-    #expect(tree.acknowledge(OverlayID(2), isDataMissing: true).events.isEmpty)
+    _ = tree.write(LanePosition(2), [NodeChange("a", ["n": 1])])
+    #expect(tree.acknowledge(LanePosition(2), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["n": 1])
   }
 
@@ -63,8 +63,8 @@ private final class FixedCache: ServerCache {
     let target = QueryTarget("a", try QuerySpec.default.limited(toFirst: 2))
     cache.stored[target] = CachedNode(["b": 1, "c": 1], isComplete: true, isFiltered: true)
     _ = try listen(1, target)
-    _ = tree.write(OverlayID(1), [NodeChange("a/a", 2)])
-    #expect(tree.acknowledge(OverlayID(1), isDataMissing: true).events.isEmpty)
+    _ = tree.write(LanePosition(1), [NodeChange("a/a", 2)])
+    #expect(tree.acknowledge(LanePosition(1), isDataMissing: true).events.isEmpty)
     #expect(tree.sentData(of: target) == ["a": 2, "b": 1])
   }
 
@@ -72,8 +72,8 @@ private final class FixedCache: ServerCache {
     cache.stored[QueryTarget("a")] = CachedNode(
       ["x": 1, "y": 1], isComplete: false, isFiltered: true)
     _ = try listen(1, QueryTarget("a", QuerySpec.default.ordered(by: .value)))
-    _ = tree.write(OverlayID(1), [NodeChange("a/x", 2)])
-    _ = tree.acknowledge(OverlayID(1), isDataMissing: true)
+    _ = tree.write(LanePosition(1), [NodeChange("a/x", 2)])
+    _ = tree.acknowledge(LanePosition(1), isDataMissing: true)
     _ = try listen(2, QueryTarget("a"))
     #expect(tree.sentData(of: QueryTarget("a")) == ["x": 1, "y": 1])
     _ = tree.mergeRanges("a", [RangeMerge(start: "x", end: "y", node: ["y": 5])])
@@ -128,7 +128,7 @@ private final class FixedCache: ServerCache {
     let all: Node = ["a": 1, "b": 2, "c": 3]
     cache.stored[target] = CachedNode(all, isComplete: true, isFiltered: false)
     #expect(told(try listen(1, target)) == ["childAdded a", "childAdded b", "value "])
-    let write = tree.write(OverlayID(1), [NodeChange("a/a", .empty)])
+    let write = tree.write(LanePosition(1), [NodeChange("a/a", .empty)])
     #expect(told(write) == ["childRemoved a", "childAdded c", "value "])
     // What the server answers for is the window; what lies beyond may be old by then.
     #expect(tree.sentData(of: target) == ["a": 1, "b": 2])
@@ -149,17 +149,17 @@ private final class FixedCache: ServerCache {
 
   @Test func `writes loaded before a view opens are shown in it`() throws {
     cache.stored[QueryTarget("a")] = CachedNode(["b": 1], isComplete: true, isFiltered: false)
-    tree.load(OverlayID(7), [NodeChange("a/c", 2)])
-    tree.load(OverlayID(3), [NodeChange("a", ["d": 3])])
-    tree.load(OverlayID(3), [NodeChange("a", .empty)])
+    tree.load(LanePosition(7), [NodeChange("a/c", 2)])
+    tree.load(LanePosition(3), [NodeChange("a", ["d": 3])])
+    tree.load(LanePosition(3), [NodeChange("a", .empty)])
     #expect(told(try listen(1, QueryTarget("a"))) == ["childAdded c", "childAdded d", "value "])
-    #expect(told(tree.revert(OverlayID(3))) == ["childRemoved d", "childAdded b", "value "])
+    #expect(told(tree.revert(LanePosition(3))) == ["childRemoved d", "childAdded b", "value "])
   }
 
   @Test func `a cache that cannot be read leaves nothing behind`() throws {
     cache.fails = true
     #expect(throws: StoreError.self) { _ = try listen(1, QueryTarget("a")) }
-    #expect(tree.root.isEmpty && tree.viewsByListener.isEmpty && tree.lastTag == 0)
+    #expect(tree.views.isEmpty && tree.views.lastTag == 0)
     cache.fails = false
     #expect(try listen(1, QueryTarget("a")).started.count == 1)
   }

@@ -73,10 +73,10 @@ import Testing
 @Suite struct `Where views are open` {
   @Test func `is known from the listeners alone`() throws {
     let tree = SyncTree(cache: nil)
-    let (first, second) = (ListenerID(rawValue: 1), ListenerID(rawValue: 2))
+    let (first, second) = (ListenerID.app(1), ListenerID.silent(2))
     _ = try tree.listen(first, to: QueryTarget("a/b"), kinds: .all)
     let spec = try QuerySpec.default.limited(toFirst: 1)
-    _ = try tree.listen(second, to: QueryTarget("a/b/c", spec), kinds: .all, isSilent: true)
+    _ = try tree.listen(second, to: QueryTarget("a/b/c", spec), kinds: .all)
     #expect(tree.contains(first) && tree.contains(second))
     #expect(tree.hasView(covering: "a/b/x") && !tree.hasView(covering: "a"))
     #expect(tree.hasView(within: "a") && !tree.hasView(within: "a/b/x"))

@@ -109,10 +109,10 @@ import Testing
         .init(.value),
       ])
     #expect(Set(handles).count == 6)
-    #expect(listeners.prefix(6).map(\.id.handle) == handles)
+    #expect(listeners.prefix(6).map { DatabaseHandle($0.id.number) } == handles)
     #expect(handles.allSatisfy { $0 != 0 })
     query.removeObserver(withHandle: handles[2])
-    #expect(try bench.engine.noted.stopped.map(\.handle) == [handles[2]])
+    #expect(try bench.engine.noted.stopped == [.app(UInt64(handles[2]))])
     query.removeAllObservers()
     scores.removeAllObservers()
     #expect(try bench.engine.noted.stoppedAll == [query.target, scores.target])

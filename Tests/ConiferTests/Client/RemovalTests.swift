@@ -35,7 +35,7 @@ import Testing
     _ = try await ref.getData()
     let engine = try #require(database.engine as? Engine)
     let silent = try #require(await engine.pinListeners.first)
-    ref.removeObserver(withHandle: DatabaseHandle(silent.rawValue))
+    ref.removeObserver(withHandle: DatabaseHandle(silent.number))
     _ = try await database.pendingWriteTotals()
     #expect(await engine.listens(silent))
     await database.close()

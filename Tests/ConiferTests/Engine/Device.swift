@@ -171,7 +171,7 @@ final class Device {
     _ name: String, _ target: QueryTarget, _ kinds: DataEvent.Kinds = .all, isOnce: Bool = false
   ) -> ListenerID {
     lastListener += 1
-    let id = ListenerID(rawValue: lastListener)
+    let id = ListenerID.app(lastListener)
     let lines = lines
     let event: @Sendable (DataEvent) -> Void = { lines.add("\(name) \(Self.line($0))") }
     let cancel: @Sendable (DatabaseError) -> Void = { lines.add("\(name) cancel \($0.code)") }

@@ -56,7 +56,7 @@ import Testing
     let world = try World()
     let device = world.device(store)
     let (engine, lines) = (device.engine, device.lines)
-    let id = ListenerID(rawValue: 1000)
+    let id = ListenerID.app(1000)
     engine.observe(id, QueryTarget("l"), .init(.childAdded)) { event in
       lines.add("added \(event.key ?? "?")")
       engine.stopObserving(id)

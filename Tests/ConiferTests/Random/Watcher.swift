@@ -22,7 +22,7 @@ final class Watcher: Sendable {
   init(_ device: Device, _ target: QueryTarget) {
     owner = ObjectIdentifier(device)
     self.target = target
-    id = ListenerID(rawValue: Self.last.add(1, ordering: .relaxed).newValue)
+    id = ListenerID.app(Self.last.add(1, ordering: .relaxed).newValue)
     device.engine.observe(id, target, .all) { [weak self] in
       self?.take($0)
     } cancel: { [weak self] error in

@@ -15,8 +15,9 @@ final class CacheUpdater {
     var unknown: [Path] = []
   }
 
-  /// Records of complete data in the next commit, which a read does not find yet.
+  /// Records of complete data that wait for the next commit: a read of the store does not find them yet.
   private var newRecords: [TrackedQuery] = []
+  /// Places whose values were asked for, and the queries that are complete when they come.
   private var awaited = AwaitedValues()
   /// How many reports of damage were known when ``awaited`` was last used.
   private var incidentCount = 0
@@ -32,7 +33,7 @@ final class CacheUpdater {
     self.outbox = outbox
   }
 
-  /// What waits for the next commit is committed.
+  /// What waits for a commit is about to be committed.
   func willCommit() { newRecords = [] }
 
   // MARK: Acknowledged writes
@@ -48,14 +49,14 @@ final class CacheUpdater {
     let tree = storage.tree
     let completeness = listens.completeness
     var cached = Update()
-    let isLong = isQueueLong(behind: id)
+    let isFarBehind = isQueueLong(behind: id)
     for change in changes {
       let owner = change.path.owner
       // Whether it belongs to what a query above held, only the server knows.
       cached.edits += completeness.outdated(above: owner)
       let isCurrent = listens.keepsCurrent(owner)
       if isCurrent, !isDataMissing { continue }
-      if isLong, !isCurrent, isUntouched(owner) {
+      if isFarBehind, !isCurrent, isUntouched(owner) {
         // A query above that awaits another place must not become complete without this one.
         awaited.forget(owner)
         continue
@@ -63,7 +64,7 @@ final class CacheUpdater {
       if change.node.hasServerValues {
         // The answer to the listen will tell.
         if isCurrent { continue }
-        guard !isLong else {
+        guard !isFarBehind else {
           // Thousands of questions would wait behind a long queue: the next listen tells.
           cached.edits += unknown(around: owner)
           awaited.forget(owner)
@@ -106,7 +107,7 @@ final class CacheUpdater {
     let totals = storage.read { (view, _) throws(StoreError) in try view.totals(id.lane) }
     guard let totals, totals.pending > 100, let newest = totals.newest else { return false }
     // Some that wait may be of another kind, which are never sent: the count alone does not tell.
-    return newest.rawValue >= id.id.rawValue + 100
+    return newest.rawValue >= id.number.rawValue + 100
   }
 
   /// Whether no view and no query of the store depends on a place: nothing is open or tracked at it or below, and nothing
@@ -139,8 +140,8 @@ final class CacheUpdater {
 
   // MARK: Places whose values only the server knows
 
-  /// A place stays unknown: the queries that hold it stay incomplete until they are listened to.
-  func forget(_ path: Path) { awaited.forget(path) }
+  /// No read will tell the value of a place: the queries that hold it stay incomplete until they are listened to.
+  func stopAwaiting(_ path: Path) { awaited.forget(path) }
 
   /// The value of a place is awaited: edits that end the completeness of the queries that hold it, until the server has
   /// told it.

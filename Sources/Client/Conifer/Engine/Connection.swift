@@ -64,7 +64,7 @@ final class Connection {
   }
 
   /// The position of something that is issued now; nil while there is no storage.
-  func nextPosition() -> OverlayID? { machine?.nextPosition() }
+  func nextPosition() -> LanePosition? { machine?.nextPosition() }
 
   /// The newest write, unless it may have been sent or something was issued after it.
   var lastUnsent: OutboundWriteID? { machine?.lastUnsent }
@@ -83,7 +83,7 @@ final class Connection {
   /// Whether something is left to do.
   var hasActions: Bool { !actions.isEmpty }
 
-  /// Adds to what is left to do.
+  /// Adds actions to what is left to do, behind it.
   func add(_ more: [ConnectionAction]) { actions += more }
 
   /// Takes what is to be done; what is not done is to be put back.
@@ -124,6 +124,7 @@ final class Connection {
     }
   }
 
+  /// Closes the connection with a number, if it is the present one.
   func disconnect(_ number: ConnectionNumber) {
     guard self.number == number else { return }
     transportConnection?.close()

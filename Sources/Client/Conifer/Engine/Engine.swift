@@ -115,8 +115,6 @@ extension Engine: DatabaseEngine {
 
   /// Ends a listener.
   nonisolated func stopObserving(_ id: ListenerID) {
-    // Numbers beyond are those of the engine's own listeners.
-    guard id.rawValue < Listening.firstSilent else { return }
     registrations.end(id)
     post(.stopObserving(id))
   }

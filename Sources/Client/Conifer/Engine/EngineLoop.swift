@@ -74,7 +74,7 @@ final class EngineLoop {
 
   /// Does one step.
   private nonisolated(nonsending) func performOne(_ step: Step) async {
-    if user.mustWait(step) { return user.keep(step) }
+    if user.holdBack(step) { return }
     switch step {
     case .write(let write, let caller):
       if outbox.hasUncommitted || connection.hasActions { carryOutRequests() }

@@ -39,7 +39,7 @@ final class Gets {
     if target.path.first == .info { return answer(request, .success(listening.info(target))) }
     guard storage.backend != nil else { return answer(request, .failure(storage.error)) }
     if let node = views.tree.shown(of: target) { return answer(request, .success(node)) }
-    guard setup.transport != nil else { return answerFromCache(request, .unreachable(target)) }
+    guard setup.transport != nil else { return giveUp(request) }
     ask(request)
   }
 
@@ -61,11 +61,9 @@ final class Gets {
     guard let request = asked.removeValue(forKey: id) else { return }
     let target = request.target
     if let error = DatabaseError(response, "Reading \(target) failed") {
-      guard response.status != .permissionDenied else {
-        // What is cached may be what another user was allowed to read.
-        cache.forget(target.path)
-        return answer(request, .failure(error))
-      }
+      cache.stopAwaiting(target.path)
+      // What is cached may be what another user was allowed to read.
+      guard response.status != .permissionDenied else { return answer(request, .failure(error)) }
       return answerFromCache(request, error)
     }
     let node = withWaitingWrites(response.node, of: target)
@@ -78,8 +76,11 @@ final class Gets {
     if let request = asked.removeValue(forKey: id) { giveUp(request) }
   }
 
-  /// The server is not asked any longer: what is known completely is the answer.
-  func giveUp(_ request: GetRequest) { answerFromCache(request, .unreachable(request.target)) }
+  /// The server is not asked, or no longer: what is known completely is the answer.
+  func giveUp(_ request: GetRequest) {
+    cache.stopAwaiting(request.target.path)
+    answerFromCache(request, .unreachable(request.target))
+  }
 
   /// The database is closed.
   func close(_ error: DatabaseError) {
@@ -93,9 +94,8 @@ final class Gets {
     outbox.addCall { request.completion(result) }
   }
 
-  /// The server did not give it: what is known completely is the answer, else the error.
+  /// Answers with what is known completely, else with the error.
   private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
-    cache.forget(request.target.path)
     guard let node = completeValue(of: request.target) else {
       return answer(request, .failure(error))
     }
@@ -111,9 +111,9 @@ final class Gets {
   private func withWaitingWrites(_ node: Node, of target: QueryTarget) -> Node {
     let entries = views.queuedWrites(over: (target, node), isAnswered: connection.isAnswerDeferred)
     let scratch = SyncTree(cache: AnsweredData(node))
-    // What is not queued: transactions.
-    views.tree.copyWrites(touching: target.path, to: scratch) { $0.step > 0 }
-    for entry in entries { scratch.load(entry.id, entry.changes) }
+    // Those of transactions.
+    views.tree.copyWrites(touching: target.path, to: scratch) { !$0.isQueued }
+    for entry in entries { scratch.load(entry.position, entry.changes) }
     return value(of: target, in: scratch) ?? node
   }
 
@@ -124,15 +124,18 @@ final class Gets {
     // A tree for this one view, so that no listen of the app begins or ends.
     let scratch = SyncTree(cache: StoredCache(backend, storage.tree, setup.logger))
     views.tree.copyWrites(touching: target.path, to: scratch)
-    for entry in views.queuedWrites(touching: target.path) { scratch.load(entry.id, entry.changes) }
+    for entry in views.queuedWrites(touching: target.path) {
+      scratch.load(entry.position, entry.changes)
+    }
     return value(of: target, in: scratch)
   }
 
   /// What a view of a target would show in a tree that is made for it alone.
   private func value(of target: QueryTarget, in scratch: SyncTree) -> Node? {
     do throws(StoreError) {
-      return try scratch.listen(listening.nextSilentID(), to: target, kinds: [.init(.value)]).events
-        .last?.event.node
+      // Nobody else listens in that tree, and nobody is told: the event holds what is shown.
+      let result = try scratch.listen(.app(0), to: target, kinds: [.init(.value)])
+      return result.events.last?.event.node
     } catch {
       return nil
     }

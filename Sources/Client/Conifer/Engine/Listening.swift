@@ -8,16 +8,13 @@ import Logging
 /// Begins and ends listeners of the server's data and of `.info`, the app's and the engine's own; the trees of
 /// `Views` and `InfoViews` know who they are.
 final class Listening {
-  /// The last number given to a silent listener; the API's begin at 1.
-  private var lastSilent = firstSilent
+  /// The last number given to a silent listener.
+  private var lastSilent: UInt64 = 0
   private let info: InfoViews
   private let storage: EngineStorage
   private let views: Views
   private let listens: ServerListens
   private let logger: Logger
-
-  /// Numbers from here are those of listeners that raise nothing.
-  static let firstSilent: UInt64 = 1 << 63
 
   init(
     _ storage: EngineStorage, _ views: Views, _ listens: ServerListens, _ info: InfoViews,
@@ -70,17 +67,17 @@ final class Listening {
 
   // MARK: All listeners
 
-  /// Listens to a target without events; gives the number of the listener.
+  /// Begins a listener of the engine's own.
   func listenSilently(_ target: QueryTarget) -> ListenerID {
     let id = nextSilentID()
     listen(id, target, [])
     return id
   }
 
-  /// A number for a listener of the engine's own.
+  /// The next listener of the engine's own, which does not listen yet.
   func nextSilentID() -> ListenerID {
     lastSilent += 1
-    return ListenerID(rawValue: lastSilent)
+    return .silent(lastSilent)
   }
 
   /// Opens a view, or adds a listener to one, with what waits in the queue over it.
@@ -89,8 +86,7 @@ final class Listening {
     views.showQueue(touching: target.path)
     let result: SyncResult
     do throws(StoreError) {
-      result = try views.tree.listen(
-        id, to: target, kinds: kinds, isSilent: id.rawValue >= Self.firstSilent)
+      result = try views.tree.listen(id, to: target, kinds: kinds)
     } catch {
       logger.error(
         "a listener could not begin", metadata: ["target": "\(target)", "cause": "\(error)"])

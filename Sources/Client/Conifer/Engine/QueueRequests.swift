@@ -67,64 +67,67 @@ struct QueueRequests {
 
   /// How a write ended; nil when it has not, and a receipt is told.
   func outcome(
-    of id: WriteReceipt.ID, _ receipt: WriteReceipt
+    of receiptID: WriteReceipt.ID, _ receipt: WriteReceipt
   ) -> Result<WriteReceipt.Outcome?, DatabaseError> {
     let progress = writes.progress
-    let name = OutboundWriteID(id, in: storage.tree)
+    let id = OutboundWriteID(receiptID, in: storage.tree)
     let known: Result<WriteReceipt.Outcome?, DatabaseError> = read {
       (view, _) throws(StoreError) in
-      if let end = progress.outcome(of: name) { return end }
-      if let end = try view.finishedWrite(name.lane, name.id) {
-        return .init(end.outcome, name.lane)
+      if let end = progress.outcome(of: id) { return end }
+      if let end = try view.finishedWrite(id.lane, id.number) {
+        return .init(end.outcome, id.lane)
       }
-      guard let entry = try view.entry(name.lane, name.id) else {
-        return .failed(DatabaseError(.unknownWrite, "The store knows no write \(id)."))
+      guard let entry = try view.entry(id.lane, id.number) else {
+        return .failed(DatabaseError(.unknownWrite, "The store knows no write \(receiptID)."))
       }
       if case .rejected(let reason) = entry.state {
         return .rejected(RejectionReason(reason).error(entry.payload.path))
       }
       return nil
     }
-    if case .success(nil) = known { writes.follow(name, WriteCaller(receipt: receipt)) }
+    if case .success(nil) = known { writes.follow(id, WriteCaller(receipt: receipt)) }
     return known
   }
 
   // MARK: Changes
 
   /// Finds a write that has not ended, of the user who is signed in.
-  private func find(_ id: WriteReceipt.ID) throws(DatabaseError) -> (OutboundWriteID, QueueEntry) {
+  private func find(_ receiptID: WriteReceipt.ID) throws(DatabaseError) -> (
+    OutboundWriteID, QueueEntry
+  ) {
     guard let lane = storage.lane else { throw storage.error }
-    let name = OutboundWriteID(id, in: lane.tree)
-    let entry = storage.read { (view, lane) throws(StoreError) in try view.entry(lane, name.id) }
-    guard name.lane == lane, let entry = entry ?? nil else {
-      throw DatabaseError(.unknownWrite, "The user's queue holds no write \(id).")
+    let id = OutboundWriteID(receiptID, in: lane.tree)
+    let entry = storage.read { (view, lane) throws(StoreError) in try view.entry(lane, id.number) }
+    guard id.lane == lane, let entry = entry ?? nil else {
+      throw DatabaseError(.unknownWrite, "The user's queue holds no write \(receiptID).")
     }
-    return (name, entry)
+    return (id, entry)
   }
 
   /// Finds a write that the server refused.
   private func findRejected(
-    _ id: WriteReceipt.ID
+    _ receiptID: WriteReceipt.ID
   ) throws(DatabaseError) -> (OutboundWriteID, QueuedWrite) {
-    let (name, entry) = try find(id)
-    if case .rejected? = writes.progress.outcome(of: name) {
+    let (id, entry) = try find(receiptID)
+    if case .rejected? = writes.progress.outcome(of: id) {
       throw DatabaseError(
-        .storageFull, "It could not be stored yet that the server refused the write \(id).")
+        .storageFull, "It could not be stored yet that the server refused the write \(receiptID).",
+        remedy: "Free space on the disk, then try again.")
     }
     guard case .rejected = entry.state, let write = QueuedWrite(entry) else {
-      throw DatabaseError(.unknownWrite, "The server did not refuse the write \(id).")
+      throw DatabaseError(.unknownWrite, "The server did not refuse the write \(receiptID).")
     }
-    return (name, write)
+    return (id, write)
   }
 
   /// Queues a refused write again, in its old place.
-  func retry(_ id: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
-    var (name, write) = try findRejected(id)
+  func retry(_ receiptID: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
+    var (id, write) = try findRejected(receiptID)
     write.state = .queued
-    outbox.addEdits([.setState(name.lane, name.id, .queued)]) { [self, write] result in
+    outbox.addEdits([.setState(id.lane, id.number, .queued)]) { [self, write] result in
       if case .success = result {
-        views.show(write, of: name.lane)
-        connection.tell(.write(OutboundWrite(name.lane, write)))
+        views.show(write, of: id.lane)
+        connection.tell(.write(OutboundWrite(id.lane, write)))
         transactions.dataChanged(write.content.changes.map(\.path.owner))
       }
       reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not queued again") })
@@ -133,12 +136,12 @@ struct QueueRequests {
 
   /// Replaces a refused write by another one, which is queued last.
   func edit(
-    _ id: WriteReceipt.ID, to new: LocalWrite, _ reply: @escaping Reply<WriteReceipt>
+    _ receiptID: WriteReceipt.ID, to new: LocalWrite, _ reply: @escaping Reply<WriteReceipt>
   ) throws(DatabaseError) {
-    let (name, _) = try findRejected(id)
-    let lane = name.lane
+    let (id, _) = try findRejected(receiptID)
+    let lane = id.lane
     let content = new.content(time: setup.clock.wallTime)
-    let edits: [StorageEdit] = [.enqueue(lane, content), .finish(lane, name.id, .discarded)]
+    let edits: [StorageEdit] = [.enqueue(lane, content), .finish(lane, id.number, .discarded)]
     outbox.addEdits(edits) { [self] result in
       switch result {
       case .success(let numbers):
@@ -148,7 +151,7 @@ struct QueueRequests {
             QueuedWrite(id: number, content: content), WriteCaller(receipt: receipt), lane,
             numbers.commit)
         }
-        writes.end(name, .discarded, nil)
+        writes.end(id, .discarded, nil)
         reply(.success(receipt))
       case .failure(let error):
         reply(.failure(DatabaseError(error, "The write was not replaced")))
@@ -157,22 +160,22 @@ struct QueueRequests {
   }
 
   /// Gives up a write that is not under way to the server.
-  func discard(_ id: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
-    let (name, entry) = try find(id)
+  func discard(_ receiptID: WriteReceipt.ID, _ reply: @escaping Reply<Void>) throws(DatabaseError) {
+    let (id, entry) = try find(receiptID)
     var doubt = ""
-    if case .sent = writes.progress.delivery(name) {
+    if case .sent = writes.progress.delivery(id) {
       throw DatabaseError(
-        .unknownWrite, "The write \(id) was sent, and the server decides.",
+        .unknownWrite, "The write \(receiptID) was sent, and the server decides.",
         remedy: "Wait for its outcome; what the server refuses may be discarded.")
-    } else if let write = QueuedWrite(entry), writes.progress.isOutcomeUnknown(write, name.lane) {
+    } else if let write = QueuedWrite(entry), writes.progress.isOutcomeUnknown(write, id.lane) {
       doubt = ", of which nobody knows whether the server did it"
     }
-    outbox.addEdits([.finish(name.lane, name.id, .discarded)]) { [self] result in
+    outbox.addEdits([.finish(id.lane, id.number, .discarded)]) { [self] result in
       if case .success = result {
-        connection.tell(.withdraw(name))
-        views.raise(views.revert(name))
-        let error = DatabaseError(.discarded, "The app discarded the write \(id)\(doubt).")
-        writes.end(name, .discarded, error)
+        connection.tell(.withdraw(id))
+        views.raise(views.revert(id))
+        let error = DatabaseError(.discarded, "The app discarded the write \(receiptID)\(doubt).")
+        writes.end(id, .discarded, error)
         transactions.dataChanged(entry.payload.touches.map(\.owner))
       }
       reply(result.map { _ in }.mapError { DatabaseError($0, "The write was not discarded") })

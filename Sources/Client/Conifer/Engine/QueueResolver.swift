@@ -6,11 +6,11 @@ import ConiferTree
 
 /// A queued write as the views show it: without server values.
 struct ResolvedWrite {
-  let id: OverlayID
+  let position: LanePosition
   let changes: [NodeChange]
 
   fileprivate init(_ write: QueuedWrite, _ changes: [NodeChange]) {
-    id = OverlayID(write.id.rawValue)
+    position = LanePosition(write.id)
     self.changes = changes
   }
 }

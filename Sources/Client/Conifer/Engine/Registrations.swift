@@ -92,6 +92,6 @@ final class Registrations: Sendable {
 
   /// All listeners, in the order of their numbers.
   var sorted: [Registration] {
-    all.withLock { Array($0.values) }.sorted { $0.id.rawValue < $1.id.rawValue }
+    all.withLock { Array($0.values) }.sorted { $0.id.number < $1.id.number }
   }
 }

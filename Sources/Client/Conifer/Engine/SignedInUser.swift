@@ -19,6 +19,7 @@ final class SignedInUser {
   private let authState: StateSource<AuthState>
   private let post: @Sendable (Step) -> Void
 
+  private static let limits = ConnectionLimits()
   /// The name under which the last token stands in the tree's metadata.
   private static let tokenName = "conifer.token"
   /// The name under which the tree's metadata says that the user may have changed, and to whom is unknown.
@@ -58,7 +59,7 @@ final class SignedInUser {
     connection.begin(
       ConnectionMachine(
         namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
-        token: token, isChanging: change != nil, seed: setup.random()))
+        token: token, isChanging: change != nil, limits: Self.limits, seed: setup.random()))
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { storeToken(nil) }
     // A write of an app that just starts is that of who is signed in, not nobody's.
@@ -83,28 +84,28 @@ final class SignedInUser {
   /// How many questions to the token provider are under way.
   var questionCount: Int { gate.questionCount }
 
-  /// Whether a step that comes now has to wait.
-  func mustWait(_ step: Step) -> Bool { gate.mustWait(step.dependence) }
-
-  /// Keeps a step that has to wait.
-  func keep(_ step: Step) {
-    gate.keep(step, step.dependence)
-    if case .get(let request) = step { limit(request) }
+  /// Keeps a step that has to wait until it is known who is signed in.
+  ///
+  /// - Returns: whether it waits; otherwise it is to be done now.
+  func holdBack(_ step: Step) -> Bool {
+    guard gate.holdBack(step, step.dependence) else { return false }
+    if case .get(let request) = step { scheduleEnd(of: request) }
+    return true
   }
 
   /// Takes the steps that no longer wait.
   func takeReady() -> [Step] { gate.takeReady() }
 
-  /// Ends a read that waits behind writes when it has waited as long as reads may.
-  private func limit(_ request: GetRequest) {
-    setup.clock.wake(at: request.issued + ConnectionLimits().getTimeout) { [post] in
+  /// Has a read that waits behind writes end when it has waited as long as reads may.
+  private func scheduleEnd(of request: GetRequest) {
+    setup.clock.wake(at: request.issued + Self.limits.getTimeout) { [post] in
       post(.endLateGets)
     }
   }
 
   /// Takes the reads that have waited as long as reads may.
   func takeLateGets() -> [GetRequest] {
-    let oldest = setup.clock.now - ConnectionLimits().getTimeout
+    let oldest = setup.clock.now - Self.limits.getTimeout
     let late = gate.remove { step in
       if case .get(let request) = step { request.issued <= oldest } else { false }
     }
@@ -220,7 +221,9 @@ extension TokenAnswer {
     guard (1...Lane.longestIdentity).contains(token.identity.utf8.count),
       !token.identity.utf8.contains(0)
     else {
-      self = .failed("The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes.")
+      self = .failed(
+        "The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes without a zero. Give the user's id."
+      )
       return
     }
     self = .token(

@@ -10,7 +10,8 @@ final class Transactions {
   private var requests: [TransactionID: TransactionRequest] = [:]
   /// The silent listeners of their paths; one serves all at a path, however many they are.
   private var listeners: [Path: (id: ListenerID, count: Int)] = [:]
-  private var last: UInt64 = 0
+  /// The number of the last one.
+  private var lastNumber: UInt64 = 0
   private let storage: EngineStorage
   private let views: Views
   private let listening: Listening
@@ -32,7 +33,7 @@ final class Transactions {
     self.post = post
   }
 
-  /// Whether there are none.
+  /// Whether all have ended.
   var isEmpty: Bool { machine.isEmpty }
 
   /// Begins one.
@@ -41,8 +42,8 @@ final class Transactions {
       let error = storage.error
       return outbox.addCall { request.completion(error, false, .empty) }
     }
-    last += 1
-    let id = TransactionID(rawValue: last)
+    lastNumber += 1
+    let id = TransactionID(rawValue: lastNumber)
     requests[id] = request
     handle(.start(id, request.path, isVisible: request.raisesLocalEvents, position: position))
   }
@@ -50,7 +51,7 @@ final class Transactions {
   /// The app's function has returned.
   func ran(_ id: TransactionID, _ decision: TransactionMachine.Decision) {
     guard let position = connection.nextPosition() else { return }
-    handle(.ran(id, decision, overlay: position, serverTime: clock.serverTime))
+    handle(.ran(id, decision, writePosition: position, serverTime: clock.serverTime))
   }
 
   /// Operations can be sent, or no longer.
@@ -85,21 +86,21 @@ final class Transactions {
   private func handle(_ input: TransactionMachine.Input) {
     let tree = views.tree
     let actions = machine.handle(input) { path, filter in tree.value(at: path, filter) ?? .empty }
-    for action in actions { act(action) }
+    for action in actions { carryOut(action) }
   }
 
-  private func act(_ action: TransactionMachine.Action) {
+  private func carryOut(_ action: TransactionMachine.Action) {
     switch action {
     case .listen(_, let path): listen(path)
     case .unlisten(_, let path): unlisten(path)
     case .run(let id, _, let node):
       guard let update = requests[id]?.update else { return }
       outbox.addCall { [post] in post(.transactionRan(id, update(node))) }
-    case .write(let overlay, let path, let node, let isVisible):
-      views.raise(views.tree.write(overlay, [NodeChange(path, node)], isVisible: isVisible))
-    case .revert(let overlay): views.raise(views.tree.revert(overlay))
-    case .acknowledge(let overlay, let isDataMissing):
-      views.raise(views.tree.acknowledge(overlay, isDataMissing: isDataMissing))
+    case .write(let position, let path, let node, let isVisible):
+      views.raise(views.tree.write(position, [NodeChange(path, node)], isVisible: isVisible))
+    case .revert(let position): views.raise(views.tree.revert(position))
+    case .acknowledge(let position, let isDataMissing):
+      views.raise(views.tree.acknowledge(position, isDataMissing: isDataMissing))
     case .put(let put): connection.tell(.put(put))
     case .complete(let id, let outcome):
       guard let request = requests.removeValue(forKey: id) else { return }

@@ -36,9 +36,9 @@ final class Views {
 
   // MARK: Listeners
 
-  /// Hands events to the listeners; those of a step stay in order.
-  func raise(_ events: [SyncResult.Raised]) {
-    for raised in events {
+  /// Hands the events of a change of the views to the app's listeners, in order and behind what waits for a commit.
+  func raise(_ result: SyncResult) {
+    for raised in result.events {
       guard let registration = registrations[raised.listener] else { continue }
       let event = raised.event
       guard registration.isOnce else {
@@ -52,8 +52,6 @@ final class Views {
       post(.stopObserving(raised.listener))
     }
   }
-
-  func raise(_ result: SyncResult) { raise(result.events) }
 
   /// Ends a listener of the app with an error.
   func cancel(_ id: ListenerID, _ error: DatabaseError) {
@@ -79,7 +77,7 @@ final class Views {
     if known == nil { incrementedValues = nil }
     guard changes.contains(where: { tree.hasView(touching: $0.path.owner) }) else { return }
     let resolved = resolvedChanges(of: write, lane, known, now)
-    raise(tree.write(OverlayID(write.id.rawValue), resolved))
+    raise(tree.write(LanePosition(write.id), resolved))
   }
 
   /// A write's changes with server values resolved: increments over what the views show there, else
@@ -117,13 +115,13 @@ final class Views {
     let now = clock.serverTime
     let found = storage.read { (view, lane) throws(StoreError) -> [ResolvedWrite]? in
       let waiting = try view.pendingWrites(lane, touching: path)
-      guard waiting.contains(where: { !tree.holds(OverlayID($0.rawValue)) }) else { return nil }
+      guard waiting.contains(where: { !tree.holds(LanePosition($0)) }) else { return nil }
       var queue = QueueResolver(view, lane, now: now)
-      return try queue.writes(touching: [path]).filter { !hasEnded($0.id, lane) }
+      return try queue.writes(touching: [path]).filter { !hasEnded($0.position, lane) }
     }
     // None waits that does not lie over the views already.
     if case .some(.none) = found { return }
-    for write in found.flatMap(\.self) ?? [] { tree.load(write.id, write.changes) }
+    for write in found.flatMap(\.self) ?? [] { tree.load(write.position, write.changes) }
     // What was read may have been damaged.
     storage.reportIncidents()
   }
@@ -136,7 +134,7 @@ final class Views {
     let now = clock.serverTime
     return storage.read { (view, lane) throws(StoreError) in
       var queue = QueueResolver(view, lane, now: now)
-      return try queue.writes(touching: [path]).filter { !hasEnded($0.id, lane) }
+      return try queue.writes(touching: [path]).filter { !hasEnded($0.position, lane) }
     } ?? []
   }
 
@@ -170,9 +168,9 @@ final class Views {
     let found = storage.read { (view, lane) throws(StoreError) in
       var queue = QueueResolver(view, lane, now: now)
       let entries = try queue.writes(touching: tree.viewPaths)
-      return (entries.filter { !hasEnded($0.id, lane) }, try view.totals(lane).newest)
+      return (entries.filter { !hasEnded($0.position, lane) }, try view.totals(lane).newest)
     }
-    for entry in found?.0 ?? [] { raise(tree.write(entry.id, entry.changes)) }
+    for entry in found?.0 ?? [] { raise(tree.write(entry.position, entry.changes)) }
     return found?.1
   }
 
@@ -182,7 +180,7 @@ final class Views {
   /// - Returns: what listeners are told.
   func acknowledge(_ id: OutboundWriteID, isDataMissing: Bool) -> SyncResult {
     guard id.lane == storage.lane else { return SyncResult() }
-    return tree.acknowledge(OverlayID(id.id.rawValue), isDataMissing: isDataMissing)
+    return tree.acknowledge(LanePosition(id.number), isDataMissing: isDataMissing)
   }
 
   /// Removes a write that is not done.
@@ -190,7 +188,7 @@ final class Views {
   /// - Returns: what listeners are told.
   func revert(_ id: OutboundWriteID) -> SyncResult {
     guard id.lane == storage.lane else { return SyncResult() }
-    return tree.revert(OverlayID(id.id.rawValue))
+    return tree.revert(LanePosition(id.number))
   }
 
   /// Edits are about to be stored, after which the known values of increments may not hold.
@@ -204,7 +202,7 @@ final class Views {
   func close() { incrementedValues = nil }
 
   /// Whether a write of the queue has ended, though the store shows it as waiting.
-  private func hasEnded(_ id: OverlayID, _ lane: Lane) -> Bool {
-    progress.outcome(of: OutboundWriteID(lane, WriteID(rawValue: id.number))) != nil
+  private func hasEnded(_ position: LanePosition, _ lane: Lane) -> Bool {
+    progress.outcome(of: OutboundWriteID(lane, WriteID(rawValue: position.number))) != nil
   }
 }

@@ -114,7 +114,8 @@ struct WriteSending {
   /// Tells the store, which is about to be closed, of the writes that it has as sent, though they wait.
   func storeUnsent() {
     for id in progress.unsent {
-      let found = storage.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.id) }
+      let found = storage.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.number)
+      }
       guard let entry = found ?? nil, entry.state != .queued else { continue }
       outbox.addEdits([.restore(id.lane, progress.corrected(entry, id))])
     }

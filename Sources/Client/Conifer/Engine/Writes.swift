@@ -125,21 +125,21 @@ struct Writes {
   ///
   /// The connection forgets it at once; the store does in the next commit.
   private func supersede(by new: QueuedWrite, _ lane: Lane) {
-    guard let id = connection.lastUnsent, id.lane == lane, id.id < new.id,
-      let old = find(id), case .queued = old.state, new.content.supersedes(old.content)
+    guard let oldID = connection.lastUnsent, oldID.lane == lane, oldID.number < new.id,
+      let old = find(oldID), case .queued = old.state, new.content.supersedes(old.content)
     else { return }
-    connection.tell(.withdraw(id))
-    views.raise(views.revert(id))
-    let edits = [StorageEdit.finish(lane, id.id, .superseded(by: new.id))]
-    let name = OutboundWriteID(lane, new.id)
-    let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(name))
+    connection.tell(.withdraw(oldID))
+    views.raise(views.revert(oldID))
+    let edits = [StorageEdit.finish(lane, oldID.number, .superseded(by: new.id))]
+    let newID = OutboundWriteID(lane, new.id)
+    let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(newID))
     outbox.addEdits(edits) { [self] stored in
       // Whether what they wrote counts is told by the end of the new one.
-      let moved = progress.handFollowers(of: id, to: name)
-      end(id, outcome, nil, edits, stored)
-      for follower in moved { watch(follower.receipt, name) }
+      let moved = progress.handFollowers(of: oldID, to: newID)
+      end(oldID, outcome, nil, edits, stored)
+      for follower in moved { watch(follower.receipt, newID) }
       // Some may have been released meanwhile, and nobody told it.
-      progress.released(name)
+      progress.released(newID)
       // Those of what it had superseded itself come first, and were told.
       for case let receipt? in moved.reversed().map(\.receipt) {
         if receipt.isEnded { break }
@@ -150,7 +150,7 @@ struct Writes {
 
   /// A write as the store has it.
   func find(_ id: OutboundWriteID) -> QueuedWrite? {
-    storage.read { (view, _) throws(StoreError) in try view.write(id.lane, id.id) } ?? nil
+    storage.read { (view, _) throws(StoreError) in try view.write(id.lane, id.number) } ?? nil
   }
 
   // MARK: From the server

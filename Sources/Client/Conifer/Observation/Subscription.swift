@@ -5,7 +5,7 @@ import ConiferSync
 final class Subscription: Sendable {
   let buffer: EventBuffer<DataEvent>
   let query: DatabaseQuery
-  private let id = ListenerID.next()
+  private let id = ListenerID(.next())
 
   init(
     _ query: DatabaseQuery, _ kinds: DataEvent.Kinds, _ policy: EventBuffer<DataEvent>.Policy

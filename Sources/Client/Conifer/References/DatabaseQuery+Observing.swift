@@ -145,12 +145,12 @@ extension DatabaseQuery {
     _ type: DataEventType, isOnce: Bool, _ block: @escaping (DataSnapshot, String?) -> Void,
     cancel: ((any Error) -> Void)?
   ) -> DatabaseHandle {
-    let id = ListenerID.next()
+    let handle = DatabaseHandle.next()
     let cancelled = cancel.map { UserCode<any Error>($0) }
     if let error {
       database.deliver(error) { cancelled?($0) }
       if cancel == nil { database.report(error) }
-      return id.handle
+      return handle
     }
     let user = UserCode<(DataSnapshot, String?)>(block)
     let event: @Sendable (DataEvent) -> Void = { [database] event in
@@ -158,12 +158,12 @@ extension DatabaseQuery {
     }
     let cancellation: (@Sendable (DatabaseError) -> Void)?
     if let cancelled { cancellation = { cancelled($0) } } else { cancellation = nil }
-    let kinds = DataEvent.Kinds(type.kind)
+    let (id, kinds) = (ListenerID(handle), DataEvent.Kinds(type.kind))
     if isOnce {
       engine.observeOnce(id, target, kinds, event: event, cancel: cancellation)
     } else {
       engine.observe(id, target, kinds, event: event, cancel: cancellation, removed: nil)
     }
-    return id.handle
+    return handle
   }
 }

@@ -27,7 +27,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case rejected(DatabaseError)
   }
 
-  /// Its name.
+  /// Its id, the same as its receipt gives.
   public let id: WriteReceipt.ID
   /// What it asks for.
   public let kind: Kind

@@ -92,7 +92,7 @@ struct ClientState: Sendable {
   // MARK: Operations
 
   /// Takes in an operation that waits to be sent.
-  mutating func issue(_ kind: Operation.Kind, at position: OverlayID) {
+  mutating func issue(_ kind: Operation.Kind, at position: LanePosition) {
     insert(Operation(kind: kind, position: position, lane: positions.lane))
   }
 

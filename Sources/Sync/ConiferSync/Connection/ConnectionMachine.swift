@@ -69,16 +69,16 @@ package struct ConnectionMachine: Sendable {
   package var isConnected: Bool { connector.session != nil }
 
   /// Whether operations can be sent.
-  package var isWritable: Bool { connector.session?.isAccepted ?? false }
+  package var isWritable: Bool { connector.session?.pipeline.isAccepted ?? false }
 
   /// Whether the server has answered a write, and the answer waits for listens.
   package func isAnswerDeferred(_ id: OutboundWriteID) -> Bool {
-    connector.session?.deferred.contains(id) ?? false
+    connector.session?.pipeline.isAnswerDeferred(id) ?? false
   }
 
   /// The position of something that is issued now, after all that was issued before; never given twice
   /// in a lane.
-  package mutating func nextPosition() -> OverlayID { client.positions.next() }
+  package mutating func nextPosition() -> LanePosition { client.positions.next() }
 
   /// The lane's newest write, unless it may have been sent, is being marked as sent, or something was
   /// issued after it. A write from an earlier run of the app may have been sent by that run.
@@ -121,21 +121,22 @@ package struct ConnectionMachine: Sendable {
     case .networkReturned: connector.connectSooner(&client)
     case .event(let event, let number): receive(event, number)
     case .cannotProbe(let number):
-      whileConnected { session, _ in if session.number == number { session.liveness.cannotProbe() }
+      whileConnected { session, _ in
+        if session.number == number { session.pipeline.liveness.cannotProbe() }
       }
     case .token(let answer, let fetch): take(answer, fetch)
     case .refreshToken: client.refreshToken()
     case .tick: tick()
     case .listen(let listen):
       guard client.listens.add(listen) else { break }
-      whileConnected { session, client in session.listen(listen, &client) }
+      whileConnected { session, client in session.pipeline.listen(listen, &client) }
     case .unlisten(let listen):
       guard client.listens.remove(listen) else { break }
-      whileConnected { session, client in session.unlisten(listen, &client) }
+      whileConnected { session, client in session.pipeline.unlisten(listen, &client) }
     case .write(let write): add(write)
     case .writes(let page, let lane, let after, let isLast):
       whileConnected { session, client in
-        session.add(page, of: lane, after: after, isLast: isLast, &client)
+        session.pipeline.add(page, of: lane, after: after, isLast: isLast, &client)
       }
     case .marked(let ids):
       client.sendBuffer.marked(ids)
@@ -143,17 +144,17 @@ package struct ConnectionMachine: Sendable {
     case .notMarked(let ids): client.markingFailed(ids)
     case .withdraw(let id):
       client.sendBuffer.withdraw(id)
-      whileConnected { session, client in session.withdraw(id, &client) }
+      whileConnected { session, client in session.pipeline.withdraw(id, &client) }
     case .laneOpened(let newest): openLane(newest)
     case .get(let id, let target):
       client.gets.add(WaitingGet(id: id, target: target, issued: client.now.uptime))
-      whileConnected { session, client in session.sendGets(&client) }
+      whileConnected { session, client in session.pipeline.sendGets(&client) }
     case .put(let put): issue(put)
     case .onDisconnect(let id, let request):
       client.issue(.onDisconnect(id, request), at: nextPosition())
       sendWaiting()
     case .deliverAnswers:
-      whileConnected { session, client in session.deliverAnswers(all: true, &client) }
+      whileConnected { session, client in session.pipeline.deliverAnswers(all: true, &client) }
     case .giveUpOperations: giveUpOperations()
     case .purge: purge()
     }
@@ -164,8 +165,8 @@ package struct ConnectionMachine: Sendable {
   /// Takes in a write that the store holds.
   private mutating func add(_ write: OutboundWrite) {
     guard write.id.lane == lane else { return }
-    let isNew = client.positions.isNew(write.id.id)
-    client.positions.add(write.id.id)
+    let isNew = client.positions.isNew(write.id.number)
+    client.positions.add(write.id.number)
     guard !isUnanswered(write.id) else { return }
     client.sendBuffer.add(write, isNew: isNew, limit: client.limits.window)
     sendWaiting()
@@ -182,18 +183,18 @@ package struct ConnectionMachine: Sendable {
   /// Answers `laneChanged`: the lane's newest number is known, so its writes can be asked for.
   private mutating func openLane(_ newest: WriteID?) {
     client.openLane(newest)
-    whileConnected { session, client in session.askForWrites(&client) }
+    whileConnected { session, client in session.pipeline.askForWrites(&client) }
   }
 
   /// Gives up all that waits; the store's queue is emptied by the owner.
   private mutating func purge() {
-    whileConnected { session, client in session.forgetQueue(&client) }
+    whileConnected { session, client in session.pipeline.forgetQueue(&client) }
     client.sendBuffer.purge()
     giveUpOperations()
   }
 
   private mutating func giveUpOperations() {
-    whileConnected { session, client in session.giveUpPuts(&client) }
+    whileConnected { session, client in session.pipeline.giveUpPuts(&client) }
     client.giveUpOperations(with: .writeCanceled)
     sendWaiting()
   }
@@ -228,11 +229,11 @@ package struct ConnectionMachine: Sendable {
 
   /// Sends what waits and may go.
   private mutating func sendWaiting() {
-    whileConnected { session, client in session.sendWaiting(&client) }
+    whileConnected { session, client in session.pipeline.sendWaiting(&client) }
   }
 
   private func isUnanswered(_ id: OutboundWriteID) -> Bool {
-    connector.session?.unanswered.contains(id) ?? false
+    connector.session?.pipeline.isUnanswered(id) ?? false
   }
 
   // MARK: Who is signed in
@@ -261,43 +262,62 @@ package struct ConnectionMachine: Sendable {
       client.actions.append(.keepToken(nil))
     }
     whileConnected { session, client in
-      if !(isSame && session.isAccepted) { session.authenticate(token, &client) }
+      if !(isSame && session.pipeline.isAccepted) { session.pipeline.show(token, &client) }
     }
     connector.signedIn(&client)
   }
 
   /// Sends what waited to know who is signed in.
   private mutating func readAgain() {
-    whileConnected { session, client in session.readAgain(&client) }
+    whileConnected { session, client in session.pipeline.readAgain(&client) }
   }
 
   // MARK: Time
 
-  /// Does what is due.
-  private mutating func tick() {
-    let time = client.now.uptime
-    if let deadline = client.auth.answerDeadline, deadline <= time {
+  /// What is done by itself at an uptime, in the order in which it is looked at.
+  private enum Timer: CaseIterable {
+    /// The token provider has taken too long to answer.
+    case tokenTimeout
+    /// The token provider is asked again who is signed in.
+    case userRetry
+    /// The state of the connector ends.
+    case connector
+    case session
+    /// A read has waited too long; `expireGets` looks at that after every input.
+    case gets
+  }
+
+  private func time(of timer: Timer) -> Milliseconds? {
+    switch timer {
+    case .tokenTimeout: client.auth.answerDeadline
+    case .userRetry: client.auth.userRetry
+    case .connector: connector.deadline(client.limits)
+    case .session: connector.session?.nextTick(client)
+    case .gets: canRead ? nil : client.gets.deadline(client.limits.getTimeout)
+    }
+  }
+
+  private mutating func fire(_ timer: Timer) {
+    switch timer {
+    case .tokenTimeout:
       connector.tokenFailed("It did not answer in time.", isTimeout: true, &client)
       readAgain()
+    case .userRetry: client.fetchToken(isConnected: isConnected)
+    case .connector: connector.timedOut(&client)
+    case .session: whileConnected { session, client in session.tick(&client) }
+    case .gets: break
     }
-    if let retry = client.auth.userRetry, retry <= time {
-      client.fetchToken(isConnected: isConnected)
+  }
+
+  /// Does what is due.
+  private mutating func tick() {
+    for timer in Timer.allCases {
+      if let due = time(of: timer), due <= client.now.uptime { fire(timer) }
     }
-    if let deadline = connector.deadline(client.limits), deadline <= time {
-      return connector.timedOut(&client)
-    }
-    whileConnected { session, client in session.tick(&client) }
   }
 
   /// The next uptime at which something is due.
-  private var deadline: Milliseconds? {
-    let reads = canRead ? nil : client.gets.deadline(client.limits.getTimeout)
-    let all = [
-      reads, client.auth.userRetry, client.auth.answerDeadline, connector.deadline(client.limits),
-      connector.session?.nextTick(client),
-    ]
-    return all.compactMap(\.self).min()
-  }
+  private var deadline: Milliseconds? { Timer.allCases.compactMap { time(of: $0) }.min() }
 
   /// Whether the server knows who reads.
   private var canRead: Bool { isWritable && !client.auth.isChanging }

@@ -1,4 +1,4 @@
-import ConiferStorage
+package import ConiferStorage
 
 /// The lane in use, and the positions of what is issued in it.
 struct LanePositions: Sendable {
@@ -33,9 +33,9 @@ struct LanePositions: Sendable {
   var isOpen: Bool { if case .known = numbers { true } else { false } }
 
   /// The position of something that is issued now.
-  mutating func next() -> OverlayID {
+  mutating func next() -> LanePosition {
     step += 1
-    return OverlayID(newest, step)
+    return LanePosition(newest, step)
   }
 
   private var newest: UInt64 { if case .known(let newest, _) = numbers { newest } else { 0 } }
@@ -62,5 +62,33 @@ struct LanePositions: Sendable {
       return nil
     }
     return OutboundWriteID(lane, WriteID(rawValue: newest))
+  }
+}
+
+/// The position of a write or an operation in the order of all that was issued in a lane.
+///
+/// A queued write has its number and step 0. What is not queued, such as a transaction, has the number of the last
+/// queued write before it and a step from 1. It is no durable key: only queued writes keep theirs over a restart.
+package struct LanePosition: Hashable, Comparable, Sendable {
+  /// The number of the queued write: this one, or the last one before.
+  package let number: UInt64
+  /// Counts what is not queued behind that write; 0 for the write itself.
+  package let step: UInt64
+
+  /// The position of a queued write, or of what is not queued behind it.
+  package init(_ number: UInt64, _ step: UInt64 = 0) {
+    self.number = number
+    self.step = step
+  }
+
+  /// The position of a queued write.
+  package init(_ id: WriteID) { self.init(id.rawValue) }
+
+  /// Whether it is that of a queued write.
+  package var isQueued: Bool { step == 0 }
+
+  /// Orders what was issued by when it was.
+  package static func < (a: LanePosition, b: LanePosition) -> Bool {
+    (a.number, a.step) < (b.number, b.step)
   }
 }

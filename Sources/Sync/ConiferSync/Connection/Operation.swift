@@ -10,7 +10,7 @@ struct Operation: Sendable {
 
   let kind: Kind
   /// Its position in the order of all that was issued: after the write with its number.
-  var position: OverlayID
+  var position: LanePosition
   /// The lane that the position is in.
   var lane: Lane
 

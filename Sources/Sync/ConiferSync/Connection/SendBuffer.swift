@@ -44,7 +44,7 @@ struct SendBuffer: Sendable {
 
   /// Whether all writes up to a number have been handed out.
   func isPast(_ number: UInt64) -> Bool {
-    if let first = buffer.first { return first.id.id.rawValue > number }
+    if let first = buffer.first { return first.id.number.rawValue > number }
     if case .empty = rest { return true }
     return cursor >= number
   }
@@ -81,8 +81,8 @@ struct SendBuffer: Sendable {
     guard case .asked(let question) = rest else { return }
     let start = cursor
     let renewed = Set(question.renewed.map(\.id))
-    for write in page where write.id.id.rawValue > cursor {
-      cursor = write.id.id.rawValue
+    for write in page where write.id.number.rawValue > cursor {
+      cursor = write.id.number.rawValue
       if !renewed.contains(write.id), !isUnderWay(write.id) { append(write) }
     }
     if question.missedWrite || (!isLast && cursor > start) {
@@ -90,12 +90,12 @@ struct SendBuffer: Sendable {
     } else {
       rest = isLast ? .empty : .unreadable
     }
-    for write in question.renewed where write.id.id.rawValue <= cursor { insert(write) }
+    for write in question.renewed where write.id.number.rawValue <= cursor { insert(write) }
   }
 
   /// Takes in a new or renewed write where there is room, or leaves it to the store.
   mutating func add(_ write: OutboundWrite, isNew: Bool, limit: Int) {
-    let number = write.id.id.rawValue
+    let number = write.id.number.rawValue
     let isRead = number <= cursor
     if isRead { insert(write) }
     switch rest {
@@ -121,7 +121,7 @@ struct SendBuffer: Sendable {
   }
 
   private mutating func append(_ write: OutboundWrite) {
-    buffer.insert(write) { $0.id.id.rawValue > write.id.id.rawValue }
+    buffer.insert(write) { $0.id.number.rawValue > write.id.number.rawValue }
   }
 
   /// Takes a write out: the app takes it back, or a later one replaced it.

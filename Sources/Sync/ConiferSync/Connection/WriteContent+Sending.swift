@@ -1,5 +1,6 @@
 package import ConiferStorage
 package import ConiferTree
+package import ConiferWire
 
 // What the way to the server has to know of a write's content.
 extension WriteContent {
@@ -51,5 +52,28 @@ extension Leaf {
     case .serverValue: false
     case .string, .integer, .double, .bool: true
     }
+  }
+}
+
+extension Request {
+  /// The request that carries a write.
+  ///
+  /// A write that replaces one node is a put, with the hash that its precondition names; all others
+  /// are one merge, so that the server applies all of it or nothing.
+  package init(_ content: WriteContent) {
+    if content.kind != .update, content.changes.count == 1, let change = content.changes.first {
+      let hash = content.preconditions.first { $0.path == change.path }?.hash
+      self = .put(change.path, change.node, hash: hash)
+      return
+    }
+    var relative: [NodeChange] = []
+    for change in content.changes {
+      guard let path = change.path.relative(to: content.path) else {
+        self = .merge(.root, content.changes)
+        return
+      }
+      relative.append(NodeChange(path, change.node))
+    }
+    self = .merge(content.path, relative)
   }
 }

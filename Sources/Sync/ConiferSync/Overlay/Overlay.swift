@@ -7,7 +7,7 @@ import ConiferTree
 final class Overlay {
   /// A pending write.
   struct Write {
-    let id: OverlayID
+    let position: LanePosition
     let changes: [NodeChange]
     let isVisible: Bool
   }
@@ -17,59 +17,59 @@ final class Overlay {
     var writes = PathWrites()
     var children: [Key: Branch] = [:]
     /// An upper bound of the writes here and below.
-    var newest = OverlayID(0)
+    var newest = LanePosition(0)
     /// An upper bound of the writes below.
-    var newestBelow = OverlayID(0)
+    var newestBelow = LanePosition(0)
   }
 
   private var root = Branch()
-  private var all: [OverlayID: Write] = [:]
+  private var all: [LanePosition: Write] = [:]
   let visits = OverlayVisits()
 
   /// How many writes there are.
   var count: Int { all.count }
 
   /// Whether it holds a write.
-  func contains(_ id: OverlayID) -> Bool { all[id] != nil }
+  func contains(_ position: LanePosition) -> Bool { all[position] != nil }
 
   /// The visible writes, in no order.
   var visible: some Sequence<Write> { all.values.lazy.filter(\.isVisible) }
 
   /// Adds a write unless it is known.
-  func add(_ id: OverlayID, _ changes: [NodeChange], isVisible: Bool) -> Bool {
-    guard all[id] == nil else { return false }
-    all[id] = Write(id: id, changes: changes, isVisible: isVisible)
+  func add(_ position: LanePosition, _ changes: [NodeChange], isVisible: Bool) -> Bool {
+    guard all[position] == nil else { return false }
+    all[position] = Write(position: position, changes: changes, isVisible: isVisible)
     for change in changes {
       var branch = root
-      branch.newest = max(branch.newest, id)
+      branch.newest = max(branch.newest, position)
       for key in change.path.keys {
         visits.count += 1
-        branch.newestBelow = max(branch.newestBelow, id)
+        branch.newestBelow = max(branch.newestBelow, position)
         let child = branch.children[key] ?? Branch()
         branch.children[key] = child
-        child.newest = max(child.newest, id)
+        child.newest = max(child.newest, position)
         branch = child
       }
-      branch.writes.insert(id, change.node, isVisible: isVisible)
+      branch.writes.insert(position, change.node, isVisible: isVisible)
     }
     return true
   }
 
   /// Takes a write out; nil when there is none.
-  func remove(_ id: OverlayID) -> Write? {
-    guard let removed = all.removeValue(forKey: id) else { return nil }
-    for change in removed.changes { remove(id, at: change.path) }
+  func remove(_ position: LanePosition) -> Write? {
+    guard let removed = all.removeValue(forKey: position) else { return nil }
+    for change in removed.changes { remove(position, at: change.path) }
     return removed
   }
 
-  private func remove(_ id: OverlayID, at path: Path) {
+  private func remove(_ position: LanePosition, at path: Path) {
     var branches = [root]
     for key in path.keys {
       visits.count += 1
       guard let child = branches[branches.count - 1].children[key] else { return }
       branches.append(child)
     }
-    branches[branches.count - 1].writes.remove(id)
+    branches[branches.count - 1].writes.remove(position)
     for (i, key) in path.keys.enumerated().reversed() {
       let branch = branches[i + 1]
       guard branch.writes.isEmpty, branch.children.isEmpty else { return }
@@ -83,7 +83,7 @@ final class Overlay {
       root = Branch()
       all = [:]
     }
-    return all.values.sorted { $0.id < $1.id }
+    return all.values.sorted { $0.position < $1.position }
   }
 
   /// The writes at and below a path, and what those above put there.
@@ -96,13 +96,13 @@ final class Overlay {
   /// Whether a newer visible write at or above a path alone decides what is there.
   ///
   /// A deletion does not: what it leaves of a leaf above depends on earlier writes.
-  func isCovered(_ path: Path, since id: OverlayID) -> Bool {
+  func isCovered(_ path: Path, since position: LanePosition) -> Bool {
     var branch = root
     var rest = path.keys[...]
     while true {
       visits.count += 1
-      guard id < branch.newest else { return false }
-      if let newest = branch.writes.newest(OverlayFilter(), visits), id < newest.id {
+      guard position < branch.newest else { return false }
+      if let newest = branch.writes.newest(OverlayFilter(), visits), position < newest.position {
         return !newest.node.isEmpty
       }
       guard let key = rest.popFirst(), let child = branch.children[key] else { return false }
@@ -118,7 +118,7 @@ struct OverlayCursor {
   /// What the newest write at or above the path put here; nil when there is none.
   private(set) var cover: Node?
   /// That write; only newer ones below it show.
-  private var floor: OverlayID?
+  private var floor: LanePosition?
   /// The writes here and below, if any is newer than the floor.
   private var branch: Overlay.Branch?
 
@@ -133,13 +133,13 @@ struct OverlayCursor {
     guard let next, isNew(next.newest) else { return }
     visits.count += 1
     branch = next
-    if let write = next.writes.newest(filter, visits), isNew(write.id) {
+    if let write = next.writes.newest(filter, visits), isNew(write.position) {
       cover = write.node
-      floor = write.id
+      floor = write.position
     }
   }
 
-  private func isNew(_ id: OverlayID) -> Bool { floor.map { $0 < id } ?? true }
+  private func isNew(_ position: LanePosition) -> Bool { floor.map { $0 < position } ?? true }
 
   /// The cursor of a child.
   func child(_ key: Key) -> OverlayCursor {
@@ -152,7 +152,8 @@ struct OverlayCursor {
   /// The priority from a write of the priority alone that is newer than the write of the node; the empty
   /// node if it removed the priority.
   private var priority: Node? {
-    guard let write = branch?.children[.priority]?.writes.newest(filter, visits), isNew(write.id)
+    guard let write = branch?.children[.priority]?.writes.newest(filter, visits),
+      isNew(write.position)
     else { return nil }
     return write.node
   }

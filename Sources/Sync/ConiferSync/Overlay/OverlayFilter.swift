@@ -3,9 +3,9 @@ package struct OverlayFilter {
   /// Whether hidden writes count.
   package var includesHidden = false
   /// Only writes before this one count; nil for all.
-  package var end: OverlayID?
+  package var end: LanePosition?
   /// Whether a write does not count.
-  package var isExcluded: ((OverlayID) -> Bool)?
+  package var isExcluded: ((LanePosition) -> Bool)?
 
   /// Which pending writes count; all visible ones unless more is said.
   ///
@@ -14,8 +14,8 @@ package struct OverlayFilter {
   ///   - end: only writes before this one count.
   ///   - isExcluded: whether a write does not count.
   package init(
-    includesHidden: Bool = false, end: OverlayID? = nil,
-    isExcluded: ((OverlayID) -> Bool)? = nil
+    includesHidden: Bool = false, end: LanePosition? = nil,
+    isExcluded: ((LanePosition) -> Bool)? = nil
   ) {
     self.includesHidden = includesHidden
     self.end = end
@@ -25,13 +25,14 @@ package struct OverlayFilter {
   /// Whether a write counts.
   ///
   /// - Parameters:
-  ///   - id: its position among all.
+  ///   - position: its position among all.
   ///   - isVisible: whether views show it.
-  package func counts(_ id: OverlayID, isVisible: Bool) -> Bool {
-    (isVisible || includesHidden) && end.map { id < $0 } ?? true && isExcluded?(id) != true
+  package func counts(_ position: LanePosition, isVisible: Bool) -> Bool {
+    (isVisible || includesHidden) && end.map { position < $0 } ?? true
+      && isExcluded?(position) != true
   }
 
   func counts(_ entry: PathWrites.Entry) -> Bool {
-    counts(entry.id, isVisible: entry.isVisible)
+    counts(entry.position, isVisible: entry.isVisible)
   }
 }

@@ -3,7 +3,7 @@ import ConiferTree
 /// The pending writes of exactly one path, as they were made.
 struct PathWrites {
   struct Entry {
-    let id: OverlayID
+    let position: LanePosition
     var node: Node
     let isVisible: Bool
     /// Removed, but kept where it is until a sweep drops all removed ones.
@@ -16,10 +16,10 @@ struct PathWrites {
   var isEmpty: Bool { entries.isEmpty }
 
   /// Adds a write; a second node of the same write replaces the first.
-  mutating func insert(_ id: OverlayID, _ node: Node, isVisible: Bool) {
-    let entry = Entry(id: id, node: node, isVisible: isVisible)
-    let index = index(of: id)
-    if index < entries.count, entries[index].id == id {
+  mutating func insert(_ position: LanePosition, _ node: Node, isVisible: Bool) {
+    let entry = Entry(position: position, node: node, isVisible: isVisible)
+    let index = index(of: position)
+    if index < entries.count, entries[index].position == position {
       if entries[index].isRemoved { removed -= 1 }
       entries[index] = entry
     } else {
@@ -27,9 +27,10 @@ struct PathWrites {
     }
   }
 
-  mutating func remove(_ id: OverlayID) {
-    let index = index(of: id)
-    guard index < entries.count, entries[index].id == id, !entries[index].isRemoved else { return }
+  mutating func remove(_ position: LanePosition) {
+    let index = index(of: position)
+    guard index < entries.count, entries[index].position == position, !entries[index].isRemoved
+    else { return }
     entries[index].isRemoved = true
     entries[index].node = .empty
     removed += 1
@@ -54,11 +55,11 @@ struct PathWrites {
 
   /// Whether a write that counts and is newer than another one holds data, rather than deletes.
   func holdsData(
-    newerThan floor: OverlayID?, _ filter: OverlayFilter, _ visits: OverlayVisits
+    newerThan floor: LanePosition?, _ filter: OverlayFilter, _ visits: OverlayVisits
   ) -> Bool {
     for entry in candidates(filter) {
       visits.count += 1
-      if let floor, entry.id <= floor { return false }
+      if let floor, entry.position <= floor { return false }
       if !entry.isRemoved && !entry.node.isEmpty && filter.counts(entry) { return true }
     }
     return false
@@ -71,12 +72,12 @@ struct PathWrites {
   private typealias Slice = ArraySlice<Entry>
 
   /// The index of a write, or where it would be.
-  private func index(of id: OverlayID) -> Int {
-    if let last = entries.last, last.id < id { return entries.count }
+  private func index(of position: LanePosition) -> Int {
+    if let last = entries.last, last.position < position { return entries.count }
     var (low, high) = (0, entries.count)
     while low < high {
       let middle = (low + high) >> 1
-      if entries[middle].id < id { low = middle + 1 } else { high = middle }
+      if entries[middle].position < position { low = middle + 1 } else { high = middle }
     }
     return low
   }

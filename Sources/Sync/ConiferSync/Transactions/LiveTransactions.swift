@@ -8,7 +8,7 @@ struct LiveTransactions: Sendable {
   /// The families, by the path nearest the root.
   private(set) var families: [Path: TransactionFamily] = [:]
   /// The writes over the views of transactions that are not sent, with their orders.
-  private(set) var unsent: [OverlayID: UInt64] = [:]
+  private(set) var unsent: [LanePosition: UInt64] = [:]
   /// How many members of former families were visited.
   private var formerVisits = 0
 
@@ -36,7 +36,7 @@ struct LiveTransactions: Sendable {
     // So that its family no longer counts it among those that are ready.
     set(.waiting, id)
     byID[id] = nil
-    if let overlay = transaction.overlay { unsent[overlay] = nil }
+    if let position = transaction.writePosition { unsent[position] = nil }
     tree.remove(id, at: transaction.path)
     families[root]?.remove(transaction.order)
     guard families[root]?.count != 0 else {
@@ -94,23 +94,27 @@ struct LiveTransactions: Sendable {
     if isReady != old.isReady {
       families[tree.root(of: old.path)]?.readyCount += isReady ? 1 : -1
     }
-    guard let overlay = old.overlay else { return }
-    if case .sent = phase { unsent[overlay] = nil } else { unsent[overlay] = old.order }
+    guard let position = old.writePosition else { return }
+    if case .sent = phase { unsent[position] = nil } else { unsent[position] = old.order }
   }
 
   /// Takes in a transaction's newest write over the views.
-  mutating func set(_ overlay: OverlayID, of transaction: Transaction) {
-    if let old = transaction.overlay { unsent[old] = nil }
-    unsent[overlay] = transaction.order
-    byID[transaction.id]?.overlay = overlay
-    families[tree.root(of: transaction.path)]?.set(overlay, of: transaction.order)
+  mutating func set(_ writePosition: LanePosition, of transaction: Transaction) {
+    if let old = transaction.writePosition { unsent[old] = nil }
+    unsent[writePosition] = transaction.order
+    byID[transaction.id]?.writePosition = writePosition
+    families[tree.root(of: transaction.path)]?.set(writePosition, of: transaction.order)
   }
 
-  /// Whether a transaction's write lies over all that earlier ones wrote.
-  mutating func isOnTop(_ transaction: Transaction) -> Bool {
-    guard let overlay = transaction.overlay else { return false }
+  /// Finds the position of a transaction's write if that lies over all that earlier ones wrote; nil otherwise. Its family
+  /// remembers what was found.
+  mutating func findTopWrite(of transaction: Transaction) -> LanePosition? {
+    guard let position = transaction.writePosition else { return nil }
     let root = tree.root(of: transaction.path)
-    return families[root]?.isOnTop(overlay, of: transaction.order) ?? true
+    guard let newest = families[root]?.findNewestWrite(before: transaction.order) else {
+      return position
+    }
+    return newest < position ? position : nil
   }
 
   /// The writes over which a function runs: those of earlier transactions and those that are sent, but
@@ -118,7 +122,7 @@ struct LiveTransactions: Sendable {
   mutating func visibleWrites(for transaction: Transaction) -> OverlayFilter {
     // Newer writes than one on top are of later transactions: a set would have ended this one. They
     // need not be visited.
-    let end = isOnTop(transaction) ? transaction.overlay : nil
+    let end = findTopWrite(of: transaction)
     let (unsent, order) = (unsent, transaction.order)
     return OverlayFilter(includesHidden: true, end: end) {
       unsent[$0].map { $0 >= order } ?? false

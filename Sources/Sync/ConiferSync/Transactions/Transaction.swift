@@ -17,7 +17,8 @@ struct Transaction: Sendable {
   let order: UInt64
   let path: Path
   let isVisible: Bool
-  let position: OverlayID
+  /// When it was begun, among all that was issued.
+  let position: LanePosition
   var phase = Phase.waiting
   /// How often it was sent.
   var attempts = 0
@@ -27,8 +28,8 @@ struct Transaction: Sendable {
   var output: Node?
   /// The result as views show it.
   var resolved = Node.empty
-  /// Its write over the views.
-  var overlay: OverlayID?
+  /// The position of its newest write over the views.
+  var writePosition: LanePosition?
   /// The status with which it ends if the server refuses the put that was sent.
   var ending: LocalStatus?
 

@@ -6,8 +6,8 @@ struct TransactionFamily: Sendable {
   struct Member: Sendable {
     let order: UInt64
     let id: TransactionID
-    /// Its write over the views.
-    var overlay: OverlayID?
+    /// The position of its newest write over the views.
+    var writePosition: LanePosition?
     /// It has ended and stays where it is until a sweep removes all that ended.
     var isEnded = false
   }
@@ -17,8 +17,8 @@ struct TransactionFamily: Sendable {
   private var ended = 0
   /// How many have a result to be sent.
   var readyCount = 0
-  /// The newest write of the first `count` members.
-  private var top: (count: Int, overlay: OverlayID?) = (0, nil)
+  /// The newest write of the first `count` members, as it was found last.
+  private var top: (count: Int, newest: LanePosition?) = (0, nil)
   /// How many members were visited; tests of the cost read it.
   private(set) var visits = 0
 
@@ -55,27 +55,27 @@ struct TransactionFamily: Sendable {
   }
 
   /// Takes in a member's newest write over the views.
-  mutating func set(_ overlay: OverlayID, of order: UInt64) {
+  mutating func set(_ writePosition: LanePosition, of order: UInt64) {
     let index = index(of: order)
     guard index < members.count, members[index].order == order else { return }
-    members[index].overlay = overlay
-    if index < top.count { top.overlay = max(top.overlay ?? overlay, overlay) }
+    members[index].writePosition = writePosition
+    if index < top.count { top.newest = max(top.newest ?? writePosition, writePosition) }
   }
 
-  /// Whether a write of a member lies over all that earlier ones wrote.
+  /// Finds the newest write of the members before one; nil when they have none.
   ///
-  /// Cheap when members are asked about in their order.
-  mutating func isOnTop(_ overlay: OverlayID, of order: UInt64) -> Bool {
+  /// It remembers what it found, so that asking about one member after the other, in their order, is cheap.
+  mutating func findNewestWrite(before order: UInt64) -> LanePosition? {
     let index = index(of: order)
     if index < top.count { top = (0, nil) }
     while top.count < index {
       visits += 1
       let member = members[top.count]
       top.count += 1
-      guard !member.isEnded, let other = member.overlay else { continue }
-      top.overlay = max(top.overlay ?? other, other)
+      guard !member.isEnded, let other = member.writePosition else { continue }
+      top.newest = max(top.newest ?? other, other)
     }
-    return top.overlay.map { $0 < overlay } ?? true
+    return top.newest
   }
 
   /// The members that were begun after another one, or all.

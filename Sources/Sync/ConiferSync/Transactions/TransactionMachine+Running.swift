@@ -2,7 +2,7 @@ import ConiferTree
 
 extension TransactionMachine {
   mutating func start(
-    _ id: TransactionID, _ path: Path, _ isVisible: Bool, _ position: OverlayID
+    _ id: TransactionID, _ path: Path, _ isVisible: Bool, _ position: LanePosition
   ) {
     guard live[id] == nil else { return }
     lastOrder += 1
@@ -37,7 +37,7 @@ extension TransactionMachine {
   }
 
   mutating func ran(
-    _ id: TransactionID, _ decision: Decision, _ overlay: OverlayID, _ serverTime: Int64,
+    _ id: TransactionID, _ decision: Decision, _ writePosition: LanePosition, _ serverTime: Int64,
     _ readView: ReadView
   ) {
     guard running == id else { return }
@@ -46,7 +46,7 @@ extension TransactionMachine {
       return
     }
     // It must see what changed meanwhile, and what an earlier transaction will write again.
-    guard isInTurn(transaction),
+    guard findEarlierRuns(transaction).isEmpty,
       readView(transaction.path, live.visibleWrites(for: transaction)) == seen
     else {
       return wait(id)
@@ -56,13 +56,13 @@ extension TransactionMachine {
     case .write(let output):
       let resolved = output.resolvingServerValues(over: seen, now: serverTime)
       live.change(id) { ($0.input, $0.output, $0.resolved) = (seen, output, resolved) }
-      live.set(overlay, of: transaction)
+      live.set(writePosition, of: transaction)
       live.set(.ready, id)
       readyPaths.insert(transaction.path)
       let isVisible = transaction.isVisible
-      actions.append(.write(overlay, transaction.path, resolved, isVisible: isVisible))
+      actions.append(.write(writePosition, transaction.path, resolved, isVisible: isVisible))
       // Only now, so that views never show what was there before.
-      if let old = transaction.overlay { actions.append(.revert(old)) }
+      if let old = transaction.writePosition { actions.append(.revert(old)) }
       mustProceed = true
     }
   }
@@ -71,7 +71,7 @@ extension TransactionMachine {
   /// again.
   mutating func finish(_ id: TransactionID, _ outcome: Outcome) {
     guard let transaction = live.remove(id) else { return }
-    if let overlay = transaction.overlay { actions.append(.revert(overlay)) }
+    if let position = transaction.writePosition { actions.append(.revert(position)) }
     actions.append(.complete(id, outcome))
     actions.append(.unlisten(id, transaction.path))
     mustProceed = true
@@ -90,11 +90,13 @@ extension TransactionMachine {
   /// Runs the next function whose input has changed.
   mutating func runNext(_ readView: ReadView) {
     if running == nil { failExhausted() }
-    while !mustProceed, running == nil, let (_, id) = nextRun() {
+    while !mustProceed, running == nil, let (_, id) = findNextRun() {
       runs.removeFirst()
       guard let transaction = live[id] else { continue }
       let input = readView(transaction.path, live.visibleWrites(for: transaction))
-      if transaction.output != nil, input == transaction.input, live.isOnTop(transaction) {
+      if transaction.output != nil, input == transaction.input,
+        live.findTopWrite(of: transaction) != nil
+      {
         live.set(.ready, id)
         readyPaths.insert(transaction.path)
         continue
@@ -115,14 +117,14 @@ extension TransactionMachine {
     }
   }
 
-  /// Whether no earlier transaction is to run before one.
-  mutating func isInTurn(_ transaction: Transaction) -> Bool {
-    guard let first = nextRun(), first.order < transaction.order else { return true }
-    return live.members(before: transaction).allSatisfy { !$0.isWaiting }
+  /// Finds the transactions that are to run before one: those of its family that wait and were begun earlier.
+  private mutating func findEarlierRuns(_ transaction: Transaction) -> [Transaction] {
+    guard let first = findNextRun(), first.order < transaction.order else { return [] }
+    return live.members(before: transaction).filter(\.isWaiting)
   }
 
-  /// The first transaction that waits for its turn.
-  mutating func nextRun() -> (order: UInt64, id: TransactionID)? {
+  /// Finds the first transaction that waits for its turn, and drops those before it that do not wait any longer.
+  private mutating func findNextRun() -> RunQueue.Entry? {
     while let first = runs.first {
       if live[first.id]?.isWaiting == true { return first }
       runs.removeFirst()

@@ -71,8 +71,8 @@ extension TransactionMachine {
   private mutating func commit(_ put: SentPut, _ isDataMissing: Bool) {
     let done = put.ids.compactMap { live.remove($0) }
     for transaction in done {
-      guard let overlay = transaction.overlay else { continue }
-      actions.append(.acknowledge(overlay, isDataMissing: isDataMissing))
+      guard let position = transaction.writePosition else { continue }
+      actions.append(.acknowledge(position, isDataMissing: isDataMissing))
     }
     for transaction in done {
       let outcome = Outcome(isCommitted: true, node: transaction.resolved)

@@ -34,12 +34,12 @@ package struct TransactionMachine: Sendable {
     ///
     /// - isVisible: whether listeners see its result before the server confirmed it.
     /// - position: when it was begun, among all that was issued.
-    case start(TransactionID, Path, isVisible: Bool, position: OverlayID)
+    case start(TransactionID, Path, isVisible: Bool, position: LanePosition)
     /// The app's function returned.
     ///
-    /// - overlay: the position of the write that it makes, newer than all others.
+    /// - writePosition: the position of the write that it makes, newer than all others.
     /// - serverTime: the server's time in milliseconds since 1970.
-    case ran(TransactionID, Decision, overlay: OverlayID, serverTime: Int64)
+    case ran(TransactionID, Decision, writePosition: LanePosition, serverTime: Int64)
     /// The server answered a put.
     ///
     /// - isDataMissing: as in `ConnectionAction.writeAnswered`.
@@ -69,11 +69,11 @@ package struct TransactionMachine: Sendable {
     /// Run the app's function over a node, and answer with `ran`.
     case run(TransactionID, Path, Node)
     /// Lay a write over the views.
-    case write(OverlayID, Path, Node, isVisible: Bool)
+    case write(LanePosition, Path, Node, isVisible: Bool)
     /// Take a write away from the views.
-    case revert(OverlayID)
+    case revert(LanePosition)
     /// The server has a write; `isDataMissing` as in `putAnswered`.
-    case acknowledge(OverlayID, isDataMissing: Bool = false)
+    case acknowledge(LanePosition, isDataMissing: Bool = false)
     /// Send an attempt.
     case put(TransactionPut)
     /// Tell the app how it ended.
@@ -154,8 +154,8 @@ package struct TransactionMachine: Sendable {
   private mutating func take(_ input: Input, _ readView: ReadView) {
     switch input {
     case .start(let id, let path, let isVisible, let position): start(id, path, isVisible, position)
-    case .ran(let id, let decision, let overlay, let serverTime):
-      ran(id, decision, overlay, serverTime, readView)
+    case .ran(let id, let decision, let writePosition, let serverTime):
+      ran(id, decision, writePosition, serverTime, readView)
     case .putAnswered(let put, let response, let isDataMissing):
       answered(put, response, isDataMissing)
     case .putGivenUp(let put, let status): givenUp(put, status)

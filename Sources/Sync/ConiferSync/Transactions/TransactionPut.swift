@@ -5,7 +5,7 @@ package struct TransactionPut: Hashable, Sendable {
   /// Its number.
   package let id: OperationID
   /// Its position in the order of all that was issued: that of its first transaction.
-  package let position: OverlayID
+  package let position: LanePosition
   /// Where.
   package let path: Path
   /// The new node, with server values unresolved.
@@ -14,7 +14,8 @@ package struct TransactionPut: Hashable, Sendable {
   package let hash: String
 
   /// A transaction's attempt.
-  package init(_ id: OperationID, position: OverlayID, _ path: Path, _ node: Node, hash: String) {
+  package init(_ id: OperationID, position: LanePosition, _ path: Path, _ node: Node, hash: String)
+  {
     self.id = id
     self.position = position
     self.path = path

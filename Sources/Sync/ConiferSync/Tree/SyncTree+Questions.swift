@@ -13,7 +13,7 @@ extension SyncTree {
     }
     let cursor = overlay.cursor(at: path, filter)
     if cursor.cover != nil { return cursor.applied(to: .empty) }
-    return serverData(at: path).map { cursor.applied(to: $0) }
+    return views.serverData(at: path).map { cursor.applied(to: $0) }
   }
 
   /// What a target shows, or nil where some of it is unknown: the data of its open view, or the query
@@ -27,7 +27,7 @@ extension SyncTree {
 
   /// What open views show of a target; nil where none is open that shows all of it.
   package func shown(of target: QueryTarget) -> Node? {
-    if view(of: target)?.isComplete != true, serverData(at: target.path) == nil { return nil }
+    if view(of: target)?.isComplete != true, views.serverData(at: target.path) == nil { return nil }
     return value(of: target)
   }
 
@@ -65,23 +65,22 @@ extension SyncTree {
   // MARK: Which views are open
 
   /// Whether a listener listens, to any target.
-  package func contains(_ id: ListenerID) -> Bool { viewsByListener[id] != nil }
+  package func contains(_ id: ListenerID) -> Bool { views.view(of: id) != nil }
+
+  /// The view of exactly a target; for the default target any view that loads all data.
+  func view(of target: QueryTarget) -> View? { views.view(of: target) }
 
   /// The target of the filtered view with a tag.
-  package func target(ofTag tag: Int) -> QueryTarget? { viewsByTag[tag]?.target.normalized }
+  package func target(ofTag tag: Int) -> QueryTarget? { views.view(tagged: tag)?.target.normalized }
 
   /// Whether a view that loads all data is open at a path or above.
-  package func hasWholeView(covering path: Path) -> Bool {
-    points(along: path).contains { $0.wholeView != nil }
-  }
+  package func hasWholeView(covering path: Path) -> Bool { views.hasWholeView(covering: path) }
 
   /// Whether a view is open at a path or above it.
-  package func hasView(covering path: Path) -> Bool {
-    points(along: path).contains { !$0.views.isEmpty }
-  }
+  package func hasView(covering path: Path) -> Bool { views.contains(covering: path) }
 
   /// Whether a view is open at a path or below it.
-  package func hasView(within path: Path) -> Bool { point(at: path).map { !$0.isEmpty } ?? false }
+  package func hasView(within path: Path) -> Bool { views.contains(within: path) }
 
   /// Whether a view is open at a path, above or below it.
   package func hasView(touching path: Path) -> Bool {
@@ -89,29 +88,5 @@ extension SyncTree {
   }
 
   /// The paths at which views are open.
-  package var viewPaths: [Path] {
-    var (found, waiting) = ([Path](), [root])
-    while let point = waiting.popLast() {
-      if !point.views.isEmpty { found.append(point.path) }
-      waiting += point.children.values
-    }
-    return found
-  }
-
-  // MARK: The server's data
-
-  /// The whole server data at a path, with acknowledged writes, if a view at or above knows it.
-  func serverData(at path: Path) -> Node? {
-    for point in points(along: path) {
-      guard let rest = path.relative(to: point.path) else { continue }
-      // Views that load all data know more, so they are asked first.
-      for view in point.views where view.loadsAllData {
-        if let node = view.serverData(at: rest) { return node }
-      }
-      for view in point.views where !view.loadsAllData {
-        if let node = view.serverData(at: rest) { return node }
-      }
-    }
-    return nil
-  }
+  package var viewPaths: [Path] { views.paths }
 }

@@ -7,11 +7,10 @@ final class View {
   struct Listener {
     let id: ListenerID
     let kinds: DataEvent.Kinds
-    let isSilent: Bool
 
     /// Adds an event to the result if the listener wants it.
     func tell(_ event: DataEvent, into result: inout SyncResult) {
-      guard !isSilent, kinds.contains(DataEvent.Kinds(event.kind)) else { return }
+      guard !id.isSilent, kinds.contains(DataEvent.Kinds(event.kind)) else { return }
       result.events.append(SyncResult.Raised(id, event))
     }
   }
@@ -71,7 +70,7 @@ final class View {
     }
     let old = shown.node
     let changes = shown.update(to: source)
-    guard listeners.contains(where: { !$0.isSilent }) else { return [] }
+    guard listeners.contains(where: { !$0.id.isSilent }) else { return [] }
     var events = changes.map { event(of: $0) }
     let new = shown.node
     let isChanged = !changes.isEmpty || old.leaf != new.leaf || old.priority != new.priority

@@ -1,36 +1,55 @@
 import ConiferWire
 
 extension Session {
+  /// What is done by itself at a time, in the order in which it is looked at.
+  private enum Timer: CaseIterable {
+    case probe
+    case keepAlive
+    case tokenExpiry
+    case tokenFetch
+    case markingRetry
+  }
+
+  private func time(of timer: Timer, _ client: ClientState) -> Milliseconds? {
+    switch timer {
+    case .probe: pipeline.liveness.probeTime(pipeline.unanswered, client.limits)
+    case .keepAlive: pipeline.liveness.keepAliveTime(client.limits)
+    case .tokenExpiry: client.auth.expiry
+    case .tokenFetch: client.auth.fetchAt
+    case .markingRetry: client.sendBuffer.markingRetry
+    }
+  }
+
+  private mutating func fire(_ timer: Timer, _ client: inout ClientState) {
+    switch timer {
+    case .probe:
+      pipeline.liveness.probed(at: client.now.uptime)
+      client.actions.append(.probe(number))
+    case .keepAlive:
+      pipeline.liveness.sent(at: client.now.uptime)
+      client.actions.append(.send(.keepAlive))
+    case .tokenExpiry: expireToken(&client)
+    case .tokenFetch: client.fetchToken(isConnected: true)
+    case .markingRetry:
+      client.sendBuffer.markAgain()
+      pipeline.sendWaiting(&client)
+    }
+  }
+
   /// Does what is due.
   mutating func tick(_ client: inout ClientState) {
-    let (time, limits) = (client.now.uptime, client.limits)
-    if let due = liveness.probeTime(unanswered, limits), due <= time {
-      liveness.probed(at: time)
-      client.actions.append(.probe(number))
-    }
-    if liveness.keepAliveTime(limits) <= time {
-      liveness.sent(at: time)
-      client.actions.append(.send(.keepAlive))
-    }
-    if let expiry = client.auth.expiry, expiry <= time { expireToken(&client) }
-    if let due = client.auth.fetchAt, due <= time { client.fetchToken(isConnected: true) }
-    if let retry = client.sendBuffer.markingRetry, retry <= time {
-      client.sendBuffer.markAgain()
-      sendWaiting(&client)
+    for timer in Timer.allCases {
+      if let due = time(of: timer, client), due <= client.now.uptime { fire(timer, &client) }
     }
   }
 
   /// When `tick` has something to do.
   func nextTick(_ client: ClientState) -> Milliseconds? {
-    let all = [
-      liveness.keepAliveTime(client.limits), liveness.probeTime(unanswered, client.limits),
-      client.auth.expiry, client.auth.fetchAt, client.sendBuffer.markingRetry,
-    ]
-    return all.compactMap(\.self).min()
+    Timer.allCases.compactMap { time(of: $0, client) }.min()
   }
 
   /// When the connection is given up as its server does not answer.
   func answerDeadline(_ limits: ConnectionLimits) -> Milliseconds? {
-    liveness.answerDeadline(unanswered, limits)
+    pipeline.liveness.answerDeadline(pipeline.unanswered, limits)
   }
 }

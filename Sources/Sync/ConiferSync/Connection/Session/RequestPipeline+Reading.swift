@@ -2,7 +2,7 @@ import ConiferQuery
 import ConiferTree
 import ConiferWire
 
-extension Session {
+extension RequestPipeline {
   /// Whether listens and gets may be sent; while the user may have changed they wait.
   private func canRead(_ client: ClientState) -> Bool { isAccepted && !client.auth.isChanging }
 
@@ -57,7 +57,7 @@ extension Session {
   /// Ends what the server no longer allows; while no token is taken it is asked again later.
   mutating func revoke(_ path: Path, _ spec: QuerySpec, _ client: inout ClientState) {
     let target = QueryTarget(path, spec.normalized)
-    let isDueToToken = client.auth.token != nil && isRefused
+    let isDueToToken = isTokenInvalid(client.auth)
     for listen in client.listens.all(where: { $0.target == target }) {
       sentListens[listen] = nil
       guard !isDueToToken else { continue }
@@ -71,7 +71,7 @@ extension Session {
   /// Sends all reads that wait. They have no position among the writes: the app lays what waits over
   /// the answer.
   mutating func sendGets(_ client: inout ClientState) {
-    guard canRead(client), authRequest == nil else { return }
+    guard canRead(client), !isShowingToken else { return }
     while let get = client.gets.popFirst() { send(.get(get.target), .get(get), &client) }
   }
 

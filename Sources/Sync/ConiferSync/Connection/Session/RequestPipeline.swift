@@ -1,0 +1,467 @@
+import ConiferQuery
+import ConiferStorage
+import ConiferTree
+import ConiferWire
+
+/// The requests of one connection: when each leaves, which have no answer yet, and when an answer is handed on.
+///
+/// Nothing but the token is sent until the server has accepted it. Writes and operations leave in the order in which they
+/// were issued.
+struct RequestPipeline: Sendable {
+  /// Whether the server knows who the client is.
+  enum Admission {
+    /// It has not said: the first token is being shown, or that of another user will be.
+    case unknown
+    /// The token was refused or revoked, or it has expired: until another one is taken nothing is sent, and a
+    /// `permission-denied` to what was sent before may be due to the token alone.
+    case tokenInvalid
+    /// It has taken the token, or there is none.
+    case accepted
+  }
+
+  private var admission = Admission.unknown
+  /// The last request that says who the client is, until it is answered.
+  private var authRequest: UInt64?
+  /// The last request's number.
+  private var lastRequest: UInt64 = 0
+  /// The requests without an answer.
+  private(set) var unanswered = Unanswered()
+  /// The requests by which the server was asked for listens.
+  var sentListens: [Listen: UInt64] = [:]
+  /// Answers that wait for those of the listens that were sent before they came.
+  private var deferred = DeferredAnswers()
+  var liveness: Liveness
+
+  /// That of a connection whose hello came at an uptime.
+  init(at now: Milliseconds) { liveness = Liveness(at: now) }
+
+  // MARK: Who the client is
+
+  /// Whether the server knows who the client is.
+  var isAccepted: Bool { if case .accepted = admission { true } else { false } }
+
+  /// Whether the server was shown a token that it has not answered.
+  var isShowingToken: Bool { authRequest != nil }
+
+  /// Whether requests may leave. While a newer token is being shown they wait: a request that the server refused because
+  /// of the old token is sent again first.
+  var isOpen: Bool { isAccepted && !isShowingToken }
+
+  /// Shows the server a token, or that nobody is signed in.
+  mutating func show(_ token: UserToken?, _ client: inout ClientState) {
+    let request: Request = token.map { .authenticate($0.credential) } ?? .unauthenticate
+    authRequest = send(request, .authenticate(token), &client)
+  }
+
+  /// Takes in that a shown token was answered; returns whether it was the last one.
+  mutating func tokenAnswered(_ number: UInt64) -> Bool {
+    guard authRequest == number else { return false }
+    authRequest = nil
+    return true
+  }
+
+  /// The server knows who the client is: all that waited goes on.
+  mutating func accept(_ client: inout ClientState) {
+    admission = .accepted
+    reportOtherLanes(&client)
+    sendListens(&client)
+    sendGets(&client)
+    client.sendBuffer.restart()
+    client.actions.append(.writable(true))
+    askForWrites(&client)
+  }
+
+  /// Nothing is sent from now on, until the server accepts the client.
+  mutating func stop(_ admission: Admission, _ client: inout ClientState) {
+    let wasAccepted = isAccepted
+    self.admission = admission
+    guard wasAccepted else { return }
+    client.gets.block(at: client.now.uptime)
+    client.actions.append(.writable(false))
+    client.returnPuts()
+  }
+
+  /// Whether a refusal says no more than that the token is not taken, so that the request counts as not sent.
+  func isDueToToken(_ response: Response, _ auth: AuthMachine) -> Bool {
+    switch response.status {
+    case .expiredToken, .invalidToken: auth.token != nil
+    case .permissionDenied: isTokenInvalid(auth)
+    default: false
+    }
+  }
+
+  /// Whether the token is of no use, so that the server may refuse what it else allows.
+  func isTokenInvalid(_ auth: AuthMachine) -> Bool {
+    if case .tokenInvalid = admission { auth.token != nil } else { false }
+  }
+
+  // MARK: Requests
+
+  /// Sends a request; its answer is waited for when something is to be done about it.
+  @discardableResult
+  mutating func send(_ request: Request, _ sent: Sent? = nil, _ client: inout ClientState) -> UInt64
+  {
+    let number = addRequest(sent, at: client.now.uptime)
+    client.actions.append(.send(.request(number, request)))
+    return number
+  }
+
+  /// Gives a number to a request that leaves.
+  mutating func addRequest(_ sent: Sent?, at now: Milliseconds) -> UInt64 {
+    lastRequest += 1
+    liveness.sent(at: now)
+    if let sent { unanswered.add(lastRequest, sent, at: now) }
+    return lastRequest
+  }
+
+  /// Takes out the request with a number, whose answer came; nil when none waits for it.
+  mutating func takeUnanswered(_ number: UInt64) -> Sent? { unanswered.remove(number) }
+
+  /// Takes in the answer to a request, but for that to a token.
+  mutating func answered(
+    _ sent: Sent, _ number: UInt64, _ response: Response, _ client: inout ClientState
+  ) {
+    switch sent {
+    case .authenticate: break
+    case .listen(let listen): listenAnswered(number, listen, response, &client)
+    case .write(let write): writeAnswered(write, response, &client)
+    case .operation(let operation): operationAnswered(operation, response, &client)
+    case .get(let get): getAnswered(get, response, &client)
+    }
+  }
+
+  /// The connection ended: what was not answered waits again, or is reported.
+  mutating func end(_ client: inout ClientState) {
+    deferred.markMissingData(unanswered.listenTargets)
+    client.actions.append(.connected(false))
+    stop(.unknown, &client)
+    deliverAnswers(all: true, &client)
+    client.auth.tokenForgotten(at: client.now.uptime)
+    for sent in unanswered.removeAll() {
+      switch sent {
+      case .write(let write): client.actions.append(.writeOutcomeUnknown(write.id))
+      case .operation(let operation): client.giveUp(operation, with: .disconnect)
+      case .get(let get): client.gets.add(get)
+      case .listen, .authenticate: break
+      }
+    }
+  }
+}
+
+// MARK: Writes and operations, in order
+
+extension RequestPipeline {
+  /// Whether a write was sent and not answered.
+  func isUnanswered(_ id: OutboundWriteID) -> Bool { unanswered.contains(id) }
+
+  /// Whether the server has answered a write, and the answer waits for listens.
+  func isAnswerDeferred(_ id: OutboundWriteID) -> Bool { deferred.contains(id) }
+
+  /// Asks for the next writes where there is room for them.
+  mutating func askForWrites(_ client: inout ClientState) {
+    guard isAccepted, client.positions.isOpen else { return }
+    if let (after, count) = client.sendBuffer.ask(limit: client.limits.window) {
+      client.actions.append(.needWrites(client.positions.lane, after: after, limit: count))
+    }
+  }
+
+  /// Takes in the next writes.
+  mutating func add(
+    _ page: [OutboundWrite], of lane: Lane, after: WriteID?, isLast: Bool,
+    _ client: inout ClientState
+  ) {
+    guard isAccepted, lane == client.positions.lane, client.sendBuffer.isAsking(after: after) else {
+      return
+    }
+    client.sendBuffer.add(page, isLast: isLast) { unanswered.contains($0) || deferred.contains($0) }
+    sendWaiting(&client)
+  }
+
+  /// Sends what may go: the queue's writes and what was issued beside them, in order.
+  mutating func sendWaiting(_ client: inout ClientState) {
+    sendGets(&client)
+    while isOpen, client.positions.isOpen {
+      if let next = client.operations.first, client.sendBuffer.isPast(next.position.number) {
+        guard unanswered.hasRoom(next.size, client.limits) else { break }
+        client.operations.popFirst()
+        send(next, &client)
+      } else if let write = client.sendBuffer.first {
+        guard unanswered.hasRoom(write.size, client.limits) else { break }
+        guard write.mayLeave else {
+          let ids = client.sendBuffer.markWaiting(at: client.now.uptime)
+          if !ids.isEmpty { client.actions.append(.markSent(ids)) }
+          break
+        }
+        client.sendBuffer.removeFirst()
+        client.positions.sent(write.id.number)
+        send(Request(write.content), .write(write), &client)
+        client.actions.append(.writeSent(write.id))
+      } else {
+        break
+      }
+    }
+    askForWrites(&client)
+  }
+
+  private mutating func writeAnswered(
+    _ write: OutboundWrite, _ response: Response, _ client: inout ClientState
+  ) {
+    if isDueToToken(response, client.auth) {
+      // It is sent again as soon as a token is taken, unless it is another user's by then.
+      return client.actions.append(.writeReturned(write.id))
+    }
+    deliver(.write(write.id, write.content.changes.map(\.path)), response, &client)
+  }
+
+  /// Forgets a write that the app takes back.
+  mutating func withdraw(_ id: OutboundWriteID, _ client: inout ClientState) {
+    _ = unanswered.removeAll { $0.write?.id == id }
+    deferred.removeWrite(id)
+    sendWaiting(&client)
+  }
+
+  /// Reports the writes of other lanes as of unknown outcome: they are not sent on this lane's
+  /// connection again.
+  private mutating func reportOtherLanes(_ client: inout ClientState) {
+    let lane = client.positions.lane
+    let others = unanswered.removeAll { $0.write.map { $0.id.lane != lane } ?? false }
+    for case .write(let write) in others { client.actions.append(.writeOutcomeUnknown(write.id)) }
+  }
+
+  // MARK: Operations
+
+  private mutating func send(_ operation: Operation, _ client: inout ClientState) {
+    let request: Request
+    switch operation.kind {
+    case .put(let put): request = .put(put.path, put.node, hash: put.hash)
+    case .onDisconnect(_, let disconnect): request = disconnect.request
+    }
+    send(request, .operation(operation), &client)
+  }
+
+  private mutating func operationAnswered(
+    _ operation: Operation, _ response: Response, _ client: inout ClientState
+  ) {
+    let mustRepeat = isDueToToken(response, client.auth)
+    switch operation.kind {
+    case .put(let put) where mustRepeat: client.actions.append(.putReturned(put.id))
+    case .put(let put): deliver(.put(put.id, put.path), response, &client)
+    case .onDisconnect where mustRepeat && operation.lane != client.positions.lane:
+      client.giveUp(operation, with: .identityChanged)
+    case .onDisconnect where mustRepeat: client.insert(operation)
+    case .onDisconnect(let id, _):
+      client.actions.append(.onDisconnectAnswered(id, response))
+    }
+  }
+
+  /// Forgets all that was sent and not answered of the lane's queue.
+  mutating func forgetQueue(_ client: inout ClientState) {
+    reportOtherLanes(&client)
+    _ = unanswered.removeAll { $0.write != nil }
+  }
+
+  /// Gives up the puts that were sent and not answered.
+  mutating func giveUpPuts(_ client: inout ClientState) {
+    let puts = unanswered.removeAll {
+      if case .operation(let operation) = $0, case .put = operation.kind { true } else { false }
+    }
+    for case .operation(let operation) in puts { client.giveUp(operation, with: .writeCanceled) }
+  }
+}
+
+// MARK: Answers that wait for listens
+
+extension RequestPipeline {
+  /// Hands an answer on when the listens that were sent until now are answered, which may be at once.
+  private mutating func deliver(
+    _ subject: DeferredAnswer.Subject, _ response: Response, _ client: inout ClientState
+  ) {
+    deferred.append(DeferredAnswer(subject: subject, response: response, lastRequest: lastRequest))
+    deliverAnswers(&client)
+  }
+
+  /// Hands on the answers that wait for nothing more, or all of them, in the order in which they came.
+  mutating func deliverAnswers(all: Bool = false, _ client: inout ClientState) {
+    let listen = all ? nil : unanswered.oldestListen
+    while let answer = deferred.popFirst(before: listen) { client.actions.append(answer.action) }
+  }
+}
+
+/// An answer that waits for all listens that were sent before it came: they may bring data from before the
+/// write that it ends, and the write must lie over that.
+struct DeferredAnswer: Sendable {
+  enum Subject: Sendable {
+    /// With the paths that it changed, as in a put.
+    case write(OutboundWriteID, [Path])
+    case put(OperationID, Path)
+
+    var paths: [Path] {
+      switch self {
+      case .write(_, let all): all
+      case .put(_, let path): [path]
+      }
+    }
+  }
+
+  let subject: Subject
+  let response: Response
+  /// Listens up to this request must be answered first.
+  let lastRequest: UInt64
+  /// Whether the connection broke before those of them that touch its paths were answered.
+  var isDataMissing = false
+
+  /// What hands it on.
+  var action: ConnectionAction {
+    switch subject {
+    case .write(let id, _): .writeAnswered(id, response, isDataMissing: isDataMissing)
+    case .put(let id, _): .putAnswered(id, response, isDataMissing: isDataMissing)
+    }
+  }
+}
+
+/// The answers that wait for listens, in the order in which they came.
+struct DeferredAnswers: Sendable {
+  private var answers = FIFO<DeferredAnswer>()
+  /// The writes among what they answer.
+  private var writes: Set<OutboundWriteID> = []
+
+  /// Whether the answer to a write waits.
+  func contains(_ id: OutboundWriteID) -> Bool { writes.contains(id) }
+
+  mutating func append(_ answer: DeferredAnswer) {
+    if case .write(let id, _) = answer.subject { writes.insert(id) }
+    answers.append(answer)
+  }
+
+  /// Takes out the first answer, unless it waits for a listen.
+  ///
+  /// - Parameter listen: the oldest listen without an answer; nil for none.
+  mutating func popFirst(before listen: UInt64?) -> DeferredAnswer? {
+    guard let first = answers.first, listen.map({ $0 > first.lastRequest }) ?? true else {
+      return nil
+    }
+    if case .write(let id, _) = first.subject { writes.remove(id) }
+    return answers.popFirst()
+  }
+
+  /// Forgets the answer to a write.
+  mutating func removeWrite(_ id: OutboundWriteID) {
+    guard writes.remove(id) != nil else { return }
+    answers.removeAll { if case .write(id, _) = $0.subject { true } else { false } }
+  }
+
+  /// Marks the answers whose data an unanswered listen was to bring, as the connection broke.
+  ///
+  /// - Parameter listens: the listens without an answer, with their numbers.
+  mutating func markMissingData(_ listens: [(number: UInt64, target: QueryTarget)]) {
+    answers.changeAll { answer in
+      guard answer.response.status == .ok else { return }
+      let (last, paths) = (answer.lastRequest, answer.subject.paths)
+      answer.isDataMissing = listens.contains { number, target in
+        number <= last
+          && paths.contains { $0.contains(target.path) || target.path.contains($0) }
+      }
+    }
+  }
+}
+
+/// A request that was sent on a connection.
+enum Sent: Sendable {
+  case write(OutboundWrite)
+  case operation(Operation)
+  case get(WaitingGet)
+  case listen(Listen)
+  case authenticate(UserToken?)
+
+  /// The bytes that count in the window of unanswered writes; nil when it does not count.
+  var size: Int? {
+    switch self {
+    case .write(let write): return write.size
+    case .operation(let operation): return operation.size
+    case .get, .listen, .authenticate: return nil
+    }
+  }
+
+  /// Whether data comes in answer.
+  var isReading: Bool {
+    switch self {
+    case .get, .listen: return true
+    case .write, .operation, .authenticate: return false
+    }
+  }
+
+  /// The queued write, if it is one.
+  var write: OutboundWrite? {
+    if case .write(let write) = self { return write }
+    return nil
+  }
+}
+
+/// The requests of one connection that have no answer yet.
+struct Unanswered: Sendable {
+  private var requests: [UInt64: Sent] = [:]
+  /// All numbers in order with the time of sending; answered ones are dropped at the front.
+  private var times = FIFO<(number: UInt64, time: Milliseconds)>()
+  /// The numbers of listens in order; answered ones are dropped at the front.
+  private var listens = FIFO<UInt64>()
+  /// The writes.
+  private var writes: Set<OutboundWriteID> = []
+  /// How many writes and puts there are.
+  private var windowCount = 0
+  /// How many bytes they have.
+  private(set) var windowBytes = 0
+  /// How many listens and gets there are.
+  private(set) var readingCount = 0
+
+  /// When the oldest request was sent.
+  var oldest: Milliseconds? { times.first?.time }
+  /// The oldest listen.
+  var oldestListen: UInt64? { listens.first }
+
+  mutating func add(_ number: UInt64, _ sent: Sent, at time: Milliseconds) {
+    requests[number] = sent
+    if let write = sent.write { writes.insert(write.id) }
+    times.append((number: number, time: time))
+    if case .listen = sent { listens.append(number) }
+    count(sent, 1)
+  }
+
+  mutating func remove(_ number: UInt64) -> Sent? {
+    guard let sent = requests.removeValue(forKey: number) else { return nil }
+    if let write = sent.write { writes.remove(write.id) }
+    count(sent, -1)
+    while let first = times.first, requests[first.number] == nil { times.popFirst() }
+    while let first = listens.first, requests[first] == nil { listens.popFirst() }
+    return sent
+  }
+
+  /// Takes out all requests that a test picks, in the order of sending.
+  mutating func removeAll(where isWanted: (Sent) -> Bool = { _ in true }) -> [Sent] {
+    let numbers = requests.filter { isWanted($0.value) }.keys.sorted()
+    return numbers.compactMap { remove($0) }
+  }
+
+  /// Whether a write was sent and not answered.
+  func contains(_ id: OutboundWriteID) -> Bool { writes.contains(id) }
+
+  /// The listens with their numbers.
+  var listenTargets: [(number: UInt64, target: QueryTarget)] {
+    listens.all.compactMap { number in
+      if case .listen(let listen)? = requests[number] { (number, listen.target) } else { nil }
+    }
+  }
+
+  /// Whether something of a size may be sent now; what has no size always may.
+  func hasRoom(_ size: Int?, _ limits: ConnectionLimits) -> Bool {
+    guard let size, windowCount > 0 else { return true }
+    return windowCount < limits.window && windowBytes + size <= limits.windowBytes
+  }
+
+  private mutating func count(_ sent: Sent, _ step: Int) {
+    if let size = sent.size {
+      windowCount += step
+      windowBytes += step * size
+    }
+    if sent.isReading { readingCount += step }
+  }
+}
