@@ -5,11 +5,9 @@ import Testing
 @Suite struct `Remedies` {
   static let codes: [DatabaseError.Code] = [
     .readOnly, .coding, .permissionDenied, .unavailable, .expiredToken, .invalidToken, .tooLarge,
-    .refused,
-    .disconnected, .outcomeUnknown, .writeCanceled, .discarded, .overridden, .tooManyRetries,
-    .unknownWrite,
-    .storageFull, .storageBusy, .storageDamaged, .storageFailure, .overflow, .cancelled, .closed,
-    .internal,
+    .refused, .disconnected, .outcomeUnknown, .writeCanceled, .discarded, .overridden,
+    .tooManyRetries, .unknownWrite, .storageFull, .storageBusy, .storageDamaged, .storageFailure,
+    .overflow, .cancelled, .closed, .internal,
   ]
 
   @Test(arguments: codes) func `are told by the code alone`(_ code: DatabaseError.Code) throws {
