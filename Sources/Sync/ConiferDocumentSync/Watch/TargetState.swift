@@ -1,0 +1,69 @@
+import ConiferDocument
+
+/// What a stream has said of one target since the last snapshot.
+struct TargetState: Sendable {
+  /// What happened to a document.
+  enum Change: Sendable {
+    case added, modified, removed
+  }
+
+  /// How many requests to add or remove the target have no answer: what comes before it was meant for
+  /// an earlier listen.
+  private(set) var pendingAnswers = 0
+  private var changes: [DocumentPath: Change] = [:]
+  private var resumeToken: [UInt8] = []
+  private(set) var isCurrent = false
+  /// Whether the next snapshot is to name the target.
+  private(set) var hasNews = true
+
+  var isPending: Bool { pendingAnswers > 0 }
+
+  mutating func requestSent() { pendingAnswers += 1 }
+
+  /// The server answered a request; one more than there were requests changes nothing.
+  mutating func requestAnswered() { pendingAnswers = max(0, pendingAnswers - 1) }
+
+  mutating func take(token: [UInt8]) {
+    guard !token.isEmpty else { return }
+    resumeToken = token
+    hasNews = true
+  }
+
+  mutating func becomeCurrent() {
+    isCurrent = true
+    hasNews = true
+  }
+
+  /// Notes a change; nil takes an earlier one back.
+  mutating func note(_ change: Change?, of path: DocumentPath) {
+    changes[path] = change
+    hasNews = true
+  }
+
+  /// What changed until now is void.
+  mutating func forgetChanges() {
+    changes = [:]
+    hasNews = false
+  }
+
+  /// How many documents more there are than before.
+  var growth: Int {
+    changes.values.reduce(0) {
+      switch $1 {
+      case .added: $0 + 1
+      case .modified: $0
+      case .removed: $0 - 1
+      }
+    }
+  }
+
+  /// What the next snapshot says of the target.
+  var targetChange: TargetChange {
+    func paths(_ kind: Change) -> Set<DocumentPath> {
+      Set(changes.lazy.filter { $0.value == kind }.map(\.key))
+    }
+    return TargetChange(
+      resumeToken: resumeToken, isCurrent: isCurrent, added: paths(.added),
+      modified: paths(.modified), removed: paths(.removed))
+  }
+}

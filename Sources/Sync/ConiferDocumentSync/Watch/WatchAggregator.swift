@@ -1,0 +1,174 @@
+import ConiferDocument
+
+/// Gathers what a stream of listens says until it is consistent.
+///
+/// Which documents a target had before is the views' to know: they are asked for with each step.
+struct WatchAggregator: Sendable {
+  /// The documents that the server said match a target, up to the last snapshot.
+  typealias Matched = (TargetID) -> Set<DocumentPath>
+
+  let database: DatabaseID
+  private var states: [TargetID: TargetState] = [:]
+  private var documents: [DocumentPath: Document] = [:]
+  /// The targets that a document was sent for.
+  private var receivers: [DocumentPath: Set<TargetID>] = [:]
+  /// The targets that a document came into or left.
+  private var touched: [DocumentPath: Set<TargetID>] = [:]
+  private var mismatches: [TargetID: TargetPurpose] = [:]
+
+  init(_ database: DatabaseID) { self.database = database }
+
+  /// A target is being added or removed.
+  mutating func requestSent(_ id: TargetID) { states[id, default: TargetState()].requestSent() }
+
+  /// A target was refused: nothing that was said of it counts.
+  mutating func remove(_ id: TargetID) { states[id] = nil }
+
+  /// Whether what is said of a target is meant for the listen that there is now.
+  private func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
+    targets[id] != nil && states[id]?.isPending != true
+  }
+
+  // MARK: What is said
+
+  mutating func take(
+    _ change: WatchChange, _ targets: [TargetID: WatchTarget], _ matched: Matched
+  ) {
+    switch change {
+    case .targets(let event, let ids, let token):
+      for id in ids.isEmpty ? Array(states.keys) : ids { take(event, id, token, targets, matched) }
+    case .document(let document, let matching, let leaving):
+      let isFound = document.fields != nil
+      if isFound { for id in matching { add(document, to: id, targets, matched) } }
+      for id in (isFound ? [] : matching) + leaving {
+        remove(document.path, from: id, document, targets, matched)
+      }
+    case .left(let path, let ids):
+      for id in ids { remove(path, from: id, nil, targets, matched) }
+    case .filter(let id, let count, let filter):
+      guard isActive(id, targets), let target = targets[id] else { return }
+      check(target, count, filter, targets, matched)
+    }
+  }
+
+  private mutating func take(
+    _ event: WatchChange.Event, _ id: TargetID, _ token: [UInt8],
+    _ targets: [TargetID: WatchTarget], _ matched: Matched
+  ) {
+    switch event {
+    case .noChange: guard isActive(id, targets) else { return }
+    case .added:
+      states[id, default: TargetState()].requestAnswered()
+      // What came before belongs to an earlier listen.
+      if states[id]?.isPending == false { states[id]?.forgetChanges() }
+    case .removed, .rejected:
+      states[id]?.requestAnswered()
+      if states[id]?.isPending == false { states[id] = nil }
+      return
+    case .current:
+      guard isActive(id, targets) else { return }
+      states[id, default: TargetState()].becomeCurrent()
+    case .reset:
+      guard isActive(id, targets) else { return }
+      reset(id, targets, matched)
+    }
+    states[id, default: TargetState()].take(token: token)
+  }
+
+  private mutating func add(
+    _ document: Document, to id: TargetID, _ targets: [TargetID: WatchTarget], _ matched: Matched
+  ) {
+    guard isActive(id, targets) else { return }
+    let path = document.path
+    states[id, default: TargetState()]
+      .note(matched(id).contains(path) ? .modified : .added, of: path)
+    documents[path] = document
+    receivers[path, default: []].insert(id)
+    touched[path, default: []].insert(id)
+  }
+
+  private mutating func remove(
+    _ path: DocumentPath, from id: TargetID, _ document: Document?,
+    _ targets: [TargetID: WatchTarget], _ matched: Matched
+  ) {
+    guard isActive(id, targets) else { return }
+    // It may have come and gone since the last snapshot.
+    states[id, default: TargetState()]
+      .note(matched(id).contains(path) ? .removed : nil, of: path)
+    touched[path, default: []].insert(id)
+    if let document {
+      documents[path] = document
+      receivers[path, default: []].insert(id)
+    }
+  }
+
+  /// The target begins anew; what the server does not send again has left it.
+  private mutating func reset(
+    _ id: TargetID, _ targets: [TargetID: WatchTarget], _ matched: Matched
+  ) {
+    states[id] = TargetState()
+    for path in matched(id) { remove(path, from: id, nil, targets, matched) }
+  }
+
+  // MARK: Existence filters
+
+  private mutating func check(
+    _ target: WatchTarget, _ count: Int, _ filter: BloomFilter?,
+    _ targets: [TargetID: WatchTarget], _ matched: Matched
+  ) {
+    let id = target.id
+    if let path = target.document {
+      if count == 0 { remove(path, from: id, Document(path, .missing), targets, matched) }
+      return
+    }
+    let before = matched(id)
+    let here = before.count + (states[id]?.growth ?? 0)
+    guard here != count else { return }
+    if let filter {
+      let gone = before.filter { !filter.mayContain("\(DocumentName($0, in: database))") }
+      for path in gone { remove(path, from: id, nil, targets, matched) }
+      if here - gone.count == count { return }
+    }
+    reset(id, targets, matched)
+    mismatches[id] = filter == nil ? .existenceFilterMismatch : .existenceFilterMismatchBloom
+  }
+
+  // MARK: Snapshots
+
+  /// All that was said since the last one, as of a moment.
+  mutating func event(
+    at version: Timestamp, _ targets: [TargetID: WatchTarget], _ matched: Matched
+  ) -> RemoteEvent {
+    var event = RemoteEvent(version: version, mismatches: mismatches)
+    for id in Array(states.keys) where isActive(id, targets) {
+      // Of a single document that does not exist the server says nothing but that it said all.
+      if states[id]?.isCurrent == true, let path = targets[id]?.document,
+        receivers[path]?.contains(id) != true, !matched(id).contains(path)
+      {
+        let missing = Document(path, .missing, version: version)
+        remove(path, from: id, missing, targets, matched)
+      }
+      guard let state = states[id], state.hasNews else { continue }
+      event.targets[id] = state.targetChange
+      states[id]?.forgetChanges()
+    }
+    event.documents = documents.mapValues { $0.read(at: version) }
+    for (path, ids) in touched {
+      let isLimboAlone = ids.allSatisfy {
+        !isActive($0, targets) || targets[$0]?.purpose == .limboResolution
+      }
+      if isLimboAlone { event.resolvedLimbo.insert(path) }
+    }
+    documents = [:]
+    receivers = [:]
+    touched = [:]
+    mismatches = [:]
+    return event
+  }
+}
+
+extension Document {
+  fileprivate func read(at time: Timestamp) -> Document {
+    Document(path, state, version: version, readTime: time, writes: writes)
+  }
+}

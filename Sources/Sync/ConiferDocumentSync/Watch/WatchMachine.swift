@@ -1,0 +1,180 @@
+package import ConiferDocument
+
+/// What a watch machine asks for.
+package enum WatchAction: Sendable, Hashable {
+  /// The stream is to be opened, as soon as its back-off allows.
+  case openStream
+  /// Nothing is listened to: the stream is to be closed, once it has been idle for long enough.
+  case idle
+  /// A target is to be added on the stream.
+  case add(WatchTarget)
+  /// A target is to be removed on the stream.
+  case remove(TargetID)
+  /// The store and the views are to take in what the server said; then `stored` is called.
+  case event(RemoteEvent)
+  /// The server refused a target, or ended it.
+  case rejected(TargetID, StatusError)
+}
+
+/// What the server is asked for, and what it says until that is consistent.
+///
+/// What the client has of each target counts once the store has it (`stored`): a stream that breaks before
+/// begins where the store is.
+package struct WatchMachine: Sendable {
+  private enum Stream: Sendable {
+    /// Nothing is listened to, or the network is off.
+    case closed
+    /// It was asked for.
+    case opening
+    /// The newest snapshot may not be stored yet.
+    case open(WatchAggregator, newest: Timestamp)
+  }
+
+  private let database: DatabaseID
+  private var isEnabled: Bool
+  private var stream = Stream.closed
+  /// What is listened to.
+  package private(set) var targets: [TargetID: WatchTarget] = [:]
+  /// As of when the store has what the server said.
+  private var storedVersion: Timestamp
+
+  /// - Parameters:
+  ///   - database: the database that documents are in.
+  ///   - isEnabled: whether the app lets the network be used.
+  ///   - storedVersion: the newest moment of the server's that the store knows.
+  package init(_ database: DatabaseID, isEnabled: Bool = true, storedVersion: Timestamp = .zero) {
+    self.database = database
+    self.isEnabled = isEnabled
+    self.storedVersion = storedVersion
+  }
+
+  // MARK: What is listened to
+
+  /// A target is listened to from now on.
+  package mutating func listen(
+    _ target: WatchTarget, matched: (TargetID) -> Set<DocumentPath>
+  ) -> [WatchAction] {
+    guard targets[target.id] == nil else { return [] }
+    targets[target.id] = target
+    switch stream {
+    case .closed: return openIfNeeded()
+    case .opening: return []
+    case .open: return [add(target, matched)]
+    }
+  }
+
+  /// A target is no longer listened to.
+  package mutating func unlisten(_ id: TargetID) -> [WatchAction] {
+    guard targets.removeValue(forKey: id) != nil else { return [] }
+    var actions: [WatchAction] = []
+    if case .open = stream { actions.append(remove(id)) }
+    if targets.isEmpty, isStreamWanted { actions.append(.idle) }
+    return actions
+  }
+
+  private var isStreamWanted: Bool { if case .closed = stream { false } else { true } }
+
+  private mutating func openIfNeeded() -> [WatchAction] {
+    guard isEnabled, !isStreamWanted, !targets.isEmpty else { return [] }
+    stream = .opening
+    return [.openStream]
+  }
+
+  private mutating func add(
+    _ target: WatchTarget, _ matched: (TargetID) -> Set<DocumentPath>
+  ) -> WatchAction {
+    noteRequest(target.id)
+    var target = target
+    if !target.resumeToken.isEmpty || target.version > .zero {
+      target.expectedCount = matched(target.id).count
+    }
+    return .add(target)
+  }
+
+  private mutating func remove(_ id: TargetID) -> WatchAction {
+    noteRequest(id)
+    return .remove(id)
+  }
+
+  private mutating func noteRequest(_ id: TargetID) {
+    guard case .open(var aggregator, let newest) = stream else { return }
+    stream = .closed
+    aggregator.requestSent(id)
+    stream = .open(aggregator, newest: newest)
+  }
+
+  // MARK: The stream
+
+  /// The app lets the network be used, or not. A stream that is not to be used is closed by the caller.
+  package mutating func setEnabled(_ isEnabled: Bool) -> [WatchAction] {
+    self.isEnabled = isEnabled
+    guard !isEnabled else { return openIfNeeded() }
+    stream = .closed
+    return []
+  }
+
+  /// The stream is open: all targets are asked for.
+  package mutating func streamOpened(
+    matched: (TargetID) -> Set<DocumentPath>
+  ) -> [WatchAction] {
+    guard case .opening = stream else { return [] }
+    stream = .open(WatchAggregator(database), newest: storedVersion)
+    return targets.values.sorted { $0.id < $1.id }.map { add($0, matched) }
+  }
+
+  /// The stream broke, could not be opened, or was closed since it was idle; it is opened again
+  /// when something is listened to.
+  package mutating func streamClosed() -> [WatchAction] {
+    stream = .closed
+    return openIfNeeded()
+  }
+
+  /// The server said something.
+  ///
+  /// - Parameters:
+  ///   - change: what it said.
+  ///   - version: the moment up to which all was said of all targets; nil when that is still to come.
+  ///   - matched: the documents that the server said match a target, up to the last event.
+  package mutating func received(
+    _ change: WatchChange, version: Timestamp? = nil, matched: (TargetID) -> Set<DocumentPath>
+  ) -> [WatchAction] {
+    guard case .open(var aggregator, let newest) = stream else { return [] }
+    // Taken out meanwhile, so that it has one owner and is changed without being copied.
+    stream = .closed
+    if case .targets(.rejected(let error), let ids, _) = change {
+      let known = ids.filter { targets.removeValue(forKey: $0) != nil }
+      for id in known { aggregator.remove(id) }
+      stream = .open(aggregator, newest: newest)
+      return known.map { .rejected($0, error) }
+    }
+    aggregator.take(change, targets, matched)
+    // Snapshots of the past say nothing that is still so.
+    guard let version, version >= newest else {
+      stream = .open(aggregator, newest: newest)
+      return []
+    }
+    let event = aggregator.event(at: version, targets, matched)
+    stream = .open(aggregator, newest: version)
+    var actions: [WatchAction] = []
+    for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
+      guard let target = targets[id] else { continue }
+      // The client's documents are wrong: all of them are asked for.
+      targets[id]?.resumeToken = []
+      targets[id]?.version = .zero
+      actions.append(remove(id))
+      actions.append(add(WatchTarget(id, target.target, purpose), matched))
+    }
+    return actions + [.event(event)]
+  }
+
+  /// The store has taken in an event.
+  package mutating func stored(_ event: RemoteEvent) {
+    storedVersion = max(storedVersion, event.version)
+    for (id, change) in event.targets where !change.resumeToken.isEmpty {
+      // The token of a target that is asked for anew belongs to what was wrong.
+      guard event.mismatches[id] == nil else { continue }
+      targets[id]?.resumeToken = change.resumeToken
+      targets[id]?.version = event.version
+    }
+  }
+}

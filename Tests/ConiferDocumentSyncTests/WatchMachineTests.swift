@@ -1,0 +1,253 @@
+import ConiferDocument
+import Testing
+
+@testable import ConiferDocumentSync
+
+/// A watch machine with an open stream, and a stand-in for the views.
+private struct Watched {
+  private typealias F = Fixtures
+
+  var machine = WatchMachine(Fixtures.database)
+  var matched: [TargetID: Set<DocumentPath>] = [:]
+
+  /// Listens to `c` as target 2.
+  init(_ matched: String..., isAdded: Bool = true) throws {
+    self.matched[2] = Set(matched.map(F.path))
+    #expect(machine.listen(WatchTarget(2, try F.query().target), matched: lookUp) == [.openStream])
+    #expect(machine.streamOpened(matched: lookUp).count == 1)
+    if isAdded { #expect(say(.targets(.added, [2])).isEmpty) }
+  }
+
+  private var lookUp: (TargetID) -> Set<DocumentPath> { { [matched] in matched[$0] ?? [] } }
+
+  mutating func listen(_ target: WatchTarget) -> [WatchAction] {
+    machine.listen(target, matched: lookUp)
+  }
+
+  mutating func open() -> [WatchAction] { machine.streamOpened(matched: lookUp) }
+
+  mutating func say(_ change: WatchChange, at seconds: Int64? = nil) -> [WatchAction] {
+    machine.received(change, version: seconds.map(F.time), matched: lookUp)
+  }
+
+  /// The event of a snapshot, which the views take in.
+  mutating func snapshot(at seconds: Int64) throws -> RemoteEvent {
+    let events = say(.targets(.noChange, []), at: seconds).compactMap { action -> RemoteEvent? in
+      if case .event(let event) = action { event } else { nil }
+    }
+    let event = try #require(events.first)
+    machine.stored(event)
+    for (id, change) in event.targets {
+      matched[id, default: []].formUnion(change.added)
+      matched[id, default: []].subtract(change.removed)
+    }
+    return event
+  }
+}
+
+@Suite struct `The stream of listens` {
+  private typealias F = Fixtures
+
+  @Test func `says nothing before it is consistent, and then all at once`() throws {
+    var watched = try Watched("c/b", "c/x")
+    #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    #expect(watched.say(.document(F.document("b", 1, version: 2), matching: [2])).isEmpty)
+    #expect(watched.say(.left(F.path("c/x"), [2])).isEmpty)
+    #expect(watched.say(.targets(.current, [2], resumeToken: [7])).isEmpty)
+    let event = try watched.snapshot(at: 9)
+    #expect(event.version == F.time(9) && event.mismatches.isEmpty)
+    #expect(
+      event.targets == [
+        2: TargetChange(
+          resumeToken: [7], isCurrent: true, added: F.paths("c/a"), modified: F.paths("c/b"),
+          removed: F.paths("c/x"))
+      ])
+    #expect(event.documents.keys.count == 2 && event.resolvedLimbo.isEmpty)
+    #expect(event.documents[F.path("c/b")]?.readTime == F.time(9))
+    // What was told is not told again.
+    #expect(try watched.snapshot(at: 10).targets.isEmpty)
+  }
+
+  @Test func `is not heard of the past`() throws {
+    var watched = try Watched()
+    _ = try watched.snapshot(at: 9)
+    #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    #expect(watched.say(.targets(.noChange, []), at: 8).isEmpty)
+    // It counts with the next snapshot.
+    #expect(try watched.snapshot(at: 9).documents.count == 1)
+    // The store's moment counts on the next stream, too.
+    #expect(watched.machine.streamClosed() == [.openStream])
+    #expect(watched.open().count == 1)
+    #expect(watched.say(.targets(.noChange, []), at: 8).isEmpty)
+  }
+
+  @Test func `counts only what belongs to the listen there is now`() throws {
+    var watched = try Watched(isAdded: false)
+    let target = WatchTarget(2, try F.query().target)
+    #expect(watched.machine.unlisten(2) == [.remove(2), .idle])
+    #expect(watched.listen(target) == [.add(target)])
+    // Answers to the first listen.
+    #expect(watched.say(.targets(.added, [2])).isEmpty)
+    #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    #expect(watched.say(.targets(.removed, [2])).isEmpty)
+    #expect(watched.say(.targets(.current, [2], resumeToken: [1])).isEmpty)
+    #expect(try watched.snapshot(at: 1).targets.isEmpty == true)
+    #expect(watched.say(.targets(.added, [2])).isEmpty)
+    #expect(watched.say(.document(F.document("b"), matching: [2, 4])).isEmpty)
+    let event = try watched.snapshot(at: 2)
+    #expect(event.targets == [2: TargetChange(isCurrent: false, added: F.paths("c/b"))])
+    #expect(event.documents.count == 1)
+    // Answers that nobody asked for change nothing.
+    #expect(watched.say(.targets(.added, [2])).isEmpty)
+    #expect(watched.say(.targets(.current, [2])).isEmpty)
+    #expect(try watched.snapshot(at: 3).targets[2]?.isCurrent == true)
+  }
+
+  @Test func `is forgotten of a document that came and went`() throws {
+    var watched = try Watched()
+    _ = watched.say(.document(F.document("a"), matching: [2]))
+    _ = watched.say(.document(F.missing("a", version: 2), leaving: [2]))
+    let event = try watched.snapshot(at: 3)
+    #expect(event.targets[2]?.added == [] && event.targets[2]?.removed == [])
+    #expect(event.documents[F.path("c/a")]?.state == .missing)
+  }
+
+  @Test func `that is reset tells as removed what does not come again`() throws {
+    var watched = try Watched("c/a", "c/b")
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = watched.say(.targets(.reset, [2]))
+    _ = watched.say(.document(F.document("b"), matching: [2]))
+    let event = try watched.snapshot(at: 3)
+    #expect(
+      event.targets[2]
+        == TargetChange(isCurrent: false, modified: F.paths("c/b"), removed: F.paths("c/a")))
+  }
+
+  @Test func `goes on where the store is`() throws {
+    var watched = try Watched()
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 3)
+    // This one is not stored.
+    _ = watched.say(.targets(.noChange, [2], resumeToken: [2]))
+    #expect(watched.say(.targets(.noChange, []), at: 4).count == 1)
+    watched.matched[2] = F.paths("c/a")
+    #expect(watched.machine.streamClosed() == [.openStream])
+    var expected = WatchTarget(2, try F.query().target, resumeToken: [1], version: F.time(3))
+    expected.expectedCount = 1
+    #expect(watched.open() == [.add(expected)])
+  }
+
+  @Test func `is opened while there is something to listen to and the network may be used`() throws
+  {
+    var watched = try Watched()
+    #expect(watched.machine.setEnabled(false).isEmpty)
+    #expect(watched.say(.targets(.noChange, []), at: 4).isEmpty)
+    let other = WatchTarget(4, try F.query(first: 1).target)
+    #expect(watched.listen(other).isEmpty)
+    #expect(watched.machine.setEnabled(true) == [.openStream])
+    #expect(watched.machine.setEnabled(true).isEmpty)
+    #expect(watched.open().count == 2)
+    #expect(watched.machine.unlisten(2) == [.remove(2)])
+    #expect(watched.machine.unlisten(4) == [.remove(4), .idle])
+    #expect(watched.machine.unlisten(4).isEmpty)
+    #expect(watched.machine.streamClosed().isEmpty)
+  }
+
+  @Test func `that refuses a target says so at once, and never again of it`() throws {
+    var watched = try Watched()
+    let error = StatusError(.permissionDenied, "no")
+    #expect(watched.say(.targets(.rejected(error), [2, 8])) == [.rejected(2, error)])
+    #expect(watched.say(.targets(.rejected(error), [2])).isEmpty)
+    #expect(watched.machine.targets.isEmpty)
+  }
+
+  @Test func `tells a single document as missing when all was said without it`() throws {
+    var watched = try Watched()
+    let target = DocumentQuery(.document(F.path("c/z")), in: F.database).target
+    _ = watched.listen(WatchTarget(1, target, .limboResolution))
+    _ = watched.say(.targets(.added, [1]))
+    #expect(try watched.snapshot(at: 1).documents.isEmpty == true)
+    _ = watched.say(.targets(.current, [1]))
+    let event = try watched.snapshot(at: 2)
+    #expect(
+      event.documents == [
+        F.path("c/z"): Document(
+          F.path("c/z"), .missing, version: F.time(2), readTime: F.time(2))
+      ])
+    #expect(event.resolvedLimbo == F.paths("c/z"))
+    // What a listen of the app asks for, too, is not limbo's alone.
+    _ = watched.say(.document(F.document("z"), matching: [1, 2]))
+    #expect(try watched.snapshot(at: 3).resolvedLimbo.isEmpty == true)
+  }
+}
+
+@Suite struct `An existence filter` {
+  private typealias F = Fixtures
+  private static func names(_ ids: String...) -> [String] {
+    ids.map { "projects/p/databases/(default)/documents/c/\($0)" }
+  }
+
+  @Test func `that fits changes nothing`() throws {
+    var watched = try Watched("c/a", "c/b")
+    _ = watched.say(.document(F.document("d"), matching: [2]))
+    _ = watched.say(.left(F.path("c/a"), [2]))
+    #expect(watched.say(.filter(2, count: 2), at: 3).count == 1)
+    var other = try Watched("c/a")
+    #expect(other.say(.filter(2, count: 1)).isEmpty)
+    #expect(try other.snapshot(at: 3).mismatches.isEmpty == true)
+  }
+
+  @Test func `that does not fit has all documents asked for anew`() throws {
+    var watched = try Watched("c/a", "c/b")
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 1)
+    #expect(watched.say(.filter(2, count: 1)).isEmpty)
+    let actions = watched.say(.targets(.noChange, []), at: 3)
+    let target = try F.query().target
+    #expect(
+      Array(actions.prefix(2))
+        == [.remove(2), .add(WatchTarget(2, target, .existenceFilterMismatch))])
+    guard case .event(let event) = try #require(actions.last) else {
+      Issue.record("no event")
+      return
+    }
+    #expect(event.mismatches == [2: .existenceFilterMismatch])
+    #expect(
+      event.targets[2] == TargetChange(isCurrent: false, removed: F.paths("c/a", "c/b")))
+    watched.machine.stored(event)
+    #expect(watched.machine.streamClosed() == [.openStream])
+    #expect(watched.open() == [.add(WatchTarget(2, target))])
+  }
+
+  @Test func `with names tells which documents left`() throws {
+    var watched = try Watched("c/a", "c/b", "c/e")
+    let filter = `A bloom filter`.filter(
+      of: Self.names("a", "e"), bits: 128, padding: 0, hashCount: 5)
+    #expect(watched.say(.filter(2, count: 2, filter)).isEmpty)
+    let event = try watched.snapshot(at: 3)
+    #expect(event.mismatches.isEmpty && event.targets[2]?.removed == F.paths("c/b"))
+    #expect(event.documents.isEmpty)
+  }
+
+  @Test func `with names that do not explain the number has all asked for anew`() throws {
+    var watched = try Watched("c/a", "c/b", "c/e")
+    let filter = `A bloom filter`.filter(
+      of: Self.names("a", "b", "e"), bits: 128, padding: 0, hashCount: 5)
+    #expect(watched.say(.filter(2, count: 2, filter)).isEmpty)
+    #expect(try watched.snapshot(at: 3).mismatches == [2: .existenceFilterMismatchBloom])
+  }
+
+  @Test func `of none has a single document forgotten`() throws {
+    var watched = try Watched()
+    let target = DocumentQuery(.document(F.path("c/z")), in: F.database).target
+    _ = watched.listen(WatchTarget(4, target))
+    watched.matched[4] = F.paths("c/z")
+    _ = watched.say(.targets(.added, [4]))
+    _ = watched.say(.filter(4, count: 1))
+    #expect(try watched.snapshot(at: 1).documents.isEmpty == true)
+    _ = watched.say(.filter(4, count: 0))
+    let event = try watched.snapshot(at: 2)
+    #expect(event.targets[4]?.removed == F.paths("c/z"))
+    #expect(event.documents[F.path("c/z")]?.version == .zero)
+  }
+}
