@@ -252,3 +252,28 @@ extension RunEditor: RunSource {
     try load(run.storeKey).entries
   }
 }
+
+/// The leaves of an editor, to be looked at only: a run that is not changed is not kept in memory.
+package struct RunGlance: RunSource {
+  private let editor: RunEditor
+
+  package init(_ editor: RunEditor) { self.editor = editor }
+
+  package var reader: RunReader { editor.reader }
+
+  package func foundRun(covering key: Bytes) throws(StoreError) -> FoundRun? {
+    try editor.foundRun(covering: key)
+  }
+
+  package func foundRun(after run: FoundRun?) throws(StoreError) -> FoundRun? {
+    try editor.foundRun(after: run)
+  }
+
+  package func foundRun(before run: FoundRun) throws(StoreError) -> FoundRun? {
+    try editor.foundRun(before: run)
+  }
+
+  package func entries(_ run: FoundRun) throws(StoreError) -> EntryList {
+    try editor.glance(run)
+  }
+}

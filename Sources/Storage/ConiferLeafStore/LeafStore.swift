@@ -15,23 +15,23 @@ package final class LeafStore: Sendable {
   package let sizing: Mutex<RunSizing>
 
   /// Finds what follows the leaves of a tree.
-  let findFollower: FindFollower
+  let findFollowers: FindFollowers
 
-  /// Finds what follows the leaves of a tree within a commit, such as its indexes; nil when nothing does.
-  package typealias FindFollower =
+  /// Finds what follows the leaves of a tree within a commit, such as its indexes.
+  package typealias FindFollowers =
     @Sendable (LeafTransaction, TreeID) throws(StoreError) ->
-    (any LeafFollower)?
+    [any LeafFollower]
 
   /// - Parameters:
   ///   - level: of zstd, at which housekeeping packs new bodies; nil packs nothing.
   ///   - cache: about how many bytes of decoded runs are kept; 0 keeps none.
-  ///   - findFollower: finds what follows a tree's leaves, such as its indexes.
+  ///   - findFollowers: finds what follows a tree's leaves, such as its indexes.
   package init(
     _ store: any OrderedStore, level: Int?, cache: Int = 0,
-    findFollower: @escaping FindFollower = { _, _ in nil }
+    findFollowers: @escaping FindFollowers = { _, _ in [] }
   ) {
     self.store = store
-    self.findFollower = findFollower
+    self.findFollowers = findFollowers
     codec = Codec(level: level)
     longestKey = store.traits.longestKey
     generations = Generations(cache: cache)

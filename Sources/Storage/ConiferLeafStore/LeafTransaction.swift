@@ -39,9 +39,9 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     sizing = base.leaves.sizing.withLock { $0 }
   }
 
-  /// What follows the leaves of a tree; nil when nothing does.
-  func follower(_ tree: TreeID) throws(StoreError) -> (any LeafFollower)? {
-    try leaves.findFollower(self, tree)
+  /// What follows the leaves of a tree.
+  func followers(_ tree: TreeID) throws(StoreError) -> [any LeafFollower] {
+    try leaves.findFollowers(self, tree)
   }
 
   package var leaves: LeafStore { base.leaves }

@@ -97,7 +97,8 @@ struct GoldenStoreTests {
     let (scratch, manifest) = try copy(kind, format)
     let store = try kind.store(scratch.store)
     let view = try store.view()
-    for space in Spaces.all where ![Spaces.indexes, Spaces.overlays].contains(space) {
+    for space in Spaces.all
+    where ![Spaces.indexes, Spaces.overlays, Spaces.collections].contains(space) {
       #expect(try view.entries(space, prefix: [], limit: 1).count == 1, "space \(space.id)")
     }
     let runs = try view.entries(Spaces.runs, prefix: []).compactMap {

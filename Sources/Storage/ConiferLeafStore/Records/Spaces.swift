@@ -43,10 +43,13 @@ package enum Spaces {
   package static let dictionaries = Space(id: 17, shape: .blobs)
   /// What the waiting writes of a lane do to documents.
   package static let overlays = Space(id: 18, shape: .rows)
+  /// Collections of documents by id.
+  package static let collections = Space(id: 19, shape: .rows)
 
   package static let all = [
     system, runs, deltas, chunks, queries, queryIndex, queryKeys, pins, queue, queueParts,
     queueIndex, finished, metadata, usage, incidents, indexes, dictionaries, overlays,
+    collections,
   ]
 
   /// What nodes and the list of trees are read from.

@@ -13,8 +13,7 @@ package final class RunEditor {
   package var avoidsDeltas = false
   private var loaded: [Bytes: LoadedRun] = [:]
   /// What follows the leaves, found at the first change.
-  private var follower: (any LeafFollower)?
-  private var looksForFollower = true
+  private var followers: [any LeafFollower]?
 
   package init(_ tx: LeafTransaction, _ tree: TreeID) {
     self.tx = tx
@@ -36,6 +35,12 @@ package final class RunEditor {
     return try cursor.first() ? cursor.entries[cursor.index] : nil
   }
 
+  /// The entries of a run with the edits so far; one that was not changed is not kept for it.
+  func glance(_ run: FoundRun) throws(StoreError) -> EntryList {
+    if let loaded = loaded[run.storeKey] { return loaded.entries }
+    return try reader.entries(run)
+  }
+
   // MARK: Changing
 
   /// Makes the entries in `low ..< high` be exactly these, and nothing else change.
@@ -47,11 +52,9 @@ package final class RunEditor {
     -> Bool
   {
     let new = try numbered(given)
-    if looksForFollower {
-      follower = try tx.follower(tree)
-      looksForFollower = false
-    }
-    try follower?.willReplace(low, high, with: new, in: self)
+    let followers = if let followers { followers } else { try tx.followers(tree) }
+    self.followers = followers
+    for follower in followers { try follower.willReplace(low, high, with: new, in: self) }
     var isChanged = false
     var index = 0
     var place = try foundRun(covering: low)?.storeKey
@@ -219,7 +222,7 @@ package final class RunEditor {
 
   /// Writes every changed run into the commit, and what follows it.
   package func flush() throws(StoreError) {
-    try follower?.flush(self)
+    for follower in followers ?? [] { try follower.flush(self) }
     for key in loaded.keys.sorted(by: bytesPrecede) {
       // The rewrite of an earlier run may have joined this one to it.
       if let run = loaded[key], run.isDirty { try write(run) }

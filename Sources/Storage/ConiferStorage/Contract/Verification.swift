@@ -126,6 +126,8 @@ public struct VerificationReport: Sendable, Equatable {
     public var writes = 0
     /// What waiting writes do to documents, a document and lane each.
     public var overlays = 0
+    /// Collections of which documents are stored.
+    public var collections = 0
     /// Writes whose end is remembered.
     public var finishedWrites = 0
     /// Records of kinds that this version does not know; they are kept.

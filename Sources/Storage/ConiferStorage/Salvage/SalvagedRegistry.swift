@@ -57,8 +57,11 @@ enum SalvagedRegistry {
       let known = names[tree.rawValue].flatMap { String(validating: $0, as: UTF8.self) }
       let name = known ?? "salvaged-\(tree.rawValue)"
       var writer = ByteWriter()
-      let overlays = try view.keys(Spaces.overlays, prefix: StoreKey.prefix(tree), limit: 1)
-      let order = overlays.isEmpty ? KeyOrder.realtimeDatabase : .documents
+      var order = KeyOrder.realtimeDatabase
+      for space in [Spaces.overlays, Spaces.collections] {
+        let rows = try view.keys(space, prefix: StoreKey.prefix(tree), limit: 1)
+        if !rows.isEmpty { order = .documents }
+      }
       writer.byte(order.rawValue)
       writer.sized(name)
       put(key, writer.bytes)

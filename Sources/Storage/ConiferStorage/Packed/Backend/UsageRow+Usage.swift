@@ -22,7 +22,7 @@ extension UsageRow {
       case Spaces.queries.id, Spaces.queryIndex.id, Spaces.queryKeys.id:
         usage.trackedQueries.add(count)
       case Spaces.pins.id: usage.pins.add(count)
-      case Spaces.indexes.id: usage.indexes.add(count)
+      case Spaces.indexes.id, Spaces.collections.id: usage.indexes.add(count)
       default: usage.other.add(count)
       }
     }

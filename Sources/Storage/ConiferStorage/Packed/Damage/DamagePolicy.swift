@@ -27,6 +27,8 @@ enum DamageCost {
   case index
   /// Nothing: what waiting writes do to documents is found anew from the queue.
   case overlays
+  /// Nothing: the collections are listed anew from the documents, in slices.
+  case collections
   /// Nothing: the tree is counted anew, in slices.
   case counts
   /// The record alone, which is set aside with its bytes.
@@ -48,6 +50,7 @@ enum DamageCost {
     case Spaces.queryIndex: self = .queryIndex
     case Spaces.indexes: self = .index
     case Spaces.overlays: self = .overlays
+    case Spaces.collections: self = .collections
     case Spaces.usage: self = .counts
     default: self = .record
     }
@@ -64,7 +67,7 @@ struct DamagePolicy: Sendable {
     case nil, .store: false
     case .run, .partOfRun, .runsOfDictionary: role == .cache
     case .write, .partOfWrite, .finishedWrite, .query, .keysOfQuery, .queryIndex, .index,
-      .overlays, .counts, .record:
+      .overlays, .collections, .counts, .record:
       true
     }
   }

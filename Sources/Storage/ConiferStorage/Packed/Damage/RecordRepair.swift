@@ -44,6 +44,9 @@ struct RecordRepair {
     case .queryIndex: try rebuildQueryIndex(info)
     case .index: try dropIndex(place.key, info)
     case .overlays: try renewOverlays(of: place.key, info)
+    case .collections:
+      try tx.delete(space, place.key)
+      try MendingMarker.add(tx, info.id)
     case .record: try moveToReports(space, place.key, .recordSetAside)
     case .partOfRun, .counts, .store: break
     }
@@ -60,6 +63,9 @@ struct RecordRepair {
     case .runsOfDictionary: return try isDictionaryDamaged(key, stored, info)
     case .index: return try isIndexDamaged(key, stored, info)
     case .overlays: return isOverlayDamaged(key, stored, info)
+    case .collections:
+      let rows = CollectionRows(view: tx, tree: info.id)
+      return stored.map { (try? rows.collection(key, $0)) == nil } ?? false
     case .run:
       guard let stored else { return false }
       return try isRunDamaged(key, stored, info)

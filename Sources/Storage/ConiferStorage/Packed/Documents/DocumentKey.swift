@@ -52,6 +52,25 @@ package enum DocumentKey {
     PathKey.path(key, .documents).flatMap { document($0) }
   }
 
+  /// The collection with a path, as a store holds it; nil when it is none.
+  static func collection(_ text: String) -> CollectionPath? {
+    guard let collection = try? CollectionPath(text),
+      collection.description.utf8.elementsEqual(text.utf8)
+    else { return nil }
+    return collection
+  }
+
+  /// The collection whose documents' path keys begin with something; nil when it is none.
+  static func collection(_ start: Bytes) -> CollectionPath? {
+    guard let path = PathKey.path(start, .documents), path.count == 1 else { return nil }
+    return collection(path.keys[0].string)
+  }
+
+  /// What begins the path keys of a collection's documents, of a path key there; nil for the root's.
+  static func collection(of key: Bytes) -> Bytes? {
+    key.withUnsafeBytes { bytes in PathKey.segmentEnd(bytes, 0).map { Bytes(bytes[..<$0]) } }
+  }
+
   private static func key(ofID id: String) -> String {
     if let number = NumericID.number(of: id) {
       let digits = String(UInt64(bitPattern: number) ^ 1 << 63, radix: 16)

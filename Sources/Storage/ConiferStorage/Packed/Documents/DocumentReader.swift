@@ -46,12 +46,12 @@ struct DocumentReader<Runs: RunSource> {
 
   // MARK: Collections
 
-  /// A window of the collections of which something is stored.
-  func collections(
-    after: CollectionPath?, limit: Int
-  ) throws(StoreError) -> [CollectionPath] {
+  /// A window of the collections of which something is stored, as the leaves have them.
+  ///
+  /// - Parameter start: what begins the path keys of a collection's documents, or what is behind these.
+  func collections(from start: Bytes, limit: Int) throws(StoreError) -> [CollectionPath] {
     var found: [CollectionPath] = []
-    var at = after.map { DocumentKey.encode($0) + [PathKey.endMark] } ?? []
+    var at = start
     while found.count < limit {
       var cursor = LeafCursor(runs, at, [PathKey.endMark], meter)
       guard try cursor.first() else { break }
@@ -62,15 +62,46 @@ struct DocumentReader<Runs: RunSource> {
     return found
   }
 
-  /// The collections with an id.
-  func collections(withID id: String) throws(StoreError) -> [CollectionPath] {
-    var found: [CollectionPath] = []
-    var after: CollectionPath?
+  /// Visits all collections of which something is stored, as the leaves have them.
+  func forEachCollection(_ visit: (CollectionPath) -> Void) throws(StoreError) {
+    var at: Bytes = []
     while true {
-      let some = try collections(after: after, limit: 256)
-      found += some.filter { $0.id.utf8.elementsEqual(id.utf8) }
-      guard let last = some.last else { return found }
-      after = last
+      let some = try collections(from: at, limit: 256)
+      some.forEach(visit)
+      guard let last = some.last else { return }
+      at = DocumentKey.encode(last) + [PathKey.endMark]
+    }
+  }
+
+  /// Whether something of a collection is stored.
+  func isThere(_ collection: CollectionPath) throws(StoreError) -> Bool {
+    let key = DocumentKey.encode(collection)
+    var cursor = LeafCursor(runs, key, key + [PathKey.endMark], meter)
+    return try cursor.first()
+  }
+
+  /// Visits the collections with an id, in the order of path keys, until the closure returns false.
+  ///
+  /// - Parameters:
+  ///   - start: as in `collections(from:limit:)`.
+  ///   - visit: gets a collection, and what begins the path keys of its documents.
+  func forEachCollection(
+    withID id: String, from start: Bytes = [],
+    _ visit: (CollectionPath, Bytes) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    // Until a tree is mended rows may be lacking.
+    let isWhole = try !MendingMarker.isThere(runs.reader.view, runs.reader.tree)
+    let rows = CollectionRows(view: runs.reader.view, tree: runs.reader.tree)
+    var at = start
+    while true {
+      let some =
+        try isWhole ? rows.collections(withID: id, from: at) : collections(from: at, limit: 256)
+      for collection in some {
+        let key = DocumentKey.encode(collection)
+        at = key + [PathKey.endMark]
+        if collection.id.utf8.elementsEqual(id.utf8), try !visit(collection, key) { return }
+      }
+      if some.isEmpty { return }
     }
   }
 }

@@ -41,7 +41,8 @@ extension PackedView: DocumentView {
   func collections(
     _ tree: TreeID, after: CollectionPath?, limit: Int
   ) throws(StoreError) -> [CollectionPath] {
-    try DocumentReader(snapshot, tree).collections(after: after, limit: limit)
+    let start = after.map { DocumentKey.encode($0) + [PathKey.endMark] } ?? []
+    return try DocumentReader(snapshot, tree).collections(from: start, limit: limit)
   }
 
   func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay] {

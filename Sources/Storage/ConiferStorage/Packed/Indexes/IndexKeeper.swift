@@ -220,19 +220,22 @@ struct IndexRows {
 }
 
 extension LeafStore {
-  /// The leaves of a store whose indexes are kept with them.
+  /// The leaves of a store whose indexes and collections are kept with them.
   ///
   /// - Parameter cache: about how many bytes of decoded runs are kept; 0 keeps none.
   convenience init(_ store: any OrderedStore, _ compression: Compression, cache: Int = 0) {
     self.init(store, level: compression.level, cache: cache) { (tx, tree) throws(StoreError) in
+      var followers: [any LeafFollower] = []
+      if try KnownTree.order(tx, tree) == .documents { followers = [CollectionKeeper(tx, tree)] }
       // The counts tell, without another read.
-      guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return nil }
+      guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return followers }
       let set = try IndexSet.read(tx, tree)
-      guard let first = set.indexes.first else { return nil }
-      return switch first.definition {
-      case .children: IndexKeeper(tx, tree, set)
-      case .documents: DocumentIndexKeeper(tx, tree, set)
+      switch set.indexes.first?.definition {
+      case .children: followers.append(IndexKeeper(tx, tree, set))
+      case .documents: followers.append(DocumentIndexKeeper(tx, tree, set))
+      case nil: break
       }
+      return followers
     }
   }
 }

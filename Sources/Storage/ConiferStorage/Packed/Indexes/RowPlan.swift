@@ -45,15 +45,23 @@ enum RowPlan {
       var looked = 0
       var isOver = false
       var stop: Bytes?
-      try DocumentReader(runs: source).forEach(from: low, to: high) {
-        (document) throws(StoreError) in
-        if isOver {
-          stop = DocumentKey.encode(document.path)
-          return false
+      let reader = DocumentReader(runs: source)
+      try reader.forEachCollection(
+        withID: rows.index.collectionID, from: DocumentKey.collection(of: low) ?? []
+      ) { (_, key) throws(StoreError) in
+        let (first, end) = (bytesPrecede(key, low) ? low : key, key + [PathKey.endMark])
+        guard bytesPrecede(first, high) else { return false }
+        try reader.forEach(from: first, to: bytesPrecede(end, high) ? end : high) {
+          (document) throws(StoreError) in
+          if isOver {
+            stop = DocumentKey.encode(document.path)
+            return false
+          }
+          looked += 1
+          isOver = try !visit(rows.rows(document), []) || looked >= limit
+          return true
         }
-        looked += 1
-        isOver = try !visit(rows.rows(document), []) || looked >= limit
-        return true
+        return stop == nil
       }
       return stop
     }

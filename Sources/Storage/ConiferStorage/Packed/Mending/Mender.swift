@@ -2,7 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Mends trees that lost records, in slices between commits: removes orphans and counts usage anew.
+/// Mends trees that lost records, in slices between commits: removes orphans, lists the collections of documents
+/// and counts usage anew.
 final class Mender {
   enum State {
     /// Nothing is to be done, or nothing can be done before the store is opened again.
@@ -124,6 +125,7 @@ final class Mender {
       case .underWay(let work):
         switch work.phase {
         case .sweeping(let sweep): try sweepSlice(work, sweep)
+        case .listing(let listing): try listSlice(work, listing)
         case .counting(let recount): try countSlice(work, recount)
         }
       }
@@ -171,8 +173,28 @@ final class Mender {
       }
     }
     guard sweep.isDone else { return }
+    let holdsDocuments = sweep.tree.order == .documents
+    try begin(
+      holdsDocuments
+        ? .listing(CollectionListing(work.tree)) : .counting(Recount(work.tree)), work)
+  }
+
+  private func listSlice(_ work: Mending, _ current: CollectionListing) throws(StoreError) {
+    var listing = current
+    let collections = try listing.step(work.frozen.snapshot)
+    state = .underWay(Mending(work.tree, work.frozen, .listing(listing)))
+    if !collections.isEmpty {
+      try writer.change(.relaxed) { (tx) throws(StoreError) in
+        try listing.write(collections, tx)
+      }
+    }
+    if listing.isDone { try begin(.counting(Recount(work.tree)), work) }
+  }
+
+  /// Goes on with another phase, from a snapshot of its own.
+  private func begin(_ phase: Mending.Phase, _ work: Mending) throws(StoreError) {
     let frozen = FrozenSnapshot(try writer.leaves.openSnapshot())
-    state = .underWay(Mending(work.tree, frozen, .counting(Recount(work.tree))))
+    state = .underWay(Mending(work.tree, frozen, phase))
   }
 
   private func countSlice(_ work: Mending, _ current: Recount) throws(StoreError) {
@@ -197,11 +219,12 @@ final class Mender {
   }
 }
 
-/// The mending of one tree, between its slices: first orphans are removed, then usage is counted anew, each
-/// from a snapshot of its own.
+/// The mending of one tree, between its slices: first orphans are removed, then collections of documents are
+/// listed, then usage is counted anew, each from a snapshot of its own.
 struct Mending {
   enum Phase {
     case sweeping(OrphanSweep)
+    case listing(CollectionListing)
     case counting(Recount)
   }
 
@@ -213,6 +236,7 @@ struct Mending {
   var looked: Int {
     switch phase {
     case .sweeping(let sweep): sweep.looked
+    case .listing(let listing): listing.looked
     case .counting(let recount): recount.looked
     }
   }

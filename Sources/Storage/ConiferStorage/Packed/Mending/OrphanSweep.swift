@@ -10,7 +10,7 @@ struct OrphanSweep: Sendable {
   /// An orphan.
   typealias Orphan = (space: Space, key: Bytes)
 
-  private let tree: TreeInfo
+  let tree: TreeInfo
   private var scans: [SpaceScan]
   private var runs = NumberMap()
   private var largeLeaves = NumberMap()
@@ -22,7 +22,10 @@ struct OrphanSweep: Sendable {
     self.tree = tree
     // Runs come first: they refer to the others.
     let data = role == .cache ? [Spaces.runs, Spaces.deltas, Spaces.chunks] : []
-    let others = [Spaces.queueParts, Spaces.queueIndex, Spaces.queryIndex, Spaces.queryKeys]
+    let others = [
+      Spaces.queueParts, Spaces.queueIndex, Spaces.queryIndex, Spaces.queryKeys,
+      Spaces.collections,
+    ]
     scans = (data + others).map { SpaceScan($0, tree.id) }
   }
 
@@ -65,7 +68,7 @@ struct OrphanSweep: Sendable {
   /// Whether an orphan of the view is still one.
   ///
   /// - Parameter view: of a later generation.
-  func isStill(_ orphan: Orphan, in view: any OrderedView) throws(StoreError) -> Bool {
+  func isStill(_ orphan: Orphan, in view: any LeafView) throws(StoreError) -> Bool {
     switch orphan.space {
     case Spaces.runs, Spaces.deltas, Spaces.chunks: true
     default: try !isNeeded(orphan.space, orphan.key, view)
@@ -94,7 +97,7 @@ struct OrphanSweep: Sendable {
   }
 
   private func isNeeded(
-    _ space: Space, _ key: Bytes, _ view: any OrderedView
+    _ space: Space, _ key: Bytes, _ view: any LeafView
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       switch space {
@@ -105,6 +108,11 @@ struct OrphanSweep: Sendable {
         let queries = Queries(view: view, tree: tree.id, order: tree.order)
         guard let value = try view.value(space, key) else { return true }
         return try isQuery(try queries.number(key, value), view)
+      case Spaces.collections:
+        guard let value = try view.value(space, key) else { return true }
+        let collection = try CollectionRows(view: view, tree: tree.id).collection(key, value)
+        return try DocumentReader(runs: RunReader(view: view, tree: tree.id))
+          .isThere(collection)
       default: return try isQuery(QueryID(rawValue: StoreKey.numberBehindTree(key)), view)
       }
     } catch {
@@ -114,14 +122,14 @@ struct OrphanSweep: Sendable {
     }
   }
 
-  private func isQuery(_ id: QueryID, _ view: any OrderedView) throws(StoreError) -> Bool {
+  private func isQuery(_ id: QueryID, _ view: any LeafView) throws(StoreError) -> Bool {
     let key = Queries(view: view, tree: tree.id, order: tree.order).key(id)
     return try view.keys(Spaces.queries, prefix: key, limit: 1).first == key
   }
 
   /// Whether the write is there that a row or part belongs to; a row only leads to waiting ones.
   private func isOfWrite(
-    _ space: Space, _ key: Bytes, _ view: any OrderedView
+    _ space: Space, _ key: Bytes, _ view: any LeafView
   ) throws(StoreError) -> Bool {
     guard let end = key.dropFirst(4).firstIndex(of: 0) else { return true }
     let own = key[(end + 1)...]

@@ -224,4 +224,14 @@ final class KnownTree: Sendable {
     if let known = known as? KnownTree { return known.info }
     return try Trees.known(snapshot, id)
   }
+
+  /// The key order of a tree within a commit; nil when there is no such tree.
+  static func order(_ tx: LeafTransaction, _ id: TreeID) throws(StoreError) -> KeyOrder? {
+    do throws(StoreError) {
+      return try info(tx.base, id).order
+    } catch {
+      guard error.code == .invalid else { throw error }
+      return try Trees.info(tx, id)?.order
+    }
+  }
 }

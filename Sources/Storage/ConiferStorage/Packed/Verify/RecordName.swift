@@ -27,6 +27,7 @@ enum RecordName {
     case Spaces.indexes:
       let number = IndexSet.number(key) ?? 0
       return number == 0 ? "the declared indexes" : "an entry of index \(number)"
+    case Spaces.collections: return "the collection \(path(rest, order))"
     case Spaces.metadata: return "metadata \"\(String(decoding: rest, as: UTF8.self))\""
     case Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished,
       Spaces.overlays:

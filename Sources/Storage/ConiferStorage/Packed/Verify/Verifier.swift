@@ -49,6 +49,7 @@ final class Verifier {
     try checkDictionaries()
     try checkRuns()
     phase = "indexes"
+    try checkCollections()
     try checkIndexes()
     phase = "queries"
     try checkQueries()

@@ -34,15 +34,15 @@ final class SnapshotDocuments: DocumentSource {
         to: last.map { DocumentKey.encode($0) + [0] } ?? key + [PathKey.endMark],
         isReversed: isReversed, visit)
     case .group(let id):
-      var goesOn = true
-      for collection in try reader.collections(withID: id) where goesOn {
+      try reader.forEachCollection(withID: id) { (_, key) throws(StoreError) in
         collections += 1
-        let key = DocumentKey.encode(collection)
+        var goesOn = true
         try reader.forEach(from: key, to: key + [PathKey.endMark]) {
           (document) throws(StoreError) in
           goesOn = try visit(document)
           return goesOn
         }
+        return goesOn
       }
     }
   }

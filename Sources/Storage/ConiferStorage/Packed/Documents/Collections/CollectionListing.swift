@@ -1,0 +1,46 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+
+/// Lists the collections of a tree of documents anew from its leaves, in slices: their rows may be lacking.
+struct CollectionListing: Sendable {
+  /// How many collections a slice lists.
+  private static let slice = 64
+
+  private let tree: TreeID
+  private var from: Bytes = []
+  private(set) var isDone = false
+  /// About how many bytes of runs were read so far.
+  private(set) var looked = 0
+
+  init(_ tree: TreeID) { self.tree = tree }
+
+  /// The next collections.
+  ///
+  /// - Parameter view: the same one for all slices.
+  /// - Throws: `damaged`, naming what is to be repaired first.
+  mutating func step(_ view: LeafSnapshot) throws(StoreError) -> [CollectionPath] {
+    let meter = ReadMeter()
+    let reader = DocumentReader(runs: RunReader(view: view, tree: tree), meter: meter)
+    let some: [CollectionPath]
+    do throws(StoreError) {
+      some = try reader.collections(from: from, limit: Self.slice)
+    } catch {
+      // What nobody can read here nobody asks for.
+      guard [.wrongKey, .unsupported, .newerFormat].contains(error.code) else { throw error }
+      some = []
+    }
+    looked.add(meter.bytes)
+    isDone = some.count < Self.slice
+    if let last = some.last { from = DocumentKey.encode(last) + [PathKey.endMark] }
+    return some
+  }
+
+  /// Writes the rows of collections that still have something.
+  func write(_ collections: [CollectionPath], _ tx: LeafTransaction) throws(StoreError) {
+    let runs = RunReader(view: tx, tree: tree)
+    for collection in collections where try DocumentReader(runs: runs).isThere(collection) {
+      try CollectionRows.set(collection, isThere: true, in: tree, tx)
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import ConiferDocument
+import ConiferKeyValue
+import TestSupport
+import Testing
+
+@testable import ConiferLeafStore
+@testable import ConiferStorage
+
+/// The rows by which queries of groups find collections: kept by commits, listed anew after damage.
+@Suite struct CollectionRowsTests {
+  private typealias Samples = DocumentSamples
+
+  private static let long = String(repeating: "long", count: 60)
+  private static let ids = ["c", "d", "é", long]
+
+  private static func document(_ path: DocumentPath) -> Document {
+    Document(path, .found(["text": .string(String(repeating: "x", count: 200))]))
+  }
+
+  private func query(_ id: String) -> DocumentQuery {
+    DocumentQuery(.group(id), in: Samples.database)
+  }
+
+  private func answer(
+    _ backend: MemoryBackend, _ tree: TreeID, _ id: String
+  ) throws -> DocumentAnswer {
+    try backend.readDocuments { (view) throws(StoreError) in
+      try view.query(Lane(tree: tree), query(id))
+    }
+  }
+
+  private func rows(_ store: MemoryStore) throws -> Int {
+    try store.view().keys(Spaces.collections, prefix: []).count
+  }
+
+  private func isSound(_ backend: MemoryBackend) throws -> Bool {
+    let report = try backend.verify()
+    if !report.isSound { Issue.record("\(report.findings)") }
+    return try report.isSound && backend.usageDrift().isEmpty
+  }
+
+  /// A collection with one of some ids, at the root or below documents, with a path that is cut or not.
+  private func collection(_ random: inout Seeded) -> CollectionPath {
+    let parents = ["", "a/b/", "a/\(Self.long)/", "\(Self.long)/\(Self.long)\(random.below(4))/"]
+    return Samples.collection("\(random.pick(parents))\(random.pick(Self.ids))")
+  }
+
+  @Test(arguments: Seeded.seeds(12))
+  func `Rows follow commits, eviction and damage, and groups are found whole`(
+    seed: UInt64
+  ) async throws {
+    var random = Seeded(seed)
+    var store = MemoryStore()
+    var backend = try IndexTests.open(store)
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    var stored: Set<DocumentPath> = []
+    for round in 0..<25 {
+      switch random.below(10) {
+      case 0:
+        _ = try await backend.evict(to: random.below(2) * 4000, dryRun: false)
+        stored = try backend.readDocuments { (view) throws(StoreError) in
+          var left: Set<DocumentPath> = []
+          for path in stored where try view.document(tree, path).state != .unseen {
+            left.insert(path)
+          }
+          return left
+        }
+      case 1:
+        store = try DamageTests.copy(store)
+        backend = try IndexTests.open(store)
+      case 2:
+        let keys = try store.view().keys(Spaces.collections, prefix: [])
+        guard let key = keys.randomElement(using: &random) else { continue }
+        try store.damage(Spaces.collections, key)
+        backend = try IndexTests.open(store)
+      default:
+        var edits: [DocumentEdit] = []
+        for _ in 0..<random.below(12) {
+          let path = try collection(&random).document("d\(random.below(3))")
+          if random.chance(45) {
+            edits.append(.forget(path))
+            stored.remove(path)
+          } else {
+            edits.append(.put(random.chance(20) ? Document(path, .missing) : Self.document(path)))
+            stored.insert(path)
+          }
+        }
+        try await backend.commit([.documents(tree, edits)])
+      }
+      for id in Self.ids {
+        let found = try backend.readDocuments { (view) throws(StoreError) in
+          var found: [DocumentPath] = []
+          for path in stored.sorted() where path.collection.id == id {
+            if try view.document(tree, path).fields != nil { found.append(path) }
+          }
+          return found
+        }
+        let shown = try answer(backend, tree, id).documents.map(\.path)
+        #expect(shown == found, "seed \(seed), round \(round)")
+      }
+      if random.chance(50) {
+        while try await backend.tidy(.seconds(1)) {}
+        #expect(try isSound(backend), "seed \(seed), round \(round)")
+        #expect(try rows(store) == Set(stored.map(\.collection)).count)
+      }
+    }
+    try await backend.close()
+  }
+
+  @Test func `A group is found without a look at other collections`() async throws {
+    let probe = ProbeStore()
+    let backend = try PackedBackend(
+      probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let few = try (0..<5).map { try DocumentPath("a/d\($0)/few/d") }
+    try await backend.commit([.documents(tree, few.map { .put(Self.document($0)) })])
+    func cost() throws -> Int {
+      try probe.counting {
+        let answer = try backend.readDocuments { (view) throws(StoreError) in
+          try view.query(Lane(tree: tree), query("few"))
+        }
+        #expect(answer.documents.map(\.path) == few)
+        #expect(answer.explanation.plan == .scan(collections: 5))
+      }
+    }
+    _ = try cost()
+    let before = try cost()
+    let many = try (0..<600).map { try DocumentPath("b/d\($0)/many/d") }
+    try await backend.commit([.documents(tree, many.map { .put(Self.document($0)) })])
+    _ = try cost()
+    let after = try cost()
+    #expect(after <= before + 5, "\(before), then \(after)")
+    // A declared index reads its own collections alone.
+    let index = try DocumentIndex("few", [DocumentIndex.Field(Samples.field("text"))])
+    try await backend.commit([.documents(tree, [.setIndexes([index])])])
+    let built = try probe.counting { try backend.buildIndexes() }
+    #expect(built <= 60, "\(built) reads")
+    #expect(try backend.verify().isSound)
+  }
+
+  @Test func `Damaged documents take their collection's row along`() async throws {
+    let store = MemoryStore()
+    let first = try IndexTests.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let paths = try (0..<80).map { try DocumentPath("a/d\(100 + $0)/c/d") }
+    try await first.commit([.documents(tree, paths.map { .put(Self.document($0)) })])
+    let run = try #require(
+      try DamageTests.records(store).last { $0.space == Spaces.runs })
+    try store.damage(run.space, run.key)
+    let backend = try IndexTests.open(store)
+    let left = try answer(backend, tree, "c").documents.count
+    #expect((1..<80).contains(left))
+    while try await backend.tidy(.seconds(1)) {}
+    #expect(try rows(store) == left)
+    #expect(try isSound(backend))
+  }
+
+  @Test func `A row too many and a row too few are found`() async throws {
+    let store = MemoryStore()
+    let backend = try IndexTests.open(store)
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let path = try DocumentPath("a/b/c/d")
+    try await backend.commit([.documents(tree, [.put(Self.document(path))])])
+    let rows = CollectionRows(view: try store.view(), tree: tree)
+    var batch = Batch()
+    let other = rows.key(Samples.collection("a"))
+    batch.put(Spaces.collections, other, Record.seal(Spaces.collections, other, []))
+    batch.delete(Spaces.collections, rows.key(path.collection))
+    _ = try store.apply(batch, .relaxed)
+    let kinds = try IndexTests.open(store).verify().findings.map(\.kind)
+    #expect(kinds.contains(.missing) && kinds.contains(.orphan))
+  }
+
+  @Test func `The bytes of a row are those of format 1`() throws {
+    let rows = CollectionRows(view: try MemoryStore().view(), tree: TreeID(rawValue: 2))
+    #expect(
+      rows.key(Samples.collection("a/b/c")) == [0, 0, 0, 2] + Bytes("c\0a/b/c\0".utf8))
+    let cut = rows.key(Samples.collection("a/\(Self.long)/c"))
+    #expect(cut.count == 4 + 200 + 8 && cut.starts(with: [0, 0, 0, 2] + Bytes("c\0a/long".utf8)))
+  }
+}
+
+extension PackedBackend {
+  /// Builds all declared indexes at once.
+  fileprivate func buildIndexes() throws {
+    while try engine.indexBuilder.needsSlice() { try engine.indexBuilder.slice() }
+  }
+}
