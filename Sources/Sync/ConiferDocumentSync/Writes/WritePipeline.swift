@@ -1,0 +1,203 @@
+package import ConiferDocument
+
+/// The number of a batch; greater ones are younger.
+package typealias BatchID = Int64
+
+/// What the server made of one write of a batch.
+package struct WriteResult: Sendable, Hashable {
+  /// When it changed the document; nil of a deletion.
+  package let updateTime: Timestamp?
+  /// The results of the transforms, in order.
+  package let transforms: [DocumentValue]
+
+  /// A result.
+  package init(updateTime: Timestamp?, transforms: [DocumentValue] = []) {
+    self.updateTime = updateTime
+    self.transforms = transforms
+  }
+}
+
+/// What a write pipeline asks for.
+package enum WriteAction: Sendable, Hashable {
+  /// The stream is to be opened, as soon as its back-off allows.
+  case openStream
+  /// Nothing waits to be sent: the stream is to be closed, once it has been idle for long enough.
+  case idle
+  /// The stream is open: the server is to be greeted, with the token of the last answer.
+  case greet(token: [UInt8])
+  /// A batch is to be sent, with the token of the last answer.
+  case send(BatchID, MutationBatch, token: [UInt8])
+  /// The batches of the queue behind one, or from the first one on, are to be given to `take`.
+  case read(after: BatchID?, count: Int)
+  /// The server accepted a batch: one result a write.
+  case accepted(BatchID, commitTime: Timestamp, [WriteResult])
+  /// The server refused a batch for good.
+  case refused(BatchID, StatusError)
+  /// What failed was a batch's fault: the next attempt to open the stream is to come at once.
+  case inhibitBackoff
+}
+
+/// The sending of queued batches: ten at most are on their way, and the server answers in their order.
+package struct WritePipeline: Sendable {
+  /// How many batches are on their way at most.
+  package static let depth = 10
+
+  private enum Stream: Sendable {
+    case closed
+    case opening
+    /// The server was greeted.
+    case greeting
+    /// Batches are sent.
+    case ready
+  }
+
+  /// Whether the queue may hold batches that the pipeline does not know.
+  private enum Queue: Sendable {
+    case mayHoldMore
+    /// It was asked for; batches that were queued since may be missing in the answer.
+    case asked(after: BatchID?, mayHoldMore: Bool)
+    case read
+  }
+
+  private struct Entry: Sendable {
+    let id: BatchID
+    let batch: MutationBatch
+  }
+
+  private var isEnabled: Bool
+  private var stream = Stream.closed
+  private var queue = Queue.mayHoldMore
+  /// The batches that are on their way, or will be when the stream is ready.
+  private var entries: [Entry] = []
+  /// The newest batch that was read from the queue.
+  private var newest: BatchID?
+  /// What the server wants to be shown with the next request.
+  private var token: [UInt8] = []
+
+  /// - Parameter isEnabled: whether the app lets the network be used.
+  package init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
+
+  /// The batches that were sent and not answered.
+  package var outstanding: [BatchID] {
+    if case .ready = stream { entries.map(\.id) } else { [] }
+  }
+
+  // MARK: The queue
+
+  /// The queue is there, or another batch was queued.
+  package mutating func queued() -> [WriteAction] {
+    if case .asked(let after, _) = queue {
+      queue = .asked(after: after, mayHoldMore: true)
+    } else {
+      queue = .mayHoldMore
+    }
+    return fill()
+  }
+
+  /// Answers `read`: the next batches in order. Fewer than were asked for are all that there are.
+  package mutating func take(
+    _ batches: [(id: BatchID, batch: MutationBatch)], after: BatchID?, count: Int
+  ) -> [WriteAction] {
+    // Another user's queue was asked for meanwhile, or the network was turned off.
+    guard case .asked(after, let mayHoldMore) = queue else { return [] }
+    queue = mayHoldMore || batches.count >= count ? .mayHoldMore : .read
+    let new = batches.map { Entry(id: $0.id, batch: $0.batch) }
+    entries += new
+    newest = new.last?.id ?? newest
+    var actions: [WriteAction] = []
+    if case .ready = stream { actions = new.map(send) }
+    return actions + fill()
+  }
+
+  /// Another user is signed in: the pipeline begins anew with that user's queue. The stream is closed by the
+  /// caller.
+  package mutating func userChanged() -> [WriteAction] {
+    forget()
+    token = []
+    return fill()
+  }
+
+  /// Reads what there is room for, and opens the stream when there is something to send.
+  private mutating func fill() -> [WriteAction] {
+    guard isEnabled else { return [] }
+    var actions: [WriteAction] = []
+    switch queue {
+    case .mayHoldMore where entries.count < Self.depth:
+      queue = .asked(after: newest, mayHoldMore: false)
+      actions.append(.read(after: newest, count: Self.depth - entries.count))
+    case .read where entries.isEmpty: if case .ready = stream { actions.append(.idle) }
+    case .mayHoldMore, .asked, .read: break
+    }
+    return openIfNeeded() + actions
+  }
+
+  private mutating func openIfNeeded() -> [WriteAction] {
+    guard isEnabled, !entries.isEmpty, case .closed = stream else { return [] }
+    stream = .opening
+    return [.openStream]
+  }
+
+  private func send(_ entry: Entry) -> WriteAction { .send(entry.id, entry.batch, token: token) }
+
+  private mutating func forget() {
+    entries = []
+    newest = nil
+    stream = .closed
+    queue = .mayHoldMore
+  }
+
+  // MARK: The stream
+
+  /// The app lets the network be used, or not. A stream that is not to be used is closed by the caller.
+  package mutating func setEnabled(_ isEnabled: Bool) -> [WriteAction] {
+    guard isEnabled != self.isEnabled else { return [] }
+    self.isEnabled = isEnabled
+    // What was read is read again: it may have been taken back meanwhile.
+    forget()
+    return fill()
+  }
+
+  /// The stream is open.
+  package mutating func streamOpened() -> [WriteAction] {
+    guard case .opening = stream else { return [] }
+    stream = .greeting
+    return [.greet(token: token)]
+  }
+
+  /// The server answered the greeting: all that waits is sent.
+  package mutating func greeted(token: [UInt8]) -> [WriteAction] {
+    guard case .greeting = stream else { return [] }
+    stream = .ready
+    self.token = token
+    return entries.map(send)
+  }
+
+  /// The server accepted the oldest batch that was sent.
+  package mutating func answered(
+    commitTime: Timestamp, _ results: [WriteResult], token: [UInt8]
+  ) -> [WriteAction] {
+    guard case .ready = stream, !entries.isEmpty else { return [] }
+    self.token = token
+    let first = entries.removeFirst()
+    return [.accepted(first.id, commitTime: commitTime, results)] + fill()
+  }
+
+  /// The stream broke, could not be opened, or was closed since it was idle.
+  ///
+  /// - Parameter error: why; nil when it was closed on purpose.
+  package mutating func streamClosed(_ error: StatusError?) -> [WriteAction] {
+    let before = stream
+    stream = .closed
+    guard let error, error.code.isPermanentForWrites else { return openIfNeeded() }
+    switch before {
+    case .ready where !entries.isEmpty:
+      let first = entries.removeFirst()
+      return [.inhibitBackoff, .refused(first.id, error)] + fill()
+    case .opening, .greeting:
+      // No batch was sent, so none was refused: the greeting was, with its token.
+      token = []
+      return openIfNeeded()
+    case .closed, .ready: return openIfNeeded()
+    }
+  }
+}

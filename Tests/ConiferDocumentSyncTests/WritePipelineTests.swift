@@ -1,0 +1,143 @@
+import ConiferDocument
+import Testing
+
+@testable import ConiferDocumentSync
+
+@Suite struct `The pipeline of writes` {
+  private typealias F = Fixtures
+
+  private static func batch(_ id: BatchID) -> (id: BatchID, batch: MutationBatch) {
+    let mutation = Mutation(F.path("c/\(id)"), .set(.empty, []))
+    return (id, MutationBatch([mutation], written: F.time(id)) { Document($0, .unseen) })
+  }
+
+  private static func batches(_ ids: ClosedRange<BatchID>) -> [(id: BatchID, batch: MutationBatch)]
+  {
+    ids.map(batch)
+  }
+
+  private static func send(_ ids: ClosedRange<BatchID>, _ token: [UInt8] = [1]) -> [WriteAction] {
+    batches(ids).map { .send($0.id, $0.batch, token: token) }
+  }
+
+  /// With batches 1 to `count`, all that there are, sent.
+  private static func sending(_ count: BatchID) -> WritePipeline {
+    var pipeline = WritePipeline()
+    #expect(pipeline.queued() == [.read(after: nil, count: 10)])
+    #expect(pipeline.take(batches(1...count), after: nil, count: 10).first == .openStream)
+    #expect(pipeline.streamOpened() == [.greet(token: [])])
+    #expect(pipeline.greeted(token: [1]) == send(1...count))
+    return pipeline
+  }
+
+  private static func answer(_ pipeline: inout WritePipeline) -> [WriteAction] {
+    pipeline.answered(commitTime: F.time(9), [WriteResult(updateTime: F.time(8))], token: [2])
+  }
+
+  private static func accepted(_ id: BatchID) -> WriteAction {
+    .accepted(id, commitTime: F.time(9), [WriteResult(updateTime: F.time(8))])
+  }
+
+  @Test func `sends ten at most, and the next one with each answer`() {
+    var pipeline = Self.sending(10)
+    #expect(pipeline.outstanding == Array(1...10))
+    #expect(pipeline.queued().isEmpty)
+    #expect(Self.answer(&pipeline) == [Self.accepted(1), .read(after: 10, count: 1)])
+    #expect(pipeline.take([Self.batch(11)], after: 10, count: 1) == Self.send(11...11, [2]))
+    #expect(pipeline.outstanding == Array(2...11))
+  }
+
+  @Test func `answers in the order in which it sent, and rests when all is sent`() {
+    var pipeline = Self.sending(2)
+    #expect(Self.answer(&pipeline) == [Self.accepted(1)])
+    #expect(Self.answer(&pipeline) == [Self.accepted(2), .idle])
+    // An answer to nothing is none.
+    #expect(Self.answer(&pipeline).isEmpty)
+    // The idle stream serves the next write.
+    #expect(pipeline.queued() == [.read(after: 2, count: 10)])
+    #expect(pipeline.take([Self.batch(3)], after: 2, count: 10) == Self.send(3...3, [2]))
+    // Nobody opens a stream for nothing.
+    #expect(Self.answer(&pipeline).last == .idle)
+    #expect(pipeline.streamClosed(nil).isEmpty)
+  }
+
+  @Test func `asks the queue again when a batch came while it was asked`() {
+    var pipeline = WritePipeline()
+    #expect(pipeline.queued().count == 1)
+    #expect(pipeline.queued().isEmpty)
+    #expect(pipeline.take([], after: nil, count: 10) == [.read(after: nil, count: 10)])
+    #expect(pipeline.take([], after: nil, count: 10).isEmpty)
+  }
+
+  @Test(arguments: StatusCode.allCases.filter { $0 != .ok })
+  func `drops a batch only when the server would refuse it again`(code: StatusCode) {
+    let permanent: Set<StatusCode> = [
+      .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition,
+      .outOfRange, .unimplemented, .dataLoss,
+    ]
+    let error = StatusError(code, "")
+    var pipeline = Self.sending(3)
+    guard permanent.contains(code) else {
+      #expect(pipeline.streamClosed(error) == [.openStream])
+      #expect(pipeline.outstanding.isEmpty)
+      #expect(pipeline.streamOpened() == [.greet(token: [1])])
+      #expect(pipeline.greeted(token: [1]) == Self.send(1...3))
+      return
+    }
+    #expect(pipeline.streamClosed(error) == [.inhibitBackoff, .refused(1, error), .openStream])
+    _ = pipeline.streamOpened()
+    #expect(pipeline.greeted(token: [1]) == Self.send(2...3))
+  }
+
+  @Test func `drops nothing before the server was greeted, but the token`() {
+    let error = StatusError(.invalidArgument, "")
+    var pipeline = Self.sending(2)
+    #expect(pipeline.streamClosed(StatusError(.unavailable, "")) == [.openStream])
+    #expect(pipeline.streamClosed(error) == [.openStream])
+    #expect(pipeline.streamOpened() == [.greet(token: [])])
+    #expect(pipeline.streamClosed(error) == [.openStream])
+    _ = pipeline.streamOpened()
+    #expect(pipeline.greeted(token: [1]) == Self.send(1...2))
+  }
+
+  @Test func `without a network sends nothing, and reads the queue anew with one`() {
+    var pipeline = Self.sending(2)
+    #expect(pipeline.setEnabled(false).isEmpty)
+    #expect(pipeline.outstanding.isEmpty)
+    #expect(pipeline.queued().isEmpty)
+    #expect(Self.answer(&pipeline).isEmpty && pipeline.streamClosed(nil).isEmpty)
+    #expect(pipeline.setEnabled(true) == [.read(after: nil, count: 10)])
+    #expect(pipeline.setEnabled(true).isEmpty)
+    #expect(pipeline.take(Self.batches(1...3), after: nil, count: 10) == [.openStream])
+  }
+
+  @Test func `of another user begins anew`() {
+    var pipeline = Self.sending(2)
+    #expect(pipeline.userChanged() == [.read(after: nil, count: 10)])
+    // The answer for the user before.
+    #expect(pipeline.take([Self.batch(3)], after: 2, count: 8).isEmpty)
+    #expect(pipeline.take([Self.batch(7)], after: nil, count: 10) == [.openStream])
+    #expect(pipeline.streamOpened() == [.greet(token: [])])
+  }
+}
+
+@Suite struct `Who waits for pending writes` {
+  @Test func `waits for those of the time of the call, however they end`() {
+    var pending = PendingWrites()
+    #expect(pending.wait(1, until: nil) == true)
+    #expect(pending.wait(2, until: 5) == false)
+    #expect(pending.wait(3, until: 6) == false)
+    #expect(pending.ended(4).isEmpty)
+    #expect(pending.ended(5) == [2])
+    #expect(pending.ended(6) == [3])
+    #expect(pending.ended(7).isEmpty)
+  }
+
+  @Test func `fails when the user changes`() {
+    var pending = PendingWrites()
+    #expect(pending.wait(2, until: 5) == false)
+    #expect(pending.wait(3, until: 6) == false)
+    #expect(pending.userChanged() == [2, 3])
+    #expect(pending.ended(9).isEmpty)
+  }
+}
