@@ -134,7 +134,7 @@ extension Engine: DatabaseEngine {
 
   /// Pins a target, or ends that.
   nonisolated func setPinned(_ isPinned: Bool, _ target: QueryTarget) {
-    post(.pin(isPinned, target))
+    post(.pin(target, isPinned: isPinned))
   }
 
   /// Tells the server what to do when the connection ends.

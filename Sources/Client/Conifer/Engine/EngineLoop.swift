@@ -96,7 +96,7 @@ final class EngineLoop {
     case .observe(let registration): listening.observe(registration)
     case .stopObserving(let id): listening.stop(id)
     case .stopObservingAll(let target): listening.stopAll(target)
-    case .pin(let isPinned, let target): pins.pin(isPinned, target)
+    case .pin(let target, let isPinned): pins.set(target, isPinned: isPinned)
     case .listenToPin(let target): pins.listenToWaiting(target)
     case .get(let request): gets.begin(request)
     case .endLateGets: for request in user.takeLateGets() { gets.giveUp(request) }

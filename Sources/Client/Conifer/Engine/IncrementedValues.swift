@@ -13,7 +13,9 @@ struct IncrementedValues {
   private static let limit = 256
 
   private let lane: Lane
+  /// The newest write, which they have in them.
   private var id: WriteID
+  /// The incremented places.
   private var places: Set<Path>
   /// The paths above places.
   private var above: Set<Path>

@@ -64,7 +64,7 @@ final class Pins {
   }
 
   /// Pins a target, durably, and listens to it without events; or ends that.
-  func pin(_ isPinned: Bool, _ target: QueryTarget) {
+  func set(_ target: QueryTarget, isPinned: Bool) {
     let what = isPinned ? "pinned" : "unpinned"
     guard let lane = storage.lane else {
       logger.error(

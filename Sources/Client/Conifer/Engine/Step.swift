@@ -14,7 +14,8 @@ enum Step: Sendable {
   case observe(Registration)
   case stopObserving(ListenerID)
   case stopObservingAll(QueryTarget)
-  case pin(Bool, QueryTarget)
+  /// Pin a target, or end that.
+  case pin(QueryTarget, isPinned: Bool)
   /// Listen to a pin that has waited for the first connection.
   case listenToPin(QueryTarget)
   case get(GetRequest)
