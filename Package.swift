@@ -138,7 +138,7 @@ let package = Package(
         "ConiferKeyValue", "ConiferStorage",
         .target(name: "CRocksDB", condition: .when(traits: ["RocksDB"])),
       ]),
-    target("ConiferWire", in: "Sources/Sync", ["ConiferTree", "ConiferQuery"]),
+    target("ConiferWire", in: "Sources/Sync", ["ConiferTree", "ConiferQuery", "ConiferDocument"]),
     target(
       "ConiferSync", in: "Sources/Sync",
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire"]),
@@ -176,7 +176,7 @@ let package = Package(
       "ConiferServerHTTP", in: "Sources/Server",
       [
         "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferQuery",
-        "ConiferTree", .product(name: "Logging", package: "swift-log"),
+        "ConiferTree", "ConiferDocument", .product(name: "Logging", package: "swift-log"),
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
         network("NIOHTTP1", "swift-nio"), network("NIOWebSocket", "swift-nio"),
         network("JWTKit", "jwt-kit"), network("ServiceLifecycle", "swift-service-lifecycle"),
@@ -252,7 +252,9 @@ let package = Package(
         "ConiferTree", "ConiferQuery",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "TestSupport",
       ]),
-    tests("ConiferWire", ["ConiferWire", "ConiferTree", "ConiferQuery", "TestSupport"]),
+    tests(
+      "ConiferWire",
+      ["ConiferWire", "ConiferTree", "ConiferQuery", "ConiferDocument", "TestSupport"]),
     tests(
       "ConiferSync",
       [
@@ -306,7 +308,7 @@ let package = Package(
       "ConiferServerHTTP",
       [
         "ConiferServerHTTP", "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue",
-        "ConiferTree", "ConiferQuery", "ConiferLMDB", "TestSupport",
+        "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferLMDB", "TestSupport",
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
         network("JWTKit", "jwt-kit"), .product(name: "Logging", package: "swift-log"),
       ]),

@@ -172,7 +172,16 @@ import Testing
   /// Documents in the canonical text: each kind of value, edges of ranges, names that sort in their own way.
   static let canonical: [String] = {
     let root = "projects/p/databases/(default)/documents"
-    let all = DocumentJSONTests.values.enumerated().map { #""v\#($0 + 10)":\#($1.text)"# }
+    let values = [
+      #"{"nullValue":null}"#, #"{"booleanValue":true}"#,
+      #"{"integerValue":"-9223372036854775808"}"#, #"{"doubleValue":"NaN"}"#,
+      #"{"doubleValue":"-Infinity"}"#, #"{"doubleValue":-0}"#, #"{"doubleValue":3}"#,
+      #"{"doubleValue":2.5}"#, "{\"stringValue\":\"\\u0000\\\"\u{10000}\"}",
+      #"{"bytesValue":""}"#, #"{"bytesValue":"AP8="}"#, #"{"arrayValue":{}}"#, #"{"mapValue":{}}"#,
+      #"{"arrayValue":{"values":[{"integerValue":"1"},{"mapValue":{"fields":{"a":{"arrayValue":{}}}}}]}}"#,
+      #"{"mapValue":{"fields":{"__type__":{"stringValue":"__vector__"},"value":{"arrayValue":{"values":[{"doubleValue":1},{"doubleValue":-2.5}]}}}}}"#,
+    ]
+    let all = values.enumerated().map { #""v\#($0 + 10)":\#($1)"# }
     return [
       #"{"name":"\#(root)/all/__id-7__","fields":{"e\#u{301}":{"stringValue":"two"},"é":{"integerValue":"9223372036854775807"}}}"#,
       #"{"name":"\#(root)/all/__id7__"}"#,

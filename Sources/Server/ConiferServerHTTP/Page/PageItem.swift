@@ -13,6 +13,8 @@ struct PageItem {
     case boolean(Bool)
     /// A value that the server fills in, as JSON.
     case server(String)
+    /// A value of a kind that JSON has no type for, in words.
+    case special(String)
     /// Children: their number as far as it is known, with all leaves and bytes below.
     case object(count: Int?, leaves: Int?, bytes: Int?)
   }
@@ -70,6 +72,9 @@ struct PageItem {
       writer.member("text", flag ? "true" : "false")
     case .server(let text):
       writer.member("type", "server")
+      writer.member("text", text)
+    case .special(let text):
+      writer.member("type", "special")
       writer.member("text", text)
     case .object(let count, let leaves, let bytes):
       writer.member("type", "object")

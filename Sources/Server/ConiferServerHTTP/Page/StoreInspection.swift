@@ -1,7 +1,9 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferServer
 public import ConiferStorage
 import ConiferTree
+import ConiferWire
 
 /// The page at `/` that shows a client's store to developers: the cached tree, tracked queries,
 /// pins, the queue, dead letters and bytes. It changes nothing.
@@ -53,7 +55,11 @@ struct StorePage: PageSource {
   }
 
   func windows(_ wanted: [PageWindow.Wanted], in space: String) throws -> [PageWindow] {
-    try reading(space) { (view, tree) throws(StoreError) in
+    try reading(space) { (view, info) throws(StoreError) in
+      if let documents = documents(view, info) {
+        return try wanted.map { wanted throws(StoreError) in try documents.window(wanted) }
+      }
+      let tree = info.id
       var windows: [PageWindow] = []
       for wanted in wanted {
         let keys = try view.childKeys(tree, wanted.path, after: nil, limit: wanted.limit + 1)
@@ -86,8 +92,8 @@ struct StorePage: PageSource {
   func table(_ name: String, in space: String, limit: Int) throws -> PageTable? {
     guard let table = StoreTable(rawValue: name) else { return nil }
     if table == .bytes { return try StoreTable.bytes(of: backend, space, now: clock.now) }
-    return try reading(space) { (view, tree) throws(StoreError) in
-      try table.rows(view, tree, limit: limit, now: clock.now)
+    return try reading(space) { (view, info) throws(StoreError) in
+      try table.rows(view, info, limit: limit, now: clock.now)
     }
   }
 
@@ -95,7 +101,12 @@ struct StorePage: PageSource {
   static let longestExport = 256 << 20
 
   func export(_ path: Path, in space: String, pretty: Bool) throws -> [UInt8] {
-    let text = try reading(space) { (view, tree) throws(StoreError) -> [UInt8]? in
+    let text = try reading(space) { (view, info) throws(StoreError) -> [UInt8]? in
+      if let documents = documents(view, info) {
+        return try documents.export(
+          path, in: DatabaseID(tree: space) ?? DatabaseID(project: space), pretty: pretty)
+      }
+      let tree = info.id
       let item = try Self.item(view, tree, path, nil)
       guard case .object = item.form else {
         return try view.node(tree, path).json(.export, pretty: pretty)
@@ -129,13 +140,19 @@ struct StorePage: PageSource {
     return text
   }
 
+  /// The documents of a tree that holds some.
+  private func documents(_ view: any StorageView, _ info: TreeInfo) -> DocumentWindows? {
+    guard info.order == .documents, let view = view as? any DocumentView else { return nil }
+    return DocumentWindows(view: view, tree: info.id)
+  }
+
   private func reading<R>(
-    _ space: String, _ body: (any StorageView, TreeID) throws(StoreError) -> R
+    _ space: String, _ body: (any StorageView, TreeInfo) throws(StoreError) -> R
   ) throws -> R {
     let result = try backend.read { (view) throws(StoreError) -> R? in
-      let tree = try view.trees().first { $0.name.utf8.elementsEqual(space.utf8) }
-      guard let tree else { return nil }
-      return try body(view, tree.id)
+      let info = try view.trees().first { $0.name.utf8.elementsEqual(space.utf8) }
+      guard let info else { return nil }
+      return try body(view, info)
     }
     guard let result else { throw PageRefusal(404, "There is no such tree in the store.") }
     return result

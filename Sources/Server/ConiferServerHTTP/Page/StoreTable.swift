@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferQuery
 import ConiferStorage
@@ -23,7 +24,7 @@ enum StoreTable: String, CaseIterable {
 
   /// The first rows; `bytes` covers the whole backend and has none here.
   func rows(
-    _ view: any StorageView, _ tree: TreeID, limit: Int, now: Int64
+    _ view: any StorageView, _ tree: TreeInfo, limit: Int, now: Int64
   ) throws(StoreError) -> PageTable {
     switch self {
     case .queries: try Self.queries(view, tree, limit, now)
@@ -35,17 +36,17 @@ enum StoreTable: String, CaseIterable {
   }
 
   private static func queries(
-    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+    _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
     var table = PageTable(
       now: now, columns: ["path", "complete", "missing", "last use", "number"],
       empty: "No query is tracked.")
-    let queries = try view.trackedQueries(tree, after: nil, limit: limit + 1)
+    let queries = try view.trackedQueries(tree.id, after: nil, limit: limit + 1)
     table.hasMore = queries.count > limit
     table.rows = queries.prefix(limit).map { stored in
       let query = stored.query
       return [
-        .place(query.path, words(query.parameters)), .text(query.isComplete ? "yes" : "no"),
+        place(query.path, query.parameters, tree), .text(query.isComplete ? "yes" : "no"),
         .text(query.isKnownMissing ? "yes" : "no"), .number(Int(clamping: query.lastUse)),
         .number(Int(clamping: stored.id.rawValue)),
       ]
@@ -54,22 +55,22 @@ enum StoreTable: String, CaseIterable {
   }
 
   private static func pins(
-    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+    _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
     var table = PageTable(now: now, columns: ["path"], empty: "Nothing is pinned.")
-    let pins = try view.pins(tree)
+    let pins = try view.pins(tree.id)
     table.hasMore = pins.count > limit
-    table.rows = pins.prefix(limit).map { [.place($0.path, words($0.parameters))] }
+    table.rows = pins.prefix(limit).map { [place($0.path, $0.parameters, tree)] }
     return table
   }
 
   private static func queue(
-    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+    _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
     var table = PageTable(
       now: now, columns: ["lane", "write", "state", "kind", "path", "changes", "age", "sent"],
       empty: "No write waits.")
-    for lane in try view.lanes(tree) {
+    for lane in try view.lanes(tree.id) {
       let left = limit - table.rows.count
       let writes = try view.entries(lane, after: nil, limit: left + 1)
       if writes.count > left { table.hasMore = true }
@@ -77,8 +78,8 @@ enum StoreTable: String, CaseIterable {
         let content = WriteContent(write.payload)
         return [
           .text(name(lane)), .number(Int(clamping: write.id.rawValue)), .text(write.state.words),
-          kind(write, content), .place(write.payload.path, ""),
-          .number(write.payload.touches.count), age(content), .number(Int(write.attempts)),
+          kind(write, content), place(write.payload.path, nil, tree),
+          .number(write.payload.touches.count), age(write, content), .number(Int(write.attempts)),
         ]
       }
     }
@@ -87,12 +88,12 @@ enum StoreTable: String, CaseIterable {
 
   /// Writes that no server will get as they are: refused ones, and damaged ones that were set aside.
   private static func deadLetters(
-    _ view: any StorageView, _ tree: TreeID, _ limit: Int, _ now: Int64
+    _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
     var table = PageTable(
       now: now, columns: ["what", "lane", "write", "kind", "path", "reason", "age"],
       empty: "No write was rejected or set aside.")
-    for lane in try view.lanes(tree) {
+    for lane in try view.lanes(tree.id) {
       let left = limit - table.rows.count
       let writes = try view.rejectedEntries(lane, after: nil, limit: left + 1)
       if writes.count > left { table.hasMore = true }
@@ -102,11 +103,12 @@ enum StoreTable: String, CaseIterable {
         if case .rejected(let words) = write.state { reason = words }
         return [
           .text("rejected"), .text(name(lane)), .number(Int(clamping: write.id.rawValue)),
-          kind(write, content), .place(write.payload.path, ""), .text(reason), age(content),
+          kind(write, content), place(write.payload.path, nil, tree), .text(reason),
+          age(write, content),
         ]
       }
     }
-    let setAside = try view.incidents().filter { $0.tree == tree && $0.kind == .writeSetAside }
+    let setAside = try view.incidents().filter { $0.tree == tree.id && $0.kind == .writeSetAside }
     let left = limit - table.rows.count
     if setAside.count > left { table.hasMore = true }
     table.rows += setAside.prefix(left).map { incident in
@@ -123,12 +125,31 @@ enum StoreTable: String, CaseIterable {
   }
 
   private static func kind(_ write: QueueEntry, _ content: WriteContent?) -> PageTable.Cell {
-    .text(content.map { "\($0.kind)" } ?? "\(write.payload.kind)")
+    .text(
+      content.map { "\($0.kind)" } ?? MutationBatch(write.payload)?.kindName
+        ?? "\(write.payload.kind)")
   }
 
-  private static func age(_ content: WriteContent?) -> PageTable.Cell {
-    guard let content, content.time > 0 else { return .none }
-    return .time(content.time)
+  /// A place of the tree as the page has it, with a query's parameters in words.
+  private static func place(
+    _ path: Path, _ parameters: String?, _ tree: TreeInfo
+  ) -> PageTable.Cell {
+    guard tree.order == .documents else { return .place(path, parameters.map(words) ?? "") }
+    var target = parameters ?? ""
+    // A query of documents is told by whose it is and its canonical text.
+    if let end = target.utf8.firstIndex(of: 0) {
+      let identity = target[..<end]
+      target = String(target[target.utf8.index(after: end)...])
+      if !identity.isEmpty { target += " of \(identity)" }
+    }
+    return .place(
+      DocumentPlace.path(path), target == TrackedQuery.defaultParameters ? "" : target)
+  }
+
+  private static func age(_ write: QueueEntry, _ content: WriteContent?) -> PageTable.Cell {
+    let time = content?.time ?? MutationBatch(write.payload).map { $0.written.microseconds / 1000 }
+    guard let time, time > 0 else { return .none }
+    return .time(time)
   }
 
   /// A query's canonical parameters in words, or the text itself if they are invalid.

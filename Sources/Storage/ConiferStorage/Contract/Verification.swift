@@ -106,6 +106,8 @@ public struct VerificationReport: Sendable, Equatable {
     public var bytes = 0
     /// Leaves and priorities of interior nodes, with changes that are not folded yet.
     public var leaves = 0
+    /// Leaves that are documents, those that are known to be missing too.
+    public var documents = 0
     /// Runs of leaves.
     public var runs = 0
     /// Changes of runs that are not folded yet.

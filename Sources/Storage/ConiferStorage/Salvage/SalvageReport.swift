@@ -16,7 +16,9 @@ public struct SalvageReport: Sendable {
   public struct Tree: Hashable, Sendable {
     /// Its name; one that was lost is made up.
     public let name: String
-    /// Cached leaves.
+    /// How it orders keys: what its leaves are.
+    public let order: KeyOrder
+    /// Cached leaves: each a value, in a tree of documents each a document.
     public let leaves: Int
     /// Tracked queries of which nothing can be missing.
     public let completeQueries: Int
@@ -82,7 +84,8 @@ public struct SalvageReport: Sendable {
         Queue(identity: lane.identity, waiting: totals.pending, rejected: totals.rejected))
     }
     return Tree(
-      name: info.name, leaves: try view.usage(info.id).leaves, completeQueries: complete,
+      name: info.name, order: info.order, leaves: try view.usage(info.id).leaves,
+      completeQueries: complete,
       incompleteQueries: incomplete, pins: try view.pins(info.id).count, queues: queues)
   }
 }

@@ -13,30 +13,35 @@ struct ExplainCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    let path = try Input.path(path)
     try await store.reading(console, .any) { opened in
+      let places = opened.places
+      let path = try places.path(path)
       let explanation = try opened.backend.evicting().explain(opened.tree, path)
+      let document = try DocumentFacts(opened, path)
       guard store.json else {
-        for line in Self.lines(explanation) { try console.print(line) }
+        for line in Self.lines(explanation, places) { try console.print(line) }
+        for line in document?.lines ?? [] { try console.print(line) }
         return
       }
-      try console.print(Self.json(explanation).compact)
+      try console.print(Self.json(explanation, places, document).compact)
     }
   }
 
   /// The explanation for people.
-  static func lines(_ explanation: SpaceExplanation) -> [String] {
+  static func lines(
+    _ explanation: SpaceExplanation, _ places: TreePlaces
+  ) -> [String] {
     var table = Table()
-    table.add("path", explanation.path.description)
+    table.add("path", places.words(explanation.path))
     table.add("takes", Figures.bytes(explanation.bytes))
-    table.add("leaves", Figures.count(explanation.leaves))
+    table.add(places.leaves, Figures.count(explanation.leaves))
     for (name, bytes) in parts(explanation) where bytes > 0 {
       table.add("  \(name)", Figures.bytes(bytes))
     }
     if explanation.pendingWrites > 0 {
       table.add("queued writes", Figures.count(explanation.pendingWrites))
     }
-    for reason in explanation.reasons { table.add("why", words(reason)) }
+    for reason in explanation.reasons { table.add("why", words(reason, places)) }
     table.add("goes", words(explanation.fate))
     return table.lines
   }
@@ -48,12 +53,18 @@ struct ExplainCommand: ToolCommand {
     ]
   }
 
-  private static func words(_ reason: SpaceExplanation.Reason) -> String {
+  private static func words(
+    _ reason: SpaceExplanation.Reason, _ places: TreePlaces
+  ) -> String {
+    func words(_ path: Path, _ parameters: String) -> String {
+      "\(places.words(path)) (\(places.words(parameters: parameters)))"
+    }
     switch reason {
-    case .pinned(let pin): "pinned at \(pin.path) (\(pin.parameters))"
-    case .active(let stored): "listened to at \(stored.query.path) (\(stored.query.parameters))"
+    case .pinned(let pin): return "pinned at \(words(pin.path, pin.parameters))"
+    case .active(let stored):
+      return "listened to at \(words(stored.query.path, stored.query.parameters))"
     case .tracked(let stored, let before):
-      "query at \(stored.query.path) (\(stored.query.parameters)), "
+      return "query at \(words(stored.query.path, stored.query.parameters)), "
         + "\(stored.query.isComplete ? "complete" : "incomplete"), "
         + "\(Figures.count(before)) used less recently"
     }
@@ -71,14 +82,17 @@ struct ExplainCommand: ToolCommand {
     }
   }
 
-  private static func json(_ explanation: SpaceExplanation) -> Report {
+  private static func json(
+    _ explanation: SpaceExplanation, _ places: TreePlaces, _ document: DocumentFacts?
+  ) -> Report {
     var members: [(String, Report)] = [
-      ("path", .string(explanation.path.description)), ("bytes", .integer(explanation.bytes)),
-      ("leaves", .integer(explanation.leaves)),
+      ("path", .string(places.words(explanation.path))), ("bytes", .integer(explanation.bytes)),
+      (places.leaves, .integer(explanation.leaves)),
     ]
     members += parts(explanation).map { ($0, .integer($1)) }
     members.append(("pendingWrites", .integer(explanation.pendingWrites)))
-    members.append(("reasons", .list(explanation.reasons.map(json))))
+    members.append(("reasons", .list(explanation.reasons.map { json($0, places) })))
+    if let document { members.append(("document", document.report)) }
     switch explanation.fate {
     case .stays: members.append(("fate", .string("stays")))
     case .first: members.append(("fate", .string("first")))
@@ -92,11 +106,11 @@ struct ExplainCommand: ToolCommand {
     return .object(members)
   }
 
-  private static func json(_ reason: SpaceExplanation.Reason) -> Report {
+  private static func json(_ reason: SpaceExplanation.Reason, _ places: TreePlaces) -> Report {
     func members(_ kind: String, _ path: Path, _ parameters: String) -> [(String, Report)] {
       [
-        ("kind", .string(kind)), ("path", .string(path.description)),
-        ("parameters", .string(parameters)),
+        ("kind", .string(kind)), ("path", .string(places.words(path))),
+        ("parameters", .string(places.words(parameters: parameters))),
       ]
     }
     switch reason {

@@ -12,11 +12,13 @@ struct PinCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    let path = try Input.path(path)
     // A tree is not made for a pin: its name may be a typing mistake.
     try await store.reading(console, .any) { opened in
+      let path = try opened.places.path(path)
       try await opened.backend.commit([.pin(Pin(tree: opened.tree, path: path))])
-      try console.print(store.json ? Report.object([("ok", .bool(true))]).compact : "pin \(path)")
+      try console.print(
+        store.json
+          ? Report.object([("ok", .bool(true))]).compact : "pin \(opened.places.words(path))")
     }
   }
 }
@@ -31,16 +33,18 @@ struct UnpinCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    let path = try Input.path(path)
     try await store.reading(console, .any) { opened in
+      let path = try opened.places.path(path)
       let pin = Pin(tree: opened.tree, path: path)
       let pins = try opened.backend.inspect { try $0.pins(opened.tree) }
       guard pins.contains(pin) else {
-        throw Failure.missing("no-pin", "\(path) is not pinned; conifer pins lists what is.")
+        throw Failure.missing(
+          "no-pin", "\(opened.places.words(path)) is not pinned; conifer pins lists what is.")
       }
       try await opened.backend.commit([.unpin(pin)])
       try console.print(
-        store.json ? Report.object([("ok", .bool(true))]).compact : "unpin \(path)")
+        store.json
+          ? Report.object([("ok", .bool(true))]).compact : "unpin \(opened.places.words(path))")
     }
   }
 }
@@ -58,13 +62,16 @@ struct PinsCommand: ToolCommand {
       guard !store.json else {
         let rows = pins.map { pin in
           Report.object([
-            ("path", .string(pin.path.description)), ("parameters", .string(pin.parameters)),
+            ("path", .string(opened.places.words(pin.path))),
+            ("parameters", .string(opened.places.words(parameters: pin.parameters))),
           ])
         }
         return try console.print(Report.list(rows).compact)
       }
       var table = Table(["path", "parameters"])
-      for pin in pins { table.add(pin.path.description, pin.parameters) }
+      for pin in pins {
+        table.add(opened.places.words(pin.path), opened.places.words(parameters: pin.parameters))
+      }
       for line in pins.isEmpty ? ["nothing is pinned"] : table.lines { try console.print(line) }
     }
   }

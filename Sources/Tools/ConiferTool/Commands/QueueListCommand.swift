@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferDocument
 import ConiferStorage
 import ConiferTree
 
@@ -51,7 +52,7 @@ struct QueueListCommand: ToolCommand {
         for write in writes {
           table.add(
             String(write.id.rawValue), write.stateName, write.kindName,
-            write.payload.path.description, String(write.attempts))
+            write.place, String(write.attempts))
         }
         for line in table.lines { try console.print(line) }
       }
@@ -60,10 +61,14 @@ struct QueueListCommand: ToolCommand {
 }
 
 extension QueueEntry {
-  /// The kind of a write to a tree, or the number of another kind.
+  /// The kind of a write to a tree or to documents, or the number of another kind.
   var kindName: String {
-    WriteContent(payload).map { "\($0.kind)" } ?? "\(payload.kind)"
+    if let content = WriteContent(payload) { return "\(content.kind)" }
+    return MutationBatch(payload)?.kindName ?? "\(payload.kind)"
   }
+
+  /// What is written: a path, or a document and how many others.
+  var place: String { MutationBatch(payload)?.place ?? payload.path.description }
 
   /// The state's stable name.
   var stateName: String {
@@ -79,11 +84,13 @@ extension QueueEntry {
   var summary: [(String, Report)] {
     var members: [(String, Report)] = [
       ("id", .integer(Int(clamping: id.rawValue))), ("state", .string(stateName)),
-      ("kind", .string(kindName)), ("path", .string(payload.path.description)),
+      ("kind", .string(kindName)), ("path", .string(place)),
       ("attempts", .integer(Int(attempts))),
     ]
     if let content = WriteContent(payload) {
       members.append(("time", .integer(Int(content.time))))
+    } else if let batch = MutationBatch(payload) {
+      members.append(("time", .integer(Int(batch.written.microseconds / 1000))))
     }
     if case .rejected(let reason) = state { members.append(("reason", .string(reason))) }
     return members

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
@@ -47,6 +48,8 @@ struct QueueShowCommand: ToolCommand {
       var members = write.summary
       if let content = WriteContent(write.payload) {
         members += Self.members(of: content)
+      } else if let batch = MutationBatch(write.payload) {
+        members += batch.members
       } else {
         members.append(
           ("touches", .list(write.payload.touches.map { .string($0.description) })))

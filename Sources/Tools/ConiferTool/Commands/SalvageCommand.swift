@@ -66,8 +66,9 @@ struct SalvageCommand: ToolCommand {
   private static func lines(_ report: Node) -> [String] {
     var lines: [String] = []
     for (_, tree) in report.member("trees").children.map({ ($0.key, $0.node) }) {
+      let what = tree.member("order").text == "\(KeyOrder.documents)" ? "documents" : "leaves"
       lines.append(
-        "tree \(tree.member("name").text ?? ""): \(Figures.count(tree.member("leaves").count ?? 0)) leaves, "
+        "tree \(tree.member("name").text ?? ""): \(Figures.count(tree.member("leaves").count ?? 0)) \(what), "
           + "\(tree.member("complete").count ?? 0) complete and \(tree.member("incomplete").count ?? 0) incomplete "
           + "queries, \(tree.member("pins").count ?? 0) pins")
       for child in tree.member("lanes").children {

@@ -23,11 +23,17 @@ struct StatsCommand: ToolCommand {
   private func report(_ backend: any StorageBackend, _ tree: TreeID?, _ console: Console) throws {
     let (usage, incidents) = try backend.inspect { (try $0.usage(tree), try $0.incidents()) }
     let space = try (backend as? any EvictingBackend)?.space()
+    let documents = try backend.inspect { try $0.trees() }
+      .filter { $0.order == .documents && (tree == nil || $0.id == tree) }
+      .map { try DocumentFigures(backend, $0) }
     let figures = StoreFigures(
       traits: backend.traits, size: try backend.size(), usage: usage, space: space,
-      incidents: incidents)
+      incidents: incidents, documents: documents)
     guard store.json else {
       for line in figures.table.lines { try console.print(line) }
+      for tree in documents {
+        for line in tree.lines { try console.print(line) }
+      }
       for incident in incidents { try console.print("incident: \(incident)") }
       return
     }
@@ -43,6 +49,8 @@ private struct StoreFigures {
   /// The sizes of the whole store by use, if the backend reports them.
   let space: StorageSpace?
   let incidents: [Incident]
+  /// What the trees of documents hold.
+  let documents: [DocumentFigures]
 
   /// Bytes before compression for one byte after it, with the dictionaries; nil of an empty cache.
   var ratio: Double? {
@@ -139,6 +147,7 @@ private struct StoreFigures {
       ),
       ("space", space.map(Self.report) ?? .null),
       ("incidents", .list(incidents.map { .string($0.description) })),
+      ("documents", .list(documents.map(\.report))),
     ])
   }
 

@@ -33,7 +33,8 @@ extension StoreDemo {
     return try await options.reading(console) { store in
       let before = try store.backend.inspect { try $0.node(store.tree, pinned) }
       for path in [place(0), pinned] {
-        for line in ExplainCommand.lines(try store.backend.evicting().explain(store.tree, path)) {
+        let explanation = try store.backend.evicting().explain(store.tree, path)
+        for line in ExplainCommand.lines(explanation, store.places) {
           try say("   \(line)")
         }
       }

@@ -2,6 +2,7 @@ import ArgumentParser
 import ConiferDocument
 import ConiferStorage
 import ConiferTree
+import ConiferWire
 
 /// Prints a document.
 struct DocGetCommand: ToolCommand {

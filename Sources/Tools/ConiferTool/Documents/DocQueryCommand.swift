@@ -2,6 +2,7 @@ import ArgumentParser
 import ConiferDocument
 import ConiferStorage
 import ConiferTree
+import ConiferWire
 
 /// Prints the documents that a query selects, in its order.
 struct DocQueryCommand: ToolCommand {

@@ -2,6 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
+import ConiferWire
 
 /// Writes the documents of a tree in the REST form, reading them in pieces.
 struct DocumentExporter {

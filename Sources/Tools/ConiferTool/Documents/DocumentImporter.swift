@@ -2,6 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
+import ConiferWire
 
 /// Loads documents in the REST form into a tree, in flat memory and in commits of some hundreds.
 struct DocumentImporter {

@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferTree
+import ConiferWire
 
 /// Parsers of the command line's texts that are about documents.
 enum DocumentInput {

@@ -2,6 +2,7 @@ import ArgumentParser
 import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
+import ConiferWire
 
 /// The options of every command on documents.
 struct DocumentOptions: ParsableArguments {
@@ -15,20 +16,12 @@ struct DocumentOptions: ParsableArguments {
   /// The database that documents are named and references are checked with.
   func databaseID() throws(Failure) -> DatabaseID {
     let name = database ?? store.tree
-    let parts = name.utf8.split(
-      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
-    ).map { String(Substring($0)) }
-    if parts.count == 4, parts[0] == "projects", parts[2] == "databases", !parts[1].isEmpty,
-      !parts[3].isEmpty
-    {
-      return DatabaseID(project: parts[1], database: parts[3])
-    }
-    guard database == nil, parts.count == 1 else {
+    guard let id = DatabaseID(tree: name), database == nil || id.description == name else {
       throw .usage(
         "\(name) is no name of a database: give --database projects/P/databases/D, as Firestore names them."
       )
     }
-    return DatabaseID(project: name)
+    return id
   }
 
   /// Opens the store, creates it and the tree if they are missing, and closes it afterwards.

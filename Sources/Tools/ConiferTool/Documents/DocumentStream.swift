@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferTree
+import ConiferWire
 
 /// Reads documents in the REST form one after the other: of a JSON array, or one a line.
 struct DocumentStream {
@@ -54,11 +55,10 @@ struct DocumentStream {
       form = .lines(number)
       do throws(JSONError) {
         var reader = DocumentJSONReader(line)
-        let document = try reader.document(try reader.next())
+        var document = try reader.document(try reader.next())
         try reader.end()
-        return DocumentJSONReader.Typed(
-          line: number, column: document.column, name: document.name, fields: document.fields,
-          updateTime: document.updateTime)
+        document.line = number
+        return document
       } catch {
         throw JSONError(
           code: error.code, line: number, column: error.column, message: error.message,

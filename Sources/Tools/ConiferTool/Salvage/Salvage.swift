@@ -30,7 +30,8 @@ struct Salvage {
   private static func told(_ report: SalvageReport) -> Report {
     let trees = report.trees.map { tree in
       Report.object([
-        ("name", .string(tree.name)), ("leaves", .integer(tree.leaves)),
+        ("name", .string(tree.name)), ("order", .string("\(tree.order)")),
+        ("leaves", .integer(tree.leaves)),
         ("complete", .integer(tree.completeQueries)),
         ("incomplete", .integer(tree.incompleteQueries)), ("pins", .integer(tree.pins)),
         (

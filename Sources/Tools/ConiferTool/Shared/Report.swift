@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferTree
+import ConiferWire
 
 /// A value that a command prints for programs: JSON whose members keep their order.
 indirect enum Report {

@@ -53,6 +53,10 @@ struct TreeStore {
   let backend: any StorageBackend
   let tree: TreeID
   let url: String
+  var order = KeyOrder.realtimeDatabase
+
+  /// How places in the tree are written.
+  var places: TreePlaces { TreePlaces(order: order) }
 
   /// Commits at a durability, or at the strongest that the store can do when that is weaker.
   @discardableResult
@@ -106,7 +110,8 @@ extension StoreOptions {
     try await inspecting(console) { backend in
       let info = try tree(in: backend)
       try content.require(info)
-      return try await body(TreeStore(backend: backend, tree: info.id, url: name(console)))
+      return try await body(
+        TreeStore(backend: backend, tree: info.id, url: name(console), order: info.order))
     }
   }
 

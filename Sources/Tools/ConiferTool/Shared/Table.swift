@@ -6,6 +6,7 @@ struct Table {
   init(_ headings: [String] = []) { rows = headings.isEmpty ? [] : [headings] }
 
   mutating func add(_ cells: String...) { rows.append(cells) }
+  mutating func add(_ cells: [String]) { rows.append(cells) }
 
   /// One line a row; the last column is not padded.
   var lines: [String] {

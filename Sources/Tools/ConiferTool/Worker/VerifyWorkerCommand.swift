@@ -49,11 +49,13 @@ struct VerifyWorkerCommand: ToolCommand {
         .object([
           ("trees", .integer(counts.trees)), ("records", .integer(counts.records)),
           ("bytes", .integer(counts.bytes)), ("leaves", .integer(counts.leaves)),
+          ("documents", .integer(counts.documents)),
           ("runs", .integer(counts.runs)), ("deltas", .integer(counts.deltas)),
           ("largeLeaves", .integer(counts.largeLeaves)),
           ("dictionaries", .integer(counts.dictionaries)), ("queries", .integer(counts.queries)),
-          ("trackedKeys", .integer(counts.trackedKeys)), ("pins", .integer(counts.pins)),
-          ("writes", .integer(counts.writes)),
+          ("trackedKeys", .integer(counts.trackedKeys)),
+          ("indexEntries", .integer(counts.indexEntries)), ("pins", .integer(counts.pins)),
+          ("writes", .integer(counts.writes)), ("overlays", .integer(counts.overlays)),
           ("finishedWrites", .integer(counts.finishedWrites)),
           ("unknown", .integer(counts.unknown)),
         ])

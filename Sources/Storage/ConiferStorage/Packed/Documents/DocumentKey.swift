@@ -71,6 +71,9 @@ package enum DocumentKey {
     key.withUnsafeBytes { bytes in PathKey.segmentEnd(bytes, 0).map { Bytes(bytes[..<$0]) } }
   }
 
+  /// A segment of a path in the tree as it is in a document's path: the path of a collection, or an id.
+  static func segment(_ key: String) -> String { id(ofKey: key) ?? key }
+
   private static func key(ofID id: String) -> String {
     if let number = NumericID.number(of: id) {
       let digits = String(UInt64(bitPattern: number) ^ 1 << 63, radix: 16)

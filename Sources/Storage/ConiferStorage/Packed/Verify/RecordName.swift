@@ -21,7 +21,8 @@ enum RecordName {
     case Spaces.queries:
       return key.count == 12 ? "tracked query \(number(rest))" : "the last number of a query"
     case Spaces.queryKeys:
-      return "key \(path(rest.dropFirst(8), order)) of tracked query \(number(rest))"
+      let kind = order == .documents ? "match" : "key"
+      return "\(kind) \(path(rest.dropFirst(8), order)) of tracked query \(number(rest))"
     case Spaces.queryIndex: return "the index of queries at \(path(rest.dropLast(9), order))"
     case Spaces.pins: return "the pin at \(path(rest.dropLast(9), order))"
     case Spaces.indexes:
@@ -66,7 +67,7 @@ enum RecordName {
       while at < buffer.count, let end = PathKey.segmentEnd(buffer, at),
         let key = PathKey.key(buffer, at..<end, order)
       {
-        text += "/\(key.string)"
+        text += "/\(order == .documents ? DocumentKey.segment(key.string) : key.string)"
         at = end
       }
       let rest = buffer[at...]

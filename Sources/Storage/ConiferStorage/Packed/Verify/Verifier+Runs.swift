@@ -45,6 +45,7 @@ extension Verifier {
       }
       trail.last = last
       count { $0.leaves += merged.count }
+      if info.order == .documents { count { $0.documents += merged.count } }
     }
     for (tree, trail) in trails {
       if let last = trail.last, let info = trees[tree] { checkPriority(last, before: nil, info) }

@@ -1,11 +1,11 @@
-import ConiferDocument
-import ConiferTree
+package import ConiferDocument
+package import ConiferTree
 
 /// Documents in the form of Firestore's REST API. One document has one text: names sorted by their UTF-8, times in UTC,
 /// no empty lists.
 extension JSONWriter {
   /// Writes a document that was found; others have no fields to write.
-  mutating func document(_ document: Document, in database: DatabaseID) {
+  package mutating func document(_ document: Document, in database: DatabaseID) {
     beginObject()
     key("name")
     string(DocumentName(document.path, in: database).description)
@@ -22,7 +22,7 @@ extension JSONWriter {
   }
 
   /// Writes a value with its type.
-  mutating func typed(_ value: DocumentValue) {
+  package mutating func typed(_ value: DocumentValue) {
     beginObject()
     switch value {
     case .null:

@@ -1,4 +1,4 @@
-import ConiferDocument
+package import ConiferDocument
 
 extension Timestamp {
   /// The moment of a text such as `2026-11-24T01:20:30.000000001Z` (RFC 3339).
@@ -6,7 +6,7 @@ extension Timestamp {
   /// - Parameter text: a date, `T`, a time with up to nine digits of a second's fraction, and `Z` or an offset such as
   ///   `+02:00`.
   /// - Throws: `invalidValue` for any other text, a date that there is not, and years outside of 1 to 9999.
-  init(rfc3339 text: String) throws(DocumentError) {
+  package init(rfc3339 text: String) throws(DocumentError) {
     guard let read = Self.read(Array(text.utf8)) else {
       throw DocumentError(
         .invalidValue,
@@ -72,7 +72,7 @@ extension Timestamp {
   }
 
   /// The moment as RFC 3339 has it, in UTC, with no, three, six or nine digits behind the point.
-  var rfc3339: String {
+  package var rfc3339: String {
     // From the first of March of the year 0, so that no part is negative.
     let (day, second) = (seconds + 719_468 * 86_400).quotientAndRemainder(dividingBy: 86_400)
     let (era, ofEra) = day.quotientAndRemainder(dividingBy: 146_097)

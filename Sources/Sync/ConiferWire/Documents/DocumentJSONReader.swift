@@ -1,42 +1,44 @@
-import ConiferDocument
-import ConiferTree
+package import ConiferDocument
+package import ConiferTree
 
 /// Reads values and documents from JSON: plain, or in the form of Firestore's REST API.
 ///
 /// What breaks a rule of documents is a `JSONError` with the place, whose cause is a `DocumentError`.
-struct DocumentJSONReader {
+package struct DocumentJSONReader {
   /// Deep enough for 20 levels of maps and arrays in the REST form, which writes each as three.
-  static let limits = JSONReader.Limits(depth: 128, stringBytes: 16 << 20)
+  package static let limits = JSONReader.Limits(depth: 128, stringBytes: 16 << 20)
 
   /// A document as the REST form has it.
-  struct Typed {
+  package struct Typed {
     /// The line and the column where it begins.
-    let line: Int
-    let column: Int
-    var name: DocumentName?
-    var fields = MapValue.empty
-    var updateTime: Timestamp?
+    package var line: Int
+    package var column: Int
+    package var name: DocumentName?
+    package var fields = MapValue.empty
+    package var updateTime: Timestamp?
   }
 
-  var json: JSONReader
+  package var json: JSONReader
 
   /// Reads a text that is in memory.
-  init(_ text: [UInt8]) { json = JSONReader(bytes: text, limits: Self.limits) }
+  package init(_ text: [UInt8]) { json = JSONReader(bytes: text, limits: Self.limits) }
 
   /// Reads with a reader that has read a part already.
-  init(_ json: JSONReader) { self.json = json }
+  package init(_ json: JSONReader) { self.json = json }
 
   /// The next event, of which there is one within a value.
-  mutating func next() throws(JSONError) -> JSONEvent {
+  package mutating func next() throws(JSONError) -> JSONEvent {
     guard let event = try json.next() else { throw refused("The text ends too early.") }
     return event
   }
 
   /// Refuses text behind the value.
-  mutating func end() throws(JSONError) { _ = try json.next() }
+  package mutating func end() throws(JSONError) { _ = try json.next() }
 
   /// The error for what stands at the last event.
-  func refused(_ message: String) -> JSONError { wrapped(DocumentError(.invalidValue, message)) }
+  package func refused(_ message: String) -> JSONError {
+    wrapped(DocumentError(.invalidValue, message))
+  }
 
   /// An error of the model, with the place of the last event.
   func wrapped(_ error: DocumentError) -> JSONError {
@@ -45,14 +47,14 @@ struct DocumentJSONReader {
     )
   }
 
-  func checked<R>(_ body: () throws(DocumentError) -> R) throws(JSONError) -> R {
+  package func checked<R>(_ body: () throws(DocumentError) -> R) throws(JSONError) -> R {
     do throws(DocumentError) { return try body() } catch { throw wrapped(error) }
   }
 
   // MARK: Plain JSON
 
   /// A value whose first event was read: null, booleans, numbers, strings, arrays and maps are what they are.
-  mutating func plain(_ first: JSONEvent) throws(JSONError) -> DocumentValue {
+  package mutating func plain(_ first: JSONEvent) throws(JSONError) -> DocumentValue {
     switch first {
     case .null: return .null
     case .bool(let flag): return .boolean(flag)
@@ -77,7 +79,7 @@ struct DocumentJSONReader {
   // MARK: The members of an object
 
   /// Gives each key of an object, whose value the closure reads.
-  mutating func members(
+  package mutating func members(
     _ what: String, _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
   ) throws(JSONError) {
     guard try next() == .beginObject else { throw refused("\(what) is a JSON object.") }
@@ -85,7 +87,7 @@ struct DocumentJSONReader {
   }
 
   /// The same of an object that was begun.
-  mutating func rest(
+  package mutating func rest(
     _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
   ) throws(JSONError) {
     while case .key(let key) = try next() { try body(&self, key) }

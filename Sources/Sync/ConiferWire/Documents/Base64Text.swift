@@ -1,10 +1,10 @@
 /// Bytes as the text of base 64 (RFC 4648) that JSON has in their place.
-enum Base64Text {
+package enum Base64Text {
   private static let alphabet = [UInt8](
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
   /// The standard text, with padding.
-  static func encode(_ bytes: [UInt8]) -> String {
+  package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
     var i = 0
@@ -23,7 +23,7 @@ enum Base64Text {
 
   /// The bytes of a text: standard or URL-safe, with or without padding; nil when it is none, or has bits behind its
   /// last byte.
-  static func decode(_ text: String) -> [UInt8]? {
+  package static func decode(_ text: String) -> [UInt8]? {
     var digits = Array(text.utf8)
     let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
     guard padding == 0 || padding <= 2 && digits.count.isMultiple(of: 4) else { return nil }

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferTree
 import Testing
 
-@testable import ConiferTool
+@testable import ConiferWire
 
 @Suite struct DocumentJSONTests {
   static let values: [(value: DocumentValue, text: String)] = [
@@ -121,5 +121,17 @@ import Testing
     var reader = DocumentJSONReader(Array(text.utf8))
     let error = #expect(throws: JSONError.self) { try reader.typed() }
     #expect(error?.cause is DocumentError && error?.line == 1)
+  }
+}
+
+@Suite struct DatabaseNameTests {
+  @Test("A tree's name is a database's, or a project's")
+  func names() {
+    #expect(
+      DatabaseID(tree: "projects/p/databases/d") == DatabaseID(project: "p", database: "d"))
+    #expect(DatabaseID(tree: "shop") == DatabaseID(project: "shop"))
+    for name in ["", "a/b", "projects//databases/d", "projects/p/databases/", "projects/p/d/d"] {
+      #expect(DatabaseID(tree: name) == nil, "\(name)")
+    }
   }
 }

@@ -1,10 +1,10 @@
-import ConiferDocument
-import ConiferTree
+package import ConiferDocument
+package import ConiferTree
 
 // The form of Firestore's REST API: each value is an object whose only key tells its type.
 extension DocumentJSONReader {
   /// A document whose first event was read: `name`, `fields`, `createTime` and `updateTime`, in any order.
-  mutating func document(_ first: JSONEvent) throws(JSONError) -> Typed {
+  package mutating func document(_ first: JSONEvent) throws(JSONError) -> Typed {
     var document = Typed(line: json.line, column: json.column)
     guard first == .beginObject else {
       throw refused("A document is a JSON object with a name and fields.")
@@ -27,7 +27,7 @@ extension DocumentJSONReader {
   }
 
   /// The fields of a document or a map.
-  mutating func fields() throws(JSONError) -> MapValue {
+  package mutating func fields() throws(JSONError) -> MapValue {
     var pairs: [(String, DocumentValue)] = []
     try members("What stands behind fields") { (reader, key) throws(JSONError) in
       pairs.append((key, try reader.typed()))
@@ -36,7 +36,7 @@ extension DocumentJSONReader {
   }
 
   /// A value with its type.
-  mutating func typed() throws(JSONError) -> DocumentValue {
+  package mutating func typed() throws(JSONError) -> DocumentValue {
     var value: DocumentValue?
     try members("A value such as {\"stringValue\": \"blue\"}") { (reader, key) throws(JSONError) in
       guard value == nil else { throw reader.refused("A value has one type, and this has two.") }
