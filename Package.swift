@@ -249,7 +249,7 @@ let package = Package(
       "StorageConformance",
       [
         "StorageConformance", "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue",
-        "ConiferTree", "ConiferQuery",
+        "ConiferTree", "ConiferQuery", "ConiferDocument",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "TestSupport",
       ]),
     tests(
