@@ -30,6 +30,23 @@ struct BackendSelfTests {
     ),
     (.ignoresBounds, .wrongData, "a query gives what it would of the whole node"),
     (.reusesQueryNumbers, .reusedID, "removing a query removes its keys; numbers never repeat"),
+    (
+      .leavesIndexEntries, .wrongData,
+      "indexes give what a look at every document does, after every kind of edit"
+    ),
+    (.mixesOverlays, .phantom, "each identity sees its own waiting writes and no others"),
+    (
+      .resurrectsMissing, .resurrected,
+      "a document that the server said is missing stays missing"
+    ),
+    (
+      .forgetsOverlays, .halfBatch,
+      "a write shows in the commit that queues it, until that in which it ends"
+    ),
+    (
+      .leavesMatches, .phantom,
+      "a query matches what the server said last, and nothing once it is forgotten"
+    ),
   ]
 
   @Test("Every defect has a check that catches it")
@@ -54,6 +71,24 @@ struct BackendSelfTests {
     let text = try #require(failure).description
     let program = text.split(separator: "\n").filter { $0.hasPrefix("  ") }
     #expect(program.count <= 6, "\(text)")
+    #expect(text.contains("CONIFER_SEED="))
+  }
+
+  /// What random programs of documents must find by themselves.
+  static let wandering: [ModelBackend.Defect] = [
+    .leavesIndexEntries, .mixesOverlays, .resurrectsMissing, .forgetsOverlays, .leavesMatches,
+  ]
+
+  @Test(
+    "Random programs of documents find a defect and print a short program", arguments: wandering)
+  func shrinksDocuments(_ defect: ModelBackend.Defect) async throws {
+    let factory = ModelBackend.factory(defect)
+    let check = try #require(
+      BackendCheck.all(for: factory).first { $0.name.hasPrefix("random programs of documents") })
+    let failure = await #expect(throws: ConformanceFailure.self) { try await check.run(factory) }
+    let text = try #require(failure).description
+    let program = text.split(separator: "\n").filter { $0.hasPrefix("  ") }
+    #expect(program.count <= 8, "\(text)")
     #expect(text.contains("CONIFER_SEED="))
   }
 

@@ -6,12 +6,17 @@ import StorageConformance
 
 /// A view of the model that answers some questions wrongly.
 final class BrokenView: StorageView {
-  private let view: ModelView
-  private let defect: ModelBackend.Defect
+  let view: ModelView
+  /// The model before the newest commit.
+  let before: ModelView
+  let defect: ModelBackend.Defect
   private let backend: ModelBackend
 
-  init(_ view: ModelView, _ defect: ModelBackend.Defect, _ backend: ModelBackend) {
+  init(
+    _ view: ModelView, _ defect: ModelBackend.Defect, _ backend: ModelBackend, before: ModelView
+  ) {
     self.view = view
+    self.before = before
     self.defect = defect
     self.backend = backend
   }

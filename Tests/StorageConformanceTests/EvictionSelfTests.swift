@@ -19,6 +19,7 @@ struct EvictionSelfTests {
     (.neverEvicts, .usageDrift, "a stream of data exceeds the budget by no more than is allowed"),
     (.evictsAuthorities, .wrongError, "an authority never evicts"),
     (.countsPinsTwice, .usageDrift, "the parts of a store's space add up"),
+    (.evictsWritten, .evictedPin, "an eviction leaves every document that a waiting write needs"),
   ]
 
   @Test("Every defect has a check that catches it")

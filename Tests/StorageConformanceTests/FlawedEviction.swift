@@ -1,10 +1,11 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 import StorageConformance
 
 /// A right backend behind one that evicts wrongly: the kit must tell.
-final class FlawedEviction: EvictingBackend {
+final class FlawedEviction: EvictingBackend, DocumentBackend {
   /// What it does wrong.
   enum Defect: String, CaseIterable, Sendable {
     /// Takes pinned data.
@@ -33,6 +34,8 @@ final class FlawedEviction: EvictingBackend {
     case evictsAuthorities
     /// Counts pinned data twice.
     case countsPinsTwice
+    /// Takes documents that waiting writes need.
+    case evictsWritten
   }
 
   private let base: any EvictingBackend
@@ -44,7 +47,7 @@ final class FlawedEviction: EvictingBackend {
     let right = Tested.memory(.standard)
     return BackendFactory(
       name: "backend that \(defect)", declared: right.declared, options: right.options,
-      evicts: true
+      evicts: true, keepsDocuments: true
     ) { (directory, options) throws(StoreError) in
       var changed = options
       if defect == .neverEvicts { changed.budget = nil }
@@ -134,6 +137,21 @@ final class FlawedEviction: EvictingBackend {
         _ = try? await base.commit([.setTrackedKeys(tree, query, keys)])
       }
       return report
+    case .evictsWritten:
+      let report = try await base.evict(to: bytes, dryRun: dryRun)
+      let edits = try await all { (view, tree) throws(StoreError) in
+        var edits: [StorageEdit] = []
+        for lane in try view.lanes(tree) {
+          for path in try view.entries(lane, after: nil, limit: .max).flatMap(\.payload.touches) {
+            if let document = DocumentKey.document(path) {
+              edits.append(.documents(tree, [.forget(document)]))
+            }
+          }
+        }
+        return edits
+      }
+      if !dryRun { try await base.commit(edits) }
+      return report
     case .overstates:
       var report = try await base.evict(to: bytes, dryRun: dryRun)
       report.after /= 2
@@ -177,6 +195,10 @@ final class FlawedEviction: EvictingBackend {
   func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
     try base.read(body)
   }
+
+  func readDocuments<R>(
+    _ body: (any DocumentView) throws(StoreError) -> R
+  ) throws(StoreError) -> R { try base.keepingDocuments().readDocuments(body) }
 
   func size() throws(StoreError) -> StoreSize { try base.size() }
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await base.tidy(slice) }

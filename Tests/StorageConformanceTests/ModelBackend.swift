@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
@@ -6,7 +7,7 @@ import Synchronization
 
 /// The kit's model behind the contract: a second implementation that the checks must find right,
 /// and, with a defect, one that they must find wrong.
-final class ModelBackend: StorageBackend {
+final class ModelBackend: DocumentBackend {
   /// What a broken backend does wrong.
   enum Defect: String, CaseIterable, Sendable {
     /// Leaves out the last edit of a commit of several.
@@ -43,6 +44,16 @@ final class ModelBackend: StorageBackend {
     case forgetsIndexRows
     /// Answers queries without their bounds.
     case ignoresBounds
+    /// Finds documents by the entry of an index that stayed behind.
+    case leavesIndexEntries
+    /// Shows everybody the writes that were made before anybody signed in.
+    case mixesOverlays
+    /// Brings documents back that the server said are missing, when it tidies.
+    case resurrectsMissing
+    /// Queues a write to a document and does not show it.
+    case forgetsOverlays
+    /// Keeps documents among the matches of a query that they match no more.
+    case leavesMatches
   }
 
   private struct State {
@@ -69,7 +80,7 @@ final class ModelBackend: StorageBackend {
   static func factory(_ defect: Defect? = nil) -> BackendFactory {
     BackendFactory(
       name: defect.map { "model that \($0)" } ?? "model", declared: store,
-      options: StorageOptions(compression: .none, durability: .process)
+      options: StorageOptions(compression: .none, durability: .process), keepsDocuments: true
     ) { (directory, options) throws(StoreError) in
       try ModelBackend(directory, options, defect)
     }
@@ -157,6 +168,8 @@ final class ModelBackend: StorageBackend {
         model.trees[id]?.lastQuery = tree.queries.keys.max()?.rawValue ?? 0
       }
       return receipt
+    case .leavesMatches:
+      return try model.commit(edits.map(\.withoutRemovedMatches))
     case .mixesLanes:
       return try model.commit(edits.map(\.inMixedLane))
     default:
@@ -167,9 +180,15 @@ final class ModelBackend: StorageBackend {
   func harden(_ upTo: CommitID) async throws(StoreError) { try change { _ in } }
 
   func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
-    let model = try change { $0.model }
-    guard let defect else { return try body(ModelView(model)) }
-    return try body(BrokenView(ModelView(model), defect, self))
+    try readDocuments { (view) throws(StoreError) in try body(view) }
+  }
+
+  func readDocuments<R>(
+    _ body: (any DocumentView) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    let state = try change { ($0.model, $0.before) }
+    guard let defect else { return try body(ModelView(state.0)) }
+    return try body(BrokenView(ModelView(state.0), defect, self, before: ModelView(state.1)))
   }
 
   @discardableResult
@@ -182,6 +201,7 @@ final class ModelBackend: StorageBackend {
 
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
     try change { state in
+      if defect == .resurrectsMissing { state.model.resurrect() }
       guard defect == .losesQueueAtTidying else { return false }
       for (id, tree) in state.model.trees {
         for identity in tree.lanes.keys {
@@ -262,7 +282,30 @@ extension Node {
   }
 }
 
+extension StorageModel {
+  /// Makes found documents of all that are missing.
+  fileprivate mutating func resurrect() {
+    for (id, tree) in trees {
+      for (path, document) in tree.documents.known where document.state == .missing {
+        trees[id]?.documents.known[path] = Document(
+          path, .found([:]), version: document.version, readTime: document.readTime)
+      }
+    }
+  }
+}
+
 extension StorageEdit {
+  /// The edit without what no query matches any more.
+  fileprivate var withoutRemovedMatches: StorageEdit {
+    guard case .documents(let tree, let edits) = self else { return self }
+    return .documents(
+      tree,
+      edits.map { edit in
+        guard case .updateMatches(let id, let added, _) = edit else { return edit }
+        return .updateMatches(id, added: added, removed: [])
+      })
+  }
+
   /// The edit in the lane of the identity's first letter.
   fileprivate var inMixedLane: StorageEdit {
     func mixed(_ lane: Lane) -> Lane {

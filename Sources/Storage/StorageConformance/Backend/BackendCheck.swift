@@ -131,7 +131,12 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       Conditional(checks: indexes + indexPrograms) {
         $0.options.encryption == nil ? nil : "keeps no indexes: their keys would show values"
       },
-      Conditional(checks: documents) { $0.keepsDocuments ? nil : "keeps no documents" },
+      Conditional(checks: documents + documentEdits) {
+        $0.keepsDocuments ? nil : "keeps no documents"
+      },
+      Conditional(checks: documentEvictions) {
+        $0.keepsDocuments && $0.evicts ? nil : "keeps no documents within a budget"
+      },
       Conditional(checks: evictions) { $0.evicts ? nil : "keeps no budget by itself" },
       Conditional(checks: withoutEviction) { $0.evicts ? "keeps a budget by itself" : nil },
       Conditional(checks: reopening) { $0.declared.isPersistent ? nil : "keeps nothing" },

@@ -66,6 +66,7 @@ extension ModelPair {
       }
       self.model.trees[tree]?.root = found
     }
+    try adoptDocuments(report)
     if !report.isMet {
       let left = try candidates()
       try require(left.isEmpty, "\(left) could still go, and the target was not reached")
@@ -89,8 +90,7 @@ extension ModelPair {
       try require(
         gone.lastUse >= last, "the query at \(gone.path) went after one that was used later")
       last = gone.lastUse
-      model.trees[gone.tree]?.queries[stored.id] = nil
-      model.trees[gone.tree]?.keys[stored.id] = nil
+      model.trees[gone.tree]?.forget(stored.id)
     }
     guard !report.queries.isEmpty else { return }
     for (name, use) in try candidates() where !used.contains(name) && !saved.contains(name) {
@@ -101,9 +101,9 @@ extension ModelPair {
   /// The queries that may be evicted, with their stored last uses.
   func candidates() throws -> [StorageModel.QueryName: UInt64] {
     var uses: [StorageModel.QueryName: UInt64] = [:]
-    for tree in trees {
-      let model = try model.tree(tree)
-      for (id, query) in model.queries where !model.isPinned(query.path) {
+    for (tree, model) in model.trees {
+      for (id, query) in model.queries
+      where !model.isPinned(query.path) && !model.isOfWrittenDocument(query) {
         uses[StorageModel.QueryName(tree: tree, query: id)] = query.lastUse
       }
     }

@@ -12,6 +12,8 @@ final class ModelPair {
   private var previous = StorageModel()
   /// The two trees: checks use the first one, and the second one must stay unchanged.
   private(set) var trees: [TreeID] = []
+  /// A tree of documents, once a check has made one.
+  var documents: TreeID?
   /// The queries that are listened to.
   var active: Set<StorageModel.QueryName> = []
   /// All queries that ever existed. The backend decides when it stores their last uses.
@@ -32,10 +34,10 @@ final class ModelPair {
     try require(trees[0] != trees[1], "two trees have one number")
   }
 
-  private func makeTree(_ name: String) async throws -> TreeID {
-    let id = try await backend.tree(named: name, order: .realtimeDatabase)
+  func makeTree(_ name: String, _ order: KeyOrder = .realtimeDatabase) async throws -> TreeID {
+    let id = try await backend.tree(named: name, order: order)
     try require(
-      try model.tree(named: name, order: .realtimeDatabase, id: id) == id,
+      try model.tree(named: name, order: order, id: id) == id,
       "the tree \(name) changed its number")
     return id
   }
@@ -76,6 +78,7 @@ final class ModelPair {
 
   /// Wipes a tree and makes it anew.
   func wipe(_ index: Int) async throws {
+    if index == TreeProgram.documents { return try await wipeDocuments() }
     try await commit(.wipe(trees[index]))
     trees[index] = try await makeTree(["first", "second"][index])
   }
@@ -84,7 +87,7 @@ final class ModelPair {
   func requireSame(_ when: @autoclosure () -> String = "") throws {
     if !used.isEmpty { try adoptUses() }
     let model = ModelView(model)
-    let difference = try backend.read { (view) throws(StoreError) in
+    let difference = try backend.readAll { (view) throws(StoreError) in
       try StateDifference(view, model).first()
     }
     if let difference { throw ConformanceFailure("\(difference) \(when())") }

@@ -5,10 +5,10 @@ internal import ConiferTree
 /// Compares everything that can be read of two stores, except what may differ between backends:
 /// bytes, the order of lanes, and how many finished writes are remembered.
 package struct StateDifference {
-  private let found: any StorageView
-  private let expected: any StorageView
+  let found: any StorageView
+  let expected: any StorageView
   /// Smaller than most sets, so that most reads take several windows.
-  private let window = 7
+  let window = 7
 
   /// Compares a store with the expected one.
   package init(_ found: any StorageView, _ expected: any StorageView) {
@@ -18,12 +18,14 @@ package struct StateDifference {
 
   /// What belongs to a tree.
   package enum Part: String, Sendable, CaseIterable {
-    /// Leaves and priorities, and their number.
+    /// Leaves and priorities, or what the server said of documents; and their number.
     case data
-    /// Tracked queries with their keys, pins, and which indexes are declared.
+    /// Tracked queries with their keys or matches, pins, and which indexes are declared.
     case queries
     /// The lanes of the outbound queue.
     case queues
+    /// The documents that each lane shows, one by one and by queries.
+    case overlays
   }
 
   /// A description of the first difference, or nil. Only the given parts are compared.
@@ -34,9 +36,11 @@ package struct StateDifference {
       for part in parts {
         let bad =
           switch part {
+          case .data where tree.order == .documents: try documents(tree.id)
           case .data: try data(tree.id)
-          case .queries: try queries(tree.id)
+          case .queries: try queries(tree)
           case .queues: try queues(tree.id)
+          case .overlays: tree.order == .documents ? try overlays(tree.id) : nil
           }
         if let bad { return "Tree \(tree.name): \(bad)" }
       }
@@ -59,7 +63,8 @@ package struct StateDifference {
     return differ("the list of the root's child keys", keys, root.children.map(\.key))
   }
 
-  private func queries(_ tree: TreeID) throws(StoreError) -> String? {
+  private func queries(_ info: TreeInfo) throws(StoreError) -> String? {
+    let tree = info.id
     var after: QueryID?
     repeat {
       let some = try expected.trackedQueries(tree, after: after, limit: window)
@@ -68,7 +73,7 @@ package struct StateDifference {
         return bad
       }
       for stored in some {
-        if let bad = try query(tree, stored) { return bad }
+        if let bad = try query(info, stored) { return bad }
       }
       after = some.last?.id
     } while after != nil
@@ -91,20 +96,21 @@ package struct StateDifference {
     if let bad = differ("the set of pins", sorted(pins), sorted(try expected.pins(tree))) {
       return bad
     }
+    if info.order == .documents { return try documentIndexes(tree) }
     let indexes = try found.indexes(tree).map(\.definition)
     return differ(
       "the list of indexes", indexes, try expected.indexes(tree).map(\.definition))
   }
 
-  private func query(_ tree: TreeID, _ stored: StoredQuery) throws(StoreError) -> String? {
+  private func query(_ info: TreeInfo, _ stored: StoredQuery) throws(StoreError) -> String? {
+    let tree = info.id
     let (id, query) = (stored.id, stored.query)
     let name = "query \(id.rawValue) at \(query.path)"
     if let bad = differ(name, try found.trackedQuery(tree, id), Optional(query)) { return bad }
     let known = try found.trackedQuery(tree, query.path, query.parameters)
     if let bad = differ("\(name), found by its path,", known, stored) { return bad }
-    let keys = try found.trackedKeys(tree, id)
-    if let bad = differ("the keys of \(name)", keys, try expected.trackedKeys(tree, id)) {
-      return bad
+    if let bad = try info.order == .documents ? matches(tree, id) : keys(tree, id) {
+      return "\(name): \(bad)"
     }
     let at = try found.trackedQueries(tree, at: query.path).sorted { $0.id < $1.id }
     if let bad = differ(
@@ -116,6 +122,10 @@ package struct StateDifference {
     return differ(
       "the list of queries below \(query.path)", below,
       try expected.trackedQueries(tree, below: query.path))
+  }
+
+  private func keys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> String? {
+    differ("the list of keys", try found.trackedKeys(tree, id), try expected.trackedKeys(tree, id))
   }
 
   private func queues(_ tree: TreeID) throws(StoreError) -> String? {
@@ -197,9 +207,11 @@ package struct StateDifference {
     return nil
   }
 
-  private func differ<V: Equatable>(_ what: String, _ found: V, _ expected: V) -> String? {
+  func differ<V: Equatable>(_ what: String, _ found: V, _ expected: V) -> String? {
     found == expected
-      ? nil : "\(what) is \(String(describing: found)), not \(String(describing: expected))"
+      ? nil
+      : "\(what) is \(String(describing: found).prefix(2000)), not "
+        + String(describing: expected).prefix(2000)
   }
 }
 

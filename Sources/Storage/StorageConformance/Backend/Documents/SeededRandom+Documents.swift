@@ -88,10 +88,17 @@ extension SeededRandom {
 
   private mutating func mutation() -> ConiferDocument.Mutation? {
     let path = path()
-    switch Int.random(in: 0..<8, using: &self) {
-    case 0: return try? ConiferDocument.Mutation.delete(path, if: pick([.none, .exists(true)]))
+    switch Int.random(in: 0..<9, using: &self) {
+    case 0:
+      return try? ConiferDocument.Mutation.delete(
+        path, if: pick([.none, .exists(true), .exists(false), .updateTime(time())]))
     case 1, 2: return try? ConiferDocument.Mutation.set(path, pairs(), in: Self.database)
-    case 3: return try? ConiferDocument.Mutation.verify(path, if: .exists(true))
+    case 3:
+      return try? ConiferDocument.Mutation.verify(path, if: .exists(one(in: 2)))
+    case 8:
+      // What makes a document that must not exist, in a transaction for example.
+      let set = try? ConiferDocument.Mutation.set(path, pairs(), in: Self.database)
+      return set.map { ConiferDocument.Mutation(path, $0.change, if: .exists(false)) }
     case 4, 5:
       let deletions: [(String, WriteValue)] = one(in: 3) ? [(pick(Self.names), .delete)] : []
       return try? ConiferDocument.Mutation.merge(path, pairs() + deletions, in: Self.database)

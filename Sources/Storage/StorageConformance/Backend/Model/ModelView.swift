@@ -1,10 +1,18 @@
+internal import ConiferDocument
 package import ConiferKeyValue
 package import ConiferStorage
 package import ConiferTree
 
 /// A view of the model's state.
 package final class ModelView: StorageView {
-  private let model: StorageModel
+  /// What was found of documents so far: a comparison asks for each of them.
+  struct Memory {
+    var waiting: [Lane: [MutationBatch]] = [:]
+    var shown: [Lane: [Document]] = [:]
+  }
+
+  let model: StorageModel
+  var memory = Memory()
 
   /// A view of a model.
   package init(_ model: StorageModel) { self.model = model }
@@ -15,6 +23,7 @@ package final class ModelView: StorageView {
     _ tree: TreeID, _ path: Path, _ slice: NodeSlice
   ) throws(StoreError) -> Node {
     let tree = try model.tree(tree)
+    try tree.requireNodes()
     return tree.root[path].cut(slice, tree.info.order)
   }
 
@@ -22,6 +31,7 @@ package final class ModelView: StorageView {
     _ tree: TreeID, _ path: Path, after: Key?, limit: Int
   ) throws(StoreError) -> [Key] {
     let tree = try model.tree(tree)
+    try tree.requireNodes()
     let keys = tree.root[path].children.map(\.key).sorted(by: tree.info.order.precedes)
     let rest = keys.filter { key in after.map { tree.info.order.precedes($0, key) } ?? true }
     return Array(rest.prefix(max(0, limit)))
@@ -61,6 +71,7 @@ package final class ModelView: StorageView {
 
   package func trackedKeys(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [Key] {
     let tree = try model.tree(tree)
+    try tree.requireNodes()
     return (tree.keys[id] ?? []).sorted(by: tree.info.order.precedes)
   }
 
@@ -115,7 +126,7 @@ package final class ModelView: StorageView {
     for tree in tree == nil ? Array(model.trees.values) : [try model.tree(tree ?? .none)] {
       usage.runs.stored += tree.root.isEmpty ? 0 : tree.root.estimatedSize
       usage.runs.raw = usage.runs.stored
-      usage.leaves += tree.root.countOfRecords
+      usage.leaves += tree.root.countOfRecords + tree.documents.known.count
       for lane in tree.lanes.values {
         usage.queue += 16 + lane.writes.reduce(0) { $0 + $1.estimatedSize }
       }

@@ -9,6 +9,7 @@ extension StorageModel {
     var writes: [WriteID] = []
     var queries: [QueryID] = []
     for edit in edits { try copy.apply(edit, &writes, &queries) }
+    try copy.requireSizes(after: edits)
     copy.lastCommit += 1
     self = copy
     return CommitReceipt(commit: CommitID(rawValue: lastCommit), writes: writes, queries: queries)
@@ -23,25 +24,30 @@ extension StorageModel {
       try change(id) { (tree) throws(StoreError) in try tree.overwrite(path, node) }
     case .merge(let id, let path, let changes):
       try change(id) { (tree) throws(StoreError) in
+        try tree.requireNodes()
         for change in changes { try tree.overwrite(path.appending(change.path), change.node) }
       }
     case .prune(let id, let forest):
-      try change(id) { $0.root = $0.root.pruned(forest, keeping: $0.pins) }
+      try change(id) { (tree) throws(StoreError) in
+        try tree.requireNodes()
+        tree.root = tree.root.pruned(forest, keeping: tree.pins)
+      }
     case .saveQuery(let query):
       try change(query.tree) { queries.append($0.save(query)) }
     case .removeQuery(let id, let query):
       try change(id) { (tree) throws(StoreError) in
         try tree.needQuery(query)
-        tree.queries[query] = nil
-        tree.keys[query] = nil
+        tree.forget(query)
       }
     case .setTrackedKeys(let id, let query, let keys):
       try change(id) { (tree) throws(StoreError) in
+        try tree.requireNodes()
         try tree.needQuery(query)
         tree.keys[query] = Set(keys)
       }
     case .updateTrackedKeys(let id, let query, let added, let removed):
       try change(id) { (tree) throws(StoreError) in
+        try tree.requireNodes()
         try tree.needQuery(query)
         tree.keys[query, default: []].formUnion(added)
         tree.keys[query, default: []].subtract(removed)
@@ -50,10 +56,14 @@ extension StorageModel {
       try change(pin.tree) { if !$0.pins.contains(where: pin.isSame) { $0.pins.append(pin) } }
     case .unpin(let pin):
       try change(pin.tree) { $0.pins.removeAll(where: pin.isSame) }
-    case .documents:
-      throw StoreError(.unsupported, "The model of trees keeps no documents.")
+    case .documents(let id, let edits):
+      try change(id) { (tree) throws(StoreError) in
+        try tree.requireDocuments()
+        for edit in edits { try tree.apply(edit) }
+      }
     case .setIndexes(let id, let definitions):
-      try change(id) { tree in
+      try change(id) { (tree) throws(StoreError) in
+        try tree.requireNodes()
         tree.indexes = []
         for definition in definitions where !tree.indexes.contains(definition) {
           tree.indexes.append(definition)
@@ -66,6 +76,7 @@ extension StorageModel {
       trees[id] = nil
     case .enqueue(let lane, let payload):
       try payload.check()
+      try tree(lane.tree).requireFit(payload)
       let floor = queueFloor
       try change(lane) {
         if $0.newest == 0 { $0.newest = floor }
@@ -107,6 +118,7 @@ extension StorageModel {
       incidents.append(incident)
     case .replace(let lane, let id, let payload):
       try payload.check()
+      try tree(lane.tree).requireFit(payload)
       try change(lane) { (lane) throws(StoreError) in
         var write = try lane.write(id)
         write.payload = payload
@@ -163,10 +175,18 @@ extension StorageModel {
 
 extension StorageModel.Tree {
   mutating func overwrite(_ path: Path, _ node: Node) throws(StoreError) {
+    try requireNodes()
     if path.last?.isPriority == true, !node.isEmpty, node.leaf.flatMap({ Priority($0) }) == nil {
       throw StoreError(.invalid, "That is no priority.")
     }
     root = root.setting(path, to: node)
+  }
+
+  /// Removes a tracked query with what it holds.
+  mutating func forget(_ query: QueryID) {
+    queries[query] = nil
+    keys[query] = nil
+    documents.matches[query] = nil
   }
 
   func needQuery(_ id: QueryID) throws(StoreError) {

@@ -26,6 +26,7 @@ package struct StorageModel: Sendable {
     package var lastQuery: UInt64 = 0
     package var pins: [Pin] = []
     package var indexes: [IndexDefinition] = []
+    package var documents = Documents()
     package var lanes: [Bytes: LaneState] = [:]
     package var metadata: [Bytes: Bytes] = [:]
   }

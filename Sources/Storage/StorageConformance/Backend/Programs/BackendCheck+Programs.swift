@@ -89,7 +89,7 @@ extension BackendCheck {
   ]
 
   /// Runs a program, and shortens it when it fails.
-  private static func run(
+  static func run(
     _ program: TreeProgram, of seed: UInt64, _ factory: BackendFactory
   ) async throws {
     do {

@@ -8,6 +8,8 @@ extension TreeProgram: CustomStringConvertible {
       switch step {
       case .commit(let changes): "  \(line). commit" + list(changes)
       case .refused(let changes): "  \(line). refused" + list(changes)
+      case .beside(let changes, let refused):
+        "  \(line). commit" + list(changes) + "\n     beside refused ones" + list(refused)
       default: "  \(line). \(step)"
       }
     }.joined(separator: "\n")
@@ -48,6 +50,7 @@ extension TreeProgram.Change: CustomStringConvertible {
     case .finish(let tree, let identity, let pick, let choice):
       "finish(\(tree), \"\(identity)\", \(pick), \(choice))"
     case .purge(let tree, let identity): "purge(\(tree), \"\(identity)\")"
+    case .documents(let change): "documents.\(change)"
     }
   }
 

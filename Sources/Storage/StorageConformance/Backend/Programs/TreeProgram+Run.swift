@@ -5,12 +5,14 @@ internal import ConiferTree
 extension TreeProgram {
   /// Runs the program in a directory of its own; throws where the backend differs from the model.
   ///
-  /// - Parameter interval: after how many steps the whole state is compared.
-  func run(_ factory: BackendFactory, interval: Int = 4) async throws {
+  /// - Parameter interval: after how many steps the whole state is compared; nil for the usual number.
+  func run(_ factory: BackendFactory, interval: Int? = nil) async throws {
     let fixture = try BackendFixture(factory)
     do {
       let pair = try await fixture.pair()
-      try await run(on: pair, interval: interval)
+      if hasDocuments { try await pair.makeDocuments() }
+      // Documents are compared one by one and by queries, which takes longer.
+      try await run(on: pair, interval: interval ?? (hasDocuments ? 10 : 4))
       await fixture.finish()
     } catch {
       await fixture.finish()
@@ -92,7 +94,7 @@ extension TreeProgram.Step {
   var changes: [TreeProgram.Change] {
     get {
       switch self {
-      case .commit(let changes), .refused(let changes): changes
+      case .commit(let changes), .refused(let changes), .beside(let changes, _): changes
       default: []
       }
     }
@@ -100,6 +102,7 @@ extension TreeProgram.Step {
       switch self {
       case .commit: self = .commit(newValue)
       case .refused: self = .refused(newValue)
+      case .beside(_, let refused): self = .beside(newValue, refused: refused)
       default: break
       }
     }
@@ -113,26 +116,35 @@ extension TreeProgram.Step {
     case .evict(let percent):
       try await pair.evict(to: pair.backend.evicting().space().cache / 100 * percent)
     case .listen(let tree, let pick, let isActive):
-      let tree = pair.trees[tree]
+      let tree = tree == TreeProgram.documents ? pair.documents ?? .none : pair.trees[tree]
       let ids = try pair.model.tree(tree).queries.keys.sorted()
       if !ids.isEmpty { pair.setActive(isActive, ids[pick % ids.count], in: tree) }
     case .explain(let tree, let path): try pair.explain(pair.trees[tree], path)
     case .suspend:
       try await pair.backend.suspend()
       try await pair.backend.resume()
-    case .commit(let changes): try await pair.commit(try pair.edits(changes))
+    case .ask(let seed): try pair.ask(seed)
+    case .commit(let changes):
+      // Verifying finds what the commits since made of the indexes that go.
+      if changes.contains(where: \.declaresIndexes) { try pair.isSound() }
+      try await pair.commit(try pair.edits(changes))
     case .refused(let changes):
-      var edits = try pair.edits(changes)
-      edits.insert(
-        .finish(pair.lane, WriteID(rawValue: .max), .acknowledged), at: (edits.count + 1) / 2)
+      let edits = try pair.refusedEdits(changes)
       try await expect(.invalid, "a commit with an invalid edit") { () throws(StoreError) in
         try await pair.backend.commit(edits)
       }
+    case .beside(let changes, let refused):
+      try await pair.commit(
+        try pair.edits(changes), beside: try pair.refusedEdits(refused))
     }
   }
 }
 
 extension TreeProgram.Change {
+  fileprivate var declaresIndexes: Bool {
+    if case .documents(let change) = self { change.kind == .index } else { false }
+  }
+
   /// Variants with less data, the smallest first.
   var simpler: [TreeProgram.Change] {
     guard case .overwrite(let tree, let path, let node) = self else { return [] }
@@ -162,9 +174,10 @@ extension StorageModel {
     var copy = self
     var edits: [StorageEdit] = []
     for change in changes {
-      guard let edit = try change.edit(copy, trees) else { continue }
-      _ = try copy.commit([edit])
-      edits.append(edit)
+      let some = try change.edits(copy, trees)
+      guard !some.isEmpty else { continue }
+      _ = try copy.commit(some)
+      edits += some
     }
     return edits
   }
@@ -173,6 +186,29 @@ extension StorageModel {
 extension ModelPair {
   fileprivate func edits(_ changes: [TreeProgram.Change]) throws -> [StorageEdit] {
     try model.edits(changes, trees)
+  }
+
+  /// The edits for some changes, with one in the middle that must be refused.
+  fileprivate func refusedEdits(_ changes: [TreeProgram.Change]) throws -> [StorageEdit] {
+    var edits = try edits(changes)
+    edits.insert(.finish(lane, WriteID(rawValue: .max), .acknowledged), at: (edits.count + 1) / 2)
+    return edits
+  }
+
+  /// Commits to both while commits that must be refused are made at the same time.
+  fileprivate func commit(_ edits: [StorageEdit], beside refused: [StorageEdit]) async throws {
+    let backend = backend
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          try await expect(.invalid, "a commit beside another") { () throws(StoreError) in
+            try await backend.commit(refused)
+          }
+        }
+      }
+      try await commit(edits)
+      try await group.waitForAll()
+    }
   }
 
   /// Compares a few snapshots at random places.

@@ -11,10 +11,14 @@ struct TreeProgram: Sendable {
     case commit([Change])
     /// The same with an edit in the middle that must be refused.
     case refused([Change])
+    /// A commit, and others at the same time that must be refused.
+    case beside([Change], refused: [Change])
     case reopen
     case suspend
     case tidy
     case wipe(Int)
+    /// Asks queries of documents that a seed chooses.
+    case ask(UInt64)
     /// Evicts to a percentage of the cache's size.
     case evict(percent: Int)
     /// Begins or ends listening to a query.
@@ -40,15 +44,22 @@ struct TreeProgram: Sendable {
     case advance(Int, String, pick: Int)
     case finish(Int, String, pick: Int, choice: Int)
     case purge(Int, String)
+    case documents(DocumentChange)
   }
 
+  /// The place of the tree of documents, behind the others.
+  static let documents = 2
+
   var steps: [Step]
+  /// Whether there is a tree of documents.
+  let hasDocuments: Bool
 
   /// The program of a seed.
   ///
   /// - Parameter evicting: whether data is evicted, listened to and explained along the way.
   init(seed: UInt64, length: Int, evicting: Bool = false) {
     var random = SeededRandom(seed: seed)
+    hasDocuments = false
     steps = (0..<length).map { _ in
       if evicting, random.chance(35) { return random.eviction() }
       return switch Int.random(in: 0..<40, using: &random) {
@@ -58,6 +69,39 @@ struct TreeProgram: Sendable {
       case 5: random.one(in: 3) ? .wipe(random.tree()) : .reopen
       case 6, 7: .refused(random.changes())
       default: .commit(random.changes())
+      }
+    }
+  }
+}
+
+extension TreeProgram {
+  /// What a program of documents has beside commits.
+  struct Documents {
+    /// Whether documents are evicted along the way.
+    var evicting = false
+    /// Whether indexes are declared; an encrypted store keeps none.
+    var indexing = true
+  }
+
+  /// A program of documents, with some nodes beside them.
+  init(seed: UInt64, length: Int, _ documents: Documents) {
+    var random = SeededRandom(seed: seed)
+    hasDocuments = true
+    steps = (0..<length).map { _ in
+      if documents.evicting, random.one(in: 8) { return random.evictionOfDocuments() }
+      let changes = { (random: inout SeededRandom) in
+        random.documentChanges(indexing: documents.indexing)
+          + (random.one(in: 6) ? random.changes() : [])
+      }
+      return switch Int.random(in: 0..<40, using: &random) {
+      case 0: .reopen
+      case 1: .suspend
+      case 2, 3: .tidy
+      case 4: random.one(in: 3) ? .wipe(Self.documents) : .tidy
+      case 5, 6: .refused(changes(&random))
+      case 7, 8: .beside(changes(&random), refused: changes(&random))
+      case 9...13: .ask(random.next())
+      default: .commit(changes(&random))
       }
     }
   }
@@ -74,6 +118,12 @@ extension SeededRandom {
     case 2, 3: .listen(tree(), pick: Int.random(in: 0..<100, using: &self), chance(50))
     default: .explain(tree(), path(3))
     }
+  }
+
+  /// A step that evicts, or listens to a query of documents.
+  fileprivate mutating func evictionOfDocuments() -> TreeProgram.Step {
+    if one(in: 2) { return .evict(percent: pick([0, 20, 50, 80, 95])) }
+    return .listen(TreeProgram.documents, pick: Int.random(in: 0..<100, using: &self), chance(50))
   }
 
   mutating func changes() -> [TreeProgram.Change] {

@@ -1,0 +1,173 @@
+internal import ConiferDocument
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+extension BackendCheck {
+  /// What each edit of documents and of their queue does, one promise after the other.
+  static let documentEdits: [BackendCheck] = [
+    BackendCheck(
+      .documents, "indexes give what a look at every document does, after every kind of edit",
+      .wrongData
+    ) { fixture in
+      guard fixture.factory.options.encryption == nil else {
+        throw NotApplicable("keeps no indexes: their keys would show values")
+      }
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      let field = FieldPath(unchecked: ["a"])
+      let indexes = [
+        try DocumentIndex("c", [.init(field)]),
+        try DocumentIndex("c", [.init(field, .contains)], scope: .group),
+      ]
+      try await pair.commit(.documents(tree, [.setIndexes(indexes)]))
+      let edits: [DocumentEdit] = [
+        .put(try Self.document("c/d1", 1)), .put(try Self.document("c/d2", [1, 2])),
+        .put(try Self.document("c/d1/c/d3", [1])), .put(try Self.document("c/d2", [2])),
+        .put(try Self.document("c/d1", 3)), .put(Document(try DocumentPath("c/d2"), .missing)),
+        .put(Document(try DocumentPath("c/d1"), .unknown)),
+        .put(try Self.document("c/d1", [1])), .forget(try DocumentPath("c/d1/c/d3")),
+        .forget(try DocumentPath("c/d1")),
+      ]
+      for (number, edit) in edits.enumerated() {
+        try await pair.commit(.documents(tree, [edit]))
+        if number == 2 { while try await pair.backend.tidy(.milliseconds(50)) {} }
+        try pair.requireSame("after edit \(number)")
+        try pair.isSound()
+      }
+    },
+    BackendCheck(
+      .documents, "each identity sees its own waiting writes and no others", .phantom
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      try await pair.commit(.documents(tree, [.put(try Self.document("c/d1", 1))]))
+      for (number, identity) in ["", "ann", "anna"].enumerated() {
+        let lane = Lane(tree: tree, identity: identity)
+        try await pair.commit(.enqueue(lane, try Self.merge("c/d1", Int64(number))))
+        try pair.requireSame("after a write of \"\(identity)\"")
+        try await pair.commit(.enqueue(lane, try Self.merge("c/\(identity)1", 1)))
+        try pair.requireSame("after another write of \"\(identity)\"")
+      }
+      try await pair.commit(.purge(Lane(tree: tree, identity: "ann")))
+      try pair.requireSame("after a purge")
+      try pair.isSound()
+    },
+    BackendCheck(
+      .documents, "a document that the server said is missing stays missing", .resurrected
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      for path in ["c/d1", "c/d2", "c/d3"] {
+        try await pair.commit(.documents(tree, [.put(try Self.document(path, 1))]))
+      }
+      let time = try Timestamp(seconds: 5)
+      let gone = Document(try DocumentPath("c/d2"), .missing, version: time, readTime: time)
+      try await pair.commit(.documents(tree, [.put(gone)]))
+      try pair.requireSame("after the server's word")
+      while try await pair.backend.tidy(.milliseconds(50)) {}
+      try pair.requireSame("after housekeeping")
+      try await pair.commit(.enqueue(Lane(tree: tree), try Self.merge("c/d2", 2)))
+      try pair.requireSame("with a write over it")
+      try await pair.commit(.finish(Lane(tree: tree), WriteID(rawValue: 1), .discarded))
+      try await pair.reopen()
+      try pair.requireSame("after reopening")
+      try pair.isSound()
+    },
+    BackendCheck(
+      .documents, "a write shows in the commit that queues it, until that in which it ends",
+      .halfBatch
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      let lane = Lane(tree: tree, identity: "anna")
+      let path = try DocumentPath("c/d1")
+      try await pair.commit(.documents(tree, [.put(try Self.document("c/d1", 1))]))
+      for value in 2...4 as ClosedRange<Int64> {
+        try await pair.commit(.enqueue(lane, try Self.merge("c/d1", value)))
+        try pair.requireSame("after a write was queued")
+      }
+      let create = ConiferDocument.Mutation(path, .set(["a": 9], []), if: .exists(false))
+      let batch = MutationBatch([create], written: .zero) { Document($0, .unseen) }
+      let steps: [[StorageEdit]] = [
+        [.setState(lane, WriteID(rawValue: 2), .sent)],
+        [.setState(lane, WriteID(rawValue: 2), .rejected(reason: "no"))],
+        [.replace(lane, WriteID(rawValue: 3), try Self.merge("c/d2", 7))],
+        [.setState(lane, WriteID(rawValue: 2), .queued)],
+        [
+          .finish(lane, WriteID(rawValue: 1), .acknowledged),
+          .documents(tree, [.put(try Self.document("c/d1", 2))]),
+        ],
+        [.enqueue(lane, batch.payload)], [.finish(lane, WriteID(rawValue: 2), .discarded)],
+        [.documents(tree, [.forget(path)])], [.documents(tree, [.put(Document(path, .missing))])],
+        [.purge(lane)],
+      ]
+      for (number, edits) in steps.enumerated() {
+        try await pair.commit(edits)
+        try pair.requireSame("after step \(number)")
+        try pair.isSound()
+      }
+    },
+    BackendCheck(
+      .documents, "a query matches what the server said last, and nothing once it is forgotten",
+      .phantom
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      let paths = try ["c/d1", "c/d2", "c/__id7__"].map { try DocumentPath($0) }
+      let target = DocumentQuery(.collection(try CollectionPath("c")), in: SeededRandom.database)
+        .target
+      let query = TrackedQuery(Lane(tree: tree, identity: "anna"), target, resumeToken: [1, 2])
+      let id = try await pair.commit(.saveQuery(query)).queries[0]
+      let edits: [DocumentEdit] = [
+        .setMatches(id, paths), .updateMatches(id, added: [], removed: [paths[1]]),
+        .updateMatches(id, added: [paths[1]], removed: [paths[0], paths[2]]),
+        .setMatches(id, [paths[2]]), .setMatches(id, []), .setMatches(id, paths),
+      ]
+      for (number, edit) in edits.enumerated() {
+        try await pair.commit(.documents(tree, [edit]))
+        try pair.requireSame("after edit \(number)")
+      }
+      try await pair.commit(.removeQuery(tree, id))
+      let again = try await pair.commit(.saveQuery(query)).queries[0]
+      let found = try pair.backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
+        try view.matches(tree, id) + view.matches(tree, again)
+      }
+      try requireEqual(found, [], "what a query matches that was forgotten and saved again")
+      try pair.requireSame("at the end")
+      try pair.isSound()
+    },
+  ]
+
+  /// What eviction must leave of documents.
+  static let documentEvictions: [BackendCheck] = [
+    BackendCheck(
+      .documents, "an eviction leaves every document that a waiting write needs", .evictedPin
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      let lanes = [Lane(tree: tree), Lane(tree: tree, identity: "anna")]
+      let documents = try (0..<60).map { try Self.document("c/d\($0)", 1) }
+      try await pair.commit(.documents(tree, documents.map { .put($0) }))
+      try await pair.commit(
+        .enqueue(lanes[0], try Self.merge("c/d3", 2)),
+        .enqueue(lanes[1], try Self.merge("c/d7", 2)))
+      try await pair.commit(.enqueue(lanes[1], try Self.merge("c/d9", 2)))
+      try await pair.commit(.finish(lanes[1], WriteID(rawValue: 2), .acknowledged))
+      try await pair.evict(to: 0)
+      try pair.isSound()
+      try await pair.commit(.purge(lanes[0]))
+      try await pair.evict(to: 0)
+      try pair.isSound()
+    }
+  ]
+
+  private static func document(_ path: String, _ value: DocumentValue) throws -> Document {
+    Document(try DocumentPath(path), .found(["a": value, "b": "text"]))
+  }
+
+  private static func merge(_ path: String, _ value: Int64) throws -> WritePayload {
+    let write = try ConiferDocument.Mutation.merge(
+      DocumentPath(path), [("a", .value(.integer(value)))], in: SeededRandom.database)
+    return MutationBatch([write], written: .zero) { Document($0, .unseen) }.payload
+  }
+}

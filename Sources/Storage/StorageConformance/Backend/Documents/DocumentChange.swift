@@ -1,0 +1,135 @@
+internal import ConiferDocument
+internal import ConiferKeyValue
+internal import ConiferStorage
+internal import ConiferTree
+
+/// A change of the tree of documents that does not yet name actual writes and queries.
+///
+/// Its seed and the state before it tell what it does, so a program stays valid when changes are removed from it.
+struct DocumentChange: Sendable, CustomStringConvertible {
+  enum Kind: CaseIterable {
+    case put
+    case forget
+    case enqueue
+    case answer
+    case reject
+    case queueAgain
+    case replace
+    case purge
+    case match
+    case removeQuery
+    case index
+  }
+
+  /// The tree's name.
+  static let tree = "documents"
+  /// Users, of whom one's identity begins another's.
+  static let identities = ["", "anna", "ann"]
+
+  let kind: Kind
+  let seed: UInt64
+
+  var description: String { "\(kind)(\(seed))" }
+
+  /// The edits for a store in the model's state; none when the change does not apply there.
+  func edits(_ model: StorageModel) throws(StoreError) -> [StorageEdit] {
+    guard let tree = model.documents else { return [] }
+    var random = SeededRandom(seed: seed)
+    let identity = random.pick(Self.identities)
+    let lane = Lane(tree: tree.info.id, identity: identity)
+    let shown = { (path: DocumentPath) in tree.documents.shown(path, tree.waiting(identity)) }
+    func documents(_ edits: DocumentEdit...) -> StorageEdit { .documents(tree.info.id, edits) }
+    switch kind {
+    case .put:
+      let count = Int.random(in: 1...4, using: &random)
+      return [.documents(tree.info.id, (0..<count).map { _ in .put(random.document()) })]
+    case .forget:
+      let known = tree.documents.known.keys.sorted().randomElement(using: &random)
+      return [documents(.forget(known ?? random.path()))]
+    case .enqueue:
+      let count = Int.random(in: 1...2, using: &random)
+      return (0..<count).map { _ in .enqueue(lane, random.batch(over: shown).payload) }
+    case .answer:
+      let isRejected = random.one(in: 4)
+      guard let id = tree.write(identity, isRejected: isRejected, &random) else { return [] }
+      // With the answer the server's word of a document comes, in one commit.
+      return [
+        .finish(lane, id, random.one(in: 3) ? .discarded : .acknowledged),
+        documents(.put(random.document())),
+      ]
+    case .reject:
+      guard let id = tree.write(identity, isRejected: false, &random) else { return [] }
+      return [.setState(lane, id, .sent), .setState(lane, id, .rejected(reason: "no"))]
+    case .queueAgain:
+      guard let id = tree.write(identity, isRejected: true, &random) else { return [] }
+      return [.setState(lane, id, .queued)]
+    case .replace:
+      let isRejected = random.one(in: 2)
+      guard let id = tree.write(identity, isRejected: isRejected, &random) else { return [] }
+      return [.replace(lane, id, random.batch(over: shown).payload)]
+    case .purge: return [.purge(lane)]
+    case .match: return tree.matching(random.query(), lane, &random)
+    case .removeQuery:
+      let id = tree.queries.keys.sorted().randomElement(using: &random)
+      return id.map { [.removeQuery(tree.info.id, $0)] } ?? []
+    case .index: return [documents(.setIndexes(random.indexes()))]
+    }
+  }
+}
+
+extension StorageModel {
+  /// The tree of documents; nil when there is none.
+  var documents: Tree? { trees.values.first { $0.info.order == .documents } }
+}
+
+extension StorageModel.Tree {
+  fileprivate func write(
+    _ identity: String, isRejected: Bool, _ random: inout SeededRandom
+  ) -> WriteID? {
+    (lanes[Bytes(identity.utf8)]?.writes ?? []).filter { $0.isRejected == isRejected }.map(\.id)
+      .randomElement(using: &random)
+  }
+
+  /// Says what a query matches that is tracked, or tracks another one and says what that matches.
+  fileprivate func matching(
+    _ query: DocumentQuery, _ lane: Lane, _ random: inout SeededRandom
+  ) -> [StorageEdit] {
+    let ids = queries.filter { DocumentKey.document($0.value.path) == nil }.keys.sorted()
+    if random.one(in: 2), let id = ids.randomElement(using: &random), let known = queries[id] {
+      return [matching(id, known, &random)]
+    }
+    let tracked = TrackedQuery(
+      lane, query.target, isComplete: random.one(in: 2),
+      lastUse: UInt64.random(in: 0..<100, using: &random))
+    if case .document = query.target.source { return [.saveQuery(tracked)] }
+    let id = find(tracked) ?? QueryID(rawValue: lastQuery + 1)
+    return [.saveQuery(tracked), matching(id, tracked, &random)]
+  }
+
+  private func matching(
+    _ id: QueryID, _ query: TrackedQuery, _ random: inout SeededRandom
+  ) -> StorageEdit {
+    let known = documents.known.keys.filter { query.path.contains(DocumentKey.treePath($0)) }
+    let some = known.sorted().filter { _ in random.one(in: 2) }
+    let removed = (documents.matches[id] ?? []).subtracting(some).sorted()
+    let edit: DocumentEdit =
+      random.one(in: 2)
+      ? .setMatches(id, some) : .updateMatches(id, added: some, removed: removed)
+    return .documents(info.id, [edit])
+  }
+}
+
+extension SeededRandom {
+  /// Changes of documents; what changes much comes rarely.
+  ///
+  /// - Parameter indexing: whether indexes are declared.
+  mutating func documentChanges(indexing: Bool) -> [TreeProgram.Change] {
+    let kinds: [DocumentChange.Kind] =
+      Array(repeating: [.put, .enqueue], count: 8).flatMap(\.self)
+      + Array(repeating: [.answer, .match], count: 4).flatMap(\.self)
+      + DocumentChange.Kind.allCases.filter { indexing || $0 != .index }
+    return (0..<pick([1, 1, 2, 3])).map { _ in
+      .documents(DocumentChange(kind: pick(kinds), seed: next()))
+    }
+  }
+}

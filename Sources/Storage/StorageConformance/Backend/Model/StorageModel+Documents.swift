@@ -1,0 +1,104 @@
+package import ConiferDocument
+internal import ConiferKeyValue
+package import ConiferStorage
+internal import ConiferTree
+
+extension StorageModel {
+  /// What a tree of documents holds beside its queues and tracked queries.
+  package struct Documents: Sendable {
+    /// What the server said, by document.
+    package var known: [DocumentPath: Document] = [:]
+    /// By query, the documents that match.
+    package var matches: [QueryID: Set<DocumentPath>] = [:]
+    package var indexes: [DocumentIndex] = []
+
+    init() {}
+  }
+
+  /// Requires that the edits' writes make no document larger than the service takes.
+  func requireSizes(after edits: [StorageEdit]) throws(StoreError) {
+    for case .enqueue(let lane, let payload) in edits {
+      guard let batch = MutationBatch(payload), let tree = trees[lane.tree] else { continue }
+      let waiting = tree.waiting(lane.identity)
+      for path in batch.paths {
+        guard (try? tree.documents.shown(path, waiting).validateSize()) == nil else { continue }
+        throw StoreError(.tooLarge, "\(path) becomes too large.")
+      }
+    }
+  }
+}
+
+extension StorageModel.Documents {
+  /// What the server said of a document.
+  package func base(_ path: DocumentPath) -> Document { known[path] ?? Document(path, .unseen) }
+
+  /// A document with waiting writes.
+  func shown(_ path: DocumentPath, _ waiting: [MutationBatch]) -> Document {
+    waiting.reduce(base(path)) { $1.applied(to: $0) }
+  }
+
+  /// All documents of which something is known, with waiting writes.
+  func shown(_ waiting: [MutationBatch]) -> [Document] {
+    Set(known.keys).union(waiting.flatMap(\.paths)).sorted().map { shown($0, waiting) }
+  }
+}
+
+extension StorageModel.Tree {
+  /// The batches of a lane that wait, in their order.
+  package func waiting(_ identity: String) -> [MutationBatch] {
+    (lanes[Bytes(identity.utf8)]?.writes ?? []).filter { !$0.isRejected }
+      .compactMap { MutationBatch($0.payload) }
+  }
+
+  /// The documents that waiting writes of any lane change.
+  package var written: Set<DocumentPath> {
+    Set(
+      lanes.keys.flatMap { waiting(String(decoding: $0, as: UTF8.self)) }.flatMap(\.paths))
+  }
+
+  func requireNodes() throws(StoreError) {
+    guard info.order == .documents else { return }
+    throw StoreError(.invalid, "The tree holds documents.")
+  }
+
+  func requireDocuments() throws(StoreError) {
+    guard info.order != .documents else { return }
+    throw StoreError(.invalid, "The tree holds nodes.")
+  }
+
+  /// Refuses a write of one model in a tree of the other.
+  func requireFit(_ payload: WritePayload) throws(StoreError) {
+    if payload.kind == .documents { try requireDocuments() }
+    if payload.kind == .tree { try requireNodes() }
+  }
+
+  mutating func apply(_ edit: DocumentEdit) throws(StoreError) {
+    switch edit {
+    case .put(let document):
+      guard document.state != .unseen, document.writes != .pending else {
+        throw StoreError(.invalid, "The server said no such thing.")
+      }
+      documents.known[document.path] = document
+    case .forget(let path): documents.known[path] = nil
+    case .setMatches(let id, let paths):
+      try needQuery(id, over: paths)
+      documents.matches[id] = Set(paths)
+    case .updateMatches(let id, let added, let removed):
+      try needQuery(id, over: added + removed)
+      documents.matches[id, default: []].subtract(removed)
+      documents.matches[id, default: []].formUnion(added)
+    case .setIndexes(let indexes):
+      documents.indexes = []
+      for index in indexes where !documents.indexes.contains(index) {
+        documents.indexes.append(index)
+      }
+    }
+  }
+
+  private func needQuery(_ id: QueryID, over paths: [DocumentPath]) throws(StoreError) {
+    try needQuery(id)
+    guard let place = queries[id]?.path,
+      paths.allSatisfy({ place.contains(DocumentKey.treePath($0)) })
+    else { throw StoreError(.invalid, "The query does not read these documents.") }
+  }
+}
