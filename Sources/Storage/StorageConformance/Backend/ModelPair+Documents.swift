@@ -67,26 +67,40 @@ extension ModelPair {
 }
 
 extension StorageModel.Tree {
-  /// Whether a query is of a single document with waiting writes: both stay.
-  func isOfWrittenDocument(_ query: TrackedQuery) -> Bool {
-    guard info.order == .documents, let document = DocumentKey.document(query.path) else {
-      return false
-    }
-    return written.contains { $0 == document || ($0.isLong && document.isLong) }
+  /// Whether a pin keeps a query, or that the only document it is of stays.
+  func isKept(_ query: TrackedQuery) -> Bool {
+    guard info.order == .documents else { return isPinned(query.path) }
+    if pins.contains(where: { $0.isOf(query) }) { return true }
+    guard let document = DocumentKey.document(query.path) else { return false }
+    return heldDocuments.contains { $0 == document || ($0.isLong && document.isLong) }
   }
 
   /// The stored documents that a query, a pin or a waiting write needs.
   fileprivate var coveredDocuments: Set<DocumentPath> {
-    func below(_ path: Path) -> [DocumentPath] {
-      documents.known.keys.filter { path.contains(DocumentKey.treePath($0)) }
+    documents.matches.reduce(heldDocuments) { $0.union($1.value) }
+      .intersection(documents.known.keys)
+  }
+
+  /// The documents that a pin or a waiting write needs.
+  private var heldDocuments: Set<DocumentPath> {
+    var held = written
+    for pin in pins where pin.parameters == TrackedQuery.defaultParameters {
+      held.formUnion(
+        documents.known.keys.filter { pin.path.contains(DocumentKey.treePath($0)) })
     }
-    var covered = written
-    for (id, query) in queries {
-      let matches = documents.matches[id] ?? []
-      covered.formUnion(matches.isEmpty ? Set(below(query.path)) : matches)
+    for (id, query) in queries where pins.contains(where: { $0.isOf(query) }) {
+      held.formUnion(documents.matches[id] ?? [])
     }
-    for pin in pins { covered.formUnion(below(pin.path)) }
-    return covered.intersection(documents.known.keys)
+    return held
+  }
+}
+
+extension Pin {
+  /// Whether it is of a query of documents, or of all below its path.
+  fileprivate func isOf(_ query: TrackedQuery) -> Bool {
+    parameters == TrackedQuery.defaultParameters
+      ? path.contains(query.path)
+      : path == query.path && parameters.sameBytes(query.parameters)
   }
 }
 

@@ -86,7 +86,7 @@ extension ModelPair {
       let name = StorageModel.QueryName(tree: gone.tree, query: stored.id)
       try require(!active.contains(name), "the active query at \(gone.path) went")
       try require(
-        try !model.tree(gone.tree).isPinned(gone.path), "the pinned query at \(gone.path) went")
+        try !model.tree(gone.tree).isKept(stored.query), "the pinned query at \(gone.path) went")
       try require(
         gone.lastUse >= last, "the query at \(gone.path) went after one that was used later")
       last = gone.lastUse
@@ -103,7 +103,7 @@ extension ModelPair {
     var uses: [StorageModel.QueryName: UInt64] = [:]
     for (tree, model) in model.trees {
       for (id, query) in model.queries
-      where !model.isPinned(query.path) && !model.isOfWrittenDocument(query) {
+      where !model.isKept(query) {
         uses[StorageModel.QueryName(tree: tree, query: id)] = query.lastUse
       }
     }

@@ -18,6 +18,8 @@ struct DocumentChange: Sendable, CustomStringConvertible {
     case purge
     case match
     case removeQuery
+    case pin
+    case unpin
     case index
   }
 
@@ -72,7 +74,16 @@ struct DocumentChange: Sendable, CustomStringConvertible {
     case .removeQuery:
       let id = tree.queries.keys.sorted().randomElement(using: &random)
       return id.map { [.removeQuery(tree.info.id, $0)] } ?? []
-    case .index: return [documents(.setIndexes(random.indexes()))]
+    case .pin:
+      guard let query = tree.queries.sorted(by: { $0.key < $1.key }).randomElement(using: &random)
+      else { return [] }
+      let pin = Pin(
+        tree: tree.info.id, path: query.value.path, parameters: query.value.parameters)
+      return [.pin(pin)]
+    case .unpin: return tree.pins.randomElement(using: &random).map { [.unpin($0)] } ?? []
+    case .index:
+      let isMore = random.one(in: 3)
+      return [documents(isMore ? .addIndexes(random.indexes()) : .setIndexes(random.indexes()))]
     }
   }
 }

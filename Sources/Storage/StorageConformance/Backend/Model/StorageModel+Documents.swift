@@ -89,9 +89,14 @@ extension StorageModel.Tree {
       documents.matches[id, default: []].formUnion(added)
     case .setIndexes(let indexes):
       documents.indexes = []
-      for index in indexes where !documents.indexes.contains(index) {
-        documents.indexes.append(index)
-      }
+      declare(indexes)
+    case .addIndexes(let indexes): declare(indexes)
+    }
+  }
+
+  private mutating func declare(_ indexes: [DocumentIndex]) {
+    for index in indexes where !documents.indexes.contains(index) {
+      documents.indexes.append(index)
     }
   }
 
