@@ -21,6 +21,14 @@ struct CrashProgram: Sendable {
   let strongest: Durability
   /// Whether it wipes trees, and closes and opens the store.
   let isWhole: Bool
+  /// What it does with documents; nil where none are kept.
+  var documents: TreeProgram.Documents?
+
+  /// The trees beside the ledger.
+  var trees: [(name: String, order: KeyOrder)] {
+    let nodes = StepLog.trees.map { (name: $0, order: KeyOrder.realtimeDatabase) }
+    return documents == nil ? nodes : nodes + [(DocumentChange.tree, .documents)]
+  }
 
   /// The step with a number, from 1.
   func step(_ number: Int) -> Step {
@@ -33,9 +41,18 @@ struct CrashProgram: Sendable {
     case 1: return .harden
     case 2: return .suspend
     case 3 where isWhole: return .reopen
-    case 4 where isWhole && random.one(in: 2): return .wipe(random.tree(), random.pick(levels))
-    default: return .commit(random.changes(), random.pick(levels))
+    case 4 where isWhole && random.one(in: 2):
+      let tree = documents != nil && random.one(in: 3) ? TreeProgram.documents : random.tree()
+      return .wipe(tree, random.pick(levels))
+    default: return .commit(changes(&random), random.pick(levels))
     }
+  }
+
+  /// Changes of nodes, of documents, or of both in one commit.
+  func changes(_ random: inout SeededRandom) -> [TreeProgram.Change] {
+    guard let documents, random.one(in: 2) else { return random.changes() }
+    return random.documentChanges(indexing: documents.indexing)
+      + (random.one(in: 3) ? random.changes() : [])
   }
 }
 

@@ -39,26 +39,26 @@ final class CrashRun {
     self.acknowledge = acknowledge
     backend = try open()
     ledger = TreeID(rawValue: 0)
-    ledger = try await tree(StepLog.tree)
-    for name in StepLog.trees { trees.append(try await tree(name)) }
+    ledger = try await tree(StepLog.tree, .realtimeDatabase)
+    for (name, order) in program.trees { trees.append(try await tree(name, order)) }
   }
 
   /// Creates a tree if it is missing, in a commit of its own.
-  private func tree(_ name: String) async throws -> TreeID {
+  private func tree(_ name: String, _ order: KeyOrder) async throws -> TreeID {
     let known = model.trees.values.first { $0.info.name == name }
     let before = model
     if known == nil {
       var next = before
-      _ = try next.tree(named: name, order: .realtimeDatabase)
+      _ = try next.tree(named: name, order: order)
       enter(next, step)
     }
-    let given = try await backend.tree(named: name)
+    let given = try await backend.tree(named: name, order: order)
     if let known {
       try require(given == known.info.id, "the tree \(name) changed its number")
     } else {
       // Only the backend knows the number of a new tree.
       var next = before
-      _ = try next.tree(named: name, order: .realtimeDatabase, id: given)
+      _ = try next.tree(named: name, order: order, id: given)
       states[states.count - 1] = CrashState(model: next, step: step)
     }
     return given
@@ -80,7 +80,8 @@ final class CrashRun {
       try await commit(try model.edits(changes, trees), number, durability)
     case .wipe(let index, let durability):
       try await commit([.wipe(trees[index])], number, durability)
-      trees[index] = try await tree(StepLog.trees[index])
+      let (name, order) = program.trees[index]
+      trees[index] = try await tree(name, order)
     case .tidy: _ = try await backend.tidy(.milliseconds(200))
     case .harden:
       guard let newest else { return }
@@ -101,7 +102,7 @@ final class CrashRun {
   /// Makes one more durable commit, which is not part of the program.
   func commitOnceMore() async throws {
     var random = SeededRandom(seed: program.seed &+ UInt64(step))
-    let edits = try model.edits(random.changes(), trees)
+    let edits = try model.edits(program.changes(&random), trees)
     try await commit(edits, step + 1_000_000, program.strongest)
   }
 

@@ -40,7 +40,7 @@ extension CrashVerdict {
     var words: [String] = []
     var isMixture = true
     for part in StateDifference.Part.allCases {
-      let matching = try backend.read { (view) throws(StoreError) in
+      let matching = try backend.readAll { (view) throws(StoreError) in
         var matching: [Int] = []
         for index in states.indices {
           if try StateDifference(view, ModelView(states[index].model)).first([part]) == nil {
@@ -58,7 +58,7 @@ extension CrashVerdict {
   }
 
   private func isState(_ backend: any StorageBackend, _ model: StorageModel) throws -> Bool {
-    try backend.read { (view) throws(StoreError) in
+    try backend.readAll { (view) throws(StoreError) in
       try StateDifference(view, ModelView(model)).first() == nil
     }
   }

@@ -16,7 +16,7 @@ struct CrashVerdict: Sendable {
   ///
   /// - Throws: ``ConformanceFailure`` when it is in none, or in one that loses too much.
   func state(of backend: any StorageBackend) throws -> Int {
-    let found = try backend.read { (view) throws(StoreError) in
+    let found = try backend.readAll { (view) throws(StoreError) in
       let step = try StepLog.step(view)
       // Trees are created in commits that cannot store a step.
       let candidates = states.indices.filter { states[$0].step == step }
@@ -54,6 +54,7 @@ struct CrashVerdict: Sendable {
     try require(
       incidents.isEmpty, .silentLoss, "it reports damage where there was none: \(incidents)")
     try backend.requireExactUsage()
+    try backend.requireSound()
     return index
   }
 }

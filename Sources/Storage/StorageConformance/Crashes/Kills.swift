@@ -54,7 +54,8 @@ public final class Kills {
   }
   private static func program(_ factory: BackendFactory, _ kill: Int) -> CrashProgram {
     CrashProgram(
-      seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false)
+      seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false,
+      documents: factory.documents)
   }
   /// The writers of a store with concurrent writers, which is every third one; nil for the others.
   private static func writers(_ factory: BackendFactory, _ kill: Int) -> Writers? {
@@ -209,7 +210,8 @@ public final class Kills {
       let program = Self.program(factory, kill)
       let trees = try backend.read { (view) throws(StoreError) in try view.trees() }
       // Creating each tree is a state of its own.
-      if before < StepLog.trees.count + 1 { issued = max(issued, StepLog.trees.count + 2) }
+      let creations = program.trees.count + 1
+      if before < creations { issued = max(issued, creations + 1) }
       try program.extend(&states, to: issued, trees)
       issued = min(issued, states.count - 1)
       try require(
@@ -246,7 +248,7 @@ extension CrashProgram {
   /// - Parameter trees: the store's trees, with their numbers.
   func states(upTo step: Int, _ trees: [TreeInfo]) throws(StoreError) -> [CrashState] {
     var states = [CrashState(model: .init(), step: 0)]
-    try extend(&states, to: StepLog.trees.count + 1, trees)
+    try extend(&states, to: self.trees.count + 1, trees)
     while let last = states.last, last.step < step {
       try extend(&states, to: states.count, trees)
       if states.last?.step == last.step { break }
@@ -256,19 +258,19 @@ extension CrashProgram {
 
   /// Adds states up to a step, as far as the trees exist that they need.
   func extend(_ states: inout [CrashState], to last: Int, _ trees: [TreeInfo]) throws(StoreError) {
-    let names = [StepLog.tree] + StepLog.trees
+    let wanted = [(name: StepLog.tree, order: KeyOrder.realtimeDatabase)] + self.trees
     while states.count <= last {
       guard let state = states.last else { return }
       var model = state.model
-      if states.count <= names.count {
-        let name = names[states.count - 1]
+      if states.count <= wanted.count {
+        let (name, order) = wanted[states.count - 1]
         guard let info = trees.first(where: { $0.name == name }) else { return }
-        _ = try model.tree(named: name, order: .realtimeDatabase, id: info.id)
+        _ = try model.tree(named: name, order: order, id: info.id)
         states.append(CrashState(model: model, step: 0))
         continue
       }
-      let ids = names.compactMap { name in trees.first { $0.name == name }?.id }
-      guard ids.count == names.count else { return }
+      let ids = wanted.compactMap { tree in trees.first { $0.name == tree.name }?.id }
+      guard ids.count == wanted.count else { return }
       var number = state.step + 1
       var edits: [StorageEdit] = []
       while edits.isEmpty {

@@ -75,7 +75,9 @@ extension PowerLoss {
     }
     var opened: (any StorageBackend)? = backend
     let run = try await CrashRun(
-      CrashProgram(seed: seed, strongest: .power, isWhole: false), after: Array(states[...state]),
+      CrashProgram(
+        seed: seed, strongest: .power, isWhole: false, documents: factory.documents),
+      after: Array(states[...state]),
       open: {
         defer { opened = nil }
         return try opened ?? openBackend(directory)

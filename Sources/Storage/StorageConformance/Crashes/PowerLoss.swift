@@ -51,7 +51,8 @@ struct PowerLoss: Sendable {
   ) async throws -> PowerLoss {
     let session = try IOSession.record(directory)
     defer { session.end() }
-    let program = CrashProgram(seed: seed, strongest: .power, isWhole: true)
+    let program = CrashProgram(
+      seed: seed, strongest: .power, isWhole: true, documents: factory.documents)
     var options = factory.options
     options.budget = nil
     let run = try await CrashRun(

@@ -33,9 +33,9 @@ struct DamageComparison {
   /// What the store held after each commit.
   let models: [StorageModel]
 
-  init() throws {
-    sample = DamageSample()
-    models = try sample.models()
+  init(_ factory: BackendFactory) throws {
+    sample = DamageSample(factory.documents)
+    models = try sample.story().models
   }
 
   /// Judges a store, writes to it, and closes it.
@@ -66,7 +66,7 @@ struct DamageComparison {
   }
 
   private func read(_ backend: any StorageBackend) throws(StoreError) -> DamageVerdict {
-    try backend.read { (view) throws(StoreError) in
+    try backend.readAll { (view) throws(StoreError) in
       guard let newest = models.last else { return .whole }
       let incidents = try view.incidents()
       guard let difference = try difference(view, newest) else {
@@ -99,11 +99,10 @@ struct DamageComparison {
     for info in try view.trees() {
       let written = models.compactMap { $0.trees[info.id] }
       guard !written.isEmpty else { return (.phantom, "there is a tree \(info.name)") }
-      let leaves = written.map { Leaves($0.root).all }
-      for (path, leaf) in Leaves(try view.node(info.id, .root)).all
-      where !leaves.contains(where: { $0[path] == leaf }) {
-        let isKnown = leaves.contains { $0[path] != nil }
-        return (isKnown ? .wrongData : .phantom, "\(info.name) has \(leaf) at \(path)")
+      if info.order == .documents {
+        if let found = try wrongDocuments(view, info.id, written) { return found }
+      } else if let found = try wrongLeaves(view, info, written) {
+        return found
       }
       for lane in try view.lanes(info.id) {
         let known = written.compactMap { $0.lanes[Bytes(lane.identity.utf8)] }.flatMap(\.writes)
@@ -120,13 +119,29 @@ struct DamageComparison {
     return nil
   }
 
+  private func wrongLeaves(
+    _ view: any StorageView, _ info: TreeInfo, _ written: [StorageModel.Tree]
+  ) throws(StoreError) -> (Anomaly, String)? {
+    let leaves = written.map { Leaves($0.root).all }
+    for (path, leaf) in Leaves(try view.node(info.id, .root)).all
+    where !leaves.contains(where: { $0[path] == leaf }) {
+      let isKnown = leaves.contains { $0[path] != nil }
+      return (isKnown ? .wrongData : .phantom, "\(info.name) has \(leaf) at \(path)")
+    }
+    return nil
+  }
+
   /// Data that is missing without a report.
   private func unreportedLoss(
     _ view: any StorageView, _ incidents: [Incident]
   ) throws(StoreError) -> String? {
     guard let newest = models.last else { return nil }
     for (id, tree) in newest.trees {
-      let leaves = Leaves(try view.node(id, .root)).all
+      if tree.info.order == .documents, let words = try unreportedDocuments(view, tree) {
+        return words
+      }
+      let leaves =
+        tree.info.order == .documents ? [:] : Leaves(try view.node(id, .root)).all
       let wanted = Leaves(tree.root).all
       for query in tree.queries.values where query.isDefault && query.isComplete {
         guard try view.isComplete(id, query.path) else { continue }

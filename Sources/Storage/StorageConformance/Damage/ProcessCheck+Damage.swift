@@ -33,7 +33,7 @@ extension ProcessCheck {
     // The files that a killed process leaves, with logs and journals, and those after an orderly
     // close.
     let backend = try trial.factory.openStore(trial.directory + "/made")
-    try await DamageSample().write(to: backend)
+    try await DamageSample(trial.factory.documents).write(to: backend)
     let none = Mutation(file: "", position: 0, kind: .cut)
     let killed = StoreFile.all(in: trial.directory + "/made")
     try StoreFile.write(killed, to: trial.directory + "/\(images[0])", none)
@@ -103,7 +103,7 @@ extension ProcessCheck {
   private static func tryDamages(
     _ trial: ChildTrial, _ ways: ([StoreFile], Int, UInt64) -> [Mutation]
   ) async throws {
-    let judge = try DamageComparison()
+    let judge = try DamageComparison(trial.factory)
     try System.noteTraps(in: trial.notes.path)
     let order = trial.argument.split(separator: " ").compactMap { Int($0) }
     guard order.count == 3 else { throw ConformanceFailure("no order: \(trial.argument)") }

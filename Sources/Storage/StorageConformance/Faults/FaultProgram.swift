@@ -6,18 +6,28 @@ internal import ConiferTree
 struct FaultProgram: Sendable {
   /// One call, or two that belong together.
   enum Step: Sendable {
-    case tree
+    case tree(String, KeyOrder)
     case commit(Durability, @Sendable (TreeID) -> [StorageEdit])
+    case documents(Durability, [TreeProgram.Change])
     case harden
     case tidy
     case suspend
     case reopen
 
+    /// Whether it is a commit that survives a power cut.
+    var isDurable: Bool {
+      switch self {
+      case .commit(.power, _), .documents(.power, _): true
+      default: false
+      }
+    }
+
     /// The step in words, for messages.
     var words: String {
       switch self {
-      case .tree: "making the tree"
+      case .tree(let name, _): "making the tree \(name)"
       case .commit(let durability, _): "a commit at .\(durability)"
+      case .documents(let durability, _): "a commit of documents at .\(durability)"
       case .harden: "hardening"
       case .tidy: "tidying"
       case .suspend: "suspending and resuming"
@@ -30,13 +40,21 @@ struct FaultProgram: Sendable {
 
   let steps: [Step]
 
-  /// The program for stores with a strongest durability.
-  init(_ strongest: Durability) {
+  /// The program for stores with a strongest durability, and with documents where the backend keeps some.
+  init(_ strongest: Durability, _ documents: TreeProgram.Documents?) {
+    func change(_ durability: Durability, _ kinds: DocumentChange.Kind...) -> [Step] {
+      guard let documents else { return [] }
+      let changes = kinds.filter { documents.indexing || $0 != .index }.enumerated().map {
+        TreeProgram.Change.documents(DocumentChange(kind: $1, seed: UInt64($0 + kinds.count)))
+      }
+      return [.documents(min(durability, strongest), changes)]
+    }
+    let first: [Step] = documents == nil ? [] : [.tree(DocumentChange.tree, .documents)]
     func commit(
       _ durability: Durability, _ edits: @escaping @Sendable (TreeID) -> [StorageEdit]
     ) -> Step { .commit(min(durability, strongest), edits) }
-    steps = [
-      .tree,
+    let begin: [Step] = [
+      .tree(Self.treeName, .realtimeDatabase),
       commit(.power) { tree in
         [
           .overwrite(tree, "rooms", Self.rooms(3)),
@@ -59,6 +77,8 @@ struct FaultProgram: Sendable {
           .setState(Lane(tree: tree), WriteID(rawValue: 2), .sent),
         ]
       },
+    ]
+    let middle: [Step] = [
       .harden, .tidy, .suspend,
       commit(.power) { tree in
         [
@@ -74,11 +94,19 @@ struct FaultProgram: Sendable {
           .purge(Lane(tree: tree, identity: "ada")),
         ]
       },
+    ]
+    let end: [Step] = [
       commit(.relaxed) { [.prune($0, PruneForest([.root: .prune, "rooms/r1": .keep]))] },
       .tidy,
       commit(.process) { [.unpin(Pin(tree: $0, path: "rooms/r2"))] },
       commit(.power) { [.enqueue(Lane(tree: $0), .set("last", 1))] },
     ]
+    steps =
+      begin + first + change(.power, .put, .index, .put, .match, .put)
+      + change(.process, .enqueue, .enqueue, .enqueue, .enqueue, .match) + middle
+      + change(.power, .answer, .answer, .reject, .put, .answer)
+      + change(.relaxed, .queueAgain, .replace, .forget, .removeQuery) + end
+      + change(.process, .purge)
   }
 
   /// Rooms of noise, which does not compress.

@@ -17,7 +17,7 @@ extension FaultRun {
 
   /// Adopts the state that was found at opening, which must be one of those allowed.
   func adopt() throws {
-    try adoptTree()
+    try adoptTrees()
     var bad: String?
     for state in [model] + (uncertain.map { [$0] } ?? []) + afterKill.reversed() {
       guard let difference = try difference(from: state) else {
@@ -29,12 +29,13 @@ extension FaultRun {
     throw ConformanceFailure(try anomaly(), "\(bad ?? "") after opening")
   }
 
-  /// Adopts a tree that may exist although its creation failed.
-  private func adoptTree() throws {
-    guard tree == nil else { return }
+  /// Adopts trees that may exist although their creation failed.
+  private func adoptTrees() throws {
     let found = try reading { (view) throws(StoreError) in try view.trees() } ?? []
-    guard let info = found.first, info.name == FaultProgram.treeName else { return }
-    tree = try model.tree(named: info.name, order: info.order, id: info.id)
+    for info in found where trees[info.name] == nil {
+      guard [FaultProgram.treeName, DocumentChange.tree].contains(info.name) else { continue }
+      trees[info.name] = try model.tree(named: info.name, order: info.order, id: info.id)
+    }
   }
 
   /// How the store differs from a state.
@@ -54,7 +55,7 @@ extension FaultRun {
     for _ in 0..<2 {
       let before = failures
       do throws(StoreError) {
-        return try backend.read(body)
+        return try backend.readAll(body)
       } catch {
         try require(failures > before, .refused, "reading failed with \(error)")
         try requireCode(error, [.io], "reading")

@@ -12,7 +12,8 @@ final class FaultRun {
   let directory: String
   let session: IOSession
   var backend: (any StorageBackend)?
-  var tree: TreeID?
+  /// The trees of the program that are known to exist, by name.
+  var trees: [String: TreeID] = [:]
   /// The state after all acknowledged commits.
   var model = StorageModel()
   /// States that are allowed after a process death: those before relaxed commits.
@@ -38,6 +39,9 @@ final class FaultRun {
 
   deinit { session.end() }
 
+  /// The tree of nodes.
+  var tree: TreeID? { trees[FaultProgram.treeName] }
+
   /// How many operations failed so far.
   var failures: Int { session.failureCount }
 
@@ -50,7 +54,7 @@ final class FaultRun {
   func run() async throws {
     do {
       try await open()
-      for step in FaultProgram(factory.declared.strongest).steps {
+      for step in FaultProgram(factory.declared.strongest, factory.documents).steps {
         try await perform(step)
         earlier.append(model)
       }
@@ -90,18 +94,12 @@ final class FaultRun {
     let failed = failures
     do throws(StoreError) {
       switch step {
-      case .tree: try await makeTree()
+      case .tree(let name, let order): try await makeTree(name, order)
       case .commit(let durability, let edits):
-        guard let tree, let backend else { throw Self.noStore }
-        let edits = edits(tree)
-        let next = try after(edits)
-        do throws(StoreError) {
-          _ = try await backend.commit(edits, durability)
-        } catch {
-          uncertain = next
-          throw error
-        }
-        acknowledge(next, durability)
+        guard let tree else { throw Self.noStore }
+        try await commit(edits(tree), durability)
+      case .documents(let durability, let changes):
+        try await commit(try model.edits(changes, []), durability)
       case .harden:
         // All commits came before this.
         try await backend?.harden(CommitID(rawValue: .max))
@@ -111,7 +109,7 @@ final class FaultRun {
     } catch {
       return try await resolve(step, error)
     }
-    if case .commit(.power, _) = step, fault == .sync, failures > failed {
+    if step.isDurable, fault == .sync, failures > failed {
       try require(
         session.operationCount - operations > failures - failed, .lostAcknowledged,
         "\(step.words) was acknowledged though its only sync failed")
@@ -126,10 +124,22 @@ final class FaultRun {
     return true
   }
 
-  private func makeTree() async throws(StoreError) {
+  private func makeTree(_ name: String, _ order: KeyOrder) async throws(StoreError) {
     guard let backend else { throw Self.noStore }
-    let id = try await backend.tree(named: FaultProgram.treeName)
-    tree = try model.tree(named: FaultProgram.treeName, order: .realtimeDatabase, id: id)
+    let id = try await backend.tree(named: name, order: order)
+    trees[name] = try model.tree(named: name, order: order, id: id)
+  }
+
+  private func commit(_ edits: [StorageEdit], _ durability: Durability) async throws(StoreError) {
+    guard let backend else { throw Self.noStore }
+    let next = try after(edits)
+    do throws(StoreError) {
+      _ = try await backend.commit(edits, durability)
+    } catch {
+      uncertain = next
+      throw error
+    }
+    acknowledge(next, durability)
   }
 
   private static var noStore: StoreError { StoreError(.closed, "The kit has no open store.") }
@@ -178,8 +188,8 @@ final class FaultRun {
     let next = uncertain
     try await close()
     try await open()
-    if case .commit = step, let next { return try holds(next) }
-    return false
+    guard let next else { return false }
+    return try holds(next)
   }
 
   /// Checks the store after a fault that no call reported: acknowledged commits are there, and
@@ -213,7 +223,7 @@ final class FaultRun {
     guard let backend else { return false }
     do throws(StoreError) {
       guard let tree else {
-        try await makeTree()
+        try await makeTree(FaultProgram.treeName, .realtimeDatabase)
         return true
       }
       canaries += 1

@@ -10,9 +10,8 @@ extension BackendCheck {
       .documents, "random programs of documents show what the model does", .wrongData
     ) { fixture in
       for seed in try seeds(4, fixture.factory) {
-        let documents = TreeProgram.Documents(
-          evicting: fixture.factory.evicts && seed % 2 == 0,
-          indexing: fixture.factory.options.encryption == nil)
+        var documents = fixture.factory.documents ?? TreeProgram.Documents()
+        if seed % 2 == 1 { documents.evicting = false }
         try await run(
           TreeProgram(seed: seed &+ 5000, length: 80, documents), of: seed, fixture.factory)
         CheckRecord.current?.count("random programs")

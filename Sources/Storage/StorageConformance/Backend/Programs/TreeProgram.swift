@@ -107,6 +107,14 @@ extension TreeProgram {
   }
 }
 
+extension BackendFactory {
+  /// What programs do with documents; nil where the backend keeps none.
+  var documents: TreeProgram.Documents? {
+    keepsDocuments
+      ? TreeProgram.Documents(evicting: evicts, indexing: options.encryption == nil) : nil
+  }
+}
+
 extension SeededRandom {
   /// Mostly the first of two trees.
   mutating func tree() -> Int { chance(80) ? 0 : 1 }
