@@ -102,6 +102,9 @@ package struct QueryView: Sendable {
     return apply(ViewChanges(documents, mutatedKeys: mutatedKeys))
   }
 
+  /// Whether the last snapshot was the server's.
+  package var isSynced: Bool { syncState == .synced }
+
   /// The view as it would be told to a listener that begins now.
   package var snapshot: ViewSnapshot {
     ViewSnapshot(

@@ -1,0 +1,96 @@
+package import ConiferDocument
+
+// The stream of listens: what it says, and what becomes of it.
+extension DocumentListens {
+  /// The stream is being opened.
+  package mutating func streamStarted(at now: Milliseconds) -> [SyncAction] {
+    announce(online.streamStarted(at: now))
+  }
+
+  /// The stream is open.
+  package mutating func streamOpened() -> [SyncAction] {
+    actionsOf(watch.streamOpened(matched: matched))
+  }
+
+  /// The stream broke, could not be opened, or was closed since it was idle.
+  ///
+  /// - Parameter isFailure: whether nobody wanted that.
+  package mutating func streamClosed(isFailure: Bool) -> [SyncAction] {
+    let actions = actionsOf(watch.streamClosed())
+    let change = isFailure && !targets.isEmpty ? online.streamFailed() : online.set(.unknown)
+    return announce(change) + actions
+  }
+
+  /// The time of `deadline` has come; harmless before.
+  package mutating func tick(at now: Milliseconds) -> [SyncAction] {
+    announce(online.tick(at: now))
+  }
+
+  /// The app lets the network be used, or not. A stream that is not to be used is closed by the caller.
+  package mutating func setEnabled(_ isEnabled: Bool) -> [SyncAction] {
+    let actions = actionsOf(watch.setEnabled(isEnabled))
+    return announce(online.set(isEnabled ? .unknown : .offline)) + actions
+  }
+
+  /// The server said something; see `WatchMachine.received`.
+  package mutating func received(
+    _ change: WatchChange, version: Timestamp? = nil
+  ) -> [SyncAction] {
+    let actions = announce(online.set(.online))
+    return actions + actionsOf(watch.received(change, version: version, matched: matched))
+  }
+
+  private mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
+    guard let change else { return [] }
+    var actions: [SyncAction] = change.isWarning ? [.warnOffline] : []
+    for query in inOrder {
+      let listeners = listened[query]?.listeners ?? []
+      for (index, listener) in listeners.enumerated() {
+        let told = listened[query]?.listeners[index].gate.onlineChanged(to: change.state)
+        if let told { actions.append(.tell(listener.id, told)) }
+      }
+    }
+    guard change.state == .offline else { return actions }
+    for query in inOrder {
+      actions += tell(query, listened[query]?.view.goOffline().snapshot)
+    }
+    return actions
+  }
+
+  // MARK: What the parts ask for
+
+  mutating func actionsOf(_ actions: [WatchAction]) -> [SyncAction] {
+    actions.flatMap { action -> [SyncAction] in
+      switch action {
+      case .openStream: return [.openStream]
+      case .idle: return [.idle]
+      case .add(let target): return [.add(target)]
+      case .remove(let target): return [.remove(target)]
+      case .event(let event): return [.store(event)]
+      case .rejected(let target, let error): return refused(target, error)
+      }
+    }
+  }
+
+  mutating func actionsOf(_ actions: [LimboAction]) -> [SyncAction] {
+    actions.flatMap { action -> [SyncAction] in
+      switch action {
+      case .listen(let target): actionsOf(watch.listen(target, matched: matched))
+      case .unlisten(let target): actionsOf(watch.unlisten(target))
+      }
+    }
+  }
+
+  private mutating func refused(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
+    if let event = limbo.refusal(of: target) { return [.store(event)] }
+    var actions: [SyncAction] = []
+    for query in queries[target] ?? [] {
+      for listener in listened[query]?.listeners ?? [] {
+        queryOf[listener.id] = nil
+        actions.append(.fail(listener.id, error))
+      }
+      actions += end(query)
+    }
+    return actions
+  }
+}
