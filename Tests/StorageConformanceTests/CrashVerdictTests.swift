@@ -19,11 +19,14 @@ import Testing
   private func judge(
     _ seed: UInt64, _ change: (Int, [StorageEdit]) -> [StorageEdit]?
   ) async throws -> Anomaly? {
-    let program = CrashProgram(seed: seed, strongest: .process, isWhole: false)
+    let program = CrashProgram(
+      seed: seed, strongest: .process, isWhole: false,
+      documents: seed % 2 == 0 ? TreeProgram.Documents() : nil)
     let run = try await CrashRun(program, open: Self.open)
     for step in 1...12 { try await run.run(step) }
     let changed = try Self.open()
-    for name in [StepLog.tree] + StepLog.trees { _ = try await changed.tree(named: name) }
+    _ = try await changed.tree(named: StepLog.tree)
+    for (name, order) in program.trees { _ = try await changed.tree(named: name, order: order) }
     for (index, state) in run.states.enumerated() where !state.edits.isEmpty {
       guard let edits = change(run.states.count - 1 - index, state.edits) else { continue }
       // A commit that needs the missing one would not have been made.
@@ -40,7 +43,7 @@ import Testing
     _ change: (Int, [StorageEdit]) -> [StorageEdit]?
   ) async throws -> Set<Anomaly> {
     var found: Set<Anomaly> = []
-    for seed: UInt64 in 1...12 {
+    for seed: UInt64 in 1...16 {
       if let anomaly = try await judge(seed, change) { found.insert(anomaly) }
     }
     return found
