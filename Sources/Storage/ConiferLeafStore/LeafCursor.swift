@@ -232,7 +232,7 @@ extension RunReader: RunSource {
 
 extension RunEditor: RunSource {
   package func foundRun(covering key: Bytes) throws(StoreError) -> FoundRun? {
-    if let head = try reader.run(covering: key) { return .stored(head) }
+    if let head = try run(covering: key) { return .stored(head) }
     return hasUnstoredFirst ? .unstored(storeKey: StoreKey.prefix(tree)) : nil
   }
 

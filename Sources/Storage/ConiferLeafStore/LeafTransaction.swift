@@ -32,6 +32,8 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   /// Whether the commit helps to free space; the store then takes it on a full disk too.
   package var frees = false
   private var editors: [TreeID: RunEditor] = [:]
+  /// Grows whenever records of runs change.
+  private(set) var runChanges = 0
 
   /// A transaction on an open snapshot.
   package init(_ base: LeafSnapshot) {
@@ -158,11 +160,13 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     state.edits[space, default: SortedBytes()].removeAll(from: prefix, to: end)
     state.cleared[space, default: ClearedRanges()].add(from: prefix, to: end)
     state.isChanged = true
+    if space == Spaces.runs { runChanges += 1 }
   }
 
   private func set(_ space: Space, _ key: Bytes, _ value: Bytes?) {
     state.edits[space, default: SortedBytes()][key] = .some(value)
     state.isChanged = true
+    if space == Spaces.runs { runChanges += 1 }
   }
 
   private func count(_ space: Space, _ key: Bytes, bytes: Int) throws(StoreError) {

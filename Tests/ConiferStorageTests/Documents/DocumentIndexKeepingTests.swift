@@ -108,6 +108,34 @@ import Testing
     try await backend.close()
   }
 
+  @Test func `A document in chunks has its rows, also when it changes twice in a commit`()
+    async throws
+  {
+    let backend = try IndexTests.open(MemoryStore())
+    let tree = try await tree(backend)
+    try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
+    try await IndexTests.settle(backend)
+    func large(_ a: Int64, _ letter: Character) -> Document {
+      let text = String(repeating: letter, count: 300_000)
+      return Document(Samples.path("c/large"), .found(["a": .integer(a), "b": .string(text)]))
+    }
+    let small = Document(Samples.path("c/large"), .found(["a": 1]))
+    let commits: [[DocumentEdit]] = [
+      [.put(large(1, "x"))], [.put(large(2, "x"))], [.put(small), .put(large(3, "y"))],
+      [.put(large(1, "z")), .put(small)], [.forget(small.path), .put(large(3, "z"))],
+      [.put(small), .forget(small.path)],
+    ]
+    for (edits, a) in zip(commits, [1, 2, 3, 1, 3, nil] as [Int64?]) {
+      try await backend.commit([.documents(tree, edits)])
+      for number in Int64(1)...3 {
+        let found = try answer(backend, tree, filtered("a", .equal, .integer(number)))
+        #expect(found.documents.count == (number == a ? 1 : 0), "\(number) after \(edits.count)")
+      }
+      #expect(try isSound(backend))
+    }
+    try await backend.close()
+  }
+
   @Test func `An index is built in slices, also after a restart, and not used before`() throws {
     let store = MemoryStore()
     func opened() -> PackedEngine {

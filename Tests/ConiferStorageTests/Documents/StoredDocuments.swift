@@ -46,12 +46,12 @@ struct StoredDocuments: DocumentSource {
   }
 
   func walk(
-    _ source: DocumentQuery.Source, from first: DocumentPath?, through last: DocumentPath?,
-    isReversed: Bool, _ visit: (Document) throws(StoreError) -> Bool
+    _ target: DocumentTarget, from first: DocumentPath?, through last: DocumentPath?,
+    isReversed: Bool, _ visit: (Document?) throws(StoreError) -> Bool
   ) throws(StoreError) {
     for document in isReversed ? all.reversed() : all {
       let isIn =
-        switch source {
+        switch target.source {
         case .collection(let path): path.contains(document.path)
         case .group(let id): document.path.collection.id.utf8.elementsEqual(id.utf8)
         case .document(let path): document.path == path
@@ -59,7 +59,7 @@ struct StoredDocuments: DocumentSource {
       guard isIn, first.map({ $0 <= document.path }) ?? true,
         last.map({ document.path <= $0 }) ?? true
       else { continue }
-      if try !visit(document) { return }
+      if try !visit(target.matches(document) ? document : nil) { return }
     }
   }
 }

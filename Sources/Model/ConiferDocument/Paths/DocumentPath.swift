@@ -22,9 +22,13 @@ public struct DocumentPath: Sendable, Hashable, Comparable, CustomStringConverti
 
   /// The path of a collection's text and an id, as a store holds them; nil when they make none.
   package init?(collection: String, id: String) {
-    guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")),
-      let collection = try? CollectionPath(collection)
-    else { return nil }
+    guard let collection = try? CollectionPath(collection) else { return nil }
+    self.init(in: collection, id: id)
+  }
+
+  /// The path of an id in a collection; nil when it is none.
+  package init?(in collection: CollectionPath, id: String) {
+    guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else { return nil }
     path = collection.path.appending(id)
   }
 

@@ -25,7 +25,13 @@ public struct DocumentTarget: Sendable, Hashable {
 
   /// Whether a document belongs to what is asked for, the limit aside.
   public func matches(_ document: Document) -> Bool {
-    guard let fields = document.fields, contains(document.path) else { return false }
+    contains(document.path) && matchesInSource(document)
+  }
+
+  /// Whether a document of the source belongs to what is asked for, the limit aside: only `comparedFields` are
+  /// looked at.
+  package func matchesInSource(_ document: Document) -> Bool {
+    guard let fields = document.fields else { return false }
     // What lacks a field is in no place of the order.
     for order in orders where !order.field.isDocumentID && fields[order.field] == nil {
       return false
@@ -40,6 +46,14 @@ public struct DocumentTarget: Sendable, Hashable {
       guard order < 0 || order == 0 && end.isInclusive else { return false }
     }
     return true
+  }
+
+  /// The fields that decide whether a document of the source matches; `__name__` when its path does.
+  package var comparedFields: Set<FieldPath> {
+    let cursors = max(start?.values.count ?? 0, end?.values.count ?? 0)
+    let filtered = filter?.fieldFilters.map(\.field) ?? []
+    let ordered = orders.enumerated().filter { $0.offset < cursors || !$0.element.field.isDocumentID }
+    return Set(filtered + ordered.map(\.element.field))
   }
 
   /// Orders two documents that match: negative, zero or positive.

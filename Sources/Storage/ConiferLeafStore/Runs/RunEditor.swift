@@ -14,6 +14,16 @@ package final class RunEditor {
   private var loaded: [Bytes: LoadedRun] = [:]
   /// What follows the leaves, found at the first change.
   private var followers: [any LeafFollower]?
+  /// The run that was found last, while no record of a run changes.
+  private var located: Located?
+
+  /// A run, and the one behind it.
+  private struct Located {
+    let head: RunHead
+    let next: RunHead?
+    /// The transaction's count of changes for which it holds.
+    let changes: Int
+  }
 
   package init(_ tx: LeafTransaction, _ tree: TreeID) {
     self.tx = tx
@@ -22,6 +32,33 @@ package final class RunEditor {
   }
 
   // MARK: Looking
+
+  /// The stored run that a path key belongs to; nil when all runs begin behind it.
+  package func run(covering key: Bytes) throws(StoreError) -> RunHead? {
+    if let located, located.changes == tx.runChanges,
+      compareBytes(located.head.separator, key) <= 0,
+      located.next.map({ bytesPrecede(key, $0.separator) }) ?? true
+    {
+      return located.head
+    }
+    let head = try reader.run(covering: key)
+    located = nil
+    // A separator that is cut tells less than the run does.
+    guard let head, !head.isDamaged, !head.isCut else { return head }
+    let next = try reader.run(after: head.storeKey)
+    if next.map({ !$0.isDamaged && !$0.isCut }) ?? true {
+      located = Located(head: head, next: next, changes: tx.runChanges)
+    }
+    return head
+  }
+
+  /// The stored run behind a key of the store.
+  private func run(after storeKey: Bytes) throws(StoreError) -> RunHead? {
+    if let located, located.changes == tx.runChanges, located.head.storeKey == storeKey {
+      return located.next
+    }
+    return try reader.run(after: storeKey)
+  }
 
   /// The last entry before a path key, with the edits so far.
   package func lastEntry(before key: Bytes) throws(StoreError) -> Entry? {
@@ -62,7 +99,7 @@ package final class RunEditor {
       place = new.isEmpty ? try foundRun(after: nil)?.storeKey : makeFirst()
     }
     while let storeKey = place {
-      let next = try reader.run(after: storeKey)
+      let next = try run(after: storeKey)
       // New entries belong to this run up to where the next one begins.
       let end = next.map { new.lowerBound($0.separator, from: index) } ?? new.count
       let part = index..<end

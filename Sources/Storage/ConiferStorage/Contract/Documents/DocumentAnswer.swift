@@ -36,7 +36,7 @@ public struct DocumentExplanation: Hashable, Sendable {
 
   /// Where the documents came from.
   public var plan: Plan
-  /// How many stored documents were decoded.
+  /// How many stored documents were looked at.
   public var documentsRead = 0
   /// How many entries of indexes were read.
   public var indexEntries = 0

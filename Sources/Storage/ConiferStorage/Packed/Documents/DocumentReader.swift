@@ -20,28 +20,62 @@ struct DocumentReader<Runs: RunSource> {
     from low: Bytes, to high: Bytes, isReversed: Bool = false,
     _ visit: (Document) throws(StoreError) -> Bool
   ) throws(StoreError) {
+    try walk(low, high, isReversed) { (cursor) throws(StoreError) in
+      try visit(try document(at: cursor))
+    }
+  }
+
+  /// The same, where documents that do not pass a sieve are visited as nil.
+  func forEach(
+    from low: Bytes, to high: Bytes, isReversed: Bool = false, through sieve: DocumentSieve,
+    _ visit: (Document?) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    try walk(low, high, isReversed) { (cursor) throws(StoreError) in
+      let passes = try withValue(at: cursor) { value in
+        sieve.passes(value) { DocumentKey.document(cursor.key) }
+      }
+      guard let passes else { throw cursor.damage }
+      return try visit(passes ? try document(at: cursor) : nil)
+    }
+  }
+
+  private func walk(
+    _ low: Bytes, _ high: Bytes, _ isReversed: Bool,
+    _ visit: (LeafCursor<Runs>) throws(StoreError) -> Bool
+  ) throws(StoreError) {
     var cursor = LeafCursor(runs, low, high, meter)
     var isAtDocument = try isReversed ? cursor.last() : cursor.first()
-    while isAtDocument {
-      guard let path = DocumentKey.document(cursor.key) else { throw cursor.damage }
-      guard try visit(try document(path, at: cursor)) else { return }
+    while isAtDocument, try visit(cursor) {
       isAtDocument = try isReversed ? cursor.previous() : cursor.next()
     }
+  }
+
+  private func document(at cursor: LeafCursor<Runs>) throws(StoreError) -> Document {
+    guard let path = DocumentKey.document(cursor.key) else { throw cursor.damage }
+    return try document(path, at: cursor)
   }
 
   private func document(
     _ path: DocumentPath, at cursor: LeafCursor<Runs>
   ) throws(StoreError) -> Document {
-    let entry = cursor.entries.isLargeLeaf(cursor.index) ? cursor.entries[cursor.index] : nil
-    let document: Document?
-    if let reference = entry.flatMap({ LargeLeafReference($0.value) }) {
-      let value = try runs.reader.largeLeaf(reference, in: cursor.run?.storeKey ?? [])
-      document = value.withUnsafeBytes { DocumentRecord.decode(path, $0) }
-    } else {
-      document = cursor.entries.withValue(cursor.index) { DocumentRecord.decode(path, $0) }
+    guard let document = try withValue(at: cursor, { DocumentRecord.decode(path, $0) }) else {
+      throw cursor.damage
     }
-    guard let document else { throw cursor.damage }
     return document
+  }
+
+  /// Lends the value of a document, be it stored in chunks; nil where what is lent gives nil.
+  private func withValue<R>(
+    at cursor: LeafCursor<Runs>, _ body: (UnsafeRawBufferPointer) -> R?
+  ) throws(StoreError) -> R? {
+    guard cursor.entries.isLargeLeaf(cursor.index) else {
+      return cursor.entries.withValue(cursor.index, body)
+    }
+    guard let reference = LargeLeafReference(cursor.entries[cursor.index].value) else {
+      return nil
+    }
+    let value = try runs.reader.largeLeaf(reference, in: cursor.run?.storeKey ?? [])
+    return value.withUnsafeBytes(body)
   }
 
   // MARK: Collections

@@ -42,7 +42,11 @@ enum DocumentRecord {
   }
 
   /// The document that a value holds, or nil when it holds none.
-  static func decode(_ path: DocumentPath, _ value: UnsafeRawBufferPointer) -> Document? {
+  ///
+  /// - Parameter selection: the fields that are decoded; nil for all.
+  static func decode(
+    _ path: DocumentPath, _ value: UnsafeRawBufferPointer, _ selection: FieldSelection? = nil
+  ) -> Document? {
     var outer = LentReader(value)
     guard outer.byte() == ValueTag.document, let count = outer.size(), let body = outer.take(count),
       outer.remaining == 0
@@ -54,7 +58,11 @@ enum DocumentRecord {
     let state: Document.State
     switch byte & ~State.committed {
     case State.found:
-      guard let fields = DocumentValueCodec.map(&reader) else { return nil }
+      let fields =
+        if let selection { DocumentValueCodec.map(&reader, selection) } else {
+          DocumentValueCodec.map(&reader)
+        }
+      guard let fields else { return nil }
       state = .found(fields)
     case State.missing: state = .missing
     case State.unknown: state = .unknown

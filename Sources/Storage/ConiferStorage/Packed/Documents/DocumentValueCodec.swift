@@ -155,4 +155,61 @@ enum DocumentValueCodec {
     guard let seconds = reader.zigzag(), let nanoseconds = reader.size() else { return nil }
     return try? Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
   }
+
+  // MARK: Passing over
+
+  /// Some fields of the next map; the values of others are passed over.
+  static func map(_ reader: inout LentReader, _ selection: FieldSelection) -> MapValue? {
+    guard let count = reader.size(), count <= reader.remaining else { return nil }
+    var fields: [MapValue.Field] = []
+    var wanted = selection.names[...]
+    for _ in 0..<count {
+      guard let name = reader.sized() else { return nil }
+      // Both have the order of names.
+      var order = 1
+      while order > 0, let first = wanted.first {
+        order = first.utf8.withUnsafeBytes { compareBytes(name, $0) }
+        if order > 0 { wanted.removeFirst() }
+      }
+      if order == 0, let text = wanted.popFirst()?.text {
+        guard let value = value(&reader, depth: 1) else { return nil }
+        fields.append(MapValue.Field(text, value))
+      } else {
+        guard skip(&reader, depth: 1) else { return nil }
+      }
+    }
+    return MapValue(fields)
+  }
+
+  /// Passes over a value; false when the bytes are none. What is within texts and numbers is not looked at.
+  private static func skip(_ reader: inout LentReader, depth: Int) -> Bool {
+    guard depth <= deepest, let tag = reader.byte() else { return false }
+    switch tag {
+    case Tag.null, Tag.false, Tag.true: return true
+    case Tag.integer: return reader.varint() != nil
+    case Tag.double: return reader.take(8) != nil
+    case Tag.string, Tag.bytes: return reader.sized() != nil
+    case Tag.timestamp, Tag.serverTimestamp:
+      return reader.varint() != nil && reader.varint() != nil
+    case Tag.geoPoint: return reader.take(16) != nil
+    case Tag.reference:
+      return reader.sized() != nil && reader.sized() != nil && reader.sized() != nil
+    case Tag.array:
+      guard let count = reader.size(), count <= reader.remaining else { return false }
+      for _ in 0..<count {
+        guard skip(&reader, depth: depth + 1) else { return false }
+      }
+      return true
+    case Tag.vector: return reader.size().flatMap { reader.take(8 * $0) } != nil
+    case Tag.map:
+      guard let count = reader.size(), count <= reader.remaining else { return false }
+      for _ in 0..<count {
+        guard reader.sized() != nil, skip(&reader, depth: depth + 1) else { return false }
+      }
+      return true
+    case Tag.serverTimestampOver:
+      return reader.varint() != nil && reader.varint() != nil && skip(&reader, depth: depth + 1)
+    default: return false
+    }
+  }
 }

@@ -18,10 +18,18 @@ final class DocumentIndexKeeper: LeafFollower {
     }
   }
 
+  /// The rows of a document before its first change, and after its last one.
+  private struct Change {
+    let before: [IndexRow]
+    var after: [IndexRow] = []
+  }
+
   private let indexes: [Index]
   private let rows: IndexRows
-  /// By path key: the rows of a document before it changed.
-  private var before: [Bytes: [IndexRow]] = [:]
+  /// What the indexes hold of a document.
+  private let fields: FieldSelection
+  /// By path key.
+  private var changes: [Bytes: Change] = [:]
 
   init(_ tx: LeafTransaction, _ tree: TreeID, _ set: IndexSet) {
     rows = IndexRows(tx: tx)
@@ -29,22 +37,40 @@ final class DocumentIndexKeeper: LeafFollower {
       guard case .documents(let rows, _) = RowPlan(index, tree) else { return nil }
       return Index(position: index.position, rows: rows)
     }
+    fields = FieldSelection(indexes.flatMap { $0.rows.index.fields.map(\.path) })
   }
 
-  /// Records the rows of the documents in `low ..< high` before they are replaced.
+  /// Records the rows of the documents in `low ..< high` before they are replaced, and those of what replaces them.
   func willReplace(
     _ low: Bytes, _ high: Bytes, with new: EntryList, in editor: RunEditor
   ) throws(StoreError) {
     try DocumentReader(runs: editor).forEach(from: low, to: high) {
       (document) throws(StoreError) in
       let key = DocumentKey.encode(document.path)
-      if before[key] == nil { before[key] = rows(document, at: key) }
+      if changes[key] == nil {
+        changes[key] = Change(before: rows(document, at: key))
+      } else {
+        changes[key]?.after = []
+      }
       return true
     }
     for entry in new.lowerBound(low)..<new.lowerBound(high) {
       let key = new.key(entry)
-      if before[key] == nil { before[key] = [] }
+      changes[key, default: Change(before: [])].after = rows(of: new, entry, key)
     }
+  }
+
+  /// The rows of a document that is being stored.
+  private func rows(of list: EntryList, _ index: Int, _ key: Bytes) -> [IndexRow] {
+    guard let path = DocumentKey.document(key) else { return [] }
+    // A large one comes with its reference.
+    let document =
+      if let content = list.contents[index] {
+        content.withUnsafeBytes { DocumentRecord.decode(path, $0, fields) }
+      } else {
+        list.withValue(index) { DocumentRecord.decode(path, $0, fields) }
+      }
+    return document.map { rows($0, at: key) } ?? []
   }
 
   private func rows(_ document: Document, at key: Bytes) -> [IndexRow] {
@@ -53,18 +79,13 @@ final class DocumentIndexKeeper: LeafFollower {
 
   /// Writes the rows that follow from the documents as they are now.
   func flush(_ editor: RunEditor) throws(StoreError) {
-    let changed = before.sorted { bytesPrecede($0.key, $1.key) }
-    before = [:]
-    for (key, old) in changed {
-      var new: [IndexRow] = []
-      try DocumentReader(runs: editor).forEach(from: key, to: key + [0]) {
-        (document) throws(StoreError) in
-        new = rows(document, at: key)
-        return true
-      }
-      let (removed, added) = (Set(old).subtracting(new), Set(new).subtracting(old))
-      for row in old where removed.contains(row) { try rows.remove(row) }
-      for row in new where added.contains(row) { try rows.add(row) }
+    for (_, change) in changes.sorted(by: { bytesPrecede($0.key, $1.key) }) {
+      let (old, new) = (change.before, change.after)
+      if old == new { continue }
+      let (kept, given) = (Set(old.isEmpty ? [] : new), Set(new.isEmpty ? [] : old))
+      for row in old where !kept.contains(row) { try rows.remove(row) }
+      for row in new where !given.contains(row) { try rows.add(row) }
     }
+    changes = [:]
   }
 }

@@ -37,11 +37,32 @@ struct DocumentIndexRows: Sendable {
 
   /// The rows of a document.
   func rows(_ document: Document) -> [IndexRow] {
-    guard let fields = document.fields, let place = place(document.path.collection) else {
-      return []
+    guard let start = start(document.path.collection) else { return [] }
+    let values = values(document, OrderedEncoder(start))
+    guard !values.isEmpty else { return [] }
+    let name = name(document.path)
+    let segment = name.count > longestName ? name : nil
+    let keys = values.map { key($0.bytes, start.count, name) }
+    // Elements may be cut to the same bytes.
+    var seen: Set<Bytes> = []
+    return keys.filter { keys.count == 1 || seen.insert($0).inserted }
+      .map { IndexRow(key: $0, segment: segment) }
+  }
+
+  /// Whether a row is one of a document's.
+  func hasRow(_ row: Bytes, _ document: Document) -> Bool {
+    guard let start = start(document.path.collection) else { return false }
+    let name = name(document.path)
+    return values(document, OrderedEncoder(start)).contains {
+      key($0.bytes, start.count, name) == row
     }
-    // What rows hold of the fields so far; more than one behind a field that contains.
-    var values = [OrderedEncoder()]
+  }
+
+  /// What a document's rows have in front of its name, whole: one row's, but for each element of a field that
+  /// contains.
+  private func values(_ document: Document, _ start: OrderedEncoder) -> [OrderedEncoder] {
+    guard let fields = document.fields else { return [] }
+    var values = [start]
     for field in index.fields {
       guard let value = fields[field.path] else { return [] }
       if let direction = field.kind.direction {
@@ -58,14 +79,17 @@ struct DocumentIndexRows: Sendable {
         return []
       }
     }
-    let name = name(document.path)
-    let segment = name.count > longestName ? name : nil
-    var keys: Set<Bytes> = []
-    return values.compactMap { values in
-      let key =
-        prefix + place + values.bytes.prefix(Self.longestValues) + name.prefix(longestName)
-      return keys.insert(key).inserted ? IndexRow(key: key, segment: segment) : nil
-    }
+    return values
+  }
+
+  /// - Parameter start: where values begin.
+  private func key(_ values: Bytes, _ start: Int, _ name: Bytes) -> Bytes {
+    Bytes(values.prefix(start + Self.longestValues)) + name.prefix(longestName)
+  }
+
+  /// What the rows of a collection's documents begin with; nil when the collection is not indexed.
+  private func start(_ collection: CollectionPath) -> Bytes? {
+    place(collection).map { prefix + $0 }
   }
 
   /// What the rows of a collection's documents begin with behind the prefix; nil when the collection
@@ -145,7 +169,7 @@ struct DocumentIndexRows: Sendable {
     var decoder = OrderedDecoder(name)
     let path =
       if let collection {
-        (try? decoder.id(index.nameDirection)).flatMap { try? collection.document($0) }
+        (try? decoder.id(index.nameDirection)).flatMap { DocumentPath(in: collection, id: $0) }
       } else {
         try? decoder.path(index.nameDirection)
       }

@@ -43,12 +43,10 @@ final class DocumentRun {
     var found = FoundDocuments(access: access(plan), isSorted: !plan.isOrdered, hint: plan.hint)
     switch plan.access {
     case .whole(let first, let last, let isReversed):
-      try source.walk(target.source, from: first, through: last, isReversed: isReversed) {
+      try source.walk(target, from: first, through: last, isReversed: isReversed) {
         (document) throws(StoreError) in
         documentsRead += 1
-        if !isLeftOut(document.path), target.matches(document) {
-          add(document, to: &found.documents)
-        }
+        if let document, !isLeftOut(document.path) { add(document, to: &found.documents) }
         return !plan.isOrdered || found.documents.count < limit
       }
     case .parts(let parts):
@@ -159,8 +157,7 @@ final class DocumentRun {
     var found: [Document] = []
     for ((_, origin), document) in zip(named, documents) {
       if let origin {
-        let isNamed =
-          document.map { origin.rows.rows($0).contains { $0.key == origin.key } } ?? false
+        let isNamed = document.map { origin.rows.hasRow(origin.key, $0) } ?? false
         guard isNamed else { throw Damage.error(Spaces.indexes, origin.key) }
       }
       if let document, target.matches(document) { found.append(document) }

@@ -6,7 +6,8 @@ protocol DocumentSource {
   /// What is stored at some paths, by their places; nil where nothing is.
   func documents(_ paths: [DocumentPath]) throws(StoreError) -> [Document?]
 
-  /// Visits what is stored of a collection in the order of ids, or of a group in any order.
+  /// Visits what is stored of a target's collection in the order of ids, or of its group in any order; documents
+  /// that do not match are visited as nil.
   ///
   /// - Parameters:
   ///   - first: the least path; nil for the first document.
@@ -14,7 +15,7 @@ protocol DocumentSource {
   ///   - isReversed: whether it begins with the last one.
   ///   - visit: says whether to go on.
   func walk(
-    _ source: DocumentQuery.Source, from first: DocumentPath?, through last: DocumentPath?,
-    isReversed: Bool, _ visit: (Document) throws(StoreError) -> Bool
+    _ target: DocumentTarget, from first: DocumentPath?, through last: DocumentPath?,
+    isReversed: Bool, _ visit: (Document?) throws(StoreError) -> Bool
   ) throws(StoreError)
 }

@@ -23,6 +23,6 @@ struct FoundDocuments {
   let hint: DocumentIndex?
   /// How many rows of indexes were read.
   var rowsRead = 0
-  /// How many documents were read and decoded.
+  /// How many documents were read.
   var documentsRead = 0
 }

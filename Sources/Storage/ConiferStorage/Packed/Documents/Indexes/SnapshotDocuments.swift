@@ -21,23 +21,26 @@ final class SnapshotDocuments: DocumentSource {
   }
 
   func walk(
-    _ source: DocumentQuery.Source, from first: DocumentPath?, through last: DocumentPath?,
-    isReversed: Bool, _ visit: (Document) throws(StoreError) -> Bool
+    _ target: DocumentTarget, from first: DocumentPath?, through last: DocumentPath?,
+    isReversed: Bool, _ visit: (Document?) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    switch source {
-    case .document(let path): _ = try visit(try reader.document(path))
+    let sieve = DocumentSieve(target)
+    switch target.source {
+    case .document(let path):
+      let document = try reader.document(path)
+      _ = try visit(target.matches(document) ? document : nil)
     case .collection(let collection):
       collections += 1
       let key = DocumentKey.encode(collection)
       try reader.forEach(
         from: first.map { DocumentKey.encode($0) } ?? key,
         to: last.map { DocumentKey.encode($0) + [0] } ?? key + [PathKey.endMark],
-        isReversed: isReversed, visit)
+        isReversed: isReversed, through: sieve, visit)
     case .group(let id):
       try reader.forEachCollection(withID: id) { (_, key) throws(StoreError) in
         collections += 1
         var goesOn = true
-        try reader.forEach(from: key, to: key + [PathKey.endMark]) {
+        try reader.forEach(from: key, to: key + [PathKey.endMark], through: sieve) {
           (document) throws(StoreError) in
           goesOn = try visit(document)
           return goesOn
