@@ -54,6 +54,7 @@ let package = Package(
         .product(name: "ConiferWire", package: "Conifer"),
         .product(name: "ConiferTree", package: "Conifer"),
         .product(name: "ConiferQuery", package: "Conifer"),
+        .product(name: "ConiferDocument", package: "Conifer"),
         .product(name: "ConiferKeyValue", package: "Conifer"),
         .product(name: "ConiferStorage", package: "Conifer"),
         .product(

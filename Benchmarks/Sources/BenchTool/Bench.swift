@@ -9,7 +9,8 @@ struct Bench: AsyncParsableCommand {
 
   private static var subcommands: [any ParsableCommand.Type] {
     var all: [any ParsableCommand.Type] = [
-      Run.self, Compare.self, Report.self, BarsOf.self, Counts.self, ClientCost.self, Work.self,
+      Run.self, Compare.self, Report.self, BarsOf.self, Counts.self, ClientCost.self,
+      DocumentCost.self, Work.self,
     ]
     #if Network
       all.append(NetworkCost.self)

@@ -12,14 +12,14 @@ bool peer_is_built_in(peer_kind kind) {
 #ifndef PEERS_LEVELDB
   if (kind == PEER_LEVELDB) return false;
 #endif
-  return kind <= PEER_LEVELDB;
+  return kind <= PEER_SQLITE_DOCUMENTS;
 }
 
 const char *peer_version(peer_kind kind) {
   static char leveldb[32];
   switch (kind) {
   case PEER_LMDB: return MDB_VERSION_STRING;
-  case PEER_SQLITE: return sqlite3_libversion();
+  case PEER_SQLITE: case PEER_SQLITE_DOCUMENTS: return sqlite3_libversion();
   default:
 #ifdef PEERS_LEVELDB
     snprintf(
@@ -34,7 +34,8 @@ peer *peer_open(
 ) {
   switch (kind) {
   case PEER_LMDB: return lmdb_peer_open(directory, level, error, room);
-  case PEER_SQLITE: return sqlite_peer_open(directory, level, error, room);
+  case PEER_SQLITE: return sqlite_peer_open(directory, level, false, error, room);
+  case PEER_SQLITE_DOCUMENTS: return sqlite_peer_open(directory, level, true, error, room);
 #ifdef PEERS_LEVELDB
   case PEER_LEVELDB: return leveldb_peer_open(directory, level, error, room);
 #endif
@@ -53,6 +54,12 @@ bool peer_scan(
   bool backwards, peer_visit visit, void *context
 ) {
   return p->calls->scan(p, from, from_count, to, to_count, backwards, visit, context);
+}
+bool peer_ask(
+  peer *p, peer_question question, const uint8_t *text, size_t count, int64_t number, int64_t limit,
+  peer_visit visit, void *context
+) {
+  return sqlite_peer_ask(p, question, text, count, number, limit, visit, context);
 }
 bool peer_compact(peer *p) { return p->calls->compact(p); }
 int64_t peer_live_bytes(peer *p) { return p->calls->live(p); }

@@ -24,7 +24,12 @@ struct peer {
 };
 
 peer *lmdb_peer_open(const char *directory, peer_durability level, char *error, size_t room);
-peer *sqlite_peer_open(const char *directory, peer_durability level, char *error, size_t room);
+/// Rows of bytes, or documents as JSON with indexes.
+peer *sqlite_peer_open(
+  const char *directory, peer_durability level, bool documents, char *error, size_t room);
+bool sqlite_peer_ask(
+  peer *p, peer_question question, const uint8_t *text, size_t count, int64_t number, int64_t limit,
+  peer_visit visit, void *context);
 peer *leveldb_peer_open(const char *directory, peer_durability level, char *error, size_t room);
 
 /// The next edit of a batch, its key and its value; false at the end.

@@ -1,4 +1,4 @@
-// Engines as an app would use them that stores one leaf a row: LMDB, SQLite and LevelDB.
+// Engines as an app would use them that stores one leaf a row: LMDB, SQLite and LevelDB; and SQLite with a document a row.
 //
 // A key is a path with 0x01 for each slash, so that siblings lie together; a value is a leaf as JSON.
 #ifndef CPEERS_H
@@ -10,7 +10,7 @@
 
 typedef struct peer peer;
 
-typedef enum { PEER_LMDB = 0, PEER_SQLITE, PEER_LEVELDB } peer_kind;
+typedef enum { PEER_LMDB = 0, PEER_SQLITE, PEER_LEVELDB, PEER_SQLITE_DOCUMENTS } peer_kind;
 /// How much a commit survives: nothing promised, the process's death, power loss.
 typedef enum { PEER_RELAXED = 0, PEER_PROCESS, PEER_POWER } peer_durability;
 
@@ -41,6 +41,13 @@ int32_t peer_get(peer *p, const uint8_t *key, size_t count, peer_visit visit, vo
 bool peer_scan(
   peer *p, const uint8_t *from, size_t from_count, const uint8_t *to, size_t to_count,
   bool backwards, peer_visit visit, void *context);
+/// What is asked of documents in SQLite: those of one author by their keys and those from a time on, by
+/// indexes; those with a score at least so high, by a scan.
+typedef enum { PEER_BY_AUTHOR = 0, PEER_BY_TIME, PEER_BY_SCORE } peer_question;
+/// Lends the documents that `PEER_SQLITE_DOCUMENTS` finds; an author is a text, a time or a score a number.
+bool peer_ask(
+  peer *p, peer_question question, const uint8_t *text, size_t count, int64_t number, int64_t limit,
+  peer_visit visit, void *context);
 /// Gives space back, as the engine does it: VACUUM, compaction of all; LMDB never does.
 bool peer_compact(peer *p);
 /// Bytes that live data takes, as far as the engine tells; -1 when it does not.

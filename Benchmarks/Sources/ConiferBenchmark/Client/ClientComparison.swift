@@ -212,20 +212,25 @@ public struct ClientComparison: Sendable {
 }
 
 /// Seconds by the wall's clock and of this process on the processor.
-struct Sample {
+struct Sample: Sendable {
   var wall: Double
   var processor: Double
+
+  /// Both in another unit.
+  func scaled(_ factor: Double) -> Sample {
+    Sample(wall: wall * factor, processor: processor * factor)
+  }
 }
 
 /// Measures from its making on.
 struct Watch {
   private let start = ContinuousClock.now
-  private let processor = SystemFigures.processorTime.own
+  private let processor = SystemFigures.ownProcessorTime
 
   var sample: Sample {
     Sample(
       wall: (ContinuousClock.now - start).seconds,
-      processor: SystemFigures.processorTime.own - processor)
+      processor: SystemFigures.ownProcessorTime - processor)
   }
 }
 

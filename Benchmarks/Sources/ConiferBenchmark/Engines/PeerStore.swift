@@ -43,6 +43,18 @@ package final class PeerStore: RowStore {
     else { throw failure }
   }
 
+  /// Lends the documents that a store of the kind `PEER_SQLITE_DOCUMENTS` finds.
+  func ask(
+    _ question: peer_question, _ text: String, _ number: Int64, limit: Int, _ visit: peer_visit,
+    _ context: UnsafeMutableRawPointer
+  ) throws {
+    let text = Array(text.utf8)
+    guard
+      peer_ask(
+        handle.pointer, question, text, text.count, number, Int64(limit), visit, context)
+    else { throw failure }
+  }
+
   package func compact() throws {
     if !peer_compact(handle.pointer) { throw failure }
   }
