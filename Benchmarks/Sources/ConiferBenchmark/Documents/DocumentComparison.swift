@@ -266,6 +266,9 @@ public struct DocumentComparison: Sendable {
     if let bytes = try engine.liveBytes() {
       record.add(.bytes, candidate.name, Double(bytes) / count)
     }
+    if let bytes = try engine.indexBytes() {
+      record.add(.indexBytes, candidate.name, Double(bytes) / count)
+    }
     try await engine.close()
     record.add(.fileBytes, candidate.name, Double(Files.allocatedBytes(path)) / count)
   }

@@ -32,9 +32,15 @@ protocol DocumentEngine: AnyObject, Sendable {
   func ask(_ question: PostQuestion) throws -> FoundPosts
   /// Bytes of live pages, when the engine knows them.
   func liveBytes() throws -> Int?
+  /// Bytes of the keys and values of the indexes' rows, when the engine knows them.
+  func indexBytes() throws -> Int?
   /// Gives space back to the system, as the engine does it.
   func reclaim() async throws
   func close() async throws
+}
+
+extension DocumentEngine {
+  func indexBytes() throws -> Int? { nil }
 }
 
 /// A document in the forms that engines take.

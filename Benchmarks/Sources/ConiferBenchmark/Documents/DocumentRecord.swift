@@ -65,7 +65,7 @@ public struct DocumentRecord: Codable, Sendable {
 
 /// What is measured of documents.
 public enum DocumentWork: String, Codable, Sendable, CaseIterable {
-  case load, loadUnsorted, bytes, fileBytes, author, authorAgain, time, timeAgain, score
+  case load, loadUnsorted, bytes, indexBytes, fileBytes, author, authorAgain, time, timeAgain, score
   case authorAlone, authorBesidePending, open, openFull
 
   /// What it is, in words, with its unit.
@@ -74,6 +74,7 @@ public enum DocumentWork: String, Codable, Sendable, CaseIterable {
     case .load: "load in the order of ids, µs a document"
     case .loadUnsorted: "load in no order, µs a document"
     case .bytes: "live bytes a document, tidied"
+    case .indexBytes: "of them keys and values of the indexes' rows"
     case .fileBytes: "bytes of files a document, tidied and closed"
     case .author: "50 by an index, each asked once, ms"
     case .authorAgain: "the same again, ms"

@@ -67,6 +67,12 @@ final class StoredPosts: DocumentEngine {
 
   func liveBytes() throws -> Int? { try backend.size().live }
 
+  func indexBytes() throws -> Int? {
+    try backend.readDocuments { (view) throws(StoreError) in
+      try view.documentIndexes(tree).reduce(0) { $0 + $1.bytes }
+    }
+  }
+
   func reclaim() async throws {
     while try await backend.tidy(.milliseconds(100)) {}
   }

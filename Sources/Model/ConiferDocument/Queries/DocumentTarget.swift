@@ -52,7 +52,9 @@ public struct DocumentTarget: Sendable, Hashable {
   package var comparedFields: Set<FieldPath> {
     let cursors = max(start?.values.count ?? 0, end?.values.count ?? 0)
     let filtered = filter?.fieldFilters.map(\.field) ?? []
-    let ordered = orders.enumerated().filter { $0.offset < cursors || !$0.element.field.isDocumentID }
+    let ordered = orders.enumerated().filter { place, order in
+      place < cursors || !order.field.isDocumentID
+    }
     return Set(filtered + ordered.map(\.element.field))
   }
 

@@ -48,8 +48,7 @@ struct DocumentFinder {
     switch source {
     case .document(let path): found = try overlays.overlay(path).map { [$0] } ?? []
     case .collection(let collection): found = try overlays.all(in: collection)
-    case .group(let id):
-      found = try overlays.all().filter { $0.path.collection.id.utf8.elementsEqual(id.utf8) }
+    case .group(let id): found = try overlays.all(inGroup: id)
     }
     return Dictionary(found.map { ($0.path, $0) }) { $1 }
   }

@@ -83,12 +83,34 @@ package enum DocumentKey {
     return String(decoding: [0, afterNumbers] + id.utf8.dropFirst(), as: UTF8.self)
   }
 
-  private static func id(ofKey key: String) -> String? {
+  fileprivate static func id(ofKey key: String) -> String? {
     guard key.utf8.first == 0 else { return NumericID.number(of: key) == nil ? key : nil }
     let rest = Array(key.utf8.dropFirst())
     if rest.first == afterNumbers { return String(decoding: [0] + rest.dropFirst(), as: UTF8.self) }
     guard let bits = UInt64(String(decoding: rest, as: UTF8.self), radix: 16) else { return nil }
     let id = NumericID.segment(of: Int64(bitPattern: bits ^ 1 << 63))
     return self.key(ofID: id).utf8.elementsEqual(key.utf8) ? id : nil
+  }
+}
+
+/// Reads the path keys of documents one after the other; a collection is read anew only where it changes.
+struct DocumentKeyReader {
+  private var segment: Bytes = []
+  private var collection: CollectionPath?
+
+  /// The document of a path key, or nil when it is none of a document.
+  mutating func document(_ key: UnsafeRawBufferPointer) -> DocumentPath? {
+    guard let start = PathKey.segmentEnd(key, 0) else { return nil }
+    if let collection, key.starts(with: segment) {
+      guard PathKey.segmentEnd(key, start) == key.count,
+        let id = PathKey.key(key, start..<key.count, .documents)
+          .flatMap({ DocumentKey.id(ofKey: $0.string) })
+      else { return nil }
+      return DocumentPath(in: collection, id: id)
+    }
+    guard let path = DocumentKey.document(Bytes(key)) else { return nil }
+    segment = Bytes(key[..<start])
+    collection = path.collection
+    return path
   }
 }

@@ -20,8 +20,9 @@ struct DocumentReader<Runs: RunSource> {
     from low: Bytes, to high: Bytes, isReversed: Bool = false,
     _ visit: (Document) throws(StoreError) -> Bool
   ) throws(StoreError) {
+    var keys = DocumentKeyReader()
     try walk(low, high, isReversed) { (cursor) throws(StoreError) in
-      try visit(try document(at: cursor))
+      try visit(try document(at: cursor, &keys))
     }
   }
 
@@ -30,12 +31,13 @@ struct DocumentReader<Runs: RunSource> {
     from low: Bytes, to high: Bytes, isReversed: Bool = false, through sieve: DocumentSieve,
     _ visit: (Document?) throws(StoreError) -> Bool
   ) throws(StoreError) {
+    var keys = DocumentKeyReader()
     try walk(low, high, isReversed) { (cursor) throws(StoreError) in
       let passes = try withValue(at: cursor) { value in
-        sieve.passes(value) { DocumentKey.document(cursor.key) }
+        sieve.passes(value) { path(at: cursor, &keys) }
       }
       guard let passes else { throw cursor.damage }
-      return try visit(passes ? try document(at: cursor) : nil)
+      return try visit(passes ? try document(at: cursor, &keys) : nil)
     }
   }
 
@@ -50,8 +52,16 @@ struct DocumentReader<Runs: RunSource> {
     }
   }
 
-  private func document(at cursor: LeafCursor<Runs>) throws(StoreError) -> Document {
-    guard let path = DocumentKey.document(cursor.key) else { throw cursor.damage }
+  private func path(
+    at cursor: LeafCursor<Runs>, _ keys: inout DocumentKeyReader
+  ) -> DocumentPath? {
+    cursor.entries.withKey(cursor.index) { keys.document($0) }
+  }
+
+  private func document(
+    at cursor: LeafCursor<Runs>, _ keys: inout DocumentKeyReader
+  ) throws(StoreError) -> Document {
+    guard let path = path(at: cursor, &keys) else { throw cursor.damage }
     return try document(path, at: cursor)
   }
 

@@ -48,6 +48,27 @@ struct OverlayRows {
     return overlays.sorted { $0.path < $1.path }
   }
 
+  /// All overlays of documents in collections with an id, in the order of the documents.
+  func all(inGroup id: String) throws(StoreError) -> [Overlay] {
+    let utf8 = Bytes(id.utf8)
+    // A zero or a one is written in another way.
+    let isPlain = utf8.allSatisfy { $0 > 1 }
+    var rows: [(key: Bytes, value: Bytes)] = []
+    try view.walk(Spaces.overlays, .atOrAfter(prefix)) { key, value in
+      guard key.starts(with: prefix) else { return .stop }
+      let isElsewhere = key.withUnsafeBytes { key in
+        guard isPlain, key.count - prefix.count <= Self.longestKey,
+          let end = PathKey.segmentEnd(key, prefix.count)
+        else { return false }
+        return !key[prefix.count..<(end - 1)].suffix(utf8.count).elementsEqual(utf8)
+      }
+      if !isElsewhere { rows.append((Bytes(key), Bytes(value))) }
+      return .next
+    }
+    return try rows.map { (key, value) throws(StoreError) in try Self.overlay(key, value) }
+      .filter { $0.path.collection.id.utf8.elementsEqual(utf8) }.sorted { $0.path < $1.path }
+  }
+
   static func overlay(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Overlay {
     guard let payload = Record.open(Spaces.overlays, key, value),
       let overlay = payload.withUnsafeBytes(overlay)

@@ -12,9 +12,11 @@ final class DocumentIndexKeeper: LeafFollower {
     let rows: DocumentIndexRows
 
     /// The rows of a document: none where the build has not come yet, which will write them.
-    func rows(_ document: Document, at key: Bytes) -> [IndexRow] {
+    ///
+    /// - Parameter start: what those of its collection begin with.
+    func rows(_ document: Document, at key: Bytes, _ start: Bytes?) -> [IndexRow] {
       if let position, !bytesPrecede(key, position) { return [] }
-      return rows.rows(document)
+      return rows.rows(document, start)
     }
   }
 
@@ -28,6 +30,9 @@ final class DocumentIndexKeeper: LeafFollower {
   private let rows: IndexRows
   /// What the indexes hold of a document.
   private let fields: FieldSelection
+  /// The collection of the document that changed last, and what the rows of its documents begin with.
+  private var known: (collection: CollectionPath, starts: [Bytes?])?
+  private var keys = DocumentKeyReader()
   /// By path key.
   private var changes: [Bytes: Change] = [:]
 
@@ -62,7 +67,7 @@ final class DocumentIndexKeeper: LeafFollower {
 
   /// The rows of a document that is being stored.
   private func rows(of list: EntryList, _ index: Int, _ key: Bytes) -> [IndexRow] {
-    guard let path = DocumentKey.document(key) else { return [] }
+    guard let path = key.withUnsafeBytes({ keys.document($0) }) else { return [] }
     // A large one comes with its reference.
     let document =
       if let content = list.contents[index] {
@@ -74,7 +79,15 @@ final class DocumentIndexKeeper: LeafFollower {
   }
 
   private func rows(_ document: Document, at key: Bytes) -> [IndexRow] {
-    indexes.flatMap { $0.rows(document, at: key) }
+    let collection = document.path.collection
+    let starts: [Bytes?]
+    if let known, known.collection == collection {
+      starts = known.starts
+    } else {
+      starts = indexes.map { $0.rows.start(collection) }
+      known = (collection, starts)
+    }
+    return zip(indexes, starts).flatMap { $0.rows(document, at: key, $1) }
   }
 
   /// Writes the rows that follow from the documents as they are now.

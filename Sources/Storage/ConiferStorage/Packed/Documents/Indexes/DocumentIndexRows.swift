@@ -37,7 +37,14 @@ struct DocumentIndexRows: Sendable {
 
   /// The rows of a document.
   func rows(_ document: Document) -> [IndexRow] {
-    guard let start = start(document.path.collection) else { return [] }
+    rows(document, start(document.path.collection))
+  }
+
+  /// The rows of a document.
+  ///
+  /// - Parameter start: what those of its collection begin with.
+  func rows(_ document: Document, _ start: Bytes?) -> [IndexRow] {
+    guard let start else { return [] }
     let values = values(document, OrderedEncoder(start))
     guard !values.isEmpty else { return [] }
     let name = name(document.path)
@@ -88,7 +95,7 @@ struct DocumentIndexRows: Sendable {
   }
 
   /// What the rows of a collection's documents begin with; nil when the collection is not indexed.
-  private func start(_ collection: CollectionPath) -> Bytes? {
+  func start(_ collection: CollectionPath) -> Bytes? {
     place(collection).map { prefix + $0 }
   }
 
@@ -129,18 +136,35 @@ struct DocumentIndexRows: Sendable {
     let isCut: Bool
   }
 
+  /// A collection that was read, and what its rows begin with.
+  struct KnownCollection {
+    let start: Bytes
+    let path: CollectionPath
+  }
+
   /// The documents of a row, in the order of rows; nil when the row is none of this index.
   ///
   /// - Parameter listed: the whole names in the row's record.
   func entries(_ key: Bytes, _ listed: [Bytes]) -> [Entry]? {
+    var none: KnownCollection?
+    return entries(key, listed, &none)
+  }
+
+  /// The same for rows one after the other: the collection is read anew only where it changes.
+  func entries(_ key: Bytes, _ listed: [Bytes], _ known: inout KnownCollection?) -> [Entry]? {
     guard key.starts(with: prefix) else { return nil }
     var collection: CollectionPath?
     var start = prefix.count
     if index.scope == .collection {
-      var decoder = OrderedDecoder(key, at: start)
-      guard let path = try? decoder.collection() else { return nil }
-      collection = path
-      start = decoder.offset
+      if let known, key.starts(with: known.start) {
+        (collection, start) = (known.path, known.start.count)
+      } else {
+        var decoder = OrderedDecoder(key, at: start)
+        guard let path = try? decoder.collection() else { return nil }
+        collection = path
+        start = decoder.offset
+        known = KnownCollection(start: Bytes(key[..<start]), path: path)
+      }
     }
     guard let (end, isCut) = valuesEnd(key, start) else { return nil }
     var entries: [Entry] = []

@@ -22,6 +22,8 @@ struct DocumentIndexWalk {
   private let view: any OrderedView
   /// The ranges that are left, in the order of the walk.
   private var ranges: ArraySlice<RowRange>
+  /// The collection of the row that was read last.
+  private var collection: DocumentIndexRows.KnownCollection?
   /// How many rows were read.
   private(set) var count = 0
 
@@ -66,6 +68,7 @@ struct DocumentIndexWalk {
     var last: Bytes?
     var damaged: Bytes?
     var isOver = true
+    var known = collection
     let (rows, isReversed) = (rows, isReversed)
     let origin: Origin = isReversed ? .atOrBefore(range.high) : .atOrAfter(range.low)
     try view.walk(Spaces.indexes, origin) { key, value in
@@ -75,7 +78,7 @@ struct DocumentIndexWalk {
       }
       let key = Bytes(key)
       guard let listed = value.withUnsafeBytes({ IndexRow.segments(key, $0) }),
-        let entries = rows.entries(key, listed)
+        let entries = rows.entries(key, listed, &known)
       else {
         damaged = key
         return .stop
@@ -91,6 +94,7 @@ struct DocumentIndexWalk {
       return .next
     }
     if let damaged { throw Damage.error(Spaces.indexes, damaged) }
+    collection = known
     self.count += read
     guard !isOver, let last else {
       ranges.removeFirst()
