@@ -91,7 +91,6 @@ let package = Package(
       dependencies: [
         "ConiferBenchmark", "CPeers",
         .product(name: "ConiferTree", package: "Conifer"),
-        .product(name: "ConiferDocument", package: "Conifer"),
         .product(name: "ConiferKeyValue", package: "Conifer"),
         .product(name: "ConiferStorage", package: "Conifer"),
         .product(name: "ConiferLog", package: "Conifer"),
