@@ -24,7 +24,9 @@
       guard let current = all.first(where: { $0.name == "CURRENT" }) else { return }
       let text = try System.read(directory + "/CURRENT", min(256, current.length))
       let name = String(decoding: text.prefix { $0 != 10 }, as: UTF8.self)
-      guard let list = all.first(where: { $0.name == name }) else { return }
+      guard let list = all.first(where: { $0.name == name }) else {
+        return try takeUpOlder(directory, all)
+      }
       let bytes = try System.read(directory + "/" + name, list.length)
       var manifest = Manifest()
       var end = 0
@@ -38,6 +40,28 @@
         return
       }
       try System.cut(directory + "/" + name, to: end)
+    }
+
+    /// Takes up the list before one whose name a crash lost: RocksDB names a new one in `CURRENT` before it syncs the
+    /// directory, and commits nothing until it has.
+    private static func takeUpOlder(
+      _ directory: String, _ all: [(name: String, length: Int)]
+    ) throws(StoreError) {
+      let lists = all.filter { $0.name.hasPrefix("MANIFEST-") }
+      guard lists.count == 1, let list = lists.first else { return }
+      let bytes = try System.read(directory + "/" + list.name, list.length)
+      var manifest = Manifest()
+      var end = 0
+      while let record = WriteAheadLog.record(bytes, at: end, keeping: bytes.count) {
+        guard manifest.apply(record.head) else { return }
+        end = record.end
+      }
+      let sorted = all.map(\.name).filter { $0.hasSuffix(".sst") }
+      guard end == bytes.count,
+        try manifest.isWhole(with: WriteAheadLog.logs(directory), sorted, directory)
+      else { return }
+      try System.write(Bytes((list.name + "\n").utf8), to: directory + "/CURRENT.draft")
+      try System.rename(directory + "/CURRENT.draft", to: directory + "/CURRENT")
     }
 
     /// Whether files and logs hold all that was ever synced: the listed files are there, the oldest log
