@@ -4,7 +4,8 @@ import Synchronization
 package final class StateSource<Value: Sendable & Equatable>: Sendable {
   private struct State {
     var current: Value
-    var observers: [UInt64: AsyncStream<Value>.Continuation] = [:]
+    /// Nil when the sequences have ended.
+    var observers: [UInt64: AsyncStream<Value>.Continuation]? = [:]
     var lastObserver: UInt64 = 0
   }
 
@@ -20,31 +21,36 @@ package final class StateSource<Value: Sendable & Equatable>: Sendable {
     let observers = state.withLock { state in
       guard state.current != value else { return [] as [AsyncStream<Value>.Continuation] }
       state.current = value
-      return Array(state.observers.values)
+      return state.observers.map { Array($0.values) } ?? []
     }
     for observer in observers { observer.yield(value) }
   }
 
-  /// The value now, then each newer one; a slow reader gets only the newest.
+  /// The value now, then each newer one until they end; a slow reader gets only the newest.
   package var values: AsyncStream<Value> {
     let (stream, observer) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let number = state.withLock { state in
-      state.lastObserver += 1
-      state.observers[state.lastObserver] = observer
+    let number = state.withLock { state -> UInt64? in
       observer.yield(state.current)
+      guard state.observers != nil else { return nil }
+      state.lastObserver += 1
+      state.observers?[state.lastObserver] = observer
       return state.lastObserver
     }
+    guard let number else {
+      observer.finish()
+      return stream
+    }
     observer.onTermination = { [weak self] _ in
-      self?.state.withLock { _ = $0.observers.removeValue(forKey: number) }
+      self?.state.withLock { _ = $0.observers?.removeValue(forKey: number) }
     }
     return stream
   }
 
-  /// Ends the sequences of all observers.
+  /// Ends the sequences of all observers; one that begins later has the last value alone.
   package func finish() {
     let observers = state.withLock { state in
-      defer { state.observers = [:] }
-      return Array(state.observers.values)
+      defer { state.observers = nil }
+      return state.observers.map { Array($0.values) } ?? []
     }
     for observer in observers { observer.finish() }
   }

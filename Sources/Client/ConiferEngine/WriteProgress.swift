@@ -19,13 +19,14 @@ package final class WriteProgress {
 
   private enum State {
     case waiting(Waiting)
-    /// It has ended with this outcome; the store shows it as waiting until these edits are stored.
-    case ended(WriteReceipt.Outcome, unstored: [StorageEdit])
+    /// It has ended with this outcome; the store shows it as waiting until that is stored, with the edits that it
+    /// takes by then.
+    case ended(WriteReceipt.Outcome, unstored: () -> [StorageEdit])
   }
 
   private var states: [OutboundWriteID: State] = [:]
   /// Those that have ended and whose end is not stored, in order.
-  private var unstored: [OutboundWriteID] = []
+  package private(set) var unstoredEnds: [OutboundWriteID] = []
   /// Writes that are not in the queue yet, in order.
   private var unqueued: [(content: WriteContent, caller: WriteCaller)] = []
 
@@ -231,18 +232,24 @@ extension WriteProgress {
 
   /// A write has ended: it has no record any longer.
   ///
-  /// - Parameter unstored: the edits that the store did not take.
+  /// - Parameter edits: when the store was not told: what it is to be told as soon as it can be.
   /// - Returns: who is to be told.
   package func end(
-    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, unstored edits: [StorageEdit]? = nil
+    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome,
+    unstored edits: (() -> [StorageEdit])? = nil
   ) -> [WriteFollower] {
     let followers = takeFollowers(id)
-    states[id] = nil
+    forget(id)
     if let edits {
       states[id] = .ended(outcome, unstored: edits)
-      unstored.append(id)
+      unstoredEnds.append(id)
     }
     return followers
+  }
+
+  private func forget(_ id: OutboundWriteID) {
+    guard case .ended? = states.removeValue(forKey: id) else { return }
+    unstoredEnds.removeAll { $0 == id }
   }
 
   /// How a write ended that the store still takes for waiting; nil for any other.
@@ -251,28 +258,23 @@ extension WriteProgress {
   }
 
   /// How many writes the store takes for waiting that have ended.
-  package var unstoredCount: Int { unstored.count }
+  package var unstoredCount: Int { unstoredEnds.count }
 
   /// The writes of a lane that were refused, of which the store could not be told.
   package func unstoredRejections(in lane: Lane) -> [WriteID] {
-    unstored.filter { id in
+    unstoredEnds.filter { id in
       guard id.lane == lane, case .rejected? = outcome(of: id) else { return false }
       return true
     }.map(\.number)
   }
 
-  /// What the store was not told of how writes ended, in order.
-  package var unstoredEnds: [(id: OutboundWriteID, edits: [StorageEdit])] {
-    unstored.compactMap { id in
-      if case .ended(_, let edits)? = states[id] { (id, edits) } else { nil }
-    }
+  /// The edits that tell the store how a write ended, as they are now; none for any other write.
+  package func unstoredEdits(of id: OutboundWriteID) -> [StorageEdit] {
+    if case .ended(_, let edits)? = states[id] { edits() } else { [] }
   }
 
   /// The store holds how a write ended, or does not know the write.
-  package func stored(_ id: OutboundWriteID) {
-    states[id] = nil
-    unstored.removeAll { $0 == id }
-  }
+  package func stored(_ id: OutboundWriteID) { forget(id) }
 
   /// All writes of a lane were given up.
   ///

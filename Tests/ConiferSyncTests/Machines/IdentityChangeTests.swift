@@ -36,6 +36,17 @@ struct IdentityChangeTests {
     #expect(bench.give(.writes([], Bench.lane("bob"), after: nil, isLast: true)).puts.isEmpty)
   }
 
+  @Test("an answer to the old user's write that comes before the news of its data is marked")
+  func heldWrite() {
+    var bench = Bench(lane: lane, usesTokens: true)
+    bench.connect(as: ada)
+    bench.give(.listen(Bench.listen("w")))
+    bench.give(.write(Bench.write(1, in: lane)))
+    #expect(bench.answer(3).isEmpty)
+    let changed = bench.give(.token(.token(bob)))
+    #expect(changed.contains(.writeAnswered(Bench.id(1, in: lane), .ok, isDataMissing: true)))
+  }
+
   @Test(
     "an onDisconnect of the old user that was refused for want of a token is given up",
     arguments: [Response.Status.expiredToken, .invalidToken])

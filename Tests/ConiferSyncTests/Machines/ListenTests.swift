@@ -100,6 +100,22 @@ struct ListenTests {
     }
   }
 
+  @Test("an acknowledgement before the news of its data is marked when a purge lets it go")
+  func earlyAtPurge() {
+    for (path, isDataMissing) in [(Path("w"), true), ("w/1/x", true), ("v", false)] {
+      var bench = Bench(newest: 1)
+      bench.give(.listen(Bench.listen(path)))
+      bench.give(.reasonEnded(.starting))
+      bench.hello()
+      bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
+      bench.answer(2)
+      #expect(
+        bench.give(.deliverAnswers) == [
+          .writeAnswered(Bench.id(1), .ok, isDataMissing: isDataMissing)
+        ], "\(path)")
+    }
+  }
+
   @Test("a held acknowledgement is handed on when the connection breaks")
   func heldAtDisconnect() {
     var bench = Bench(newest: 2)

@@ -70,4 +70,21 @@ import Testing
     #expect(device.lines.take() == ["w1 done", "w2 done", "w3 done"])
     #expect(world.data("a") == json("3"))
   }
+
+  @Test func `Who asks for states of a closed database is told the last one, and no more`()
+    async throws
+  {
+    let world = try World()
+    let device = world.device(.memory)
+    await world.settle()
+    await device.engine.close()
+    let (connected, lines) = (device.engine.isConnected, device.lines)
+    let reader = Task {
+      for await isConnected in connected.values { lines.add("connected \(isConnected)") }
+      lines.add("end")
+    }
+    for _ in 0..<1000 where !lines.all.contains("end") { await Task.yield() }
+    #expect(lines.all == ["connected false", "end"])
+    reader.cancel()
+  }
 }

@@ -293,6 +293,8 @@ extension Engine {
   var pinListeners: [ListenerID] { loop.pins.listeners }
   /// How many reports of damage it has seen.
   var incidentsSeen: Int { loop.lifetime.storage.incidentCount }
+  /// How many writes have ended of which the store was not told.
+  var unstoredEnds: Int { loop.writes.progress.unstoredCount }
   /// Whether a listener listens to the server's data.
   func listens(_ id: ListenerID) -> Bool { loop.listening.contains(id) }
   /// The hash of a target's data as the server was last told.

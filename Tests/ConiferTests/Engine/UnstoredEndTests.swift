@@ -95,6 +95,100 @@ import Testing
     #expect(try await device.queued().isEmpty)
   }
 
+  @Test(arguments: Store.allCases)
+  func `What the server has done is not discarded, though that could not be stored`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    world.serverSets("room", #"{"a":1}"#)
+    let (device, script) = await device(store, in: world)
+    let id = device.listen("room", QueryTarget("room"), .init(.value))
+    await world.settle()
+    device.engine.stopObserving(id)
+    await world.settle()
+    _ = device.lines.take()
+    // The end of the write takes the completeness of the room with it; its discarding alone would fit.
+    script.fail(Self.full, at: "saveQuery")
+    let receipt = device.set("room/t", #"{".sv":"timestamp"}"#, "w")
+    await world.settle()
+    #expect(device.lines.take() == ["w done"])
+    let write = try #require(try await receipt.id)
+    let refused = await #expect(throws: DatabaseError.self) {
+      try await device.engine.discard(write)
+    }
+    #expect(refused?.code == .unknownWrite)
+    #expect(try await device.queued().isEmpty)
+    let totals = try await device.engine.writeTotals()
+    #expect(totals.pending == 0 && totals.rejected == 0)
+    script.fail(nil)
+    #expect(try await device.engine.outcome(of: write) == .acknowledged)
+    #expect(await device.engine.unstoredEnds == 0)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `A refusal that could not be stored counts as refused, and may be discarded`(
+    _ store: Store
+  ) async throws {
+    let world = try World(ServerConfiguration(rules: Closed()))
+    let (device, script) = await device(store, in: world)
+    script.fail(Self.full, at: "setState")
+    let receipt = device.set("a", "1", "w")
+    await world.settle()
+    #expect(device.lines.take() == ["w permission-denied"])
+    let totals = try await device.engine.writeTotals()
+    #expect(totals.pending == 0 && totals.rejected == 1)
+    try await device.engine.discard(try #require(try await receipt.id))
+    #expect(await device.engine.unstoredEnds == 0)
+    let left = try await device.engine.writeTotals()
+    #expect(left == PendingWriteTotals(pending: 0, rejected: 0, bytes: 0))
+  }
+
+  /// What becomes of the listen that began while an end could not be stored.
+  enum Later: CaseIterable {
+    case answeredBefore
+    case answeredAfter
+    case unanswered
+  }
+
+  @Test(arguments: Store.durable, Later.allCases)
+  func
+    `What is listened to when an end is stored late is complete again, and not before it is answered`(
+      _ store: Store, _ later: Later
+    ) async throws
+  {
+    let world = try World()
+    world.serverSets("a", #"{"x":1}"#)
+    let (device, script) = await device(store, in: world)
+    let id = device.listen("a", QueryTarget("a"), .init(.value))
+    await world.settle()
+    device.engine.stopObserving(id)
+    await world.settle()
+    device.transport.hold(.toClient)
+    device.set("a/b", "2", "w")
+    await world.settle()
+    _ = device.lines.take()
+    script.fail(Self.full)
+    device.transport.release()
+    await world.settle()
+    #expect(device.lines.take() == ["w done"])
+    if later != .answeredBefore { device.transport.hold(.toClient) }
+    device.listenToValue("a", QueryTarget("a"))
+    await world.settle()
+    script.fail(nil)
+    device.set("other", "1")
+    await world.settle()
+    if later != .unanswered {
+      device.transport.release()
+      world.serverSets("a/c", "3")
+      await world.settle()
+    }
+    await device.restart(isOnline: false)
+    device.listenToValue("a", QueryTarget("a"))
+    await world.settle()
+    #expect(
+      device.lines.take() == (later == .unanswered ? [] : [#"a value {"b":2,"c":3,"x":1}"#]))
+  }
+
   @Test(arguments: Store.allCases, [UnknownOutcome.sendAgain, .leaveToApp])
   func `A purge that the store refuses sends nothing twice`(
     _ store: Store, _ policy: UnknownOutcome

@@ -41,7 +41,7 @@ final class CacheUpdater {
   /// Takes in an acknowledged write.
   ///
   /// - Parameters:
-  ///   - isDataMissing: whether the connection broke before updates could come, so that open views do not do it
+  ///   - isDataMissing: whether the answer came before updates could come, so that open views do not do it
   ///     either.
   ///   - id: the write.
   /// - Returns: what puts it into the cache.
@@ -94,11 +94,17 @@ final class CacheUpdater {
   /// A write's answer could not be stored: when that is tried again the cache may be newer, so the value
   /// is asked for instead.
   ///
-  /// - Returns: the places to ask for, and the edits that end the completeness of what holds them.
-  func acknowledgeFailed(_ paths: [Path]) -> (paths: [Path], edits: [StorageEdit]) {
+  /// - Returns: the places to ask for.
+  func acknowledgeFailed(_ paths: [Path]) -> [Path] {
     let paths = paths.filter { !listens.keepsCurrent($0) }
     for path in paths { awaited.forget(path) }
-    return (paths, paths.flatMap { unknown(around: $0) })
+    return paths
+  }
+
+  /// Edits that end the completeness of all that holds a place which a write changed before, or some of it: but for
+  /// listens that have brought all since.
+  func completenessLost(around path: Path) -> [StorageEdit] {
+    listens.completenessLost(around: path)
   }
 
   /// Whether so many writes were queued behind one that what is cached now would soon be evicted,

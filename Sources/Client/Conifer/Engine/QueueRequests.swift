@@ -58,10 +58,18 @@ struct QueueRequests {
 
   /// What the queue holds.
   func totals() -> Result<PendingWriteTotals, DatabaseError> {
-    read { (view, lane) throws(StoreError) in
-      let totals = try view.totals(lane)
-      return PendingWriteTotals(
-        pending: totals.pending, rejected: totals.rejected, bytes: totals.bytes)
+    let progress = writes.progress
+    return read { (view, lane) throws(StoreError) in
+      let stored = try view.totals(lane)
+      var totals = PendingWriteTotals(
+        pending: stored.pending, rejected: stored.rejected, bytes: stored.bytes)
+      // Some of what the store takes for waiting has ended.
+      for id in progress.unstoredEnds where id.lane == lane {
+        guard try view.entry(lane, id.number) != nil else { continue }
+        totals.pending -= 1
+        if case .rejected? = progress.outcome(of: id) { totals.rejected += 1 }
+      }
+      return totals
     }
   }
 
@@ -91,7 +99,7 @@ struct QueueRequests {
 
   // MARK: Changes
 
-  /// Finds a write that has not ended, of the user who is signed in.
+  /// Finds a write of the user who is signed in that waits or was refused.
   private func find(_ receiptID: WriteReceipt.ID) throws(DatabaseError) -> (
     OutboundWriteID, QueueEntry
   ) {
@@ -101,7 +109,11 @@ struct QueueRequests {
     guard id.lane == lane, let entry = entry ?? nil else {
       throw DatabaseError(.unknownWrite, "The user's queue holds no write \(receiptID).")
     }
-    return (id, entry)
+    switch writes.progress.outcome(of: id) {
+    case nil, .rejected?: return (id, entry)
+    case .acknowledged?, .discarded?, .superseded?, .failed?:
+      throw DatabaseError(.unknownWrite, "The write \(receiptID) has ended.")
+    }
   }
 
   /// Finds a write that the server refused.

@@ -50,6 +50,14 @@ final class ServerListens {
       storage: storage, listened: Set(active.values.compactMap { $0.stored?.id }))
   }
 
+  /// Edits that end the completeness of all that holds a place, or some of it, but for listens that have brought all
+  /// since they began; others save it again when they have.
+  func completenessLost(around path: Path) -> [StorageEdit] {
+    for target in active.keys where target.path.touches(path) { active[target]?.doubt() }
+    let whole = active.values.filter(\.hasStoredAll).compactMap { $0.stored?.id }
+    return QueryCompleteness(storage: storage, listened: Set(whole)).unknown(around: path)
+  }
+
   /// The hash of a target's data as the server was last told; nil when it has changed since.
   func hash(of target: QueryTarget) -> ListenHash? { active[target]?.hash }
 
@@ -351,6 +359,18 @@ struct ActiveListen {
     case .record: if case .numbering(_, let before) = record { record = .new(before) }
     }
   }
+
+  /// Whether it is not known any longer that what was cached before it began is complete: its record says so again when
+  /// all its data is stored.
+  mutating func doubt() {
+    guard case .stored(let stored) = record, stored.query.isComplete, !hasStoredAll else { return }
+    var query = stored.query
+    query.isComplete = false
+    record = .stored(StoredQuery(id: stored.id, query: query))
+  }
+
+  /// Whether the store has all its data, or will have with the commits that wait.
+  var hasStoredAll: Bool { if case .whole = coverage { true } else { false } }
 
   private var isWhole: Bool {
     switch coverage {

@@ -176,7 +176,7 @@ final class Views {
 
   /// Removes a write that the server has done: what it wrote is the server's data now.
   ///
-  /// - Parameter isDataMissing: whether the connection broke before the server's data could come.
+  /// - Parameter isDataMissing: whether the answer is handed on before the server's data could come.
   /// - Returns: what listeners are told.
   func acknowledge(_ id: OutboundWriteID, isDataMissing: Bool) -> SyncResult {
     guard id.lane == storage.lane else { return SyncResult() }

@@ -30,7 +30,8 @@ struct Writes {
 
   /// Stores how writes ended, where that could not be stored before.
   func storeEnds() {
-    for (id, edits) in progress.unstoredEnds {
+    for id in progress.unstoredEnds {
+      let edits = progress.unstoredEdits(of: id)
       willStore(edits)
       do throws(StoreError) {
         _ = try outbox.commitNow(edits)
@@ -168,12 +169,15 @@ struct Writes {
       views.raise(result)
       switch stored {
       case .success(let numbers):
-        end(id, .acknowledged, nil, ended, stored)
+        end(id, .acknowledged, nil)
         cache.touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
       case .failure:
-        let failed = cache.acknowledgeFailed(paths)
-        end(id, .acknowledged, nil, ended + failed.edits, stored)
-        for path in failed.paths where !cached.unknown.contains(path) { gets.refresh(path) }
+        let unknown = cache.acknowledgeFailed(paths)
+        // By the time that it is stored others may be listened to.
+        end(id, .acknowledged, nil) { [cache] in
+          ended + unknown.flatMap { cache.completenessLost(around: $0) }
+        }
+        for path in unknown where !cached.unknown.contains(path) { gets.refresh(path) }
       }
       for path in cached.unknown { gets.refresh(path) }
       transactions.dataChanged(paths)
@@ -199,14 +203,14 @@ struct Writes {
   ) {
     switch stored {
     case .success: end(id, outcome, error)
-    case .failure: end(id, outcome, error, unstored: edits)
+    case .failure: end(id, outcome, error) { edits }
     }
   }
 
   /// A write has ended: tells who waits for it.
   func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
-    unstored: [StorageEdit]? = nil
+    unstored: (() -> [StorageEdit])? = nil
   ) {
     for follower in progress.end(id, outcome, unstored: unstored) {
       follower.receipt?.end(outcome)

@@ -81,7 +81,7 @@ public struct PendingWriteTotals: Sendable, Hashable {
   public var pending: Int
   /// Writes that the server refused and that wait for the app.
   public var rejected: Int
-  /// Bytes of the store that they take.
+  /// Bytes of the store that its queue takes.
   public var bytes: Int
 
   /// What a queue holds.

@@ -14,7 +14,8 @@ import ConiferWire
 ///   store.
 /// - When an answer is due and nothing comes, the server is asked for a sign of life. Without one the
 ///   connection is given up.
-/// - The answer to a write is handed on when all listens that were sent before it came are answered.
+/// - The answer to a write is handed on when all listens that were sent before it came are answered; earlier at a purge,
+///   a change of user or a break, and marked then where those listens were to bring its data.
 /// - A write that the server refuses because the token has expired is not refused: it is sent again
 ///   with the next token.
 package struct ConnectionMachine: Sendable {
@@ -154,7 +155,7 @@ package struct ConnectionMachine: Sendable {
       client.issue(.onDisconnect(id, request), at: nextPosition())
       sendWaiting()
     case .deliverAnswers:
-      whileConnected { session, client in session.pipeline.deliverAnswers(all: true, &client) }
+      whileConnected { session, client in session.pipeline.deliverAllAnswers(&client) }
     case .giveUpOperations: giveUpOperations()
     case .purge: purge()
     }

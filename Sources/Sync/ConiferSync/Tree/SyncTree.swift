@@ -224,8 +224,8 @@ extension SyncTree {
   ///
   /// - Parameters:
   ///   - position: its position among all.
-  ///   - isDataMissing: whether the connection broke before the server's data came: then the write is taken
-  ///     for the server's data, until the listens are answered on the next connection.
+  ///   - isDataMissing: whether it did not, as the answer could not wait for it: then the write is taken for the server's
+  ///     data, until the listens are answered.
   package func acknowledge(_ position: LanePosition, isDataMissing: Bool = false) -> SyncResult {
     var result = SyncResult()
     guard let write = overlay.remove(position), write.isVisible else { return result }

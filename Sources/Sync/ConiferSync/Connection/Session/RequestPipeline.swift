@@ -132,10 +132,9 @@ struct RequestPipeline: Sendable {
 
   /// The connection ended: what was not answered waits again, or is reported.
   mutating func end(_ client: inout ClientState) {
-    deferred.markMissingData(unanswered.listenTargets)
     client.actions.append(.connected(false))
     stop(.unknown, &client)
-    deliverAnswers(all: true, &client)
+    deliverAllAnswers(&client)
     client.auth.tokenForgotten(at: client.now.uptime)
     for sent in unanswered.removeAll() {
       switch sent {
@@ -280,10 +279,17 @@ extension RequestPipeline {
     deliverAnswers(&client)
   }
 
-  /// Hands on the answers that wait for nothing more, or all of them, in the order in which they came.
-  mutating func deliverAnswers(all: Bool = false, _ client: inout ClientState) {
-    let listen = all ? nil : unanswered.oldestListen
-    while let answer = deferred.popFirst(before: listen) { client.actions.append(answer.action) }
+  /// Hands on the answers that wait for nothing more, in the order in which they came.
+  mutating func deliverAnswers(_ client: inout ClientState) {
+    while let answer = deferred.popFirst(before: unanswered.oldestListen) {
+      client.actions.append(answer.action)
+    }
+  }
+
+  /// Hands on all answers, marked where the data that they wait for has not come.
+  mutating func deliverAllAnswers(_ client: inout ClientState) {
+    deferred.markMissingData(unanswered.listenTargets)
+    while let answer = deferred.popFirst(before: nil) { client.actions.append(answer.action) }
   }
 }
 
@@ -307,7 +313,7 @@ struct DeferredAnswer: Sendable {
   let response: Response
   /// Listens up to this request must be answered first.
   let lastRequest: UInt64
-  /// Whether the connection broke before those of them that touch its paths were answered.
+  /// Whether it is handed on before those of them that touch its paths are answered.
   var isDataMissing = false
 
   /// What hands it on.
@@ -350,7 +356,7 @@ struct DeferredAnswers: Sendable {
     answers.removeAll { if case .write(id, _) = $0.subject { true } else { false } }
   }
 
-  /// Marks the answers whose data an unanswered listen was to bring, as the connection broke.
+  /// Marks the answers whose data an unanswered listen was to bring, as they are handed on before.
   ///
   /// - Parameter listens: the listens without an answer, with their numbers.
   mutating func markMissingData(_ listens: [(number: UInt64, target: QueryTarget)]) {

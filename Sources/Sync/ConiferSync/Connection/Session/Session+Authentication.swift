@@ -58,6 +58,6 @@ extension Session {
   mutating func leaveLane(_ client: inout ClientState) {
     // First, so that no transaction that an answer lets go is issued as the new user's.
     if pipeline.isAccepted { pipeline.stop(.unknown, &client) }
-    pipeline.deliverAnswers(all: true, &client)
+    pipeline.deliverAllAnswers(&client)
   }
 }
