@@ -113,16 +113,14 @@ struct OutboundWriteTests {
     #expect(bench.give(.write(Bench.write(1))).puts.isEmpty)
   }
 
-  @Test("a withdrawn write is not sent, and its late answer is nobody's")
+  @Test("a withdrawn write is not sent, and what waited behind it is")
   func withdrawn() {
     var bench = Bench()
     bench.connect()
-    bench.give(.write(Bench.write(1)))
-    bench.give(.withdraw(Bench.id(1)))
-    #expect(bench.answer(1).isEmpty)
-    bench.give(.write(Bench.increment(2)))
-    bench.give(.withdraw(Bench.id(2)))
-    #expect(bench.give(.marked([Bench.id(2)])).isEmpty)
+    bench.give(.write(Bench.increment(1)))
+    bench.give(.write(Bench.write(2)))
+    #expect(bench.give(.withdraw(Bench.id(1))).puts == ["w/2"])
+    #expect(bench.give(.marked([Bench.id(1)])).isEmpty)
   }
 
   @Test("purging ends all that waits, and late answers are ignored")

@@ -116,10 +116,6 @@ final class Listening {
   private func apply(_ result: SyncResult) {
     for listen in result.started { listens.start(listen) }
     for listen in result.stopped { listens.end(listen) }
-    // What a listen that is new to the store begins with is there already.
-    let started = Set(result.started.map(\.target))
-    listens.storeWindows(
-      result.windowChanges.filter { !started.contains($0.target) || listens.isStored($0.target) })
     views.raise(result)
   }
 }

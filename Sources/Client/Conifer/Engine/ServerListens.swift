@@ -41,9 +41,6 @@ final class ServerListens {
     views.tree.target(ofTag: tag).flatMap { contains($0) ? $0 : nil }
   }
 
-  /// Whether a target's query is in the store.
-  func isStored(_ target: QueryTarget) -> Bool { active[target]?.stored != nil }
-
   /// What may end the completeness of the other queries of the store.
   var completeness: QueryCompleteness {
     QueryCompleteness(
@@ -152,7 +149,7 @@ final class ServerListens {
   }
 
   /// Has changes of what filtered listens hold stored that came with data of another listen.
-  func storeWindows(_ changes: [SyncResult.WindowChange]) {
+  private func storeWindows(_ changes: [SyncResult.WindowChange]) {
     for change in changes where contains(change.target) {
       store(of: change.target, isWhole: false) {
         edits(of: change.target)?.window([], [change]) ?? []

@@ -34,7 +34,7 @@ package enum ConnectionInput: Sendable {
 
   // MARK: The queue
 
-  /// A write was queued, or a rejected one is to be tried again, or a withdrawn one was changed.
+  /// A write was queued, or a rejected one is to be tried again.
   ///
   /// Told in the order of the numbers, after the commit, and before anything that the app issues later.
   case write(OutboundWrite)
@@ -49,8 +49,7 @@ package enum ConnectionInput: Sendable {
   /// Answers `markSent`: that could not be stored, so they must not be sent. They are marked again after
   /// a delay.
   case notMarked([OutboundWriteID])
-  /// The app takes a write back or changes it, or a later one replaces it; an answer that still comes is
-  /// ignored.
+  /// A write that is not under way is not to be sent: the app gave it up, or a later one replaced it.
   case withdraw(OutboundWriteID)
   /// Answers `laneChanged`: the newest number of the new lane. No write is asked for before.
   case laneOpened(newest: WriteID?)

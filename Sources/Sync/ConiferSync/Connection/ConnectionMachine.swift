@@ -145,7 +145,7 @@ package struct ConnectionMachine: Sendable {
     case .notMarked(let ids): client.markingFailed(ids)
     case .withdraw(let id):
       client.sendBuffer.withdraw(id)
-      whileConnected { session, client in session.pipeline.withdraw(id, &client) }
+      sendWaiting()
     case .laneOpened(let newest): openLane(newest)
     case .get(let id, let target):
       client.gets.add(WaitingGet(id: id, target: target, issued: client.now.uptime))

@@ -212,13 +212,6 @@ extension RequestPipeline {
     deliver(.write(write.id, write.content.changes.map(\.path)), response, &client)
   }
 
-  /// Forgets a write that the app takes back.
-  mutating func withdraw(_ id: OutboundWriteID, _ client: inout ClientState) {
-    _ = unanswered.removeAll { $0.write?.id == id }
-    deferred.removeWrite(id)
-    sendWaiting(&client)
-  }
-
   /// Reports the writes of other lanes as of unknown outcome: they are not sent on this lane's
   /// connection again.
   private mutating func reportOtherLanes(_ client: inout ClientState) {
@@ -348,12 +341,6 @@ struct DeferredAnswers: Sendable {
     }
     if case .write(let id, _) = first.subject { writes.remove(id) }
     return answers.popFirst()
-  }
-
-  /// Forgets the answer to a write.
-  mutating func removeWrite(_ id: OutboundWriteID) {
-    guard writes.remove(id) != nil else { return }
-    answers.removeAll { if case .write(id, _) = $0.subject { true } else { false } }
   }
 
   /// Marks the answers whose data an unanswered listen was to bring, as they are handed on before.
