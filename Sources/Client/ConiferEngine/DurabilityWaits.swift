@@ -15,7 +15,9 @@ package final class DurabilityWaits {
 
   /// Tells when a commit survives power loss, or at once where the storage can promise less than that. Nothing is told
   /// while the storage is not open: who closes it tells those who wait.
-  package func wait(for commit: CommitID, in storage: EngineStorage, _ answer: @escaping Answer) {
+  package func tell(
+    whenDurable commit: CommitID, in storage: EngineStorage, _ answer: @escaping Answer
+  ) {
     guard let backend = storage.backend else { return }
     guard storage.strongest == .power else { return answer(.success(storage.strongest)) }
     waiting.append((commit, answer))

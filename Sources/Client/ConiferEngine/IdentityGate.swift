@@ -30,7 +30,8 @@ package struct IdentityGate<Step: Sendable>: Sendable {
     case known
     /// The token provider is being asked: what depends on its answer waits, in order.
     case asked([Waiting])
-    /// The provider failed and is asked again: writes wait, in order; all else is done.
+    /// The provider failed and is asked again: writes wait, in order; all else is done. So is what the app changes in the
+    /// queue, as it names writes by their ids, which say whose they are.
     case unanswered([Waiting])
   }
 
@@ -101,16 +102,16 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   // MARK: What is known
 
   /// It is known who is signed in: what waited goes on.
-  package mutating func known() {
+  package mutating func becameKnown() {
     ready += waiting.map(\.step)
     state = .known
   }
 
   /// The token provider is asked.
-  package mutating func asked() { state = .asked(waiting) }
+  package mutating func askingBegan() { state = .asked(waiting) }
 
   /// The token provider failed: only what writes goes on waiting.
-  package mutating func unanswered() {
+  package mutating func askingFailed() {
     ready += waiting.filter { !$0.dependence.needsUser }.map(\.step)
     state = .unanswered(waiting.filter(\.dependence.needsUser))
   }

@@ -79,14 +79,14 @@ package final class Outbox {
   /// Commits what waits: together, or each group alone when that fails.
   ///
   /// - Parameters:
-  ///   - willCommit: called before each attempt.
+  ///   - prepare: called before each attempt; it may commit edits of its own.
   ///   - willStore: told of the edits of an attempt.
-  package func commit(willCommit: () -> Void, willStore: ([StorageEdit]) -> Void) {
+  package func commit(after prepare: () -> Void, willStore: ([StorageEdit]) -> Void) {
     guard hasUncommitted else { return }
     let all = groups
     groups = []
     holdsActions = false
-    commit(all, willCommit, willStore)
+    commit(all, prepare, willStore)
   }
 
   /// Applies edits at once, so that they survive the process as far as the storage can; on this thread,
@@ -100,9 +100,9 @@ package final class Outbox {
   }
 
   private func commit(
-    _ groups: [EditGroup], _ willCommit: () -> Void, _ willStore: ([StorageEdit]) -> Void
+    _ groups: [EditGroup], _ prepare: () -> Void, _ willStore: ([StorageEdit]) -> Void
   ) {
-    willCommit()
+    prepare()
     do throws(StoreError) {
       let edits = groups.flatMap(\.edits)
       willStore(edits)
@@ -123,7 +123,7 @@ package final class Outbox {
         for group in groups { group.then(.failure(error)) }
         return
       }
-      for group in groups { commit([group], willCommit, willStore) }
+      for group in groups { commit([group], prepare, willStore) }
     }
   }
 }

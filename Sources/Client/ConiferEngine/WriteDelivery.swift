@@ -5,10 +5,10 @@
 ///
 /// | case | state in the store | mark |
 /// |---|---|---|
-/// | `queued` | `queued` | `missing`, `asked`; `settled` if it leaves without a stored mark |
-/// | `queued`, sent before | `sent`, `outcomeUnknown` | `settled` |
+/// | `queued` | `queued` | `missing`, `asked`; `mayLeave` if it leaves without a stored mark |
+/// | `queued`, sent before | `sent`, `outcomeUnknown` | `mayLeave` |
 /// | `markStored` | `sent`, `outcomeUnknown` | `asked`; `missing` before it is asked again |
-/// | `marked` | `sent`, `outcomeUnknown` | `settled` |
+/// | `marked` | `sent`, `outcomeUnknown` | `mayLeave` |
 /// | `sent(isStored: true)` | `sent`, `outcomeUnknown` | |
 /// | `sent(isStored: false)` | one of those of `queued` | |
 /// | `returnedUnstored` | as when it left | `missing` |

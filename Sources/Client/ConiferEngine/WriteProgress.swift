@@ -3,7 +3,7 @@ package import ConiferStorage
 /// The app's writes until the store holds how they ended: one record a write, with one state.
 ///
 /// It has no effects: it is told what happened, and returns the edits of the queue that follow from it. A
-/// write that waits in the store's queue and that nobody follows has no record.
+/// write that waits in the store's queue, that nobody follows and that is not on its way has no record.
 package final class WriteProgress {
   /// A write whose end is not known.
   private struct Waiting {
@@ -151,7 +151,7 @@ extension WriteProgress {
     for id in ids { _ = change(id) { $0.delivery = .markStored } }
   }
 
-  /// The mark that writes are sent is as durable as it can be.
+  /// Writes may leave: the mark that they are sent is as durable as it can be, or was given up.
   package func marked(_ ids: [OutboundWriteID]) {
     for id in ids {
       if case .markStored = delivery(id) { _ = change(id) { $0.delivery = .marked } }
@@ -165,26 +165,39 @@ extension WriteProgress {
     _ = change(id) { $0.delivery = .sent(isStored: isStored) }
   }
 
-  /// The connection broke after a write was sent: the edits that say so.
-  package func outcomeUnknown(_ id: OutboundWriteID) -> [StorageEdit] {
-    endSending(id) + [.setState(id.lane, id.number, .outcomeUnknown)]
+  /// What becomes of a write that was sent.
+  package enum SendingEnd {
+    /// The connection broke before the answer.
+    case outcomeUnknown
+    /// The server did not look at it, and it is sent again.
+    case returned
+    /// The server has done it.
+    case acknowledged
+    /// It is not done, and waits for the app.
+    case rejected(reason: String)
   }
 
-  /// The server did not look at a write, which is sent again: the edits that say so.
-  package func returned(_ id: OutboundWriteID) -> [StorageEdit] {
-    endSending(id) + [.setState(id.lane, id.number, .queued)]
+  /// A write is no longer under way from now on, whether or not that is stored.
+  ///
+  /// - Returns: the edits that say so, and count the attempt unless the store has it already.
+  package func endSending(_ id: OutboundWriteID, _ end: SendingEnd) -> [StorageEdit] {
+    var uncounted: [StorageEdit] = []
+    if case .sent(let isStored) = delivery(id) {
+      _ = change(id) { $0.delivery = .queued }
+      if !isStored { uncounted = [.setState(id.lane, id.number, .sent)] }
+    }
+    return switch end {
+    case .outcomeUnknown: uncounted + [.setState(id.lane, id.number, .outcomeUnknown)]
+    case .returned: uncounted + [.setState(id.lane, id.number, .queued)]
+    case .acknowledged: [.finish(id.lane, id.number, .acknowledged)]
+    case .rejected(let reason):
+      uncounted + [.setState(id.lane, id.number, .rejected(reason: reason))]
+    }
   }
 
   /// It could not be stored that a write waits again.
   package func returnedUnstored(_ id: OutboundWriteID) {
     _ = change(id) { $0.delivery = .returnedUnstored }
-  }
-
-  /// A write is no longer under way: the edits that count the attempt, unless the store has it already.
-  private func endSending(_ id: OutboundWriteID) -> [StorageEdit] {
-    guard case .sent(let isStored) = delivery(id) else { return [] }
-    _ = change(id) { $0.delivery = .queued }
-    return isStored ? [] : [.setState(id.lane, id.number, .sent)]
   }
 
   /// How often a write of the queue was sent.
@@ -219,17 +232,6 @@ extension WriteProgress {
 // MARK: The end
 
 extension WriteProgress {
-  /// The server has done a write: the edits that end it.
-  package func acknowledged(_ id: OutboundWriteID) -> [StorageEdit] {
-    _ = endSending(id)
-    return [.finish(id.lane, id.number, .acknowledged)]
-  }
-
-  /// A write is not done and waits for the app: the edits that say so.
-  package func rejected(_ id: OutboundWriteID, _ reason: String) -> [StorageEdit] {
-    endSending(id) + [.setState(id.lane, id.number, .rejected(reason: reason))]
-  }
-
   /// A write has ended: it has no record any longer.
   ///
   /// - Parameter edits: when the store was not told: what it is to be told as soon as it can be.
@@ -276,10 +278,10 @@ extension WriteProgress {
   /// The store holds how a write ended, or does not know the write.
   package func stored(_ id: OutboundWriteID) { forget(id) }
 
-  /// All writes of a lane were given up.
+  /// All writes of a lane were given up: none is under way any longer.
   ///
-  /// - Returns: those that are followed, in order.
-  package func purge(_ lane: Lane) -> [OutboundWriteID] {
+  /// - Returns: those that are followed, which the caller ends, in order.
+  package func stopSending(all lane: Lane) -> [OutboundWriteID] {
     var followed: [OutboundWriteID] = []
     for id in Array(states.keys) where id.lane == lane && waiting(id) != nil {
       _ = change(id) { record in

@@ -185,7 +185,7 @@ struct ConnectionWorld {
     let id = OperationID(rawValue: lastOperation)
     puts.insert(id)
     log.append("put \(id.rawValue)")
-    let position = machine.nextPosition()
+    let position = machine.takePosition()
     give(.put(TransactionPut(id, position: position, Path("t/\(id.rawValue)"), Node(1), hash: "h")))
   }
 

@@ -12,7 +12,7 @@ struct IdentityChangeTests {
   private let lane = ConnectionBench.lane("ada")
 
   private func put(_ number: UInt64, _ bench: inout ConnectionBench) -> TransactionPut {
-    let position = bench.machine.nextPosition()
+    let position = bench.machine.takePosition()
     return TransactionPut(
       OperationID(rawValue: number), position: position, Path("t/\(number)"), Node(1), hash: "h")
   }

@@ -90,7 +90,7 @@ struct ListenTests {
       bench.hello()
       bench.give(.writes([Bench.write(1)], Bench.nobody, after: nil, isLast: true))
       bench.answer(2)
-      let (put, position) = (OperationID(rawValue: 1), bench.machine.nextPosition())
+      let (put, position) = (OperationID(rawValue: 1), bench.machine.takePosition())
       bench.give(.put(TransactionPut(put, position: position, "w", Node(1), hash: "h")))
       bench.answer(3)
       let lost = bench.lose()

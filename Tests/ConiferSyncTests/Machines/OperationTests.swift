@@ -100,7 +100,7 @@ struct OperationTests {
     limits.window = 1
     var bench = Bench(limits: limits)
     bench.connect()
-    let positions = (bench.machine.nextPosition(), bench.machine.nextPosition())
+    let positions = (bench.machine.takePosition(), bench.machine.takePosition())
     bench.give(.put(TransactionPut(one, position: positions.0, "a", Node(1), hash: "h")))
     bench.give(.put(TransactionPut(two, position: positions.1, "b", Node(1), hash: "h")))
     let lost = bench.lose().filter { $0 != .log("The connection ended: lost") }
@@ -114,7 +114,7 @@ struct OperationTests {
   @Test("a put is issued at the position of its transaction, before later writes")
   func putPlace() {
     var bench = Bench(newest: 1)
-    let position = bench.machine.nextPosition()
+    let position = bench.machine.takePosition()
     bench.give(.write(Bench.write(2)))
     bench.give(.reasonEnded(.starting))
     bench.hello()

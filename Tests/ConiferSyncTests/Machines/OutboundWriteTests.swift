@@ -132,7 +132,7 @@ struct OutboundWriteTests {
     bench.give(.write(Bench.write(2)))
     bench.answer(2)
     let put = TransactionPut(
-      OperationID(rawValue: 5), position: bench.machine.nextPosition(), "t", Node(1), hash: "")
+      OperationID(rawValue: 5), position: bench.machine.takePosition(), "t", Node(1), hash: "")
     bench.give(.put(put))
     bench.give(.write(Bench.increment(3)))
     bench.give(.onDisconnect(OperationID(rawValue: 6), .put("p", Node(1))))

@@ -64,7 +64,7 @@ final class Connection {
   }
 
   /// The position of something that is issued now; nil while there is no storage.
-  func nextPosition() -> LanePosition? { machine?.nextPosition() }
+  func takePosition() -> LanePosition? { machine?.takePosition() }
 
   /// The newest write, unless it may have been sent or something was issued after it.
   var lastUnsent: OutboundWriteID? { machine?.lastUnsent }

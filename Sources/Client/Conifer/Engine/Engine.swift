@@ -44,7 +44,7 @@ actor Engine {
   private func work() async {
     while let steps = inbox.take() {
       for step in steps { await loop.perform(step) }
-      loop.carryOutRequests()
+      loop.drain()
     }
   }
 

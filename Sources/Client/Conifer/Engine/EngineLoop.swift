@@ -77,18 +77,18 @@ final class EngineLoop {
     if user.holdBack(step) { return }
     switch step {
     case .write(let write, let caller):
-      if outbox.hasUncommitted || connection.hasActions { carryOutRequests() }
+      if outbox.hasUncommitted || connection.hasActions { drain() }
       writes.add(write, caller)
-      if writes.isFull { carryOutRequests() }
+      if writes.isFull { drain() }
       return
     case .receiptReleased(let id): return writes.progress.released(id)
     case .transportEvent(let number, let event):
-      if writes.hasUnqueued { carryOutRequests() }
+      if writes.hasUnqueued { drain() }
       connection.receive(event, number)
       carryOutActions()
-      if outbox.isFull || outbox.holdsActions || connection.hasActions { carryOutRequests() }
+      if outbox.isFull || outbox.holdsActions || connection.hasActions { drain() }
       return
-    default: carryOutRequests()
+    default: drain()
     }
     switch step {
     case .write, .receiptReleased, .transportEvent: break
@@ -111,18 +111,18 @@ final class EngineLoop {
     case .run(let body): body(self)
     case .useQueue(_, let body):
       // So that the store shows the queue as it is.
-      writes.storeEnds()
+      writes.storeEarlierEnds()
       body(self)
     case .close(let done): await close(done)
     }
-    carryOutRequests()
+    drain()
   }
 
   /// Gives up all waiting writes, transactions and onDisconnects of the user.
   private func purge() {
     // What the server has answered is not purged, though the answers wait for listens.
     connection.tell(.deliverAnswers)
-    carryOutRequests()
+    drain()
     requests.purge()
   }
 
@@ -130,12 +130,12 @@ final class EngineLoop {
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
     // What is under way is of unknown outcome from now on.
     connection.tell(.reasonBegan(.closing))
-    carryOutRequests()
+    drain()
     sending.storeUnsent()
-    carryOutRequests()
+    drain()
     if let backend = lifetime.end() { await lifetime.close(backend) }
     for step in user.takeReady() { await performOne(step) }
-    carryOutRequests()
+    drain()
     done()
   }
 
@@ -143,12 +143,13 @@ final class EngineLoop {
 
   /// Queues and commits what waits, does what the connection asks for, and tells the app, until
   /// nothing is left.
-  func carryOutRequests() {
+  func drain() {
     repeat {
       if writes.hasUnqueued {
         writes.queueAll()
         commitEdits()
       }
+      // What the new writes replaced is ended in a second commit, before any of them leaves.
       commitEdits()
       carryOutActions()
     } while writes.hasUnqueued || outbox.hasUncommitted || connection.hasActions
@@ -158,7 +159,7 @@ final class EngineLoop {
 
   /// Stores what waits for a commit.
   private func commitEdits() {
-    outbox.commit(willCommit: writes.willCommit, willStore: writes.willStore)
+    outbox.commit(after: writes.storeEarlierEnds, willStore: writes.willStore)
   }
 
   /// Does what the connection's machine asks for, up to an action that must wait until what is asked for

@@ -41,7 +41,7 @@ struct IncrementedValues {
     id = write.id
     var result: [NodeChange?] = []
     for change in write.content.changes {
-      guard change.node.isIdempotent || places.cover(change.path.owner) else {
+      guard change.node.isIdempotent || places.covers(change.path.owner) else {
         guard !above.contains(change.path) else { return nil }
         result.append(nil)
         continue
@@ -54,7 +54,7 @@ struct IncrementedValues {
   }
 
   private mutating func apply(_ change: NodeChange) {
-    if places.cover(change.path) {
+    if places.covers(change.path) {
       known = known.setting(change.path, to: change.node)
     } else if above.contains(change.path) {
       for place in places {
@@ -82,7 +82,7 @@ struct IncrementedValues {
     }
   }
 
-  private func isTouched(by path: Path) -> Bool { above.contains(path) || places.cover(path) }
+  private func isTouched(by path: Path) -> Bool { above.contains(path) || places.covers(path) }
 
   /// This and what was found at other places, behind the same write; those alone when all are many.
   func joined(_ other: IncrementedValues) -> IncrementedValues {

@@ -69,13 +69,13 @@ final class Listening {
 
   /// Begins a listener of the engine's own.
   func listenSilently(_ target: QueryTarget) -> ListenerID {
-    let id = nextSilentID()
+    let id = takeSilentID()
     listen(id, target, [])
     return id
   }
 
   /// The next listener of the engine's own, which does not listen yet.
-  func nextSilentID() -> ListenerID {
+  func takeSilentID() -> ListenerID {
     lastSilent += 1
     return .silent(lastSilent)
   }

@@ -206,7 +206,7 @@ struct QueueRequests {
         return connection.tell(.giveUpOperations)
       }
       let reverted = views.tree.revertAll()
-      let followed = writes.progress.purge(lane)
+      let followed = writes.progress.stopSending(all: lane)
       views.raise(reverted)
       transactions.giveUp(.writeCanceled)
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")

@@ -89,7 +89,7 @@ struct QueueResolver {
   private mutating func collectBase(of write: QueuedWrite) throws(StoreError) {
     for change in write.content.changes where change.node.hasServerValues {
       let place = change.path.owner
-      guard !places.cover(place) else { continue }
+      guard !places.covers(place) else { continue }
       places.insert(place)
       if let value = answered(place) {
         known = known.setting(place, to: value)
@@ -145,7 +145,7 @@ struct QueueResolver {
 
 extension Set<Path> {
   /// Whether a place or one above it is among these.
-  func cover(_ place: Path) -> Bool {
+  func covers(_ place: Path) -> Bool {
     var next: Path? = place
     while let here = next {
       if contains(here) { return true }

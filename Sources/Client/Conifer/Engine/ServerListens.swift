@@ -51,8 +51,8 @@ final class ServerListens {
   /// since they began; others save it again when they have.
   func completenessLost(around path: Path) -> [StorageEdit] {
     for target in active.keys where target.path.touches(path) { active[target]?.doubt() }
-    let whole = active.values.filter(\.hasStoredAll).compactMap { $0.stored?.id }
-    return QueryCompleteness(storage: storage, listened: Set(whole)).unknown(around: path)
+    let complete = active.values.filter(\.hasStoredAll).compactMap { $0.stored?.id }
+    return QueryCompleteness(storage: storage, listened: Set(complete)).unknown(around: path)
   }
 
   /// The hash of a target's data as the server was last told; nil when it has changed since.
@@ -83,10 +83,10 @@ final class ServerListens {
   private func activateRecord(of target: QueryTarget) -> ActiveListen.Record {
     let (path, parameters) = (target.path, target.spec.identifier)
     guard let backend = storage.backend, let lane = storage.lane else { return .none }
-    let stored = storage.read { (view, lane) throws(StoreError) in
+    let found = storage.read { (view, lane) throws(StoreError) in
       try view.trackedQuery(lane.tree, path, parameters)
     }
-    if let stored, let stored, backend.setActive(true, stored.id, in: lane.tree) {
+    if let stored = found ?? nil, backend.setActive(true, stored.id, in: lane.tree) {
       return .stored(stored)
     }
     return .new(TrackedQuery(tree: lane.tree, path: path, parameters: parameters))
@@ -127,16 +127,16 @@ final class ServerListens {
   ///   - changes: what changed; their paths are relative to the path.
   ///   - isFiltered: whether it is for the filtered listen alone.
   ///   - windowChanges: what came in to the filtered listens and left them with it.
-  ///   - isWhole: whether the listen has all its data now.
+  ///   - isComplete: whether the listen has all its data now.
   func storeUpdate(
     _ changes: [NodeChange], at path: Path, of target: QueryTarget, isFiltered: Bool,
-    _ windowChanges: [SyncResult.WindowChange], isWhole: Bool
+    _ windowChanges: [SyncResult.WindowChange], isComplete: Bool
   ) {
     guard active[target] != nil else { return }
     // Kept longer, it would keep old data in memory.
     active[target]?.hash = nil
     let replacesAll = path == target.path && changes.first?.path.isRoot == true
-    store(of: target, isWhole: isWhole || replacesAll) {
+    store(of: target, isComplete: isComplete || replacesAll) {
       if isFiltered {
         let relative = path.relative(to: target.path) ?? .root
         let changes = changes.map { NodeChange(relative.appending($0.path), $0.node) }
@@ -151,7 +151,7 @@ final class ServerListens {
   /// Has changes of what filtered listens hold stored that came with data of another listen.
   private func storeWindows(_ changes: [SyncResult.WindowChange]) {
     for change in changes where contains(change.target) {
-      store(of: change.target, isWhole: false) {
+      store(of: change.target, isComplete: false) {
         edits(of: change.target)?.window([], [change]) ?? []
       }
     }
@@ -160,19 +160,21 @@ final class ServerListens {
   /// The server has answered a listen: has stored that it has all its data, and what the store lacks of it.
   func storeAnswer(_ target: QueryTarget) {
     switch active[target]?.coverage {
-    case .whole, nil: break
+    case .complete, nil: break
     case .unconfirmed where active[target]?.isRecordComplete == true:
-      store(of: target, isWhole: true) { [] }
-    case .unconfirmed, .lagging: store(of: target, isWhole: true) { snapshot(of: target) }
+      store(of: target, isComplete: true) { [] }
+    case .unconfirmed, .lagging: store(of: target, isComplete: true) { snapshot(of: target) }
     }
   }
 
   /// Commits server data of a listen, as its record allows: a change, or all that the view has where the store lacks
   /// some of that.
-  private func store(of target: QueryTarget, isWhole: Bool, _ change: () -> [StorageEdit]) {
+  private func store(of target: QueryTarget, isComplete: Bool, _ change: () -> [StorageEdit]) {
     guard var listen = active[target] else { return }
     let edits = listen.isLagging ? snapshot(of: target) : change()
-    let commit = listen.store(edits, isWhole: isWhole) { completeness.outdated(below: target.path) }
+    let commit = listen.store(edits, isComplete: isComplete) {
+      completeness.outdated(below: target.path)
+    }
     active[target] = listen
     self.commit(commit, of: listen.listen)
   }
@@ -189,7 +191,7 @@ final class ServerListens {
         if let found = id, storage.backend?.setActive(true, found, in: tree) != true { id = nil }
         active[listen.target]?.numbered(id)
         if id != nil, active[listen.target]?.isLagging == true {
-          store(of: listen.target, isWhole: false) { [] }
+          store(of: listen.target, isComplete: false) { [] }
         }
       case (.failure(let error), _):
         logger.error(
@@ -231,10 +233,10 @@ struct ActiveListen {
     /// What was cached before, with what came since; the server has not said that this is all.
     case unconfirmed
     /// All, since the listen began; then the record says that it is complete.
-    case whole
+    case complete
     /// Less than the view has, as a commit failed or its record has no number yet: all that the view has is stored
     /// next. Whether that is all its data.
-    case lagging(isWhole: Bool)
+    case lagging(isComplete: Bool)
   }
 
   /// What is to be committed for a listen.
@@ -289,13 +291,13 @@ struct ActiveListen {
   ///
   /// - Parameters:
   ///   - edits: what stores it; all that the view has, if the store lags behind.
-  ///   - isWhole: whether the listen has all its data now.
+  ///   - isComplete: whether the listen has all its data now.
   ///   - outdated: edits for what is out of date when a plain listen has all its data.
   mutating func store(
-    _ edits: [StorageEdit], isWhole: Bool, _ outdated: () -> [StorageEdit]
+    _ edits: [StorageEdit], isComplete: Bool, _ outdated: () -> [StorageEdit]
   ) -> Commit? {
-    let isWhole = isWhole || self.isWhole && isLagging
-    if isWhole { coverage = isLagging ? .lagging(isWhole: true) : .whole }
+    let isComplete = isComplete || self.isComplete && isLagging
+    if isComplete { coverage = isLagging ? .lagging(isComplete: true) : .complete }
     switch record {
     case .none: return nil
     case .new(let query) where !query.isDefault:
@@ -304,18 +306,18 @@ struct ActiveListen {
     case .new(let query):
       catchUp()
       var complete = query
-      complete.isComplete = query.isComplete || isWhole
-      return save(complete, before: query, isWhole ? edits + outdated() : edits)
+      complete.isComplete = query.isComplete || isComplete
+      return save(complete, before: query, isComplete ? edits + outdated() : edits)
     case .numbering(let query, _):
       // The first data may yet fail: this must not make complete what is not there.
-      guard query.isDefault, query.isComplete || !isWhole else {
+      guard query.isDefault, query.isComplete || !isComplete else {
         lag()
         return nil
       }
       return edits.isEmpty ? nil : .data(edits)
     case .stored(let stored):
-      var edits = isWhole && stored.query.isDefault ? edits + outdated() : edits
-      if isWhole && !stored.query.isComplete {
+      var edits = isComplete && stored.query.isDefault ? edits + outdated() : edits
+      if isComplete && !stored.query.isComplete {
         var query = stored.query
         query.isComplete = true
         edits.append(.saveQuery(query))
@@ -367,17 +369,17 @@ struct ActiveListen {
   }
 
   /// Whether the store has all its data, or will have with the commits that wait.
-  var hasStoredAll: Bool { if case .whole = coverage { true } else { false } }
+  var hasStoredAll: Bool { if case .complete = coverage { true } else { false } }
 
-  private var isWhole: Bool {
+  private var isComplete: Bool {
     switch coverage {
     case .unconfirmed: false
-    case .whole: true
-    case .lagging(let isWhole): isWhole
+    case .complete: true
+    case .lagging(let isComplete): isComplete
     }
   }
 
-  private mutating func lag() { coverage = .lagging(isWhole: isWhole) }
+  private mutating func lag() { coverage = .lagging(isComplete: isComplete) }
 
-  private mutating func catchUp() { coverage = isWhole ? .whole : .unconfirmed }
+  private mutating func catchUp() { coverage = isComplete ? .complete : .unconfirmed }
 }

@@ -28,7 +28,7 @@ struct ServerUpdates {
       let before = views.tree.sentData(of: target) ?? .empty
       let result = views.tree.mergeRanges(path, ranges, tag: tag)
       let after = views.tree.sentData(of: target) ?? .empty
-      store(path, after.changes(from: before), tag, result, isWhole: true)
+      store(path, after.changes(from: before), tag, result, isComplete: true)
     }
   }
 
@@ -39,9 +39,10 @@ struct ServerUpdates {
   ///   - changes: what changed; their paths are relative to it.
   ///   - tag: that of the filtered listen which it is for.
   ///   - result: what the views made of it.
-  ///   - isWhole: whether the listen at the path has all its data now.
+  ///   - isComplete: whether the listen at the path has all its data now.
   private func store(
-    _ path: Path, _ changes: [NodeChange], _ tag: Int?, _ result: SyncResult, isWhole: Bool = false
+    _ path: Path, _ changes: [NodeChange], _ tag: Int?, _ result: SyncResult,
+    isComplete: Bool = false
   ) {
     let target: QueryTarget?
     if let tag {
@@ -52,7 +53,7 @@ struct ServerUpdates {
     if let target {
       listens.storeUpdate(
         changes, at: path, of: target, isFiltered: tag != nil, result.windowChanges,
-        isWhole: isWhole)
+        isComplete: isComplete)
     }
     raiseAfterCommit(result, changes.map { path.appending($0.path).owner })
   }

@@ -69,7 +69,7 @@ final class SignedInUser {
   /// The database is closed: nobody is asked any longer, and nothing waits.
   func close() {
     gate.cancelQuestions()
-    gate.known()
+    gate.becameKnown()
     authState.finish()
   }
 
@@ -123,9 +123,9 @@ final class SignedInUser {
 
   private func take(_ identification: Identification) {
     switch identification {
-    case .known: gate.known()
-    case .starting, .changing: gate.asked()
-    case .unanswered: gate.unanswered()
+    case .known: gate.becameKnown()
+    case .starting, .changing: gate.askingBegan()
+    case .unanswered: gate.askingFailed()
     }
   }
 

@@ -38,7 +38,7 @@ final class Transactions {
 
   /// Begins one.
   func begin(_ request: TransactionRequest) {
-    guard let position = connection.nextPosition() else {
+    guard let position = connection.takePosition() else {
       let error = storage.error
       return outbox.addCall { request.completion(error, false, .empty) }
     }
@@ -50,7 +50,7 @@ final class Transactions {
 
   /// The app's function has returned.
   func ran(_ id: TransactionID, _ decision: TransactionMachine.Decision) {
-    guard let position = connection.nextPosition() else { return }
+    guard let position = connection.takePosition() else { return }
     handle(.ran(id, decision, writePosition: position, serverTime: clock.serverTime))
   }
 
@@ -124,7 +124,7 @@ final class Transactions {
       listeners[path] = (known.id, count)
       return
     }
-    let id = listening.nextSilentID()
+    let id = listening.takeSilentID()
     listeners[path] = (id, count)
     listening.listen(id, QueryTarget(path), [])
   }

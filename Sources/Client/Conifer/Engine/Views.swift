@@ -76,14 +76,14 @@ final class Views {
     let known = incrementedValues?.apply(write, lane, now: now)
     if known == nil { incrementedValues = nil }
     guard changes.contains(where: { tree.hasView(touching: $0.path.owner) }) else { return }
-    let resolved = resolvedChanges(of: write, lane, known, now)
+    let resolved = resolve(write, lane, known, now)
     raise(tree.write(LanePosition(write.id), resolved))
   }
 
-  /// A write's changes with server values resolved: increments over what the views show there, else
-  /// over what is stored, of which some may be known already.
-  private func resolvedChanges(
-    of write: QueuedWrite, _ lane: Lane, _ known: [NodeChange?]?, _ now: Int64
+  /// Resolves the server values of a write's changes: increments over what the views show there, else over what is stored,
+  /// of which some may be known already. What later increments count from is noted.
+  private func resolve(
+    _ write: QueuedWrite, _ lane: Lane, _ known: [NodeChange?]?, _ now: Int64
   ) -> [NodeChange] {
     let changes = write.content.changes
     // Where no view is open, the overlay need not hold all queued writes.
@@ -109,19 +109,28 @@ final class Views {
     }
   }
 
+  /// What waits in the queue for a view that opens.
+  private enum Waiting {
+    /// Nothing that does not lie over the views already.
+    case shown
+    case writes([ResolvedWrite])
+  }
+
   /// Lays the queued writes that touch a path over it, before a view opens there.
   func showQueue(touching path: Path) {
     guard !tree.hasView(covering: path), storage.lane != nil else { return }
     let now = clock.serverTime
-    let found = storage.read { (view, lane) throws(StoreError) -> [ResolvedWrite]? in
+    let found = storage.read { (view, lane) throws(StoreError) -> Waiting in
       let waiting = try view.pendingWrites(lane, touching: path)
-      guard waiting.contains(where: { !tree.holds(LanePosition($0)) }) else { return nil }
+      guard waiting.contains(where: { !tree.holds(LanePosition($0)) }) else { return .shown }
       var queue = QueueResolver(view, lane, now: now)
-      return try queue.writes(touching: [path]).filter { !hasEnded($0.position, lane) }
+      return .writes(try queue.writes(touching: [path]).filter { !hasEnded($0.position, lane) })
     }
-    // None waits that does not lie over the views already.
-    if case .some(.none) = found { return }
-    for write in found.flatMap(\.self) ?? [] { tree.load(write.position, write.changes) }
+    switch found {
+    case .shown?: return
+    case .writes(let writes)?: for write in writes { tree.load(write.position, write.changes) }
+    case nil: break
+    }
     // What was read may have been damaged.
     storage.reportIncidents()
   }

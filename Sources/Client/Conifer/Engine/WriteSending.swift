@@ -62,7 +62,7 @@ struct WriteSending {
       switch result {
       case .success(let numbers):
         progress.markStored(ids)
-        durability.wait(for: numbers.commit, in: storage) { [post] result in
+        durability.tell(whenDurable: numbers.commit, in: storage) { [post] result in
           var fault: DatabaseError?
           if case .failure(let error) = result { fault = error }
           post(.writesMarked(ids, fault))
@@ -96,12 +96,12 @@ struct WriteSending {
     {
       return leaveToApp(id, content)
     }
-    outbox.addEdits(progress.outcomeUnknown(id))
+    outbox.addEdits(progress.endSending(id, .outcomeUnknown))
   }
 
   /// The server refused a write for want of a valid token; it is sent again.
   func returned(_ id: OutboundWriteID) {
-    outbox.addEdits(progress.returned(id)) { [self] result in
+    outbox.addEdits(progress.endSending(id, .returned)) { [self] result in
       if case .failure = result { progress.returnedUnstored(id) }
     }
   }

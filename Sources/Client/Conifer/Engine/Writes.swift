@@ -22,14 +22,10 @@ struct Writes {
 
   // MARK: Before a commit
 
-  /// Edits are about to be stored: ends of writes that could not be stored before are stored first.
-  func willCommit() {
+  /// Stores how writes ended, where that could not be stored before, in commits of their own. All else that waits is
+  /// stored next.
+  func storeEarlierEnds() {
     cache.willCommit()
-    storeEnds()
-  }
-
-  /// Stores how writes ended, where that could not be stored before.
-  func storeEnds() {
     for id in progress.unstoredEnds {
       let edits = progress.unstoredEdits(of: id)
       willStore(edits)
@@ -100,7 +96,7 @@ struct Writes {
     receipt.setID(WriteReceipt.ID(id))
     follow(id, caller)
     if setup.options.durability.wanted == .power {
-      durability.wait(for: commit, in: storage) { receipt.setDurable($0) }
+      durability.tell(whenDurable: commit, in: storage) { receipt.setDurable($0) }
     } else {
       receipt.setDurable(.success(min(.process, storage.strongest)))
     }
@@ -164,7 +160,7 @@ struct Writes {
     let paths = changes.map(\.path.owner)
     let result = views.acknowledge(id, isDataMissing: isDataMissing)
     let cached = cache.acknowledge(changes, isDataMissing: isDataMissing, of: id)
-    let ended = progress.acknowledged(id)
+    let ended = progress.endSending(id, .acknowledged)
     outbox.addEdits(ended + cached.edits + cached.records) { [self] stored in
       views.raise(result)
       switch stored {
@@ -188,7 +184,7 @@ struct Writes {
   func reject(_ id: OutboundWriteID, _ content: WriteContent?, _ reason: RejectionReason) {
     let error = reason.error(content?.path ?? .root)
     let result = views.revert(id)
-    let edits = progress.rejected(id, reason.text)
+    let edits = progress.endSending(id, .rejected(reason: reason.text))
     outbox.addEdits(edits) { [self] stored in
       views.raise(result)
       end(id, .rejected(error), error, edits, stored)

@@ -19,11 +19,11 @@ struct Backoff: Sendable {
   mutating func next() -> Milliseconds {
     defer { failures += 1 }
     guard failures > 0 else { return 0 }
-    return delay(failures - 1)
+    return takeDelay(failures - 1)
   }
 
-  /// The delay after a number of failures; seven tenths of it are random.
-  mutating func delay(_ failures: Int) -> Milliseconds {
+  /// A delay after a number of failures; seven tenths of it are random.
+  mutating func takeDelay(_ failures: Int) -> Milliseconds {
     var delay = Double(limits.delays.first)
     let longest = Double(limits.delays.longest)
     for _ in 0..<Swift.min(failures, 1000) where delay < longest { delay *= limits.delays.factor }

@@ -54,7 +54,7 @@ struct ClientState: Sendable {
   ///
   /// - Parameter isBlocking: whether there can be no connection without a token.
   mutating func tokenFailed(_ reason: String, isBlocking: Bool) {
-    let delay = max(limits.delays.first, backoff.delay(auth.requests.failures))
+    let delay = max(limits.delays.first, backoff.takeDelay(auth.requests.failures))
     auth.fetchFailed(reason, retry: now.uptime.adding(delay), isBlocking: isBlocking)
     log("The token provider failed: \(reason)")
   }
@@ -132,7 +132,7 @@ struct ClientState: Sendable {
 
   /// Writes could not be marked: they wait, and so does what follows them.
   mutating func markingFailed(_ ids: [OutboundWriteID]) {
-    let delay = max(limits.delays.first, backoff.delay(sendBuffer.markingFailures + 1))
+    let delay = max(limits.delays.first, backoff.takeDelay(sendBuffer.markingFailures + 1))
     sendBuffer.markingFailed(ids, retry: now.uptime.adding(delay))
   }
 }

@@ -79,7 +79,7 @@ package struct ConnectionMachine: Sendable {
 
   /// The position of something that is issued now, after all that was issued before; never given twice
   /// in a lane.
-  package mutating func nextPosition() -> LanePosition { client.positions.next() }
+  package mutating func takePosition() -> LanePosition { client.positions.next() }
 
   /// The lane's newest write, unless it may have been sent, is being marked as sent, or something was
   /// issued after it. A write from an earlier run of the app may have been sent by that run.
@@ -152,7 +152,7 @@ package struct ConnectionMachine: Sendable {
       whileConnected { session, client in session.pipeline.sendGets(&client) }
     case .put(let put): issue(put)
     case .onDisconnect(let id, let request):
-      client.issue(.onDisconnect(id, request), at: nextPosition())
+      client.issue(.onDisconnect(id, request), at: takePosition())
       sendWaiting()
     case .deliverAnswers:
       whileConnected { session, client in session.pipeline.deliverAllAnswers(&client) }

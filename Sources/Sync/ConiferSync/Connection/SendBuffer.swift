@@ -32,7 +32,7 @@ struct SendBuffer: Sendable {
   }
 
   private var buffer = FIFO<OutboundWrite>()
-  /// The highest number that was read since the beginning.
+  /// The highest number that was read since the beginning, or came in behind all that was read.
   private var cursor: UInt64 = 0
   private var rest = Rest.unknown
   private var marking = Marking.possible
@@ -166,7 +166,7 @@ struct SendBuffer: Sendable {
   mutating func marked(_ ids: [OutboundWriteID]) {
     marking = .possible
     let ids = Set(ids)
-    buffer.changeAll { if ids.contains($0.id), !$0.mayLeave { $0.mark = .settled } }
+    buffer.changeAll { if ids.contains($0.id), !$0.mayLeave { $0.mark = .mayLeave } }
   }
 
   /// The store could not record that writes are sent; they are marked again at an uptime.
@@ -191,7 +191,7 @@ package struct OutboundWrite: Hashable, Sendable {
     /// It is being told.
     case asked
     /// It was told, as durably as it can keep it; or that failed, and the write leaves all the same.
-    case settled
+    case mayLeave
   }
 
   /// Its identity.
@@ -212,11 +212,11 @@ package struct OutboundWrite: Hashable, Sendable {
     size = content.wireSize
     switch write.state {
     case _ where content.isIdempotent: mark = .notNeeded
-    case .sent, .outcomeUnknown: mark = needsMark ? .missing : .settled
+    case .sent, .outcomeUnknown: mark = needsMark ? .missing : .mayLeave
     case .queued, .rejected: mark = .missing
     }
   }
 
   /// Whether nothing has to be stored before it leaves.
-  package var mayLeave: Bool { mark == .notNeeded || mark == .settled }
+  package var mayLeave: Bool { mark == .notNeeded || mark == .mayLeave }
 }

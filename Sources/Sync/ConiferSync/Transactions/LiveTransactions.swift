@@ -76,12 +76,12 @@ struct LiveTransactions: Sendable {
   }
 
   /// The members of a family, or those that were begun after another one.
-  mutating func members(of root: Path, after order: UInt64? = nil) -> [Transaction] {
+  mutating func findMembers(of root: Path, after order: UInt64? = nil) -> [Transaction] {
     (families[root]?.members(after: order) ?? []).compactMap { byID[$0.id] }
   }
 
   /// The members of a transaction's family that were begun before it.
-  mutating func members(before transaction: Transaction) -> [Transaction] {
+  mutating func findMembers(before transaction: Transaction) -> [Transaction] {
     let root = tree.root(of: transaction.path)
     return (families[root]?.members(before: transaction.order) ?? []).compactMap { byID[$0.id] }
   }
@@ -119,7 +119,7 @@ struct LiveTransactions: Sendable {
 
   /// The writes over which a function runs: those of earlier transactions and those that are sent, but
   /// not those of transactions that run later.
-  mutating func visibleWrites(for transaction: Transaction) -> OverlayFilter {
+  mutating func findVisibleWrites(for transaction: Transaction) -> OverlayFilter {
     // Newer writes than one on top are of later transactions: a set would have ended this one. They
     // need not be visited.
     let end = findTopWrite(of: transaction)

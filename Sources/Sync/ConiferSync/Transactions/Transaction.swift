@@ -14,6 +14,7 @@ struct Transaction: Sendable {
   }
 
   let id: TransactionID
+  /// Its number among the transactions of this run, in the order in which they began.
   let order: UInt64
   let path: Path
   let isVisible: Bool

@@ -30,7 +30,7 @@ extension TransactionMachine {
     var roots = [root]
     if live.families[root] == nil { roots = live.tree.roots(below: root) }
     for root in roots where live.families[root]?.readyCount ?? 0 > 0 {
-      for transaction in live.members(of: root, after: order) where transaction.isReady {
+      for transaction in live.findMembers(of: root, after: order) where transaction.isReady {
         wait(transaction.id)
       }
     }
@@ -47,7 +47,7 @@ extension TransactionMachine {
     }
     // It must see what changed meanwhile, and what an earlier transaction will write again.
     guard findEarlierRuns(transaction).isEmpty,
-      readView(transaction.path, live.visibleWrites(for: transaction)) == seen
+      readView(transaction.path, live.findVisibleWrites(for: transaction)) == seen
     else {
       return wait(id)
     }
@@ -93,7 +93,7 @@ extension TransactionMachine {
     while !mustProceed, running == nil, let (_, id) = findNextRun() {
       runs.removeFirst()
       guard let transaction = live[id] else { continue }
-      let input = readView(transaction.path, live.visibleWrites(for: transaction))
+      let input = readView(transaction.path, live.findVisibleWrites(for: transaction))
       if transaction.output != nil, input == transaction.input,
         live.findTopWrite(of: transaction) != nil
       {
@@ -120,7 +120,7 @@ extension TransactionMachine {
   /// Finds the transactions that are to run before one: those of its family that wait and were begun earlier.
   private mutating func findEarlierRuns(_ transaction: Transaction) -> [Transaction] {
     guard let first = findNextRun(), first.order < transaction.order else { return [] }
-    return live.members(before: transaction).filter(\.isWaiting)
+    return live.findMembers(before: transaction).filter(\.isWaiting)
   }
 
   /// Finds the first transaction that waits for its turn, and drops those before it that do not wait any longer.

@@ -19,7 +19,7 @@ extension TransactionMachine {
 
   /// Sends the transactions of a family as one put.
   private mutating func send(at root: Path, _ readView: ReadView) {
-    let group = live.members(of: root)
+    let group = live.findMembers(of: root)
     var outputs: [(path: Path, node: Node)] = []
     for transaction in group {
       guard let output = transaction.output, let path = transaction.path.relative(to: root)

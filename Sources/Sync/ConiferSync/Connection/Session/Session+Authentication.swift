@@ -19,7 +19,7 @@ extension Session {
     _ status: Response.Status, _ reason: String, _ client: inout ClientState
   ) {
     pipeline.stop(.tokenInvalid, &client)
-    let delay = client.backoff.delay(0)
+    let delay = client.backoff.takeDelay(0)
     client.auth.tokenRefused(status, reason, at: client.now.uptime, delay: delay)
     client.log("The server does not take the token: \(status) \(reason)")
     if let due = client.auth.fetchAt, due <= client.now.uptime {
