@@ -24,7 +24,7 @@ public final class WriteReceipt: Sendable {
   public enum Outcome: Sendable, Equatable {
     /// The server applied it.
     case acknowledged
-    /// The server refused it. It stays, with the reason, until the app retries, edits or discards it.
+    /// The server refused it. It stays, with the reason, until the app retries, edits or discards it, or purges all.
     case rejected(DatabaseError)
     /// The app gave it up.
     case discarded

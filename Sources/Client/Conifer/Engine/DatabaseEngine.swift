@@ -47,7 +47,7 @@ protocol DatabaseEngine: AnyObject, Sendable {
   func goOnline()
   /// Disconnects, until `goOnline`.
   func goOffline()
-  /// Discards all waiting writes, transactions and onDisconnects; each is told.
+  /// Discards all waiting and refused writes, transactions and onDisconnects; each is told.
   func purge()
   /// The server's time in milliseconds since 1970, as far as it is known.
   var serverTime: Int64 { get }

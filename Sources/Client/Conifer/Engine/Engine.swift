@@ -156,7 +156,7 @@ extension Engine: DatabaseEngine {
     post(.tellConnection(.reasonBegan(.offline)))
   }
 
-  /// Discards all waiting writes, transactions and onDisconnects.
+  /// Discards all waiting and refused writes, transactions and onDisconnects.
   nonisolated func purge() { post(.purge) }
 }
 

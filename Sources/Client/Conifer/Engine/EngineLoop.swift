@@ -8,7 +8,7 @@ import Logging
 /// is done here.
 ///
 /// Writes that follow one another share a commit, and so do messages of the server; any other step first commits what
-/// waits, and what it asks for itself is done when it ends.
+/// waits, and what it asks for itself is done when it ends. Only a released receipt changes nothing that waits.
 final class EngineLoop {
   let outbox: Outbox
   let connection: Connection
@@ -118,7 +118,7 @@ final class EngineLoop {
     drain()
   }
 
-  /// Gives up all waiting writes, transactions and onDisconnects of the user.
+  /// Gives up all waiting and refused writes, transactions and onDisconnects of the user.
   private func purge() {
     // What the server has answered is not purged, though the answers wait for listens.
     connection.tell(.deliverAnswers)

@@ -196,7 +196,7 @@ struct QueueRequests {
 
   // MARK: All of them
 
-  /// Gives up all waiting writes, transactions and onDisconnects of the user; each is told, after listeners were
+  /// Gives up all waiting and refused writes, transactions and onDisconnects of the user; each is told, after listeners were
   /// told of the data without them. When the store does not let them go, the writes go on.
   func purge() {
     guard let lane = storage.lane else { return }

@@ -131,7 +131,7 @@ final class SignedInUser {
 
   /// Somebody signed in or out, as the app says.
   func refreshToken() {
-    // Also where the first answer is still out, and so nothing else changes.
+    // Stored before the provider is asked.
     if setup.tokenProvider != nil { store(isChanging: true) }
     connection.tell(.refreshToken)
   }

@@ -4,7 +4,7 @@ import ConiferWire
 /// Connects: whether there is a connection or an attempt, when the next attempt is made, and what ends them.
 struct Connector: Sendable {
   private enum State: Sendable {
-    /// There are reasons not to connect, at least one.
+    /// There are reasons not to connect; none only while `whileConnected` has the session.
     case closed(Set<CloseReason>)
     /// The next attempt waits for an uptime.
     case waiting(until: Milliseconds)

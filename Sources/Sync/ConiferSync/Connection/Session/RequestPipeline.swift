@@ -5,14 +5,14 @@ import ConiferWire
 
 /// The requests of one connection: when each leaves, which have no answer yet, and when an answer is handed on.
 ///
-/// Nothing but the token is sent until the server has accepted it. Writes and operations leave in the order in which they
-/// were issued.
+/// Until the server has accepted the token nothing else is sent but ends of listens and signs of life. Writes and operations
+/// leave in the order in which they were issued.
 struct RequestPipeline: Sendable {
   /// Whether the server knows who the client is.
   enum Admission {
     /// It has not said: the first token is being shown, or that of another user will be.
     case unknown
-    /// The token was refused or revoked, or it has expired: until another one is taken nothing is sent, and a
+    /// The token was refused or revoked, or it has expired: until another one is taken nothing is asked for, and a
     /// `permission-denied` to what was sent before may be due to the token alone.
     case tokenInvalid
     /// It has taken the token, or there is none.
@@ -71,7 +71,7 @@ struct RequestPipeline: Sendable {
     askForWrites(&client)
   }
 
-  /// Nothing is sent from now on, until the server accepts the client.
+  /// Nothing is asked for from now on, until the server accepts the client.
   mutating func stop(_ admission: Admission, _ client: inout ClientState) {
     let wasAccepted = isAccepted
     self.admission = admission
