@@ -147,3 +147,46 @@ import Testing
     try expectExactUsage(store, "after tidy")
   }
 }
+
+@Suite struct WipeTests {
+  /// A large tree, and its records' bytes.
+  private static func filled() async throws -> (LeafStore, TreeID, Int) {
+    let store = MemoryStore()
+    let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+    let tree = try await backend.tree(named: "main")
+    let text = Node(.string((0..<100_000).map { "\($0 &* 2_654_435_761 % 1_000_003)" }.joined()))
+    try await backend.commit([.overwrite(tree, "a", text)])
+    let bytes = try backend.usage(tree).total
+    return (LeafStore(store, .none), tree, bytes)
+  }
+
+  @Test(arguments: [0.5, 2])
+  func `A commit that wipes more than it adds helps to free space`(added: Double) async throws {
+    let (leaves, tree, bytes) = try await Self.filled()
+    let tx = LeafTransaction(try leaves.openSnapshot())
+    defer { tx.close() }
+    let saved = tx.state
+    try Trees.wipe(tx, tree)
+    let key = StoreKey.prefix(TreeID(rawValue: 0)) + StoreKey.number(1)
+    try tx.put(
+      Spaces.incidents, key, payload: Bytes(repeating: 7, count: Int(added * Double(bytes))))
+    try tx.writeUsage()
+    #expect(tx.batch().frees == (added < 1))
+    tx.restore(saved)
+    #expect(!tx.batch().frees)
+  }
+
+  @Test func `What a tree takes is asked without a record of it`() async throws {
+    let (leaves, tree, bytes) = try await Self.filled()
+    let tx = LeafTransaction(try leaves.openSnapshot())
+    defer { tx.close() }
+    #expect(try tx.usage(tree).usage.total == bytes)
+    #expect(try tx.usage(TreeID(rawValue: 9)) == UsageRow())
+    try tx.writeUsage()
+    #expect(tx.state.editCount == 0)
+    try tx.countQueries(tree, 1)
+    #expect(try tx.usage(tree).queries == 1 && tx.usage(tree).usage.total == bytes)
+    try tx.writeUsage()
+    #expect(tx.state.editCount == 1)
+  }
+}

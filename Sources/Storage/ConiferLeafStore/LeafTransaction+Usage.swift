@@ -6,7 +6,12 @@ extension LeafTransaction {
   package func changeUsage<R>(
     _ tree: TreeID, _ body: (inout UsageRow) -> R
   ) throws(StoreError) -> R {
-    if state.usage[tree] == nil { state.usage[tree] = try UsageRow.read(self, tree) }
+    if state.usage[tree] == nil {
+      let row = try usage(tree)
+      // The only copy is changed in place.
+      asked[tree] = nil
+      state.usage[tree] = row
+    }
     return body(&state.usage[tree, default: UsageRow()])
   }
 
@@ -42,6 +47,10 @@ extension LeafTransaction {
 
   /// Forgets what was counted for a tree whose records are all gone.
   package func forgetUsage(_ tree: TreeID) throws(StoreError) {
+    // A row that cannot be read does not keep the tree.
+    let row = try undamaged { () throws(StoreError) in try usage(tree) }
+    for bytes in (row ?? UsageRow()).bytes.values { state.growth.add(-bytes) }
+    asked[tree] = nil
     try delete(Spaces.usage, StoreKey.prefix(tree))
     state.usage[tree] = nil
   }
@@ -49,8 +58,9 @@ extension LeafTransaction {
   /// What a tree's records take, with the edits so far.
   package func usage(_ tree: TreeID) throws(StoreError) -> UsageRow {
     if let row = state.usage[tree] { return row }
+    if let row = asked[tree] { return row }
     let row = try UsageRow.read(self, tree)
-    state.usage[tree] = row
+    asked[tree] = row
     return row
   }
 

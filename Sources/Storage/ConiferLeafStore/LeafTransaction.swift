@@ -34,6 +34,8 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   private var editors: [TreeID: RunEditor] = [:]
   /// Grows whenever records of runs change.
   private(set) var runChanges = 0
+  /// The usage of trees that was asked for and has not changed, so that it is read once.
+  var asked: [TreeID: UsageRow] = [:]
 
   /// A transaction on an open snapshot.
   package init(_ base: LeafSnapshot) {
@@ -76,6 +78,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   package func restore(_ saved: State) {
     state = saved
     editors = [:]
+    asked = [:]
   }
 
   // MARK: The batch
