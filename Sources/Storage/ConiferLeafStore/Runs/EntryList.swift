@@ -262,11 +262,6 @@ extension EntryList: RandomAccessCollection {
 }
 
 extension EntryList {
-  /// Lends the bytes of all keys.
-  @inlinable package func withKeys<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-    keys.withUnsafeBytes(body)
-  }
-
   /// Lends the keys of two entries.
   @inlinable package func withKeys<R>(
     _ a: Int, _ b: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> R

@@ -24,10 +24,13 @@ package enum LargeLeaf {
     _ entry: Entry, _ content: Bytes, replacing old: Entry?, _ editor: RunEditor
   ) throws(StoreError) -> Entry {
     guard let reference = LargeLeafReference(entry.value) else { return entry }
-    var number = try known(content, old, editor.reader)
-    if number == nil { number = try fresh(editor.tx, editor.tree) }
-    return Entry(
-      key: entry.key, value: reference.numbered(number ?? 0).value, content: content)
+    let number: UInt64
+    if let known = try known(content, old, editor.reader) {
+      number = known
+    } else {
+      number = try fresh(editor.tx, editor.tree)
+    }
+    return Entry(key: entry.key, value: reference.numbered(number).value, content: content)
   }
 
   /// The number of an entry that holds some content.

@@ -177,13 +177,6 @@ package struct RunReader {
     return try naming(head.storeKey) { () throws(StoreError) in try laid(head, keeps: keeps) }
   }
 
-  /// The first run that may hold a path key or a later one, decoded with its deltas.
-  package func decoded(coveringOrAfter key: Bytes) throws(StoreError) -> DecodedRun? {
-    if let run = current(covering: key) { return run }
-    guard let head = try run(coveringOrAfter: key) else { return nil }
-    return try decoded(head)
-  }
-
   /// - Parameter keeps: whether to keep it for others.
   private func laid(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     let prefix = DeltaRecord.prefix(tree, head.number)
