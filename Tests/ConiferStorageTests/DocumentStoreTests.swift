@@ -338,6 +338,26 @@ import Testing
     }
   }
 
+  @Test func `A tree of documents has no nodes, child keys or sizes of nodes`() async throws {
+    let backend = try Self.open(MemoryStore())
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    try await backend.commit([.documents(tree, [.put(Self.document(try Self.path("c/d"), 1))])])
+    func code(_ body: () throws -> Void) -> StoreError.Code? {
+      do { try body() } catch { return (error as? StoreError)?.code }
+      return nil
+    }
+    for path in [Path.root, "c", "c/d"] as [Path] {
+      #expect(code { _ = try backend.node(tree, path) } == .invalid)
+      #expect(
+        code {
+          _ = try backend.read { (view) throws(StoreError) in
+            try view.childKeys(tree, path, after: nil, limit: 9)
+          }
+        } == .invalid)
+      #expect(code { _ = try backend.recordBytes(tree, path, nil) } == .invalid)
+    }
+  }
+
   @Test func `What a purge leaves without writes may be evicted`() async throws {
     let backend = try Self.open(MemoryStore())
     let tree = try await backend.tree(named: "documents", order: .documents)

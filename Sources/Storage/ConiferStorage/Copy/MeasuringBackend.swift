@@ -7,7 +7,7 @@ package protocol MeasuringBackend: StorageBackend {
   /// About how many bytes the records of the data at and below a path take; reads the heads of its runs.
   ///
   /// - Parameter children: the first and the last of the children that count; nil for all, and the path's own.
-  /// - Throws: `invalid` (an unknown tree), `damaged`, `io`, `closed`, `suspended`.
+  /// - Throws: `invalid` (an unknown tree, or one of documents), `damaged`, `io`, `closed`, `suspended`.
   func recordBytes(
     _ tree: TreeID, _ path: Path, _ children: (first: Key, last: Key)?
   ) throws(StoreError) -> Int
@@ -19,6 +19,7 @@ extension PackedBackend: MeasuringBackend {
   ) throws(StoreError) -> Int {
     try reading { (snapshot) throws(StoreError) in
       let reader = try TreeReader(snapshot, tree)
+      try reader.order.requireNodes()
       let key = PathKey.encode(path, reader.order)
       var (low, high) = (key, key)
       if let children {

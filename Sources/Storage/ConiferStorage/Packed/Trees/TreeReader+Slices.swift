@@ -121,7 +121,10 @@ extension TreeReader {
   private func max(_ a: Bytes, _ b: Bytes) -> Bytes { bytesPrecede(a, b) ? b : a }
 
   /// The keys of a node's children after a key.
+  ///
+  /// - Throws: `invalid` in a tree of documents.
   func childKeys(_ path: Path, after: Key?, limit: Int) throws(StoreError) -> [Key] {
+    try order.requireNodes()
     let key = PathKey.encode(path, order)
     var keys: [Key] = []
     var low = key + [PathKey.firstChildMark]
