@@ -169,7 +169,7 @@ import Testing
       // As after a kill: what the slices wrote is all there is.
       if fractions.count % 5 == 0 {
         current = opened()
-        #expect(try current.indexBuilder.needsSlice())
+        #expect(try current.indexBuilder.needsSliceAfterRepair())
       }
       try current.indexBuilder.slice()
     }
@@ -189,7 +189,7 @@ import Testing
     let index = try IndexDefinition("rooms/$room/messages", by: .priority)
     _ = engine.group([[.setIndexes(tree, [index])]], .relaxed)
     var slices = 0
-    while try engine.indexBuilder.needsSlice() {
+    while try engine.indexBuilder.needsSliceAfterRepair() {
       try engine.indexBuilder.slice()
       slices += 1
       let set = try IndexSet.read(try store.view(), tree)

@@ -183,6 +183,6 @@ import Testing
 extension PackedBackend {
   /// Builds all declared indexes at once.
   fileprivate func buildIndexes() throws {
-    while try engine.indexBuilder.needsSlice() { try engine.indexBuilder.slice() }
+    while try engine.indexBuilder.needsSliceAfterRepair() { try engine.indexBuilder.slice() }
   }
 }

@@ -157,7 +157,7 @@ import Testing
       return answer.explanation
     }
     var slices = 0
-    while try engine.indexBuilder.needsSlice() {
+    while try engine.indexBuilder.needsSliceAfterRepair() {
       let cost = try ask()
       #expect(cost.plan == .scan(collections: 1) && cost.building == index && cost.hint == nil)
       // Documents on both sides of the place that the build has come to.

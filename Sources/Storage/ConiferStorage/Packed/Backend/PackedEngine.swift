@@ -99,7 +99,7 @@ final class PackedEngine: @unchecked Sendable {
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
     while ContinuousClock.now < end {
-      guard try indexBuilder.needsSlice() else { break }
+      guard try indexBuilder.needsSliceAfterRepair() else { break }
       try indexBuilder.slice()
     }
     while mender.hasWork, ContinuousClock.now < end { mender.slice() }

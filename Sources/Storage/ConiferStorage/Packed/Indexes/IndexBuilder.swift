@@ -29,8 +29,9 @@ final class IndexBuilder {
   /// Builds nothing more; before the store is closed.
   func stop() { isNeeded = false }
 
-  /// Whether something is to be built or removed; asks the store when that is not known.
-  func needsSlice() throws(StoreError) -> Bool {
+  /// Whether something is to be built or removed; asks the store when that is not known, and repairs what
+  /// it finds damaged, in commits.
+  func needsSliceAfterRepair() throws(StoreError) -> Bool {
     if let isNeeded { return isNeeded }
     // The record of what is declared may be lost or damaged.
     let isNeeded = try repairer.retrying { (_) throws(StoreError) in
