@@ -57,16 +57,15 @@ enum SalvagedRegistry {
       let known = names[tree.rawValue].flatMap { String(validating: $0, as: UTF8.self) }
       let name = known ?? "salvaged-\(tree.rawValue)"
       var writer = ByteWriter()
-      var order = KeyOrder.realtimeDatabase
-      for space in [Spaces.overlays, Spaces.collections] {
-        let rows = try view.keys(space, prefix: StoreKey.prefix(tree), limit: 1)
-        if !rows.isEmpty { order = .documents }
-      }
+      let shown = try order(of: tree, store, view)
+      let order = shown ?? .realtimeDatabase
       writer.byte(order.rawValue)
       writer.sized(name)
       put(key, writer.bytes)
       put(.treeName(name), StoreKey.prefix(tree))
-      words.append("what tree \(tree.rawValue) was is lost; it is \"\(name)\" now")
+      words.append(
+        "what tree \(tree.rawValue) was is lost; it is \"\(name)\" now, with the key order \(order), "
+          + (shown == nil ? "which was made up" : "as its records show"))
     }
     if let highest = trees.max(), try payload(SystemKey.nextTree.bytes) == nil {
       var writer = ByteWriter()
@@ -75,6 +74,32 @@ enum SalvagedRegistry {
     }
     if !batch.isEmpty { _ = try store.apply(batch, .process) }
     return words
+  }
+
+  /// The key order that a tree's records show; nil when they could be of either order of nodes.
+  private static func order(
+    of tree: TreeID, _ store: any OrderedStore, _ view: any OrderedView
+  ) throws(StoreError) -> KeyOrder? {
+    let prefix = StoreKey.prefix(tree)
+    for space in [Spaces.overlays, Spaces.collections] {
+      if try !view.keys(space, prefix: prefix, limit: 1).isEmpty { return .documents }
+    }
+    let snapshot = try LeafStore(store, .none).openSnapshot()
+    defer { snapshot.close() }
+    let reader = RunReader(view: snapshot, tree: tree)
+    for key in try view.keys(Spaces.runs, prefix: prefix) {
+      let entries = try undamaged { () throws(StoreError) in
+        try reader.merged(RunHead(storeKey: key, value: view.value(Spaces.runs, key) ?? []))
+      }
+      guard let entries else { continue }
+      for index in entries.indices {
+        let key = entries.key(index)
+        // A key that only one order writes so tells the tree's.
+        let orders = [KeyOrder.realtimeDatabase, .utf8].filter { PathKey.isWritten(key, in: $0) }
+        if orders.count == 1 { return orders[0] }
+      }
+    }
+    return nil
   }
 
   /// The trees of which there are records, or an entry in the registry.

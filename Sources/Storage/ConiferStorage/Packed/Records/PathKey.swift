@@ -197,6 +197,13 @@ enum PathKey {
     }
   }
 
+  /// Whether the bytes are what an order writes for a path, with or without a priority mark.
+  static func isWritten(_ bytes: Bytes, in order: KeyOrder) -> Bool {
+    guard let path = path(bytes, order) else { return false }
+    let written = encode(path, order)
+    return written == bytes || written + [priorityMark] == bytes
+  }
+
   /// The path of a key without its priority mark, or nil when the bytes are no path.
   static func path(_ bytes: Bytes, _ order: KeyOrder) -> Path? {
     bytes.withUnsafeBytes { buffer in
