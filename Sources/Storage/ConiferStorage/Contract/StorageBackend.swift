@@ -78,7 +78,8 @@ public protocol StorageBackend: AnyObject, Sendable {
   /// for no commit; queries that are not tracked are ignored. A backend that never evicts has nothing to
   /// note and returns true.
   ///
-  /// - Returns: false when the query is just being evicted, and stays inactive: save it anew. After
+  /// - Returns: false when the query is just being evicted, and stays inactive: save it anew; also in the
+  ///   child of a fork, where nothing is noted. After
   ///   true, a query that a new read still shows stays until it is inactive.
   @discardableResult
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool

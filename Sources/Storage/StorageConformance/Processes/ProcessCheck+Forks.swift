@@ -21,28 +21,36 @@ extension ProcessCheck {
     } child: { trial in
       let backend = try trial.open()
       try await backend.set("before", "before the fork")
+      let (verifying, evicts) = (backend as? any VerifyingBackend, backend is any EvictingBackend)
       let pid = try System.fork()
       guard pid != 0 else {
         // Nothing here may wait: the child of a fork has one thread. A child that waits anyway ends
         // with 0 once that thread gives up, so 0 does not mean success.
         var code = refused
-        do {
-          _ = try backend.text("before")
-          System.exitNow(1)
-        } catch { if (error as? StoreError)?.code != .invalid { code = 2 } }
+        func isRefused(_ call: () throws -> Void) -> Bool {
+          do { try call() } catch { return (error as? StoreError)?.code == .invalid }
+          return false
+        }
+        if !isRefused({ _ = try backend.text("before") }) { code = 1 }
         do {
           try await backend.set("child", "written by the child")
-          code = 3
-        } catch { if (error as? StoreError)?.code != .invalid { code = 4 } }
+          code = 2
+        } catch { if (error as? StoreError)?.code != .invalid { code = 2 } }
+        if !isRefused({ _ = try backend.size() }) { code = 3 }
+        if let verifying, !isRefused({ _ = try verifying.verify { _ in } }) { code = 4 }
+        if evicts, backend.setActive(true, QueryID(rawValue: 1), in: TreeID(rawValue: 1)) {
+          code = 5
+        }
         System.exitNow(code)
       }
       let code = try System.wait(for: pid)
       let words = [
-        0: "never got an answer", 1: "read the store",
-        2: "was refused a read with another code than invalid",
-        3: "wrote to the store", 4: "was refused a commit with another code than invalid",
+        0: "never got an answer", 1: "was not refused a read", 2: "was not refused a commit",
+        3: "was not refused the size", 4: "was not refused verifying",
+        5: "made a query active",
       ]
-      try require(code == refused, "a forked child \(words[Int(code)] ?? "ended by \(code)")")
+      try require(
+        code == refused, "a forked child \(words[Int(code)] ?? "ended by \(code)") (as invalid)")
       let locks = System.locks(under: trial.directory)
       try require(
         locks?.isEmpty != true, .leak, "the end of a forked child freed the owner's lock")

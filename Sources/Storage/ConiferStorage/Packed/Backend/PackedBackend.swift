@@ -138,10 +138,13 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
+  /// Whether this process opened the store, and is no child of a fork of it.
+  var isOwnProcess: Bool { Platform.processStamp == process }
+
   /// Refuses the child of a fork, which has the open files but neither the store's thread nor its
   /// lock: whatever it did could meet what the parent does.
-  private func requireOwnProcess() throws(StoreError) {
-    guard Platform.processStamp == process else {
+  func requireOwnProcess() throws(StoreError) {
+    guard isOwnProcess else {
       throw StoreError(
         .invalid,
         "This process was forked from the one that opened the store: open stores after a fork, or "
@@ -282,7 +285,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// What the files take.
   ///
   /// - Throws: as the contract says.
-  public func size() throws(StoreError) -> StoreSize { try store.size() }
+  public func size() throws(StoreError) -> StoreSize {
+    try requireOwnProcess()
+    return try store.size()
+  }
 
   // MARK: Life
 
@@ -337,6 +343,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: as the contract says.
   public func close() async throws(StoreError) {
+    // The child of a fork has no thread to end.
+    try requireOwnProcess()
     defer { thread.end() }
     do throws(StoreError) {
       try await run { (engine) throws(StoreError) in try engine.close() }

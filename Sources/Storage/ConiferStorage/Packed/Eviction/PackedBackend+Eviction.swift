@@ -5,9 +5,10 @@ public import ConiferTree
 extension PackedBackend: EvictingBackend {
   /// Records that a tracked query is listened to, or no longer; nothing is written.
   ///
-  /// - Returns: false when the query is just being evicted.
+  /// - Returns: false when the query is just being evicted, and in the child of a fork.
   @discardableResult
   public func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
+    guard isOwnProcess else { return false }
     let name = Activity.Name(tree: tree, query: query)
     guard engine.activity.setActive(isActive, name) else { return false }
     // Recorded first, so that no eviction comes in between.

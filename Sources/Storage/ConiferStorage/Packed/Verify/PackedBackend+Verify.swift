@@ -10,6 +10,7 @@ extension PackedBackend: VerifyingBackend {
   public func verify(
     _ progress: (VerificationProgress) -> Void
   ) throws(StoreError) -> VerificationReport {
+    try requireOwnProcess()
     var report = VerificationReport()
     progress(VerificationProgress(phase: "files", bytes: 0, expected: 0))
     let isReadable = try store.verify { finding in
