@@ -12,7 +12,6 @@ import Testing
     (["plain", "é"], .utf8, .realtimeDatabase, "which was made up"),
     (["plain", "é"], .realtimeDatabase, .realtimeDatabase, "which was made up"),
     (["a", "\u{FF21}"], .utf8, .utf8, "as its records show"),
-    (["a", "\u{10000}"], .utf8, .utf8, "as its records show"),
     (["a", "\u{FF21}"], .realtimeDatabase, .realtimeDatabase, "as its records show"),
     (["a", "\u{10000}"], .realtimeDatabase, .realtimeDatabase, "as its records show"),
     (["7", "a"], .utf8, .utf8, "as its records show"),
