@@ -48,7 +48,7 @@ import Testing
   private static func cache(_ store: ProbeStore) throws -> Int {
     let view = try store.view()
     defer { view.close() }
-    return try BudgetMeter(view, store.size()).cache(view)
+    return try PhysicalFactor(view, store.size()).cache(view)
   }
 
   private static func isEmpty(
@@ -73,7 +73,7 @@ import Testing
       var next = run
       let size = try store.size()
       try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
-        try next.slice(tx, BudgetMeter(tx, size), engine.activity, &swept) {
+        try next.slice(tx, PhysicalFactor(tx, size), engine.activity, &swept) {
           true
         }
       }
@@ -386,7 +386,7 @@ import Testing
       let before = run.report.queries.count
       let size = try store.size()
       try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
-        try run.slice(tx, BudgetMeter(tx, size), engine.activity, &swept) {
+        try run.slice(tx, PhysicalFactor(tx, size), engine.activity, &swept) {
           true
         }
       }

@@ -54,8 +54,8 @@ import Testing
       var next = run
       try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
         var asked = 0
-        let meter = try BudgetMeter(tx, size)
-        try next.slice(tx, meter, engine.activity, &swept) {
+        let factor = try PhysicalFactor(tx, size)
+        try next.slice(tx, factor, engine.activity, &swept) {
           asked += 1
           return asked > 2
         }

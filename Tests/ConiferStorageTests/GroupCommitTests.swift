@@ -32,7 +32,7 @@ import Testing
     ])
     #expect(answers.map(\.code) == [nil, .full, nil])
     let writes = try QueueReader(try store.view(), lane, .realtimeDatabase, engine.leaves.codec)
-      .window(.waiting, after: nil, limit: 9)
+      .window(.unanswered, after: nil, limit: 9)
     #expect(writes.map(\.payload) == [WriteContent.set("a", 1).payload])
     try expectExactUsage(store.base, "after the group")
   }

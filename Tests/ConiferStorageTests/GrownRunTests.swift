@@ -65,7 +65,7 @@ import Testing
         .overwrite(tree, Path("room\(10 + number)"), Self.room(10, &random))
       ])
     }
-    let raw = try backend.read { (view) throws(StoreError) in try view.usage(tree).rawCache }
+    let raw = try backend.read { (view) throws(StoreError) in try view.usage(tree).rawLeafBytes }
     // No run is less than about half full.
     #expect(try store.keys(Spaces.runs).count <= raw / (RunSizing.largestRaw / 2) + 1)
   }

@@ -59,9 +59,11 @@ import Testing
     let store = try await DamageTests.filled()
     let reader = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(level: 5))
     let payload = Bytes(
-      try #require(try store.view().value(Spaces.queue, reader.key(.waiting, WriteID(rawValue: 3))))
-        .dropFirst(Record.overhead))
-    try put(store, Spaces.queue, reader.key(.waiting, WriteID(rawValue: number)), payload)
+      try #require(
+        try store.view().value(Spaces.queue, reader.key(.unanswered, WriteID(rawValue: 3)))
+      )
+      .dropFirst(Record.overhead))
+    try put(store, Spaces.queue, reader.key(.unanswered, WriteID(rawValue: number)), payload)
     // The numbers must be found anew as well.
     try store.damage(Spaces.queue, reader.totalsKey)
     let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())

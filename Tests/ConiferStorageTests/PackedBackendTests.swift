@@ -60,7 +60,7 @@ import Testing
     #expect(usage.leaves == 20_000)
     try await backend.commit([.overwrite(tree, "rooms", .empty)])
     let after = try backend.read { (view) throws(StoreError) in try view.usage(tree) }
-    #expect(after.leaves == 0 && after.cache == 0 && after.rawCache == 0)
+    #expect(after.leaves == 0 && after.leafBytes == 0 && after.rawLeafBytes == 0)
   }
 
   @Test func `A node that lost its last child leaves no priority behind`() async throws {

@@ -58,7 +58,7 @@ import Testing
       WriteID(rawValue: 6)
     )
     let entry = try #require(try reader.find(id)?.entry)
-    let (store, engine) = try await begun(Spaces.queue, reader.key(.waiting, id))
+    let (store, engine) = try await begun(Spaces.queue, reader.key(.unanswered, id))
     #expect(engine.group([[.restore(lane, entry)]], .relaxed)[0].code == nil)
     try engine.mender.finish()
     let after = try QueueReader(try store.view(), lane, .realtimeDatabase, Codec(level: 5))

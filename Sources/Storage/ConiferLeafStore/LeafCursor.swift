@@ -10,7 +10,8 @@ package protocol RunSource {
   func foundRun(after run: FoundRun?) throws(StoreError) -> FoundRun?
   /// The run in front of another one.
   func foundRun(before run: FoundRun) throws(StoreError) -> FoundRun?
-  /// The entries of a run as they are now.
+  /// The entries of a run as they are now. A `RunEditor` keeps each run that it is asked for in memory
+  /// until it is flushed: leaves that are only read are read through its `RunGlance`.
   func entries(_ run: FoundRun) throws(StoreError) -> EntryList
 }
 
@@ -28,7 +29,7 @@ package enum FoundRun {
     }
   }
 
-  /// The smallest path key that belongs to it.
+  /// Where its path keys begin, as of `RunHead`.
   package var separator: Bytes {
     switch self {
     case .stored(let head): head.separator
@@ -247,13 +248,14 @@ extension RunEditor: RunSource {
     return hasUnstoredFirst && run.storeKey != first ? .unstored(storeKey: first) : nil
   }
 
-  /// The entries of a run with the edits so far.
+  /// The entries of a run with the edits so far; the run stays in memory until the editor is flushed.
   package func entries(_ run: FoundRun) throws(StoreError) -> EntryList {
     try load(run.storeKey).entries
   }
 }
 
-/// The leaves of an editor, to be looked at only: a run that is not changed is not kept in memory.
+/// The leaves of an editor with the edits so far, to be looked at only: a run that the editor has not loaded is
+/// not kept in memory.
 package struct RunGlance: RunSource {
   private let editor: RunEditor
 

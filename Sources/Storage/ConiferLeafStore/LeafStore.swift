@@ -100,8 +100,9 @@ extension StoreError.Code {
 /// A state of the leaves that can be read: a snapshot, or a transaction.
 package protocol LeafView: OrderedView {
   var leaves: LeafStore { get }
-  /// The snapshot, when this is one: it may be answered from memory.
-  var snapshot: LeafSnapshot? { get }
+  /// The snapshot that memory may answer for; nil when it may not, as in a transaction, which has edits that
+  /// memory does not know.
+  var memorySnapshot: LeafSnapshot? { get }
 }
 
 /// One generation of a store, for one reader.
@@ -149,7 +150,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
   /// Whether answers came from two generations.
   package var isTorn: Bool { if case .torn = source { true } else { false } }
 
-  package var snapshot: LeafSnapshot? { self }
+  package var memorySnapshot: LeafSnapshot? { self }
 
   /// The store's view; opens it.
   ///

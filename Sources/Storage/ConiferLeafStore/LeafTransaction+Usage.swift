@@ -64,7 +64,8 @@ extension LeafTransaction {
     return row
   }
 
-  /// Writes the usage of the trees that changed; the last step before `batch()`.
+  /// Writes the usage of the trees that changed or whose usage was asked for; an equal row is not written again.
+  /// It is the last step before `batch()`.
   package func writeUsage() throws(StoreError) {
     for (tree, row) in state.usage {
       try put(Spaces.usage, StoreKey.prefix(tree), payload: row.payload)

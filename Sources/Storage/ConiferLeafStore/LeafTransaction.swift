@@ -18,7 +18,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     package var isChanged = false
     /// What the layer above remembers of the commit.
     package var effects: (any Sendable)?
-    /// Bytes of records that were added, less those that were removed.
+    /// Bytes of records that were added, less those that were removed and counted: not those of a wiped tree.
     package var growth = 0
 
     /// How many records are changed.
@@ -49,7 +49,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   }
 
   package var leaves: LeafStore { base.leaves }
-  package var snapshot: LeafSnapshot? { nil }
+  package var memorySnapshot: LeafSnapshot? { nil }
 
   // MARK: Leaves
 

@@ -18,8 +18,8 @@ extension StoreTable {
     func add(_ name: String, _ part: (StorageUsage) -> Int) {
       table.rows.append([.text(name), .bytes(part(usages.own)), .bytes(part(usages.all))])
     }
-    add("cached data") { $0.cache }
-    add("– before compression") { $0.rawCache }
+    add("cached data") { $0.leafBytes }
+    add("– before compression") { $0.rawLeafBytes }
     add("– packed runs") { $0.runs.stored }
     add("– small changes of them") { $0.deltas.stored }
     add("– large leaves") { $0.largeLeaves.stored }

@@ -6,12 +6,12 @@ package import ConiferKeyValue
 /// number beyond it was forged or damaged.
 package enum Numbers {
   /// The last number of a run, and of a large leaf.
-  package static let lastRun: UInt64 = 1 << 43 - 1
+  package static let lastRun: UInt64 = (1 << 43) - 1
   /// The last number that a run can plausibly have. A key with a later one was forged or damaged, and new
   /// numbers do not continue from it.
   package static let lastLikelyRun: UInt64 = 3 << 41
   /// The last number of a tracked query.
-  package static let lastQuery: UInt64 = 1 << 56 - 1
+  package static let lastQuery: UInt64 = (1 << 56) - 1
   /// The last number of a dictionary.
   package static let lastDictionary = UInt32.max - 1
   /// How many numbers are skipped above all known ones, when it is lost which were assigned.

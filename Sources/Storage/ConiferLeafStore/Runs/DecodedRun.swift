@@ -41,7 +41,8 @@ package final class DecodedRun: Sendable {
     return deltas.reduce(256 + own) { $0 + 128 + $1.key.count + $1.value.count }
   }
 
-  /// The entry of exactly a key; nil when there is none.
+  /// The entry of exactly a key; nil when there is none, and in a run of 65,535 entries or more, for which no
+  /// table is made.
   package func index(of key: Bytes) -> Int? {
     guard let table = table.load() ?? KeyTable(entries).map({ table.storeIfNil($0) }) else {
       return nil

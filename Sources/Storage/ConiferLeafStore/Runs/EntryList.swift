@@ -332,7 +332,7 @@ extension EntryList {
 package struct Entry: Equatable, Sendable {
   /// The path key, without the tree.
   package let key: Bytes
-  /// The value as `LeafCodec` writes it.
+  /// A `ValueTag`, then the bytes that it says; with the priority flag a second value follows.
   package let value: Bytes
   /// The encoded leaf behind a reference, while it is being written.
   package var content: Bytes?

@@ -100,7 +100,7 @@ package struct RunReader {
   /// The run after a key of the store, or the tree's first.
   package func run(after storeKey: Bytes?) throws(StoreError) -> RunHead? {
     guard let storeKey else { return try head(.atOrAfter(StoreKey.prefix(tree))) }
-    let known = view.snapshot?.fromMemory { memory, generation in
+    let known = view.memorySnapshot?.fromMemory { memory, generation in
       memory.withRuns { $0.next(tree, storeKey, at: generation) }
     }
     switch known {
@@ -109,7 +109,7 @@ package struct RunReader {
     case nil: break
     }
     let next = try head(.atOrAfter(storeKey + [0]))
-    if let generation = view.snapshot?.generation {
+    if let generation = view.memorySnapshot?.generation {
       leaves.generations.setNext(next, after: storeKey, tree, at: generation)
     }
     return next
@@ -229,7 +229,7 @@ package struct RunReader {
 
   /// Records that the snapshot's generation has a run as it is kept.
   private func confirmed(_ run: DecodedRun) -> DecodedRun {
-    if let generation = view.snapshot?.generation {
+    if let generation = view.memorySnapshot?.generation {
       leaves.generations.confirm(tree, run, at: generation)
     }
     return run
@@ -240,7 +240,7 @@ package struct RunReader {
   /// The run that a path key belongs to, if memory knows it at the snapshot's generation.
   private func current(covering key: Bytes) -> DecodedRun? {
     guard key.count < cutLength else { return nil }
-    return view.snapshot?.fromMemory { memory, generation in
+    return view.memorySnapshot?.fromMemory { memory, generation in
       memory.withRuns { $0.covering(tree, key, at: generation) }
     }
   }

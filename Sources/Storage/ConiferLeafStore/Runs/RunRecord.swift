@@ -11,7 +11,8 @@ package struct RunHead: Sendable {
 
   /// The key in the store, with the tree.
   package let storeKey: Bytes
-  /// The smallest path key that belongs to the run.
+  /// The run holds the leaves from this path key up to the next run's separator. When the run was split off, it was
+  /// the shortest prefix of its first key that is above all keys before it; a tree's first run may have an empty one.
   package let separator: Bytes
   package let isCut: Bool
   package let number: UInt64
@@ -308,7 +309,8 @@ package enum RunBody {
       text = column(size.values)
     }
 
-    /// Takes a value apart; its bytes come from `LeafCodec`.
+    /// Takes a value apart: a `ValueTag`, then the bytes that it says; with the priority flag a second
+    /// value follows.
     @inline(__always)
     mutating func append(_ value: UnsafeRawBufferPointer) {
       var reader = LentReader(value)
@@ -377,7 +379,7 @@ package enum RunBody {
       return size
     }
 
-    /// Appends the next value as `LeafCodec` writes it, with its priority; false when it is damaged.
+    /// Appends the next value as `append` was given it, with its priority; false when it is damaged.
     @inline(__always)
     mutating func copyValue(to writer: inout LentWriter) -> Bool {
       var hasMore = true

@@ -2,8 +2,8 @@ public import ConiferTree
 
 /// Which children of a node a snapshot holds; only the runs that hold them are read.
 ///
-/// A leaf has no children: every slice of it is the leaf itself. The node's own priority belongs to
-/// every slice.
+/// A leaf has no children: every slice of it is the leaf itself. A slice of a node with
+/// children has the node's own priority, and is empty when it holds none of them.
 public struct NodeSlice: Hashable, Sendable {
   /// The first key that belongs to the slice, or nil for no bound.
   public var lower: Key?

@@ -39,7 +39,7 @@ public struct WriteID: Hashable, Comparable, Sendable {
   /// The number, from 1 to 2^56 - 1.
   public let rawValue: UInt64
   /// The highest number.
-  static let last: UInt64 = 1 << 56 - 1
+  static let last: UInt64 = (1 << 56) - 1
 
   /// The write with a number.
   public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -76,8 +76,8 @@ public struct WritePayload: Hashable, Sendable {
   public let kind: Kind
   /// Where the write was made; it is remembered with the write's end.
   public let path: Path
-  /// What it changes: it is found by these paths, by those above and by those below. A key that stands
-  /// for a whole document is a path of one segment.
+  /// What it changes: it is found by these paths, by those above and by those below. A document is a
+  /// path of two segments, its collection and its id, as `MutationBatch.payload` makes it.
   public let touches: [Path]
   /// What it asks for, with the conditions that must hold.
   public let bytes: [UInt8]
@@ -123,7 +123,7 @@ public struct WritePayload: Hashable, Sendable {
 
 /// Where a write stands that the server has not finally answered.
 public enum WriteState: Hashable, Sendable {
-  /// Waits to be sent.
+  /// Is to be sent.
   case queued
   /// Was sent on a connection that still stands.
   case sent
@@ -184,13 +184,13 @@ public struct FinishedWrite: Hashable, Sendable {
 
 /// What a lane holds, known without reading it.
 public struct QueueTotals: Hashable, Sendable {
-  /// Writes that wait for an answer: queued, sent or of unknown outcome.
+  /// Writes that wait for their final answer: queued, sent or of unknown outcome.
   public var pending: Int
   /// Writes that the server refused and that wait for the app.
   public var rejected: Int
   /// Bytes of their stored records.
   public var bytes: Int
-  /// The oldest write that waits for an answer.
+  /// The oldest of the pending writes.
   public var oldest: WriteID?
   /// The newest number that was ever given in the lane.
   public var newest: WriteID?

@@ -5,7 +5,7 @@ public import ConiferTree
 /// changed together, atomically, and survive restarts.
 ///
 /// - A commit takes edits of all groups and is atomic. After any crash the state equals some prefix
-///   of the commits and holds every one acknowledged at its durability.
+///   of the commits and holds every one that has returned, at its durability.
 /// - The outbound queue is never evicted. Cached data may be dropped: when damaged, when told to, and
 ///   when the cache is over its budget.
 /// - What not every backend can do has a contract of its own: ``EvictingBackend``, ``VerifyingBackend``.

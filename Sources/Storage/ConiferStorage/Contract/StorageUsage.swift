@@ -24,9 +24,9 @@ public struct StorageUsage: Hashable, Sendable {
 
   /// Cached leaves packed together: all that are not in large leaves.
   public var runs = Packed()
-  /// Small changes of runs that wait to be folded into them.
+  /// Small changes of runs, in records of their own until they are folded in.
   public var deltas = Packed()
-  /// Cached leaves that are stored on their own, in parts.
+  /// Cached leaves that are stored on their own, in chunks.
   public var largeLeaves = Packed()
   /// Compression dictionaries, which runs and deltas are packed with.
   public var dictionaries = 0
@@ -48,13 +48,14 @@ public struct StorageUsage: Hashable, Sendable {
   /// A usage of nothing.
   public init() {}
 
-  /// Cached tree data: runs, deltas, large leaves.
-  public var cache: Int { .sum(runs.stored, deltas.stored, largeLeaves.stored) }
-  /// Bytes of cached tree data before compression.
-  public var rawCache: Int { .sum(runs.raw, deltas.raw, largeLeaves.raw) }
+  /// Bytes of the records of cached leaves: runs, deltas, large leaves. What a cache takes in all is
+  /// ``StorageSpace/cache``.
+  public var leafBytes: Int { .sum(runs.stored, deltas.stored, largeLeaves.stored) }
+  /// Bytes of cached leaves before compression.
+  public var rawLeafBytes: Int { .sum(runs.raw, deltas.raw, largeLeaves.raw) }
   /// All bytes together.
   public var total: Int {
-    .sum(cache, dictionaries, queue, trackedQueries, pins, indexes, other)
+    .sum(leafBytes, dictionaries, queue, trackedQueries, pins, indexes, other)
   }
 }
 

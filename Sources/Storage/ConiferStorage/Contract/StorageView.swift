@@ -4,7 +4,8 @@ public import ConiferTree
 
 /// One moment of a store, readable for the length of a closure.
 ///
-/// Every read of one view sees the same commit. Reads write nothing.
+/// Every read of one view sees the same commit. Reads write nothing, except that in a cache a read that
+/// meets damage repairs it first, in commits of its own.
 /// Each throws `io`, `closed`, `damaged` (an authority's data, or damage that could not be set
 /// aside) and `invalid` (an unknown tree).
 public protocol StorageView: AnyObject {

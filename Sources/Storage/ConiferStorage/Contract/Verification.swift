@@ -110,9 +110,9 @@ public struct VerificationReport: Sendable, Equatable {
     public var documents = 0
     /// Runs of leaves.
     public var runs = 0
-    /// Changes of runs that are not folded yet.
+    /// Small changes of runs, in records of their own until they are folded in.
     public var deltas = 0
-    /// Leaves that are stored in parts.
+    /// Leaves that are stored in chunks.
     public var largeLeaves = 0
     /// Compression dictionaries.
     public var dictionaries = 0

@@ -54,7 +54,7 @@ private struct StoreFigures {
 
   /// Bytes before compression for one byte after it, with the dictionaries; nil of an empty cache.
   var ratio: Double? {
-    StorageUsage.Packed(raw: usage.rawCache, stored: usage.cache + usage.dictionaries).ratio
+    StorageUsage.Packed(raw: usage.rawLeafBytes, stored: usage.leafBytes + usage.dictionaries).ratio
   }
 
   /// The kinds of packed records, in words and as JSON names them.
@@ -75,7 +75,7 @@ private struct StoreFigures {
     table.add("durability", "\(traits.durability), at most \(traits.store.strongest)")
     table.add("budget", budget)
     table.add("leaves", Figures.count(usage.leaves))
-    table.add("cache", Figures.bytes(usage.cache))
+    table.add("cache", Figures.bytes(usage.leafBytes))
     table.add(
       "compression",
       ratio.map { "\(traits.compression), \(Figures.fixed($0, 2)) to 1" }
@@ -106,7 +106,7 @@ private struct StoreFigures {
     }
     if usage.leaves > 0 {
       table.add(
-        "bytes a leaf", Figures.fixed(Double(usage.cache) / Double(usage.leaves), 1))
+        "bytes a leaf", Figures.fixed(Double(usage.leafBytes) / Double(usage.leaves), 1))
     }
     table.add("incidents", String(incidents.count))
     return table
@@ -129,7 +129,7 @@ private struct StoreFigures {
       (
         "bytes",
         .object([
-          ("cache", .integer(usage.cache)), ("rawCache", .integer(usage.rawCache)),
+          ("cache", .integer(usage.leafBytes)), ("rawCache", .integer(usage.rawLeafBytes)),
           ("dictionaries", .integer(usage.dictionaries)),
           ("queue", .integer(usage.queue)), ("trackedQueries", .integer(usage.trackedQueries)),
           ("pins", .integer(usage.pins)), ("indexes", .integer(usage.indexes)),

@@ -8,7 +8,7 @@ extension StoreDemo {
     try await options.reading(console) { store in
       while try await store.backend.tidy(.milliseconds(100)) {}
       let usage = try store.backend.inspect { try $0.usage(store.tree) }
-      let ratio = Double(usage.rawCache) / Double(max(usage.cache, 1))
+      let ratio = Double(usage.rawLeafBytes) / Double(max(usage.leafBytes, 1))
       let size = try store.backend.size()
       let each = Double(size.live) / Double(max(usage.leaves, 1))
       return [

@@ -70,7 +70,7 @@ struct StoreDemo {
     let usage = try store.backend.inspect { try $0.usage(store.tree) }
     let size = try store.backend.size()
     let rate = Double(usage.leaves) / max(seconds, 1e-9)
-    let ratio = Double(usage.rawCache) / Double(max(usage.cache, 1))
+    let ratio = Double(usage.rawLeafBytes) / Double(max(usage.leafBytes, 1))
     let each = Double(size.live) / Double(max(usage.leaves, 1))
     return [
       DemoFigure(

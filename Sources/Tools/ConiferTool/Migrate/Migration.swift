@@ -203,7 +203,7 @@ struct Migration {
 
   /// About how many bytes of data there are.
   private static func size(_ backend: any StorageBackend) throws -> Int {
-    try backend.inspect { min(try $0.usage(nil).rawCache, 1 << 60) }
+    try backend.inspect { min(try $0.usage(nil).rawLeafBytes, 1 << 60) }
   }
 
   /// Refuses to set a source aside that was written to after it was copied.

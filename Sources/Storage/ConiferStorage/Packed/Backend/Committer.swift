@@ -215,7 +215,7 @@ struct CommitApplier {
       overlays.didChange(payload, in: lane)
     case .setState(let lane, let id, let state):
       if case .rejected = state {
-        try noteChange(lane, id, from: .waiting)
+        try noteChange(lane, id, from: .unanswered)
       } else {
         try noteChange(lane, id, from: .rejected)
       }

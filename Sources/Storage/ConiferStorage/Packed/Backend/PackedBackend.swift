@@ -46,7 +46,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
     let durability = try options.durability.level(in: store.traits)
     self.store = store
-    let isKnown = try Self.isKnown(store)
+    let isNew = try Self.isNew(store)
     let engine = PackedEngine(store, options, Activity(after: try Recency.clock(of: store)))
     self.engine = engine
     self.trainer = DictionaryTrainer(engine.leaves)
@@ -54,7 +54,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: durability, budget: options.budget,
       isEncrypted: options.encryption != nil, format: Int(Trees.format))
-    if !isKnown {
+    if isNew {
       try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
     }
     try engine.open()
@@ -65,10 +65,11 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   deinit { thread.end() }
 
-  private static func isKnown(_ store: Store) throws(StoreError) -> Bool {
+  /// Whether a store has no format record.
+  private static func isNew(_ store: Store) throws(StoreError) -> Bool {
     let view = try store.view()
     defer { view.close() }
-    return try Trees.check(view)
+    return try !Trees.check(view)
   }
 
   // MARK: Commits

@@ -53,7 +53,7 @@ final class PackedEngine: @unchecked Sendable {
   var policy: DamagePolicy { repairer.policy }
 
   /// Does queued work in order; neighbouring commits share one batch. Without work, it does a slice of
-  /// eviction or index building.
+  /// eviction or index building. Then, with or without work, it goes on with mending that was to be done before.
   ///
   /// - Parameter isAwaited: whether more work has come, which slices then make way for.
   /// - Returns: whether something is left to do while no work waits.

@@ -102,7 +102,7 @@ final class PackedView: StorageView {
   }
 
   func entries(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {
-    try queue(lane).window(.waiting, after: after, limit: limit)
+    try queue(lane).window(.unanswered, after: after, limit: limit)
   }
 
   func rejectedEntries(

@@ -45,7 +45,7 @@ struct TidyPass {
   /// Goes on without doing this step's work.
   func skip(_ view: any OrderedView) throws(StoreError) -> (TidyPass, isDone: Bool) {
     var (result, isDone) = next(try keys(view))
-    result.named.isWhole = isDone
+    if !isDone { result.named.isWhole = false }
     return (result, isDone)
   }
 

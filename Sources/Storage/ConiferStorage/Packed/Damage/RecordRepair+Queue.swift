@@ -40,7 +40,7 @@ extension RecordRepair {
         bytes: bytes))
     try changeTotals(reader) { totals in
       switch QueueReader.Section(rawValue: key[reader.prefix.count]) {
-      case .waiting: totals.pending -= 1
+      case .unanswered: totals.pending -= 1
       case .rejected: totals.rejected -= 1
       case nil: break
       }
@@ -59,7 +59,7 @@ extension RecordRepair {
     if let lane = Self.lane(key, info) {
       let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
       let number = Bytes(key[reader.prefix.count...].prefix(8))
-      for section in [QueueReader.Section.waiting, .rejected] {
+      for section in [QueueReader.Section.unanswered, .rejected] {
         let write = reader.prefix + [section.rawValue] + number
         if number.count == 8, try tx.keys(Spaces.queue, prefix: write, limit: 1).first == write {
           return try setWriteAside(write, info)
@@ -103,9 +103,9 @@ extension RecordRepair {
         return .next
       }
     }
-    for section in [QueueReader.Section.waiting, .rejected] {
+    for section in [QueueReader.Section.unanswered, .rejected] {
       try scan(Spaces.queue, reader.prefix + [section.rawValue]) { key, size in
-        if section == .waiting { totals.pending += 1 } else { totals.rejected += 1 }
+        if section == .unanswered { totals.pending += 1 } else { totals.rejected += 1 }
         totals.bytes += key.byteCount + size
         raiseNewest(key)
       }

@@ -65,12 +65,12 @@ extension RecordRepair {
     try tx.deleteAll(Spaces.queueIndex, prefix: StoreKey.prefix(info.id))
     for lane in try QueueReader.lanes(tx, info.id) {
       let editor = try QueueEditor(tx, lane, info.order, tx.leaves.codec)
-      let prefix = editor.reader.prefix + [QueueReader.Section.waiting.rawValue]
+      let prefix = editor.reader.prefix + [QueueReader.Section.unanswered.rawValue]
       var after: Bytes?
       while true {
         let some = try tx.entries(Spaces.queue, prefix: prefix, after: after, limit: 64)
         for (key, value) in some {
-          try editor.index(try editor.reader.found(.waiting, key, value).entry)
+          try editor.index(try editor.reader.found(.unanswered, key, value).entry)
         }
         guard let last = some.last?.key else { break }
         after = last

@@ -175,14 +175,14 @@ struct OverlayEditor {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     guard try reader.isReadable() else { return }
     try tx.deleteAll(Spaces.overlays, prefix: rows.prefix)
-    let prefix = rows.prefix + [QueueReader.Section.waiting.rawValue]
+    let prefix = rows.prefix + [QueueReader.Section.unanswered.rawValue]
     var after: Bytes?
     while true {
       let keys = try tx.keys(Spaces.queue, prefix: prefix, after: after, limit: 256)
       for key in keys {
         let entry = try undamaged { () throws(StoreError) in
           try tx.value(Spaces.queue, key).map { (value) throws(StoreError) in
-            try reader.found(.waiting, key, value).entry
+            try reader.found(.unanswered, key, value).entry
           }
         }
         guard let payload = entry??.payload, let batch = MutationBatch(payload) else { continue }

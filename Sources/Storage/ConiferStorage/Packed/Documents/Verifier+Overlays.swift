@@ -41,7 +41,7 @@ extension Verifier {
     var after: WriteID?
     while true {
       let read = try reading(Spaces.queue, reader.prefix) { () throws(StoreError) in
-        try reader.window(.waiting, after: after, limit: 64)
+        try reader.window(.unanswered, after: after, limit: 64)
       }
       // A write that cannot be read is a finding of its own.
       guard let entries = read else { return }

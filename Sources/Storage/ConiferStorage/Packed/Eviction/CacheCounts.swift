@@ -7,7 +7,7 @@ final class CacheCounts {
   /// By tree, what counts against the budget and how many queries are tracked; nil until needed.
   private var trees: [TreeID: (bytes: Int, queries: Int)]?
   /// The last known factor between records and physical bytes, and the bytes that it was taken at.
-  private var meter: (meter: BudgetMeter, at: Int)?
+  private var physical: (factor: PhysicalFactor, at: Int)?
 
   init(_ writer: StoreWriter) { self.writer = writer }
 
@@ -20,24 +20,26 @@ final class CacheCounts {
   }
 
   /// Forgets what was known of the store, which another process may have had since.
-  func forget() { (trees, meter) = (nil, nil) }
+  func forget() { (trees, physical) = (nil, nil) }
 
   /// What the cache takes, and how many queries are tracked.
   func totals() throws(StoreError) -> (used: Int, queries: Int) {
     let (bytes, queries) = Self.sum(try counted())
-    if let meter, Self.holds(meter.at, bytes) { return (meter.meter.physical(bytes), queries) }
-    let meter = try writer.read { (view) throws(StoreError) in
-      try BudgetMeter(view, writer.store.size())
+    if let physical, Self.holds(physical.at, bytes) {
+      return (physical.factor.physical(bytes), queries)
     }
-    self.meter = (meter, bytes)
-    return (meter.physical(bytes), queries)
+    let factor = try writer.read { (view) throws(StoreError) in
+      try PhysicalFactor(view, writer.store.size())
+    }
+    physical = (factor, bytes)
+    return (factor.physical(bytes), queries)
   }
 
   /// The same without asking the store; nil when it is not known.
   var known: (used: Int, queries: Int)? {
-    guard let trees, let meter else { return nil }
+    guard let trees, let physical else { return nil }
     let (bytes, queries) = Self.sum(trees)
-    return Self.holds(meter.at, bytes) ? (meter.meter.physical(bytes), queries) : nil
+    return Self.holds(physical.at, bytes) ? (physical.factor.physical(bytes), queries) : nil
   }
 
   private static func sum(

@@ -42,7 +42,7 @@ struct Eviction: Sendable {
   private struct Beginning: Sendable {
     /// Turns bytes of records into physical ones. It is measured once: measured again for each slice, the choice of what
     /// is evicted would depend on where slices end.
-    var meter: BudgetMeter
+    var factor: PhysicalFactor
     /// Whether there were too many inactive queries.
     let hasTooMany: Bool
   }
@@ -82,27 +82,27 @@ struct Eviction: Sendable {
   ///   - swept: is told of sweeps and of removed queries.
   ///   - isOver: whether the slice is; asked after each step and each stride.
   mutating func slice(
-    _ tx: LeafTransaction, _ measured: BudgetMeter, _ activity: Activity,
+    _ tx: LeafTransaction, _ measured: PhysicalFactor, _ activity: Activity,
     _ swept: inout SweptTrees, isOver: () -> Bool
   ) throws(StoreError) {
     let beginning = try begin(tx, measured, activity)
-    let meter = beginning.meter
-    defer { report.after = (try? meter.cache(tx)) ?? report.after }
+    let factor = beginning.factor
+    defer { report.after = (try? factor.cache(tx)) ?? report.after }
     while !isDone {
       switch phase {
       case .sweeping(let trees, let sweep):
         if try isMet(tx, beginning, activity) { return phase = .reached(phase) }
-        if try isSmall(tx, meter) {
+        if try isSmall(tx, factor) {
           // The cache is small enough: only the number of queries is too large.
           phase = .forgetting(try Self.candidates(tx, activity))
         } else {
-          try sweepSlice(tx, meter, activity, trees, sweep, &swept, isOver)
+          try sweepSlice(tx, factor, activity, trees, sweep, &swept, isOver)
         }
       case .forgetting(let candidates):
         if try isMet(tx, beginning, activity) { return phase = .reached(phase) }
         try forget(tx, activity, candidates, &swept)
       case .clearing(let tree, let key, let sweep, let before, let rest):
-        try clear(tx, meter, tree, key, sweep, before, rest, &swept, isOver)
+        try clear(tx, factor, tree, key, sweep, before, rest, &swept, isOver)
       case .reached, .stuck: return
       }
       if isOver() { return }
@@ -111,23 +111,23 @@ struct Eviction: Sendable {
 
   /// Ends the eviction with what the cache takes once all is stored. If that is above the target, the eviction
   /// continues with the new measure.
-  mutating func end(_ measured: BudgetMeter, cache: Int) {
+  mutating func end(_ measured: PhysicalFactor, cache: Int) {
     report.after = cache
     guard let target = report.target, cache > target, case .reached(let before) = phase else {
       return
     }
     phase = before
-    beginning?.meter = measured
+    beginning?.factor = measured
   }
 
   /// What the first slice found; this one is the first if nothing was.
   private mutating func begin(
-    _ tx: LeafTransaction, _ meter: BudgetMeter, _ activity: Activity
+    _ tx: LeafTransaction, _ factor: PhysicalFactor, _ activity: Activity
   ) throws(StoreError) -> Beginning {
     if let beginning { return beginning }
-    report.before = try meter.cache(tx)
+    report.before = try factor.cache(tx)
     let hasTooMany = try Self.inactive(tx, activity) > Self.mostInactive
-    let beginning = Beginning(meter: meter, hasTooMany: hasTooMany)
+    let beginning = Beginning(factor: factor, hasTooMany: hasTooMany)
     self.beginning = beginning
     return beginning
   }
@@ -136,14 +136,14 @@ struct Eviction: Sendable {
   private func isMet(
     _ tx: LeafTransaction, _ beginning: Beginning, _ activity: Activity
   ) throws(StoreError) -> Bool {
-    guard try isSmall(tx, beginning.meter) else { return false }
+    guard try isSmall(tx, beginning.factor) else { return false }
     guard beginning.hasTooMany else { return true }
     return try Self.inactive(tx, activity) <= Self.fewerInactive
   }
 
-  private func isSmall(_ tx: LeafTransaction, _ meter: BudgetMeter) throws(StoreError) -> Bool {
+  private func isSmall(_ tx: LeafTransaction, _ factor: PhysicalFactor) throws(StoreError) -> Bool {
     guard let target = report.target else { return true }
-    return try meter.cache(tx) <= target
+    return try factor.cache(tx) <= target
   }
 
   /// How many tracked queries are not active.
@@ -156,7 +156,7 @@ struct Eviction: Sendable {
   }
 
   private mutating func sweepSlice(
-    _ tx: LeafTransaction, _ meter: BudgetMeter, _ activity: Activity,
+    _ tx: LeafTransaction, _ factor: PhysicalFactor, _ activity: Activity,
     _ trees: [TreeID], _ current: Sweep?, _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
     guard let tree = trees.first else {
@@ -166,14 +166,14 @@ struct Eviction: Sendable {
       return phase = .sweeping(Array(trees.dropFirst()))
     }
     var sweep = current ?? Sweep(number: swept.begin(tree), at: [])
-    let before = try BudgetMeter.sum(tx).budgeted
+    let before = try PhysicalFactor.sum(tx).budgeted
     let target = report.target ?? 0
     let next = try Sweeper(tx, info).sweep(sweep.at, [PathKey.endMark]) {
       () throws(StoreError) in
       if isOver() { return true }
-      return try meter.cache(tx) <= target
+      return try factor.cache(tx) <= target
     }
-    report.uncovered += meter.physical(max(0, before - (try BudgetMeter.sum(tx).budgeted)))
+    report.uncovered += factor.physical(max(0, before - (try PhysicalFactor.sum(tx).budgeted)))
     if let next {
       sweep.at = next
       return phase = .sweeping(trees, sweep)
@@ -227,7 +227,7 @@ struct Eviction: Sendable {
     if try Coverage(tx, info).isPinned(query) { return }
     guard report.isDryRun || activity.beginEviction(of: next.name) else { return }
     // In bytes of records, which do not depend on the measure.
-    let before = try BudgetMeter.sum(tx).budgeted
+    let before = try PhysicalFactor.sum(tx).budgeted
     try editor.remove(next.name.query)
     report.queries.append(
       EvictionReport.Query(
@@ -239,7 +239,7 @@ struct Eviction: Sendable {
 
   /// Removes what only the removed query covered: all of it, so that no part stays behind.
   private mutating func clear(
-    _ tx: LeafTransaction, _ meter: BudgetMeter, _ tree: TreeID,
+    _ tx: LeafTransaction, _ factor: PhysicalFactor, _ tree: TreeID,
     _ key: Bytes, _ current: Sweep, _ before: Int, _ rest: [Candidate],
     _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
@@ -256,8 +256,8 @@ struct Eviction: Sendable {
     }
     if let number = sweep.number { swept.end(tree, number) }
     if let last = report.queries.indices.last {
-      report.queries[last].bytes = meter.physical(
-        max(0, before - (try BudgetMeter.sum(tx).budgeted)))
+      report.queries[last].bytes = factor.physical(
+        max(0, before - (try PhysicalFactor.sum(tx).budgeted)))
     }
     phase = .forgetting(rest)
   }

@@ -173,7 +173,7 @@ final class Evictor {
       try writer.change(.relaxed) { (tx) throws(StoreError) in
         tx.frees = true
         var steps = 0
-        try eviction.slice(tx, BudgetMeter(tx, size), activity, &swept) {
+        try eviction.slice(tx, PhysicalFactor(tx, size), activity, &swept) {
           steps += 1
           return tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
             || (steps >= Self.fewestSteps && isAwaited())
@@ -186,8 +186,8 @@ final class Evictor {
     guard next.isDone else { return next }
     try repairer.retrying { (_) throws(StoreError) in
       try writer.read { (view) throws(StoreError) in
-        let meter = try BudgetMeter(view, writer.store.size())
-        next.end(meter, cache: try meter.cache(view))
+        let factor = try PhysicalFactor(view, writer.store.size())
+        next.end(factor, cache: try factor.cache(view))
       }
     }
     return next

@@ -67,10 +67,10 @@ extension PackedBackend: EvictingBackend {
     try reading { (snapshot) throws(StoreError) in
       let tx = LeafTransaction(snapshot)
       var run = try Eviction(tx, to: target, isDryRun: true)
-      let meter = try BudgetMeter(tx, store.size())
+      let factor = try PhysicalFactor(tx, store.size())
       var swept = SweptTrees()
       while !run.isDone {
-        try run.slice(tx, meter, engine.activity, &swept) { false }
+        try run.slice(tx, factor, engine.activity, &swept) { false }
       }
       return run.report
     }
@@ -82,13 +82,13 @@ extension PackedBackend: EvictingBackend {
   public func space() throws(StoreError) -> StorageSpace {
     try reading { (snapshot) throws(StoreError) in
       let size = try store.size()
-      let meter = try BudgetMeter(snapshot, size)
-      let usage = try BudgetMeter.sum(snapshot)
-      let pinned = try explainer(snapshot, meter).pinned()
+      let factor = try PhysicalFactor(snapshot, size)
+      let usage = try PhysicalFactor.sum(snapshot)
+      let pinned = try explainer(snapshot, factor).pinned()
       return StorageSpace(
-        cache: meter.physical(usage.budgeted), pinned: meter.physical(pinned),
-        queue: meter.physical(usage.queue),
-        other: meter.physical(usage.total - usage.budgeted - usage.queue), free: size.free,
+        cache: factor.physical(usage.budgeted), pinned: factor.physical(pinned),
+        queue: factor.physical(usage.queue),
+        other: factor.physical(usage.total - usage.budgeted - usage.queue), free: size.free,
         file: size.file, budget: traits.budget)
     }
   }
@@ -99,12 +99,12 @@ extension PackedBackend: EvictingBackend {
   public func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation {
     try reading { (snapshot) throws(StoreError) in
       let info = try Trees.known(snapshot, tree)
-      return try explainer(snapshot, BudgetMeter(snapshot, store.size())).explain(info, path)
+      return try explainer(snapshot, PhysicalFactor(snapshot, store.size())).explain(info, path)
     }
   }
 
-  private func explainer(_ snapshot: LeafSnapshot, _ meter: BudgetMeter) -> SpaceExplainer {
+  private func explainer(_ snapshot: LeafSnapshot, _ factor: PhysicalFactor) -> SpaceExplainer {
     SpaceExplainer(
-      snapshot: snapshot, meter: meter, activity: engine.activity, role: traits.role)
+      snapshot: snapshot, factor: factor, activity: engine.activity, role: traits.role)
   }
 }

@@ -5,7 +5,7 @@ import ConiferTree
 /// Tells what a path's data takes, and why it is kept.
 struct SpaceExplainer {
   let snapshot: LeafSnapshot
-  let meter: BudgetMeter
+  let factor: PhysicalFactor
   let activity: Activity
   let role: StoreRole
 
@@ -42,12 +42,12 @@ struct SpaceExplainer {
     let held = try covered(tree, key, .held(activity.active(tree.id)))
     let all = try covered(tree, key, .all)
     var explanation = SpaceExplanation(
-      tree: tree.id, path: path, bytes: meter.physical(total.bytes), leaves: total.leaves)
+      tree: tree.id, path: path, bytes: factor.physical(total.bytes), leaves: total.leaves)
     // Shares are rounded one by one: parts never exceed the whole.
-    explanation.pinned = meter.physical(min(pinned, total.bytes))
-    explanation.active = meter.physical(min(max(0, held - pinned), total.bytes))
-    explanation.tracked = meter.physical(min(max(0, all - max(held, pinned)), total.bytes))
-    explanation.uncovered = meter.physical(max(0, total.bytes - all))
+    explanation.pinned = factor.physical(min(pinned, total.bytes))
+    explanation.active = factor.physical(min(max(0, held - pinned), total.bytes))
+    explanation.tracked = factor.physical(min(max(0, all - max(held, pinned)), total.bytes))
+    explanation.uncovered = factor.physical(max(0, total.bytes - all))
     explanation.reasons = try reasons(tree, path)
     explanation.pendingWrites = try pendingWrites(tree, path)
     explanation.fate = fate(explanation)

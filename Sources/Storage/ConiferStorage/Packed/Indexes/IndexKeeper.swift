@@ -49,7 +49,7 @@ final class IndexKeeper: LeafFollower {
     var from = low
     if let node = Self.prefix(low, depth) {
       let end = node + [PathKey.endMark]
-      if compareBytes(high, end) <= 0, !plans[index].indexes(node) { return }
+      if compareBytes(high, end) <= 0, !plans[index].isIndexed(node) { return }
       if node.count < low.count || bytesPrecede(high, end) {
         let isWithin = compareBytes(high, end) <= 0
         try recordChildren(index, node, low, isWithin ? high : end, new, source)
@@ -85,7 +85,7 @@ final class IndexKeeper: LeafFollower {
     _ source: RunEditor
   ) throws(StoreError) {
     let plan = plans[index]
-    guard plan.indexes(node) else { return }
+    guard plan.isIndexed(node) else { return }
     func child(_ key: Bytes) -> Bytes? { Self.prefix(key, plan.depth + 1) }
     let first = child(low)
     if let first, compareBytes(high, first + [PathKey.endMark]) <= 0 {

@@ -71,7 +71,7 @@ final class IndexPlan: Sendable {
   }
 
   /// Whether a path key is that of an indexed node.
-  func indexes(_ node: Bytes) -> Bool {
+  func isIndexed(_ node: Bytes) -> Bool {
     // Any child will do.
     let child = node + [PathKey.firstChildMark + 4, 0]
     if case .child(node.count, _) = child.withUnsafeBytes(place) { return true }
@@ -189,7 +189,7 @@ final class IndexPlans: Sendable {
         index.definition.children.map { IndexPlan(index, $0, tree) }
       }
     }
-    guard let snapshot = view.snapshot else { return try read() }
+    guard let snapshot = view.memorySnapshot else { return try read() }
     let known = try snapshot.object(Spaces.indexes, tree, IndexSet.key(tree)) {
       () throws(StoreError) in IndexPlans(try read())
     }

@@ -160,7 +160,7 @@ struct IndexSet: Equatable, Sendable {
     return set
   }
 
-  /// Stores the set, or removes its records when there is nothing to remember.
+  /// Stores the set, also one without declarations, and its copy when that has other ones.
   func write(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     let (key, copy) = (Self.key(tree), Self.key(tree, isCopy: true))
     tx.effects.changesIndexes = true

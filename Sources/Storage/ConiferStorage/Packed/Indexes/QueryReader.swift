@@ -3,7 +3,9 @@ import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
-/// Answers queries of one tree by the cheapest way that gives what the whole node would.
+/// Answers queries of one tree by the first way that serves and gives what the whole node would: a window by
+/// key, an index that is built, the default order where no child has a priority, the whole node. Which one reads
+/// least is not estimated.
 struct QueryReader {
   let tree: TreeReader
   let meter = ReadMeter()

@@ -24,7 +24,7 @@ final class Mender {
     didSet { writer.recountedTree = recountedTree }
   }
   /// About how many bytes the store has written since the last slice.
-  private var written = 0
+  private var bytesWritten = 0
   /// The damaged records that slices met since there was nothing to mend; one that comes back is not
   /// repaired again.
   private var repaired: Set<StoreError.Place> = []
@@ -60,7 +60,7 @@ final class Mender {
   /// Told of each change: it may have changed the tree that is being counted, or damaged others.
   func didChange(_ change: StoreChange) {
     guard change.bytes > 0 else { return }
-    written.add(change.bytes)
+    bytesWritten.add(change.bytes)
     // What was lost may have been counted already: begin anew.
     if !change.effects.damagedTrees.isEmpty { return state = .needed }
     switch state {
@@ -91,26 +91,26 @@ final class Mender {
   /// While mending holds its view, a store may not reuse space that commits free, so it grows: this bounds
   /// the growth by about what mending reads. While a commit waits, slices are done only above a slack.
   func catchUp(isAwaited: () -> Bool) {
-    while hasWork, written > Self.slack || !isAwaited() {
-      let (owed, before) = (written, looked)
+    while hasWork, bytesWritten > Self.slack || !isAwaited() {
+      let (owed, before) = (bytesWritten, bytesRead)
       slice()
       // A phase that begins has read nothing yet. What mending itself wrote does not count, or a few
       // orphans would cause all slices at once.
-      written = max(0, owed - max(0, looked - before))
-      if written == 0 { return }
+      bytesWritten = max(0, owed - max(0, bytesRead - before))
+      if bytesWritten == 0 { return }
     }
   }
 
   /// Forgets what was written while no view was held.
-  func forgetWritten() { written = 0 }
+  func forgetWritten() { bytesWritten = 0 }
 
   /// Mends all that is to be mended.
   func finish() throws(StoreError) {
     while hasWork { try step() }
   }
 
-  private var looked: Int {
-    if case .underWay(let work) = state { work.looked } else { 0 }
+  private var bytesRead: Int {
+    if case .underWay(let work) = state { work.bytesRead } else { 0 }
   }
 
   private var recountedTree: TreeID? {
@@ -147,7 +147,8 @@ final class Mender {
     let frozen = FrozenSnapshot(try writer.leaves.openSnapshot())
     guard let tree = try MendingMarker.first(frozen.snapshot) else {
       repaired = []
-      return stop()
+      state = .idle
+      return
     }
     if let info = try Trees.info(frozen.snapshot, tree) {
       let sweep = OrphanSweep(info, repairer.policy.role)
@@ -233,11 +234,11 @@ struct Mending {
   var phase: Phase
 
   /// About how many bytes of records its phase has read.
-  var looked: Int {
+  var bytesRead: Int {
     switch phase {
-    case .sweeping(let sweep): sweep.looked
-    case .listing(let listing): listing.looked
-    case .counting(let recount): recount.looked
+    case .sweeping(let sweep): sweep.bytesRead
+    case .listing(let listing): listing.bytesRead
+    case .counting(let recount): recount.bytesRead
     }
   }
 

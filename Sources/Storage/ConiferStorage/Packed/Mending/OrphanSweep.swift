@@ -32,7 +32,7 @@ struct OrphanSweep: Sendable {
   var isDone: Bool { scans.isEmpty }
 
   /// About how many bytes of records were read so far.
-  private(set) var looked = 0
+  private(set) var bytesRead = 0
 
   /// Looks at the next slice.
   ///
@@ -60,7 +60,7 @@ struct OrphanSweep: Sendable {
         orphans.append((scan.space, key))
       }
     }
-    looked.add(scan.looked - (scans.first?.looked ?? 0))
+    bytesRead.add(scan.bytesRead - (scans.first?.bytesRead ?? 0))
     if scan.isDone { scans.removeFirst() } else { scans[0] = scan }
     return orphans
   }
@@ -136,7 +136,7 @@ struct OrphanSweep: Sendable {
     guard own.count >= 8 else { return true }
     let number = Bytes(space == Spaces.queueParts ? own.prefix(8) : own.suffix(8))
     let sections: [QueueReader.Section] =
-      space == Spaces.queueParts ? [.waiting, .rejected] : [.waiting]
+      space == Spaces.queueParts ? [.unanswered, .rejected] : [.unanswered]
     for section in sections {
       let write = key[...end] + [section.rawValue] + number
       if try view.keys(Spaces.queue, prefix: Bytes(write), limit: 1).first == Bytes(write) {

@@ -24,8 +24,8 @@ struct Recount: Sendable {
 
   var isDone: Bool { sizes.isEmpty && bodies.isEmpty }
 
-  /// About how many bytes of records were looked at so far.
-  private(set) var looked = 0
+  /// About how many bytes of records were read so far.
+  private(set) var bytesRead = 0
 
   /// Counts the next slice.
   ///
@@ -34,11 +34,11 @@ struct Recount: Sendable {
     if var scan = sizes.first {
       let space = scan.space
       try scan.sizes(view) { key, size in note(space, key, size) }
-      looked.add(scan.looked - (sizes.first?.looked ?? 0))
+      bytesRead.add(scan.bytesRead - (sizes.first?.bytesRead ?? 0))
       if scan.isDone { sizes.removeFirst() } else { sizes[0] = scan }
     } else if var scan = bodies.first {
       for (key, value) in try scan.records(view) { look(scan.space, key, value) }
-      looked.add(scan.looked - (bodies.first?.looked ?? 0))
+      bytesRead.add(scan.bytesRead - (bodies.first?.bytesRead ?? 0))
       if scan.isDone { bodies.removeFirst() } else { bodies[0] = scan }
     }
   }

@@ -11,8 +11,8 @@ struct SpaceScan: Sendable {
   private let prefix: Bytes
   private var from: Bytes
   private(set) var isDone = false
-  /// How many bytes of records were looked at so far.
-  private(set) var looked = 0
+  /// How many bytes of records were read so far; of a key, with its value's size.
+  private(set) var bytesRead = 0
   /// Whether a record was left out that the store could not lend.
   private(set) var hasSkipped = false
 
@@ -32,7 +32,7 @@ struct SpaceScan: Sendable {
       guard lent.starts(with: prefix) else { return .stop }
       let key = Bytes(lent)
       visit(key, size)
-      looked.add(key.count + size)
+      bytesRead.add(key.count + size)
       from = key + [0]
       count += 1
       hasRoom = count < Self.mostRecords
@@ -58,9 +58,9 @@ struct SpaceScan: Sendable {
         return hasRoom ? .next : .stop
       }
       isDone = hasRoom
-      looked.add(bytes)
+      bytesRead.add(bytes)
     } catch {
-      looked.add(bytes)
+      bytesRead.add(bytes)
       guard [.damaged, .wrongKey].contains(error.code), let place = error.place,
         place.space == space.id, !bytesPrecede(place.key, from)
       else { throw error }

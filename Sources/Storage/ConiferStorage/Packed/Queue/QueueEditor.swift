@@ -170,7 +170,7 @@ struct QueueEditor {
       try tx.deleteAll(Spaces.finished, prefix: reader.prefix)
       totals.finished = 0
     }
-    for section in [QueueReader.Section.waiting, .rejected] where isReadable {
+    for section in [QueueReader.Section.unanswered, .rejected] where isReadable {
       // Only as many as are remembered need to be read.
       let last = try tx.keys(Spaces.queue, prefix: reader.prefix + [section.rawValue])
         .suffix(Self.finishedLimit)
@@ -180,7 +180,7 @@ struct QueueEditor {
         }
       }
     }
-    for section in [QueueReader.Section.waiting, .rejected] {
+    for section in [QueueReader.Section.unanswered, .rejected] {
       try tx.deleteAll(Spaces.queue, prefix: reader.prefix + [section.rawValue])
     }
     try tx.deleteAll(Spaces.queueParts, prefix: reader.prefix)
@@ -195,7 +195,7 @@ struct QueueEditor {
   // MARK: Records
 
   private static func section(_ state: WriteState) -> QueueReader.Section {
-    if case .rejected = state { .rejected } else { .waiting }
+    if case .rejected = state { .rejected } else { .unanswered }
   }
 
   private func known(_ id: WriteID) throws(StoreError) -> QueueReader.Found {
@@ -231,7 +231,7 @@ struct QueueEditor {
     let key = reader.key(section, entry.id)
     try tx.put(Spaces.queue, key, payload: head.bytes)
     totals.bytes += key.count + head.count + Record.overhead
-    if section == .waiting {
+    if section == .unanswered {
       totals.pending += 1
       try index(entry)
     } else {
@@ -274,7 +274,7 @@ struct QueueEditor {
     try tx.delete(Spaces.queue, reader.key(old.section, id))
     if old.hasParts { try tx.deleteAll(Spaces.queueParts, prefix: reader.numbered(id)) }
     totals.bytes -= old.size
-    if old.section == .waiting {
+    if old.section == .unanswered {
       totals.pending -= 1
       for path in old.entry.payload.touches {
         try tx.delete(Spaces.queueIndex, indexRow(path, id))

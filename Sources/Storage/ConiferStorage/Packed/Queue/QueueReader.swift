@@ -4,12 +4,13 @@ import ConiferTree
 
 /// Reads the outbound queue of one lane.
 ///
-/// Keys: tree, identity, zero, then a section and the write's number: waiting writes, rejected
-/// ones, and last the totals.
+/// Keys: tree, identity, zero, then a section and the write's number: unanswered writes,
+/// rejected ones, and last the totals.
 struct QueueReader {
   /// The part of a lane that a write stands in, as a byte of its key.
   enum Section: UInt8 {
-    case waiting = 1
+    /// Not finally answered: queued, sent or of unknown outcome.
+    case unanswered = 1
     case rejected = 2
   }
 
@@ -71,7 +72,7 @@ struct QueueReader {
     let last = WriteID(rawValue: Numbers.lastWrite)
     var highest: UInt64 = 0
     for (space, prefix, end) in [
-      (Spaces.queue, prefix + [Section.waiting.rawValue], key(.waiting, last)),
+      (Spaces.queue, prefix + [Section.unanswered.rawValue], key(.unanswered, last)),
       (Spaces.queue, prefix + [Section.rejected.rawValue], key(.rejected, last)),
       (Spaces.finished, prefix, numbered(last)),
     ] {
@@ -86,7 +87,7 @@ struct QueueReader {
     let totals = try totals()
     var oldest: WriteID?
     if totals.pending > 0 {
-      oldest = try view.keys(Spaces.queue, prefix: prefix + [Section.waiting.rawValue], limit: 1)
+      oldest = try view.keys(Spaces.queue, prefix: prefix + [Section.unanswered.rawValue], limit: 1)
         .first.map { WriteID(rawValue: StoreKey.number(atEndOf: $0)) }
     }
     return QueueTotals(
@@ -103,7 +104,7 @@ struct QueueReader {
   }
 
   func find(_ id: WriteID) throws(StoreError) -> Found? {
-    for section in [Section.waiting, .rejected] {
+    for section in [Section.unanswered, .rejected] {
       let key = key(section, id)
       if let value = try view.value(Spaces.queue, key) {
         return try found(section, key, value)
@@ -115,7 +116,7 @@ struct QueueReader {
   /// Whether no write is known to have had a number.
   func isFree(_ id: WriteID) throws(StoreError) -> Bool {
     if try view.get(Spaces.finished, numbered(id), { _ in }) != nil { return false }
-    for section in [Section.waiting, .rejected] {
+    for section in [Section.unanswered, .rejected] {
       if try view.get(Spaces.queue, key(section, id), { _ in }) != nil { return false }
     }
     return true
@@ -196,7 +197,8 @@ struct QueueReader {
     var entries: [QueueEntry] = []
     for row in rows {
       let id = WriteID(rawValue: StoreKey.number(atEndOf: row))
-      guard looked.insert(id).inserted, let found = try find(id), found.section == .waiting else {
+      guard looked.insert(id).inserted, let found = try find(id), found.section == .unanswered
+      else {
         continue
       }
       // Rows of long paths are cut, so the write itself decides.
@@ -211,7 +213,7 @@ struct QueueReader {
   /// Whether the encryption key of the lane's oldest records is there, if they need one.
   func isReadable() throws(StoreError) -> Bool {
     let beginnings = [
-      (Spaces.queue, prefix + [Section.waiting.rawValue]),
+      (Spaces.queue, prefix + [Section.unanswered.rawValue]),
       (Spaces.queue, prefix + [Section.rejected.rawValue]), (Spaces.finished, prefix),
     ]
     do throws(StoreError) {

@@ -125,8 +125,8 @@ enum Trees {
       }
       return true
     } catch {
-      // The next read of the record repairs it.
       if error.code == .wrongKey { return false }
+      // The next read of the record repairs it.
       if error.code == .damaged { return true }
       throw error
     }

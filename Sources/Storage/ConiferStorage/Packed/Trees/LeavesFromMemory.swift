@@ -28,7 +28,7 @@ extension Generations {
 extension RunReader {
   /// The leaf with a path key, if memory knows its run at the snapshot's generation.
   func leafFromMemory(_ key: Bytes) -> Node? {
-    view.snapshot?.fromMemory { memory, generation in
+    view.memorySnapshot?.fromMemory { memory, generation in
       memory.leaf(tree, key, at: generation)
     }
   }

@@ -15,8 +15,8 @@ enum RecordName {
     }
     switch space {
     case Spaces.runs: return "\(path(rest, order)) and after"
-    case Spaces.deltas: return "a change of run \(number(rest))"
-    case Spaces.chunks: return "a part of large leaf \(Damage.hex(Bytes(rest.prefix(8))))"
+    case Spaces.deltas: return "a delta of run \(number(rest))"
+    case Spaces.chunks: return "a chunk of large leaf \(Damage.hex(Bytes(rest.prefix(8))))"
     case Spaces.dictionaries: return "dictionary \(DictionaryRecord.number(key))"
     case Spaces.queries:
       return key.count == 12 ? "tracked query \(number(rest))" : "the last number of a query"

@@ -75,7 +75,7 @@ extension Verifier {
     let number = StoreKey.number(atEndOf: key)
     count { $0.writes += 1 }
     lane.highest = max(lane.highest, number)
-    if section == .waiting { lane.totals.pending += 1 } else { lane.totals.rejected += 1 }
+    if section == .unanswered { lane.totals.pending += 1 } else { lane.totals.rejected += 1 }
     let write = try reading(Spaces.queue, key, bytes: value.count) { () throws(StoreError) in
       try reader.found(section, key, value)
     }
@@ -93,7 +93,7 @@ extension Verifier {
     if lane.rows[number] != nil {
       found(.number, Spaces.queue, key, "two writes have this number")
     }
-    let paths = section == .waiting ? write.entry.payload.touches : []
+    let paths = section == .unanswered ? write.entry.payload.touches : []
     let rows = Set(
       paths.map { IndexKey.row(reader.indexPrefix, $0, reader.order, number) })
     lane.rows[number] = rows.count

@@ -6,7 +6,7 @@ import ConiferTree
 private struct RunTrail {
   /// Of the run before.
   var separator: Bytes?
-  /// The last key of the runs before, and whether it is a priority's; nil when that is not known.
+  /// The last key of the runs before; nil when that is not known.
   var last: Bytes?
   var numbers: Set<UInt64> = []
   /// Large leaves that entries refer to.
@@ -102,7 +102,7 @@ extension Verifier {
     if growth != merged.count - entries.count {
       found(
         .count, Spaces.runs, head.storeKey,
-        "the run's changes count \(growth) more leaves, and there are "
+        "the run's deltas count \(growth) more leaves, and there are "
           + "\(merged.count - entries.count)")
     }
     return merged

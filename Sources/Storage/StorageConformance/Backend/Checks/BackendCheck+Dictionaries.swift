@@ -135,7 +135,7 @@ extension ModelPair {
       ("dictionaries", \.dictionaries), ("dictionaryCount", \.dictionaryCount),
       ("runs.raw", \.runs.raw), ("runs.stored", \.runs.stored), ("deltas.raw", \.deltas.raw),
       ("deltas.stored", \.deltas.stored), ("largeLeaves.raw", \.largeLeaves.raw),
-      ("largeLeaves.stored", \.largeLeaves.stored), ("cache", \.cache),
+      ("largeLeaves.stored", \.largeLeaves.stored), ("leafBytes", \.leafBytes),
     ]
     for (name, part) in parts {
       let sum = each.reduce(0) { $0 + $1[keyPath: part] }
@@ -145,8 +145,8 @@ extension ModelPair {
       try requireEqual(
         usage.dictionaries > 0, usage.dictionaryCount > 0, "whether dictionaries take bytes")
       try requireEqual(
-        usage.cache, usage.runs.stored + usage.deltas.stored + usage.largeLeaves.stored,
-        "usage.cache of its kinds")
+        usage.leafBytes, usage.runs.stored + usage.deltas.stored + usage.largeLeaves.stored,
+        "usage.leafBytes of its kinds")
     }
   }
 }

@@ -88,7 +88,7 @@ extension BackendCheck {
       let after = try pair.usage(nil)
       try requireEqual(after.queue, before.queue, "usage.queue after an eviction")
       try requireEqual(after.other, before.other, "usage.other after an eviction")
-      try requireEqual(after.cache, 0, "usage.cache after an eviction of all")
+      try requireEqual(after.leafBytes, 0, "usage.leafBytes after an eviction of all")
       try requireEqual(after.leaves, 0, "usage.leaves after an eviction of all")
     },
   ]

@@ -63,7 +63,7 @@ extension BackendCheck {
           space.cache + space.queue + space.other <= size.live + 16,
           "\(space) is more than the \(size.live) live bytes")
         try require(space.pinned <= space.cache, "pinned data is more than the cache: \(space)")
-        try require(space.cache >= usage.cache, "the cache is less than its records: \(space)")
+        try require(space.cache >= usage.leafBytes, "the cache is less than its records: \(space)")
         try require(space.queue >= usage.queue, "the queue is less than its records: \(space)")
         try require(space.pinned > 4000, "pinned data takes \(space.pinned) bytes")
         if !fixture.factory.worksInBackground {

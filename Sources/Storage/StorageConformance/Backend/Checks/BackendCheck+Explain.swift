@@ -53,7 +53,8 @@ extension BackendCheck {
           "the children of \(path) take \(sum.bytes) bytes, and it takes \(whole.bytes)")
       }
       let (cache, usage) = (
-        try pair.backend.evicting().explain(pair.tree, .root).bytes, try pair.usage(pair.tree).cache
+        try pair.backend.evicting().explain(pair.tree, .root).bytes,
+        try pair.usage(pair.tree).leafBytes
       )
       try require(cache >= usage - 16, "the tree takes \(cache), and its records take \(usage)")
     },

@@ -28,7 +28,7 @@ extension BackendCheck {
         "x", is: ["a": "small", "b": ["deeper": "tiny"], "bb": "beside", "c": 1])
       try await pair.set("x", .empty)
       try pair.requireSame("after deleting")
-      try requireEqual(try pair.usage(pair.tree).cache, 0, "usage.cache of an empty tree")
+      try requireEqual(try pair.usage(pair.tree).leafBytes, 0, "usage.leafBytes of an empty tree")
     },
     BackendCheck(.tree, "a huge leaf grows and shrinks in place", .wrongData) { fixture in
       let pair = try await fixture.pair { $0.budget = nil }

@@ -236,7 +236,7 @@ extension BackendCheck {
         (try view.trees(), try view.usage(nil), try view.incidents())
       }
       try requireEqual(found.0, [], "the list of trees")
-      try requireEqual(found.1.cache + found.1.queue + found.1.leaves, 0, "the usage")
+      try requireEqual(found.1.leafBytes + found.1.queue + found.1.leaves, 0, "the usage")
       try requireEqual(found.2, [], "the list of incidents")
     },
     BackendCheck(.store, "a closed backend answers closed, and closes twice", .wrongError) {

@@ -25,8 +25,9 @@ extension BackendCheck {
       try await pair.commit(.pin(Pin(tree: tree, path: "data")), .setMetadata(tree, "m", [1, 2]))
       let full = try pair.usage(nil)
       for (name, part) in [
-        ("cache", full.cache), ("queue", full.queue), ("pins", full.pins), ("leaves", full.leaves),
-        ("trackedQueries", full.trackedQueries), ("rawCache", full.rawCache),
+        ("leafBytes", full.leafBytes), ("queue", full.queue), ("pins", full.pins),
+        ("leaves", full.leaves),
+        ("trackedQueries", full.trackedQueries), ("rawLeafBytes", full.rawLeafBytes),
       ] {
         try require(part > 0, "usage.\(name) is \(part) with such records")
       }
@@ -36,8 +37,8 @@ extension BackendCheck {
         .overwrite(tree, .root, .empty), .removeQuery(tree, query),
         .unpin(Pin(tree: tree, path: "data")), .setMetadata(tree, "m", nil))
       let left = try pair.usage(nil)
-      try requireEqual(left.cache, 0, "usage.cache of an empty store")
-      try requireEqual(left.rawCache, 0, "usage.rawCache of an empty store")
+      try requireEqual(left.leafBytes, 0, "usage.leafBytes of an empty store")
+      try requireEqual(left.rawLeafBytes, 0, "usage.rawLeafBytes of an empty store")
       try requireEqual(left.leaves, 0, "usage.leaves of an empty store")
       try requireEqual(left.pins, 0, "usage.pins of an empty store")
       try requireEqual(left.indexes, empty.indexes, "usage.indexes of an empty store")
@@ -60,7 +61,8 @@ extension BackendCheck {
         let usage = try pair.usage(pair.tree)
         let leaves = try pair.model.tree(pair.tree).root.countOfRecords
         try requireEqual(usage.leaves, leaves, "usage.leaves in round \(round)")
-        try require((usage.cache == 0) == (leaves == 0), "\(usage.cache) bytes, \(leaves) leaves")
+        try require(
+          (usage.leafBytes == 0) == (leaves == 0), "\(usage.leafBytes) bytes, \(leaves) leaves")
       }
     },
     BackendCheck(.usage, "equal histories take the same", .usageDrift) { fixture in
@@ -94,8 +96,8 @@ extension BackendCheck {
         try pair.usage(nil), try pair.usage(pair.tree), try pair.usage(pair.other)
       )
       for (name, part) in [
-        ("cache", \StorageUsage.cache), ("queue", \.queue), ("pins", \.pins),
-        ("leaves", \.leaves), ("rawCache", \.rawCache),
+        ("leafBytes", \StorageUsage.leafBytes), ("queue", \.queue), ("pins", \.pins),
+        ("leaves", \.leaves), ("rawLeafBytes", \.rawLeafBytes),
       ] {
         let sum = one[keyPath: part] + two[keyPath: part]
         try requireEqual(all[keyPath: part], sum, "usage.\(name) of the store")
@@ -143,9 +145,9 @@ extension BackendCheck {
       try await pair.set("rooms", Chat.rooms(20, messages: 100))
       while try await pair.backend.tidy(.seconds(1)) {}
       let usage = try pair.usage(pair.tree)
-      let ratio = Double(usage.rawCache) / Double(max(1, usage.cache))
+      let ratio = Double(usage.rawLeafBytes) / Double(max(1, usage.leafBytes))
       try require(
-        ratio >= 2.5, "\(usage.rawCache) bytes take \(usage.cache): a ratio of \(ratio)")
+        ratio >= 2.5, "\(usage.rawLeafBytes) bytes take \(usage.leafBytes): a ratio of \(ratio)")
     },
     BackendCheck(
       .usage, "data stored with compression is read without it, and the reverse", .wrongData

@@ -43,8 +43,9 @@ extension BackendCheck {
         }
         try await pair.evict(to: 0)
         let left = try pair.usage(nil)
-        try requireEqual(left.cache, 0, "usage.cache after evicting all, seed \(seed)")
-        try requireEqual(left.rawCache, 0, "usage.rawCache after evicting all, seed \(seed)")
+        try requireEqual(left.leafBytes, 0, "usage.leafBytes after evicting all, seed \(seed)")
+        try requireEqual(
+          left.rawLeafBytes, 0, "usage.rawLeafBytes after evicting all, seed \(seed)")
         try requireEqual(left.leaves, 0, "usage.leaves after evicting all, seed \(seed)")
         try requireEqual(left.pins, 0, "usage.pins after evicting all, seed \(seed)")
         try require(

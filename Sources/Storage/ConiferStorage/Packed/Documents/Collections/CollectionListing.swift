@@ -11,7 +11,7 @@ struct CollectionListing: Sendable {
   private var from: Bytes = []
   private(set) var isDone = false
   /// About how many bytes of runs were read so far.
-  private(set) var looked = 0
+  private(set) var bytesRead = 0
 
   init(_ tree: TreeID) { self.tree = tree }
 
@@ -30,7 +30,7 @@ struct CollectionListing: Sendable {
       guard [.wrongKey, .unsupported, .newerFormat].contains(error.code) else { throw error }
       some = []
     }
-    looked.add(meter.bytes)
+    bytesRead.add(meter.bytes)
     isDone = some.count < Self.slice
     if let last = some.last { from = DocumentKey.encode(last) + [PathKey.endMark] }
     return some

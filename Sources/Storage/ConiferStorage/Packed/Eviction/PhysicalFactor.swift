@@ -3,19 +3,19 @@ import ConiferLeafStore
 
 /// Turns counted bytes of records into physical ones: the store's live bytes but for what it takes
 /// of its own, shared out by records.
-struct BudgetMeter {
+struct PhysicalFactor {
   /// Physical bytes for one byte of a record; never under 1.
-  let factor: Double
+  let value: Double
 
   /// - Parameter size: of the store in the state that the view shows.
   init(_ view: any OrderedView, _ size: StoreSize) throws(StoreError) {
     let records = try Self.sum(view).total
-    factor = records > 0 ? max(1, Double(size.live - size.own) / Double(records)) : 1
+    value = records > 0 ? max(1, Double(size.live - size.own) / Double(records)) : 1
   }
 
   func physical(_ bytes: Int) -> Int {
     // More than any disk has: counts of a damaged store may say anything.
-    Int(min(0x1p60, (Double(bytes) * factor).rounded(.up)))
+    Int(min(0x1p60, (Double(bytes) * value).rounded(.up)))
   }
 
   /// What the cache takes.
@@ -41,5 +41,5 @@ struct BudgetMeter {
 
 extension StorageUsage {
   /// What counts against the budget of the cache.
-  var budgeted: Int { .sum(cache, dictionaries, trackedQueries, pins, indexes) }
+  var budgeted: Int { .sum(leafBytes, dictionaries, trackedQueries, pins, indexes) }
 }
