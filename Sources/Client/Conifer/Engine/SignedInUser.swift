@@ -121,6 +121,7 @@ final class SignedInUser {
     store(isChanging: identification != .known)
   }
 
+  /// The gate makes no difference between the first answer of a run, which is out, and that to a change of user.
   private func take(_ identification: Identification) {
     switch identification {
     case .known: gate.becameKnown()
