@@ -29,7 +29,9 @@ extension BrokenView: DocumentView {
     return try view.overlays(lane, in: collection)
   }
 
-  func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
+  func query(
+    _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
+  ) throws(StoreError) -> DocumentAnswer {
     let (view, lane) = try shown(lane)
     var answer = try view.query(lane, query)
     let isIndexed = try !view.documentIndexes(lane.tree).isEmpty
@@ -56,6 +58,9 @@ extension BrokenView: DocumentView {
   }
   func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath] {
     try view.matches(tree, id)
+  }
+  func matchesVersion(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> MatchesVersion? {
+    try view.matchesVersion(tree, id)
   }
   func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus] {
     try view.documentIndexes(tree)

@@ -250,6 +250,30 @@ import Testing
 
   // MARK: Damage
 
+  @Test func `Rows follow commits while a tree is counted anew`() async throws {
+    let store = MemoryStore()
+    var backend = try IndexTests.open(store)
+    let tree = try await tree(backend)
+    let all = documents(300)
+    try await backend.commit([.documents(tree, all.map { .put($0) })])
+    try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
+    try await IndexTests.settle(backend)
+    let usage = try #require(
+      try DamageTests.records(store).first {
+        $0.space == Spaces.usage && StoreKey.tree($0.key) == tree
+      })
+    try store.damage(usage.space, usage.key)
+    backend = try IndexTests.open(store)
+    // The commit meets the damage, and goes on without counts.
+    try await backend.commit([.documents(tree, [.put(all[13].setting(a: 5))])])
+    let query = try filtered("a", .equal, 5)
+    #expect(try answer(backend, tree, query).documents.count == 31)
+    while try await backend.tidy(.seconds(1)) {}
+    #expect(try answer(backend, tree, query).documents.count == 31)
+    #expect(try isSound(backend))
+    try await backend.close()
+  }
+
   @Test func `A damaged row, a lost row and a row too many restart the index`() async throws {
     for loss in 0..<3 {
       let original = MemoryStore()

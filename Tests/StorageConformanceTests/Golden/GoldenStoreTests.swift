@@ -98,7 +98,7 @@ struct GoldenStoreTests {
     let store = try kind.store(scratch.store)
     let view = try store.view()
     for space in Spaces.all
-    where ![Spaces.indexes, Spaces.overlays, Spaces.collections].contains(space) {
+    where ![Spaces.indexes, Spaces.overlays, Spaces.collections, Spaces.changes].contains(space) {
       #expect(try view.entries(space, prefix: [], limit: 1).count == 1, "space \(space.id)")
     }
     let runs = try view.entries(Spaces.runs, prefix: []).compactMap {

@@ -45,11 +45,13 @@ package enum Spaces {
   package static let overlays = Space(id: 18, shape: .rows)
   /// Collections of documents by id.
   package static let collections = Space(id: 19, shape: .rows)
+  /// As of when the matches of queries of documents were whole, and documents that were read later.
+  package static let changes = Space(id: 20, shape: .rows)
 
   package static let all = [
     system, runs, deltas, chunks, queries, queryIndex, queryKeys, pins, queue, queueParts,
     queueIndex, finished, metadata, usage, incidents, indexes, dictionaries, overlays,
-    collections,
+    collections, changes,
   ]
 
   /// What nodes and the list of trees are read from.

@@ -232,7 +232,11 @@ package struct StoreCopier {
         edits.append(.restoreQuery(StoredQuery(id: stored.id, query: query)))
         if info.order == .documents {
           let matches = try source.inspectDocuments { try $0.matches(info.id, stored.id) }
-          edits.append(.documents(copy, [.setMatches(stored.id, matches)]))
+          let version = try source.inspectDocuments { try $0.matchesVersion(info.id, stored.id) }
+          edits.append(
+            .documents(
+              copy,
+              [.setMatches(stored.id, matches), .setMatchesVersion(stored.id, version)]))
         } else {
           let keys = try source.inspect { try $0.trackedKeys(info.id, stored.id) }
           edits.append(.setTrackedKeys(copy, stored.id, keys))

@@ -9,6 +9,7 @@ extension DocumentExplanation {
       let plural = collections == 1 ? "" : "s"
       table.add("plan", "every document of \(Figures.count(collections)) collection\(plural)")
     case .document: table.add("plan", "documents by name")
+    case .matches: table.add("plan", "what the query matched, and what was read since")
     case .indexes(let groups):
       for group in groups {
         let names = group.map { "\($0)" }

@@ -29,6 +29,8 @@ public struct DocumentExplanation: Hashable, Sendable {
     case scan(collections: Int)
     /// Documents were asked for by name.
     case document
+    /// The documents that the tracked query matched were looked at, and those that were read since.
+    case matches
     /// The entries of these indexes were read, and the documents that they name; indexes whose entries were
     /// joined stand together.
     case indexes([[DocumentIndex]])

@@ -14,6 +14,14 @@ public enum DocumentEdit: Sendable {
   case setMatches(QueryID, [DocumentPath])
   /// Adds to and removes from the set of documents that the server says a query matches.
   case updateMatches(QueryID, added: [DocumentPath], removed: [DocumentPath])
+  /// Says as of when a query's matches are whole, once the commit's other edits are done: what the query gives of the
+  /// stored documents that were read by then is among them. Nil when no time is known.
+  ///
+  /// The query is answered from its matches then (`DocumentView.query(_:_:tracked:)`). The version is forgotten when
+  /// matches are removed or replaced, unless the same commit says it again behind them, and when a document is stored that
+  /// was read by then; and it is not taken where documents were stored that were read later, as far as the backend does
+  /// not know which. Refused as `invalid` for a source that is not the query's, and for a document's query.
+  case setMatchesVersion(QueryID, MatchesVersion?)
   /// Makes the declared indexes of the tree be exactly these; declaring what is declared changes nothing.
   ///
   /// A backend builds new ones from the documents there are, in slices between commits, and keeps them in the

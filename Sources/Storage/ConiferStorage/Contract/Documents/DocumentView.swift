@@ -20,9 +20,24 @@ public protocol DocumentView: StorageView {
   /// What the waiting writes of a lane do to documents, in the order of these; of one collection or all.
   func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay]
   /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
-  func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer
+  ///
+  /// - Parameter id: the tracked query that this one is, or nil. Where its matches have a version the backend may look
+  ///   at them and at what was read later alone; the documents are the same. A number that is not tracked counts as nil.
+  /// - Throws: `invalid` also when another query is tracked under the number.
+  func query(
+    _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
+  ) throws(StoreError) -> DocumentAnswer
   /// The documents that the server says a tracked query matches, in their order.
   func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath]
+  /// As of when the matches of a tracked query were whole; nil when the backend does not know.
+  func matchesVersion(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> MatchesVersion?
   /// How the declared indexes of a tree stand, in the order of their declaration.
   func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus]
+}
+
+extension DocumentView {
+  /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
+  public func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
+    try self.query(lane, query, tracked: nil)
+  }
 }

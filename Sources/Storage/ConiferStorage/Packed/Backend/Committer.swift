@@ -142,6 +142,7 @@ struct CommitApplier {
   /// Lanes in which writes ended.
   private var finished: Set<Lane> = []
   private var overlays: OverlayKeeper
+  private var versions = MatchesVersionKeeper()
 
   init(_ tx: LeafTransaction, keepsIndexes: Bool) {
     self.tx = tx
@@ -154,6 +155,7 @@ struct CommitApplier {
     try overlays.finish()
     for lane in finished { try queue(lane).forgetOldest() }
     try tx.flush()
+    try versions.finish(tx)
   }
 
   private mutating func apply(_ edit: StorageEdit) throws(StoreError) {
@@ -183,6 +185,7 @@ struct CommitApplier {
       tx.effects.cover.saved.removeAll { $0 == name }
       uncover(tree, weight: Evictor.enoughUncovered)
       try QueryEditor(tx, try info(tree)).remove(id)
+      versions.didRemove(id, in: tree)
     case .setTrackedKeys(let tree, let id, let keys):
       try info(tree).order.requireNodes()
       uncover(tree, weight: 1)
@@ -253,6 +256,7 @@ struct CommitApplier {
       try Trees.wipe(tx, tree)
       tx.dropChanges(tree)
       overlays.didWipe(tree)
+      versions.didWipe(tree)
       infos[tree] = nil
       finished = finished.filter { $0.tree != tree }
     }
@@ -271,6 +275,7 @@ struct CommitApplier {
     case .setMatches(let id, let paths):
       uncover(tree, weight: 1)
       try editor.setMatches(id, paths)
+      versions.didRemoveMatches(id, in: tree)
     case .setIndexes(let indexes):
       try setIndexes(tree, indexes.map { .documents($0) })
     case .addIndexes(let indexes):
@@ -279,6 +284,10 @@ struct CommitApplier {
     case .updateMatches(let id, let added, let removed):
       uncover(tree, weight: 1)
       try editor.updateMatches(id, added, removed)
+      if !removed.isEmpty { versions.didRemoveMatches(id, in: tree) }
+    case .setMatchesVersion(let id, let version):
+      try editor.checkVersion(id, version)
+      versions.didSet(version, id, in: tree)
     }
   }
 

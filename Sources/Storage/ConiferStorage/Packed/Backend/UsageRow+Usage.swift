@@ -19,7 +19,7 @@ extension UsageRow {
       case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id,
         Spaces.overlays.id:
         usage.queue.add(count)
-      case Spaces.queries.id, Spaces.queryIndex.id, Spaces.queryKeys.id:
+      case Spaces.queries.id, Spaces.queryIndex.id, Spaces.queryKeys.id, Spaces.changes.id:
         usage.trackedQueries.add(count)
       case Spaces.pins.id: usage.pins.add(count)
       case Spaces.indexes.id, Spaces.collections.id: usage.indexes.add(count)

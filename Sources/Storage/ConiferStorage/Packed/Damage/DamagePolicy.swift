@@ -29,6 +29,8 @@ enum DamageCost {
   case overlays
   /// Nothing: the collections are listed anew from the documents, in slices.
   case collections
+  /// As of when queries of documents were whole: they look at all documents until they are whole again.
+  case changes
   /// Nothing: the tree is counted anew, in slices.
   case counts
   /// The record alone, which is set aside with its bytes.
@@ -51,6 +53,7 @@ enum DamageCost {
     case Spaces.indexes: self = .index
     case Spaces.overlays: self = .overlays
     case Spaces.collections: self = .collections
+    case Spaces.changes: self = .changes
     case Spaces.usage: self = .counts
     default: self = .record
     }
@@ -67,7 +70,7 @@ struct DamagePolicy: Sendable {
     case nil, .store: false
     case .run, .partOfRun, .runsOfDictionary: role == .cache
     case .write, .partOfWrite, .finishedWrite, .query, .keysOfQuery, .queryIndex, .index,
-      .overlays, .collections, .counts, .record:
+      .overlays, .collections, .changes, .counts, .record:
       true
     }
   }

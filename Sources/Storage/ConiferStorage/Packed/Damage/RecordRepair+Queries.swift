@@ -31,6 +31,8 @@ extension RecordRepair {
     // Its row in the index leads nowhere now, and goes when the tree is mended.
     if key.count == 12 {
       try tx.deleteAll(Spaces.queryKeys, prefix: key)
+      try MatchesVersions(tx: tx, tree: info.id).forget(
+        QueryID(rawValue: StoreKey.numberBehindTree(key)))
       try tx.countQueries(info.id, -1)
     }
     try MendingMarker.add(tx, info.id)

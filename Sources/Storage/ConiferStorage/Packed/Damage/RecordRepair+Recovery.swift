@@ -33,6 +33,7 @@ extension RecordRepair {
   func reconcile(_ info: TreeInfo) throws(StoreError) {
     // The highest number that was used may be lost too.
     try loseUsage(info.id)
+    try MatchesVersions(tx: tx, tree: info.id).forgetAll()
     try restartIndexes(info.id)
     try dropOverlaps(info)
     let editor = QueryEditor(tx, info)

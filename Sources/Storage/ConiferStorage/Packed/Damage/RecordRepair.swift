@@ -23,6 +23,8 @@ struct RecordRepair {
     let tree = StoreKey.tree(place.key)
     if cost == .counts {
       try loseUsage(tree)
+      // The counts say that there are indexes: none were kept meanwhile. A set that is damaged restarts when it is read.
+      _ = try undamaged { () throws(StoreError) in try restartIndexes(tree) }
       return nil
     }
     let info = try Trees.known(tx, tree)
@@ -47,6 +49,7 @@ struct RecordRepair {
     case .collections:
       try tx.delete(space, place.key)
       try MendingMarker.add(tx, info.id)
+    case .changes: try MatchesVersions(tx: tx, tree: info.id).forgetAll()
     case .record: try moveToReports(space, place.key, .recordSetAside)
     case .partOfRun, .counts, .store: break
     }
@@ -66,6 +69,9 @@ struct RecordRepair {
     case .collections:
       let rows = CollectionRows(view: tx, tree: info.id)
       return stored.map { (try? rows.collection(key, $0)) == nil } ?? false
+    case .changes:
+      let rows = ChangeRows(view: tx, tree: info.id)
+      return stored.map { (try? rows.row(key, $0)) == nil } ?? false
     case .run:
       guard let stored else { return false }
       return try isRunDamaged(key, stored, info)
@@ -171,6 +177,7 @@ struct RecordRepair {
     // Under its number, whatever the index says.
     try editor.put(query, id, isNew: false)
     try tx.deleteAll(Spaces.queryKeys, prefix: editor.queries.key(id))
+    try MatchesVersions(tx: tx, tree: editor.queries.tree).forget(id)
   }
 
   // MARK: Usage
@@ -180,6 +187,8 @@ struct RecordRepair {
   func loseUsage(_ tree: TreeID) throws(StoreError) {
     let known = try undamaged { () throws(StoreError) in try UsageRow.read(tx, tree) }
     guard known == nil else { return }
+    // Versions of matches: while nothing is counted nothing would keep what they need.
+    try tx.deleteAll(Spaces.changes, prefix: StoreKey.prefix(tree), isCounted: false)
     let prefix = StoreKey.prefix(tree)
     var row = UsageRow()
     row.nextRun = Numbers.runsAfterLoss()

@@ -25,6 +25,10 @@ struct DocumentEditor {
     try QueryEditor(tx, info).setMatches(id, paths)
   }
 
+  func checkVersion(_ id: QueryID, _ version: MatchesVersion?) throws(StoreError) {
+    try QueryEditor(tx, info).check(id, version)
+  }
+
   func updateMatches(
     _ id: QueryID, _ added: [DocumentPath], _ removed: [DocumentPath]
   ) throws(StoreError) {

@@ -21,7 +21,8 @@ struct DocumentFinder {
     overlays = OverlayRows(view: view, lane: lane)
   }
 
-  func answer(_ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
+  /// - Parameter id: the tracked query that this one is, when it is one: it may be answered from its matches.
+  func answer(_ query: DocumentQuery, _ id: QueryID?) throws(StoreError) -> DocumentAnswer {
     do throws(DocumentError) { try query.validate() } catch {
       throw StoreError(.invalid, error.message)
     }
@@ -29,9 +30,18 @@ struct DocumentFinder {
     let indexes = try DocumentIndexes.indexes(view, lane.tree)
     let pending = try pending(target.source)
     let stored = SnapshotDocuments(documents)
-    var found = try DocumentRun(
-      target, view, indexes.ready, stored, isLeftOut: { pending[$0] != nil }
-    ).find()
+    let matches = MatchesRun(
+      view: view, lane: lane, target: target, indexes: indexes.ready, documents: stored,
+      pending: pending)
+    let matched = if let id { try matches.find(id) } else { FoundDocuments?.none }
+    var found =
+      if let matched {
+        matched
+      } else {
+        try DocumentRun(
+          target, view, indexes.ready, stored, isLeftOut: { pending[$0] != nil }
+        ).find()
+      }
     try lay(pending, over: &found, target)
     var explanation = explanation(found, target, stored)
     explanation.overlays = pending.count
@@ -76,6 +86,7 @@ struct DocumentFinder {
       switch found.access {
       case .names: .document
       case .whole: .scan(collections: stored.collections)
+      case .matches: .matches
       case .indexes(let groups): .indexes(groups)
       }
     var explanation = DocumentExplanation(plan)

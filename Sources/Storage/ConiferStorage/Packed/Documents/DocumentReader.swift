@@ -88,6 +88,21 @@ struct DocumentReader<Runs: RunSource> {
     return value.withUnsafeBytes(body)
   }
 
+  /// Visits when the documents in a range of path keys were read, without decoding their fields.
+  func forEachReadTime(
+    from low: Bytes, to high: Bytes, _ visit: (_ key: Bytes, _ time: Timestamp) -> Void
+  ) throws(StoreError) {
+    var cursor = LeafCursor(runs, low, high, meter)
+    var isAtDocument = try cursor.first()
+    while isAtDocument {
+      guard let time = try withValue(at: cursor, { DocumentRecord.readTime($0) }) else {
+        throw cursor.damage
+      }
+      visit(cursor.key, time)
+      isAtDocument = try cursor.next()
+    }
+  }
+
   // MARK: Collections
 
   /// A window of the collections of which something is stored, as the leaves have them.

@@ -41,6 +41,16 @@ enum DocumentRecord {
     return writer.bytes
   }
 
+  /// When the document that a value holds was read, or nil when it holds none.
+  static func readTime(_ value: UnsafeRawBufferPointer) -> Timestamp? {
+    var reader = LentReader(value)
+    // Its tag, the size of its body, its state and its version.
+    guard reader.byte() == ValueTag.document, reader.size() != nil, reader.byte() != nil,
+      DocumentValueCodec.timestamp(&reader) != nil
+    else { return nil }
+    return DocumentValueCodec.timestamp(&reader)
+  }
+
   /// The document that a value holds, or nil when it holds none.
   ///
   /// - Parameter selection: the fields that are decoded; nil for all.

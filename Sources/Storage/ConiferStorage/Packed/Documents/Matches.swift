@@ -35,6 +35,20 @@ extension QueryEditor {
     }
   }
 
+  /// Refuses a version of matches that the query cannot have.
+  func check(_ id: QueryID, _ version: MatchesVersion?) throws(StoreError) {
+    let query = try known(id)
+    guard let version else { return }
+    guard ChangeRows.source(version.source) != nil,
+      DocumentKey.treePath(version.source) == query.path
+    else {
+      throw StoreError(
+        .invalid,
+        "Query \(id.rawValue) does not read \(version.source): give the collection or group of its "
+          + "target.")
+    }
+  }
+
   private func known(_ id: QueryID) throws(StoreError) -> TrackedQuery {
     guard let query = try queries.query(id) else { throw unknown(id) }
     return query

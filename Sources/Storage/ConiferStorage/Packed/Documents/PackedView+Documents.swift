@@ -50,8 +50,15 @@ extension PackedView: DocumentView {
     return try OverlayRows(view: snapshot, lane: lane).all(in: collection)
   }
 
-  func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
-    try DocumentFinder(snapshot, lane).answer(query)
+  func query(
+    _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
+  ) throws(StoreError) -> DocumentAnswer {
+    try DocumentFinder(snapshot, lane).answer(query, id)
+  }
+
+  func matchesVersion(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> MatchesVersion? {
+    try KnownTree.info(snapshot, tree).requireDocuments()
+    return try ChangeRows(view: snapshot, tree: tree).version(id)
   }
 
   func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus] {

@@ -92,6 +92,9 @@ struct QueryEditor {
     try tx.delete(Spaces.queries, queries.key(id))
     try tx.delete(Spaces.queryIndex, queries.indexKey(query.path, query.parameters))
     try tx.deleteAll(Spaces.queryKeys, prefix: queries.key(id))
+    if queries.order == .documents {
+      try MatchesVersions(tx: tx, tree: queries.tree).forget(id)
+    }
   }
 
   func setKeys(_ id: QueryID, _ keys: [Key]) throws(StoreError) {

@@ -29,6 +29,7 @@ enum RecordName {
       let number = IndexSet.number(key) ?? 0
       return number == 0 ? "the declared indexes" : "an entry of index \(number)"
     case Spaces.collections: return "the collection \(path(rest, order))"
+    case Spaces.changes: return "a row of what was read since queries were whole, \(hex)"
     case Spaces.metadata: return "metadata \"\(String(decoding: rest, as: UTF8.self))\""
     case Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished,
       Spaces.overlays:

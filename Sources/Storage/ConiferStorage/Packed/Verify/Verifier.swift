@@ -53,6 +53,7 @@ final class Verifier {
     try checkIndexes()
     phase = "queries"
     try checkQueries()
+    try checkChanges()
     try checkPins()
     phase = "queues"
     try checkQueues()

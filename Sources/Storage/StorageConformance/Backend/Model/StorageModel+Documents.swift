@@ -87,6 +87,18 @@ extension StorageModel.Tree {
       try needQuery(id, over: added + removed)
       documents.matches[id, default: []].subtract(removed)
       documents.matches[id, default: []].formUnion(added)
+    case .setMatchesVersion(let id, let version):
+      try needQuery(id)
+      guard let version else { return }
+      let place: Path? =
+        switch version.source {
+        case .collection(let collection): DocumentKey.treePath(collection)
+        case .group: .root
+        case .document: nil
+        }
+      guard queries[id]?.path == place else {
+        throw StoreError(.invalid, "The query reads something else.")
+      }
     case .setIndexes(let indexes):
       documents.indexes = []
       declare(indexes)

@@ -8,6 +8,8 @@ struct FoundDocuments {
     case names
     /// Every document of the collection, or of all collections of a group, was read.
     case whole
+    /// The documents that a tracked query matched were read, and those that were read since.
+    case matches
     /// The rows of these indexes were read, and the documents that they name; indexes whose rows were
     /// joined stand together.
     case indexes([[DocumentIndex]])

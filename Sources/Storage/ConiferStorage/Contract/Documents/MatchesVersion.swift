@@ -1,0 +1,15 @@
+public import ConiferDocument
+
+/// As of when the matches of a tracked query were whole, so that the query can be answered from them.
+public struct MatchesVersion: Hashable, Sendable {
+  /// Where the query looks for documents: a collection or a group.
+  public let source: DocumentQuery.Source
+  /// The server's time: what the query gives of the stored documents that were read by then is among the matches.
+  public let time: Timestamp
+
+  /// As of when matches were whole.
+  public init(_ source: DocumentQuery.Source, at time: Timestamp) {
+    self.source = source
+    self.time = time
+  }
+}

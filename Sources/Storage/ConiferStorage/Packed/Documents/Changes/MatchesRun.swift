@@ -1,0 +1,98 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferLeafStore
+
+/// A tracked query of documents, answered from those that it matched and those that were read since.
+struct MatchesRun {
+  let view: LeafSnapshot
+  let lane: Lane
+  let target: DocumentTarget
+  let indexes: [DocumentIndexRows]
+  let documents: SnapshotDocuments
+  /// The waiting writes of the lane to documents of the source.
+  let pending: [DocumentPath: Overlay]
+
+  /// The documents that match and have no waiting writes, sorted, up to the limit; nil when the usual plan is better, or
+  /// the matches do not tell all.
+  ///
+  /// - Throws: `invalid` when the tracked query is another one.
+  func find(_ id: QueryID) throws(StoreError) -> FoundDocuments? {
+    let queries = Queries(view: view, tree: lane.tree, order: .documents)
+    guard !target.matchesAll, let source = ChangeRows.source(target.source),
+      let query = try queries.query(id)
+    else { return nil }
+    let own = TrackedQuery(lane, target)
+    guard query.path == own.path, query.parameters.utf8.elementsEqual(own.parameters.utf8) else {
+      throw StoreError(
+        .invalid,
+        "Query \(id.rawValue) is tracked for another query or lane: name the one that was saved for "
+          + "this one.")
+    }
+    let rows = ChangeRows(view: view, tree: lane.tree)
+    guard let version = try rows.version(id), version.source == target.source else { return nil }
+    let matches = Set(try queries.matches(id))
+    let changed = try rows.changed(source, after: version.time)
+    guard try !hasBetterIndex(than: matches.count + changed.count) else { return nil }
+    var found = FoundDocuments(access: .matches, isSorted: true, hint: nil)
+    found.rowsRead = matches.count + changed.count
+    var matched: [Document] = []
+    let paths = Array(matches.union(changed))
+    for (path, document) in zip(paths, try documents.documents(paths)) {
+      if document != nil { found.documentsRead += 1 }
+      let base = document ?? Document(path, .unseen)
+      let shown = pending[path]?.applied(to: base) ?? base
+      guard target.matches(shown) else { continue }
+      if matches.contains(path) { matched.append(shown) }
+      if pending[path] == nil { found.documents.append(shown) }
+    }
+    guard isFull(matched, of: matches.count, version) else { return nil }
+    found.documents.sort { target.compare($0, $1) < 0 }
+    if let limit = target.limit, found.documents.count > limit {
+      found.documents.removeSubrange(limit...)
+    }
+    return found
+  }
+
+  /// Whether no document behind the limit can have moved up: the matches are as many as it, all of them still match,
+  /// and the last one is what it was. Fewer matches are all there are.
+  private func isFull(_ matched: [Document], of count: Int, _ version: MatchesVersion) -> Bool {
+    guard let limit = target.limit, count >= limit else { return true }
+    guard count == limit, matched.count == count,
+      let last = matched.max(by: { target.compare($0, $1) < 0 })
+    else {
+      return false
+    }
+    return pending[last.path] == nil && last.readTime <= version.time
+  }
+
+  /// Whether declared indexes serve the target with fewer rows than matches and changes have.
+  private func hasBetterIndex(than count: Int) throws(StoreError) -> Bool {
+    let plan = DocumentPlanner.plan(target, indexes)
+    guard case .parts(let parts) = plan.access else { return false }
+    if plan.isOrdered, let limit = target.limit, limit < count { return true }
+    var rows = 0
+    for part in parts {
+      switch part {
+      case .key: rows += 1
+      case .rows(let scan): rows += try self.rows(scan, upTo: count)
+      case .join(let scans):
+        rows += try scans.map { (scan) throws(StoreError) in try self.rows(scan, upTo: count) }
+          .reduce(0, +)
+      }
+      if rows >= count { return false }
+    }
+    return true
+  }
+
+  private func rows(_ scan: DocumentPlan.Scan, upTo most: Int) throws(StoreError) -> Int {
+    var rows = 0
+    for range in scan.ranges where rows < most {
+      try view.walkKeys(Spaces.indexes, .atOrAfter(range.low)) { key, _ in
+        guard key.compare(range.high) < 0 else { return .stop }
+        rows += 1
+        return rows < most ? .next : .stop
+      }
+    }
+    return rows
+  }
+}
