@@ -211,6 +211,76 @@ import Testing
     }
   }
 
+  @Test func `A damaged part of a large document costs the document, in a tree with indexes too`()
+    async throws
+  {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let (large, small) = (try Self.path("c/large"), try Self.path("c/small"))
+    let index = try DocumentIndex("c", [.init(FieldPath(dotted: "n"))])
+    try await first.commit([
+      .documents(
+        tree,
+        [
+          .setIndexes([index]), .put(Self.document(large, 1, size: 600_000)),
+          .put(Self.document(small, 2)),
+        ])
+    ])
+    while try await first.tidy(.milliseconds(50)) {}
+    for chunk in try DamageTests.records(store) where chunk.space == Spaces.chunks {
+      try store.damage(chunk.space, chunk.key)
+    }
+    let backend = try Self.open(store)
+    func state(_ path: DocumentPath) throws -> Document.State {
+      try backend.readDocuments { (view) throws(StoreError) in
+        try view.document(tree, path).state
+      }
+    }
+    #expect(try state(large) == .unseen)
+    #expect(try state(small) != .unseen)
+    try await backend.commit([.documents(tree, [.put(Self.document(large, 3))])])
+    while try await backend.tidy(.milliseconds(50)) {}
+    let query = try DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
+      .filtered(.field(FieldPath(dotted: "n"), .greaterThan, 0))
+    let answer = try backend.readDocuments { (view) throws(StoreError) in
+      try view.query(Lane(tree: tree), query)
+    }
+    #expect(answer.documents.map(\.path) == [small, large])
+    #expect(try backend.verify().isSound)
+  }
+
+  @Test func `What a pinned query matches stays covered when a document of it is damaged`()
+    async throws
+  {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let paths = try (0..<400).map { try Self.path("c/d\($0)") }
+    let target = DocumentQuery(.group("c"), in: Self.database).target
+    let id = try await first.commit([
+      .documents(tree, paths.map { .put(Self.document($0, 1, size: 300)) }),
+      .saveQuery(TrackedQuery(lane, target)), .pin(Pin(lane, target)),
+    ]).queries[0]
+    try await first.commit([.documents(tree, [.setMatches(id, paths)])])
+    let run = try #require(try DamageTests.records(store).first { $0.space == Spaces.runs })
+    try store.damage(run.space, run.key)
+    let backend = try Self.open(store)
+    func stored() throws -> Int {
+      try backend.readDocuments { (view) throws(StoreError) in
+        try view.documents(
+          tree, in: Self.collection, after: nil, limit: 999
+        ).count
+      }
+    }
+    let left = try stored()
+    #expect(left > 0 && left < paths.count)
+    _ = try await backend.evict(to: 0, dryRun: false)
+    #expect(try stored() == left)
+    #expect(try backend.verify().isSound)
+  }
+
   @Test func `Several damaged writes of a lane go one after the other, and the rest stays`()
     async throws
   {
@@ -563,6 +633,8 @@ import Testing
     }
     #expect(found.explanation.hint == index && found.worthwhileIndex == nil)
   }
+
+  private static var collection: CollectionPath { path2.collection }
 
   private static var path2: DocumentPath {
     DocumentPath(collection: "c", id: "d9") ?? { preconditionFailure("a path") }()

@@ -57,7 +57,7 @@
         end = record.end
       }
       let sorted = all.map(\.name).filter { $0.hasSuffix(".sst") }
-      guard end == bytes.count,
+      guard end > 0, end == bytes.count,
         try manifest.isWhole(with: WriteAheadLog.logs(directory), sorted, directory)
       else { return }
       try System.write(Bytes((list.name + "\n").utf8), to: directory + "/CURRENT.draft")

@@ -42,8 +42,10 @@ extension RecordRepair {
     try editor.queries.forEach { (stored) throws(StoreError) in
       try markIncomplete(stored.query, stored.id, editor)
     }
-    // Those of lost queries, too.
-    try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
+    // Those of lost queries, too; of documents, they go when the tree is mended.
+    if info.order != .documents {
+      try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
+    }
     try rebuildQueryIndex(info)
     for lane in try lanes(info.id) {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: true)

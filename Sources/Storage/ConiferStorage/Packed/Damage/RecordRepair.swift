@@ -176,7 +176,10 @@ struct RecordRepair {
     query.resumeToken = []
     // Under its number, whatever the index says.
     try editor.put(query, id, isNew: false)
-    try tx.deleteAll(Spaces.queryKeys, prefix: editor.queries.key(id))
+    // Documents that it matches stay covered: one of them too many costs less than the others.
+    if editor.queries.order != .documents {
+      try tx.deleteAll(Spaces.queryKeys, prefix: editor.queries.key(id))
+    }
     try MatchesVersions(tx: tx, tree: editor.queries.tree).forget(id)
   }
 

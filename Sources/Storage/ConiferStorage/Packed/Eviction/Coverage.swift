@@ -55,14 +55,13 @@ struct Coverage {
   func next(_ at: Bytes) throws(StoreError) -> KeyRange? {
     var best: KeyRange?
     known.move(to: at)
-    let above = known.rows
-    known.rows = [:]
+    let above = Self.boundaries(at).map { prefix + at[..<$0] + [IndexKey.mark] }
+    known.rows = known.rows.filter { above.contains(Bytes($0.key.dropFirst())) }
     for space in spaces {
-      for end in Self.boundaries(at) {
-        let prefix = prefix + at[..<end] + [IndexKey.mark]
+      for prefix in above {
         let name = [space.id] + prefix
         let rows =
-          if let rows = above[name] { rows } else { try view.entries(space, prefix: prefix) }
+          if let rows = known.rows[name] { rows } else { try view.entries(space, prefix: prefix) }
         known.rows[name] = rows
         for (key, value) in rows {
           guard let range = try range(space, key, value, behind: at) else { continue }
@@ -184,7 +183,8 @@ struct Coverage {
     let isPin = space == Spaces.pins
     let id: QueryID
     if isPin {
-      guard tree.order == .documents, !isCut, !isDefault else { return whole }
+      guard tree.order == .documents, !isCut, !isDefault, DocumentKey.document(path) == nil
+      else { return whole }
       // Its query's row in the index has the same key.
       guard let number = try view.value(Spaces.queryIndex, row) else { return nil }
       id = try queries.number(row, number)

@@ -104,9 +104,9 @@ struct SpaceExplainer {
   /// Whether a pin covers all of a path; one of a query of documents, what the query covers.
   private func covers(_ queries: Queries, _ pin: Pin, _ path: Path) throws(StoreError) -> Bool {
     guard pin.path.contains(path) else { return false }
-    guard queries.order == .documents, pin.parameters != TrackedQuery.defaultParameters else {
-      return true
-    }
+    guard queries.order == .documents, pin.parameters != TrackedQuery.defaultParameters,
+      DocumentKey.document(pin.path) == nil
+    else { return true }
     guard let stored = try queries.find(pin.path, pin.parameters) else { return false }
     return try covers(queries, stored, path)
   }

@@ -49,6 +49,8 @@ final class DocumentIndexKeeper: LeafFollower {
   func willReplace(
     _ low: Bytes, _ high: Bytes, with new: EntryList, in editor: RunEditor
   ) throws(StoreError) {
+    // No build has come here: what is there need not be read, and may be what damage took.
+    if indexes.allSatisfy({ $0.position.map { !bytesPrecede(low, $0) } ?? false }) { return }
     try DocumentReader(runs: editor).forEach(from: low, to: high) {
       (document) throws(StoreError) in
       let key = DocumentKey.encode(document.path)
