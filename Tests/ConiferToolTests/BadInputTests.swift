@@ -155,7 +155,7 @@ import Testing
 
   /// Makes a store with some data and closes it, changes its file, and returns its URL.
   private func changed(
-    _ backend: String, options: String = "", messages: Int = 300,
+    _ backend: String, options: String = "", messages: Int = 300, reports: Int = 0,
     _ change: (inout [UInt8]) throws -> Void
   ) async throws -> String {
     let url = sandbox.url(backend) + options
@@ -163,6 +163,15 @@ import Testing
     let file = try sandbox.file("chat.json", chat.json(.export))
     #expect(await sandbox.run("import", file, "--path", "/chat", store: url).status == .success)
     #expect(await sandbox.run("set", "/q", "1", "--enqueue", store: url).status == .success)
+    if reports > 0 {
+      try await StoreOptions.opened(
+        StoreOptions.registry.configuration(url, defaults: StorageOptions(budget: nil))
+      ) { store in
+        let tree = try await store.tree(named: "main")
+        let report = Incident(kind: .cacheRangeDropped, tree: tree, place: "before", bytes: [])
+        try await store.commit([StorageEdit](repeating: .report(report), count: reports))
+      }
+    }
     let name = try #require(Self.dataFile[backend])
     let path = "store/\(name)"
     var bytes = try contents(sandbox.path(path))
@@ -221,7 +230,10 @@ import Testing
     "A flipped bit costs a cache the range and an authority the reading, never the queue",
     arguments: knownBackends, ["cache", "authority"])
   func flipped(backend: String, role: String) async throws {
-    let url = try await changed(backend, options: "?compression=none&role=\(role)") { bytes in
+    // As many reports as a tree keeps are there already.
+    let url = try await changed(
+      backend, options: "?compression=none&role=\(role)", reports: 256
+    ) { bytes in
       // A word of the generated chat, as it stands in an uncompressed run.
       let word = Array("neighbour".utf8)
       let place = bytes.indices.dropLast(word.count).first {
@@ -235,6 +247,7 @@ import Testing
       #expect(output.notes.contains("damaged:"))
     } else {
       #expect(output.status == .success, "\(output.notes)")
+      #expect(output.notes.contains("damaged: 1 damaged records were set aside"), "\(output.notes)")
       let stats = try Node(json: await sandbox.run("stats", "--json", store: url).line)
       #expect(stats[Path("incidents")].childCount > 0)
       let queries = await sandbox.run("queries", "--incomplete", "--json", store: url)

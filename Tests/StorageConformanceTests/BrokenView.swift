@@ -131,4 +131,6 @@ final class BrokenView: StorageView {
   }
   func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] { try view.indexes(tree) }
   func incidents() -> [Incident] { view.incidents() }
+  func incidents(after position: IncidentPosition) -> [Incident] { view.incidents(after: position) }
+  func incidentPosition() -> IncidentPosition { view.incidentPosition() }
 }

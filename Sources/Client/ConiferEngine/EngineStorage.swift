@@ -14,6 +14,8 @@ package final class EngineStorage {
   private var state = State.opening
   /// How many reports of damage were logged.
   package private(set) var incidentCount = 0
+  /// The position behind the last one of them.
+  private var incidentPosition = IncidentPosition()
   private let logger: Logger
 
   package init(_ logger: Logger) { self.logger = logger }
@@ -93,10 +95,15 @@ package final class EngineStorage {
 
   /// Logs what the storage set aside as damaged since the last call.
   package func reportIncidents() {
-    let incidents = read { (view, _) throws(StoreError) in try view.incidents() } ?? []
-    for incident in incidents.dropFirst(incidentCount) {
+    let known = incidentPosition
+    let new = read { (view, _) throws(StoreError) in
+      (incidents: try view.incidents(after: known), position: try view.incidentPosition())
+    }
+    guard let new else { return }
+    for incident in new.incidents {
       logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }
-    incidentCount = max(incidentCount, incidents.count)
+    incidentCount += new.incidents.count
+    incidentPosition = new.position
   }
 }

@@ -218,6 +218,10 @@ private final class CountingView: StorageView {
   }
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage { try view.usage(tree) }
   func incidents() throws(StoreError) -> [Incident] { try view.incidents() }
+  func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident] {
+    try view.incidents(after: position)
+  }
+  func incidentPosition() throws(StoreError) -> IncidentPosition { try view.incidentPosition() }
 
   private func note(reads: Int, writes: Int) {
     script.change { state in

@@ -72,8 +72,13 @@ public protocol StorageView: AnyObject {
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]?
   /// What the records of one tree take, or of the whole store.
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage
-  /// What was damaged and dropped or set aside since the store was made, oldest first.
+  /// What was damaged and dropped or set aside since the store was made, by tree, the oldest first; of each tree writes that
+  /// were set aside come last, and of all else the newest 256 are kept.
   func incidents() throws(StoreError) -> [Incident]
+  /// What was reported after a position and is still kept, in the order of `incidents`.
+  func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident]
+  /// The position behind the last report.
+  func incidentPosition() throws(StoreError) -> IncidentPosition
 }
 
 extension StorageView {

@@ -152,9 +152,9 @@ extension StoreOptions {
   private static func tellingOfDamage<R>(
     _ backend: any StorageBackend, _ console: Console, _ body: () async throws -> R
   ) async throws -> R {
-    let before = try backend.inspect { try $0.incidents().count }
+    let before = try backend.inspect { try $0.incidentPosition() }
     let result = try await body()
-    let met = try backend.inspect { try $0.incidents().count } - before
+    let met = try backend.inspect { try $0.incidentPosition() }.count(since: before)
     if met > 0 {
       console.note(
         "conifer: damaged: \(met) damaged records were set aside; what was told lacks their data. "

@@ -157,6 +157,14 @@ final class PackedView: StorageView {
   }
 
   func incidents() throws(StoreError) -> [Incident] { try Incidents.all(snapshot) }
+
+  func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident] {
+    try Incidents.all(snapshot, after: position)
+  }
+
+  func incidentPosition() throws(StoreError) -> IncidentPosition {
+    try Incidents.position(snapshot)
+  }
 }
 
 extension StorageUsage {

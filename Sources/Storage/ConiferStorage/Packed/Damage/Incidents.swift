@@ -89,17 +89,71 @@ enum Incidents {
     try tx.delete(Spaces.incidents, key)
   }
 
+  /// The position behind the last report.
+  static func position(_ view: any OrderedView) throws(StoreError) -> IncidentPosition {
+    position(of: try view.keys(Spaces.incidents, prefix: []))
+  }
+
+  private static func position(of keys: [Bytes]) -> IncidentPosition {
+    var newest: [TreeID: IncidentPosition.Newest] = [:]
+    for key in keys where key.count == 12 {
+      let number = StoreKey.number(atEndOf: key)
+      // No report is given this one.
+      guard number < .max else { continue }
+      var known = newest[StoreKey.tree(key)] ?? IncidentPosition.Newest()
+      if number < writes {
+        known.other = max(known.other, number)
+      } else {
+        known.write = max(known.write, number - writes + 1)
+      }
+      newest[StoreKey.tree(key)] = known
+    }
+    return IncidentPosition(newest)
+  }
+
+  /// The reports after a position, by tree; of each those of writes come last.
+  static func all(
+    _ view: any OrderedView, after position: IncidentPosition
+  ) throws(StoreError) -> [Incident] {
+    let keys = try view.keys(Spaces.incidents, prefix: [])
+    let newest = Self.position(of: keys).newest
+    // Numbers fall when a forged last one was found: then all is told again.
+    func isKnown(_ number: UInt64, _ last: UInt64, _ newest: UInt64) -> Bool {
+      last <= newest && number <= last
+    }
+    var incidents: [Incident] = []
+    for key in keys where key.count == 12 {
+      let number = StoreKey.number(atEndOf: key)
+      guard number < .max else { continue }
+      let known = position.newest[StoreKey.tree(key)] ?? IncidentPosition.Newest()
+      let last = newest[StoreKey.tree(key)] ?? IncidentPosition.Newest()
+      let isOld =
+        number < writes
+        ? isKnown(number, known.other, last.other)
+        : isKnown(number - writes + 1, known.write, last.write)
+      guard !isOld, let value = try view.value(Spaces.incidents, key),
+        let incident = incident(key, value)
+      else { continue }
+      incidents.append(incident)
+    }
+    return incidents
+  }
+
   static func all(_ view: any OrderedView) throws(StoreError) -> [Incident] {
     var incidents: [Incident] = []
     for (key, value) in try view.entries(Spaces.incidents, prefix: []) {
-      guard let payload = Record.open(Spaces.incidents, key, value) else { continue }
-      var reader = ByteReader(payload)
-      guard let code = reader.byte(), let kind = codes.first(where: { $0.1 == code })?.0,
-        let place = reader.text(), let bytes = reader.take(reader.remaining)
-      else { continue }
-      incidents.append(
-        Incident(kind: kind, tree: StoreKey.tree(key), place: place, bytes: bytes))
+      if let incident = incident(key, value) { incidents.append(incident) }
     }
     return incidents
+  }
+
+  /// A report by its record; nil when that cannot be read.
+  private static func incident(_ key: Bytes, _ value: Bytes) -> Incident? {
+    guard let payload = Record.open(Spaces.incidents, key, value) else { return nil }
+    var reader = ByteReader(payload)
+    guard let code = reader.byte(), let kind = codes.first(where: { $0.1 == code })?.0,
+      let place = reader.text(), let bytes = reader.take(reader.remaining)
+    else { return nil }
+    return Incident(kind: kind, tree: StoreKey.tree(key), place: place, bytes: bytes)
   }
 }

@@ -169,6 +169,27 @@ package final class ModelView: StorageView {
 
   package func incidents() -> [Incident] { model.incidents }
 
+  package func incidents(after position: IncidentPosition) -> [Incident] {
+    let trees = Set(model.incidents.map(\.tree)).sorted()
+    return trees.flatMap { tree in
+      let known = position.newest[tree] ?? IncidentPosition.Newest()
+      let reports = model.incidents.filter { $0.tree == tree }
+      return reports.filter { $0.kind != .writeSetAside }.dropFirst(Int(clamping: known.other))
+        + reports.filter { $0.kind == .writeSetAside }.dropFirst(Int(clamping: known.write))
+    }
+  }
+
+  package func incidentPosition() -> IncidentPosition {
+    IncidentPosition(
+      model.incidents.reduce(into: [:]) { newest, incident in
+        if incident.kind == .writeSetAside {
+          newest[incident.tree, default: .init()].write += 1
+        } else {
+          newest[incident.tree, default: .init()].other += 1
+        }
+      })
+  }
+
   private func queries(_ tree: TreeID) throws(StoreError) -> [StoredQuery] {
     try model.tree(tree).queries.map { StoredQuery(id: $0.key, query: $0.value) }
       .sorted { $0.id < $1.id }

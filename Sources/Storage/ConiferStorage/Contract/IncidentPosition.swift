@@ -1,0 +1,35 @@
+public import ConiferKeyValue
+
+/// A moment in a store's reports of damage: what is reported later comes after it.
+public struct IncidentPosition: Hashable, Sendable {
+  /// The numbers of a tree's newest reports, 0 where there is none; each kind's rise by one with each report.
+  public struct Newest: Hashable, Sendable {
+    /// That of the newest report of a write that was set aside.
+    public var write: UInt64
+    /// That of the newest one of the others.
+    public var other: UInt64
+
+    /// The numbers of a tree's newest reports.
+    public init(write: UInt64 = 0, other: UInt64 = 0) {
+      self.write = write
+      self.other = other
+    }
+  }
+
+  /// By tree.
+  public let newest: [TreeID: Newest]
+
+  /// A moment in the reports; without numbers, the one before them all.
+  public init(_ newest: [TreeID: Newest] = [:]) { self.newest = newest }
+
+  /// How many reports came since a position, those included that newer ones replaced meanwhile.
+  package func count(since earlier: IncidentPosition) -> Int {
+    var count: UInt64 = 0
+    for (tree, newest) in newest {
+      let known = earlier.newest[tree] ?? Newest()
+      count += newest.write - min(known.write, newest.write)
+      count += newest.other - min(known.other, newest.other)
+    }
+    return Int(clamping: count)
+  }
+}

@@ -1,0 +1,84 @@
+import ConiferKeyValue
+import ConiferTree
+import Testing
+
+@testable import ConiferLeafStore
+@testable import ConiferStorage
+
+/// Reports of damage: what came after a position.
+@Suite struct IncidentTests {
+  private typealias Kind = Incident.Kind
+
+  private let store = MemoryStore()
+  private let backend: MemoryBackend
+
+  init() throws { backend = try MemoryBackend(store, name: "memory", options: StorageOptions()) }
+
+  private func report(_ tree: TreeID, _ kind: Kind, _ place: String) async throws {
+    try await backend.commit([
+      .report(Incident(kind: kind, tree: tree, place: place, bytes: [1]))
+    ])
+  }
+
+  private func position() throws -> IncidentPosition {
+    try backend.read { (view) throws(StoreError) in try view.incidentPosition() }
+  }
+
+  private func places(after position: IncidentPosition) throws -> [String] {
+    try backend.read { (view) throws(StoreError) in try view.incidents(after: position) }
+      .map(\.place)
+  }
+
+  @Test func `Each new report is told once, also when a tree keeps no more of them`() async throws {
+    let tree = try await backend.tree(named: "main")
+    let start = try position()
+    for number in 0..<Incidents.mostKept + 5 {
+      let before = try position()
+      try await report(tree, number % 50 == 7 ? .writeSetAside : .cacheRangeDropped, "\(number)")
+      #expect(try places(after: before) == ["\(number)"])
+      #expect(try position().count(since: before) == 1)
+    }
+    #expect(try position().count(since: start) == Incidents.mostKept + 5)
+    #expect(try places(after: position()) == [])
+    let kept = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    #expect(kept.count { $0.kind != .writeSetAside } <= Incidents.mostKept)
+    #expect(kept.count { $0.kind == .writeSetAside } == 6)
+  }
+
+  @Test func `Reports are told by tree, those of writes last`() async throws {
+    let (tree, other) = (try await backend.tree(named: "a"), try await backend.tree(named: "b"))
+    try await report(other, .writeSetAside, "b1")
+    try await report(tree, .writeSetAside, "a1")
+    let before = try position()
+    let kinds: [Kind] = [.cacheRangeDropped, .writeSetAside, .recordSetAside, .writeSetAside]
+    for (number, kind) in kinds.enumerated() {
+      try await report(other, kind, "b\(number + 2)")
+      try await report(tree, kind, "a\(number + 2)")
+    }
+    #expect(try places(after: before) == ["a2", "a4", "a3", "a5", "b2", "b4", "b3", "b5"])
+    #expect(
+      try places(after: IncidentPosition())
+        == ["a2", "a4", "a1", "a3", "a5", "b2", "b4", "b1", "b3", "b5"])
+    try await backend.commit([.wipe(other)])
+    try await report(tree, .cacheRangeDropped, "a6")
+    #expect(try places(after: before) == ["a2", "a4", "a6", "a3", "a5"])
+  }
+
+  @Test(arguments: [1 << 61, 1 << 62 - 1, 1 << 62 + 300, 1 << 63 - 1, .max] as [UInt64])
+  func `A report is told beside one with a forged number`(number: UInt64) async throws {
+    let tree = try await backend.tree(named: "main")
+    let key = StoreKey.prefix(tree) + StoreKey.number(number)
+    var writer = ByteWriter([number < 1 << 62 ? 1 : 3])
+    writer.sized("forged")
+    var batch = Batch()
+    batch.put(Spaces.incidents, key, Record.seal(Spaces.incidents, key, writer.bytes))
+    _ = try store.apply(batch, .relaxed)
+    for round in 0..<4 {
+      for kind in [Kind.writeSetAside, .cacheRangeDropped] {
+        let before = try position()
+        try await report(tree, kind, "\(round)")
+        #expect(try places(after: before).last == "\(round)")
+      }
+    }
+  }
+}
