@@ -36,6 +36,7 @@ extension PageText {
     async function undo() {
       const last = S.undo.pop();
       if (!last) return say('There is no deletion to undo.');
+      const chosen = S.chosen;
       try {
         const url = rest(last.path, { ns: last.space });
         const now = await ask(url, { headers: { 'X-Firebase-ETag': 'true' } });
@@ -48,7 +49,8 @@ extension PageText {
         await ask(url + '&print=silent', { method: 'PUT', body: last.text, headers });
         say(last.path + ' is back.', S.undo.length > 0);
         await refresh();
-        if (rowOf(last.path)) choose(last.path);
+        // Whoever moved on meanwhile stays where they are: their next key would be for another node.
+        if (rowOf(last.path) && S.chosen === chosen) choose(last.path);
       } catch (error) {
         S.undo.push(last);
         failed(error);
