@@ -94,15 +94,15 @@ import Testing
   func base64() {
     for count in 0..<20 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 89 + 200) }
-      let text = Base64Text.encode(bytes)
+      let text = Base64.encode(bytes)
       let bare = String(text.prefix { $0 != "=" })
-      #expect(Base64Text.decode(text) == bytes && Base64Text.decode(bare) == bytes)
+      #expect(Base64.decode(text) == bytes && Base64.decode(bare) == bytes)
     }
     for text in ["A", "AP8", "AP8=="] {
-      #expect(Base64Text.decode(text) == (text == "AP8" ? [0, 255] : nil), "\(text)")
+      #expect(Base64.decode(text) == (text == "AP8" ? [0, 255] : nil), "\(text)")
     }
     for text in ["AP9=", "A P8=", "====", "AB==", "AA=A"] {
-      #expect(Base64Text.decode(text) == nil, "\(text)")
+      #expect(Base64.decode(text) == nil, "\(text)")
     }
   }
 

@@ -66,7 +66,7 @@ extension DocumentJSONReader {
     case "timestampValue": return .timestamp(try time(type))
     case "stringValue": return .string(try text(type))
     case "bytesValue":
-      guard let bytes = Base64Text.decode(try text(type)) else {
+      guard let bytes = Base64.decode(try text(type)) else {
         throw refused("The value of bytesValue is text of base 64.")
       }
       return .bytes(bytes)

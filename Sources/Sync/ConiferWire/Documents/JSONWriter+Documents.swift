@@ -45,7 +45,7 @@ extension JSONWriter {
       string(text)
     case .bytes(let bytes):
       key("bytesValue")
-      string(Base64Text.encode(bytes))
+      string(Base64.encode(bytes))
     case .reference(let name):
       key("referenceValue")
       string(name.description)

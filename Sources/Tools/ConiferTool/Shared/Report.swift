@@ -28,7 +28,7 @@ indirect enum Report {
     case .double(let number): self = number.isFinite ? .number(number) : .string("\(number)")
     case .timestamp(let time), .serverTimestamp(let time, _): self = .string(time.rfc3339)
     case .string(let text): self = .string(text)
-    case .bytes(let bytes): self = .string(Base64Text.encode(bytes))
+    case .bytes(let bytes): self = .string(Base64.encode(bytes))
     case .reference(let name): self = .string(name.path.description)
     case .geoPoint(let point):
       self = .object([
