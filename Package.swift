@@ -142,7 +142,7 @@ let package = Package(
     target(
       "ConiferSync", in: "Sources/Sync",
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire"]),
-    target("ConiferDocumentSync", in: "Sources/Sync", ["ConiferDocument"]),
+    target("ConiferDocumentSync", in: "Sources/Sync", ["ConiferDocument", "ConiferWire"]),
     target(
       "ConiferEngine", in: "Sources/Client",
       ["ConiferKeyValue", "ConiferStorage", .product(name: "Logging", package: "swift-log")]),
@@ -151,6 +151,12 @@ let package = Package(
       [
         "ConiferEngine", "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage",
         "ConiferWire", "ConiferSync", .product(name: "Logging", package: "swift-log"),
+      ]),
+    target(
+      "ConiferFirestore", in: "Sources/Client",
+      [
+        "ConiferEngine", "ConiferDocumentSync", "ConiferDocument", "ConiferWire", "ConiferStorage",
+        "ConiferKeyValue", .product(name: "Logging", package: "swift-log"),
       ]),
     target(
       "ConiferServer", in: "Sources/Server",
@@ -262,7 +268,7 @@ let package = Package(
         "ConiferQuery", "TestSupport",
       ]
     ),
-    tests("ConiferDocumentSync", ["ConiferDocumentSync", "ConiferDocument"]),
+    tests("ConiferDocumentSync", ["ConiferDocumentSync", "ConiferDocument", "ConiferWire"]),
     tests(
       "ConiferServer",
       [

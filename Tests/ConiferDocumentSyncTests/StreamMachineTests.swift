@@ -1,3 +1,4 @@
+import ConiferWire
 import Testing
 
 @testable import ConiferDocumentSync

@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferWire
 import Testing
 
 @testable import ConiferDocumentSync
@@ -221,8 +222,8 @@ private struct Watched {
 
   @Test func `with names tells which documents left`() throws {
     var watched = try Watched("c/a", "c/b", "c/e")
-    let filter = `A bloom filter`.filter(
-      of: Self.names("a", "e"), bits: 128, padding: 0, hashCount: 5)
+    let filter = BloomFilter(
+      of: Self.names("a", "e"), bitCount: 128, hashCount: 5)
     #expect(watched.say(.filter(2, count: 2, filter)).isEmpty)
     let event = try watched.snapshot(at: 3)
     #expect(event.mismatches.isEmpty && event.targets[2]?.removed == F.paths("c/b"))
@@ -231,8 +232,8 @@ private struct Watched {
 
   @Test func `with names that do not explain the number has all asked for anew`() throws {
     var watched = try Watched("c/a", "c/b", "c/e")
-    let filter = `A bloom filter`.filter(
-      of: Self.names("a", "b", "e"), bits: 128, padding: 0, hashCount: 5)
+    let filter = BloomFilter(
+      of: Self.names("a", "b", "e"), bitCount: 128, hashCount: 5)
     #expect(watched.say(.filter(2, count: 2, filter)).isEmpty)
     #expect(try watched.snapshot(at: 3).mismatches == [2: .existenceFilterMismatchBloom])
   }

@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferWire
 import Testing
 
 @testable import ConiferDocumentSync

@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
+import ConiferWire
 
 /// A client of the machines under test, with a store and a server that the scenario speaks for.
 struct ScenarioClient {

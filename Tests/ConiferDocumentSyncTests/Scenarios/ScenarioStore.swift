@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
+import ConiferWire
 
 /// A store for the scenarios, in plain dictionaries.
 struct ScenarioStore {

@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
+import ConiferWire
 import Foundation
 import Testing
 

@@ -1,4 +1,5 @@
 package import ConiferDocument
+package import ConiferWire
 
 // The stream of listens: what it says, and what becomes of it.
 extension DocumentListens {

@@ -1,4 +1,5 @@
 package import ConiferDocument
+package import ConiferWire
 
 /// The listens of a client of documents: joins views, listeners, what the server is asked for and what it
 /// says, limbo, and whether the server can be reached.

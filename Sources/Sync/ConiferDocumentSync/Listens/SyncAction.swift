@@ -1,4 +1,5 @@
 package import ConiferDocument
+package import ConiferWire
 
 /// The number of a listener; the caller gives it.
 package typealias ListenerID = UInt64

@@ -1,4 +1,5 @@
 package import ConiferDocument
+package import ConiferWire
 
 /// Where an app wants a document or the documents of a query from, once.
 package enum GetSource: Sendable, Hashable {

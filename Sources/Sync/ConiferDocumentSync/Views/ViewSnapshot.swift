@@ -1,4 +1,5 @@
 package import ConiferDocument
+package import ConiferWire
 
 /// What a query gives at one time, and what changed since the snapshot before.
 package struct ViewSnapshot: Sendable {

@@ -1,4 +1,5 @@
 package import ConiferDocument
+package import ConiferWire
 
 /// What a queue of documents in limbo asks for.
 package enum LimboAction: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferWire
 
 /// Gathers what a stream of listens says until it is consistent.
 ///

@@ -1,4 +1,5 @@
 package import ConiferDocument
+package import ConiferWire
 
 /// What a watch machine asks for.
 package enum WatchAction: Sendable, Hashable {

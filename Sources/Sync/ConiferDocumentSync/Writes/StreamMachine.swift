@@ -1,3 +1,5 @@
+package import ConiferWire
+
 /// When a stream is opened and closed: the distance of attempts, and the time that it may be idle.
 ///
 /// The stream of listens and that of writes have one each. Random numbers and the time come from outside.

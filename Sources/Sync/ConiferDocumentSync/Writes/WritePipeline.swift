@@ -1,21 +1,8 @@
 package import ConiferDocument
+package import ConiferWire
 
 /// The number of a batch; greater ones are younger.
 package typealias BatchID = Int64
-
-/// What the server made of one write of a batch.
-package struct WriteResult: Sendable, Hashable {
-  /// When it changed the document; nil of a deletion.
-  package let updateTime: Timestamp?
-  /// The results of the transforms, in order.
-  package let transforms: [DocumentValue]
-
-  /// A result.
-  package init(updateTime: Timestamp?, transforms: [DocumentValue] = []) {
-    self.updateTime = updateTime
-    self.transforms = transforms
-  }
-}
 
 /// What a write pipeline asks for.
 package enum WriteAction: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ConiferDocumentSync
+@testable import ConiferWire
 
 @Suite struct `The digest MD5` {
   /// The test suite of RFC 1321.
@@ -36,22 +36,9 @@ import Testing
 }
 
 @Suite struct `A bloom filter` {
-  /// Of `names`, made as a server makes it.
-  static func filter(of names: [String], bits: Int, padding: Int, hashCount: Int) -> BloomFilter? {
-    var bitmap = [UInt8](repeating: 0, count: (bits + padding) / 8)
-    for name in names {
-      let (first, second) = MD5(name.utf8).words
-      for round in 0..<UInt64(hashCount) {
-        let bit = Int((first &+ round &* second) % UInt64(bits))
-        bitmap[bit / 8] |= 1 << UInt8(bit % 8)
-      }
-    }
-    return BloomFilter(bitmap: bitmap, padding: padding, hashCount: hashCount)
-  }
-
   @Test func `holds all its names, and few others`() throws {
     let names = (0..<50).map { "projects/p/databases/(default)/documents/c/\($0)" }
-    let filter = try #require(Self.filter(of: names, bits: 795, padding: 5, hashCount: 7))
+    let filter = try #require(BloomFilter(of: names, bitCount: 795, hashCount: 7))
     #expect(names.allSatisfy(filter.mayContain))
     let others = (0..<200).filter { filter.mayContain("other/\($0)") }
     #expect(others.count < 20)

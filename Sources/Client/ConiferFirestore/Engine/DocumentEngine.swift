@@ -1,0 +1,176 @@
+package import ConiferDocument
+package import ConiferDocumentSync
+package import ConiferEngine
+package import ConiferStorage
+
+/// What the calls of a `Firestore` ask of its engine.
+///
+/// Each call returns at once. What it calls back runs on the callback queue of the configuration, in the
+/// order in which it happened; nothing is called back after `terminate` has begun, but what waits for that.
+package protocol DocumentEngine: AnyObject, Sendable {
+  // MARK: Reading
+
+  /// Begins to listen under a number of the caller's; an error is the last that is told.
+  func listen(
+    _ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions,
+    _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void)
+  /// Ends a listener; unknown numbers are ignored. Nothing is told after a call on the callback queue.
+  func unlisten(_ id: ListenerID)
+  /// Reads a document once.
+  func get(
+    _ path: DocumentPath, _ source: GetSource,
+    _ told: @escaping @Sendable (Result<GotDocument, FirestoreError>) -> Void)
+  /// Reads what a query gives once.
+  func get(
+    _ query: DocumentQuery, _ source: GetSource,
+    _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void)
+  /// Computes numbers of what a query finds, on the server or of what is here.
+  func aggregate(
+    _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
+    _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void)
+  /// Begins to tell that all listeners are of one moment: at once, then after each round of events.
+  func listenInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void)
+
+  // MARK: Writing
+
+  /// Queues writes that the server makes whole or not at all.
+  ///
+  /// - ended: called with the server's answer, or with what kept them from being queued.
+  func write(
+    _ writes: [Mutation], _ ended: (@Sendable (FirestoreError?) -> Void)?
+  ) -> WriteReceipt
+  /// Calls once all writes of now were accepted or refused.
+  func waitForPendingWrites(_ told: @escaping @Sendable (FirestoreError?) -> Void)
+  /// The server's documents, for a transaction; asked for even when the network is not to be used.
+  func lookup(_ paths: [DocumentPath]) async throws(FirestoreError) -> [Document]
+  /// Makes the writes of a transaction.
+  func commit(_ writes: [Mutation]) async throws(FirestoreError)
+
+  // MARK: The queue, as `WriteReceipt.ID` names what is in it
+
+  /// How a write ended that may be of an earlier run; nil while it waits.
+  func outcome(of id: WriteReceipt.ID) async throws(FirestoreError) -> WriteReceipt.Outcome
+  /// A window of the user's writes that wait or were refused, in the order of their numbers.
+  func pendingWrites(
+    after number: UInt64?, limit: Int, rejectedOnly: Bool
+  ) async throws(FirestoreError) -> [PendingDocumentWrite]
+  /// Queues a refused write again, in its old place.
+  func retry(_ id: WriteReceipt.ID) async throws(FirestoreError)
+  /// Gives up a write that is not on its way.
+  func discard(_ id: WriteReceipt.ID) async throws(FirestoreError)
+
+  // MARK: The cache
+
+  /// Protects what a query gives from eviction and keeps it up to date; or ends that.
+  func keepSynced(_ isKept: Bool, _ query: DocumentQuery)
+  /// Declares exactly these indexes.
+  func setIndexes(_ indexes: [DocumentIndex], _ told: @escaping @Sendable (FirestoreError?) -> Void)
+  /// Whether an index is declared when a query shows that one would help.
+  func setCreatesIndexes(_ creates: Bool)
+  /// Takes in the bytes of a bundle, and tells how far that has come.
+  func loadBundle(
+    _ bytes: [UInt8], _ told: @escaping @Sendable (Result<BundleProgress, FirestoreError>) -> Void)
+  /// The query that a bundle brought under a name; nil for an unknown name.
+  func namedQuery(
+    _ name: String, _ told: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void)
+
+  // MARK: Network and end
+
+  /// Lets the network be used, or not; called back once that is so.
+  func setNetwork(_ isEnabled: Bool, _ told: @escaping @Sendable (FirestoreError?) -> Void)
+  /// Ends all; called back once the store is closed. Data and writes stay.
+  func terminate(_ told: @escaping @Sendable (FirestoreError?) -> Void)
+}
+
+/// What a listener is told, or a query's get.
+package struct ListenEvent: Sendable {
+  /// The documents, what changed, and where they come from.
+  package let snapshot: ViewSnapshot
+  /// How well the cache knew the query.
+  package let knowledge: QueryKnowledge
+}
+
+/// How well the cache knows a query.
+package struct QueryKnowledge: Sendable, Hashable {
+  /// Whether the server has ever told all that the query gives.
+  package var wasEverComplete: Bool
+  /// As of when the server has told what is here; zero when it never did.
+  package var readTime: Timestamp
+
+  /// How well the cache knows a query.
+  package init(wasEverComplete: Bool = false, readTime: Timestamp = .zero) {
+    self.wasEverComplete = wasEverComplete
+    self.readTime = readTime
+  }
+}
+
+/// What a get of a document gives.
+package struct GotDocument: Sendable {
+  /// The document; found or missing.
+  package let document: Document
+  /// Whether it may differ from the server's.
+  package let isFromCache: Bool
+
+  /// What a get gives.
+  package init(document: Document, isFromCache: Bool) {
+    self.document = document
+    self.isFromCache = isFromCache
+  }
+}
+
+/// What an aggregate query gives.
+package struct AggregateAnswer: Sendable {
+  /// A value for each aggregate, in their order.
+  package let values: [DocumentValue]
+  /// Whether they are of what is here, and how well that is known; nil of the server's.
+  package let cached: QueryKnowledge?
+
+  /// What an aggregate query gives.
+  package init(values: [DocumentValue], cached: QueryKnowledge?) {
+    self.values = values
+    self.cached = cached
+  }
+}
+
+/// A write of the user's that waits, or was refused.
+package struct PendingDocumentWrite: Sendable {
+  /// What names it, also after a restart.
+  package let id: WriteReceipt.ID
+  /// What it does.
+  package let batch: MutationBatch
+  /// How far it has come.
+  package let state: WriteState
+  /// How often it was sent.
+  package let attempts: Int
+
+  /// A write.
+  package init(id: WriteReceipt.ID, batch: MutationBatch, state: WriteState, attempts: Int) {
+    self.id = id
+    self.batch = batch
+    self.state = state
+    self.attempts = attempts
+  }
+}
+
+/// How far a bundle has been taken in.
+package struct BundleProgress: Sendable, Hashable {
+  /// Documents taken in.
+  package var documents: Int
+  /// Documents that there are.
+  package var totalDocuments: Int
+  /// Bytes taken in.
+  package var bytes: Int
+  /// Bytes that there are.
+  package var totalBytes: Int
+
+  /// How far a bundle has been taken in.
+  package init(documents: Int = 0, totalDocuments: Int = 0, bytes: Int = 0, totalBytes: Int = 0) {
+    self.documents = documents
+    self.totalDocuments = totalDocuments
+    self.bytes = bytes
+    self.totalBytes = totalBytes
+  }
+
+  /// Whether all was taken in.
+  package var isDone: Bool { bytes >= totalBytes && documents >= totalDocuments }
+}

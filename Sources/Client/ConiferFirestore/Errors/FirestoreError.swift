@@ -1,0 +1,26 @@
+/// Why a call of the client failed: a code to act on, a message that says the remedy, and the cause.
+public struct FirestoreError: Error, Sendable, CustomStringConvertible {
+  /// What went wrong.
+  public let code: FirestoreErrorCode.Code
+  /// What went wrong in words, and what to do about it.
+  public let message: String
+  /// The error underneath, such as the storage's words, if there was one.
+  public let cause: String?
+
+  /// An error.
+  ///
+  /// - Parameters:
+  ///   - code: what went wrong.
+  ///   - message: what happened and what to do about it, in one or two sentences.
+  ///   - cause: the error underneath.
+  public init(_ code: FirestoreErrorCode.Code, _ message: String, cause: String? = nil) {
+    self.code = code
+    self.message = message
+    self.cause = cause
+  }
+
+  /// The code, the message and the cause in one line.
+  public var description: String {
+    cause.map { "\(code): \(message) (\($0))" } ?? "\(code): \(message)"
+  }
+}

@@ -1,0 +1,71 @@
+package import ConiferDocument
+
+/// A server of one database of documents, as a client reaches it: within the process, over a network, or a
+/// script of a test.
+///
+/// Streams and requests bear the user's token, which is nil for nobody. The functions that a stream is
+/// opened with are called with each event, one after the other, on any thread, and never from within a
+/// call to the service or the stream; `closed` comes last, exactly once, also when the client closed it.
+package protocol DocumentService: Sendable {
+  /// Begins to open a stream of listens; returns at once.
+  func openWatch(
+    token: String?, _ receive: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any WatchStream
+  /// Begins to open a stream of writes; returns at once.
+  func openWrites(
+    token: String?, _ receive: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) -> any WriteStream
+  /// Reads documents, each found or missing, in the order of their paths in the call.
+  func lookup(_ paths: [DocumentPath], token: String?) async throws(StatusError) -> [Document]
+  /// Makes writes outside of the stream of writes, whole or not at all.
+  func commit(_ writes: [Mutation], token: String?) async throws(StatusError) -> CommitResult
+  /// Computes numbers of what a query finds: a value for each aggregate, in their order.
+  func aggregate(
+    _ query: DocumentQuery, _ aggregates: [Aggregate], token: String?
+  ) async throws(StatusError) -> [DocumentValue]
+}
+
+/// What comes on a stream of listens.
+package enum WatchStreamEvent: Sendable {
+  /// Targets may be added.
+  case opened
+  /// The server said something; with the moment up to which all was said of all targets, when it is.
+  case said(WatchChange, version: Timestamp?)
+  /// The stream has ended, or was never opened; nil when the client closed it.
+  case closed(StatusError?)
+}
+
+/// A stream of listens. Calls never block, and do nothing after the stream has ended.
+package protocol WatchStream: AnyObject, Sendable {
+  /// Listens to a target.
+  func add(_ target: WatchTarget)
+  /// Listens to a target no longer.
+  func remove(_ target: TargetID)
+  /// Ends the stream.
+  func close()
+}
+
+/// What comes on a stream of writes.
+package enum WriteStreamEvent: Sendable {
+  /// The server may be greeted.
+  case opened
+  /// The server answered the greeting; with the token for the next request.
+  case greeted(token: [UInt8])
+  /// The server made the writes of the oldest request that is not answered.
+  case answered(CommitResult, token: [UInt8])
+  /// The stream has ended, or was never opened; nil when the client closed it. A server that refuses
+  /// a request ends the stream with the reason.
+  case closed(StatusError?)
+}
+
+/// A stream of writes. Calls never block, and do nothing after the stream has ended.
+package protocol WriteStream: AnyObject, Sendable {
+  /// Greets the server, once, before anything is sent.
+  ///
+  /// - Parameter token: what came with the last answer of an earlier stream; empty when there was none.
+  func greet(token: [UInt8])
+  /// Sends writes that are to be made whole or not at all.
+  func send(_ writes: [Mutation], token: [UInt8])
+  /// Ends the stream.
+  func close()
+}
