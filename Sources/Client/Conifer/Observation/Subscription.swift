@@ -3,14 +3,17 @@ import ConiferSync
 
 /// An observer that lives as long as somebody reads its events.
 final class Subscription: Sendable {
-  let buffer: EventBuffer<DataEvent>
+  let buffer: EventBuffer<DataEvent, DatabaseError>
   let query: DatabaseQuery
   private let id = ListenerID(.next())
 
   init(
-    _ query: DatabaseQuery, _ kinds: DataEvent.Kinds, _ policy: EventBuffer<DataEvent>.Policy
+    _ query: DatabaseQuery, _ kinds: DataEvent.Kinds,
+    _ policy: EventBuffer<DataEvent, DatabaseError>.Policy
   ) {
-    let buffer = EventBuffer<DataEvent>(policy)
+    let buffer = EventBuffer<DataEvent, DatabaseError>(policy) { limit in
+      DatabaseError(.overflow, "\(limit) events were waiting to be read, and one more came.")
+    }
     self.buffer = buffer
     self.query = query
     if let error = query.error {

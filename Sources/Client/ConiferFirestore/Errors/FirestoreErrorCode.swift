@@ -37,4 +37,39 @@ public enum FirestoreErrorCode {
     /// The server does not know who asks.
     case unauthenticated
   }
+
+  /// See ``Code/OK``.
+  public static let OK = Code.OK
+  /// See ``Code/cancelled``.
+  public static let cancelled = Code.cancelled
+  /// See ``Code/unknown``.
+  public static let unknown = Code.unknown
+  /// See ``Code/invalidArgument``.
+  public static let invalidArgument = Code.invalidArgument
+  /// See ``Code/deadlineExceeded``.
+  public static let deadlineExceeded = Code.deadlineExceeded
+  /// See ``Code/notFound``.
+  public static let notFound = Code.notFound
+  /// See ``Code/alreadyExists``.
+  public static let alreadyExists = Code.alreadyExists
+  /// See ``Code/permissionDenied``.
+  public static let permissionDenied = Code.permissionDenied
+  /// See ``Code/resourceExhausted``.
+  public static let resourceExhausted = Code.resourceExhausted
+  /// See ``Code/failedPrecondition``.
+  public static let failedPrecondition = Code.failedPrecondition
+  /// See ``Code/aborted``.
+  public static let aborted = Code.aborted
+  /// See ``Code/outOfRange``.
+  public static let outOfRange = Code.outOfRange
+  /// See ``Code/unimplemented``.
+  public static let unimplemented = Code.unimplemented
+  /// See ``Code/internal``.
+  public static let `internal` = Code.internal
+  /// See ``Code/unavailable``.
+  public static let unavailable = Code.unavailable
+  /// See ``Code/dataLoss``.
+  public static let dataLoss = Code.dataLoss
+  /// See ``Code/unauthenticated``.
+  public static let unauthenticated = Code.unauthenticated
 }

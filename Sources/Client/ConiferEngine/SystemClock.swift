@@ -1,5 +1,13 @@
 import Dispatch
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// The device's own clock.
 public struct SystemClock: EngineClock {
   private let queue = DispatchQueue(label: "conifer.clock")
@@ -8,7 +16,11 @@ public struct SystemClock: EngineClock {
   public init() {}
 
   /// The device's time in milliseconds since 1970.
-  public var wallTime: Int64 { Platform.wallTime }
+  public var wallTime: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
 
   /// Milliseconds since the device started.
   public var now: Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) }

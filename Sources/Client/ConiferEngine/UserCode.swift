@@ -2,15 +2,17 @@
 ///
 /// The calls that bear the Apple SDK's names take closures that need not be `Sendable`, as Firebase's
 /// guides write them; what they share with other code is the app's to guard, as on Apple.
-struct UserCode<Input>: @unchecked Sendable {
+package struct UserCode<Input>: @unchecked Sendable {
   let body: (Input) -> Void
 
-  init(_ body: @escaping (Input) -> Void) { self.body = body }
+  package init(_ body: @escaping (Input) -> Void) { self.body = body }
 
-  func callAsFunction(_ input: Input) { body(input) }
+  package func callAsFunction(_ input: Input) { body(input) }
 }
 
 /// Another value of the app's that is used on the callback queue alone.
-struct UserValue<Value>: @unchecked Sendable {
-  let value: Value
+package struct UserValue<Value>: @unchecked Sendable {
+  package let value: Value
+
+  package init(value: Value) { self.value = value }
 }

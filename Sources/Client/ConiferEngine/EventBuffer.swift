@@ -1,9 +1,9 @@
 import Synchronization
 
 /// What waits between the engine's events and one task that reads them.
-final class EventBuffer<Element: Sendable>: Sendable {
+package final class EventBuffer<Element: Sendable, Failure: Error>: Sendable {
   /// What happens when events come faster than they are read.
-  enum Policy: Sendable {
+  package enum Policy: Sendable {
     /// The newest alone is kept: each holds all that the older ones said.
     case newest
     /// So many are kept; one more ends the sequence with an error, as none may be left out.
@@ -12,24 +12,28 @@ final class EventBuffer<Element: Sendable>: Sendable {
 
   private struct State {
     var elements: [Element] = []
-    var end: Result<Void, DatabaseError>?
+    var end: Result<Void, Failure>?
     var reader: CheckedContinuation<Void, Never>?
   }
 
   private let policy: Policy
+  private let overflow: @Sendable (Int) -> Failure
   private let state = Mutex(State())
 
-  init(_ policy: Policy) { self.policy = policy }
+  /// A buffer; the error is made of the limit when more events come.
+  package init(_ policy: Policy, overflow: @escaping @Sendable (Int) -> Failure) {
+    self.policy = policy
+    self.overflow = overflow
+  }
 
   /// Adds an element, unless the sequence has ended.
-  func add(_ element: Element) {
+  package func add(_ element: Element) {
     let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard state.end == nil else { return nil }
       switch policy {
       case .newest: state.elements = [element]
       case .bounded(let limit) where state.elements.count >= limit:
-        state.end = .failure(
-          DatabaseError(.overflow, "\(limit) events were waiting to be read, and one more came."))
+        state.end = .failure(overflow(limit))
       case .bounded: state.elements.append(element)
       }
       defer { state.reader = nil }
@@ -39,7 +43,7 @@ final class EventBuffer<Element: Sendable>: Sendable {
   }
 
   /// Ends the sequence after the elements that there are.
-  func end(_ result: Result<Void, DatabaseError>) {
+  package func end(_ result: Result<Void, Failure>) {
     let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
       if state.end == nil { state.end = result }
       defer { state.reader = nil }
@@ -51,9 +55,9 @@ final class EventBuffer<Element: Sendable>: Sendable {
   /// All elements that wait, at least one; nil at the end.
   ///
   /// - Throws: why the sequence ended, once.
-  func take(
+  package func take(
     isolation: isolated (any Actor)?
-  ) async throws(DatabaseError) -> [Element]? {
+  ) async throws(Failure) -> [Element]? {
     while true {
       let (elements, end) = state.withLock { state in
         defer { state.elements = [] }

@@ -1,0 +1,132 @@
+public import Dispatch
+
+/// Settings by the Apple SDK's names; see ``Firestore/settings``.
+///
+/// A value of its own for each who asks: it counts once it is assigned.
+public final class FirestoreSettings {
+  /// How it is told where documents are kept.
+  private enum Cache {
+    /// By the two older properties.
+    case legacy(isPersistent: Bool, bytes: Int64)
+    case settings(any LocalCacheSettings)
+    /// By both, which makes no sense.
+    case contradiction
+  }
+
+  /// The server's host, with its port if it is not the usual one.
+  public var host: String
+  /// Whether connections to the host are encrypted.
+  public var isSSLEnabled: Bool
+  /// The queue on which the app's blocks run, one after the other.
+  public var dispatchQueue: DispatchQueue
+  private var cache: Cache
+
+  /// The host that is named where none is set.
+  static let standardHost = "firestore.googleapis.com"
+
+  /// The settings that hold where nothing is set: documents are kept, up to about 100 MiB.
+  public convenience init() {
+    self.init(FirestoreConfiguration(projectID: "unset"))
+  }
+
+  init(_ configuration: FirestoreConfiguration) {
+    host = configuration.host ?? Self.standardHost
+    isSSLEnabled = configuration.isSecure
+    dispatchQueue = configuration.callbackQueue.queue
+    cache =
+      switch configuration.cache {
+      case .persistent(let bytes): .legacy(isPersistent: true, bytes: Self.bytes(bytes))
+      case .memory(let bytes):
+        .settings(
+          MemoryCacheSettings(
+            garbageCollectorSettings: MemoryLRUGCSettings(sizeBytes: Self.bytes(bytes))))
+      case .memoryWhileUsed: .settings(MemoryCacheSettings())
+      }
+  }
+
+  private static func bytes(_ limit: Int?) -> Int64 {
+    limit.map(Int64.init) ?? FirestoreCacheSizeUnlimited
+  }
+
+  /// Where documents are kept: ``PersistentCacheSettings`` or ``MemoryCacheSettings``.
+  public var cacheSettings: any LocalCacheSettings {
+    get {
+      switch cache {
+      case .settings(let settings): settings
+      case .legacy(let isPersistent, let bytes):
+        isPersistent
+          ? PersistentCacheSettings(sizeBytes: bytes)
+          : MemoryCacheSettings(garbageCollectorSettings: MemoryLRUGCSettings(sizeBytes: bytes))
+      case .contradiction: PersistentCacheSettings()
+      }
+    }
+    set { cache = isLegacyChanged ? .contradiction : .settings(newValue) }
+  }
+
+  /// Whether documents and writes that wait are kept when the process ends; the older form of
+  /// ``cacheSettings``, and not to be used beside it.
+  public var isPersistenceEnabled: Bool {
+    get {
+      switch cache {
+      case .legacy(let isPersistent, _): isPersistent
+      case .settings(let settings):
+        if case .persistent = settings.cache.kind { true } else { false }
+      case .contradiction: true
+      }
+    }
+    set { changeLegacy(isPersistent: newValue, bytes: cacheSizeBytes) }
+  }
+
+  /// About how many bytes of documents are kept: 1 MiB at least, or ``FirestoreCacheSizeUnlimited``; the
+  /// older form of ``cacheSettings``, and not to be used beside it.
+  public var cacheSizeBytes: Int64 {
+    get {
+      switch cache {
+      case .legacy(_, let bytes): bytes
+      case .settings(let settings): settings.cache.bytes
+      case .contradiction: FirestoreConfiguration.standardCacheSize
+      }
+    }
+    set { changeLegacy(isPersistent: isPersistenceEnabled, bytes: newValue) }
+  }
+
+  private var isLegacyChanged = false
+
+  private func changeLegacy(isPersistent: Bool, bytes: Int64) {
+    guard case .legacy = cache else {
+      cache = .contradiction
+      return
+    }
+    isLegacyChanged = true
+    cache = .legacy(isPersistent: isPersistent, bytes: bytes)
+  }
+
+  /// Lays them over a configuration.
+  ///
+  /// - Throws: `invalidArgument` when both forms of the cache's settings were used.
+  func apply(to configuration: inout FirestoreConfiguration) throws(FirestoreError) {
+    if case .contradiction = cache {
+      throw FirestoreError(
+        .invalidArgument,
+        "cacheSettings was set beside isPersistenceEnabled or cacheSizeBytes. Use cacheSettings "
+          + "alone.")
+    }
+    configuration.cache = cacheSettings.cache.kind
+    if host != configuration.host ?? Self.standardHost { configuration.host = host }
+    configuration.isSecure = isSSLEnabled
+    if dispatchQueue !== configuration.callbackQueue.queue {
+      configuration.callbackQueue = .queue(dispatchQueue)
+    }
+  }
+}
+
+extension FirestoreCache {
+  /// The limit as the settings have it.
+  fileprivate var bytes: Int64 {
+    switch kind {
+    case .persistent(let limit), .memory(let limit):
+      limit.map(Int64.init) ?? FirestoreCacheSizeUnlimited
+    case .memoryWhileUsed: FirestoreCacheSizeUnlimited
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package import ConiferDocument
+package import ConiferEngine
+package import ConiferKeyValue
+package import ConiferWire
+
+extension FirestoreError {
+  /// The error for a value, a path, a write or a query that was refused; it holds the same words.
+  package init(_ error: DocumentError) {
+    self.init(.invalidArgument, error.message, cause: error.code.rawValue)
+  }
+
+  /// The error for what the server answered.
+  package init(_ error: StatusError) {
+    self.init(FirestoreErrorCode.Code(rawValue: error.code.rawValue) ?? .unknown, error.message)
+  }
+
+  /// The error for what a store refused.
+  ///
+  /// - Parameters:
+  ///   - error: the store's error.
+  ///   - what: what was not done, as the beginning of a sentence.
+  package init(_ error: StoreError, _ what: String = "The storage failed") {
+    self.init(DatabaseError(error, what))
+  }
+
+  /// The error for what a receipt or the engine's storage says.
+  package init(_ error: DatabaseError) {
+    let words = [error.message, error.remedy ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+    self.init(FirestoreErrorCode.Code(error.code), words, cause: error.cause)
+  }
+}
+
+extension DatabaseError {
+  /// The error in the form that receipts hold; `FirestoreError` has it back as it was.
+  package init(_ error: FirestoreError) {
+    self.init(Code(rawValue: error.code.name), error.message, remedy: "", cause: error.cause)
+  }
+}
+
+extension FirestoreErrorCode.Code {
+  /// The name of the code, as gRPC spells it in lower case.
+  package var name: String {
+    "\(self)".reduce(into: "") { name, letter in
+      if self != .OK, letter.isUppercase { name += "-" }
+      name += letter.lowercased()
+    }
+  }
+
+  /// The code that is nearest to one that all clients share.
+  package init(_ code: DatabaseError.Code) {
+    if let same = Self.allCases.first(where: { $0.name == code.rawValue }) {
+      self = same
+      return
+    }
+    self =
+      switch code {
+      case .storageFull: .resourceExhausted
+      case .storageDamaged: .dataLoss
+      case .storageBusy, .storageFailure, .disconnected: .unavailable
+      case .closed: .failedPrecondition
+      case .unknownWrite: .notFound
+      case .discarded, .writeCanceled: .cancelled
+      case .tooLarge, .coding, .invalidPath, .invalidValue, .invalidQuery, .invalidConfiguration:
+        .invalidArgument
+      case .expiredToken, .invalidToken: .unauthenticated
+      default: .unknown
+      }
+  }
+}
