@@ -38,8 +38,8 @@ struct Liveness: Sendable {
   }
 
   /// When the server is probed: it owes an answer, and nothing came for some time.
-  func probeTime(_ unanswered: Unanswered, _ limits: ConnectionLimits) -> Milliseconds? {
-    guard case .none = probe, let oldest = unanswered.oldest else { return nil }
+  func probeTime(_ requests: OpenRequests, _ limits: ConnectionLimits) -> Milliseconds? {
+    guard case .none = probe, let oldest = requests.oldest else { return nil }
     return max(oldest, lastReceived).adding(limits.idleBeforeProbe)
   }
 
@@ -48,11 +48,11 @@ struct Liveness: Sendable {
   /// What was sent last may still be on its way through a slow line, with the probe behind it. A
   /// server that lives may take its time, but not for ever: a single answer that never comes ends the
   /// connection as well.
-  func answerDeadline(_ unanswered: Unanswered, _ limits: ConnectionLimits) -> Milliseconds? {
-    guard let oldest = unanswered.oldest else { return nil }
-    let sending = Milliseconds(unanswered.windowBytes / 4)
+  func answerDeadline(_ requests: OpenRequests, _ limits: ConnectionLimits) -> Milliseconds? {
+    guard let oldest = requests.oldest else { return nil }
+    let sending = Milliseconds(requests.windowBytes / 4)
     var timeout = limits.responseTimeout.adding(sending)
-    if unanswered.readingCount > 0 { timeout = timeout.adding(limits.readAllowance) }
+    if requests.readingCount > 0 { timeout = timeout.adding(limits.readAllowance) }
     let last = oldest.adding(timeout > .max / 10 ? .max : timeout * 10)
     switch probe {
     case .none: return last

@@ -22,14 +22,10 @@ struct RequestPipeline: Sendable {
   private var admission = Admission.unknown
   /// The last request that says who the client is, until it is answered.
   private var authRequest: UInt64?
-  /// The last request's number.
-  private var lastRequest: UInt64 = 0
-  /// The requests without an answer.
-  private(set) var unanswered = Unanswered()
+  /// The requests that were sent and have not ended.
+  private(set) var requests = OpenRequests()
   /// The requests by which the server was asked for listens.
   var sentListens: [Listen: UInt64] = [:]
-  /// Answers that wait for those of the listens that were sent before they came.
-  private var deferred = DeferredAnswers()
   var liveness: Liveness
 
   /// That of a connection whose hello came at an uptime.
@@ -108,14 +104,12 @@ struct RequestPipeline: Sendable {
 
   /// Gives a number to a request that leaves.
   mutating func addRequest(_ sent: Sent?, at now: Milliseconds) -> UInt64 {
-    lastRequest += 1
     liveness.sent(at: now)
-    if let sent { unanswered.add(lastRequest, sent, at: now) }
-    return lastRequest
+    return requests.add(sent, at: now)
   }
 
   /// Takes out the request with a number, whose answer came; nil when none waits for it.
-  mutating func takeUnanswered(_ number: UInt64) -> Sent? { unanswered.remove(number) }
+  mutating func takeUnanswered(_ number: UInt64) -> Sent? { requests.remove(number) }
 
   /// Takes in the answer to a request, but for that to a token.
   mutating func answered(
@@ -136,7 +130,7 @@ struct RequestPipeline: Sendable {
     stop(.unknown, &client)
     deliverAllAnswers(&client)
     client.auth.tokenForgotten(at: client.now.uptime)
-    for sent in unanswered.removeAll() {
+    for sent in requests.removeAll() {
       switch sent {
       case .write(let write): client.actions.append(.writeOutcomeUnknown(write.id))
       case .operation(let operation): client.giveUp(operation, with: .disconnect)
@@ -151,10 +145,10 @@ struct RequestPipeline: Sendable {
 
 extension RequestPipeline {
   /// Whether a write was sent and not answered.
-  func isUnanswered(_ id: OutboundWriteID) -> Bool { unanswered.contains(id) }
+  func isUnanswered(_ id: OutboundWriteID) -> Bool { requests.isUnanswered(id) }
 
   /// Whether the server has answered a write, and the answer waits for listens.
-  func isAnswerDeferred(_ id: OutboundWriteID) -> Bool { deferred.contains(id) }
+  func isAnswerDeferred(_ id: OutboundWriteID) -> Bool { requests.isAnswerDeferred(id) }
 
   /// Asks for the next writes where there is room for them.
   mutating func askForWrites(_ client: inout ClientState) {
@@ -172,7 +166,7 @@ extension RequestPipeline {
     guard isAccepted, lane == client.positions.lane, client.sendBuffer.isAsking(after: after) else {
       return
     }
-    client.sendBuffer.add(page, isLast: isLast) { unanswered.contains($0) || deferred.contains($0) }
+    client.sendBuffer.add(page, isLast: isLast) { requests.contains($0) }
     sendWaiting(&client)
   }
 
@@ -181,11 +175,11 @@ extension RequestPipeline {
     sendGets(&client)
     while isOpen, client.positions.isOpen {
       if let next = client.operations.first, client.sendBuffer.isPast(next.position.number) {
-        guard unanswered.hasRoom(next.size, client.limits) else { break }
+        guard requests.hasRoom(next.size, client.limits) else { break }
         client.operations.popFirst()
         send(next, &client)
       } else if let write = client.sendBuffer.first {
-        guard unanswered.hasRoom(write.size, client.limits) else { break }
+        guard requests.hasRoom(write.size, client.limits) else { break }
         guard write.mayLeave else {
           let ids = client.sendBuffer.markWaiting(at: client.now.uptime)
           if !ids.isEmpty { client.actions.append(.markSent(ids)) }
@@ -216,7 +210,7 @@ extension RequestPipeline {
   /// connection again.
   private mutating func reportOtherLanes(_ client: inout ClientState) {
     let lane = client.positions.lane
-    let others = unanswered.removeAll { $0.write.map { $0.id.lane != lane } ?? false }
+    let others = requests.removeAll { $0.write.map { $0.id.lane != lane } ?? false }
     for case .write(let write) in others { client.actions.append(.writeOutcomeUnknown(write.id)) }
   }
 
@@ -249,12 +243,12 @@ extension RequestPipeline {
   /// Forgets all that was sent and not answered of the lane's queue.
   mutating func forgetQueue(_ client: inout ClientState) {
     reportOtherLanes(&client)
-    _ = unanswered.removeAll { $0.write != nil }
+    _ = requests.removeAll { $0.write != nil }
   }
 
   /// Gives up the puts that were sent and not answered.
   mutating func giveUpPuts(_ client: inout ClientState) {
-    let puts = unanswered.removeAll {
+    let puts = requests.removeAll {
       if case .operation(let operation) = $0, case .put = operation.kind { true } else { false }
     }
     for case .operation(let operation) in puts { client.giveUp(operation, with: .writeCanceled) }
@@ -268,20 +262,17 @@ extension RequestPipeline {
   private mutating func deliver(
     _ subject: DeferredAnswer.Subject, _ response: Response, _ client: inout ClientState
   ) {
-    deferred.append(DeferredAnswer(subject: subject, response: response, lastRequest: lastRequest))
+    requests.addAnswer(response, to: subject)
     deliverAnswers(&client)
   }
 
   /// Hands on the answers that wait for nothing more, in the order in which they came.
   mutating func deliverAnswers(_ client: inout ClientState) {
-    while let answer = deferred.popFirst(before: unanswered.oldestListen) {
-      client.actions.append(answer.action)
-    }
+    while let answer = requests.popAnswer() { client.actions.append(answer.action) }
   }
 
   /// Hands on all answers, marked where the data that they wait for has not come.
   mutating func deliverAllAnswers(_ client: inout ClientState) {
-    deferred.markMissingData(unanswered.listenTargets)
-    while let answer = deferred.popFirst(before: nil) { client.actions.append(answer.action) }
+    while let answer = requests.popAnswer(isEarly: true) { client.actions.append(answer.action) }
   }
 }

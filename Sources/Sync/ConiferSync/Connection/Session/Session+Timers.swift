@@ -12,7 +12,7 @@ extension Session {
 
   private func time(of timer: Timer, _ client: ClientState) -> Milliseconds? {
     switch timer {
-    case .probe: pipeline.liveness.probeTime(pipeline.unanswered, client.limits)
+    case .probe: pipeline.liveness.probeTime(pipeline.requests, client.limits)
     case .keepAlive: pipeline.liveness.keepAliveTime(client.limits)
     case .tokenExpiry: client.auth.expiry
     case .tokenFetch: client.auth.fetchAt
@@ -50,6 +50,6 @@ extension Session {
 
   /// When the connection is given up as its server does not answer.
   func answerDeadline(_ limits: ConnectionLimits) -> Milliseconds? {
-    pipeline.liveness.answerDeadline(pipeline.unanswered, limits)
+    pipeline.liveness.answerDeadline(pipeline.requests, limits)
   }
 }
