@@ -111,9 +111,6 @@ extension WriteReceipt {
   /// The write is as durable as asked.
   package func setDurable(_ result: Result<Durability, DatabaseError>) { hardened.resolve(result) }
 
-  /// Whether the write has its id, or never gets one.
-  package var isQueued: Bool { queued.result != nil }
-
   /// Whether it is known how the write itself ended.
   package var isEnded: Bool { ended.result != nil }
 

@@ -62,16 +62,6 @@ import Testing
     #expect(update.changes.map(\.node) == [3, Node(.serverValue(.increment(1))), .empty])
   }
 
-  @Test func `an update of nothing is done at once and queues nothing`() async throws {
-    let told = Gathered<Bool>()
-    let receipt = bench.root.updateChildValues([:]) { error, _ in told.add(error == nil) }
-    #expect(try await receipt.outcome == .acknowledged)
-    #expect(try await receipt.id == nil)
-    await bench.settle()
-    #expect(told.all == [true])
-    #expect(try bench.engine.noted.writes.isEmpty)
-  }
-
   @Test func `a receipt may be ignored or followed`() async throws {
     let receipt = bench.root.child("a").enqueue(.set(1))
     let id = try #require(try await receipt.id)

@@ -20,7 +20,7 @@ import Testing
     }
     // The engine's thread is held up, and still every call returns.
     let (held, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    device.engine.post(
+    device.engine.steps.post(
       .run { _ in
         held.signal()
         release.wait()
@@ -77,7 +77,7 @@ import Testing
     await device.idle()
     script.reset()
     let release = DispatchSemaphore(value: 0)
-    device.engine.post(.run { _ in release.wait() })
+    device.engine.steps.post(.run { _ in release.wait() })
     for number in 0..<200 { device.set("a", "\(number)") }
     release.signal()
     await device.idle()
@@ -284,24 +284,30 @@ import Testing
     let device = world.device(store)
     device.listenToValue("all", QueryTarget("list"))
     await world.settle()
-    func hash() async -> ListenHash? {
-      await device.engine.hash(of: QueryTarget("list"))
-    }
-    func reconnected() async -> ListenHash? {
+    let sent = Sent(device)
+    func reconnected() async throws -> (hash: String, compound: CompoundHash) {
       device.transport.disconnect()
       await world.settle()
       await world.pass(60_000)
-      return await hash()
+      let listens = sent.all.compactMap { request -> (String, CompoundHash)? in
+        guard case .listen(_, _, let hash, let compound?) = request else { return nil }
+        return (hash, compound)
+      }
+      return try #require(listens.last)
     }
-    let first = try #require(await reconnected())
-    #expect(first.plain == NodeHash.hash(world.data("list")))
-    #expect(await reconnected() === first)
+    func isSame(_ a: CompoundHash, _ b: CompoundHash) -> Bool {
+      a.hashes.withUnsafeBufferPointer { a in
+        b.hashes.withUnsafeBufferPointer { b in a.baseAddress == b.baseAddress }
+      }
+    }
+    let first = try await reconnected()
+    #expect(first.hash == NodeHash.hash(world.data("list")))
+    #expect(isSame(try await reconnected().compound, first.compound))
     world.serverSets("list/k1", "1")
     await world.settle()
-    #expect(await hash() == nil)
-    let second = try #require(await reconnected())
-    #expect(second.plain == NodeHash.hash(world.data("list")))
-    #expect(second !== first)
+    let second = try await reconnected()
+    #expect(second.hash == NodeHash.hash(world.data("list")))
+    #expect(!isSame(second.compound, first.compound))
   }
 
   @Test(arguments: Store.allCases)

@@ -109,9 +109,7 @@ final class Device {
   /// Opens the database again after its process was killed.
   func rise(isOnline: Bool) async {
     // The dead one can do nothing any more; closing ends its threads.
-    await withCheckedContinuation { continuation in
-      engine.post(.run { _ in continuation.resume() })
-    }
+    await engine.ask { _ in }
     do { try mortal?.die() } catch { lines.add("the files were not kept: \(error)") }
     await engine.close()
     mortal?.rise()
@@ -134,14 +132,9 @@ final class Device {
     let signIn = configuration.tokenProvider as? SignIn
     var quiet = mortal == nil ? 0 : 1
     while quiet < 2, !life.isOver {
-      let isBusy = await withCheckedContinuation { continuation in
-        engine.post(
-          .run { loop in
-            continuation.resume(
-              returning: loop.writes.durability.isRunning
-                || loop.transactions.machine.running != nil
-                || loop.user.questionCount > signIn?.held ?? 0)
-          })
+      let isBusy = await engine.ask { loop in
+        loop.durability.isRunning || loop.transactions.machine.running != nil
+          || loop.user.questionCount > signIn?.held ?? 0
       }
       if mortal == nil {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
@@ -154,13 +147,7 @@ final class Device {
   func atOnce(_ calls: @escaping () -> Void) async {
     // Called before this returns, and by nobody else meanwhile.
     nonisolated(unsafe) let calls = calls
-    await withCheckedContinuation { continuation in
-      engine.post(
-        .run { _ in
-          calls()
-          continuation.resume()
-        })
-    }
+    await engine.ask { _ in calls() }
   }
 
   // MARK: What the app does
@@ -247,19 +234,9 @@ final class Device {
   /// How many writes the store has of the last user who was known, whoever that may be by now. The
   /// engine has done all that was asked of it before, as far as that does not wait.
   func stored() async throws -> Int {
-    for _ in 0..<2 {
-      await withCheckedContinuation { continuation in
-        engine.post(.run { _ in continuation.resume() })
-      }
-    }
-    let total = await withCheckedContinuation { continuation in
-      engine.post(
-        .run { loop in
-          continuation.resume(
-            returning: loop.lifetime.storage.read { (view, lane) throws(StoreError) in
-              try view.totals(lane)
-            })
-        })
+    for _ in 0..<2 { await engine.ask { _ in } }
+    let total = await engine.ask { loop in
+      loop.lifetime.storage.read { (view, lane) throws(StoreError) in try view.totals(lane) }
     }
     return try #require(total).pending
   }
@@ -267,13 +244,7 @@ final class Device {
   /// Returns when so many steps wait to know who is signed in, or after a while.
   func waits(for count: Int) async {
     for _ in 0..<1000 {
-      let held = await withCheckedContinuation { continuation in
-        engine.post(
-          .run { loop in
-            continuation.resume(returning: loop.user.waitingCount)
-          })
-      }
-      if held >= count { return }
+      if await engine.ask({ $0.user.waitingCount }) >= count { return }
       await Task.yield()
     }
   }
@@ -285,20 +256,25 @@ final class Device {
 }
 
 extension Engine {
+  /// Asks something between two steps.
+  func ask<R: Sendable>(_ question: @escaping @Sendable (EngineLoop) -> R) async -> R {
+    await withCheckedContinuation { continuation in
+      steps.post(.run { continuation.resume(returning: question($0)) })
+    }
+  }
+
   /// The storage; nil when it is not open.
-  var backend: (any StorageBackend)? { loop.lifetime.storage.backend }
+  var backend: (any StorageBackend)? { get async { await ask { $0.lifetime.storage.backend } } }
   /// The lane whose queue lies over the views; nil without storage.
-  var lane: Lane? { loop.lifetime.storage.lane }
+  var lane: Lane? { get async { await ask { $0.lifetime.storage.lane } } }
   /// The listeners of what is pinned.
-  var pinListeners: [ListenerID] { loop.pins.listeners }
+  var pinListeners: [ListenerID] { get async { await ask { $0.pins.listeners } } }
   /// How many reports of damage it has seen.
-  var incidentsSeen: Int { loop.lifetime.storage.incidentCount }
+  var incidentsSeen: Int { get async { await ask { $0.lifetime.storage.incidentCount } } }
   /// How many writes have ended of which the store was not told.
-  var unstoredEnds: Int { loop.writes.progress.unstoredCount }
+  var unstoredEnds: Int { get async { await ask { $0.writes.progress.unstoredCount } } }
   /// Whether a listener listens to the server's data.
-  func listens(_ id: ListenerID) -> Bool { loop.listening.contains(id) }
-  /// The hash of a target's data as the server was last told.
-  func hash(of target: QueryTarget) -> ListenHash? { loop.updates.listens.hash(of: target) }
+  func listens(_ id: ListenerID) async -> Bool { await ask { $0.listening.contains(id) } }
 }
 
 /// What a device has sent since this was made.

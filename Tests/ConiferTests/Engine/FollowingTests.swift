@@ -39,10 +39,20 @@ import Testing
     #expect(await followers(of: device) == 0)
   }
 
+  @Test(arguments: Store.allCases)
+  func `An update of nothing is done at once and queues nothing`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    let receipt = device.update("a", [], "told")
+    #expect(try await receipt.outcome == .acknowledged)
+    #expect(try await receipt.id == nil)
+    await device.idle()
+    #expect(device.lines.take() == ["told done"])
+    #expect(try await device.queued().isEmpty)
+  }
+
   private func followers(of device: Device) async -> Int {
-    await withCheckedContinuation { continuation in
-      device.engine.post(.run { continuation.resume(returning: $0.writes.progress.followedCount) })
-    }
+    await device.engine.ask { $0.writes.progress.followedCount }
   }
 
   private static let writes: [@Sendable (Device) -> Void] = [

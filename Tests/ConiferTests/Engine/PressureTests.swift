@@ -20,7 +20,7 @@ import Testing
     let before = device.transport.counts.toClient
     let release = DispatchSemaphore(value: 0)
     // The engine's thread is held up, as by a commit that takes its time.
-    device.engine.post(.run { _ in release.wait() })
+    device.engine.steps.post(.run { _ in release.wait() })
     let count = 2_000
     for number in 1...count { world.serverSets("n", "\(number)") }
     world.pump.run()

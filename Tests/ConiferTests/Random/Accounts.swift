@@ -77,18 +77,25 @@ struct OwnWrite {
   let receipt: WriteReceipt
   /// Who was signed in when the app asked for it; and whoever signed in before the provider had said so.
   var users: Set<String>
-  /// Whether the provider had not said so yet.
-  let isEarly: Bool
+  /// Whether the provider had not said so yet, and the write is not queued.
+  var isEarly: Bool
+}
+
+extension WriteReceipt {
+  /// Whether the write has its id by now.
+  var isQueued: Bool {
+    get async {
+      let id = Task { try await self.id }
+      // It is given what is known, and waits for nothing.
+      id.cancel()
+      return (try? await id.value) != nil
+    }
+  }
 }
 
 extension Device {
   /// Whether it is known who is signed in.
   func knowsUser() async -> Bool {
-    await withCheckedContinuation { continuation in
-      engine.post(
-        .run { loop in
-          continuation.resume(returning: loop.user.isKnown)
-        })
-    }
+    await engine.ask { $0.user.isKnown }
   }
 }

@@ -98,6 +98,9 @@ final class TwoClients {
   /// Has the app do something: all of it before the engine takes up any.
   private func call(_ steps: [ProgramStep]) async {
     guard let device = steps.first.map({ devices[$0.device] }) else { return }
+    for (place, write) in written.enumerated() where write.device === device && write.isEarly {
+      written[place].isEarly = await !write.receipt.isQueued
+    }
     await device.atOnce { for step in steps { self.call(step.action, on: step.device) } }
     // One client at a time, so that a seed always gives the same, unless races are looked for.
     if !mode.isRacing { await device.idle() }
@@ -150,7 +153,7 @@ final class TwoClients {
   private func signIn(_ user: String?, on index: Int) {
     signIns[index].set(user)
     for (place, write) in written.enumerated()
-    where write.device === devices[index] && write.isEarly && !write.receipt.isQueued {
+    where write.device === devices[index] && write.isEarly {
       written[place].users.insert(user ?? "")
     }
     refresh(index)

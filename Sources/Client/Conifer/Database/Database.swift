@@ -67,9 +67,6 @@ public final class Database: Sendable {
   /// What it was made with, and the settings as they are.
   public var configuration: DatabaseConfiguration { state.withLock { $0.configuration } }
 
-  /// How durable local writes become.
-  var durability: Durability { configuration.options.durability.wanted }
-
   /// Changes a setting, or logs that it is too late or makes no sense.
   package func configure(_ name: String, _ change: (inout DatabaseConfiguration) -> Void) {
     let fault: DatabaseError? = state.withLock { state in

@@ -55,3 +55,14 @@ final class Disconnects {
     if let completion { outbox.addCall { completion(error) } }
   }
 }
+
+// MARK: - What the app asks for
+
+extension Engine {
+  /// Tells the server what to do when the connection ends.
+  func onDisconnect(
+    _ operation: DisconnectRequest, completion: (@Sendable (DatabaseError?) -> Void)?
+  ) {
+    steps.post(.onDisconnect(operation, completion))
+  }
+}

@@ -9,7 +9,7 @@ import Logging
 ///
 /// Writes that follow one another share a commit, and so do messages of the server; any other step first commits what
 /// waits, and what it asks for itself is done when it ends. Only a released receipt changes nothing that waits.
-final class EngineLoop {
+final class EngineLoop: StepHandler {
   let outbox: Outbox
   let connection: Connection
   let user: SignedInUser
@@ -23,20 +23,22 @@ final class EngineLoop {
   let disconnects: Disconnects
   let lifetime: EngineLifetime
 
-  init(_ engine: Engine) {
-    let setup = engine.setup
-    let (clock, logger) = (engine.clock, setup.logger)
-    let post: @Sendable (Step) -> Void = { [weak engine] in engine?.post($0) }
+  init(
+    _ setup: DatabaseConfiguration, _ steps: StepQueue<EngineLoop>, _ registrations: Registrations,
+    _ authState: StateSource<AuthState>, _ isConnected: StateSource<Bool>, _ clock: ServerClock
+  ) {
+    let logger = setup.logger
+    let post: @Sendable (Step) -> Void = { [weak steps] in steps?.post($0) }
     let storage = EngineStorage(logger)
     outbox = Outbox(storage, setup.callbackQueue)
-    let durability = DurabilityWaits { [weak engine] backend in engine?.harden(backend) }
+    let durability = DurabilityWaits { [weak steps] backend in steps?.harden(backend) }
     connection = Connection(setup, post)
     let progress = WriteProgress()
-    let views = Views(engine.registrations, storage, progress, clock, outbox, post)
+    let views = Views(registrations, storage, progress, clock, outbox, post)
     let listens = ServerListens(storage, views, connection, outbox, logger)
     let cache = CacheUpdater(storage, views, listens, outbox)
     listening = Listening(
-      storage, views, listens, InfoViews(engine.isConnected, clock), logger)
+      storage, views, listens, InfoViews(isConnected, clock), logger)
     pins = Pins(storage, listening, outbox, logger, post)
     transactions = Transactions(storage, views, listening, connection, clock, outbox, post)
     updates = ServerUpdates(
@@ -55,7 +57,7 @@ final class EngineLoop {
       transactions: transactions, connection: connection, outbox: outbox)
     disconnects = Disconnects(storage, connection, outbox)
     user = SignedInUser(
-      setup, storage, views, transactions, pins, connection, outbox, engine.authState, post)
+      setup, storage, views, transactions, pins, connection, outbox, authState, post)
     lifetime = EngineLifetime(
       storage: storage, setup: setup, views: views,
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
@@ -63,6 +65,7 @@ final class EngineLoop {
   }
 
   var writes: Writes { sending.writes }
+  var durability: DurabilityWaits { writes.durability }
 
   // MARK: Steps
 

@@ -168,3 +168,14 @@ struct GetRequest: Sendable {
   let issued: Milliseconds
   let completion: @Sendable (Result<Node, DatabaseError>) -> Void
 }
+
+// MARK: - What the app asks for
+
+extension Engine {
+  /// Reads once.
+  func get(
+    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
+  ) {
+    steps.post(.get(GetRequest(target: target, issued: setup.clock.now, completion: completion)))
+  }
+}

@@ -119,3 +119,44 @@ final class Listening {
     views.raise(result)
   }
 }
+
+// MARK: - What the app asks for
+
+extension Engine {
+  /// Begins to listen.
+  func observe(
+    _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,
+    event: @escaping @Sendable (DataEvent) -> Void,
+    cancel: (@Sendable (DatabaseError) -> Void)?, removed: (@Sendable () -> Void)? = nil
+  ) {
+    begin(
+      Registration(
+        id, target, kinds, isOnce: false, event: event, cancel: cancel, removed: removed))
+  }
+
+  /// Listens until the first event.
+  func observeOnce(
+    _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds,
+    event: @escaping @Sendable (DataEvent) -> Void,
+    cancel: (@Sendable (DatabaseError) -> Void)?
+  ) {
+    begin(Registration(id, target, kinds, isOnce: true, event: event, cancel: cancel))
+  }
+
+  private func begin(_ registration: Registration) {
+    registrations.add(registration)
+    steps.post(.observe(registration))
+  }
+
+  /// Ends a listener.
+  func stopObserving(_ id: ListenerID) {
+    registrations.end(id)
+    steps.post(.stopObserving(id))
+  }
+
+  /// Ends all listeners of a target; of a default one, all at its path.
+  func stopObservingAll(_ target: QueryTarget) {
+    registrations.endAll(target)
+    steps.post(.stopObservingAll(target))
+  }
+}

@@ -144,3 +144,12 @@ final class Pins {
     pins[target] = .listening(listening.listenSilently(target))
   }
 }
+
+// MARK: - What the app asks for
+
+extension Engine {
+  /// Pins a target, or ends that.
+  func setPinned(_ isPinned: Bool, _ target: QueryTarget) {
+    steps.post(.pin(target, isPinned: isPinned))
+  }
+}

@@ -261,3 +261,78 @@ extension PendingWrite.State {
       }
   }
 }
+
+// MARK: - What the app asks for
+
+extension Engine {
+  /// Asks something about the user's queue between two steps, and waits for the reply; also until it is
+  /// known who is signed in, while the token provider is asked.
+  private func asking<R: Sendable>(
+    isChange: Bool = false,
+    _ question:
+      @escaping @Sendable (QueueRequests, @escaping QueueRequests.Reply<R>) throws(DatabaseError) ->
+      Void
+  ) async throws(DatabaseError) -> R {
+    let result: Result<R, DatabaseError> = await withCheckedContinuation { continuation in
+      steps.post(
+        .useQueue(isChange: isChange) { loop in
+          do throws(DatabaseError) {
+            try question(loop.requests) { continuation.resume(returning: $0) }
+          } catch {
+            continuation.resume(returning: .failure(error))
+          }
+        })
+    }
+    return try result.get()
+  }
+
+  /// A window of the current identity's writes in the order of their numbers.
+  func writes(
+    after number: UInt64?, limit: Int, rejectedOnly: Bool
+  ) async throws(DatabaseError) -> [PendingWrite] {
+    try await asking { requests, reply in
+      reply(requests.list(after: number, limit: limit, rejectedOnly: rejectedOnly))
+    }
+  }
+
+  /// What the current identity's queue holds.
+  func writeTotals() async throws(DatabaseError) -> PendingWriteTotals {
+    try await asking { requests, reply in reply(requests.totals()) }
+  }
+
+  /// Waits until a write has ended.
+  func outcome(
+    of id: WriteReceipt.ID
+  ) async throws(DatabaseError) -> WriteReceipt.Outcome {
+    let receipt = WriteReceipt()
+    let known: WriteReceipt.Outcome? = try await asking { requests, reply in
+      reply(requests.outcome(of: id, receipt))
+    }
+    guard let known else { return try await receipt.outcome }
+    if case .failed(let error) = known { throw error }
+    return known
+  }
+
+  /// Queues a refused write again, in its old place.
+  func retry(_ id: WriteReceipt.ID) async throws(DatabaseError) {
+    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+      try requests.retry(id, reply)
+    }
+  }
+
+  /// Replaces a refused write by another one, which is queued last.
+  func edit(
+    _ id: WriteReceipt.ID, to new: LocalWrite
+  ) async throws(DatabaseError) -> WriteReceipt {
+    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+      try requests.edit(id, to: new, reply)
+    }
+  }
+
+  /// Gives up a write that is not under way to the server.
+  func discard(_ id: WriteReceipt.ID) async throws(DatabaseError) {
+    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+      try requests.discard(id, reply)
+    }
+  }
+}

@@ -55,9 +55,6 @@ final class ServerListens {
     return QueryCompleteness(storage: storage, listened: Set(complete)).unknown(around: path)
   }
 
-  /// The hash of a target's data as the server was last told; nil when it has changed since.
-  func hash(of target: QueryTarget) -> ListenHash? { active[target]?.hash }
-
   /// Whether the server tells of a place by itself, maybe not yet: a view that loads all data is open there or above, or
   /// a filtered one above was sent the child that holds it.
   func keepsCurrent(_ path: Path) -> Bool {

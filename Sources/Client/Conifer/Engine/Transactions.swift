@@ -145,3 +145,20 @@ struct TransactionRequest: Sendable {
   let update: @Sendable (Node) -> TransactionMachine.Decision
   let completion: @Sendable (DatabaseError?, Bool, Node) -> Void
 }
+
+// MARK: - What the app asks for
+
+extension Engine {
+  /// Runs a transaction.
+  func transact(
+    at path: Path, raisesLocalEvents: Bool,
+    update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
+    completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void
+  ) {
+    steps.post(
+      .transact(
+        TransactionRequest(
+          path: path, raisesLocalEvents: raisesLocalEvents, update: update, completion: completion))
+    )
+  }
+}

@@ -222,3 +222,20 @@ struct Writes {
     }
   }
 }
+
+// MARK: - What the app asks for
+
+extension Engine {
+  /// Queues a write.
+  func write(
+    _ write: LocalWrite, completion: (@Sendable (DatabaseError?) -> Void)?
+  ) -> WriteReceipt {
+    if case .update(_, let changes) = write, changes.isEmpty {
+      if let completion { steps.post(.run { $0.outbox.addCall { completion(nil) } }) }
+      return .nothing(setup.options.durability.wanted)
+    }
+    let receipt = WriteReceipt()
+    steps.post(.write(write, WriteCaller(receipt: receipt, completion: completion)))
+    return receipt
+  }
+}

@@ -1,6 +1,3 @@
-import ConiferStorage
-import ConiferTree
-
 // Every write shows in local events at once, is queued, and is sent when there is a connection.
 // Completion blocks run on the callback queue when the server has answered. In async code the forms
 // without a block are those of `DatabaseReference+Async.swift`, which wait for the server.
@@ -123,12 +120,7 @@ extension DatabaseReference {
     if let user { completion = { user(($0, self)) } } else { completion = nil }
     do throws(DatabaseError) {
       if let error { throw error }
-      let write = try operation.resolved(self)
-      if case .update(_, let changes) = write, changes.isEmpty {
-        database.deliver { completion?(nil) }
-        return .nothing(database.durability)
-      }
-      return engine.write(write, completion: completion)
+      return engine.write(try WriteRules.write(operation, at: path), completion: completion)
     } catch {
       database.deliver { completion?(error) }
       if block == nil { database.report(error) }

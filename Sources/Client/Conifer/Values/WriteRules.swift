@@ -3,6 +3,21 @@ import Foundation
 
 /// Turns the arguments of writes into what the engine takes, or says why they make no sense.
 enum WriteRules {
+  /// A write as the engine takes it.
+  ///
+  /// - Parameter path: where it is to be made.
+  static func write(
+    _ operation: WriteOperation, at path: Path
+  ) throws(DatabaseError) -> LocalWrite {
+    switch operation.content {
+    case .set(let value, let priority): .set(path, try set(value, priority: priority, at: path))
+    case .setEncoded(let value): .set(path, try set(try NodeEncoder().encode(value), at: path))
+    case .update(let values): .update(path, try update(values, at: path))
+    case .setPriority(let value):
+      .set(path.appending(.priority), try priority(value, at: path))
+    }
+  }
+
   /// A write of one place.
   static func set(
     _ value: Any?, priority: Any? = nil, at path: Path

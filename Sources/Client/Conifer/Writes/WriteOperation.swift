@@ -1,9 +1,14 @@
-import ConiferTree
-
 /// A write that is to be made at a place, for ``DatabaseReference/enqueue(_:)``.
 public struct WriteOperation {
-  /// The write at a place; throws why it makes no sense there.
-  let resolved: (DatabaseReference) throws(DatabaseError) -> LocalWrite
+  /// What the app gave, unchecked.
+  enum Content {
+    case set(Any?, priority: Any?)
+    case setEncoded(any Encodable)
+    case update([AnyHashable: Any])
+    case setPriority(Any?)
+  }
+
+  let content: Content
 
   /// Replaces what is there.
   ///
@@ -11,18 +16,14 @@ public struct WriteOperation {
   ///   - value: a String, a number, a Bool, a dictionary, an array or a server value; nil deletes.
   ///   - priority: a String or a number; nil for none.
   public static func set(_ value: Any?, priority: Any? = nil) -> WriteOperation {
-    WriteOperation { (place) throws(DatabaseError) in
-      .set(place.path, try WriteRules.set(value, priority: priority, at: place.path))
-    }
+    WriteOperation(content: .set(value, priority: priority))
   }
 
   /// Replaces what is there by a value's encoding.
   ///
   /// - Parameter value: what to encode; see ``NodeEncoder``.
   public static func set(from value: some Encodable) -> WriteOperation {
-    WriteOperation { (place) throws(DatabaseError) in
-      .set(place.path, try WriteRules.set(try NodeEncoder().encode(value), at: place.path))
-    }
+    WriteOperation(content: .setEncoded(value))
   }
 
   /// Replaces several places below at once, all or none, and leaves others as they are.
@@ -30,9 +31,7 @@ public struct WriteOperation {
   /// - Parameter values: values by path from there, such as `posts/k`; `NSNull` deletes. No path may be
   ///   another one's or lead to one below it.
   public static func update(_ values: [AnyHashable: Any]) -> WriteOperation {
-    WriteOperation { (place) throws(DatabaseError) in
-      .update(place.path, try WriteRules.update(values, at: place.path))
-    }
+    WriteOperation(content: .update(values))
   }
 
   /// Deletes what is there.
@@ -42,8 +41,6 @@ public struct WriteOperation {
   ///
   /// - Parameter priority: a String or a number; nil for none.
   public static func priority(_ priority: Any?) -> WriteOperation {
-    WriteOperation { (place) throws(DatabaseError) in
-      .set(place.path.appending(.priority), try WriteRules.priority(priority, at: place.path))
-    }
+    WriteOperation(content: .setPriority(priority))
   }
 }

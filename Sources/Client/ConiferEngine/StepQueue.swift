@@ -1,0 +1,82 @@
+package import ConiferStorage
+import Synchronization
+
+/// The steps of an engine, in the order in which they were asked for: has them done one after the other, on a thread of its
+/// own.
+package actor StepQueue<Handler: StepHandler> {
+  private struct State {
+    var steps: [Handler.Step] = []
+    /// Whether somebody does them.
+    var isWorking = false
+  }
+
+  private nonisolated let state = Mutex(State())
+  private nonisolated let thread = EngineThread()
+  private let makeHandler: @Sendable (StepQueue) -> Handler
+  /// What does the steps; made by the first one.
+  package private(set) lazy var handler = makeHandler(self)
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    thread.asUnownedSerialExecutor()
+  }
+
+  /// A queue without steps.
+  ///
+  /// - Parameter makeHandler: makes what does the steps, on the queue's thread.
+  package init(_ makeHandler: @escaping @Sendable (StepQueue) -> Handler) {
+    self.makeHandler = makeHandler
+  }
+
+  /// Asks for a step; returns at once.
+  package nonisolated func post(_ step: Handler.Step) {
+    let isFirst = state.withLock { state in
+      state.steps.append(step)
+      defer { state.isWorking = true }
+      return !state.isWorking
+    }
+    if isFirst { Task(executorPreference: thread) { await self.work() } }
+  }
+
+  /// Does the steps there are, until there are none.
+  private func work() async {
+    while let steps = take() {
+      for step in steps { await handler.perform(step) }
+      handler.drain()
+    }
+  }
+
+  /// Takes all steps there are; nil when there are none, and nobody does any from then on.
+  private nonisolated func take() -> [Handler.Step]? {
+    state.withLock { state in
+      guard !state.steps.isEmpty else {
+        state.isWorking = false
+        return nil
+      }
+      defer { state.steps = [] }
+      return state.steps
+    }
+  }
+
+  /// Makes commits durable beside the steps, until nobody waits for that.
+  package nonisolated func harden(_ backend: any StorageBackend) {
+    Task(executorPreference: thread) { await self.runDurability(backend) }
+  }
+
+  private func runDurability(_ backend: any StorageBackend) async {
+    await handler.durability.run(backend)
+  }
+}
+
+/// What does the steps of an engine, on the engine's thread.
+package protocol StepHandler: AnyObject, SendableMetatype {
+  associatedtype Step: Sendable
+
+  /// Who waits until commits are durable.
+  var durability: DurabilityWaits { get }
+
+  /// Does one step, which ends before the next one begins.
+  nonisolated(nonsending) func perform(_ step: Step) async
+
+  /// Does what is left to do when no step waits.
+  func drain()
+}
