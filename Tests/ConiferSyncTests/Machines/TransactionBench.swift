@@ -19,7 +19,7 @@ struct TransactionBench {
   /// The functions that were asked for, with their input.
   private(set) var runs: [(id: TransactionID, input: Node)] = []
   private(set) var puts: [TransactionPut] = []
-  private(set) var outcomes: [TransactionID: TransactionMachine.Outcome] = [:]
+  private(set) var outcomes: [TransactionID: TransactionOutcome] = [:]
   private(set) var listens: Set<TransactionID> = []
   /// What was acknowledged before its news.
   private(set) var withoutData: Set<LanePosition> = []
@@ -52,7 +52,7 @@ struct TransactionBench {
     return LanePosition(0, lastStep)
   }
 
-  mutating func give(_ input: TransactionMachine.Input) {
+  mutating func give(_ input: TransactionInput) {
     depth += 1
     defer { depth -= 1 }
     deepest = max(deepest, depth)
@@ -62,7 +62,7 @@ struct TransactionBench {
     for action in actions { execute(action) }
   }
 
-  private mutating func execute(_ action: TransactionMachine.Action) {
+  private mutating func execute(_ action: TransactionAction) {
     switch action {
     case .listen(let id, _): listens.insert(id)
     case .unlisten(let id, _): listens.remove(id)

@@ -32,7 +32,7 @@ import Testing
       return LanePosition(0, lastStep)
     }
 
-    func give(_ input: TransactionMachine.Input) {
+    func give(_ input: TransactionInput) {
       let tree = tree
       for action in machine.handle(input, readView: { tree.value(at: $0, $1) ?? .empty }) {
         switch action {
@@ -117,8 +117,8 @@ import Testing
     #expect(client.tree.overlay.count == 0)
   }
 
-  @Test(arguments: [TransactionMachine.Input.overwritten(["a"]), .giveUp(.writeCanceled)])
-  func `ending all costs each a bounded number`(_ end: TransactionMachine.Input) throws {
+  @Test(arguments: [TransactionInput.overwritten(["a"]), .giveUp(.writeCanceled)])
+  func `ending all costs each a bounded number`(_ end: TransactionInput) throws {
     let client = try Client()
     for number in 1...Self.count { client.start(number, isVisible: true) }
     let before = client.visits

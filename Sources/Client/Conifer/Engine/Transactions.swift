@@ -83,13 +83,13 @@ final class Transactions {
     if !isEmpty { handle(.giveUp(status)) }
   }
 
-  private func handle(_ input: TransactionMachine.Input) {
+  private func handle(_ input: TransactionInput) {
     let tree = views.tree
     let actions = machine.handle(input) { path, filter in tree.value(at: path, filter) ?? .empty }
     for action in actions { carryOut(action) }
   }
 
-  private func carryOut(_ action: TransactionMachine.Action) {
+  private func carryOut(_ action: TransactionAction) {
     switch action {
     case .listen(_, let path): listen(path)
     case .unlisten(_, let path): unlisten(path)

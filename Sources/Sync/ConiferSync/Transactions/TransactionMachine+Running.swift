@@ -52,7 +52,7 @@ extension TransactionMachine {
       return wait(id)
     }
     switch decision {
-    case .abort: finish(id, Outcome(isCommitted: false, node: seen))
+    case .abort: finish(id, TransactionOutcome(isCommitted: false, node: seen))
     case .write(let output):
       let resolved = output.resolvingServerValues(over: seen, now: serverTime)
       live.change(id) { ($0.input, $0.output, $0.resolved) = (seen, output, resolved) }
@@ -69,7 +69,7 @@ extension TransactionMachine {
 
   /// Ends a transaction that is not committed: its write is reverted, and later ones that read it run
   /// again.
-  mutating func finish(_ id: TransactionID, _ outcome: Outcome) {
+  mutating func finish(_ id: TransactionID, _ outcome: TransactionOutcome) {
     guard let transaction = live.remove(id) else { return }
     if let position = transaction.writePosition { actions.append(.revert(position)) }
     actions.append(.complete(id, outcome))
@@ -80,11 +80,11 @@ extension TransactionMachine {
   }
 
   /// Ends a transaction with an error.
-  mutating func fail(_ id: TransactionID, _ failure: Failure) {
+  mutating func fail(_ id: TransactionID, _ failure: TransactionFailure) {
     guard let transaction = live[id] else { return }
     var node = transaction.input
     if case .running(let seen) = transaction.phase { node = seen }
-    finish(id, Outcome(error: failure, isCommitted: false, node: node))
+    finish(id, TransactionOutcome(error: failure, isCommitted: false, node: node))
   }
 
   /// Runs the next function whose input has changed.

@@ -75,7 +75,7 @@ extension TransactionMachine {
       actions.append(.acknowledge(position, isDataMissing: isDataMissing))
     }
     for transaction in done {
-      let outcome = Outcome(isCommitted: true, node: transaction.resolved)
+      let outcome = TransactionOutcome(isCommitted: true, node: transaction.resolved)
       actions.append(.complete(transaction.id, outcome))
       actions.append(.unlisten(transaction.id, transaction.path))
     }
