@@ -43,7 +43,29 @@ private final class FixedCache: ServerCache {
     _ = tree.write(LanePosition(2), [NodeChange("a", ["m": 3])])
     #expect(tree.acknowledge(LanePosition(2), isDataMissing: true).events.isEmpty)
     #expect(tree.value(at: "a") == ["m": 3])
-    #expect(tree.sentData(of: QueryTarget("a")) == ["m": 3])
+    #expect(
+      tree.sentData(of: QueryTarget("a")) == ["n": 1], "which the server was told the hash of")
+  }
+
+  @Test
+  func `a write that another client took back before the listen came is gone with the answer`()
+    throws
+  {
+    for isComplete in [true, false] {
+      let path: Path = isComplete ? "a" : "b"
+      cache.stored[QueryTarget(path)] = CachedNode(
+        ["n": 1, "x": 1], isComplete: isComplete, isFiltered: !isComplete)
+      _ = try listen(isComplete ? 1 : 2, QueryTarget(path))
+      let write = LanePosition(isComplete ? 1 : 2)
+      _ = tree.write(write, [NodeChange(path.appending(Key("n")), 2)])
+      _ = tree.acknowledge(write, isDataMissing: true)
+      #expect(tree.value(at: path.appending(Key("n"))) == 2)
+      // What the server sends before its answer counts, and the rest is what the hash was of.
+      _ = tree.overwrite(path.appending(Key("x")), 3)
+      #expect(tree.sentData(of: QueryTarget(path)) == ["n": 1, "x": 3])
+      #expect(told(tree.complete(QueryTarget(path))) == ["childChanged n", "value "])
+      #expect(tree.value(at: path) == ["n": 1, "x": 3])
+    }
   }
 
   @Test func `an acknowledgement without its data replaces children that were known before`() throws
@@ -65,7 +87,8 @@ private final class FixedCache: ServerCache {
     _ = try listen(1, target)
     _ = tree.write(LanePosition(1), [NodeChange("a/a", 2)])
     #expect(tree.acknowledge(LanePosition(1), isDataMissing: true).events.isEmpty)
-    #expect(tree.sentData(of: target) == ["a": 2, "b": 1])
+    #expect(tree.value(of: target) == ["a": 2, "b": 1])
+    #expect(tree.sentData(of: target) == ["b": 1, "c": 1])
   }
 
   @Test func `ranges change the data of the view whose hash was sent`() throws {

@@ -76,8 +76,10 @@ final class CacheUpdater {
       }
       cached.edits.append(.overwrite(tree, change.path, change.node))
       cached.edits += completeness.outdated(below: owner)
-      // What open views below have is newer, as answers may be held back.
-      if views.tree.hasView(within: change.path) {
+      if isDataMissing {
+        listens.cacheMayDiffer(around: owner)
+      } else if views.tree.hasView(within: change.path) {
+        // What open views below have is newer, as answers may be held back.
         for target in listens.targets where change.path.contains(target.path) {
           cached.edits += listens.snapshot(of: target)
         }

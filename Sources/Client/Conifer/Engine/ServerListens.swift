@@ -67,6 +67,12 @@ final class ServerListens {
     return false
   }
 
+  /// An acknowledged write was put into the cache, and whether the server still has it will be told: all that the views have
+  /// is stored with the next data or answer of the listens there.
+  func cacheMayDiffer(around path: Path) {
+    for target in active.keys where target.path.touches(path) { active[target]?.lag() }
+  }
+
   // MARK: Begin and end
 
   /// Asks the server for a listen; what it gives is stored and kept from eviction meanwhile.
@@ -376,7 +382,8 @@ struct ActiveListen {
     }
   }
 
-  private mutating func lag() { coverage = .lagging(isComplete: isComplete) }
+  /// The store has not what the view has.
+  mutating func lag() { coverage = .lagging(isComplete: isComplete) }
 
   private mutating func catchUp() { coverage = isComplete ? .complete : .unconfirmed }
 }

@@ -125,11 +125,11 @@ struct ServerData {
   /// Children that are known, each of them whole; others may be missing.
   private struct Children {
     var node: Node
-    /// Those among them that are acknowledged writes, which the server has not sent yet.
-    var adopted: Set<Key> = []
+    /// Those among them that acknowledged writes changed, which the server has not sent yet: what it had sent of them.
+    var adopted: [Key: Node] = [:]
 
     /// The children that the server sent.
-    var sent: Node { adopted.reduce(node) { $0.setting($1, to: .empty) } }
+    var sent: Node { adopted.reduce(node) { $0.setting($1.key, to: $1.value) } }
 
     /// Takes in a change from the server.
     mutating func receive(_ change: NodeChange) {
@@ -137,21 +137,25 @@ struct ServerData {
       // Part of an unknown child does not make the child known.
       if change.path.count > 1 && node[key].isEmpty { return }
       node = node.setting(change.path, to: change.node)
-      if change.path.count == 1 { adopted.remove(key) }
+      if change.path.count == 1 {
+        adopted[key] = nil
+      } else if let before = adopted[key], !before.isEmpty {
+        adopted[key] = before.setting(change.path.dropFirst(), to: change.node)
+      }
     }
 
     /// Takes in a change by an acknowledged write.
     mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
       guard let key = change.path.first, !key.isPriority else { return }
-      if !adopted.contains(key) {
+      if adopted[key] == nil {
         if !node[key].isEmpty {
           // What the server sent counts, unless it is older.
           guard isDataMissing else { return }
         } else {
           // Part of an unknown child does not make the child known.
           guard change.path.count == 1 else { return }
-          adopted.insert(key)
         }
+        adopted[key] = node[key]
       }
       node = node.setting(change.path, to: change.node)
     }
@@ -160,8 +164,8 @@ struct ServerData {
   private enum Knowledge {
     /// Some children, maybe none.
     case partial(Children)
-    /// The whole node, as an acknowledged write made it, and what was known before that.
-    case adopted(Node, before: Children)
+    /// All that the query asks for, as acknowledged writes made it, and what was known before that, which is never this case.
+    indirect case adopted(Node, before: Knowledge)
     /// All that the query asks for, from the cache or another view; filtered if it is no more than that.
     case cached(Node, isFiltered: Bool)
     /// All that the query asks for, as the server has said since the view opened.
@@ -206,8 +210,10 @@ struct ServerData {
   var isFiltered: Bool {
     switch knowledge {
     case .partial: !spec.loadsAllData
+    case .cached(_, let isFiltered), .confirmed(_, let isFiltered),
+      .adopted(_, .cached(_, let isFiltered)), .adopted(_, .confirmed(_, let isFiltered)):
+      isFiltered
     case .adopted: false
-    case .cached(_, let isFiltered), .confirmed(_, let isFiltered): isFiltered
     }
   }
 
@@ -215,14 +221,21 @@ struct ServerData {
   var isWhole: Bool { isComplete && !isFiltered }
 
   /// Whether the server has answered since the view opened.
-  var isConfirmed: Bool { if case .confirmed = knowledge { true } else { false } }
+  var isConfirmed: Bool {
+    switch knowledge {
+    case .confirmed, .adopted(_, .confirmed): true
+    case .partial, .cached, .adopted: false
+    }
+  }
 
   /// The part that the server sends for the view's own listen, without acknowledged writes: another client
   /// may have replaced them before the server saw the listen.
-  var sent: Node {
+  var sent: Node { sent(knowledge) }
+
+  private func sent(_ knowledge: Knowledge) -> Node {
     switch knowledge {
     case .partial(let children): children.sent
-    case .adopted(_, let before): spec.filtered(before.sent)
+    case .adopted(_, let before): spec.filtered(sent(before))
     case .cached(let node, let isFiltered), .confirmed(let node, let isFiltered):
       isFiltered ? node : spec.filtered(node)
     }
@@ -254,6 +267,7 @@ struct ServerData {
     if isTagged { paths += narrow() }
     for change in changes where concerns(change) {
       changeChildren { $0.receive(change) }
+      changeBefore(change)
       if isComplete { node = node.setting(change.path, to: change.node) }
       paths.append(change.path)
     }
@@ -268,11 +282,26 @@ struct ServerData {
       knowledge = .partial(Children(node: .empty))
       body(&children)
       knowledge = .partial(children)
-    case .adopted(let node, var children):
+    case .adopted(let node, .partial(var children)):
       knowledge = .partial(Children(node: .empty))
       body(&children)
-      knowledge = .adopted(node, before: children)
-    case .cached, .confirmed: break
+      knowledge = .adopted(node, before: .partial(children))
+    case .adopted, .cached, .confirmed: break
+    }
+  }
+
+  /// Lays a change over the complete data that was known before writes were adopted, if that is so.
+  private mutating func changeBefore(_ change: NodeChange) {
+    func changed(_ old: Node, _ isFiltered: Bool) -> Node {
+      let isUnknown = isFiltered && change.path.count > 1 && old[change.path.keys[0]].isEmpty
+      return isUnknown ? old : old.setting(change.path, to: change.node)
+    }
+    switch knowledge {
+    case .adopted(let node, .cached(let old, let isPart)):
+      knowledge = .adopted(node, before: .cached(changed(old, isPart), isFiltered: isPart))
+    case .adopted(let node, .confirmed(let old, let isPart)):
+      knowledge = .adopted(node, before: .confirmed(changed(old, isPart), isFiltered: isPart))
+    case .adopted, .partial, .cached, .confirmed: break
     }
   }
 
@@ -280,15 +309,19 @@ struct ServerData {
   ///
   /// - Returns: where the data changed.
   private mutating func narrow() -> [Path] {
-    guard !spec.loadsAllData else { return [] }
-    switch knowledge {
-    case .cached(let node, isFiltered: false):
-      knowledge = .cached(spec.filtered(node), isFiltered: true)
-    case .confirmed(let node, isFiltered: false):
-      knowledge = .confirmed(spec.filtered(node), isFiltered: true)
-    case .partial, .adopted, .cached, .confirmed: return []
-    }
+    guard !spec.loadsAllData, let narrower = narrowed(knowledge) else { return [] }
+    knowledge = narrower
     return [.root]
+  }
+
+  private func narrowed(_ knowledge: Knowledge) -> Knowledge? {
+    switch knowledge {
+    case .cached(let node, isFiltered: false): .cached(spec.filtered(node), isFiltered: true)
+    case .confirmed(let node, isFiltered: false): .confirmed(spec.filtered(node), isFiltered: true)
+    case .adopted(let node, let before):
+      narrowed(before).map { .adopted(spec.filtered(node), before: $0) }
+    case .partial, .cached, .confirmed: nil
+    }
   }
 
   /// Whether a change of a child or the priority changes what is known.
@@ -331,10 +364,13 @@ struct ServerData {
   /// - Returns: children that a filtered view no longer holds.
   mutating func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
     switch knowledge {
-    case .partial, .adopted:
+    case .partial, .adopted(_, .partial):
       for change in changes { adopt(change, isDataMissing: isDataMissing) }
       return []
-    case .cached, .confirmed: return isDataMissing ? replaceParts(changes) : []
+    case .adopted: return isDataMissing ? replaceParts(changes) : []
+    case .cached, .confirmed:
+      if isDataMissing { knowledge = .adopted(node, before: knowledge) }
+      return isDataMissing ? replaceParts(changes) : []
     }
   }
 
@@ -344,7 +380,7 @@ struct ServerData {
     } else if change.path.isRoot, case .partial(let children) = knowledge {
       let newer = isDataMissing ? Node.empty : children.node
       let node = newer.children.reduce(change.node) { $0.setting($1.key, to: $1.node) }
-      knowledge = .adopted(node, before: children)
+      knowledge = .adopted(node, before: .partial(children))
     } else {
       changeChildren { $0.adopt(change, isDataMissing: isDataMissing) }
     }
