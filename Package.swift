@@ -61,9 +61,11 @@ let package = Package(
     .library(name: "StorageConformance", targets: ["StorageConformance"]),
     .library(name: "ConiferWire", targets: ["ConiferWire"]),
     .library(name: "Conifer", targets: ["Conifer"]),
+    .library(name: "ConiferFirestore", targets: ["ConiferFirestore"]),
     .library(name: "ConiferWebSocket", targets: ["ConiferWebSocket"]),
     .library(name: "ConiferKit", targets: ["ConiferKit"]),
     .library(name: "ConiferServer", targets: ["ConiferServer"]),
+    .library(name: "ConiferDocumentServer", targets: ["ConiferDocumentServer"]),
     .library(name: "ConiferServerHTTP", targets: ["ConiferServerHTTP"]),
     .library(name: "ClientConformance", targets: ["ClientConformance"]),
     .executable(name: "conifer", targets: ["ConiferTool"]),
@@ -162,6 +164,12 @@ let package = Package(
       "ConiferServer", in: "Sources/Server",
       [
         "ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    target(
+      "ConiferDocumentServer", in: "Sources/Server",
+      [
+        "ConiferDocument", "ConiferKeyValue", "ConiferStorage", "ConiferWire",
         .product(name: "Logging", package: "swift-log"),
       ]),
     target(
@@ -270,6 +278,20 @@ let package = Package(
     ),
     tests("ConiferDocumentSync", ["ConiferDocumentSync", "ConiferDocument", "ConiferWire"]),
     tests(
+      "ConiferFirestore",
+      [
+        "ConiferFirestore", "ConiferDocumentServer", "ConiferDocumentSync", "ConiferDocument",
+        "ConiferWire", "ConiferEngine", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "CustomBackend",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ]),
+    tests(
+      "ConiferDocumentServer",
+      [
+        "ConiferDocumentServer", "ConiferDocument", "ConiferWire", "ConiferStorage",
+        "ConiferKeyValue", "ConiferLMDB", "ConiferSQLite", "ConiferLog", "TestSupport",
+      ]),
+    tests(
       "ConiferServer",
       [
         "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
@@ -327,3 +349,20 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// For work on a part: CONIFER_TESTS="ConiferSync ConiferQuery" builds these tests and what they need, nothing else.
+if let wanted = Context.environment["CONIFER_TESTS"] {
+  var needed = Set(wanted.split(separator: " ").map { "\($0)Tests" })
+  for _ in package.targets {
+    for target in package.targets where needed.contains(target.name) {
+      for dependency in target.dependencies {
+        switch dependency {
+        case .byNameItem(let name, _), .targetItem(let name, _): needed.insert(name)
+        default: break
+        }
+      }
+    }
+  }
+  package.targets.removeAll { !needed.contains($0.name) }
+  package.products = []
+}
