@@ -7,6 +7,8 @@ import Synchronization
 final class StorageFaults: Sendable {
   private struct State {
     var refused: Set<StorageUse> = []
+    /// Whether the process is over whose engine still ends: it stores nothing any more.
+    var isOver = false
     /// The lane that was used last.
     var lane: Lane?
   }
@@ -18,6 +20,9 @@ final class StorageFaults: Sendable {
     let refused = actions.reduce(into: Set()) { $0.formUnion(StorageUse.table[$1] ?? []) }
     state.withLock { $0.refused = refused }
   }
+
+  /// The process that uses the store is over, or the next one begins.
+  func setOver(_ isOver: Bool) { state.withLock { $0.isOver = isOver } }
 
   /// - Throws: `io` when the use is refused.
   func check(_ use: StorageUse) throws(StoreError) {
@@ -41,6 +46,9 @@ final class StorageFaults: Sendable {
   func check(
     _ edits: [StorageEdit], isTracked: (TrackedQuery) throws(StoreError) -> Bool
   ) throws(StoreError) {
+    if state.withLock({ $0.isOver }) {
+      throw StoreError(.io, "The process is over that wanted to store something.")
+    }
     let hasDocuments = edits.contains { if case .documents = $0 { true } else { false } }
     for edit in edits {
       switch edit {

@@ -172,8 +172,11 @@ final class ScenarioClient {
     writes[signIn.user] = waiting
   }
 
+  /// The process dies, so that nothing is stored at its end, and the next one begins.
   private func restart() async {
+    storage.faults.setOver(true)
     await end()
+    storage.faults.setOver(false)
     (listeners, inSyncListeners) = ([], [])
     isNetworkEnabled = true
     engine = Self.engine(backend, storage, server, clock, signIn, limboLimit)

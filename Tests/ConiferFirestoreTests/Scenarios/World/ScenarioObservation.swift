@@ -26,7 +26,7 @@ struct ScenarioObservation {
     outstandingWrites = client.server.sent.count
     writeRequests = client.server.writeRequests
     watchRequests = client.server.watchRequests
-    faults = client.server.takeFaults(token: client.signIn.token)
+    faults = client.server.takeFaults(token: ScriptedSignIn.token(of: inspection.user))
   }
 
   /// What is not as a case says; empty when all is.

@@ -11,10 +11,10 @@ final class ScriptedSignIn: TokenProvider {
     set { state.withLock { $0 = newValue } }
   }
 
-  /// The text of the user's token.
-  var token: String? { user.map { "token of \($0)" } }
+  /// The text of a user's token; nil for nobody.
+  static func token(of user: String?) -> String? { user.map { "token of \($0)" } }
 
   func token(forcingRefresh: Bool) async throws -> AuthToken? {
-    state.withLock { user in user.map { AuthToken("token of \($0)", identity: $0) } }
+    user.map { AuthToken("token of \($0)", identity: $0) }
   }
 }
