@@ -144,7 +144,7 @@ extension FirestoreConfiguration {
   package var effectiveStorage: StorageConfiguration {
     var options = options
     options.budget = cacheSizeBytes
-    guard isPersistenceEnabled, let storage else {
+    guard let storage, isPersistenceEnabled || storage.name == "memory" else {
       // The durability was asked of the storage that stays closed.
       options.durability = .strongest
       return .memory(options)
