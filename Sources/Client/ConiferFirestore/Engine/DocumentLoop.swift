@@ -19,6 +19,8 @@ final class DocumentLoop: StepHandler {
   let network: NetworkUse
   let gets: DocumentGets
   let queue: DocumentQueue
+  let bundles: Bundles
+  let kept: KeptQueries
   let outbox: Outbox
   let lifetime: EngineLifetime
   private let faults: StepFaults
@@ -62,9 +64,11 @@ final class DocumentLoop: StepHandler {
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
+    bundles = Bundles(store: store, listening: listening, outbox: outbox)
+    kept = KeptQueries(store, listening, setup.logger)
     lifetime = EngineLifetime(
       setup: setup, store: store, user: user, listening: listening, writes: writes,
-      network: network, recovery: recovery, registry: registry)
+      kept: kept, network: network, recovery: recovery, registry: registry)
   }
 
   var durability: DurabilityWaits { writes.durability }
@@ -131,7 +135,7 @@ final class DocumentLoop: StepHandler {
     if faults.hasFault {
       let refused = faults.take()
       // The first thing that the storage takes in again shows that it works.
-      if !recovery.isBusy { recovery.add(trial) }
+      recovery.failed(trial)
       network.update()
       for event in refused { listening.notStored(event) }
     }
@@ -150,7 +154,8 @@ final class DocumentLoop: StepHandler {
 
   private func tick() {
     alarm.rang()
-    if recovery.tick() { network.update() }
+    recovery.tick()
+    network.update()
     if unstoredChanges == 0 { user.settled() }
     listening.tick()
     sending.tick()
@@ -172,11 +177,9 @@ final class DocumentLoop: StepHandler {
   /// Another user is signed in: the streams begin anew, and listeners see that user's writes.
   private func change(to identity: String) {
     unstoredChanges += 1
-    network.pause {
-      _ = recovery.attempt { [self] () throws(StoreError) in
-        try show(identity)
-        unstoredChanges -= 1
-      }
+    _ = recovery.attempt { [self] () throws(StoreError) in
+      try network.pause { () throws(StoreError) in try show(identity) }
+      unstoredChanges -= 1
     }
   }
 
@@ -205,6 +208,7 @@ final class DocumentLoop: StepHandler {
     sending.userChanged()
     writes.userChanged()
     listening.changed(documents)
+    kept.userChanged()
   }
 
   // MARK: The end
