@@ -35,8 +35,8 @@ enum StorageUse: Hashable, Sendable {
 
   /// A query is tracked that was not.
   case newQuery
-  /// What is stored of a tracked query changes, in a commit with documents or matches, or in one without.
-  case knownQuery(withDocuments: Bool)
+  /// What is stored of a tracked query changes, in a commit that stores an event of the server, or in another one.
+  case knownQuery(inEvent: Bool)
   /// A tracked query is forgotten.
   case endOfQuery
   /// What the server said of documents, or of what matches.
@@ -60,12 +60,12 @@ enum StorageUse: Hashable, Sendable {
   /// server in one commit, and has no transaction of its own for the last version, or for what views show.
   static let table: [StorageAction: Set<StorageUse>] = [
     .allocateTarget: [.newQuery],
-    .releaseTarget: [.endOfQuery, .knownQuery(withDocuments: false)],
+    .releaseTarget: [.endOfQuery, .knownQuery(inEvent: false)],
     .applyRemoteEvent: [
-      .documents, .knownQuery(withDocuments: true), .knownQuery(withDocuments: false),
+      .documents, .knownQuery(inEvent: true), .knownQuery(inEvent: false),
     ],
     .readRemoteVersion: [
-      .documents, .knownQuery(withDocuments: true), .knownQuery(withDocuments: false),
+      .documents, .knownQuery(inEvent: true), .knownQuery(inEvent: false),
     ],
     .writeLocally: [.enqueue],
     .acknowledgeBatch: [.acknowledgement],

@@ -49,12 +49,11 @@ final class StorageFaults: Sendable {
     if state.withLock({ $0.isOver }) {
       throw StoreError(.io, "The process is over that wanted to store something.")
     }
-    let hasDocuments = edits.contains { if case .documents = $0 { true } else { false } }
+    let isEvent = edits.contains { $0.storesEvent }
     for edit in edits {
       switch edit {
       case .saveQuery(let query):
-        try check(
-          try isTracked(query) ? .knownQuery(withDocuments: hasDocuments) : .newQuery)
+        try check(try isTracked(query) ? .knownQuery(inEvent: isEvent) : .newQuery)
       case .removeQuery: try check(.endOfQuery)
       case .documents: try check(.documents)
       case .enqueue(let lane, _):
@@ -74,5 +73,13 @@ final class StorageFaults: Sendable {
 
   private static func failure(_ use: StorageUse) -> StoreError {
     StoreError(.io, "The case has the store refuse \(use).")
+  }
+}
+
+extension StorageEdit {
+  /// Whether it stores what the server said of documents or matches; that matches are whole is known without it.
+  fileprivate var storesEvent: Bool {
+    guard case .documents(_, let edits) = self else { return false }
+    return edits.contains { if case .setMatchesVersion = $0 { false } else { true } }
   }
 }
