@@ -144,6 +144,7 @@ extension FirestoreConfiguration {
   package var effectiveStorage: StorageConfiguration {
     var options = options
     options.budget = cacheSizeBytes
+    // What is memory itself serves, too, when nothing is to be kept.
     guard let storage, isPersistenceEnabled || storage.name == "memory" else {
       // The durability was asked of the storage that stays closed.
       options.durability = .strongest

@@ -27,8 +27,6 @@ final class DocumentLoop: StepHandler {
   private let alarm: Alarm
   /// How many steps were done.
   private(set) var stepCount = 0
-  /// How many changes of user the storage has not taken in.
-  private var unstoredChanges = 0
   /// Who waits until the engine has nothing to do.
   private var settlers: [@Sendable (Int) -> Void] = []
 
@@ -142,7 +140,8 @@ final class DocumentLoop: StepHandler {
     network.update()
     listening.collect()
     outbox.callApp()
-    alarm.wake(at: [listening.deadline, sending.deadline, recovery.retry].compactMap { $0 }.min())
+    let deadlines = [listening.deadline, sending.deadline, recovery.retry, user.deadline]
+    alarm.wake(at: deadlines.compactMap { $0 }.min())
   }
 
   /// Commits something that tells nothing.
@@ -156,7 +155,8 @@ final class DocumentLoop: StepHandler {
     alarm.rang()
     recovery.tick()
     network.update()
-    if unstoredChanges == 0 { user.settled() }
+    user.settle()
+    user.tick()
     listening.tick()
     sending.tick()
   }
@@ -170,16 +170,17 @@ final class DocumentLoop: StepHandler {
   // MARK: Users
 
   private func answered(_ answer: SignedInUser.Answer, _ number: UInt64) {
-    if case .user(let identity) = user.answered(answer, number) { change(to: identity) }
-    if unstoredChanges == 0 { user.settled() }
+    if case .user(let token) = user.answered(answer, number) { change(to: token) }
+    user.settle()
   }
 
   /// Another user is signed in: the streams begin anew, and listeners see that user's writes.
-  private func change(to identity: String) {
-    unstoredChanges += 1
+  private func change(to token: AuthToken?) {
     _ = recovery.attempt { [self] () throws(StoreError) in
-      try network.pause { () throws(StoreError) in try show(identity) }
-      unstoredChanges -= 1
+      try network.pause { () throws(StoreError) in
+        try show(token?.identity ?? "")
+        user.shows(token)
+      }
     }
   }
 

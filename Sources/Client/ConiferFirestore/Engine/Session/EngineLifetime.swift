@@ -52,9 +52,9 @@ struct EngineLifetime {
   func end() -> (any StorageBackend)? {
     registry.end()
     user.close()
+    listening.end()
     network.end()
     recovery.close()
-    listening.end()
     let backend = store.close()
     writes.close(store.engine.error)
     return backend

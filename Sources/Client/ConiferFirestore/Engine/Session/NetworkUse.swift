@@ -6,6 +6,7 @@ import ConiferKeyValue
 final class NetworkUse {
   private let hasServer: Bool
   private var isWanted = true
+  private var hasEnded = false
   private(set) var isUsed = false
   private let listening: Listening
   private let sending: WriteSending
@@ -41,7 +42,7 @@ final class NetworkUse {
   ///
   /// - Parameter state: whether the server counts as out of reach when the network is left.
   func update(meanwhile state: OnlineState = .offline) {
-    let mayUse = hasServer && isWanted && !recovery.isBlocked
+    let mayUse = hasServer && isWanted && !hasEnded && !recovery.isBlocked
     guard mayUse != isUsed else { return }
     set(mayUse, state)
   }
@@ -61,10 +62,11 @@ final class NetworkUse {
     update()
   }
 
-  /// The engine ends.
+  /// The engine ends: the streams are closed, and it is noted which writes may have reached the server.
   func end() {
+    hasEnded = true
     isUsed = false
     listening.watch.close()
-    sending.slot.close()
+    sending.setEnabled(false)
   }
 }

@@ -2,7 +2,7 @@ package import ConiferDocument
 package import ConiferTree
 
 extension JSONWriter {
-  /// Writes a query as bundles have it, with all its orders; one of a document by the document's name.
+  /// Writes a query as bundles have it; one of a document by the document's name.
   package mutating func bundledQuery(_ query: DocumentQuery) {
     beginObject()
     var parent = "\(query.database)/documents"
@@ -45,7 +45,9 @@ extension JSONWriter {
     }
     key("orderBy")
     beginArray()
-    for order in query.orders {
+    // The place of a document has a value for each order, also for those that nobody asked for.
+    let values = max(query.start?.values.count ?? 0, query.end?.values.count ?? 0)
+    for order in values > query.explicitOrders.count ? query.orders : query.explicitOrders {
       beginObject()
       field(order.field)
       key("direction")
