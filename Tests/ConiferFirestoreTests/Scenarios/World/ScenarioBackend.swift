@@ -45,16 +45,22 @@ enum ScenarioBackend: String, CaseIterable, Sendable {
     return nil
   }
 
-  /// The storage in a directory. It need not survive power loss, so that a commit is quick.
+  /// The storage in a directory. It need not survive power loss, nor go on when the disk is full, so that it is quick.
   func storage(at directory: String) -> StorageConfiguration {
     var options = StorageOptions(compression: .none, durability: .process)
     switch self {
     case .memory, .eagerMemory:
       options.durability = .strongest
       return .memory(options)
-    case .sqlite: return .sqlite(at: directory, options: options)
-    case .lmdb: return .lmdb(at: directory, options: options)
-    case .log: return .log(at: directory, options: options)
+    case .sqlite:
+      var sqlite = SQLiteOptions()
+      sqlite.reserve = 0
+      return .sqlite(at: directory, options: options, sqlite: sqlite)
+    case .lmdb: return .lmdb(at: directory, options: options, lmdb: LMDBOptions(reserve: 0))
+    case .log:
+      var log = LogOptions()
+      (log.segment, log.reserve) = (64 << 10, 0)
+      return .log(at: directory, options: options, log: log)
     case .journal: return .journal(at: directory, options: options)
     #if RocksDB
       case .rocksDB: return .rocksdb(at: directory, options: options)

@@ -30,7 +30,7 @@ final class ScenarioClient {
   init(_ backend: ScenarioBackend, limboLimit: Int) throws {
     self.backend = backend
     self.limboLimit = limboLimit
-    scratch = try Scratch()
+    scratch = try Scratch(inMemory: true)
     storage = ScenarioStorage(backend, at: scratch.store)
     engine = Self.engine(backend, storage, server, clock, signIn, limboLimit)
   }
