@@ -177,10 +177,8 @@ final class SignedInUser {
     }
     switch answer {
     case .token(let new):
-      if let new, !new.hasValidIdentity {
-        fail(
-          "The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes without a zero. Give the user's id.",
-          isIdentification)
+      if let fault = new?.identityFault {
+        fail(fault, isIdentification)
         return .none
       }
       let name = new?.identity ?? ""
@@ -275,12 +273,5 @@ private struct IdentityRetry {
     guard let moment, moment <= now else { return false }
     self.moment = nil
     return true
-  }
-}
-
-extension AuthToken {
-  /// Whether a lane can be named by its identity.
-  fileprivate var hasValidIdentity: Bool {
-    (1...Lane.longestIdentity).contains(identity.utf8.count) && !identity.utf8.contains(0)
   }
 }
