@@ -197,7 +197,9 @@ final class TargetStore {
     guard row.whole != row.storedWhole, let time = row.whole else { return nil }
     // What a waiting write hides may come back, and nobody has asked the server whether it matches.
     let isHidden = try store.read { (view, lane) throws(StoreError) in
-      try view.totals(lane).pending > 0
+      guard try view.totals(lane).pending > 0 else { return false }
+      guard case .collection(let collection) = row.target.source else { return true }
+      return try !view.pendingWrites(lane, touching: DocumentKey.treePath(collection)).isEmpty
     }
     return isHidden
       ? nil : .setMatchesVersion(row.query, MatchesVersion(row.target.source, at: time))
