@@ -95,10 +95,10 @@ package struct QueryKnowledge: Sendable, Hashable {
   /// Whether the server has ever told all that the query gives.
   package var wasEverComplete: Bool
   /// As of when the server has told what is here; zero when it never did.
-  package var readTime: Timestamp
+  package var readTime: ConiferDocument.Timestamp
 
   /// How well the cache knows a query.
-  package init(wasEverComplete: Bool = false, readTime: Timestamp = .zero) {
+  package init(wasEverComplete: Bool = false, readTime: ConiferDocument.Timestamp = .zero) {
     self.wasEverComplete = wasEverComplete
     self.readTime = readTime
   }
