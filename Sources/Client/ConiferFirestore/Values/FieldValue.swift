@@ -17,6 +17,20 @@ public struct FieldValue: Sendable {
     self.name = "FieldValue.\(name)()"
   }
 
+  /// The instruction that a waiting write holds.
+  init(_ operation: FieldTransform.Operation) {
+    let name =
+      switch operation {
+      case .serverTimestamp: "serverTimestamp"
+      case .increment: "increment"
+      case .minimum: "minimum"
+      case .maximum: "maximum"
+      case .arrayUnion: "arrayUnion"
+      case .arrayRemove: "arrayRemove"
+      }
+    self.init(name, .transform(operation))
+  }
+
   private init(
     _ name: String, _ elements: [Any], _ make: ([DocumentValue]) -> WriteValue
   ) {
