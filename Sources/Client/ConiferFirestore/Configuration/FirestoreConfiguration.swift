@@ -54,6 +54,9 @@ public struct FirestoreConfiguration: Sendable {
     return system.next()
   }
 
+  /// How many documents in limbo the server is asked for at once.
+  package var limboLimit = 100
+
   /// A configuration.
   ///
   /// - Parameters:
