@@ -74,7 +74,10 @@ package protocol DocumentEngine: AnyObject, Sendable {
   func namedQuery(
     _ name: String, _ told: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void)
 
-  // MARK: Network and end
+  // MARK: Network, user and end
+
+  /// Somebody signed in or out: the token provider is asked anew.
+  func tokenDidChange()
 
   /// Lets the network be used, or not; called back once that is so.
   func setNetwork(_ isEnabled: Bool, _ told: @escaping @Sendable (FirestoreError?) -> Void)

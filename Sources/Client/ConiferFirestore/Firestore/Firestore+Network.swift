@@ -81,7 +81,7 @@ extension Firestore {
   public func addSnapshotsInSyncListener(
     _ listener: @escaping () -> Void
   ) -> any ListenerRegistration {
-    let listening = Listening(self)
+    let listening = ListenerHandle(self)
     let user = UserCode<Void> { listener() }
     do throws(FirestoreError) {
       try engine().listenInSync(listening.id) { [listening] in

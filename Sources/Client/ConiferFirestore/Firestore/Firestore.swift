@@ -30,6 +30,15 @@ public final class Firestore: Sendable {
   /// The database that references point into.
   package let database: DatabaseID
 
+  /// A database; it opens its store and connects when it is first used.
+  ///
+  /// What makes no sense in the configuration is logged as an error, and told by every call;
+  /// ``FirestoreConfiguration/validate()`` tells before. Two databases that are open at once have each a
+  /// storage of their own.
+  public convenience init(_ configuration: FirestoreConfiguration) {
+    self.init(configuration) { FirestoreEngine($0) }
+  }
+
   init(
     _ configuration: FirestoreConfiguration, defaults: FirestoreDefaults? = nil,
     makeEngine: @escaping @Sendable (FirestoreConfiguration) -> any DocumentEngine
@@ -40,6 +49,13 @@ public final class Firestore: Sendable {
     self.defaults = defaults
     self.makeEngine = makeEngine
     if let fault = configuration.fault { report(fault) }
+  }
+
+  /// What is used where the configuration names nothing.
+  func completed() -> FirestoreConfiguration {
+    var configuration = configuration
+    defaults?.complete(&configuration)
+    return configuration
   }
 
   /// What it was made with, and the settings as they are.

@@ -8,7 +8,7 @@ public protocol ListenerRegistration: AnyObject, Sendable {
 }
 
 /// A listener of an engine. It goes on when this is forgotten.
-final class Listening: ListenerRegistration {
+final class ListenerHandle: ListenerRegistration {
   let id: ListenerID
   private let firestore: Firestore
   private let hasEnded = Atomic(false)

@@ -82,7 +82,7 @@ final class SnapshotSubscription: Sendable {
   }
 
   let buffer: EventBuffer<Numbered, FirestoreError>
-  private let listening: Listening
+  private let listening: ListenerHandle
 
   init(
     _ firestore: Firestore, _ query: Result<DocumentQuery, FirestoreError>,

@@ -100,8 +100,8 @@ extension Firestore {
   func listen(
     _ query: Result<DocumentQuery, FirestoreError>, _ options: SnapshotListenOptions,
     _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
-  ) -> Listening {
-    let listening = Listening(self)
+  ) -> ListenerHandle {
+    let listening = ListenerHandle(self)
     let tell: @Sendable (Result<ListenEvent, FirestoreError>) -> Void = { [listening] result in
       // The app may have removed it on another thread since the engine's call.
       if listening.isOn { told(result) }

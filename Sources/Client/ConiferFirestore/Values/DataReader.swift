@@ -164,6 +164,10 @@ extension DataReader {
 
   /// The value of what Foundation has, or of a rarer type of Swift; nil for others.
   private func bridged(_ value: Any) throws(FirestoreError) -> DocumentValue? {
+    // By its class: it can be cast to types of Swift, which can be cast to it.
+    if type(of: value) is NSNumber.Type, let number = value as? NSNumber {
+      return try self.number(number)
+    }
     switch value {
     case is NSNull: return .null
     case let date as Date:
@@ -175,16 +179,19 @@ extension DataReader {
     case let number as CGFloat: return .double(Double(number))
     case let number as Float: return .double(Double(number))
     case let number as any BinaryInteger: return try integer(number)
-    case let number as NSNumber:
-      if number === NSNumber(value: true) || number === NSNumber(value: false) {
-        return .boolean(number.boolValue)
-      }
-      switch UInt8(bitPattern: number.objCType.pointee) {
-      case UInt8(ascii: "d"), UInt8(ascii: "f"): return .double(number.doubleValue)
-      case UInt8(ascii: "Q"): return try integer(number.uint64Value)
-      default: return .integer(number.int64Value)
-      }
     default: return nil
+    }
+  }
+
+  private func number(_ number: NSNumber) throws(FirestoreError) -> DocumentValue {
+    // There is one object for each of the two, on every system.
+    if number === NSNumber(value: true) || number === NSNumber(value: false) {
+      return .boolean(number.boolValue)
+    }
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "d"), UInt8(ascii: "f"): return .double(number.doubleValue)
+    case UInt8(ascii: "Q"): return try integer(number.uint64Value)
+    default: return .integer(number.int64Value)
     }
   }
 

@@ -58,7 +58,7 @@ public struct PendingWriteBatch: Sendable, Identifiable {
       case .queued: .queued
       case .sent: .sent
       case .outcomeUnknown: .outcomeUnknown
-      case .rejected(reason: let reason): .rejected(FirestoreError(rejection: reason))
+      case .rejected(reason: let reason): .rejected(FirestoreError(RefusalReason(reason).error))
       }
     attempts = write.attempts
     written = Timestamp(write.batch.written)
@@ -85,20 +85,5 @@ extension PendingWriteBatch.Change {
       values[FieldPath(transform.field.names)] = FieldValue(transform.operation)
     }
     self.values = values
-  }
-}
-
-extension FirestoreError {
-  /// The error that a refused write is kept with.
-  ///
-  /// - Parameter reason: a code's name, a colon and the server's words; or words alone.
-  init(rejection reason: String) {
-    let parts = reason.split(separator: ":", maxSplits: 1)
-    let code = FirestoreErrorCode.Code.allCases.first { $0.name == parts.first.map(String.init) }
-    guard let code, parts.count == 2 else {
-      self.init(.unknown, reason)
-      return
-    }
-    self.init(code, String(parts[1].drop { $0 == " " }))
   }
 }
