@@ -19,6 +19,7 @@ extension Firestore {
   /// - Returns: what the function returned, once the server has made the writes.
   /// - Throws: what the function throws, or a ``FirestoreError``: `aborted` or `failedPrecondition` when
   ///   the documents changed each time, `unavailable` without a connection.
+  @discardableResult
   nonisolated(nonsending)
     public func runTransaction<Value>(
       options: TransactionOptions = TransactionOptions(),
@@ -110,6 +111,7 @@ extension Firestore {
   ///   nil. It runs on a background queue.
   /// - Returns: what the block returned.
   /// - Throws: the error that the block set, or a ``FirestoreError``.
+  @discardableResult
   nonisolated(nonsending)
     public func runTransaction(
       _ updateBlock: @escaping (Transaction, TransactionErrorPointer) -> Any?
@@ -137,15 +139,5 @@ extension Firestore {
         }
       }
     }
-  }
-}
-
-extension FirestoreError {
-  /// The error of the client that an error of Foundation stands for; nil for another one.
-  fileprivate init?(_ error: NSError) {
-    guard error.domain == FirestoreErrorDomain,
-      let code = FirestoreErrorCode.Code(rawValue: error.code)
-    else { return nil }
-    self.init(code, error.localizedDescription, cause: error.localizedFailureReason)
   }
 }

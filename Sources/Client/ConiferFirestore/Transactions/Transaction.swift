@@ -16,8 +16,9 @@ public final class Transaction: Sendable {
   ///
   /// - Parameter document: the document.
   /// - Returns: the document, which may be missing.
-  /// - Throws: a ``FirestoreError``: `invalidArgument` after a write, `aborted` when it changed since it
-  ///   was read before, and what the server says.
+  /// - Throws: an `NSError` of ``FirestoreErrorDomain``, as on Apple, where blocks catch such ones:
+  ///   `invalidArgument` after a write, `aborted` when it changed since it was read before, and what the
+  ///   server says.
   @available(*, noasync, message: "Await it: try await transaction.getDocument(document).")
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     let answer = Promise<Result<DocumentSnapshot, FirestoreError>>()
@@ -31,11 +32,17 @@ public final class Transaction: Sendable {
       isAnswered.signal()
     }
     isAnswered.wait()
-    guard case .success(let result)? = answer.result else {
-      throw FirestoreError(.internal, "A transaction's read ended without an answer. Report it.")
+    let result = answer.result ?? .success(.failure(Self.unanswered))
+    switch result {
+    case .success(.success(let snapshot)): return snapshot
+    // On Linux no other error matches the `catch let error as NSError` of ported code.
+    case .success(.failure(let error)): throw error.bridged
+    case .failure(let error): throw FirestoreError(error).bridged
     }
-    return try result.get()
   }
+
+  private static let unanswered = FirestoreError(
+    .internal, "A transaction's read ended without an answer. Report it.")
 
   /// Reads a document from the server.
   ///
