@@ -22,7 +22,12 @@ final class EngineServer: DocumentService {
         state.allSent.append(writes)
       }
     }
-    func close() { server.state.withLock { $0.write = nil } }
+    func close() {
+      server.state.withLock { state in
+        state.write = nil
+        state.sent = []
+      }
+    }
   }
 
   struct State {

@@ -19,14 +19,14 @@ final class DocumentLoop: StepHandler {
   let network: NetworkUse
   let gets: DocumentGets
   let queue: DocumentQueue
+  let bundles: Bundles
+  let kept: KeptQueries
   let outbox: Outbox
   let lifetime: EngineLifetime
   private let faults: StepFaults
   private let alarm: Alarm
   /// How many steps were done.
   private(set) var stepCount = 0
-  /// How many changes of user the storage has not taken in.
-  private var unstoredChanges = 0
   /// Who waits until the engine has nothing to do.
   private var settlers: [@Sendable (Int) -> Void] = []
 
@@ -62,9 +62,11 @@ final class DocumentLoop: StepHandler {
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
+    bundles = Bundles(store: store, listening: listening, outbox: outbox)
+    kept = KeptQueries(store, listening, setup.logger)
     lifetime = EngineLifetime(
       setup: setup, store: store, user: user, listening: listening, writes: writes,
-      network: network, recovery: recovery, registry: registry)
+      kept: kept, network: network, recovery: recovery, registry: registry)
   }
 
   var durability: DurabilityWaits { writes.durability }
@@ -131,14 +133,15 @@ final class DocumentLoop: StepHandler {
     if faults.hasFault {
       let refused = faults.take()
       // The first thing that the storage takes in again shows that it works.
-      if !recovery.isBusy { recovery.add(trial) }
+      recovery.failed(trial)
       network.update()
       for event in refused { listening.notStored(event) }
     }
     network.update()
     listening.collect()
     outbox.callApp()
-    alarm.wake(at: [listening.deadline, sending.deadline, recovery.retry].compactMap { $0 }.min())
+    let deadlines = [listening.deadline, sending.deadline, recovery.retry, user.deadline]
+    alarm.wake(at: deadlines.compactMap { $0 }.min())
   }
 
   /// Commits something that tells nothing.
@@ -150,8 +153,10 @@ final class DocumentLoop: StepHandler {
 
   private func tick() {
     alarm.rang()
-    if recovery.tick() { network.update() }
-    if unstoredChanges == 0 { user.settled() }
+    recovery.tick()
+    network.update()
+    user.settle()
+    user.tick()
     listening.tick()
     sending.tick()
   }
@@ -165,17 +170,16 @@ final class DocumentLoop: StepHandler {
   // MARK: Users
 
   private func answered(_ answer: SignedInUser.Answer, _ number: UInt64) {
-    if case .user(let identity) = user.answered(answer, number) { change(to: identity) }
-    if unstoredChanges == 0 { user.settled() }
+    if case .user(let token) = user.answered(answer, number) { change(to: token) }
+    user.settle()
   }
 
   /// Another user is signed in: the streams begin anew, and listeners see that user's writes.
-  private func change(to identity: String) {
-    unstoredChanges += 1
-    network.pause {
-      _ = recovery.attempt { [self] () throws(StoreError) in
-        try show(identity)
-        unstoredChanges -= 1
+  private func change(to token: AuthToken?) {
+    _ = recovery.attempt { [self] () throws(StoreError) in
+      try network.pause { () throws(StoreError) in
+        try show(token?.identity ?? "")
+        user.shows(token)
       }
     }
   }
@@ -205,6 +209,7 @@ final class DocumentLoop: StepHandler {
     sending.userChanged()
     writes.userChanged()
     listening.changed(documents)
+    kept.userChanged()
   }
 
   // MARK: The end

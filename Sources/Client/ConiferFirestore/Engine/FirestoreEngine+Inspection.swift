@@ -2,7 +2,7 @@ package import ConiferDocument
 package import ConiferDocumentSync
 import ConiferEngine
 import ConiferKeyValue
-import ConiferStorage
+package import ConiferStorage
 package import ConiferWire
 
 /// What an engine is about, at one moment between two steps.
@@ -66,6 +66,17 @@ extension FirestoreEngine {
     }
   }
 
+  /// The indexes that are declared.
+  ///
+  /// - Throws: what the storage says.
+  package func indexes() async throws(FirestoreError) -> [DocumentIndex] {
+    let result: Result<[DocumentIndex], FirestoreError> = await withCheckedContinuation {
+      continuation in
+      run { loop in continuation.resume(returning: loop.indexes) }
+    }
+    return try result.get()
+  }
+
   /// The number that a listener's target has; nil for a listener of the cache, or one that ended.
   package func target(of listener: ListenerID) async -> TargetID? {
     await withCheckedContinuation { continuation in
@@ -92,6 +103,14 @@ extension DocumentLoop {
       waitingLimbo: listens.waitingLimbo, outstandingWrites: sending.outstanding,
       onlineState: listens.onlineState,
       user: store.lane.flatMap { $0.identity.isEmpty ? nil : $0.identity }, retry: recovery.retry)
+  }
+
+  fileprivate var indexes: Result<[DocumentIndex], FirestoreError> {
+    Result { () throws(StoreError) in
+      try store.read { (view, lane) throws(StoreError) in
+        try view.documentIndexes(lane.tree).map(\.index)
+      }
+    }.mapError { FirestoreError($0) }
   }
 
   /// Gives the user's token, or why there is none.

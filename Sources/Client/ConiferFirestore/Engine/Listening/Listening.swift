@@ -138,7 +138,7 @@ final class Listening {
         targets.becameWhole(id, at: newest)
       }
     }
-    targets.releaseAll()
+    targets.end()
     inner = [:]
   }
 

@@ -119,6 +119,9 @@ struct DocumentGets {
       aggregateOnServer(query, aggregates) { [post] result in
         post(
           .run(.none) { loop in
+            if case .failure(let error) = result, error.code == .unauthenticated {
+              loop.user.invalidateToken()
+            }
             if source == .default, case .failure(let error) = result, error.code == .unavailable {
               return loop.gets.tell(told, loop.gets.aggregateCached(query, aggregates))
             }

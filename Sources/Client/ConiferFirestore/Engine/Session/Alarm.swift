@@ -19,6 +19,6 @@ final class Alarm {
     clock.wake(at: moment, ring)
   }
 
-  /// An alarm rang.
-  func rang() { set = nil }
+  /// An alarm rang, maybe an earlier one than the one that is set.
+  func rang() { if let moment = set, moment <= clock.now { set = nil } }
 }

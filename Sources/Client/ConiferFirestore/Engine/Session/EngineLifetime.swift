@@ -11,6 +11,7 @@ struct EngineLifetime {
   let user: SignedInUser
   let listening: Listening
   let writes: DocumentWrites
+  let kept: KeptQueries
   let network: NetworkUse
   let recovery: StorageRecovery
   let registry: ListenerRegistry
@@ -32,6 +33,7 @@ struct EngineLifetime {
       return store.engine.fail(DatabaseError(error, "The storage could not be opened"))
     }
     network.begin()
+    kept.begin()
   }
 
   private func begin(_ backend: any DocumentBackend, _ tree: TreeID) throws(StoreError) {
@@ -50,9 +52,9 @@ struct EngineLifetime {
   func end() -> (any StorageBackend)? {
     registry.end()
     user.close()
+    listening.end()
     network.end()
     recovery.close()
-    listening.end()
     let backend = store.close()
     writes.close(store.engine.error)
     return backend

@@ -1,10 +1,12 @@
 import ConiferDocumentSync
 import ConiferEngine
+import ConiferKeyValue
 
 /// Whether the network is used: the app wants it, there is a way to a server, and the storage takes in what comes.
 final class NetworkUse {
   private let hasServer: Bool
   private var isWanted = true
+  private var hasEnded = false
   private(set) var isUsed = false
   private let listening: Listening
   private let sending: WriteSending
@@ -40,7 +42,7 @@ final class NetworkUse {
   ///
   /// - Parameter state: whether the server counts as out of reach when the network is left.
   func update(meanwhile state: OnlineState = .offline) {
-    let mayUse = hasServer && isWanted && !recovery.isBusy
+    let mayUse = hasServer && isWanted && !hasEnded && !recovery.isBlocked
     guard mayUse != isUsed else { return }
     set(mayUse, state)
   }
@@ -52,16 +54,19 @@ final class NetworkUse {
   }
 
   /// Does something while the network is not used, and uses it again as things are then.
-  func pause(_ body: () -> Void) {
+  ///
+  /// - Throws: what the closure throws; the network is not used then.
+  func pause(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     if isUsed { set(false, .unknown) }
-    body()
+    try body()
     update()
   }
 
-  /// The engine ends.
+  /// The engine ends: the streams are closed, and it is noted which writes may have reached the server.
   func end() {
+    hasEnded = true
     isUsed = false
     listening.watch.close()
-    sending.slot.close()
+    sending.setEnabled(false)
   }
 }

@@ -19,6 +19,9 @@ final class SignedInUser {
     case known(AuthToken?)
   }
 
+  private static let firstDelay: Int64 = 1_000
+  private static let longestDelay: Int64 = 60_000
+
   /// The name under which the tree's metadata says who was signed in last.
   static let name = "conifer.user"
 
@@ -26,9 +29,14 @@ final class SignedInUser {
   private var token = Token.unknown
   /// Who is signed in, as the provider said last.
   private(set) var identity = ""
+  /// Whose writes the engine shows, which that user's token goes with.
+  private var shown = ""
   /// Questions whose answers tell who is signed in, by their numbers.
   private var identifying: Set<UInt64> = []
   private var lastQuestion: UInt64 = 0
+  /// When the provider, which did not say who is signed in, is asked again.
+  private(set) var deadline: Int64?
+  private var delay = SignedInUser.firstDelay
   private var waiting: [(Result<String?, StatusError>) -> Void] = []
   private let setup: FirestoreConfiguration
   private let post: @Sendable (DocumentStep) -> Void
@@ -43,6 +51,7 @@ final class SignedInUser {
   /// Begins as the user who was signed in last, as the storage has it.
   func begin(as stored: String) {
     identity = setup.tokenProvider == nil ? "" : stored
+    shown = identity
     if setup.tokenProvider != nil { identify() }
   }
 
@@ -50,6 +59,7 @@ final class SignedInUser {
   func close() {
     gate.cancelQuestions()
     gate.becameKnown()
+    deadline = nil
     tell(.failure(StatusError(.failedPrecondition, "The database was closed.")))
   }
 
@@ -72,6 +82,14 @@ final class SignedInUser {
   func identify() {
     guard setup.tokenProvider != nil else { return }
     gate.askingBegan()
+    identifying.insert(ask(forcingRefresh: false))
+  }
+
+  /// The time of `deadline` has come; harmless before.
+  func tick() {
+    guard let moment = deadline, moment <= setup.clock.now else { return }
+    deadline = nil
+    // What need not wait goes on as the user who was signed in last.
     identifying.insert(ask(forcingRefresh: false))
   }
 
@@ -115,8 +133,8 @@ final class SignedInUser {
   /// What an answer means for the engine.
   enum Change {
     case none
-    /// Another user is signed in; `settled` is called once the engine shows that user's writes.
-    case user(String)
+    /// Another user is signed in: the engine shows that user's writes, and then calls `shows`.
+    case user(AuthToken?)
   }
 
   /// The provider has answered a question.
@@ -131,10 +149,14 @@ final class SignedInUser {
           isIdentification)
         return .none
       }
-      token = .known(new)
-      let old = identity
-      identity = new?.identity ?? ""
-      return identity.utf8.elementsEqual(old.utf8) ? .none : .user(identity)
+      let name = new?.identity ?? ""
+      guard name.utf8.elementsEqual(identity.utf8) else {
+        identity = name
+        return .user(new)
+      }
+      // The token of a user who is not shown yet comes with the change.
+      if isShown { token = .known(new) }
+      return .none
     case .failed(let words):
       fail(words, isIdentification)
       return .none
@@ -143,14 +165,27 @@ final class SignedInUser {
 
   private func fail(_ words: String, _ isIdentification: Bool) {
     setup.logger.warning("the token provider failed", metadata: ["cause": "\(words)"])
-    if isIdentification, identifying.isEmpty { gate.askingFailed() }
+    if isIdentification, identifying.isEmpty {
+      gate.askingFailed()
+      deadline = setup.clock.now + delay
+      delay = min(delay * 3 / 2, Self.longestDelay)
+    }
     let error = StatusError(.unavailable, "The token provider gave no token: \(words)")
     tell(.failure(error))
   }
 
-  /// The engine shows the writes of who is signed in: what waited goes on, unless the provider is being asked.
-  func settled() {
-    guard identifying.isEmpty, case .known(let token) = token else { return }
+  private var isShown: Bool { shown.utf8.elementsEqual(identity.utf8) }
+
+  /// The engine shows a user's writes from now on: streams are opened with that user's token.
+  func shows(_ new: AuthToken?) {
+    shown = new?.identity ?? ""
+    token = .known(new)
+  }
+
+  /// What waited goes on if the engine shows the writes of who is signed in, and the provider is not being asked.
+  func settle() {
+    guard isShown, gate.questionCount == 0, case .known(let token) = token else { return }
+    (deadline, delay) = (nil, Self.firstDelay)
     gate.becameKnown()
     tell(.success(token?.token))
   }

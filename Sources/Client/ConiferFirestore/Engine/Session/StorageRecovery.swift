@@ -3,13 +3,15 @@ import ConiferKeyValue
 import Logging
 
 /// What storage could not take in and is tried again, one after the other and with growing distance: answers to writes,
-/// changes of user, and a trial before the server is listened to again. The network is not used until all is done.
+/// changes of user, and a trial before the server is listened to again.
 final class StorageRecovery {
   typealias Operation = () throws(StoreError) -> Void
 
   private var operations: [Operation] = []
   /// When the oldest operation is tried again; nil when nothing waits.
   private(set) var retry: Int64?
+  /// Whether the storage failed when it was asked last: the network is not used then.
+  private(set) var isBlocked = false
   private var delay = StorageRecovery.first
   private let clock: any EngineClock
   private let logger: Logger
@@ -22,55 +24,55 @@ final class StorageRecovery {
     self.logger = logger
   }
 
-  /// Whether something waits.
-  var isBusy: Bool { !operations.isEmpty }
-
-  /// Does something now, or behind all that waits when that fails or something waits already.
+  /// Does something now, or later when that fails; behind all that waits.
   ///
   /// - Returns: whether it is done.
   func attempt(_ operation: @escaping Operation) -> Bool {
-    if operations.isEmpty {
-      do throws(StoreError) {
-        try operation()
-        return true
-      } catch {
-        logger.error("the storage failed; it is tried again", metadata: ["cause": "\(error)"])
-      }
+    guard operations.isEmpty else {
+      operations.append(operation)
+      return false
     }
-    add(operation)
-    return false
+    do throws(StoreError) {
+      try operation()
+      return true
+    } catch {
+      logger.error("the storage failed; it is tried again", metadata: ["cause": "\(error)"])
+      failed(operation)
+      return false
+    }
   }
 
-  /// Has something done later that was tried and failed.
-  func add(_ operation: @escaping Operation) {
+  /// The storage failed.
+  ///
+  /// - Parameter operation: what is done later, behind all that waits.
+  func failed(_ operation: @escaping Operation) {
+    isBlocked = true
     operations.append(operation)
     if retry == nil { retry = clock.now + delay }
   }
 
   /// The time of `retry` has come; harmless before.
-  ///
-  /// - Returns: whether nothing waits any longer, and something did.
-  func tick() -> Bool {
-    guard let moment = retry, moment <= clock.now, let operation = operations.first else {
-      return false
-    }
+  func tick() {
+    guard let moment = retry, moment <= clock.now, let operation = operations.first else { return }
     do throws(StoreError) {
       try operation()
     } catch {
+      isBlocked = true
       delay = min(delay * 3 / 2, Self.longest)
       retry = clock.now + delay
-      return false
+      return
     }
     operations.removeFirst()
+    isBlocked = false
     delay = Self.first
     // The next one in a step of its own.
     retry = operations.isEmpty ? nil : clock.now + 1
-    return operations.isEmpty
   }
 
   /// Gives all up.
   func close() {
     operations = []
     retry = nil
+    isBlocked = false
   }
 }

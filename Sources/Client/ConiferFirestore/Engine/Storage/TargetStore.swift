@@ -108,6 +108,27 @@ final class TargetStore {
     return (stored, answer)
   }
 
+  /// Makes a target that nobody listens to begin with what a bundle has of it.
+  ///
+  /// - Parameters:
+  ///   - time: as of when the bundle has the target's documents.
+  ///   - matches: these.
+  /// - Returns: the edits that store it; nil when the server has said as much, or somebody listens.
+  func seed(
+    _ target: DocumentTarget, _ time: ConiferDocument.Timestamp, _ matches: [DocumentPath]
+  ) throws(StoreError) -> (save: StorageEdit, matches: DocumentEdit)? {
+    guard numbers[target] == nil else { return nil }
+    let found = try find(target)
+    if let found, found.record.version >= time { return nil }
+    let id = if let found { found.id } else { try save(TrackedQuery(store.sharedLane, target)) }
+    var record = TargetRecord()
+    record.version = time
+    record.isComplete = true
+    let query = TrackedQuery(
+      store.sharedLane, target, isComplete: true, resumeToken: record.bytes)
+    return (.saveQuery(query), .setMatches(id, matches))
+  }
+
   /// Nobody listens to a target any more: what is known of it is stored, or forgotten where that is so.
   func release(_ target: DocumentTarget) {
     guard let number = numbers.removeValue(forKey: target),
@@ -126,9 +147,18 @@ final class TargetStore {
     _ = store.setActive(false, row.query)
   }
 
-  /// Nobody listens to anything any more.
-  func releaseAll() {
-    for row in rows.values.sorted(by: { $0.query < $1.query }) { release(row.target) }
+  /// The engine ends: of what is listened to it is stored as of when the matches are whole. Where the server goes on is
+  /// stored now and then and at release, as in the vendor's SDKs.
+  func end() {
+    for row in rows.values.sorted(by: { $0.query < $1.query }) {
+      do throws(StoreError) {
+        guard let edit = try wholeness(row) else { continue }
+        try store.commit([.documents(store.tree, [edit])])
+      } catch {
+        store.log("what the server said of a query is not kept", error)
+      }
+    }
+    (rows, numbers) = ([:], [:])
   }
 
   // MARK: What the server says
@@ -158,9 +188,7 @@ final class TargetStore {
     guard row.whole != row.storedWhole, let time = row.whole else { return nil }
     // What a waiting write hides may come back, and nobody has asked the server whether it matches.
     let isHidden = try store.read { (view, lane) throws(StoreError) in
-      guard try view.totals(lane).pending > 0 else { return false }
-      guard case .collection(let collection) = row.target.source else { return true }
-      return !(try view.overlays(lane, in: collection)).isEmpty
+      try view.totals(lane).pending > 0
     }
     return isHidden
       ? nil : .setMatchesVersion(row.query, MatchesVersion(row.target.source, at: time))

@@ -5,6 +5,8 @@ import ConiferStorage
 /// Documents that maybe nothing needs any more, for a cache that keeps them only as long as something does.
 final class UnneededDocuments {
   private var candidates: Set<DocumentPath> = []
+  /// Documents of bundles, which stay.
+  private var kept: Set<DocumentPath> = []
   private let store: DocumentStore
 
   init(_ store: DocumentStore) { self.store = store }
@@ -14,12 +16,17 @@ final class UnneededDocuments {
     if store.isEager { candidates.formUnion(paths) }
   }
 
+  /// Documents stay that a bundle brought.
+  func keep(_ paths: some Sequence<DocumentPath>) {
+    if store.isEager { kept.formUnion(paths) }
+  }
+
   /// Forgets those that nothing needs.
   ///
   /// - Parameter isNeeded: whether a listener needs a document; waiting writes are looked up here.
   func collect(_ isNeeded: (DocumentPath) -> Bool) {
     guard !candidates.isEmpty, store.lane != nil else { return }
-    let paths = candidates.sorted().filter { !isNeeded($0) }
+    let paths = candidates.sorted().filter { !kept.contains($0) && !isNeeded($0) }
     candidates = []
     do throws(StoreError) {
       let unneeded = try store.read { (view, lane) throws(StoreError) in

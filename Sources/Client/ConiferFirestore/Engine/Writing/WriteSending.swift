@@ -93,7 +93,7 @@ final class WriteSending {
   private func run(_ actions: [WriteAction]) {
     for action in actions {
       // What could not be stored comes first: the network is about to be left.
-      guard !recovery.isBusy else { return }
+      guard !recovery.isBlocked else { return }
       switch action {
       case .openStream: if slot.start() { slot.open() }
       case .idle: slot.idle()
