@@ -18,7 +18,11 @@ final class ClientWorld {
   private let scratch: Scratch
   private(set) var configuration: FirestoreConfiguration
   private(set) var firestore: Firestore
-  private let engine = Mutex<FirestoreEngine?>(nil)
+  private let engine = Engine()
+
+  private final class Engine: Sendable {
+    let newest = Mutex<FirestoreEngine?>(nil)
+  }
 
   /// - Parameter isOnline: whether there is a way to the server at all.
   init(
@@ -39,17 +43,16 @@ final class ClientWorld {
   }
 
   private func makeFirestore() -> Firestore {
-    // The mutex is a part of this object, which outlives the database.
-    Firestore(configuration) { [unowned self] configuration in
-      let engine = FirestoreEngine(configuration)
-      self.engine.withLock { $0 = engine }
-      return engine
+    Firestore(configuration) { [engine] configuration in
+      let made = FirestoreEngine(configuration)
+      engine.newest.withLock { $0 = made }
+      return made
     }
   }
 
   /// Lets all happen that is under way.
   func settle() async {
-    repeat { await engine.withLock { $0 }?.settle() } while server.deliver()
+    repeat { await engine.newest.withLock { $0 }?.settle() } while server.deliver()
   }
 
   /// Ends the database, and makes another one on the same storage.
