@@ -86,7 +86,26 @@ struct CodingTests {
     #expect(throws: FirestoreError.self) { try snapshot.data(as: Room.self) }
   }
 
-  struct Small: Codable, Equatable {
+  @Test("A document is read and decoded at once")
+  func get() async throws {
+    let path = try DocumentPath("rooms/eros")
+    world.engine.answer {
+      $0.got = .success(
+        GotDocument(document: Document(path, .found(["n": 3])), isFromCache: true))
+    }
+    #expect(try await document.getDocument(as: Small.self).n == 3)
+    let told = Told<Small>()
+    document.getDocument(as: Small.self, source: .cache) { result in
+      told.add(try? result.get(), nil)
+    }
+    #expect(told.values.map(\.n) == [3])
+    world.engine.answer { $0.got = .failure(FirestoreError(.unavailable, "Offline.")) }
+    await #expect(throws: FirestoreError.self) {
+      try await document.getDocument(as: Small.self)
+    }
+  }
+
+  struct Small: Codable, Equatable, Sendable {
     @DocumentID var ref: DocumentReference?
     var n: Int?
     @ExplicitNull var text: String?

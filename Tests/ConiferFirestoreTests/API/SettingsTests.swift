@@ -66,6 +66,20 @@ struct SettingsTests {
     #expect(world.errors.all.isEmpty)
   }
 
+  @Test("What a configuration says of the cache can be changed by either form of the settings")
+  func forms() {
+    let world = Recorded {
+      $0.storage = .memory
+      $0.isPersistenceEnabled = false
+    }
+    let settings = world.firestore.settings
+    #expect(!settings.isPersistenceEnabled)
+    settings.isPersistenceEnabled = true
+    world.firestore.settings = settings
+    #expect(world.firestore.configuration.isPersistenceEnabled)
+    #expect(world.errors.all.isEmpty)
+  }
+
   @Test("The callback queue stays where the settings name none")
   func queue() {
     let (own, queue) = (DispatchQueue(label: "own"), DispatchQueue(label: "app"))

@@ -71,7 +71,7 @@ struct TransactionTests {
       }
       let firestore = world.firestore
       var count = 0
-      var settings = TransactionOptions()
+      let settings = TransactionOptions()
       if let options { settings.maxAttempts = options }
       do {
         try await firestore.runTransaction(options: settings) { transaction in
@@ -138,7 +138,7 @@ struct TransactionTests {
       $0.setData(["n": 1], forDocument: Recorded().firestore.document("a/b"))
     }
     #expect((foreign.error as? FirestoreError)?.code == .invalidArgument)
-    var options = TransactionOptions()
+    let options = TransactionOptions()
     options.maxAttempts = 0
     await #expect(throws: FirestoreError.self) {
       try await firestore.runTransaction(options: options) { _ in }

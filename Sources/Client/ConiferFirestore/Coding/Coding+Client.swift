@@ -19,6 +19,48 @@ extension DocumentSnapshot {
   }
 }
 
+extension DocumentReference {
+  /// Reads the document once and decodes it.
+  ///
+  /// - Parameters:
+  ///   - type: what to make of it; an optional type is nil where there is no document.
+  ///   - serverTimestampBehavior: what stands for server timestamps that the server has yet to say.
+  ///   - source: where from.
+  ///   - decoder: how.
+  ///   - completion: given the value, or why there is none; on the callback queue.
+  public func getDocument<Value: Decodable>(
+    as type: Value.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
+    source: FirestoreSource = .default, decoder: Firestore.Decoder = Firestore.Decoder(),
+    completion: @escaping (Result<Value, any Error>) -> Void
+  ) {
+    getDocument(source: source) { snapshot, error in
+      completion(
+        Result {
+          guard let snapshot else { throw error ?? FirestoreError(.unknown, "Nothing was told.") }
+          return try snapshot.data(as: type, with: serverTimestampBehavior, decoder: decoder)
+        })
+    }
+  }
+
+  /// Reads the document once and decodes it.
+  ///
+  /// - Parameters:
+  ///   - type: what to make of it; an optional type is nil where there is no document.
+  ///   - serverTimestampBehavior: what stands for server timestamps that the server has yet to say.
+  ///   - source: where from.
+  ///   - decoder: how.
+  /// - Throws: as `getDocument(source:)`, and `invalidArgument` for what cannot be decoded.
+  nonisolated(nonsending)
+    public func getDocument<Value: Decodable>(
+      as type: Value.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
+      source: FirestoreSource = .default, decoder: Firestore.Decoder = Firestore.Decoder()
+    ) async throws(FirestoreError) -> Value
+  {
+    let snapshot = try await getDocument(source: source)
+    return try snapshot.data(as: type, with: serverTimestampBehavior, decoder: decoder)
+  }
+}
+
 extension DocumentWrite {
   /// Replaces the document by a value's encoding.
   ///

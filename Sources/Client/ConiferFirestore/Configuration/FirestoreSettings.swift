@@ -41,10 +41,7 @@ public final class FirestoreSettings {
     cache =
       switch configuration.cache {
       case .persistent(let bytes): .legacy(isPersistent: true, bytes: Self.bytes(bytes))
-      case .memory(let bytes):
-        .settings(
-          MemoryCacheSettings(
-            garbageCollectorSettings: MemoryLRUGCSettings(sizeBytes: Self.bytes(bytes))))
+      case .memory(let bytes): .legacy(isPersistent: false, bytes: Self.bytes(bytes))
       case .memoryWhileUsed: .settings(MemoryCacheSettings())
       }
   }

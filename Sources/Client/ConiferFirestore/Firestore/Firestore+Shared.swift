@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 
 // The databases that an app reaches by the class, as on Apple. What there an app's options file says, a
 // configuration says here; an app that talks to several projects names each.
@@ -50,6 +51,16 @@ extension Firestore {
   public static func firestore(app: String, database: String) -> Firestore {
     directory.firestore(app: app, database: database)
   }
+
+  /// Has databases that are made from now on log what they do in detail, or not.
+  ///
+  /// - Parameter logging: whether to.
+  public static func enableLogging(_ logging: Bool) {
+    isVerbose.store(logging, ordering: .relaxed)
+  }
+
+  /// Whether new databases log in detail.
+  static let isVerbose = Atomic(false)
 
   /// Those of the process.
   private static let directory = FirestoreDirectory(.current) { FirestoreEngine($0) }

@@ -43,6 +43,8 @@ public final class Firestore: Sendable {
     _ configuration: FirestoreConfiguration, defaults: FirestoreDefaults? = nil,
     makeEngine: @escaping @Sendable (FirestoreConfiguration) -> any DocumentEngine
   ) {
+    var configuration = configuration
+    if Self.isVerbose.load(ordering: .relaxed) { configuration.logger.logLevel = .debug }
     state = Mutex(State(configuration: configuration))
     database = DatabaseID(
       project: configuration.projectID, database: configuration.databaseID)

@@ -14,7 +14,7 @@ extension Firestore {
   /// Runs a transaction: the function reads and writes, and is called again when what it read has changed.
   ///
   /// - Parameters:
-  ///   - options: how often it is called at most.
+  ///   - options: how often it is called at most; nil for five times.
   ///   - body: reads, then writes. An error other than those of the transaction's reads ends it.
   /// - Returns: what the function returned, once the server has made the writes.
   /// - Throws: what the function throws, or a ``FirestoreError``: `aborted` or `failedPrecondition` when
@@ -22,11 +22,22 @@ extension Firestore {
   @discardableResult
   nonisolated(nonsending)
     public func runTransaction<Value>(
-      options: TransactionOptions = TransactionOptions(),
+      options: TransactionOptions? = nil,
       _ body: nonisolated(nonsending) (Transaction) async throws -> Value
     ) async throws -> Value
+  { try await run(options?.maxAttempts, body) }
+
+  nonisolated(nonsending)
+    private func run<Value>(
+      _ wanted: Int?, _ body: nonisolated(nonsending) (Transaction) async throws -> Value
+    ) async throws -> Value
   {
-    try options.validate()
+    let maxAttempts = wanted ?? 5
+    guard maxAttempts >= 1 else {
+      throw FirestoreError(
+        .invalidArgument,
+        "A transaction cannot be run \(maxAttempts) times. Set maxAttempts to one or more.")
+    }
     var backoff = StreamBackoff()
     var attempts = 0
     while true {
@@ -39,7 +50,7 @@ extension Firestore {
         return value
       } catch {
         guard let known = error as? FirestoreError, known.letsTransactionTryAgain,
-          attempts < options.maxAttempts
+          attempts < maxAttempts
         else { throw error }
         if known.code == .resourceExhausted { backoff.jumpToLongest() }
       }
@@ -93,16 +104,34 @@ extension Firestore {
   ) {
     let block = UserValue(value: updateBlock)
     let user = UserCode<(Any?, (any Error)?)>(completion)
+    let maxAttempts = options?.maxAttempts
     Task { [self] in
       do {
-        let value = try await runTransaction(options: options ?? TransactionOptions()) {
-          try await Self.run(block, $0)
-        }
+        let value = try await run(maxAttempts) { try await Self.run(block, $0) }
         deliver { user((value.value, nil)) }
       } catch {
         deliver { user((nil, error)) }
       }
     }
+  }
+
+  /// Runs a transaction; the block is called again when what it read has changed.
+  ///
+  /// - Parameters:
+  ///   - options: how often it is called at most; nil for the usual.
+  ///   - updateBlock: reads, then writes; to give up, it sets the pointer to an error and returns nil. It
+  ///     runs on a background queue.
+  /// - Returns: what the block returned.
+  /// - Throws: the error that the block set, or a ``FirestoreError``.
+  @discardableResult
+  nonisolated(nonsending)
+    public func runTransaction(
+      with options: TransactionOptions?,
+      block updateBlock: @escaping (Transaction, TransactionErrorPointer) -> Any?
+    ) async throws -> Any?
+  {
+    let block = UserValue(value: updateBlock)
+    return try await run(options?.maxAttempts) { try await Self.run(block, $0) }.value
   }
 
   /// Runs a transaction; the block is called again when what it read has changed, five times at most.
@@ -116,10 +145,7 @@ extension Firestore {
     public func runTransaction(
       _ updateBlock: @escaping (Transaction, TransactionErrorPointer) -> Any?
     ) async throws -> Any?
-  {
-    let block = UserValue(value: updateBlock)
-    return try await runTransaction { try await Self.run(block, $0) }.value
-  }
+  { try await runTransaction(with: nil, block: updateBlock) }
 
   /// Calls a block that may block its thread.
   nonisolated(nonsending)
