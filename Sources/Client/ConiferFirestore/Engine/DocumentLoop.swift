@@ -38,7 +38,7 @@ final class DocumentLoop: StepHandler {
     let engine = EngineStorage(setup.logger)
     outbox = Outbox(engine, setup.callbackQueue)
     store = DocumentStore(setup, engine, outbox)
-    user = SignedInUser(setup, post)
+    user = SignedInUser(setup, store, post)
     faults = StepFaults(setup.logger)
     recovery = StorageRecovery(setup.clock, setup.logger)
     alarm = Alarm(setup.clock) { post(.tick) }
@@ -204,7 +204,7 @@ final class DocumentLoop: StepHandler {
       for path in paths.sorted() { documents.append(try view.document(new, path)) }
       return documents
     }
-    try store.commit([.setMetadata(old.tree, SignedInUser.name, Array(identity.utf8))])
+    try user.willShow(identity)
     store.engine.show(new)
     sending.userChanged()
     writes.userChanged()

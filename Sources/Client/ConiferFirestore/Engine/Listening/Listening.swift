@@ -166,6 +166,9 @@ final class Listening {
       run(listens.streamOpened())
     case .said(let change, let version):
       watch.served()
+      if case .targets(.rejected, let ids, _) = change {
+        do throws(StoreError) { try targets.refused(ids) } catch { return faults.report(error) }
+      }
       run(listens.received(change, version: version))
     case .closed(let error):
       watch.closed(error)

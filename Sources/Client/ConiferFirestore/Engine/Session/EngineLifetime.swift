@@ -37,13 +37,10 @@ struct EngineLifetime {
   }
 
   private func begin(_ backend: any DocumentBackend, _ tree: TreeID) throws(StoreError) {
-    let (stored, version) = try backend.read { (view) throws(StoreError) in
-      (
-        try view.metadata(tree, SignedInUser.name), try view.metadata(tree, SnapshotVersion.name)
-      )
+    let version = try backend.read { (view) throws(StoreError) in
+      try view.metadata(tree, SnapshotVersion.name)
     }
-    user.begin(as: stored.map { String(decoding: $0, as: UTF8.self) } ?? "")
-    store.open(backend, Lane(tree: tree, identity: user.identity))
+    store.open(backend, Lane(tree: tree, identity: try user.begin(backend, tree)))
     listening.begin(at: version.map(SnapshotVersion.time) ?? .zero)
     store.engine.reportIncidents()
   }

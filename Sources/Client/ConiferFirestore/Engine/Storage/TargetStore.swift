@@ -163,6 +163,15 @@ final class TargetStore {
 
   // MARK: What the server says
 
+  /// The server refused targets: what is known of them is stored before their listeners are told.
+  ///
+  /// - Throws: when that cannot be stored; the server is to be asked again then.
+  func refused(_ ids: [TargetID]) throws(StoreError) {
+    let edits = ids.compactMap { rows[$0].map(save) }
+    if !edits.isEmpty { try store.commit(edits) }
+    for id in ids { if let row = rows[id] { rows[id]?.stored = row.record } }
+  }
+
   /// A query shows all that the server says it gives as of a time: its stored matches are whole. That is stored now and
   /// then, and at release.
   ///
@@ -188,7 +197,9 @@ final class TargetStore {
     guard row.whole != row.storedWhole, let time = row.whole else { return nil }
     // What a waiting write hides may come back, and nobody has asked the server whether it matches.
     let isHidden = try store.read { (view, lane) throws(StoreError) in
-      try view.totals(lane).pending > 0
+      guard try view.totals(lane).pending > 0 else { return false }
+      guard case .collection(let collection) = row.target.source else { return true }
+      return try !view.pendingWrites(lane, touching: DocumentKey.treePath(collection)).isEmpty
     }
     return isHidden
       ? nil : .setMatchesVersion(row.query, MatchesVersion(row.target.source, at: time))

@@ -113,11 +113,8 @@ final class DocumentWrites {
     let receipt = caller.receipt
     receipt.setID(WriteReceipt.ID(id))
     follow(id, caller)
-    if setup.options.durability.wanted == .power {
-      durability.tell(whenDurable: commit, in: store.engine) { receipt.setDurable($0) }
-    } else {
-      receipt.setDurable(.success(min(.process, store.engine.strongest)))
-    }
+    durability.tell(
+      receipt, whenDurable: commit, as: setup.options.durability.wanted, in: store.engine)
   }
 
   /// Notes who is to be told of a write's end.
