@@ -28,6 +28,19 @@ final class Listener: Sendable {
     /// Why what was said cannot be.
     var complaints: [String] = []
     var stream: (any WatchStream)?
+    /// What was whole when the last moment was told, with which another stream goes on.
+    var moment: Whole?
+    /// Whether nothing was said since a moment.
+    var isAtMoment = false
+  }
+
+  /// What was whole at a moment.
+  struct Whole: Sendable {
+    let version: Timestamp
+    let token: [UInt8]
+    /// What the targets showed that were current.
+    let current: [TargetID: Set<DocumentPath>]
+    let documents: [DocumentPath: Document]
   }
 
   private let state: Mutex<State>
@@ -40,6 +53,7 @@ final class Listener: Sendable {
     begun.documents = earlier?.documents ?? [:]
     begun.version = earlier?.version ?? .zero
     begun.targets = earlier?.targets ?? [:]
+    begun.moment = earlier?.moment
     state = Mutex(begun)
     let stream = service.openWatch(token: token) { [weak self] event in
       self?.state.withLock { $0.take(event) }
@@ -69,6 +83,14 @@ final class Listener: Sendable {
       }
       state.targets[id]?.isCurrent = false
       state.stream?.add(watch)
+    }
+  }
+
+  /// Shows again what was whole at a moment.
+  func restore(_ id: TargetID, _ paths: Set<DocumentPath>, _ documents: [DocumentPath: Document]) {
+    state.withLock { state in
+      state.targets[id] = Shown(paths: paths)
+      state.documents = documents
     }
   }
 
@@ -107,11 +129,16 @@ extension Listener.State {
     case .closed(let error): closed = .some(error)
     case .said(let change, let moment):
       said.append(change)
+      isAtMoment = false
       take(change)
       guard let moment else { return }
       if moment < version { complaints.append("The moment \(moment) came after \(version).") }
       version = moment
       if case .targets(_, _, let token) = change, !token.isEmpty { self.token = token }
+      isAtMoment = true
+      self.moment = Listener.Whole(
+        version: version, token: token,
+        current: targets.filter(\.value.isCurrent).mapValues(\.paths), documents: documents)
     }
   }
 

@@ -123,22 +123,22 @@ extension DatabaseHost {
 
   func openWrites(
     _ id: StreamID, _ token: String?, _ deliver: @escaping @Sendable (WriteStreamEvent) -> Void
-  ) {
+  ) async {
     do throws(StatusError) {
       let caller = try Caller(token, access, now: configuration.clock())
+      _ = try await store()
       writing[id] = WritingStream(caller, deliver)
       deliver(.opened)
       expireLater(caller)
     } catch { deliver(.closed(error)) }
   }
 
-  func greet(_ id: StreamID, _ bytes: [UInt8]) async {
+  func greet(_ id: StreamID, _ bytes: [UInt8]) {
     guard let stream = writing[id] else { return }
     do throws(StatusError) {
       guard case .opened = stream.state else {
         throw StatusError(.invalidArgument, "The stream was greeted already. Send writes.")
       }
-      _ = try await store()
       let token = try resume(bytes, of: id, stream.caller)
       stream.deliver(.greeted(token: token.bytes))
     } catch {

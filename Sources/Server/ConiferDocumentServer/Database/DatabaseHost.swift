@@ -23,6 +23,8 @@ actor DatabaseHost {
   nonisolated private let lastStream = Mutex<UInt64>(0)
   private let backend: any DocumentBackend
   var access: DocumentAccess
+  /// Why nothing more is done; nil while the server runs.
+  private var shut: StatusError?
   /// The store; nil until the first request, and when it could not be opened.
   private var opened: DatabaseStore?
   /// The opening that is under way: there is one at a time.
@@ -112,8 +114,8 @@ actor DatabaseHost {
     switch request {
     case .openWatch(let id, let token, let deliver): await openWatch(id, token, deliver)
     case .watch(let id, let event): handle(id, event)
-    case .openWrites(let id, let token, let deliver): openWrites(id, token, deliver)
-    case .writes(let id, .greet(let token)): await greet(id, token)
+    case .openWrites(let id, let token, let deliver): await openWrites(id, token, deliver)
+    case .writes(let id, .greet(let token)): greet(id, token)
     case .writes(let id, .close): writing.removeValue(forKey: id)?.deliver(.closed(nil))
     case .writes(_, .send), .commit: break
     case .setAccess(let access):
@@ -128,6 +130,7 @@ actor DatabaseHost {
       end(Caller.expired) { $0.isExpired(at: now) }
     case .settle(let done): done()
     case .shutDown(let error, let done):
+      shut = error
       end(error) { _ in true }
       done()
     }
@@ -139,6 +142,7 @@ actor DatabaseHost {
   ///
   /// - Throws: `unavailable` when it cannot be opened; the next request tries again.
   func store() async throws(StatusError) -> DatabaseStore {
+    if let shut { throw shut }
     if let opened { return opened }
     let task =
       opening

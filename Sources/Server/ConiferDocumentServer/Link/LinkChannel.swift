@@ -34,6 +34,9 @@ final class LinkChannel: Sendable {
     var isOpen = false
     /// When the last message of a direction is delivered, by the pump's time.
     var due: [DocumentLink.Direction: Duration] = [:]
+
+    /// Drops what is on its way to the client but for the end.
+    mutating func dropToClient() { toClient.removeAll { $0.kind != .closed } }
   }
 
   private let link: DocumentLink
@@ -79,26 +82,28 @@ final class LinkChannel: Sendable {
   }
 
   /// The server has ended it; what it said before is delivered first.
-  func endedByServer(_ error: StatusError?) { finish(error, dropsAnswers: false, toServer: []) }
+  func endedByServer(_ error: StatusError?) { finish(error, reachesServer: false) }
 
   /// The client ends it: what it sent before still reaches the server.
-  func closeByClient() { finish(nil, dropsAnswers: true, toServer: nil) }
+  func closeByClient() {
+    state.withLock { $0.dropToClient() }
+    finish(nil, reachesServer: true)
+  }
 
-  /// It breaks: what is on its way to the client is lost.
+  /// It breaks: what is on its way to the client is lost, also when the end was on its way, too.
   ///
   /// - Parameter arrives: whether what is on its way to the server still arrives there.
   func cut(_ error: StatusError, arrives: Bool) {
-    finish(error, dropsAnswers: true, toServer: arrives ? nil : [])
+    state.withLock { $0.dropToClient() }
+    finish(error, reachesServer: arrives)
   }
 
-  /// - Parameter toServer: what still reaches the server; nil for all that was sent.
-  private func finish(_ error: StatusError?, dropsAnswers: Bool, toServer: [ToServer]?) {
+  private func finish(_ error: StatusError?, reachesServer: Bool) {
     let isFirst = state.withLock { state in
+      if !reachesServer { state.toServer.removeAll { $0.kind != .end } }
       if state.isClosing { return false }
       state.isClosing = true
-      if let toServer { state.toServer = toServer }
       state.toServer.append(ToServer(kind: .end, run: end))
-      if dropsAnswers { state.toClient = [] }
       let closed = closed
       state.toClient.append(ToClient(kind: .closed) { closed(error) })
       return true
@@ -163,7 +168,8 @@ final class LinkChannel: Sendable {
       message.run()
       cutIfScripted(.toServer)
     case .message:
-      if link.script({ $0.random.chance($0.faults.cuts) }) { return cutByChance() }
+      // What was sent behind a lost message does not arrive either.
+      if link.script({ $0.random.chance($0.faults.cuts) }) { return cut(Self.lost, arrives: false) }
       message.run()
       cutIfScripted(.toServer)
     }
