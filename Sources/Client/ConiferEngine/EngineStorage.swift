@@ -107,3 +107,34 @@ package final class EngineStorage {
     incidentPosition = new.position
   }
 }
+
+// The beginning and the end of a storage.
+extension EngineStorage {
+  /// Opens a storage; one that is damaged beyond its records is salvaged into a new one first, which is logged.
+  ///
+  /// - Throws: what kept it from being opened.
+  package nonisolated(nonsending) func openBackend(
+    _ configuration: StorageConfiguration
+  ) async throws(StoreError) -> any StorageBackend {
+    let (backend, salvage) = try await configuration.openOrSalvage()
+    if let salvage {
+      logger.error("the store was damaged and salvaged", metadata: ["report": "\(salvage)"])
+    }
+    let options = configuration.options
+    if let budget = options.budget, options.role == .cache, !(backend is any EvictingBackend) {
+      logger.warning(
+        "the storage keeps no budget, so that the cache grows with all that is read",
+        metadata: ["storage": "\(backend.traits.name)", "budget": "\(budget)"])
+    }
+    return backend
+  }
+
+  /// Closes a backend, with everything in it made durable.
+  package nonisolated(nonsending) func closeBackend(_ backend: any StorageBackend) async {
+    do throws(StoreError) {
+      try await backend.close()
+    } catch {
+      report(DatabaseError(error, "The storage was not closed in order"))
+    }
+  }
+}

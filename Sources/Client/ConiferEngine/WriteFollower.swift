@@ -39,3 +39,14 @@ extension OutboundWriteID {
     self.init(Lane(tree: tree, identity: id.identity), WriteID(rawValue: id.number))
   }
 }
+
+extension WriteReceipt.Outcome {
+  /// How a write ended that the store remembers.
+  package init(_ outcome: WriteOutcome, _ lane: Lane) {
+    switch outcome {
+    case .acknowledged: self = .acknowledged
+    case .discarded: self = .discarded
+    case .superseded(let by): self = .superseded(by: WriteReceipt.ID(OutboundWriteID(lane, by)))
+    }
+  }
+}

@@ -24,10 +24,7 @@ struct EngineLifetime {
   nonisolated(nonsending) func open(isAway: () -> Bool) async {
     if let fault = setup.fault { return storage.fail(fault) }
     do throws(StoreError) {
-      let (backend, salvage) = try await setup.effectiveStorage.openOrSalvage()
-      if let salvage {
-        setup.logger.error("the store was damaged and salvaged", metadata: ["report": "\(salvage)"])
-      }
+      let backend = try await storage.openBackend(setup.effectiveStorage)
       do throws(StoreError) {
         try await begin(backend)
       } catch {
@@ -49,17 +46,6 @@ struct EngineLifetime {
     try user.begin(backend, tree)
     views.use(StoredCache(backend, tree, setup.logger))
     storage.reportIncidents()
-    warnOfBudget(backend)
-  }
-
-  /// Tells the log of a budget that nobody keeps.
-  private func warnOfBudget(_ backend: any StorageBackend) {
-    let options = setup.effectiveStorage.options
-    guard let budget = options.budget, options.role == .cache, !(backend is any EvictingBackend)
-    else { return }
-    setup.logger.warning(
-      "the storage keeps no budget, so that the cache grows with all that is read",
-      metadata: ["storage": "\(backend.traits.name)", "budget": "\(budget)"])
   }
 
   private nonisolated(nonsending) func declareIndexes(
@@ -88,14 +74,5 @@ struct EngineLifetime {
     disconnects.close(error)
     writes.close(error)
     return backend
-  }
-
-  /// Closes the storage, with everything in it made durable.
-  nonisolated(nonsending) func close(_ backend: any StorageBackend) async {
-    do throws(StoreError) {
-      try await backend.close()
-    } catch {
-      storage.report(DatabaseError(error, "The storage was not closed in order"))
-    }
   }
 }

@@ -136,7 +136,7 @@ final class EngineLoop: StepHandler {
     drain()
     sending.storeUnsent()
     drain()
-    if let backend = lifetime.end() { await lifetime.close(backend) }
+    if let backend = lifetime.end() { await lifetime.storage.closeBackend(backend) }
     for step in user.takeReady() { await performOne(step) }
     drain()
     done()

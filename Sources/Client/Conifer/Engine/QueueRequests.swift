@@ -216,16 +216,6 @@ struct QueueRequests {
   }
 }
 
-extension WriteReceipt.Outcome {
-  fileprivate init(_ outcome: WriteOutcome, _ lane: Lane) {
-    switch outcome {
-    case .acknowledged: self = .acknowledged
-    case .discarded: self = .discarded
-    case .superseded(let by): self = .superseded(by: WriteReceipt.ID(OutboundWriteID(lane, by)))
-    }
-  }
-}
-
 extension PendingWrite {
   /// A write of the store's queue; nil for one that has ended.
   fileprivate init?(_ entry: QueueEntry, _ id: OutboundWriteID, _ progress: WriteProgress) {

@@ -54,6 +54,9 @@ public struct FirestoreConfiguration: Sendable {
     return system.next()
   }
 
+  /// How many documents in limbo the server is asked for at once.
+  package var limboLimit = 100
+
   /// A configuration.
   ///
   /// - Parameters:
@@ -141,7 +144,8 @@ extension FirestoreConfiguration {
   package var effectiveStorage: StorageConfiguration {
     var options = options
     options.budget = cacheSizeBytes
-    guard isPersistenceEnabled, let storage else {
+    // What is memory itself serves, too, when nothing is to be kept.
+    guard let storage, isPersistenceEnabled || storage.name == "memory" else {
       // The durability was asked of the storage that stays closed.
       options.durability = .strongest
       return .memory(options)

@@ -27,10 +27,15 @@ extension DocumentListens {
     announce(online.tick(at: now))
   }
 
-  /// The app lets the network be used, or not. A stream that is not to be used is closed by the caller.
-  package mutating func setEnabled(_ isEnabled: Bool) -> [SyncAction] {
+  /// The network may be used from now on, or not. A stream that is not to be used is closed by the caller.
+  ///
+  /// - Parameter state: whether the server counts as out of reach while the network is not used; `unknown` when that
+  ///   is for a moment.
+  package mutating func setEnabled(
+    _ isEnabled: Bool, meanwhile state: OnlineState = .offline
+  ) -> [SyncAction] {
     let actions = actionsOf(watch.setEnabled(isEnabled))
-    return announce(online.set(isEnabled ? .unknown : .offline)) + actions
+    return announce(online.set(isEnabled ? .unknown : state)) + actions
   }
 
   /// The server said something; see `WatchMachine.received`.
@@ -44,11 +49,13 @@ extension DocumentListens {
   private mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
     guard let change else { return [] }
     var actions: [SyncAction] = change.isWarning ? [.warnOffline] : []
+    let inOrder = sources.inOrder
     for query in inOrder {
-      let listeners = listened[query]?.listeners ?? []
-      for (index, listener) in listeners.enumerated() {
-        let told = listened[query]?.listeners[index].gate.onlineChanged(to: change.state)
-        if let told { actions.append(.tell(listener.id, told)) }
+      for index in 0..<(listened[query]?.listeners.count ?? 0) {
+        guard let told = listened[query]?.listeners[index].gate.onlineChanged(to: change.state),
+          let id = listened[query]?.listeners[index].id
+        else { continue }
+        actions.append(.tell(id, told))
       }
     }
     guard change.state == .offline else { return actions }

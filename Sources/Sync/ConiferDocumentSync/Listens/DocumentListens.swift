@@ -19,13 +19,15 @@ package struct DocumentListens: Sendable {
   struct Listened: Sendable {
     var view: QueryView
     let target: TargetID
-    /// The view's number among those with documents in limbo.
+    /// The view's number: in the order of listening, and among the views with documents in limbo.
     let number: TargetID
     var listeners: [Listener] = []
     var refill: Refill?
   }
 
   var listened: [DocumentQuery: Listened] = [:]
+  /// The queries that are listened to, by where they look for documents.
+  var sources = ListenedSources()
   /// What a listener listens to.
   var queryOf: [ListenerID: DocumentQuery] = [:]
   /// The number of each target.
@@ -62,11 +64,6 @@ package struct DocumentListens: Sendable {
   package var onlineState: OnlineState { online.state }
   /// When `tick` is to be called.
   package var deadline: Milliseconds? { online.deadline }
-  /// The documents that views show.
-  package var shown: Set<DocumentPath> {
-    listened.values.reduce(into: []) { $0.formUnion($1.view.documents.lazy.map(\.path)) }
-  }
-
   /// The documents that the server said match a target, up to the last event that is stored.
   var matched: (TargetID) -> Set<DocumentPath> {
     { [limbo, queries, listened] target in
@@ -111,6 +108,7 @@ package struct DocumentListens: Sendable {
       first = update.snapshot.flatMap { gate.take($0) }
       queries[target, default: []].append(query)
       listened[query] = Listened(view: view, target: target, number: nextNumber)
+      sources.add(query, nextNumber)
       nextNumber += 1
     }
     queryOf[id] = query
@@ -153,6 +151,7 @@ package struct DocumentListens: Sendable {
   /// A query's view ends, and its target with the last one.
   mutating func end(_ query: DocumentQuery) -> [SyncAction] {
     guard let ended = listened.removeValue(forKey: query) else { return [] }
+    sources.remove(query, ended.number)
     queries[ended.target]?.removeAll { $0 == query }
     var actions = actionsOf(limbo.viewEnded(ended.number))
     if queries[ended.target]?.isEmpty == true {
@@ -197,8 +196,17 @@ package struct DocumentListens: Sendable {
     return finish(query, item.view.changes(documents, after: refill.changes), refill.event)
   }
 
+  /// The server's event could not be stored: what was refused is asked for again, so that the server refuses it once
+  /// more. The caller closes the stream, so that all else is said again.
+  package mutating func notStored(_ event: RemoteEvent) -> [SyncAction] {
+    event.resolvedLimbo.sorted().flatMap { path -> [SyncAction] in
+      guard let target = limbo.activeTargets[path], targets[target] == nil else { return [] }
+      return actionsOf(watch.listen(limbo.request(path, target), matched: matched))
+    }
+  }
+
   private mutating func take(_ documents: [Document], _ event: RemoteEvent?) -> [SyncAction] {
-    inOrder.flatMap { query -> [SyncAction] in
+    concerned(by: documents, event).flatMap { query, documents -> [SyncAction] in
       guard let changes = listened[query]?.view.changes(documents) else { return [] }
       guard changes.needsRefill else { return finish(query, changes, event) }
       listened[query]?.refill = Refill(changes: changes, event: event)
@@ -206,30 +214,91 @@ package struct DocumentListens: Sendable {
     }
   }
 
+  /// The queries that changed documents or an event can concern, in their order, each with its documents.
+  private func concerned(
+    by documents: [Document], _ event: RemoteEvent?
+  ) -> [(query: DocumentQuery, documents: [Document])] {
+    var found: [TargetID: (query: DocumentQuery, documents: [Document])] = [:]
+    for document in documents {
+      sources.forEach(concernedBy: document.path) { entry in
+        found[entry.number, default: (entry.query, [])].documents.append(document)
+      }
+    }
+    let told = event.map { Set($0.targets.keys).union($0.mismatches.keys) } ?? []
+    for target in told {
+      for query in queries[target] ?? [] {
+        guard let number = listened[query]?.number, found[number] == nil else { continue }
+        found[number] = (query, [])
+      }
+    }
+    return found.sorted { $0.key < $1.key }.map(\.value)
+  }
+
   private mutating func finish(
     _ query: DocumentQuery, _ changes: ViewChanges, _ event: RemoteEvent?
   ) -> [SyncAction] {
-    guard let item = listened[query] else { return [] }
+    guard let target = listened[query]?.target, let number = listened[query]?.number else {
+      return []
+    }
     let update = listened[query]?.view.apply(
-      changes, event?.targets[item.target],
-      isPendingReset: event?.mismatches[item.target] != nil)
+      changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil)
     guard let update else { return [] }
     let asked = actionsOf(
-      limbo.viewChanged(item.number, into: update.intoLimbo, outOf: update.outOfLimbo))
+      limbo.viewChanged(number, into: update.intoLimbo, outOf: update.outOfLimbo))
     return asked + tell(query, update.snapshot)
   }
 
   mutating func tell(_ query: DocumentQuery, _ snapshot: ViewSnapshot?) -> [SyncAction] {
-    guard let snapshot, let listeners = listened[query]?.listeners else { return [] }
-    return listeners.indices.compactMap { index in
-      listened[query]?.listeners[index].gate.take(snapshot).map {
-        .tell(listeners[index].id, $0)
-      }
+    guard let snapshot, let count = listened[query]?.listeners.count else { return [] }
+    return (0..<count).compactMap { index in
+      guard let told = listened[query]?.listeners[index].gate.take(snapshot),
+        let id = listened[query]?.listeners[index].id
+      else { return nil }
+      return .tell(id, told)
     }
   }
+}
 
-  /// The queries that are listened to, in the order in which they came.
-  var inOrder: [DocumentQuery] {
-    listened.sorted { $0.value.number < $1.value.number }.map(\.key)
+// What is known of what is listened to.
+extension DocumentListens {
+  /// The queries that listen by each target.
+  package var queriesByTarget: [TargetID: [DocumentQuery]] { queries }
+
+  /// The number of the target that a listener has; nil for one of the store alone, or none.
+  package func target(of listener: ListenerID) -> TargetID? {
+    guard let query = queryOf[listener], let item = listened[query],
+      item.listeners.contains(where: { $0.id == listener && $0.source == .default })
+    else { return nil }
+    return item.target
   }
+
+  /// What a listener listens to; nil when there is no such listener.
+  package func query(of listener: ListenerID) -> DocumentQuery? { queryOf[listener] }
+
+  /// Whether a query shows all that the server says it gives.
+  package func isSynced(_ query: DocumentQuery) -> Bool { listened[query]?.view.isSynced ?? false }
+
+  /// The documents that views show.
+  package var shown: Set<DocumentPath> {
+    listened.values.reduce(into: []) { $0.formUnion($1.view.documents.lazy.map(\.path)) }
+  }
+
+  /// Whether a view shows a document, or the server says that it matches a query.
+  package func needs(_ path: DocumentPath) -> Bool {
+    var isNeeded = false
+    sources.forEach(concernedBy: path) { entry in
+      guard !isNeeded, let view = listened[entry.query]?.view else { return }
+      isNeeded = view.documents[path] != nil || view.syncedKeys.contains(path)
+    }
+    return isNeeded
+  }
+
+  /// The documents that a query shows, and those that the server says match it.
+  package func documents(of query: DocumentQuery) -> Set<DocumentPath> {
+    guard let view = listened[query]?.view else { return [] }
+    return view.syncedKeys.union(view.documents.lazy.map(\.path))
+  }
+
+  /// Where the queries that are listened to look for documents.
+  package var listenedSources: Set<DocumentQuery.Source> { sources.all }
 }

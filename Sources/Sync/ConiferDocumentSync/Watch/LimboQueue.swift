@@ -89,6 +89,11 @@ package struct LimboQueue: Sendable {
     }
   }
 
+  /// What the server is asked of a document in limbo.
+  func request(_ path: DocumentPath, _ target: TargetID) -> WatchTarget {
+    WatchTarget(target, DocumentQuery(.document(path), in: database).target, .limboResolution)
+  }
+
   /// What is to be taken in when the server refuses a target of limbo's: the document is forgotten.
   ///
   /// - Returns: the event; nil when the target is none of limbo's.
@@ -122,10 +127,9 @@ package struct LimboQueue: Sendable {
       passed += 1
       guard waiting[path] == number else { continue }
       waiting[path] = nil
-      let target = DocumentQuery(.document(path), in: database).target
       active[path] = nextTarget
       resolutions[nextTarget] = Resolution(path: path)
-      actions.append(.listen(WatchTarget(nextTarget, target, .limboResolution)))
+      actions.append(.listen(request(path, nextTarget)))
       nextTarget += 2
     }
     queue.removeFirst(passed)

@@ -114,6 +114,14 @@ package struct StreamMachine: Sendable {
 
   /// What failed was one request's fault: the next attempt comes at once.
   package mutating func inhibitBackoff() { backoff.reset() }
+
+  /// An attempt that waits for its time is made now; without one, the next comes at once.
+  package mutating func skipBackoff(at now: Milliseconds) -> [Action] {
+    backoff.reset()
+    guard case .waiting = state else { return [] }
+    state = .waiting(until: now)
+    return tick(at: now)
+  }
 }
 
 /// The distance of attempts: none, then a second, half as much again with each failure, a minute at most;

@@ -58,6 +58,9 @@ package struct WritePipeline: Sendable {
   private var entries: [Entry] = []
   /// The newest batch that was read from the queue.
   private var newest: BatchID?
+  /// Whether an older batch than those that were read is to be sent: once these are answered, as they must not be sent
+  /// twice.
+  private var mustRewind = false
   /// What the server wants to be shown with the next request.
   private var token: [UInt8] = []
 
@@ -104,9 +107,38 @@ package struct WritePipeline: Sendable {
     return fill()
   }
 
+  /// A refused batch was queued again in its old place. It is sent before all that was not sent yet.
+  package mutating func requeued() -> [WriteAction] {
+    mustRewind = true
+    if case .ready = stream { return fill() }
+    // Nothing is on its way.
+    rewind()
+    return fill()
+  }
+
+  /// A batch is no longer in the queue, and was not sent.
+  ///
+  /// - Returns: whether that is so; one that is on its way stays.
+  package mutating func withdraw(_ id: BatchID) -> Bool {
+    if case .ready = stream { return !entries.contains { $0.id == id } }
+    entries.removeAll { $0.id == id }
+    return true
+  }
+
+  private mutating func rewind() {
+    mustRewind = false
+    entries = []
+    newest = nil
+    queue = .mayHoldMore
+  }
+
   /// Reads what there is room for, and opens the stream when there is something to send.
   private mutating func fill() -> [WriteAction] {
     guard isEnabled else { return [] }
+    if mustRewind {
+      guard entries.isEmpty else { return [] }
+      rewind()
+    }
     var actions: [WriteAction] = []
     switch queue {
     case .mayHoldMore where entries.count < Self.depth:
@@ -127,10 +159,8 @@ package struct WritePipeline: Sendable {
   private func send(_ entry: Entry) -> WriteAction { .send(entry.id, entry.batch, token: token) }
 
   private mutating func forget() {
-    entries = []
-    newest = nil
+    rewind()
     stream = .closed
-    queue = .mayHoldMore
   }
 
   // MARK: The stream
@@ -175,16 +205,20 @@ package struct WritePipeline: Sendable {
   package mutating func streamClosed(_ error: StatusError?) -> [WriteAction] {
     let before = stream
     stream = .closed
-    guard let error, error.code.isPermanentForWrites else { return openIfNeeded() }
-    switch before {
-    case .ready where !entries.isEmpty:
-      let first = entries.removeFirst()
-      return [.inhibitBackoff, .refused(first.id, error)] + fill()
-    case .opening, .greeting:
-      // No batch was sent, so none was refused: the greeting was, with its token.
-      token = []
-      return openIfNeeded()
-    case .closed, .ready: return openIfNeeded()
+    var actions: [WriteAction] = []
+    if let error, error.code.isPermanentForWrites {
+      switch before {
+      case .ready where !entries.isEmpty:
+        let first = entries.removeFirst()
+        actions = [.inhibitBackoff, .refused(first.id, error)]
+      case .opening, .greeting:
+        // No batch was sent, so none was refused: the greeting was, with its token.
+        token = []
+      case .closed, .ready: break
+      }
     }
+    // Nothing is on its way any more.
+    if mustRewind { rewind() }
+    return actions + fill()
   }
 }

@@ -37,8 +37,16 @@ extension DocumentJSONReader {
 
   /// A value with its type.
   package mutating func typed() throws(JSONError) -> DocumentValue {
+    guard try next() == .beginObject else {
+      throw refused("A value such as {\"stringValue\": \"blue\"} is a JSON object.")
+    }
+    return try typedRest()
+  }
+
+  /// A value with its type, whose object was begun.
+  mutating func typedRest() throws(JSONError) -> DocumentValue {
     var value: DocumentValue?
-    try members("A value such as {\"stringValue\": \"blue\"}") { (reader, key) throws(JSONError) in
+    try rest { (reader, key) throws(JSONError) in
       guard value == nil else { throw reader.refused("A value has one type, and this has two.") }
       value = try reader.value(key)
     }
@@ -90,20 +98,20 @@ extension DocumentJSONReader {
     }
   }
 
-  private mutating func text(_ key: String) throws(JSONError) -> String {
+  mutating func text(_ key: String) throws(JSONError) -> String {
     guard case .string(let text) = try next() else {
       throw refused("The value of \(key) is a string.")
     }
     return text
   }
 
-  private mutating func time(_ key: String) throws(JSONError) -> Timestamp {
+  mutating func time(_ key: String) throws(JSONError) -> Timestamp {
     let text = try text(key)
     return try checked { () throws(DocumentError) in try Timestamp(rfc3339: text) }
   }
 
   /// An integer, as text or as a number.
-  private mutating func integer() throws(JSONError) -> Int64 {
+  mutating func integer() throws(JSONError) -> Int64 {
     switch try next() {
     case .integer(let number): return number
     case .string(let text):
@@ -155,15 +163,7 @@ extension DocumentJSONReader {
         guard event == .beginObject else {
           throw reader.refused("An element is a value with its type.")
         }
-        var value: DocumentValue?
-        try reader.rest { (reader, key) throws(JSONError) in
-          guard value == nil else {
-            throw reader.refused("A value has one type, and this has two.")
-          }
-          value = try reader.value(key)
-        }
-        guard let value else { throw reader.refused("A value has a type.") }
-        values.append(value)
+        values.append(try reader.typedRest())
       }
     }
     return values

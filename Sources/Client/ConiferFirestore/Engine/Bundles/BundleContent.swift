@@ -1,0 +1,94 @@
+import ConiferDocument
+import ConiferWire
+
+/// What a bundle holds, as far as it was read.
+struct BundleContent {
+  let metadata: BundleElement.Metadata
+  /// The documents, each once.
+  private(set) var documents: [DocumentPath: Document] = [:]
+  /// The documents that a named query gives.
+  private(set) var matches: [String: Set<DocumentPath>] = [:]
+  private(set) var queries: [BundleElement.NamedQuery] = []
+  private var reader: BundleReader
+  private let database: DatabaseID
+  /// Where the elements behind the first one begin.
+  private let start: Int
+  /// What the next document is.
+  private var next: BundleElement.DocumentMetadata?
+  private var documentCount = 0
+
+  /// Begins to read a bundle.
+  ///
+  /// - Throws: `invalidArgument` when the bytes begin as no bundle does.
+  init(of bytes: [UInt8], in database: DatabaseID) throws(StatusError) {
+    self.database = database
+    reader = BundleReader(bytes)
+    guard case .metadata(let metadata)? = try reader.next() else {
+      throw StatusError(
+        .invalidArgument, "A bundle begins with its metadata. Load one that the server made.")
+    }
+    self.metadata = metadata
+    start = reader.position
+  }
+
+  /// Reads on, up to behind the next document.
+  ///
+  /// - Returns: how far that is; nil at the end.
+  /// - Throws: `invalidArgument` for what is no bundle, or one of another database.
+  mutating func readNext() throws(StatusError) -> BundleProgress? {
+    while let element = try reader.next() {
+      switch element {
+      case .metadata:
+        throw StatusError(.invalidArgument, "A bundle has one metadata element, at its beginning.")
+      case .namedQuery(let query):
+        try check(query.query.database)
+        queries.append(query)
+      case .documentMetadata(let document):
+        try check(document.name.database)
+        for name in document.queries { matches[name, default: []].insert(document.name.path) }
+        next = document
+        guard !document.exists else { continue }
+        return add(
+          Document(
+            document.name.path, .missing, version: document.readTime, readTime: document.readTime))
+      case .document(let name, let fields, let updateTime):
+        guard let next, next.exists, next.name == name else {
+          throw StatusError(
+            .invalidArgument, "The bundle's document \(name.path) has no metadata before it.")
+        }
+        return add(
+          Document(name.path, .found(fields), version: updateTime, readTime: next.readTime))
+      }
+    }
+    guard documentCount == metadata.documents else {
+      throw StatusError(
+        .invalidArgument,
+        "The bundle has \(documentCount) of its \(metadata.documents) documents. Load all of it.")
+    }
+    return nil
+  }
+
+  private mutating func add(_ document: Document) -> BundleProgress {
+    documents[document.path] = document
+    next = nil
+    documentCount += 1
+    return metadata.progress(documentCount, reader.position - start)
+  }
+
+  private func check(_ database: DatabaseID) throws(StatusError) {
+    guard database == self.database else {
+      throw StatusError(
+        .invalidArgument,
+        "The bundle is of \(database), and this is \(self.database). Load a bundle of this database."
+      )
+    }
+  }
+}
+
+extension BundleElement.Metadata {
+  /// How far a bundle was taken in: so many documents and bytes of it.
+  func progress(_ documents: Int, _ bytes: Int) -> BundleProgress {
+    BundleProgress(
+      documents: documents, totalDocuments: self.documents, bytes: bytes, totalBytes: self.bytes)
+  }
+}

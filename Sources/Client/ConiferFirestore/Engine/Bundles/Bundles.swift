@@ -1,0 +1,133 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+import ConiferWire
+
+/// Takes in bundles: documents go into the cache as if the server had sent them, and queries are kept by their names.
+struct Bundles {
+  let store: DocumentStore
+  let listening: Listening
+  let outbox: Outbox
+
+  // MARK: Loading
+
+  /// Takes in a bundle, and tells how far that has come.
+  func load(
+    _ bytes: [UInt8],
+    _ told: @escaping @Sendable (Result<BundleProgress, FirestoreError>) -> Void
+  ) {
+    do throws(FirestoreError) {
+      guard store.lane != nil else { throw store.error }
+      try take(bytes) { progress in outbox.addCall { told(.success(progress)) } }
+    } catch {
+      outbox.addCall { told(.failure(error)) }
+    }
+  }
+
+  private func take(_ bytes: [UInt8], _ told: (BundleProgress) -> Void) throws(FirestoreError) {
+    var content = try reading { () throws(StatusError) in
+      try BundleContent(of: bytes, in: store.database)
+    }
+    let metadata = content.metadata
+    let isOld = try storing { () throws(StoreError) -> Bool in try isKnown(metadata) }
+    if isOld { return told(metadata.progress(metadata.documents, metadata.bytes)) }
+    told(metadata.progress(0, 0))
+    while let progress = try reading({ () throws(StatusError) in try content.readNext() }) {
+      // The last one is told when all is stored.
+      if !progress.isDone { told(progress) }
+    }
+    try storing { [content] () throws(StoreError) in try add(content) }
+    told(metadata.progress(metadata.documents, metadata.bytes))
+  }
+
+  private func reading<R>(_ body: () throws(StatusError) -> R) throws(FirestoreError) -> R {
+    do throws(StatusError) { return try body() } catch { throw FirestoreError(error) }
+  }
+
+  private func storing<R>(_ body: () throws(StoreError) -> R) throws(FirestoreError) -> R {
+    do throws(StoreError) { return try body() } catch {
+      throw FirestoreError(error, "The bundle was not taken in")
+    }
+  }
+
+  // MARK: The store
+
+  /// The name under which the tree's metadata says when the bundle with an id was made.
+  private static func name(ofBundle id: String) -> String { "conifer.bundle " + id }
+  /// The name under which the tree's metadata has a named query.
+  private static func name(ofQuery name: String) -> String { "conifer.query " + name }
+
+  /// Whether the store has this version of a bundle, or a newer one.
+  private func isKnown(_ metadata: BundleElement.Metadata) throws(StoreError) -> Bool {
+    let stored = try store.read { (view, lane) throws(StoreError) in
+      try view.metadata(lane.tree, Self.name(ofBundle: metadata.id))
+    }
+    return stored.map { SnapshotVersion.time($0) >= metadata.createTime } ?? false
+  }
+
+  /// Stores a bundle: first the tracked queries that hold its documents, then all else in one commit.
+  private func add(_ content: BundleContent) throws(StoreError) {
+    let paths = content.documents.keys.sorted()
+    var edits: [StorageEdit] = []
+    var documents = try store.read { (view, lane) throws(StoreError) in
+      var puts: [DocumentEdit] = []
+      for path in paths {
+        guard let document = content.documents[path],
+          try view.document(lane.tree, path).isReplaced(by: document)
+        else { continue }
+        puts.append(.put(document))
+      }
+      return puts
+    }
+    let umbrella = try store.commit([
+      .saveQuery(TrackedQuery(store.sharedLane, umbrella(content.metadata.id)))
+    ])
+    if let id = umbrella.queries.first { documents.append(.setMatches(id, paths)) }
+    for query in content.queries {
+      let matches = content.matches[query.name]?.sorted() ?? []
+      if let edit = try listening.targets.seed(query.query.target, query.readTime, matches) {
+        edits.append(edit.save)
+        documents.append(edit.matches)
+      }
+      var writer = JSONWriter()
+      writer.bundledQuery(query.query)
+      edits.append(.setMetadata(store.tree, Self.name(ofQuery: query.name), writer.bytes))
+    }
+    edits.append(
+      .setMetadata(
+        store.tree, Self.name(ofBundle: content.metadata.id),
+        SnapshotVersion.bytes(content.metadata.createTime)))
+    edits.append(.documents(store.tree, documents))
+    try store.commit(edits)
+    listening.unneeded.keep(paths)
+    listening.changed(try store.shown(paths))
+  }
+
+  /// The target under which the documents of a bundle are held: no server is asked for it.
+  private func umbrella(_ id: String) -> DocumentTarget {
+    DocumentQuery(.group("__bundle__/docs/" + id), in: store.database).target
+  }
+
+  // MARK: Named queries
+
+  /// The query that a bundle brought under a name; nil for an unknown name.
+  func namedQuery(_ name: String) throws(FirestoreError) -> DocumentQuery? {
+    guard store.lane != nil else { throw store.error }
+    let stored = try storing { () throws(StoreError) in
+      try store.read { (view, lane) throws(StoreError) in
+        try view.metadata(lane.tree, Self.name(ofQuery: name))
+      }
+    }
+    guard let stored else { return nil }
+    do throws(JSONError) {
+      var reader = DocumentJSONReader(stored)
+      return try reader.bundledQuery()
+    } catch {
+      throw FirestoreError(
+        .dataLoss, "The query \(name) cannot be read. Load its bundle again.", cause: "\(error)")
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferStorage
+import ConiferWire
+
+/// Something that the engine is to do.
+enum DocumentStep: Sendable {
+  /// How a step depends on who is signed in, as `IdentityGate` has it.
+  enum Need: Sendable {
+    case none
+    /// It is about the queue of who is signed in, and may change it.
+    case queue(isChange: Bool)
+    /// It is a read that must see the writes before it.
+    case writesBefore
+  }
+
+  /// Open the storage.
+  case open
+  case write([Mutation], WriteCaller)
+  /// Nobody holds a receipt of a queued write any longer.
+  case receiptReleased(OutboundWriteID)
+  /// Something happened on the stream of listens with a number.
+  case watch(StreamNumber, WatchStreamEvent)
+  /// Something happened on the stream of writes with a number.
+  case writeStream(StreamNumber, WriteStreamEvent)
+  /// A time has come that something waits for.
+  case tick
+  /// Somebody signed in or out.
+  case tokenDidChange
+  /// The token provider answered a question.
+  case tokenAnswered(SignedInUser.Answer, UInt64)
+  /// Run a closure between two other steps.
+  case run(Need, @Sendable (DocumentLoop) -> Void)
+  case close(@Sendable () -> Void)
+}
+
+extension DocumentStep {
+  var dependence: IdentityGate<DocumentStep>.Dependence {
+    switch self {
+    case .write: .needsUser
+    case .run(.queue(let isChange), _): .concernsQueue(isChange: isChange)
+    case .run(.writesBefore, _): .followsWrites
+    default: .none
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package import ConiferDocument
+package import ConiferDocumentSync
+import ConiferEngine
+import ConiferKeyValue
+package import ConiferStorage
+package import ConiferWire
+
+/// What an engine is about, at one moment between two steps.
+package struct EngineInspection: Sendable {
+  /// What the server is asked for, also while the stream is closed.
+  package var targets: [TargetID: WatchTarget]
+  /// Who listens by which target.
+  package var queries: [TargetID: [DocumentQuery]]
+  /// The documents in limbo that the server is asked for.
+  package var activeLimbo: [DocumentPath: TargetID]
+  /// Those that wait for that.
+  package var waitingLimbo: [DocumentPath]
+  /// How many writes were sent and not answered.
+  package var outstandingWrites: Int
+  /// Whether the server can be reached.
+  package var onlineState: OnlineState
+  /// Whose lane is shown; nil for nobody's.
+  package var user: String?
+  /// When storage that failed is tried again, on the clock's scale; nil when nothing waits for that.
+  package var retry: Int64?
+}
+
+// For tests, the demo and the tool.
+extension FirestoreEngine {
+  /// Returns once every step that was asked for before, and all that these caused within the engine (commits, reads, calls
+  /// to the app), is done.
+  package func settle() async {
+    var last: Int?
+    while true {
+      let count = await withCheckedContinuation { continuation in
+        run { loop in loop.settle { continuation.resume(returning: $0) } }
+      }
+      // Nothing came between but the question.
+      if let last, count == last + 1 { return }
+      last = count
+    }
+  }
+
+  /// What the engine is about, once it has nothing to do.
+  package func inspect() async -> EngineInspection {
+    await settle()
+    return await withCheckedContinuation { continuation in
+      run { loop in continuation.resume(returning: loop.inspection) }
+    }
+  }
+
+  /// Evicts now until the cache takes at most so many bytes, whatever its budget; with 0 all that nothing protects.
+  ///
+  /// - Throws: what the storage says; `unimplemented` when it evicts nothing.
+  package func collectGarbage(downTo bytes: Int) async throws(FirestoreError) {
+    let evicting = await withCheckedContinuation { continuation in
+      run { loop in continuation.resume(returning: loop.store.evicting) }
+    }
+    guard let evicting else {
+      throw FirestoreError(.unimplemented, "The storage evicts nothing by itself.")
+    }
+    do throws(StoreError) {
+      _ = try await evicting.evict(to: bytes, dryRun: false)
+    } catch {
+      throw FirestoreError(error, "The cache was not made smaller")
+    }
+  }
+
+  /// The indexes that are declared.
+  ///
+  /// - Throws: what the storage says.
+  package func indexes() async throws(FirestoreError) -> [DocumentIndex] {
+    let result: Result<[DocumentIndex], FirestoreError> = await withCheckedContinuation {
+      continuation in
+      run { loop in continuation.resume(returning: loop.indexes) }
+    }
+    return try result.get()
+  }
+
+  /// The number that a listener's target has; nil for a listener of the cache, or one that ended.
+  package func target(of listener: ListenerID) async -> TargetID? {
+    await withCheckedContinuation { continuation in
+      run { loop in continuation.resume(returning: loop.listening.listens.target(of: listener)) }
+    }
+  }
+
+  /// The next attempts to open streams come at once.
+  package func skipBackoff() async {
+    await withCheckedContinuation { continuation in
+      run { loop in
+        loop.skipBackoff()
+        continuation.resume()
+      }
+    }
+  }
+}
+
+extension DocumentLoop {
+  fileprivate var inspection: EngineInspection {
+    let listens = listening.listens
+    return EngineInspection(
+      targets: listens.targets, queries: listens.queriesByTarget, activeLimbo: listens.activeLimbo,
+      waitingLimbo: listens.waitingLimbo, outstandingWrites: sending.outstanding,
+      onlineState: listens.onlineState,
+      user: store.lane.flatMap { $0.identity.isEmpty ? nil : $0.identity }, retry: recovery.retry)
+  }
+
+  fileprivate var indexes: Result<[DocumentIndex], FirestoreError> {
+    Result { () throws(StoreError) in
+      try store.read { (view, lane) throws(StoreError) in
+        try view.documentIndexes(lane.tree).map(\.index)
+      }
+    }.mapError { FirestoreError($0) }
+  }
+
+  /// Gives the user's token, or why there is none.
+  func withToken(_ body: @escaping (Result<String?, FirestoreError>) -> Void) {
+    guard !store.engine.hasEnded else { return body(.failure(store.error)) }
+    user.withToken { body($0.mapError { FirestoreError($0) }) }
+  }
+}

@@ -1,0 +1,62 @@
+import ConiferDocument
+import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
+import Logging
+
+/// The beginning and the end of an engine's work.
+struct EngineLifetime {
+  let setup: FirestoreConfiguration
+  let store: DocumentStore
+  let user: SignedInUser
+  let listening: Listening
+  let writes: DocumentWrites
+  let kept: KeptQueries
+  let network: NetworkUse
+  let recovery: StorageRecovery
+  let registry: ListenerRegistry
+
+  /// Opens the storage and lets the network be used.
+  nonisolated(nonsending) func open() async {
+    if let fault = setup.fault { return store.engine.fail(DatabaseError(fault)) }
+    do throws(StoreError) {
+      let backend = try await store.engine.openBackend(setup.effectiveStorage)
+      do throws(StoreError) {
+        let documents = try backend.keepingDocuments()
+        let tree = try await documents.tree(named: "\(store.database)", order: .documents)
+        try begin(documents, tree)
+      } catch {
+        try? await backend.close()
+        throw error
+      }
+    } catch {
+      return store.engine.fail(DatabaseError(error, "The storage could not be opened"))
+    }
+    network.begin()
+    kept.begin()
+  }
+
+  private func begin(_ backend: any DocumentBackend, _ tree: TreeID) throws(StoreError) {
+    let (stored, version) = try backend.read { (view) throws(StoreError) in
+      (
+        try view.metadata(tree, SignedInUser.name), try view.metadata(tree, SnapshotVersion.name)
+      )
+    }
+    user.begin(as: stored.map { String(decoding: $0, as: UTF8.self) } ?? "")
+    store.open(backend, Lane(tree: tree, identity: user.identity))
+    listening.begin(at: version.map(SnapshotVersion.time) ?? .zero)
+    store.engine.reportIncidents()
+  }
+
+  /// Ends all work; gives the storage that is to be closed.
+  func end() -> (any StorageBackend)? {
+    registry.end()
+    user.close()
+    listening.end()
+    network.end()
+    recovery.close()
+    let backend = store.close()
+    writes.close(store.engine.error)
+    return backend
+  }
+}

@@ -1,0 +1,111 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+import ConiferWire
+import Logging
+
+/// Queries that the app wants kept and up to date: pinned in the store, and listened to without telling anybody, from the
+/// start of each run on.
+final class KeptQueries {
+  private enum State {
+    case listening(ListenerID)
+    /// The listener has ended: the server does not let this user listen, or the storage failed.
+    case ended
+  }
+
+  private var kept: [DocumentTarget: (query: DocumentQuery, state: State)] = [:]
+  private let store: DocumentStore
+  private let listening: Listening
+  private let logger: Logger
+
+  init(_ store: DocumentStore, _ listening: Listening, _ logger: Logger) {
+    self.store = store
+    self.listening = listening
+    self.logger = logger
+  }
+
+  /// What begins the names under which the tree's metadata has kept queries.
+  private static let prefix = "conifer.kept "
+  private static func name(_ target: DocumentTarget) -> String { prefix + target.canonical }
+
+  /// Listens to what was kept in earlier runs.
+  func begin() {
+    do throws(StoreError) {
+      let stored = try store.read { (view, lane) throws(StoreError) in
+        var found: [[UInt8]] = []
+        var last = Self.prefix
+        while true {
+          let names = try view.metadataNames(lane.tree, after: last, limit: 64)
+          let own = names.prefix { $0.utf8.starts(with: Self.prefix.utf8) }
+          for name in own {
+            if let bytes = try view.metadata(lane.tree, name) { found.append(bytes) }
+          }
+          guard own.count == names.count, let next = names.last else { return found }
+          last = next
+        }
+      }
+      for bytes in stored { listen(try query(bytes)) }
+    } catch {
+      store.log("kept queries could not be read", error)
+    }
+  }
+
+  private func query(_ bytes: [UInt8]) throws(StoreError) -> DocumentQuery {
+    var reader = DocumentJSONReader(bytes)
+    do throws(JSONError) {
+      return try reader.bundledQuery()
+    } catch {
+      throw StoreError(.damaged, "A kept query cannot be read: \(error)")
+    }
+  }
+
+  /// Keeps a query, durably, or ends that.
+  func set(_ isKept: Bool, _ query: DocumentQuery) {
+    let target = query.target
+    guard store.lane != nil else {
+      logger.error("a query is not kept", metadata: ["cause": "\(store.error.message)"])
+      return
+    }
+    let known = kept[target]
+    if isKept, case .listening? = known?.state { return }
+    do throws(StoreError) {
+      try store.commit(edits(isKept, query))
+    } catch {
+      store.log(isKept ? "a query is not kept durably" : "a query is kept on", error)
+    }
+    if isKept { return listen(query) }
+    kept[target] = nil
+    if case .listening(let id)? = known?.state { listening.unlisten(id) }
+  }
+
+  private func edits(_ isKept: Bool, _ query: DocumentQuery) -> [StorageEdit] {
+    let pin = Pin(store.sharedLane, query.target)
+    guard isKept else {
+      return [.unpin(pin), .setMetadata(store.tree, Self.name(query.target), nil)]
+    }
+    var writer = JSONWriter()
+    writer.bundledQuery(query)
+    return [.pin(pin), .setMetadata(store.tree, Self.name(query.target), writer.bytes)]
+  }
+
+  private func listen(_ query: DocumentQuery) {
+    let target = query.target
+    // The listener may end before its number is known.
+    kept[target] = (query, .ended)
+    var hasEnded = false
+    let id = listening.listen(query, ListenOptions()) { [weak self, logger] result in
+      guard case .failure(let error) = result else { return }
+      hasEnded = true
+      if self?.kept[target] != nil { self?.kept[target] = (query, .ended) }
+      logger.warning("a kept query is not kept up to date", metadata: ["cause": "\(error)"])
+    }
+    if !hasEnded { kept[target] = (query, .listening(id)) }
+  }
+
+  /// Another user is signed in, whom the server may let listen.
+  func userChanged() {
+    for case let (query, .ended) in Array(kept.values) { listen(query) }
+  }
+}

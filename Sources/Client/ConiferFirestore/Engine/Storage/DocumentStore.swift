@@ -1,0 +1,86 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
+import Logging
+
+/// The storage of an engine of documents: what the parts read and commit.
+final class DocumentStore {
+  let engine: EngineStorage
+  let database: DatabaseID
+  /// Whether what nothing needs any more is forgotten at once.
+  let isEager: Bool
+  private let outbox: Outbox
+  private let logger: Logger
+  private var backend: (any DocumentBackend)?
+
+  init(_ setup: FirestoreConfiguration, _ engine: EngineStorage, _ outbox: Outbox) {
+    self.engine = engine
+    self.outbox = outbox
+    logger = setup.logger
+    database = DatabaseID(project: setup.projectID, database: setup.databaseID)
+    isEager = setup.cache == .memoryWhileUsed
+  }
+
+  /// The lane of who is signed in; nil while the storage is not open.
+  var lane: Lane? { engine.lane }
+  /// The tree of the database's documents.
+  var tree: TreeID { engine.tree }
+  /// Under whom tracked queries and pins stand, which all users share.
+  var sharedLane: Lane { Lane(tree: tree) }
+  /// Why calls fail that need the storage.
+  var error: FirestoreError { FirestoreError(engine.error) }
+  /// What evicts, if the storage does.
+  var evicting: (any EvictingBackend)? { backend as? any EvictingBackend }
+
+  func open(_ backend: any DocumentBackend, _ lane: Lane) {
+    self.backend = backend
+    engine.open(backend, lane)
+  }
+
+  /// It is closed; gives the backend that is to be.
+  func close() -> (any StorageBackend)? {
+    backend = nil
+    return engine.close()
+  }
+
+  /// Reads one moment.
+  ///
+  /// - Throws: as the view's reads, and `closed` when the storage is not open.
+  func read<R>(
+    _ body: (any DocumentView, Lane) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    guard let backend, let lane else {
+      throw StoreError(.closed, "The database has no open storage. Open the database again.")
+    }
+    return try backend.readDocuments { (view) throws(StoreError) in try body(view, lane) }
+  }
+
+  /// Applies edits at once, so that they survive the process as far as the storage can.
+  @discardableResult
+  func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
+    try outbox.commitNow(edits)
+  }
+
+  /// Documents with the waiting writes of who is signed in.
+  func shown(_ paths: some Sequence<DocumentPath>) throws(StoreError) -> [Document] {
+    try read { (view, lane) throws(StoreError) in
+      var documents: [Document] = []
+      for path in paths { documents.append(try view.document(lane, path)) }
+      return documents
+    }
+  }
+
+  /// Marks a tracked query as listened to or not.
+  ///
+  /// - Returns: false when it is just being evicted.
+  func setActive(_ isActive: Bool, _ id: QueryID) -> Bool {
+    backend?.setActive(isActive, id, in: tree) ?? false
+  }
+
+  /// Tells the log what could not be done.
+  func log(_ what: String, _ error: StoreError) {
+    logger.error("\(what)", metadata: ["cause": "\(error)"])
+  }
+}

@@ -1,0 +1,268 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferKeyValue
+import ConiferStorage
+import ConiferWire
+
+/// The tracked queries of the targets that are listened to: their numbers, what the server said of them, and what of
+/// that is stored.
+final class TargetStore {
+  /// A target that is listened to.
+  struct Row {
+    let target: DocumentTarget
+    let query: QueryID
+    /// What is known.
+    var record: TargetRecord
+    /// What is stored of it.
+    var stored: TargetRecord
+    /// As of when the stored matches are whole; nil when they are not, or that is not known.
+    var whole: ConiferDocument.Timestamp?
+    /// What is stored of that.
+    var storedWhole: ConiferDocument.Timestamp?
+    /// When it was stored last.
+    var wholeTried: ConiferDocument.Timestamp?
+  }
+
+  private var rows: [TargetID: Row] = [:]
+  private var numbers: [DocumentTarget: TargetID] = [:]
+  private let store: DocumentStore
+
+  init(_ store: DocumentStore) { self.store = store }
+
+  /// What is known of a target that is listened to.
+  subscript(id: TargetID) -> Row? { rows[id] }
+  /// The number of a target that is listened to.
+  func number(of target: DocumentTarget) -> TargetID? { numbers[target] }
+  /// All that is listened to.
+  var all: [TargetID] { rows.keys.sorted() }
+
+  /// The number on the wire of a tracked query: even, and never given twice.
+  static func number(of query: QueryID) throws(StoreError) -> TargetID {
+    guard query.rawValue <= UInt64(TargetID.max / 2) else {
+      throw StoreError(.full, "The store has no number for another query. Clear its data.")
+    }
+    return TargetID(query.rawValue) * 2
+  }
+
+  // MARK: Begin and end
+
+  /// A target is listened to from now on: gives its number.
+  ///
+  /// - Throws: when it can be neither read nor stored.
+  func open(_ target: DocumentTarget) throws(StoreError) -> TargetID {
+    if let known = numbers[target] { return known }
+    let new = TrackedQuery(store.sharedLane, target)
+    let found = try find(target)
+    var id = if let found { found.id } else { try save(new) }
+    var record = found?.record ?? TargetRecord()
+    var whole = found?.whole
+    if !store.setActive(true, id) {
+      // It is just being evicted.
+      id = try save(new)
+      record = TargetRecord()
+      whole = nil
+      _ = store.setActive(true, id)
+    }
+    let number = try Self.number(of: id)
+    numbers[target] = number
+    rows[number] = Row(
+      target: target, query: id, record: record, stored: record, whole: whole, storedWhole: whole)
+    return number
+  }
+
+  private func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {
+    guard let id = try store.commit([.saveQuery(query)]).queries.first else {
+      throw StoreError(.io, "The store gave a query no number. Check it with conifer verify.")
+    }
+    return id
+  }
+
+  /// What is stored of a target, listened to or not.
+  func find(
+    _ target: DocumentTarget
+  ) throws(StoreError) -> (id: QueryID, record: TargetRecord, whole: ConiferDocument.Timestamp?)? {
+    let query = TrackedQuery(store.sharedLane, target)
+    return try store.read { (view, _) throws(StoreError) in
+      guard let found = try view.trackedQuery(query.tree, query.path, query.parameters) else {
+        return nil
+      }
+      let whole = try view.matchesVersion(query.tree, found.id)
+      return (found.id, TargetRecord(found.query), whole?.time)
+    }
+  }
+
+  /// What a store has of a query whose target is open.
+  func stored(_ query: DocumentQuery, _ id: TargetID) throws(StoreError) -> (
+    ConiferDocumentSync.StoredQuery, DocumentAnswer
+  ) {
+    let row = rows[id]
+    let (answer, matched) = try store.read { (view, lane) throws(StoreError) in
+      (
+        try view.query(lane, query, tracked: row?.query),
+        try row.map { (row) throws(StoreError) in try view.matches(lane.tree, row.query) } ?? []
+      )
+    }
+    let stored = ConiferDocumentSync.StoredQuery(
+      documents: answer.documents, matched: Set(matched), resumeToken: row?.record.token ?? [],
+      version: row?.record.version ?? .zero)
+    return (stored, answer)
+  }
+
+  /// Makes a target that nobody listens to begin with what a bundle has of it.
+  ///
+  /// - Parameters:
+  ///   - time: as of when the bundle has the target's documents.
+  ///   - matches: these.
+  /// - Returns: the edits that store it; nil when the server has said as much, or somebody listens.
+  func seed(
+    _ target: DocumentTarget, _ time: ConiferDocument.Timestamp, _ matches: [DocumentPath]
+  ) throws(StoreError) -> (save: StorageEdit, matches: DocumentEdit)? {
+    guard numbers[target] == nil else { return nil }
+    let found = try find(target)
+    if let found, found.record.version >= time { return nil }
+    let id = if let found { found.id } else { try save(TrackedQuery(store.sharedLane, target)) }
+    var record = TargetRecord()
+    record.version = time
+    record.isComplete = true
+    let query = TrackedQuery(
+      store.sharedLane, target, isComplete: true, resumeToken: record.bytes)
+    return (.saveQuery(query), .setMatches(id, matches))
+  }
+
+  /// Nobody listens to a target any more: what is known of it is stored, or forgotten where that is so.
+  func release(_ target: DocumentTarget) {
+    guard let number = numbers.removeValue(forKey: target),
+      let row = rows.removeValue(forKey: number)
+    else { return }
+    do throws(StoreError) {
+      if store.isEager {
+        try store.commit([.removeQuery(store.tree, row.query)])
+      } else {
+        try store.commit(edits(row))
+      }
+    } catch {
+      // It is as it was stored when it is listened to again.
+      store.log("what the server said of a query is not kept", error)
+    }
+    _ = store.setActive(false, row.query)
+  }
+
+  /// The engine ends: of what is listened to it is stored as of when the matches are whole. Where the server goes on is
+  /// stored now and then and at release, as in the vendor's SDKs.
+  func end() {
+    for row in rows.values.sorted(by: { $0.query < $1.query }) {
+      do throws(StoreError) {
+        guard let edit = try wholeness(row) else { continue }
+        try store.commit([.documents(store.tree, [edit])])
+      } catch {
+        store.log("what the server said of a query is not kept", error)
+      }
+    }
+    (rows, numbers) = ([:], [:])
+  }
+
+  // MARK: What the server says
+
+  /// The server refused targets: what is known of them is stored before their listeners are told.
+  ///
+  /// - Throws: when that cannot be stored; the server is to be asked again then.
+  func refused(_ ids: [TargetID]) throws(StoreError) {
+    let edits = ids.compactMap { rows[$0].map(save) }
+    if !edits.isEmpty { try store.commit(edits) }
+    for id in ids { if let row = rows[id] { rows[id]?.stored = row.record } }
+  }
+
+  /// A query shows all that the server says it gives as of a time: its stored matches are whole. That is stored now and
+  /// then, and at release.
+  ///
+  /// - Parameter id: the query's target.
+  func becameWhole(_ id: TargetID, at time: ConiferDocument.Timestamp) {
+    guard let row = rows[id], !store.isEager, row.target.isSource, time > row.whole ?? .zero
+    else { return }
+    rows[id]?.whole = time
+    guard time.isWorthStoring(since: row.storedWhole), time.isWorthStoring(since: row.wholeTried)
+    else { return }
+    rows[id]?.wholeTried = time
+    do throws(StoreError) {
+      guard let edit = try wholeness(rows[id] ?? row) else { return }
+      try store.commit([.documents(store.tree, [edit])])
+      rows[id]?.storedWhole = time
+    } catch {
+      store.log("what the server said of a query is not kept", error)
+    }
+  }
+
+  /// The edit that says as of when a target's matches are whole; nil when it would say nothing new, or what is not so.
+  private func wholeness(_ row: Row) throws(StoreError) -> DocumentEdit? {
+    guard row.whole != row.storedWhole, let time = row.whole else { return nil }
+    // What a waiting write hides may come back, and nobody has asked the server whether it matches.
+    let isHidden = try store.read { (view, lane) throws(StoreError) in
+      try view.totals(lane).pending > 0
+    }
+    return isHidden
+      ? nil : .setMatchesVersion(row.query, MatchesVersion(row.target.source, at: time))
+  }
+
+  /// The edits that store what an event says of the targets that are listened to, and the rows as they are then.
+  func edits(
+    for event: RemoteEvent
+  ) -> (edits: [StorageEdit], documents: [DocumentEdit], rows: [TargetID: Row]) {
+    var edits: [StorageEdit] = []
+    var documents: [DocumentEdit] = []
+    var changed: [TargetID: Row] = [:]
+    for (id, change) in event.targets.sorted(by: { $0.key < $1.key }) {
+      guard var row = rows[id] else { continue }
+      if !change.added.isEmpty || !change.removed.isEmpty {
+        documents.append(
+          .updateMatches(
+            row.query, added: change.added.sorted(), removed: change.removed.sorted()))
+      }
+      // The store forgets it, too: what left may be stored as it was.
+      if !change.removed.isEmpty {
+        row.whole = nil
+        row.storedWhole = nil
+      }
+      if event.mismatches[id] != nil {
+        row.record = TargetRecord()
+        row.record.isComplete = row.stored.isComplete
+      } else if !change.resumeToken.isEmpty {
+        row.record.token = change.resumeToken
+        row.record.version = event.version
+      }
+      if change.isCurrent { row.record.isComplete = true }
+      let hasChanges = !change.added.isEmpty || !change.modified.isEmpty || !change.removed.isEmpty
+      if row.record != row.stored, hasChanges || row.record.isDue(instead: row.stored) {
+        edits.append(save(row))
+        row.stored = row.record
+      }
+      changed[id] = row
+    }
+    return (edits, documents, changed)
+  }
+
+  /// The store holds the edits.
+  func took(_ changed: [TargetID: Row]) { rows.merge(changed) { $1 } }
+
+  private func save(_ row: Row) -> StorageEdit {
+    .saveQuery(
+      TrackedQuery(
+        store.sharedLane, row.target, isComplete: row.record.isComplete,
+        resumeToken: row.record.bytes))
+  }
+
+  private func edits(_ row: Row) throws(StoreError) -> [StorageEdit] {
+    let whole = try wholeness(row)
+    return (row.record == row.stored ? [] : [save(row)])
+      + (whole.map { [.documents(store.tree, [$0])] } ?? [])
+  }
+}
+
+extension DocumentTarget {
+  /// Whether it looks for documents in a collection or a group, and so may be answered from its matches.
+  fileprivate var isSource: Bool {
+    switch source {
+    case .collection, .group: true
+    case .document: false
+    }
+  }
+}

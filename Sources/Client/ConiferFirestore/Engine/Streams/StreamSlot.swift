@@ -1,0 +1,128 @@
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferWire
+
+/// The number of a stream among those that were opened: what comes late of an earlier one is passed over.
+typealias StreamNumber = UInt64
+
+/// The place of one stream to the server: when it is opened and closed, and the stream that there is.
+final class StreamSlot<Stream> {
+  private enum State {
+    case closed
+    /// It waits for the user's token.
+    case waiting
+    case open(Stream)
+  }
+
+  private var machine = StreamMachine()
+  private var state = State.closed
+  private(set) var number: StreamNumber = 0
+  private let setup: FirestoreConfiguration
+  private let user: SignedInUser
+  /// Opens a stream with a token and a number.
+  private let connect: (String?, StreamNumber) -> Stream?
+  private let end: (Stream) -> Void
+  /// Has an error told that kept the stream from being opened.
+  private let failed: (StatusError, StreamNumber) -> Void
+
+  init(
+    _ setup: FirestoreConfiguration, _ user: SignedInUser,
+    connect: @escaping (String?, StreamNumber) -> Stream?, end: @escaping (Stream) -> Void,
+    failed: @escaping (StatusError, StreamNumber) -> Void
+  ) {
+    self.setup = setup
+    self.user = user
+    self.connect = connect
+    self.end = end
+    self.failed = failed
+  }
+
+  private var now: Milliseconds { setup.clock.now }
+
+  /// The stream, if there is one.
+  var stream: Stream? { if case .open(let stream) = state { stream } else { nil } }
+  /// When `tick` is to be called.
+  var deadline: Milliseconds? { machine.deadline }
+
+  // MARK: What is wanted
+
+  /// The stream is needed.
+  ///
+  /// - Returns: whether it is being opened now, rather than after its back-off.
+  func start() -> Bool {
+    carryOut(machine.start(at: now, jitter: Double(setup.random() >> 11) / Double(1 << 53)))
+  }
+
+  /// The time of `deadline` has come; harmless before.
+  ///
+  /// - Returns: whether the stream is being opened now.
+  func tick() -> Bool { carryOut(machine.tick(at: now)) }
+
+  /// An attempt that waits for its time is made now.
+  ///
+  /// - Returns: whether the stream is being opened now.
+  func skipBackoff() -> Bool { carryOut(machine.skipBackoff(at: now)) }
+
+  /// Nothing is to be sent any more.
+  func idle() { machine.idle(at: now) }
+  /// Something is sent.
+  func used() { machine.used() }
+  /// The server said something that shows that all is well.
+  func served() { machine.served() }
+  /// What failed was one request's fault.
+  func inhibitBackoff() { machine.inhibitBackoff() }
+
+  /// The stream is to be used no longer: nothing more of it is told.
+  func close() {
+    _ = machine.stop()
+    drop()
+  }
+
+  private func drop() {
+    number += 1
+    if case .open(let stream) = state { end(stream) }
+    state = .closed
+  }
+
+  private func carryOut(_ actions: [StreamMachine.Action]) -> Bool {
+    var isOpening = false
+    for action in actions {
+      switch action {
+      case .open:
+        isOpening = true
+        state = .waiting
+        number += 1
+      case .close: if case .open(let stream) = state { end(stream) }
+      case .invalidateToken: user.invalidateToken()
+      }
+    }
+    return isOpening
+  }
+
+  /// Opens the stream that `start`, `tick` or `skipBackoff` began, as soon as the user's token is there.
+  func open() {
+    let number = number
+    user.withToken { [self] answer in
+      guard number == self.number, case .waiting = state else { return }
+      switch answer {
+      case .success(let token):
+        if let stream = connect(token, number) { state = .open(stream) }
+      case .failure(let error): failed(error, number)
+      }
+    }
+  }
+
+  // MARK: What happens
+
+  /// The stream is open.
+  func opened() { machine.opened(at: now) }
+
+  /// The stream has ended.
+  ///
+  /// - Parameter error: why; nil when it was closed since it was idle.
+  func closed(_ error: StatusError?) {
+    state = .closed
+    number += 1
+    if let error { _ = carryOut(machine.failed(error, at: now)) } else { _ = machine.stop() }
+  }
+}

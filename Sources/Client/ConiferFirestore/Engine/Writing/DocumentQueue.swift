@@ -1,0 +1,129 @@
+import ConiferDocument
+import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
+
+/// What the app asks about its queue, and changes in it: writes that wait, and those that the server refused.
+struct DocumentQueue {
+  let store: DocumentStore
+  let writes: DocumentWrites
+  let sending: WriteSending
+
+  private func failing<R>(
+    _ what: String, _ body: () throws(StoreError) -> R
+  ) throws(FirestoreError) -> R {
+    do throws(StoreError) { return try body() } catch { throw FirestoreError(error, what) }
+  }
+
+  // MARK: Questions
+
+  /// A window of the writes in the order of their numbers.
+  func list(
+    after number: UInt64?, limit: Int, rejectedOnly: Bool
+  ) throws(FirestoreError) -> [PendingDocumentWrite] {
+    let after = number.map { WriteID(rawValue: $0) }
+    return try failing("The queue could not be read") { () throws(StoreError) in
+      try store.read { (view, lane) throws(StoreError) in
+        var found = try view.rejectedEntries(lane, after: after, limit: limit)
+        if !rejectedOnly { found += try view.entries(lane, after: after, limit: limit) }
+        let sorted = found.sorted { $0.id < $1.id }
+        return sorted.prefix(limit).compactMap { entry in
+          let id = OutboundWriteID(lane, entry.id)
+          return MutationBatch(entry.payload).map { batch in
+            PendingDocumentWrite(
+              id: WriteReceipt.ID(id), batch: batch, state: state(entry, id),
+              attempts: writes.progress.attempts(entry, id))
+          }
+        }
+      }
+    }
+  }
+
+  private func state(_ entry: QueueEntry, _ id: OutboundWriteID) -> WriteState {
+    if case .sent = writes.progress.delivery(id) { return .sent }
+    // The stream on which it was sent has ended.
+    return entry.state == .sent ? .outcomeUnknown : entry.state
+  }
+
+  /// How a write ended; nil when it has not, and a receipt is told.
+  func outcome(
+    of receiptID: WriteReceipt.ID, _ receipt: WriteReceipt
+  ) throws(FirestoreError) -> WriteReceipt.Outcome? {
+    let id = OutboundWriteID(receiptID, in: store.tree)
+    let known = try failing("The queue could not be read") {
+      () throws(StoreError) -> WriteReceipt.Outcome? in
+      try store.read { (view, _) throws(StoreError) -> WriteReceipt.Outcome? in
+        if let end = try view.finishedWrite(id.lane, id.number) {
+          return WriteReceipt.Outcome(end.outcome, id.lane)
+        }
+        guard let entry = try view.entry(id.lane, id.number) else {
+          return .failed(DatabaseError(.unknownWrite, "The store knows no write \(receiptID)."))
+        }
+        guard case .rejected(let reason) = entry.state else { return nil }
+        return .rejected(DatabaseError(FirestoreError(RefusalReason(reason).error)))
+      }
+    }
+    if case .failed(let error) = known { throw FirestoreError(error) }
+    if known == nil { writes.follow(id, WriteCaller(receipt: receipt)) }
+    return known
+  }
+
+  // MARK: Changes
+
+  /// Finds a write of the user who is signed in that waits or was refused.
+  private func find(
+    _ receiptID: WriteReceipt.ID
+  ) throws(FirestoreError) -> (id: OutboundWriteID, entry: QueueEntry, batch: MutationBatch) {
+    guard let lane = store.lane else { throw store.error }
+    let id = OutboundWriteID(receiptID, in: lane.tree)
+    let entry = try failing("The queue could not be read") { () throws(StoreError) in
+      try store.read { (view, lane) throws(StoreError) in try view.entry(lane, id.number) }
+    }
+    guard id.lane == lane, let entry, let batch = MutationBatch(entry.payload) else {
+      throw FirestoreError(.notFound, "The user's queue holds no write \(receiptID).")
+    }
+    return (id, entry, batch)
+  }
+
+  /// Queues a refused write again, in its old place.
+  func retry(_ receiptID: WriteReceipt.ID) throws(FirestoreError) {
+    let (id, entry, batch) = try find(receiptID)
+    guard case .rejected = entry.state else {
+      throw FirestoreError(
+        .failedPrecondition, "The server did not refuse the write \(receiptID): it waits.")
+    }
+    try failing("The write was not queued again") { () throws(StoreError) in
+      _ = try store.commit([.setState(id.lane, id.number, .queued)])
+    }
+    try failing("The write is queued, but its documents could not be read") {
+      () throws(StoreError) in try writes.changed(batch)
+    }
+    sending.requeued()
+  }
+
+  /// Gives up a write that is not under way to the server.
+  func discard(_ receiptID: WriteReceipt.ID) throws(FirestoreError) {
+    let (id, entry, batch) = try find(receiptID)
+    if case .rejected = entry.state {
+    } else if !sending.withdraw(id) {
+      throw FirestoreError(
+        .failedPrecondition,
+        "The write \(receiptID) is on its way, and the server decides. Wait for its outcome; what the "
+          + "server refuses may be discarded.")
+    }
+    do throws(StoreError) {
+      try store.commit([.finish(id.lane, id.number, .discarded)])
+    } catch {
+      // It may have been taken from what is to be sent next.
+      sending.requeued()
+      throw FirestoreError(error, "The write was not discarded")
+    }
+    writes.end(
+      id, .discarded,
+      DatabaseError(
+        .discarded, "The app discarded the write \(receiptID) before the server had it."))
+    try failing("The write is discarded, but its documents could not be read") {
+      () throws(StoreError) in try writes.changed(batch)
+    }
+  }
+}

@@ -1,0 +1,265 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
+import ConiferWire
+
+/// The app's writes: from the call into the queue, and from the server's answer to their end.
+final class DocumentWrites {
+  /// A write that is to be queued.
+  private struct Unqueued {
+    let writes: [Mutation]
+    let written: ConiferDocument.Timestamp
+    let caller: WriteCaller
+  }
+
+  let durability: DurabilityWaits
+  let progress = WriteProgress()
+  private var unqueued: [Unqueued] = []
+  /// The documents that they write.
+  private var unqueuedPaths: Set<DocumentPath> = []
+  private var pending = PendingWrites()
+  private var waiters: [PendingWrites.Waiter: @Sendable (FirestoreError?) -> Void] = [:]
+  private var lastWaiter: PendingWrites.Waiter = 0
+  private let setup: FirestoreConfiguration
+  private let store: DocumentStore
+  private let listening: Listening
+  private let outbox: Outbox
+  private let post: @Sendable (DocumentStep) -> Void
+
+  init(
+    _ setup: FirestoreConfiguration, _ store: DocumentStore, _ listening: Listening,
+    _ outbox: Outbox, _ durability: DurabilityWaits,
+    _ post: @escaping @Sendable (DocumentStep) -> Void
+  ) {
+    self.setup = setup
+    self.store = store
+    self.listening = listening
+    self.outbox = outbox
+    self.durability = durability
+    self.post = post
+  }
+
+  // MARK: Into the queue
+
+  /// The most writes that share a commit.
+  private static let largestGroup = 256
+
+  /// Whether there are writes that are not queued yet.
+  var hasUnqueued: Bool { !unqueued.isEmpty }
+  /// Whether as many are to be queued as should share a commit.
+  var isFull: Bool { unqueued.count >= Self.largestGroup }
+
+  /// Whether a write must be queued behind a commit of those before: it counts from what these make of its documents.
+  func mustFollowCommit(_ writes: [Mutation]) -> Bool {
+    hasUnqueued && writes.contains { !$0.transforms.isEmpty && unqueuedPaths.contains($0.path) }
+  }
+
+  /// Takes in a write, which is queued in one commit with those that follow it.
+  func add(_ writes: [Mutation], _ caller: WriteCaller) {
+    let now = try? ConiferDocument.Timestamp(microseconds: setup.clock.wallTime * 1000)
+    unqueued.append(Unqueued(writes: writes, written: now ?? .zero, caller: caller))
+    unqueuedPaths.formUnion(writes.map(\.path))
+  }
+
+  /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
+  func queueAll() {
+    let (group, paths) = (unqueued, unqueuedPaths)
+    (unqueued, unqueuedPaths) = ([], [])
+    guard let lane = store.lane else {
+      for write in group { fail(write.caller, store.error) }
+      return
+    }
+    var shown: [DocumentPath: Document] = [:]
+    do throws(StoreError) {
+      for document in try store.shown(paths) { shown[document.path] = document }
+    } catch {
+      for write in group { fail(write.caller, FirestoreError(error, "The write was not queued")) }
+      return
+    }
+    for write in group {
+      let batch = MutationBatch(write.writes, written: write.written) {
+        shown[$0] ?? Document($0, .unseen)
+      }
+      outbox.addEdits([.enqueue(lane, batch.payload)]) { [self] result in
+        switch result {
+        case .success(let numbers):
+          guard let number = numbers.writes.first else { return }
+          queued(OutboundWriteID(lane, number), write.caller, numbers.commit)
+          // What the write makes of its documents is what the store has of them now.
+          let changed = batch.paths.map { path in
+            batch.applied(to: shown[path] ?? Document(path, .unseen))
+          }
+          for document in changed { shown[document.path] = document }
+          listening.changed(changed)
+        case .failure(let error):
+          fail(write.caller, FirestoreError(error, "The write was not queued"))
+        }
+      }
+    }
+    outbox.commit(after: {}, willStore: { _ in })
+  }
+
+  /// Tells the app of a write that was not queued.
+  private func fail(_ caller: WriteCaller, _ error: FirestoreError) {
+    let error = DatabaseError(error)
+    caller.receipt.fail(error)
+    if let completion = caller.completion { outbox.addCall { completion(error) } }
+  }
+
+  /// A write is in the queue.
+  private func queued(_ id: OutboundWriteID, _ caller: WriteCaller, _ commit: CommitID) {
+    let receipt = caller.receipt
+    receipt.setID(WriteReceipt.ID(id))
+    follow(id, caller)
+    if setup.options.durability.wanted == .power {
+      durability.tell(whenDurable: commit, in: store.engine) { receipt.setDurable($0) }
+    } else {
+      receipt.setDurable(.success(min(.process, store.engine.strongest)))
+    }
+  }
+
+  /// Notes who is to be told of a write's end.
+  func follow(_ id: OutboundWriteID, _ caller: WriteCaller) {
+    progress.follow(id, WriteFollower(caller))
+    caller.receipt.whenReleased { [post] in post(.receiptReleased(id)) }
+  }
+
+  // MARK: From the server
+
+  /// A write as the store has it; nil when it is not in the queue any more.
+  func find(_ id: OutboundWriteID) throws(StoreError) -> MutationBatch? {
+    try store.read { (view, _) throws(StoreError) in
+      try view.entry(id.lane, id.number).flatMap { MutationBatch($0.payload) }
+    }
+  }
+
+  /// The server accepted a write: one commit ends it and stores what the server made of its documents.
+  ///
+  /// - Throws: when that cannot be stored; it may be called again.
+  func accepted(
+    _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult]
+  ) throws(StoreError) {
+    guard let batch = try find(id) else { return }
+    let documents = try store.read { (view, lane) throws(StoreError) in
+      var documents: [Document] = []
+      for path in batch.writtenPaths {
+        let base = try view.document(lane.tree, path)
+        if let new = batch.acknowledged(base, commitTime, results) { documents.append(new) }
+      }
+      return documents
+    }
+    var edits = [StorageEdit.finish(id.lane, id.number, .acknowledged)]
+    if !documents.isEmpty { edits.append(.documents(store.tree, documents.map { .put($0) })) }
+    try store.commit(edits)
+    _ = progress.endSending(id, .acknowledged)
+    try end(id, .acknowledged, nil, batch)
+  }
+
+  /// The server refused a write: it stays as a dead letter with the reason.
+  ///
+  /// - Throws: when that cannot be stored; it may be called again.
+  func refused(_ id: OutboundWriteID, _ error: StatusError) throws(StoreError) {
+    guard let batch = try find(id) else { return }
+    let reason = RefusalReason(error)
+    try store.commit(
+      uncounted(id) + [.setState(id.lane, id.number, .rejected(reason: reason.text))])
+    _ = progress.endSending(id, .rejected(reason: reason.text))
+    let failure = DatabaseError(FirestoreError(error))
+    try end(id, .rejected(failure), failure, batch)
+  }
+
+  /// The edit that counts an attempt, of a write that was sent without the store's knowing.
+  private func uncounted(_ id: OutboundWriteID) -> [StorageEdit] {
+    if case .sent(isStored: false) = progress.delivery(id) {
+      return [.setState(id.lane, id.number, .sent)]
+    }
+    return []
+  }
+
+  /// Writes that were sent are of unknown outcome: they are sent again.
+  func outcomeUnknown(_ ids: [OutboundWriteID]) {
+    let edits = ids.flatMap { progress.endSending($0, .outcomeUnknown) }
+    do throws(StoreError) {
+      try store.commit(edits)
+    } catch {
+      // They are sent again all the same; only their attempts are not counted.
+      store.log("attempts to send writes are not counted", error)
+    }
+  }
+
+  /// A write has ended: tells who waits for it, and then the listeners.
+  private func end(
+    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
+    _ batch: MutationBatch
+  ) throws(StoreError) {
+    end(id, outcome, error)
+    ended()
+    listening.unneeded.add(batch.paths)
+    if id.lane == store.lane { listening.changed(try store.shown(batch.paths)) }
+  }
+
+  /// A write has ended: tells who waits for it.
+  func end(_ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
+    for follower in progress.end(id, outcome) {
+      follower.receipt?.end(outcome)
+      if let completion = follower.completion { outbox.addCall { completion(error) } }
+    }
+  }
+
+  /// The documents of a write that left the queue, or came back, are others.
+  func changed(_ batch: MutationBatch) throws(StoreError) {
+    ended()
+    listening.unneeded.add(batch.paths)
+    listening.changed(try store.shown(batch.paths))
+  }
+
+  // MARK: Who waits
+
+  /// Tells once all writes of now were accepted or refused.
+  func wait(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
+    guard store.lane != nil else { return outbox.addCall { [error = store.error] in told(error) } }
+    do throws(StoreError) {
+      let totals = try store.read { (view, lane) throws(StoreError) in try view.totals(lane) }
+      let last = totals.pending > 0 ? totals.newest.map { BatchID($0.rawValue) } : nil
+      lastWaiter += 1
+      if pending.wait(lastWaiter, until: last) { return outbox.addCall { told(nil) } }
+      waiters[lastWaiter] = told
+    } catch {
+      let error = FirestoreError(error, "The queue could not be read")
+      outbox.addCall { told(error) }
+    }
+  }
+
+  /// A write has left the queue: those who waited for it and all before are told.
+  private func ended() {
+    guard !waiters.isEmpty else { return }
+    let totals = try? store.read { (view, lane) throws(StoreError) in try view.totals(lane) }
+    guard let totals else { return }
+    let oldest = totals.oldest.map { BatchID($0.rawValue) } ?? .max
+    tell(pending.ended(oldest - 1), nil)
+  }
+
+  /// Another user is signed in, whose writes are others.
+  func userChanged() {
+    tell(
+      pending.userChanged(),
+      FirestoreError(
+        .cancelled,
+        "Another user signed in, whose writes are others. Wait again for the writes of that user."))
+  }
+
+  private func tell(_ done: [PendingWrites.Waiter], _ error: FirestoreError?) {
+    for waiter in done {
+      guard let told = waiters.removeValue(forKey: waiter) else { continue }
+      outbox.addCall { told(error) }
+    }
+  }
+
+  /// The database is closed; the writes stay in the queue.
+  func close(_ error: DatabaseError) {
+    for follower in progress.removeFollowers() { follower.receipt?.close(error) }
+    waiters = [:]
+  }
+}

@@ -1,0 +1,154 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
+import ConiferWire
+
+/// The writes of the queue on their way to the server.
+final class WriteSending {
+  private(set) var pipeline = WritePipeline(isEnabled: false)
+  let slot: WriteSlot
+  private let store: DocumentStore
+  private let writes: DocumentWrites
+  private let faults: StepFaults
+  private let recovery: StorageRecovery
+
+  init(
+    _ store: DocumentStore, _ writes: DocumentWrites, _ slot: WriteSlot, _ faults: StepFaults,
+    _ recovery: StorageRecovery
+  ) {
+    self.store = store
+    self.writes = writes
+    self.slot = slot
+    self.faults = faults
+    self.recovery = recovery
+  }
+
+  /// How many writes were sent and not answered.
+  var outstanding: Int { pipeline.outstanding.count }
+
+  // MARK: The queue
+
+  /// Writes were queued.
+  func queued() { run(pipeline.queued()) }
+  /// A refused write was queued again, in its old place.
+  func requeued() { run(pipeline.requeued()) }
+  /// A write is to leave the queue.
+  ///
+  /// - Returns: whether it is not on its way.
+  func withdraw(_ id: OutboundWriteID) -> Bool {
+    id.lane != store.lane || pipeline.withdraw(BatchID(id.number.rawValue))
+  }
+
+  /// The network may be used, or not.
+  func setEnabled(_ isEnabled: Bool) {
+    let sent = unanswered
+    if !isEnabled { slot.close() }
+    run(pipeline.setEnabled(isEnabled))
+    if !isEnabled { writes.outcomeUnknown(sent) }
+  }
+
+  /// Another user is signed in, while the network is not used.
+  func userChanged() { run(pipeline.userChanged()) }
+
+  private var unanswered: [OutboundWriteID] {
+    guard let lane = store.lane else { return [] }
+    return pipeline.outstanding.map {
+      OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, $0))))
+    }
+  }
+
+  // MARK: The stream
+
+  /// Something happened on the stream of writes.
+  func happened(_ event: WriteStreamEvent) {
+    switch event {
+    case .opened:
+      slot.opened()
+      run(pipeline.streamOpened())
+    case .greeted(let token): run(pipeline.greeted(token: token))
+    case .answered(let result, let token):
+      slot.served()
+      run(pipeline.answered(commitTime: result.commitTime, result.results, token: token))
+    case .closed(let error):
+      let sent = unanswered
+      slot.closed(error)
+      let actions = pipeline.streamClosed(error)
+      let isRefused = actions.contains { if case .refused = $0 { true } else { false } }
+      writes.outcomeUnknown(Array(sent.dropFirst(isRefused ? 1 : 0)))
+      run(actions)
+    }
+  }
+
+  /// A time may have come that the stream waits for.
+  func tick() { if slot.tick() { slot.open() } }
+  /// The next attempt to open the stream comes at once.
+  func skipBackoff() { if slot.skipBackoff() { slot.open() } }
+  /// When `tick` is to be called.
+  var deadline: Int64? { slot.deadline }
+
+  // MARK: What the pipeline asks for
+
+  private func run(_ actions: [WriteAction]) {
+    for action in actions {
+      // What could not be stored comes first: the network is about to be left.
+      guard !recovery.isBlocked else { return }
+      switch action {
+      case .openStream: if slot.start() { slot.open() }
+      case .idle: slot.idle()
+      case .greet(let token): slot.stream?.greet(token: token)
+      case .send(let id, let batch, let token): send(id, batch, token)
+      case .read(let after, let count): read(after, count)
+      case .accepted(let id, let commitTime, let results):
+        ended(id) { [writes] (id) throws(StoreError) in
+          try writes.accepted(id, commitTime, results)
+        }
+      case .refused(let id, let error):
+        ended(id) { [writes] (id) throws(StoreError) in try writes.refused(id, error) }
+      case .inhibitBackoff: slot.inhibitBackoff()
+      }
+    }
+  }
+
+  private func send(_ id: BatchID, _ batch: MutationBatch, _ token: [UInt8]) {
+    guard let lane = store.lane else { return }
+    slot.used()
+    writes.progress.sent(OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, id)))))
+    slot.stream?.send(batch.mutations, token: token)
+  }
+
+  /// Stores the server's answer; when that fails, the answer is kept until it can be stored.
+  private func ended(
+    _ id: BatchID, _ store: @escaping (OutboundWriteID) throws(StoreError) -> Void
+  ) {
+    guard let lane = self.store.lane else { return }
+    let id = OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, id))))
+    _ = recovery.attempt { () throws(StoreError) in try store(id) }
+  }
+
+  /// Reads the next writes of the queue.
+  private func read(_ after: BatchID?, _ count: Int) {
+    guard store.lane != nil else { return }
+    do throws(StoreError) {
+      let found = try store.read { (view, lane) throws(StoreError) in
+        var batches: [(id: BatchID, batch: MutationBatch)] = []
+        var last = after.map { WriteID(rawValue: UInt64(max(0, $0))) }
+        while batches.count < count {
+          let entries = try view.entries(lane, after: last, limit: count - batches.count)
+          for entry in entries {
+            last = entry.id
+            // What a later version queued stays until that version sends it.
+            guard let batch = MutationBatch(entry.payload) else { continue }
+            batches.append((BatchID(entry.id.rawValue), batch))
+          }
+          if entries.isEmpty { break }
+        }
+        return batches
+      }
+      run(pipeline.take(found, after: after, count: count))
+    } catch {
+      faults.report(error)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import ConiferWire
+import TestSupport
+import Testing
+
+@Suite struct `The engine of documents and bundles` {
+  private static let documents = "projects/test/databases/(default)/documents"
+
+  /// A bundle of elements in JSON; the metadata is made of them.
+  static func bundle(_ id: String, _ time: String, _ elements: [String]) -> [UInt8] {
+    let body = elements.map { "\($0.utf8.count)\($0)" }.joined()
+    let count = elements.count { $0.hasPrefix("{\"documentMetadata") }
+    let metadata =
+      "{\"metadata\":{\"id\":\"\(id)\",\"createTime\":\"\(time)\",\"version\":1,"
+      + "\"totalDocuments\":\(count),\"totalBytes\":\"\(body.utf8.count)\"}}"
+    return Array("\(metadata.utf8.count)\(metadata)\(body)".utf8)
+  }
+
+  static func document(
+    _ path: String, _ n: Int, queries: [String] = [], at time: String = "1970-01-01T00:00:02Z"
+  ) -> [String] {
+    let names = queries.map { "\"\($0)\"" }.joined(separator: ",")
+    return [
+      "{\"documentMetadata\":{\"name\":\"\(documents)/\(path)\",\"readTime\":\"\(time)\","
+        + "\"exists\":true,\"queries\":[\(names)]}}",
+      "{\"document\":{\"name\":\"\(documents)/\(path)\",\"updateTime\":\"1970-01-01T00:00:01Z\","
+        + "\"fields\":{\"n\":{\"integerValue\":\"\(n)\"}}}}",
+    ]
+  }
+
+  static let query =
+    "{\"namedQuery\":{\"name\":\"best\",\"readTime\":\"1970-01-01T00:00:02Z\",\"bundledQuery\":{"
+    + "\"parent\":\"\(documents)\",\"limitType\":\"LAST\",\"structuredQuery\":{"
+    + "\"from\":[{\"collectionId\":\"rooms\"}],\"limit\":{\"value\":2},"
+    + "\"where\":{\"fieldFilter\":{\"field\":{\"fieldPath\":\"n\"},\"op\":\"GREATER_THAN\","
+    + "\"value\":{\"integerValue\":\"1\"}}},"
+    + "\"orderBy\":[{\"field\":{\"fieldPath\":\"n\"},\"direction\":\"ASCENDING\"}]}}}}"
+
+  private func load(_ world: EngineWorld, _ bytes: [UInt8]) async {
+    world.engine.loadBundle(bytes) { [told = world.told] result in
+      switch result {
+      case .success(let progress):
+        told.add(
+          "\(progress.documents)/\(progress.totalDocuments)\(progress.isDone ? " done" : "")")
+      case .failure(let error): told.add("\(error.code)")
+      }
+    }
+    await world.settle()
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `are taken in with their queries, and asked for from where they end`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    let bytes = Self.bundle(
+      "rooms", "1970-01-01T00:00:03Z",
+      [Self.query] + Self.document("rooms/a", 1) + Self.document("rooms/b", 2, queries: ["best"])
+        + Self.document("rooms/c", 3, queries: ["best"]))
+    await load(world, bytes)
+    #expect(world.told.take() == ["0/3", "1/3", "2/3", "3/3 done"])
+    await load(world, bytes)
+    #expect(world.told.take() == ["3/3 done"])
+    let named = Gathered<DocumentQuery?>()
+    for name in ["best", "none"] {
+      world.engine.namedQuery(name) { result in named.add(try? result.get()) }
+    }
+    await world.settle()
+    let query = try #require(named.all.first ?? nil)
+    let n = try FieldPath(dotted: "n")
+    #expect(
+      try query
+        == world.query("rooms").filtered(.field(n, .greaterThan, .integer(1)))
+        .ordered(by: n).limited(toLast: 2))
+    #expect(named.all.count == 2 && named.all[1] == nil)
+    await world.listen(1, query)
+    #expect(world.told.take() == ["1: b2 c3 cached"])
+    let target = try #require(world.server.targets.values.first)
+    #expect(target.resumeToken.isEmpty && target.version.microseconds == 2_000_000)
+    #expect(target.expectedCount == 2)
+    await world.end()
+  }
+
+  @Test func `are refused when they are damaged or of another database`() async throws {
+    let world = try EngineWorld()
+    let good = Self.bundle("rooms", "1970-01-01T00:00:03Z", Self.document("rooms/a", 1))
+    await load(world, Array("12{}".utf8))
+    await load(world, [])
+    await load(world, Array(good.dropLast(3)))
+    await load(
+      world,
+      Array(
+        String(decoding: good, as: UTF8.self).replacing("projects/test", with: "projects/tess").utf8
+      ))
+    #expect(
+      world.told.take() == [
+        "invalidArgument", "invalidArgument", "0/1", "invalidArgument", "0/1", "invalidArgument",
+      ])
+    await load(world, good)
+    #expect(world.told.take() == ["0/1", "1/1 done"])
+    await world.end()
+  }
+}

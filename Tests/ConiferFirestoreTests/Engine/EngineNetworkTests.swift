@@ -1,0 +1,98 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import ConiferWire
+import TestSupport
+import Testing
+
+@Suite struct `The engine of documents and the network` {
+  @Test func `is offline at once without a way to a server`() async throws {
+    let world = try EngineWorld { $0.transport = nil }
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take() == ["1:  cached"])
+    #expect(await world.engine.inspect().onlineState == .offline)
+    await world.end()
+  }
+
+  @Test func `tells listeners and keeps writes while the app wants no network`() async throws {
+    let world = try EngineWorld()
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.settle()
+    _ = world.told.take()
+    world.engine.setNetwork(false) { [told = world.told] _ in told.add("off") }
+    await world.settle()
+    #expect(world.told.take() == ["1: a1 cached", "off"])
+    try world.set("rooms/b", 2)
+    world.engine.waitForPendingWrites { [told = world.told] _ in told.add("waited") }
+    await world.settle()
+    #expect(world.told.take() == ["1: a1 b2 cached pending"])
+    #expect(!world.server.hasWatch && !world.server.hasWrites)
+    world.engine.setNetwork(true) { _ in }
+    await world.settle()
+    #expect(world.server.sent.count == 1 && world.server.hasWatch)
+    try world.server.accept(at: 2000)
+    await world.settle()
+    #expect(world.told.take() == ["rooms/b: done", "waited"])
+    await world.end()
+  }
+
+  @Test func `closes streams that nobody needs after a minute`() async throws {
+    let world = try EngineWorld()
+    await world.listen(1, try world.query("rooms"))
+    try world.set("rooms/a", 1)
+    await world.settle()
+    try world.server.accept(at: 1000)
+    world.engine.unlisten(1)
+    await world.settle()
+    #expect(world.server.hasWatch && world.server.hasWrites)
+    world.clock.advance(by: 60_000)
+    await world.settle()
+    #expect(!world.server.hasWatch && !world.server.hasWrites)
+    await world.end()
+  }
+
+  @Test func `is offline after ten seconds without a word`() async throws {
+    let world = try EngineWorld()
+    await world.listen(1, try world.query("rooms"))
+    world.clock.advance(by: 9_999)
+    await world.settle()
+    #expect(world.told.take() == [])
+    world.clock.advance(by: 1)
+    await world.settle()
+    #expect(world.told.take() == ["1:  cached"])
+    await world.end()
+  }
+
+  @Test func `tells those who wait for all listeners to be of one moment`() async throws {
+    let world = try EngineWorld()
+    world.engine.listenInSync(9) { [told = world.told] in told.add("in sync") }
+    await world.listen(1, try world.query("rooms"))
+    await world.listen(2, try world.query("rooms"))
+    #expect(world.told.take() == ["in sync"])
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a1", "2: a1", "in sync"])
+    world.engine.unlisten(9)
+    try world.set("rooms/a", 2)
+    await world.settle()
+    #expect(world.told.take() == ["1: a2 pending", "2: a2 pending"])
+    await world.end()
+  }
+
+  @Test func `tells nothing once its end has begun`() async throws {
+    let world = try EngineWorld()
+    let receipt = try world.set("rooms/a", 1)
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take() == ["1: a1 cached pending"])
+    await world.end()
+    try world.set("rooms/b", 1)
+    await world.listen(2, try world.query("rooms"))
+    await #expect(throws: DatabaseError.self) { try await receipt.outcome }
+    await #expect(throws: FirestoreError.self) {
+      try await world.engine.lookup([DocumentPath("rooms/a")])
+    }
+    #expect(world.told.take() == [] && !world.server.hasWatch)
+  }
+}

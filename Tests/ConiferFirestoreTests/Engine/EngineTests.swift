@@ -1,0 +1,98 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import ConiferWire
+import TestSupport
+import Testing
+
+@Suite struct `The engine of documents` {
+  @Test(arguments: EngineStore.allCases)
+  func `follows a write from the call to the server's word`(store: EngineStore) async throws {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take() == [])
+    let id = try #require(await world.engine.target(of: 1))
+    #expect(id == 2 && world.server.targets.keys.sorted() == [2])
+    try world.server.tell(id, [("rooms/a", 1)], at: 1000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a1"])
+
+    let receipt = try world.set("rooms/a", 2)
+    await world.settle()
+    #expect(world.told.take() == ["1: a2 pending"])
+    #expect(world.server.sent.count == 1)
+    try world.server.accept(at: 2000)
+    await world.settle()
+    #expect(world.told.take() == ["rooms/a: done"])
+    try world.server.tell("rooms/a", 2, to: [id], version: 2000)
+    world.server.say(.targets(.noChange, []), at: 2000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a2"])
+    #expect(try await receipt.outcome == .acknowledged)
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `has after a restart what it had before, and sends what waits`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
+    try world.set("rooms/c", 3)
+    let receipt = try world.set("rooms/d", 4)
+    await world.settle()
+    let id = try #require(try await receipt.id)
+    await world.restart()
+    #expect(world.server.sent.count == 2)
+    _ = world.told.take()
+    await world.listen(2, try world.query("rooms"))
+    #expect(world.told.take() == ["2: a1 b2 c3 d4 cached pending"])
+    let target = try #require(world.server.targets[2])
+    #expect(target.resumeToken == Array("t1000".utf8) && target.expectedCount == 2)
+    let engine = world.engine
+    async let outcome = engine.outcome(of: id)
+    await world.settle()
+    try world.server.accept(at: 2000)
+    try world.server.accept(at: 3000)
+    await world.settle()
+    #expect(try await outcome == .acknowledged)
+    await world.restart()
+    #expect(world.server.sent.isEmpty)
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `keeps a refused write as a dead letter, and sends it again when asked to`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [], at: 1000)
+    let receipt = try world.set("rooms/a", 1)
+    await world.settle()
+    _ = world.told.take()
+    world.server.refuse(.permissionDenied)
+    await world.settle()
+    #expect(world.told.take() == ["rooms/a: permissionDenied", "1: "])
+    let id = try #require(try await receipt.id)
+    guard case .rejected(let error) = try await world.engine.outcome(of: id) else {
+      Issue.record("The write was not refused.")
+      return
+    }
+    #expect(FirestoreError(error).code == .permissionDenied && error.message == "No.")
+    let letters = try await world.engine.pendingWrites(after: nil, limit: 10, rejectedOnly: true)
+    #expect(letters.map(\.id) == [id] && letters.map(\.attempts) == [1])
+
+    try await world.engine.retry(id)
+    await world.settle()
+    #expect(world.told.take() == ["1: a1 pending"])
+    #expect(world.server.sent.count == 1)
+    world.server.refuse(.permissionDenied)
+    await world.settle()
+    try await world.engine.discard(id)
+    #expect(try await world.engine.outcome(of: id) == .discarded)
+    await world.end()
+  }
+}

@@ -1,0 +1,93 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import ConiferWire
+import TestSupport
+import Testing
+
+@Suite struct `The engine of documents and its user` {
+  @Test(arguments: EngineStore.allCases)
+  func `shows and sends each user's writes alone`(store: EngineStore) async throws {
+    let world = try EngineWorld(store, usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.success("ann"))
+    world.engine.tokenDidChange()
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    try world.set("rooms/b", 2)
+    world.engine.waitForPendingWrites { [told = world.told] in
+      told.add("waited: \($0?.code.name ?? "")")
+    }
+    await world.settle()
+    #expect(world.told.take() == ["1: a1", "1: a1 b2 pending"])
+    #expect(world.server.tokens.last == "token of ann" && world.server.sent.count == 1)
+
+    signIn.set(.success("bob"))
+    world.engine.tokenDidChange()
+    await world.settle()
+    #expect(world.told.take() == ["waited: cancelled", "1: a1"])
+    #expect(world.server.sent.isEmpty && world.server.tokens.last == "token of bob")
+    #expect(world.server.targets[2]?.resumeToken == Array("t1000".utf8))
+    #expect(await world.engine.inspect().user == "bob")
+
+    signIn.set(.success("ann"))
+    world.engine.tokenDidChange()
+    await world.settle()
+    #expect(world.told.take() == ["1: a1 b2 pending"])
+    #expect(world.server.sent.count == 1)
+    try world.server.accept(at: 2000)
+    await world.settle()
+    #expect(world.told.take() == ["rooms/b: done"])
+    await world.end()
+  }
+
+  @Test func `has writes wait until the provider says who is signed in, and asks it again`()
+    async throws
+  {
+    let world = try EngineWorld(usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.failure(StatusError(.unavailable, "Not now.")))
+    world.engine.tokenDidChange()
+    await world.settle()
+    try world.set("rooms/a", 1)
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take() == ["1:  cached"])
+    #expect(!world.server.hasWatch && !world.server.hasWrites)
+    signIn.set(.success("ann"))
+    world.clock.advance(by: 5_000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a1 cached pending"])
+    #expect(world.server.sent.count == 1 && world.server.hasWatch)
+    await world.end()
+  }
+
+  @Test func `replaces a token that the server does not take`() async throws {
+    let world = try EngineWorld(usesTokens: true)
+    await world.listen(1, try world.query("rooms"))
+    #expect(try #require(world.signIn).forcedCount == 0)
+    world.server.breakWatch(.unauthenticated)
+    await world.settle()
+    world.clock.advance(by: 2_000)
+    await world.settle()
+    #expect(try #require(world.signIn).forcedCount == 1)
+    #expect(world.server.hasWatch)
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `begins as the user of the last run`(store: EngineStore) async throws {
+    let world = try EngineWorld(store, usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.success("ann"))
+    world.engine.tokenDidChange()
+    await world.settle()
+    try world.set("rooms/a", 1)
+    await world.settle()
+    signIn.set(.failure(StatusError(.unavailable, "Not now.")))
+    await world.restart()
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take() == ["1: a1 cached pending"])
+    await world.end()
+  }
+}

@@ -1,0 +1,174 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import ConiferLMDB
+import ConiferLog
+import ConiferSQLite
+import ConiferStorage
+import ConiferWire
+import CustomBackend
+import Dispatch
+import Logging
+import Synchronization
+import TestSupport
+
+/// The backends that the engine is tested on; the journal is the outside example's.
+enum EngineStore: String, CaseIterable, Sendable {
+  case memory
+  case lmdb
+  case sqlite
+  case log
+  case journal
+
+  /// Those that outlive a process.
+  static let durable: [EngineStore] = [.lmdb, .sqlite, .log, .journal]
+
+  func configuration(at directory: String) -> StorageConfiguration {
+    switch self {
+    case .memory: .memory
+    case .lmdb: .lmdb(at: directory)
+    case .sqlite: .sqlite(at: directory)
+    case .log: .log(at: directory)
+    case .journal: .journal(at: directory)
+    }
+  }
+}
+
+/// Time that moves when a test says so.
+final class EngineTestClock: EngineClock {
+  private struct State {
+    var now: Int64 = 1_000
+    var wakes: [(moment: Int64, body: @Sendable () -> Void)] = []
+  }
+
+  private let state = Mutex(State())
+
+  var now: Int64 { state.withLock { $0.now } }
+  var wallTime: Int64 { 1_700_000_000_000 + now }
+
+  func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {
+    let isDue = state.withLock { state in
+      if moment <= state.now { return true }
+      state.wakes.append((moment, body))
+      return false
+    }
+    if isDue { body() }
+  }
+
+  func advance(by milliseconds: Int64) {
+    let due = state.withLock { state in
+      state.now += milliseconds
+      let now = state.now
+      defer { state.wakes.removeAll { $0.moment <= now } }
+      return state.wakes.filter { $0.moment <= now }
+    }
+    for wake in due { wake.body() }
+  }
+}
+
+/// Who is signed in, as a test says.
+final class EngineSignIn: TokenProvider {
+  private let user = Mutex<Result<String?, StatusError>>(.success(nil))
+  private let forced = Mutex(0)
+
+  /// How often a token was asked for that is not the last one.
+  var forcedCount: Int { forced.withLock { $0 } }
+
+  func set(_ user: Result<String?, StatusError>) { self.user.withLock { $0 = user } }
+
+  func token(forcingRefresh: Bool) async throws -> AuthToken? {
+    if forcingRefresh { forced.withLock { $0 += 1 } }
+    return try user.withLock { $0 }.get().map { AuthToken("token of \($0)", identity: $0) }
+  }
+}
+
+/// An engine with a scripted server.
+final class EngineWorld {
+  let server = EngineServer()
+  let clock = EngineTestClock()
+  let signIn: EngineSignIn?
+  let told = Gathered<String>()
+  private let scratch: Scratch
+  private(set) var configuration: FirestoreConfiguration
+  private(set) var engine: FirestoreEngine
+
+  static let database = DatabaseID(project: "test")
+
+  init(
+    _ store: EngineStore = .memory, usesTokens: Bool = false,
+    _ change: (inout FirestoreConfiguration) -> Void = { _ in }
+  ) throws {
+    scratch = try Scratch()
+    signIn = usesTokens ? EngineSignIn() : nil
+    configuration = FirestoreConfiguration(
+      projectID: "test", storage: store.configuration(at: scratch.store),
+      transport: DocumentTransport(server, description: "a script"))
+    configuration.tokenProvider = signIn
+    configuration.clock = clock
+    configuration.random = { .max / 2 }
+    configuration.callbackQueue = CallbackQueue(queue: .global()) { $0() }
+    configuration.logger.logLevel = .critical
+    change(&configuration)
+    engine = FirestoreEngine(configuration)
+  }
+
+  /// Lets all happen that is under way.
+  func settle() async {
+    repeat { await engine.settle() } while server.deliver()
+  }
+
+  /// Ends the engine, and begins another one on the same storage.
+  func restart() async {
+    await end()
+    engine = FirestoreEngine(configuration)
+    await settle()
+  }
+
+  func end() async {
+    await withCheckedContinuation { (ended: CheckedContinuation<Void, Never>) in
+      engine.terminate { _ in ended.resume() }
+    }
+    server.drop()
+  }
+
+  // MARK: The app
+
+  func query(_ path: String) throws -> DocumentQuery {
+    DocumentQuery(.collection(try CollectionPath(path)), in: Self.database)
+  }
+
+  /// Listens, and has what is told written down as text.
+  func listen(
+    _ id: ListenerID, _ query: DocumentQuery,
+    _ options: ListenOptions = ListenOptions(includesMetadataChanges: true)
+  ) async {
+    engine.listen(id, query, options) { [told] in told.add("\(id): \(Self.text($0))") }
+    await settle()
+  }
+
+  static func text(_ result: Result<ListenEvent, FirestoreError>) -> String {
+    switch result {
+    case .failure(let error): return "\(error.code)"
+    case .success(let event):
+      let documents = event.snapshot.documents.map { text($0) }.joined(separator: " ")
+      return documents + (event.snapshot.isFromCache ? " cached" : "")
+        + (event.snapshot.hasPendingWrites ? " pending" : "")
+    }
+  }
+
+  static func text(_ document: Document) -> String {
+    guard let fields = document.fields else { return "\(document.path.id)-" }
+    let size = fields["n"].map { "\($0.number.map { "\(Int($0.asDouble))" } ?? "?")" } ?? ""
+    return "\(document.path.id)\(size)"
+  }
+
+  @discardableResult
+  func set(_ path: String, _ n: Int64) throws -> WriteReceipt {
+    let write = try Mutation.set(
+      DocumentPath(path), [("n", .value(.integer(n)))], in: Self.database)
+    return engine.write([write]) { [told] error in
+      told.add("\(path): \(error.map { "\($0.code)" } ?? "done")")
+    }
+  }
+}
