@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferDocumentServer
 import ConiferEngine
 import ConiferSQLite
 import ConiferStorage
@@ -70,5 +71,21 @@ struct FirestoreSampleTests {
     world.engine.end()
     _ = try await receipt
     #expect(world.engine.writes.count == 2)
+  }
+  @Test("The README's sample hears of its write, has it on disk, and the server accepts it")
+  func readme() async throws {
+    let server = try DocumentServer()
+    let database = DatabaseID(project: "my-app")
+    let scratch = try Scratch()
+    let told = Gathered<String>()
+    let listener = try await FirestoreSamples.readme(
+      scratch.store, server.transport(to: database)
+    ) { told.add($0) }
+    while !told.all.contains("Eros") { await Task.yield() }
+    #expect(told.all.contains("queued, power"))
+    listener.remove()
+    let eros = try await server.document(DocumentPath("rooms/eros"), in: database)
+    #expect(eros.fields?["name"] == "Eros")
+    try await server.close()
   }
 }

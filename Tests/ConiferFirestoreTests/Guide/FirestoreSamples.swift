@@ -1,4 +1,5 @@
 import ConiferFirestore
+import ConiferSQLite
 import ConiferStorage
 import ConiferWire
 import Foundation
@@ -12,6 +13,23 @@ enum FirestoreSamples {
     configuration.cacheSizeBytes = 50 << 20
     let db = Firestore(configuration)
     return db
+  }
+
+  static func readme(
+    _ directory: String, _ transport: DocumentTransport?,
+    _ show: @escaping @Sendable (String) -> Void
+  ) async throws -> any ListenerRegistration {
+    let db = Firestore(
+      FirestoreConfiguration(
+        projectID: "my-app", storage: .sqlite(at: directory), transport: transport))
+    let rooms = db.collection("rooms").whereField("open", isEqualTo: true)
+    let listener = rooms.addSnapshotListener { snapshot, error in
+      for room in snapshot?.documents ?? [] { show(room.get("name") as? String ?? "no name") }
+    }
+    let receipt = db.document("rooms/eros").enqueue(.set(["name": "Eros", "open": true]))
+    show("queued, \(try await receipt.durable)")
+    try await receipt.acknowledged()
+    return listener
   }
 
   static func shared(_ configuration: FirestoreConfiguration) -> CollectionReference {
