@@ -85,7 +85,7 @@ struct FirestoreSampleTests {
     #expect(told.all.contains("queued, power"))
     listener.remove()
     let eros = try await server.document(DocumentPath("rooms/eros"), in: database)
-    #expect(eros.fields?["name"] == "Eros")
+    #expect(eros?.fields["name"] == "Eros")
     try await server.close()
   }
 }
