@@ -27,7 +27,7 @@ import Testing
     #expect(pipeline.queued() == [.read(after: nil, count: 10)])
     #expect(pipeline.take(batches(1...count), after: nil, count: 10).first == .openStream)
     #expect(pipeline.streamOpened() == [.greet(token: [])])
-    #expect(pipeline.greeted(token: [1]) == send(1...count))
+    #expect(pipeline.greeted(token: [1]) == [.keep(token: [1])] + send(1...count))
     return pipeline
   }
 
@@ -36,7 +36,7 @@ import Testing
   }
 
   private static func accepted(_ id: BatchID) -> WriteAction {
-    .accepted(id, commitTime: F.time(9), [WriteResult(updateTime: F.time(8))])
+    .accepted(id, commitTime: F.time(9), [WriteResult(updateTime: F.time(8))], token: [2])
   }
 
   @Test func `sends ten at most, and the next one with each answer`() {
@@ -97,7 +97,8 @@ import Testing
     #expect(isWithdrawn)
     _ = pipeline.streamOpened()
     #expect(
-      pipeline.greeted(token: [1]) == Self.send(1...1) + Self.send(3...3))
+      pipeline.greeted(token: [1])
+        == [.keep(token: [1])] + Self.send(1...1) + Self.send(3...3))
     let (sent, unknown) = (pipeline.withdraw(3), pipeline.withdraw(4))
     #expect(!sent && unknown)
     #expect(pipeline.outstanding == [1, 3])
@@ -127,11 +128,11 @@ import Testing
     let error = StatusError(.invalidArgument, "")
     var pipeline = Self.sending(2)
     #expect(pipeline.streamClosed(StatusError(.unavailable, "")) == [.openStream])
-    #expect(pipeline.streamClosed(error) == [.openStream])
+    #expect(pipeline.streamClosed(error) == [.keep(token: []), .openStream])
     #expect(pipeline.streamOpened() == [.greet(token: [])])
     #expect(pipeline.streamClosed(error) == [.openStream])
     _ = pipeline.streamOpened()
-    #expect(pipeline.greeted(token: [1]) == Self.send(1...2))
+    #expect(pipeline.greeted(token: [1]) == [.keep(token: [1])] + Self.send(1...2))
   }
 
   @Test func `without a network sends nothing, and reads the queue anew with one`() {
@@ -147,11 +148,13 @@ import Testing
 
   @Test func `of another user begins anew`() {
     var pipeline = Self.sending(2)
-    #expect(pipeline.userChanged() == [.read(after: nil, count: 10)])
+    #expect(pipeline.userChanged(token: [5]) == [.read(after: nil, count: 10)])
     // The answer for the user before.
     #expect(pipeline.take([Self.batch(3)], after: 2, count: 8).isEmpty)
     #expect(pipeline.take([Self.batch(7)], after: nil, count: 10) == [.openStream])
-    #expect(pipeline.streamOpened() == [.greet(token: [])])
+    #expect(pipeline.streamOpened() == [.greet(token: [5])])
+    // The server goes on where it was: there is nothing new to keep.
+    #expect(pipeline.greeted(token: [5]) == Self.send(7...7, [5]))
   }
 }
 

@@ -58,7 +58,7 @@ final class DocumentLoop: StepHandler {
       network: network, recovery: recovery)
     lifetime = EngineLifetime(
       setup: setup, store: store, user: user, listening: listening, writes: writes,
-      kept: kept, network: network, recovery: recovery, registry: registry)
+      sending: sending, kept: kept, network: network, recovery: recovery, registry: registry)
   }
 
   var durability: DurabilityWaits { writes.durability }
@@ -144,7 +144,7 @@ final class DocumentLoop: StepHandler {
   /// Commits something that tells nothing.
   private func trial() throws(StoreError) {
     try store.commit([
-      .setMetadata(store.tree, "conifer.trial", [1]), .documents(store.tree, []),
+      .setMetadata(store.tree, MetadataName.trial, [1]), .documents(store.tree, []),
     ])
   }
 

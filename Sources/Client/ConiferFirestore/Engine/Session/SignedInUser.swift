@@ -50,15 +50,10 @@ final class SignedInUser {
 
   // MARK: Begin and end
 
-  /// The name under which the tree's metadata says who was signed in last.
-  private static let userName = "conifer.user"
-  /// The name under which the tree's metadata says that the user may have changed, and to whom is unknown.
-  private static let changeName = "conifer.change"
-
   /// Begins as the user who was signed in last, as the storage has it; gives that user's identity.
   func begin(_ backend: any StorageBackend, _ tree: TreeID) throws(StoreError) -> String {
     let (user, change) = try backend.read { (view) throws(StoreError) in
-      (try view.metadata(tree, Self.userName), try view.metadata(tree, Self.changeName))
+      (try view.metadata(tree, MetadataName.user), try view.metadata(tree, MetadataName.change))
     }
     gate = IdentityGate(isChangeStored: change != nil)
     guard setup.tokenProvider != nil else { return "" }
@@ -97,7 +92,7 @@ final class SignedInUser {
     guard setup.tokenProvider != nil else { return }
     // Stored before the provider is asked, as the last user may not be the one at the next start.
     if gate.mustStore(isChanging: true) {
-      keep(isChanging: true, [.setMetadata(store.tree, Self.changeName, [1])])
+      keep(isChanging: true, [.setMetadata(store.tree, MetadataName.change, [1])])
     }
     askWhoItIs()
   }
@@ -201,7 +196,7 @@ final class SignedInUser {
   ///
   /// - Throws: when that cannot be stored.
   func willShow(_ identity: String) throws(StoreError) {
-    try store.commit([.setMetadata(store.tree, Self.userName, Array(identity.utf8))])
+    try store.commit([.setMetadata(store.tree, MetadataName.user, Array(identity.utf8))])
     stored = identity
   }
 
@@ -220,8 +215,8 @@ final class SignedInUser {
       keep(
         isChanging: false,
         [
-          .setMetadata(store.tree, Self.userName, Array(shown.utf8)),
-          .setMetadata(store.tree, Self.changeName, nil),
+          .setMetadata(store.tree, MetadataName.user, Array(shown.utf8)),
+          .setMetadata(store.tree, MetadataName.change, nil),
         ])
     }
     tell(.success(token?.token))

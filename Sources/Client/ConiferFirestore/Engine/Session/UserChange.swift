@@ -30,9 +30,12 @@ struct UserChange {
     guard let old = store.lane else { return }
     let new = Lane(tree: old.tree, identity: identity)
     let documents = try written(old, new)
+    let token = try store.read { (view, _) throws(StoreError) in
+      try view.metadata(new.tree, MetadataName.stream(identity)) ?? []
+    }
     try user.willShow(identity)
     store.engine.show(new)
-    sending.userChanged()
+    sending.userChanged(token: token)
     writes.waiters.userChanged()
     listening.changed(documents)
     kept.userChanged()

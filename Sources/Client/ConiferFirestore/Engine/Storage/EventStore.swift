@@ -32,7 +32,7 @@ final class EventStore {
     // What tells nothing is no commit of its own.
     if !edits.isEmpty, event.version > newest {
       edits.append(
-        .setMetadata(store.tree, SnapshotVersion.name, SnapshotVersion.bytes(event.version)))
+        .setMetadata(store.tree, MetadataName.snapshot, SnapshotVersion.bytes(event.version)))
     }
     try store.commit(edits)
     targets.took(changes.rows)

@@ -137,7 +137,8 @@ final class DocumentWrites {
   ///
   /// - Throws: when that cannot be stored; it may be called again.
   func accepted(
-    _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult]
+    _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult],
+    token: [UInt8]
   ) throws(StoreError) {
     guard let batch = try find(id) else { return }
     let documents = try store.read { (view, lane) throws(StoreError) in
@@ -148,11 +149,18 @@ final class DocumentWrites {
       }
       return documents
     }
-    var edits = [StorageEdit.finish(id.lane, id.number, .acknowledged)]
+    var edits = [
+      StorageEdit.finish(id.lane, id.number, .acknowledged), Self.keeping(token, of: id.lane),
+    ]
     if !documents.isEmpty { edits.append(.documents(store.tree, documents.map { .put($0) })) }
     try store.commit(edits)
     _ = progress.endSending(id, .acknowledged)
     end(id, .acknowledged, nil, batch)
+  }
+
+  /// The edit that keeps the token of a user's stream of writes.
+  static func keeping(_ token: [UInt8], of lane: Lane) -> StorageEdit {
+    .setMetadata(lane.tree, MetadataName.stream(lane.identity), token.isEmpty ? nil : token)
   }
 
   /// The server refused a write: it stays as a dead letter with the reason.
