@@ -63,6 +63,25 @@ import Testing
     await world.end()
   }
 
+  @Test(arguments: EngineStore.durable)
+  func `greets the server as the last stream did, in later runs too, so that nothing is made twice`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    try world.set("rooms/a", 1)
+    await world.settle()
+    // The token of the greeting is kept before anything is sent.
+    await world.restart()
+    #expect(world.server.greetings == [[], [1]] && world.server.sent.count == 1)
+    try world.set("rooms/a", 2)
+    await world.settle()
+    try world.server.accept(at: 1000)
+    await world.settle()
+    await world.restart()
+    #expect(world.server.greetings.last == [2] && world.server.sent.count == 1)
+    await world.end()
+  }
+
   @Test(arguments: EngineStore.allCases)
   func `keeps a refused write as a dead letter, and sends it again when asked to`(
     store: EngineStore

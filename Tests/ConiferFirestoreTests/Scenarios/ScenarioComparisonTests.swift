@@ -102,6 +102,11 @@ import Testing
     }
   }
 
+  @Test(arguments: StorageAction.allCases)
+  func `knows what of the store an action uses`(_ action: StorageAction) {
+    #expect(StorageUse.table[action] != nil)
+  }
+
   @Test(arguments: Change.allCases)
   func `sees a change of what is expected`(_ change: Change) async throws {
     let backend = ScenarioBackend.memory

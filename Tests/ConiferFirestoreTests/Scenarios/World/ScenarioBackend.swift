@@ -63,7 +63,10 @@ enum ScenarioBackend: String, CaseIterable, Sendable {
       return .log(at: directory, options: options, log: log)
     case .journal: return .journal(at: directory, options: options)
     #if RocksDB
-      case .rocksDB: return .rocksdb(at: directory, options: options)
+      case .rocksDB:
+        var rocksdb = RocksDBOptions()
+        rocksdb.reserve = 0
+        return .rocksdb(at: directory, options: options, rocksdb: rocksdb)
     #endif
     }
   }

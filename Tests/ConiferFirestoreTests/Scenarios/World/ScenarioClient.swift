@@ -20,12 +20,8 @@ final class ScenarioClient {
   private let limboLimit: Int
   private var engine: FirestoreEngine
   private(set) var isNetworkEnabled = true
-  private var nextNumber: ListenerID = 1
-  private var listeners: [(id: ListenerID, query: DocumentQuery)] = []
-  private var inSyncListeners: [ListenerID] = []
-  /// The writes of each user that the server has not answered, in their order.
-  private var writes: [String?: [(number: Int, mutation: Mutation)]] = [:]
-  private var nextWrite = 0
+  private var listeners = ScenarioListeners()
+  private var writes = ScenarioWrites()
 
   init(_ backend: ScenarioBackend, limboLimit: Int) throws {
     self.backend = backend
@@ -82,18 +78,47 @@ final class ScenarioClient {
     switch action {
     case .listen(let query, let target, let options):
       try await listen(query, as: target, options)
-    case .unlisten(let query):
-      if let index = listeners.lastIndex(where: { $0.query == query }) {
-        engine.unlisten(listeners.remove(at: index).id)
+    case .say(let messages):
+      for message in messages {
+        try server.say(message)
+        await settle()
       }
-    case .write(let mutation): write(mutation)
+    case .closeWatch(let error, let reopens):
+      server.breakWatch(error)
+      await settle()
+      if reopens { await engine.skipBackoff() }
+    case .acknowledge(let time):
+      try answer(keepsInQueue: false)
+      try server.acknowledge(at: time)
+    case .refuse(let error, let keepsInQueue):
+      try answer(keepsInQueue: keepsInQueue)
+      try server.refuse(error)
+      await settle()
+      await engine.skipBackoff()
+    case .restart: await restart()
+    case .collectGarbage(let threshold):
+      // The reference collects all that it may once there is more than the threshold.
+      if try storage.cacheSize() > threshold { try await engine.collectGarbage(downTo: 0) }
+    case .runTimer(let timer): await run(timer)
+    default: try call(action)
+    }
+    await settle()
+  }
+
+  /// What is asked for and waits for nothing.
+  private func call(_ action: ScenarioAction) throws {
+    switch action {
+    case .unlisten(let query):
+      if let id = listeners.remove(query) { engine.unlisten(id) }
+    case .write(let mutation):
+      let number = writes.add(mutation, of: signIn.user)
+      _ = engine.write([mutation]) { [log] in log.ended(number, mutation, $0) }
     case .waitForPendingWrites:
       engine.waitForPendingWrites { [log] in log.pendingWritesEnded($0) }
     case .addInSyncListener:
-      inSyncListeners.append(newNumber())
-      engine.listenInSync(inSyncListeners[inSyncListeners.count - 1]) { [log] in log.toldInSync() }
+      engine.listenInSync(listeners.addInSync()) { [log] in log.toldInSync() }
     case .removeInSyncListener:
-      guard let id = inSyncListeners.popLast() else { throw ScenarioError("nobody listens") }
+      guard let id = listeners.removeInSync() else { throw ScenarioError("nobody listens") }
       engine.unlisten(id)
     case .loadBundle(let bytes):
       engine.loadBundle(bytes) { [log] result in
@@ -105,44 +130,17 @@ final class ScenarioClient {
     case .changeUser(let user):
       signIn.user = user
       engine.tokenDidChange()
-    case .restart: await restart()
-    case .collectGarbage(let threshold):
-      // The reference collects all that it may once there is more than the threshold.
-      if try storage.cacheSize() > threshold { try await engine.collectGarbage(downTo: 0) }
-    case .say(let messages):
-      for message in messages {
-        try server.say(message)
-        await settle()
-      }
-    case .closeWatch(let error, let reopens):
-      server.breakWatch(error)
-      await settle()
-      if reopens { await engine.skipBackoff() }
-    case .acknowledge(let time):
-      try takeSentWrite(keepsInQueue: false)
-      try server.acknowledge(at: time)
-    case .refuse(let error, let keepsInQueue):
-      try takeSentWrite(keepsInQueue: keepsInQueue)
-      try server.refuse(error)
-      await settle()
-      await engine.skipBackoff()
-    case .runTimer(let timer): try await run(timer)
     case .failStorage(let actions): storage.faults.fail(actions)
-    case .drainQueue: break
+    case .listen, .say, .closeWatch, .acknowledge, .refuse, .restart, .collectGarbage, .runTimer,
+      .drainQueue:
+      break
     }
-    await settle()
-  }
-
-  private func newNumber() -> ListenerID {
-    defer { nextNumber += 1 }
-    return nextNumber
   }
 
   private func listen(
     _ query: DocumentQuery, as target: TargetID, _ options: ListenOptions
   ) async throws {
-    let id = newNumber()
-    listeners.append((id, query))
+    let id = listeners.add(query)
     engine.listen(id, query, options) { [log] in log.told(query, $0) }
     await settle()
     // A listener of the cache has no target.
@@ -151,25 +149,9 @@ final class ScenarioClient {
     if given != target { throw ScenarioError("the target has the number \(given), not \(target)") }
   }
 
-  private func write(_ mutation: Mutation) {
-    let number = nextWrite
-    nextWrite += 1
-    writes[signIn.user, default: []].append((number, mutation))
-    _ = engine.write([mutation]) { [log] in log.ended(number, mutation, $0) }
-  }
-
-  /// The write that the server answers next is the user's oldest one.
-  private func takeSentWrite(keepsInQueue: Bool) throws {
-    var waiting = writes[signIn.user] ?? []
-    // Those that were never stored, and so never sent.
-    waiting.removeAll { log.isRejected($0.number) }
-    guard let oldest = waiting.first else { throw ScenarioError("no write waits for an answer") }
-    guard server.sent.first == [oldest.mutation] else {
-      let sent = server.sent.first.map { "\($0)" } ?? "nothing"
-      throw ScenarioError("\(sent) was sent, not \(oldest.mutation)")
-    }
-    if !keepsInQueue { waiting.removeFirst() }
-    writes[signIn.user] = waiting
+  private func answer(keepsInQueue: Bool) throws {
+    try writes.answer(
+      signIn.user, sent: server.sent, keepsInQueue: keepsInQueue, isRejected: log.isRejected)
   }
 
   /// The process dies, so that nothing is stored at its end, and the next one begins.
@@ -177,12 +159,12 @@ final class ScenarioClient {
     storage.faults.setOver(true)
     await end()
     storage.faults.setOver(false)
-    (listeners, inSyncListeners) = ([], [])
+    listeners.removeAll()
     isNetworkEnabled = true
     engine = Self.engine(backend, storage, server, clock, signIn, limboLimit)
   }
 
-  private func run(_ timer: ScenarioTimer) async throws {
+  private func run(_ timer: ScenarioTimer) async {
     switch timer {
     case .onlineState: clock.advance(to: clock.now + 10_000)
     case .watchIdle, .writeIdle: clock.advance(to: clock.now + StreamMachine.idleTime)

@@ -11,6 +11,7 @@ struct EngineLifetime {
   let user: SignedInUser
   let listening: Listening
   let writes: DocumentWrites
+  let sending: WriteSending
   let kept: KeptQueries
   let network: NetworkUse
   let recovery: StorageRecovery
@@ -38,9 +39,10 @@ struct EngineLifetime {
 
   private func begin(_ backend: any DocumentBackend, _ tree: TreeID) throws(StoreError) {
     let version = try backend.read { (view) throws(StoreError) in
-      try view.metadata(tree, SnapshotVersion.name)
+      try view.metadata(tree, MetadataName.snapshot)
     }
     store.open(backend, Lane(tree: tree, identity: try user.begin(backend, tree)))
+    try sending.begin()
     listening.begin(at: version.map(SnapshotVersion.time) ?? .zero)
     store.engine.reportIncidents()
   }

@@ -22,6 +22,9 @@ final class ScriptedClock: EngineClock {
     if isDue { body() }
   }
 
+  /// So much time passes; who is to be woken by then is.
+  func advance(by milliseconds: Int64) { advance(to: now + milliseconds) }
+
   /// The time comes; who is to be woken by then is.
   func advance(to moment: Int64) {
     let due = state.withLock { state in
