@@ -30,6 +30,7 @@ enum OfflineGuide {
     // the data is the same as the cached data.
     db.collection("cities").whereField("state", isEqualTo: "CA")
       .addSnapshotListener(includeMetadataChanges: true) { querySnapshot, error in
+        // swift-format-ignore: NeverForceUnwrap
         guard let snapshot = querySnapshot else {
           print("Error retreiving snapshot: \(error!)")
           return
