@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferKeyValue
+import Synchronization
 import TestSupport
 import Testing
 
@@ -197,6 +198,63 @@ import Testing
     #expect(try answer(third, tree, "c").documents.count == 80)
     #expect(try isSound(third))
     try await third.close()
+  }
+
+  @Test func `While rows may be lacking, a slice looks at so many other collections and no more`()
+    async throws
+  {
+    let store = MemoryStore()
+    let backend = try IndexTests.open(store)
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let many = try (0..<600).map { try DocumentPath("b/d\(100 + $0)/many/d") }
+    let few = try (0..<3).map { try DocumentPath("b/d\(150 + 200 * $0)/few/d") }
+    try await backend.commit([.documents(tree, (many + few).map { .put(Self.document($0)) })])
+    let leaves = LeafStore(store, .none)
+    let tx = try leaves.transaction()
+    defer { tx.close() }
+    try MendingMarker.add(tx, tree)
+    let reader = DocumentReader(runs: RunReader(view: tx, tree: tree))
+    var found: [CollectionPath] = []
+    var (at, slices) = (Bytes?.some([]), 0)
+    while let start = at {
+      slices += 1
+      let meter = ReadMeter()
+      let sliced = DocumentReader(runs: reader.runs, meter: meter)
+      at = try sliced.forEachCollection(withID: "few", from: start, most: 100) { (path, _) in
+        found.append(path)
+        return true
+      }
+    }
+    #expect(found == few.map(\.collection))
+    #expect(slices > 2)
+    try await backend.close()
+  }
+
+  @Test func `Coverage asks once in which lanes writes wait`() async throws {
+    let probe = ProbeStore()
+    let backend = try PackedBackend(
+      probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let paths = try (0..<50).map { try DocumentPath("c/d\(100 + $0)") }
+    for identity in ["anna", "ben"] {
+      let lane = Lane(tree: tree, identity: identity)
+      try await backend.commit(
+        try paths.map { path in
+          let write = try Mutation.set(path, [("a", .value(1))], in: Samples.database)
+          let batch = MutationBatch([write], written: .zero) { Document($0, .unseen) }
+          return .enqueue(lane, batch.payload)
+        })
+    }
+    let snapshot = try LeafStore(probe, .none).openSnapshot()
+    defer { snapshot.close() }
+    let info = try #require(try Trees.info(snapshot, tree))
+    func walks() -> Int { probe.walks.withLock { $0[Spaces.queueIndex.id] ?? 0 } }
+    let before = walks()
+    let ranges = try Coverage(snapshot, info).ranges([], [PathKey.endMark])
+    #expect(ranges.count == 50)
+    // Each step asks each lane; its end does too.
+    #expect(walks() - before <= 2 * 51 + 1)
+    try await backend.close()
   }
 
   @Test func `A document in chunks that a query finds is read once`() async throws {
