@@ -11,8 +11,10 @@ package struct RunSizing: Sendable {
   /// A leaf above this stands in a run of its own.
   package static let loneLeaf = 64 << 10
 
-  /// The largest stored value that the store keeps without waste.
-  package let bestStored: Int
+  /// Whether leaves are mostly read one by one, so that a run should take one page of the store: less is read and
+  /// unpacked for a leaf, and no page is left half empty.
+  package var isForSingles = false
+  private let (largest, page): (Int, Int)
   /// How hard runs are packed; each effort has a ratio of its own.
   package var effort = Codec.Effort.quick
   private var quickRatio = 2.0
@@ -20,9 +22,13 @@ package struct RunSizing: Sendable {
 
   /// - Parameter packs: whether new runs are packed.
   package init(_ traits: StoreTraits, packs: Bool) {
-    bestStored = min(max(traits.bestValueSize, 1024), 64 << 10)
+    largest = min(max(traits.bestValueSize, 1024), 64 << 10)
+    page = min(traits.pageValueSize.map { max($0, 1024) } ?? largest, largest)
     if !packs { (quickRatio, thoroughRatio) = (1, 1) }
   }
+
+  /// The largest stored value that the store keeps without waste.
+  package var bestStored: Int { isForSingles ? page : largest }
 
   private var ratio: Double {
     get { effort == .quick ? quickRatio : thoroughRatio }
