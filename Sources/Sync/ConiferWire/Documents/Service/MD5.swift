@@ -1,9 +1,10 @@
 /// The digest of RFC 1321, which bloom filters of servers are made with. It protects nothing.
-struct MD5 {
+package struct MD5: Sendable {
   /// The sixteen bytes of the digest as two numbers, little-endian.
-  let words: (UInt64, UInt64)
+  package let words: (UInt64, UInt64)
 
-  init(_ message: some Sequence<UInt8>) {
+  /// The digest of bytes.
+  package init(_ message: some Sequence<UInt8>) {
     var padded = Array(message)
     let bits = UInt64(padded.count) &* 8
     padded.append(0x80)
