@@ -70,6 +70,39 @@ import Testing
     #expect(pipeline.take([], after: nil, count: 10).isEmpty)
   }
 
+  @Test func `sends a batch that is queued again once no younger one is on its way`() {
+    var pipeline = Self.sending(10)
+    _ = pipeline.queued()
+    // Batch 0 was refused before; meanwhile nothing younger is read, and nothing is sent twice.
+    #expect(pipeline.requeued().isEmpty)
+    for id in 1...9 { #expect(Self.answer(&pipeline) == [Self.accepted(BatchID(id))]) }
+    #expect(Self.answer(&pipeline) == [Self.accepted(10), .read(after: nil, count: 10)])
+    #expect(pipeline.take(Self.batches(0...0), after: nil, count: 10) == Self.send(0...0, [2]))
+  }
+
+  @Test func `begins with a batch that is queued again when nothing is on its way`() {
+    var pipeline = Self.sending(2)
+    #expect(pipeline.requeued().isEmpty)
+    let actions = pipeline.streamClosed(StatusError(.unavailable, ""))
+    #expect(actions == [.read(after: nil, count: 10)])
+    #expect(pipeline.take(Self.batches(0...2), after: nil, count: 10) == [.openStream])
+    #expect(pipeline.requeued() == [.read(after: nil, count: 10)])
+  }
+
+  @Test func `lets go of a batch that is not on its way`() {
+    var pipeline = WritePipeline()
+    _ = pipeline.queued()
+    _ = pipeline.take(Self.batches(1...3), after: nil, count: 10)
+    let isWithdrawn = pipeline.withdraw(2)
+    #expect(isWithdrawn)
+    _ = pipeline.streamOpened()
+    #expect(
+      pipeline.greeted(token: [1]) == Self.send(1...1) + Self.send(3...3))
+    let (sent, unknown) = (pipeline.withdraw(3), pipeline.withdraw(4))
+    #expect(!sent && unknown)
+    #expect(pipeline.outstanding == [1, 3])
+  }
+
   @Test(arguments: StatusCode.allCases.filter { $0 != .ok })
   func `drops a batch only when the server would refuse it again`(code: StatusCode) {
     let permanent: Set<StatusCode> = [

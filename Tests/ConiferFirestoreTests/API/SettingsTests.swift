@@ -138,6 +138,10 @@ struct SettingsTests {
       used.add(configuration, nil)
       return RecordingEngine()
     }
+    let errors = LoggedErrors()
+    var configuration = FirestoreConfiguration(projectID: "p")
+    configuration.logger = errors.logger
+    #expect(directory.configure(configuration, app: "[DEFAULT]"))
     let firestore = directory.firestore(app: "[DEFAULT]", database: nil)
     let settings = FirestoreSettings()
     settings.cacheSizeBytes = 5 << 20
@@ -146,6 +150,7 @@ struct SettingsTests {
     _ = firestore.collection("rooms")
     #expect(used.values.map { $0.storage != nil } == [true])
     #expect(used.values.map(\.cacheSizeBytes) == [5 << 20])
+    #expect(errors.all.count == 1 && errors.all[0].hasPrefix("No server is named"))
   }
 
   @Test("After the end every call tells an error, and the end may be asked for again")

@@ -32,10 +32,7 @@ final class SignedInUser {
   private var shown = ""
   /// What the store has of that; nil when it has nothing.
   private var stored: String?
-  /// The questions that are under way, by their numbers; those whose answers tell who is signed in.
-  private var asked: Set<UInt64> = []
-  private var identifying: Set<UInt64> = []
-  private var lastQuestion: UInt64 = 0
+  private var questions = Questions()
   private var waiting: [(Result<String?, StatusError>) -> Void] = []
   private var retry = IdentityRetry()
   private let setup: FirestoreConfiguration
@@ -112,7 +109,7 @@ final class SignedInUser {
   func tick() {
     guard retry.isDue(at: setup.clock.now) else { return }
     // What need not wait goes on as the user who was signed in last.
-    identifying.insert(ask(forcingRefresh: false))
+    ask(forcingRefresh: false, isIdentification: true)
   }
 
   /// The server does not take the token: another one is asked for before the next attempt.
@@ -125,24 +122,23 @@ final class SignedInUser {
     switch token {
     case .known(let token):
       let isExpired = token?.expiry.map { $0 <= setup.clock.wallTime } ?? false
-      if identifying.isEmpty, !isExpired { return body(.success(token?.token)) }
+      if !questions.identify, !isExpired { return body(.success(token?.token)) }
       if isExpired { self.token = .unknown }
     case .invalid: isForced = true
     case .unknown: break
     }
     waiting.append(body)
-    if gate.questionCount == 0 { _ = ask(forcingRefresh: isForced) }
+    if gate.questionCount == 0 { ask(forcingRefresh: isForced, isIdentification: false) }
   }
 
   private func askWhoItIs() {
     gate.askingBegan()
-    identifying.insert(ask(forcingRefresh: false))
+    ask(forcingRefresh: false, isIdentification: true)
   }
 
-  private func ask(forcingRefresh force: Bool) -> UInt64 {
-    lastQuestion += 1
-    let number = lastQuestion
-    guard let provider = setup.tokenProvider else { return number }
+  private func ask(forcingRefresh force: Bool, isIdentification: Bool) {
+    guard let provider = setup.tokenProvider else { return }
+    let number = questions.add(isIdentification: isIdentification)
     let question = Task.detached { [post] in
       let answer: Answer
       do {
@@ -153,8 +149,6 @@ final class SignedInUser {
       post(.tokenAnswered(answer, number))
     }
     gate.began(question, number)
-    asked.insert(number)
-    return number
   }
 
   /// What an answer means for the engine.
@@ -166,14 +160,9 @@ final class SignedInUser {
 
   /// The provider has answered a question.
   func answered(_ answer: Answer, _ number: UInt64) -> Change {
-    // A later question was answered already.
-    guard asked.contains(number) else { return .none }
-    let isIdentification = identifying.contains { $0 <= number }
-    // Those that were asked before do not matter any more.
-    for old in asked where old <= number {
-      gate.ended(old)
-      asked.remove(old)
-      identifying.remove(old)
+    // Those that were asked before do not matter any more; a later one may have been answered already.
+    guard let isIdentification = questions.end(through: number, { gate.ended($0) }) else {
+      return .none
     }
     switch answer {
     case .token(let new):
@@ -197,7 +186,7 @@ final class SignedInUser {
 
   private func fail(_ words: String, _ isIdentification: Bool) {
     setup.logger.warning("the token provider failed", metadata: ["cause": "\(words)"])
-    if isIdentification, identifying.isEmpty {
+    if isIdentification, !questions.identify {
       gate.askingFailed()
       retry.failed(at: setup.clock.now)
     }
@@ -224,7 +213,7 @@ final class SignedInUser {
 
   /// What waited goes on if the engine shows the writes of who is signed in; and the next start begins as that user.
   func settle() {
-    guard isShown, identifying.isEmpty, case .known(let token) = token else { return }
+    guard isShown, !questions.identify, case .known(let token) = token else { return }
     retry = IdentityRetry()
     gate.becameKnown()
     if gate.mustStore(isChanging: false) || stored == nil {
@@ -255,6 +244,35 @@ final class SignedInUser {
     let bodies = waiting
     waiting = []
     for body in bodies { body(result) }
+  }
+}
+
+/// The questions to a token provider that are under way, by their numbers.
+private struct Questions {
+  /// Whether the answer tells who is signed in.
+  private var asked: [UInt64: Bool] = [:]
+  private var last: UInt64 = 0
+
+  /// Whether an answer is to tell who is signed in.
+  var identify: Bool { asked.values.contains(true) }
+
+  mutating func add(isIdentification: Bool) -> UInt64 {
+    last += 1
+    asked[last] = isIdentification
+    return last
+  }
+
+  /// A question was answered, and so all that were asked before.
+  ///
+  /// - Returns: whether the answer tells who is signed in; nil when a later question was answered already.
+  mutating func end(through number: UInt64, _ ended: (UInt64) -> Void) -> Bool? {
+    guard asked[number] != nil else { return nil }
+    let old = asked.filter { $0.key <= number }
+    for key in old.keys {
+      asked[key] = nil
+      ended(key)
+    }
+    return old.values.contains(true)
   }
 }
 

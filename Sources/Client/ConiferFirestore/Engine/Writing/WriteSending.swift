@@ -11,17 +11,15 @@ final class WriteSending {
   let slot: WriteSlot
   private let store: DocumentStore
   private let writes: DocumentWrites
-  private let faults: StepFaults
   private let recovery: StorageRecovery
 
   init(
-    _ store: DocumentStore, _ writes: DocumentWrites, _ slot: WriteSlot, _ faults: StepFaults,
+    _ store: DocumentStore, _ writes: DocumentWrites, _ slot: WriteSlot,
     _ recovery: StorageRecovery
   ) {
     self.store = store
     self.writes = writes
     self.slot = slot
-    self.faults = faults
     self.recovery = recovery
   }
 
@@ -148,7 +146,7 @@ final class WriteSending {
       }
       run(pipeline.take(found, after: after, count: count))
     } catch {
-      faults.report(error)
+      recovery.report(error)
     }
   }
 }
