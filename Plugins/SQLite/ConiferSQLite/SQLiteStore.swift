@@ -11,14 +11,9 @@ import Synchronization
 public final class SQLiteStore: OrderedStore {
   /// Keys of up to 4,095 bytes (longer ones would slow down their neighbours), values up to SQLite's own limit of about a gigabyte, and
   /// commits that survive power loss.
-  public let traits = {
-    var traits = StoreTraits(
-      longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
-      isPersistent: true)
-    // A cell of 4,061 bytes is in its page whole; beside the value it has a head and a key of some 40 bytes.
-    traits.pageValueSize = 4000
-    return traits
-  }()
+  public let traits = StoreTraits(
+    longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
+    isPersistent: true)
 
   /// The directory of the store.
   public let path: String

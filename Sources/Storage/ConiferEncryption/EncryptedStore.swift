@@ -24,7 +24,6 @@
       self.ring = ring
       var traits = base.traits
       traits.bestValueSize = max(1, traits.bestValueSize - SealedRecord.overhead)
-      traits.pageValueSize = traits.pageValueSize.map { max(1, $0 - SealedRecord.overhead) }
       self.traits = traits
     }
 

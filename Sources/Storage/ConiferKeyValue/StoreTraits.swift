@@ -4,9 +4,6 @@ public struct StoreTraits: Sendable, Equatable {
   public var longestKey: Int
   /// The largest value, in bytes, that is stored without waste: the engine sizes its runs by it.
   public var bestValueSize: Int
-  /// The largest value, in bytes, that takes one page of the store; nil when it keeps values without pages, or
-  /// `bestValueSize` says it.
-  package var pageValueSize: Int?
   /// The approximate bytes that a commit of one small row writes. Housekeeping that is paced by
   /// written bytes counts each row as at least this many.
   public var writeQuantum: Int

@@ -181,6 +181,11 @@ import Testing
     try tx.writeUsage()
     _ = try leaves.apply(tx, tx.batch(), .relaxed)
     tx.close()
+    let snapshot = try leaves.openSnapshot()
+    var listing = CollectionListing(tree)
+    while !listing.isDone { _ = try listing.step(snapshot) }
+    #expect(listing.isInPart)
+    snapshot.close()
     let second = try IndexTests.open(store)
     // Housekeeping refuses the run; mending goes on all the same.
     for _ in 0..<20 { _ = try? await second.tidy(.milliseconds(10)) }
