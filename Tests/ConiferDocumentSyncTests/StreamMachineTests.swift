@@ -94,4 +94,16 @@ import Testing
     #expect(stream.tick(at: 60_009).isEmpty && stream.tick(at: 60_010) == [.close])
     #expect(!stream.isOpen && stream.start(at: 60_020, jitter: 0.5) == [.open])
   }
+
+  @Test func `is opened now when nobody wants to wait`() {
+    var stream = StreamMachine()
+    #expect(stream.skipBackoff(at: 0).isEmpty)
+    _ = stream.start(at: 0, jitter: 0.5)
+    _ = stream.failed(Self.broken, at: 0)
+    #expect(stream.start(at: 0, jitter: 0.5).isEmpty)
+    #expect(stream.skipBackoff(at: 1) == [.open])
+    _ = stream.failed(Self.broken, at: 1)
+    #expect(stream.skipBackoff(at: 1).isEmpty)
+    #expect(stream.start(at: 1, jitter: 0.5) == [.open])
+  }
 }

@@ -27,7 +27,7 @@ import Testing
     #expect(pipeline.queued() == [.read(after: nil, count: 10)])
     #expect(pipeline.take(batches(1...count), after: nil, count: 10).first == .openStream)
     #expect(pipeline.streamOpened() == [.greet(token: [])])
-    #expect(pipeline.greeted(token: [1]) == send(1...count))
+    #expect(pipeline.greeted(token: [1]) == [.keep(token: [1])] + send(1...count))
     return pipeline
   }
 
@@ -36,7 +36,7 @@ import Testing
   }
 
   private static func accepted(_ id: BatchID) -> WriteAction {
-    .accepted(id, commitTime: F.time(9), [WriteResult(updateTime: F.time(8))])
+    .accepted(id, commitTime: F.time(9), [WriteResult(updateTime: F.time(8))], token: [2])
   }
 
   @Test func `sends ten at most, and the next one with each answer`() {
@@ -70,6 +70,40 @@ import Testing
     #expect(pipeline.take([], after: nil, count: 10).isEmpty)
   }
 
+  @Test func `sends a batch that is queued again once no younger one is on its way`() {
+    var pipeline = Self.sending(10)
+    _ = pipeline.queued()
+    // Batch 0 was refused before; meanwhile nothing younger is read, and nothing is sent twice.
+    #expect(pipeline.requeued().isEmpty)
+    for id in 1...9 { #expect(Self.answer(&pipeline) == [Self.accepted(BatchID(id))]) }
+    #expect(Self.answer(&pipeline) == [Self.accepted(10), .read(after: nil, count: 10)])
+    #expect(pipeline.take(Self.batches(0...0), after: nil, count: 10) == Self.send(0...0, [2]))
+  }
+
+  @Test func `begins with a batch that is queued again when nothing is on its way`() {
+    var pipeline = Self.sending(2)
+    #expect(pipeline.requeued().isEmpty)
+    let actions = pipeline.streamClosed(StatusError(.unavailable, ""))
+    #expect(actions == [.read(after: nil, count: 10)])
+    #expect(pipeline.take(Self.batches(0...2), after: nil, count: 10) == [.openStream])
+    #expect(pipeline.requeued() == [.read(after: nil, count: 10)])
+  }
+
+  @Test func `lets go of a batch that is not on its way`() {
+    var pipeline = WritePipeline()
+    _ = pipeline.queued()
+    _ = pipeline.take(Self.batches(1...3), after: nil, count: 10)
+    let isWithdrawn = pipeline.withdraw(2)
+    #expect(isWithdrawn)
+    _ = pipeline.streamOpened()
+    #expect(
+      pipeline.greeted(token: [1])
+        == [.keep(token: [1])] + Self.send(1...1) + Self.send(3...3))
+    let (sent, unknown) = (pipeline.withdraw(3), pipeline.withdraw(4))
+    #expect(!sent && unknown)
+    #expect(pipeline.outstanding == [1, 3])
+  }
+
   @Test(arguments: StatusCode.allCases.filter { $0 != .ok })
   func `drops a batch only when the server would refuse it again`(code: StatusCode) {
     let permanent: Set<StatusCode> = [
@@ -94,11 +128,11 @@ import Testing
     let error = StatusError(.invalidArgument, "")
     var pipeline = Self.sending(2)
     #expect(pipeline.streamClosed(StatusError(.unavailable, "")) == [.openStream])
-    #expect(pipeline.streamClosed(error) == [.openStream])
+    #expect(pipeline.streamClosed(error) == [.keep(token: []), .openStream])
     #expect(pipeline.streamOpened() == [.greet(token: [])])
     #expect(pipeline.streamClosed(error) == [.openStream])
     _ = pipeline.streamOpened()
-    #expect(pipeline.greeted(token: [1]) == Self.send(1...2))
+    #expect(pipeline.greeted(token: [1]) == [.keep(token: [1])] + Self.send(1...2))
   }
 
   @Test func `without a network sends nothing, and reads the queue anew with one`() {
@@ -114,11 +148,13 @@ import Testing
 
   @Test func `of another user begins anew`() {
     var pipeline = Self.sending(2)
-    #expect(pipeline.userChanged() == [.read(after: nil, count: 10)])
+    #expect(pipeline.userChanged(token: [5]) == [.read(after: nil, count: 10)])
     // The answer for the user before.
     #expect(pipeline.take([Self.batch(3)], after: 2, count: 8).isEmpty)
     #expect(pipeline.take([Self.batch(7)], after: nil, count: 10) == [.openStream])
-    #expect(pipeline.streamOpened() == [.greet(token: [])])
+    #expect(pipeline.streamOpened() == [.greet(token: [5])])
+    // The server goes on where it was: there is nothing new to keep.
+    #expect(pipeline.greeted(token: [5]) == Self.send(7...7, [5]))
   }
 }
 

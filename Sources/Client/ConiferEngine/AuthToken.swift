@@ -1,3 +1,5 @@
+import ConiferStorage
+
 /// Who the app's user is, for a server.
 ///
 /// Its description never shows the token.
@@ -23,4 +25,14 @@ public struct AuthToken: Sendable, Hashable, CustomStringConvertible {
 
   /// Hides the token.
   public var description: String { "AuthToken(hidden, for: \(identity))" }
+}
+
+extension AuthToken {
+  /// Why no lane can be named by its identity; nil when one can.
+  package var identityFault: String? {
+    guard !(1...Lane.longestIdentity).contains(identity.utf8.count) || identity.utf8.contains(0)
+    else { return nil }
+    return
+      "The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes without a zero. Give the user's id."
+  }
 }

@@ -26,6 +26,17 @@ package final class DurabilityWaits {
     begin(backend)
   }
 
+  /// Has a receipt told when the commit that queued its write is as durable as is wanted.
+  package func tell(
+    _ receipt: WriteReceipt, whenDurable commit: CommitID, as wanted: Durability,
+    in storage: EngineStorage
+  ) {
+    guard wanted == .power else {
+      return receipt.setDurable(.success(min(.process, storage.strongest)))
+    }
+    tell(whenDurable: commit, in: storage) { receipt.setDurable($0) }
+  }
+
   /// Syncs until nobody waits.
   package nonisolated(nonsending) func run(_ backend: any StorageBackend) async {
     while let last = waiting.last {

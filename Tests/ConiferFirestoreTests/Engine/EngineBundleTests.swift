@@ -70,7 +70,7 @@ import Testing
     }
     await world.settle()
     let query = try #require(named.all.first ?? nil)
-    let n = try FieldPath(dotted: "n")
+    let n = try ConiferDocument.FieldPath(dotted: "n")
     #expect(
       try query
         == world.query("rooms").filtered(.field(n, .greaterThan, .integer(1)))

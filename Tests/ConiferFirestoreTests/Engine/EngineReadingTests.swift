@@ -84,7 +84,7 @@ import Testing
     func aggregate(_ source: GetSource) async throws {
       let (answers, ended) = AsyncStream<String>.makeStream()
       world.engine.aggregate(
-        try world.query("rooms"), [.count, .sum(try FieldPath(dotted: "n"))], source
+        try world.query("rooms"), [.count, .sum(try ConiferDocument.FieldPath(dotted: "n"))], source
       ) { result in
         switch result {
         case .success(let answer):
@@ -146,7 +146,7 @@ import Testing
   ) async throws {
     let world = try EngineWorld(store)
     let query = try world.query("rooms").filtered(
-      .field(FieldPath(dotted: "n"), .greaterThan, .integer(0))
+      .field(ConiferDocument.FieldPath(dotted: "n"), .greaterThan, .integer(0))
     ).limited(to: 10)
     world.engine.keepSynced(true, query)
     await world.settle()
@@ -204,7 +204,7 @@ import Testing
     store: EngineStore
   ) async throws {
     let world = try EngineWorld(store)
-    let n = try FieldPath(dotted: "n")
+    let n = try ConiferDocument.FieldPath(dotted: "n")
     let declared = try DocumentIndex("rooms", [DocumentIndex.Field(n, .descending)])
     world.engine.setIndexes([declared]) { [told = world.told] in told.add("declared \($0 == nil)") }
     await world.settle()

@@ -15,7 +15,10 @@ final class EngineServer: DocumentService {
   final class Writes: WriteStream {
     let server: EngineServer
     init(_ server: EngineServer) { self.server = server }
-    func greet(token: [UInt8]) { server.later { $0.write?(.greeted(token: [1])) } }
+    func greet(token: [UInt8]) {
+      server.state.withLock { $0.greetings.append(token) }
+      server.later { $0.write?(.greeted(token: [1])) }
+    }
     func send(_ writes: [Mutation], token: [UInt8]) {
       server.state.withLock { state in
         state.sent.append(writes)
@@ -37,6 +40,8 @@ final class EngineServer: DocumentService {
     var sent: [[Mutation]] = []
     var allSent: [[Mutation]] = []
     var tokens: [String?] = []
+    /// What streams of writes were greeted with.
+    var greetings: [[UInt8]] = []
     /// What is to happen once the engine has nothing to do.
     var later: [@Sendable (State) -> Void] = []
     var aggregate: Result<[DocumentValue], StatusError> = .success([])
@@ -52,6 +57,7 @@ final class EngineServer: DocumentService {
   var allSent: [[Mutation]] { state.withLock { $0.allSent } }
   var hasWatch: Bool { state.withLock { $0.watch != nil } }
   var hasWrites: Bool { state.withLock { $0.write != nil } }
+  var greetings: [[UInt8]] { state.withLock { $0.greetings } }
   var tokens: [String?] { state.withLock { $0.tokens } }
 
   private func later(_ body: @escaping @Sendable (State) -> Void) {

@@ -63,6 +63,25 @@ import Testing
     await world.end()
   }
 
+  @Test(arguments: EngineStore.durable)
+  func `greets the server as the last stream did, in later runs too, so that nothing is made twice`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    try world.set("rooms/a", 1)
+    await world.settle()
+    // The token of the greeting is kept before anything is sent.
+    await world.restart()
+    #expect(world.server.greetings == [[], [1]] && world.server.sent.count == 1)
+    try world.set("rooms/a", 2)
+    await world.settle()
+    try world.server.accept(at: 1000)
+    await world.settle()
+    await world.restart()
+    #expect(world.server.greetings.last == [2] && world.server.sent.count == 1)
+    await world.end()
+  }
+
   @Test(arguments: EngineStore.allCases)
   func `keeps a refused write as a dead letter, and sends it again when asked to`(
     store: EngineStore
@@ -93,6 +112,38 @@ import Testing
     await world.settle()
     try await world.engine.discard(id)
     #expect(try await world.engine.outcome(of: id) == .discarded)
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `tells who waits for writes when those of then have ended, whatever became of later ones`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    func wait() {
+      world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
+    }
+    wait()
+    await world.settle()
+    #expect(world.told.take() == ["waited true"])
+    for n in 1...11 { try world.set("rooms/a", Int64(n)) }
+    let last = try world.set("rooms/b", 1)
+    await world.settle()
+    let id = try #require(try await last.id)
+    // The newest write is given up while older ones wait.
+    try await world.engine.discard(id)
+    wait()
+    await world.settle()
+    _ = world.told.take()
+    for n in 1...10 { try world.server.accept(at: Int64(n) * 1000) }
+    await world.settle()
+    #expect(!world.told.take().contains("waited true"))
+    try world.set("rooms/c", 1)
+    await world.settle()
+    try world.server.accept(at: 11_000)
+    await world.settle()
+    #expect(world.told.take() == ["rooms/a: done", "waited true"])
+    #expect(world.server.sent.count == 1)
     await world.end()
   }
 }

@@ -11,7 +11,7 @@ import Testing
   func `shows and sends each user's writes alone`(store: EngineStore) async throws {
     let world = try EngineWorld(store, usesTokens: true)
     let signIn = try #require(world.signIn)
-    signIn.set(.success("ann"))
+    signIn.set(.user("ann"))
     world.engine.tokenDidChange()
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
@@ -23,7 +23,7 @@ import Testing
     #expect(world.told.take() == ["1: a1", "1: a1 b2 pending"])
     #expect(world.server.tokens.last == "token of ann" && world.server.sent.count == 1)
 
-    signIn.set(.success("bob"))
+    signIn.set(.user("bob"))
     world.engine.tokenDidChange()
     await world.settle()
     #expect(world.told.take() == ["waited: cancelled", "1: a1"])
@@ -31,7 +31,7 @@ import Testing
     #expect(world.server.targets[2]?.resumeToken == Array("t1000".utf8))
     #expect(await world.engine.inspect().user == "bob")
 
-    signIn.set(.success("ann"))
+    signIn.set(.user("ann"))
     world.engine.tokenDidChange()
     await world.settle()
     #expect(world.told.take() == ["1: a1 b2 pending"])
@@ -47,14 +47,14 @@ import Testing
   {
     let world = try EngineWorld(usesTokens: true)
     let signIn = try #require(world.signIn)
-    signIn.set(.failure(StatusError(.unavailable, "Not now.")))
+    signIn.set(.failure)
     world.engine.tokenDidChange()
     await world.settle()
     try world.set("rooms/a", 1)
     await world.listen(1, try world.query("rooms"))
     #expect(world.told.take() == ["1:  cached"])
     #expect(!world.server.hasWatch && !world.server.hasWrites)
-    signIn.set(.success("ann"))
+    signIn.set(.user("ann"))
     world.clock.advance(by: 5_000)
     await world.settle()
     #expect(world.told.take() == ["1: a1 cached pending"])
@@ -75,18 +75,53 @@ import Testing
     await world.end()
   }
 
-  @Test(arguments: EngineStore.durable)
-  func `begins as the user of the last run`(store: EngineStore) async throws {
+  /// Ann signed in, and then the app was started anew; the provider does not say who it is.
+  private func restarted(
+    _ store: EngineStore, _ answer: EngineSignIn.Answer
+  ) async throws -> EngineWorld {
     let world = try EngineWorld(store, usesTokens: true)
     let signIn = try #require(world.signIn)
-    signIn.set(.success("ann"))
+    signIn.set(.user("ann"))
     world.engine.tokenDidChange()
     await world.settle()
-    try world.set("rooms/a", 1)
-    await world.settle()
-    signIn.set(.failure(StatusError(.unavailable, "Not now.")))
+    signIn.set(answer)
     await world.restart()
+    return world
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `begins as the user of the last run, whose writes are kept without a network`(
+    store: EngineStore
+  ) async throws {
+    for answer in [EngineSignIn.Answer.failure, .never] {
+      let world = try await restarted(store, answer)
+      await world.listen(1, try world.query("rooms"))
+      let receipt = try world.set("rooms/a", 1)
+      await world.settle()
+      #expect(world.told.take().last == "1: a1 cached pending")
+      let id = try #require(try await receipt.id)
+      #expect(id.identity == "ann")
+      _ = try await receipt.durable
+      await world.restart()
+      await world.listen(2, try world.query("rooms"))
+      #expect(world.told.take().last == "2: a1 cached pending")
+      await world.end()
+    }
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `queues nothing as a user who may have left`(store: EngineStore) async throws {
+    let world = try await restarted(store, .never)
+    world.engine.tokenDidChange()
+    // Nobody answers, and the app ends.
+    await world.restart()
+    let receipt = try world.set("rooms/a", 1)
     await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take() == [])
+    try #require(world.signIn).set(.user("bob"))
+    world.engine.tokenDidChange()
+    await world.settle()
+    #expect(try await receipt.id?.identity == "bob")
     #expect(world.told.take() == ["1: a1 cached pending"])
     await world.end()
   }

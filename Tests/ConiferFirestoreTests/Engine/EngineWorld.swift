@@ -69,17 +69,44 @@ final class EngineTestClock: EngineClock {
 
 /// Who is signed in, as a test says.
 final class EngineSignIn: TokenProvider {
-  private let user = Mutex<Result<String?, StatusError>>(.success(nil))
-  private let forced = Mutex(0)
+  enum Answer: Sendable, Equatable {
+    case user(String?)
+    case failure
+    /// None comes.
+    case never
+  }
+
+  private struct State {
+    var answer = Answer.user(nil)
+    var forced = 0
+    var hanging: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
 
   /// How often a token was asked for that is not the last one.
-  var forcedCount: Int { forced.withLock { $0 } }
+  var forcedCount: Int { state.withLock { $0.forced } }
+  /// Whether no answer comes.
+  var isHanging: Bool { state.withLock { $0.answer == .never } }
 
-  func set(_ user: Result<String?, StatusError>) { self.user.withLock { $0 = user } }
+  func set(_ answer: Answer) { state.withLock { $0.answer = answer } }
+
+  deinit { for question in state.withLock({ $0.hanging }) { question.resume() } }
 
   func token(forcingRefresh: Bool) async throws -> AuthToken? {
-    if forcingRefresh { forced.withLock { $0 += 1 } }
-    return try user.withLock { $0 }.get().map { AuthToken("token of \($0)", identity: $0) }
+    let answer = state.withLock { state in
+      if forcingRefresh { state.forced += 1 }
+      return state.answer
+    }
+    switch answer {
+    case .user(let name): return name.map { AuthToken("token of \($0)", identity: $0) }
+    case .failure: throw StatusError(.unavailable, "Not now.")
+    case .never:
+      await withCheckedContinuation { question in
+        state.withLock { $0.hanging.append(question) }
+      }
+      throw CancellationError()
+    }
   }
 }
 
@@ -115,7 +142,14 @@ final class EngineWorld {
 
   /// Lets all happen that is under way.
   func settle() async {
-    repeat { await engine.settle() } while server.deliver()
+    repeat {
+      if signIn?.isHanging == true {
+        // The engine would wait for the answer.
+        for _ in 0..<4 { _ = await engine.target(of: 0) }
+      } else {
+        await engine.settle()
+      }
+    } while server.deliver()
   }
 
   /// Ends the engine, and begins another one on the same storage.

@@ -219,12 +219,8 @@ extension TokenAnswer {
       self = .signedOut
       return
     }
-    guard (1...Lane.longestIdentity).contains(token.identity.utf8.count),
-      !token.identity.utf8.contains(0)
-    else {
-      self = .failed(
-        "The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes without a zero. Give the user's id."
-      )
+    if let fault = token.identityFault {
+      self = .failed(fault)
       return
     }
     self = .token(

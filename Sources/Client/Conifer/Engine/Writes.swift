@@ -95,11 +95,8 @@ struct Writes {
     let receipt = caller.receipt
     receipt.setID(WriteReceipt.ID(id))
     follow(id, caller)
-    if setup.options.durability.wanted == .power {
-      durability.tell(whenDurable: commit, in: storage) { receipt.setDurable($0) }
-    } else {
-      receipt.setDurable(.success(min(.process, storage.strongest)))
-    }
+    durability.tell(
+      receipt, whenDurable: commit, as: setup.options.durability.wanted, in: storage)
     views.show(write, of: lane)
     if setup.dropsSupersededWrites { supersede(by: write, lane) }
     transactions.overwritten(write.content)

@@ -10,25 +10,14 @@ import Logging
 ///
 /// Writes that follow one another share a commit; any other step first queues what waits.
 final class DocumentLoop: StepHandler {
-  let store: DocumentStore
-  let user: SignedInUser
-  let listening: Listening
-  let writes: DocumentWrites
-  let sending: WriteSending
-  let recovery: StorageRecovery
-  let network: NetworkUse
   let gets: DocumentGets
   let queue: DocumentQueue
   let bundles: Bundles
-  let kept: KeptQueries
   let outbox: Outbox
-  let lifetime: EngineLifetime
-  private let faults: StepFaults
+  private let lifetime: EngineLifetime
+  private let change: UserChange
   private let alarm: Alarm
-  /// How many steps were done.
-  private(set) var stepCount = 0
-  /// Who waits until the engine has nothing to do.
-  private var settlers: [@Sendable (Int) -> Void] = []
+  private var settling = Settling()
 
   init(
     _ setup: FirestoreConfiguration, _ registry: ListenerRegistry,
@@ -37,10 +26,9 @@ final class DocumentLoop: StepHandler {
     let post: @Sendable (DocumentStep) -> Void = { [weak steps] in steps?.post($0) }
     let engine = EngineStorage(setup.logger)
     outbox = Outbox(engine, setup.callbackQueue)
-    store = DocumentStore(setup, engine, outbox)
-    user = SignedInUser(setup, post)
-    faults = StepFaults(setup.logger)
-    recovery = StorageRecovery(setup.clock, setup.logger)
+    let store = DocumentStore(setup, engine, outbox)
+    let user = SignedInUser(setup, store, post)
+    let recovery = StorageRecovery(setup.clock, setup.logger)
     alarm = Alarm(setup.clock) { post(.tick) }
     let service = setup.effectiveTransport?.service
     let watch = WatchSlot(
@@ -53,29 +41,41 @@ final class DocumentLoop: StepHandler {
       connect: { token, number in
         service?.openWrites(token: token) { post(.writeStream(number, $0)) }
       }, end: { $0.close() }, failed: { post(.writeStream($1, .closed($0))) })
-    listening = Listening(setup, store, outbox, registry, watch, faults)
+    let listening = Listening(setup, store, outbox, registry, watch, recovery)
     let durability = DurabilityWaits { [weak steps] backend in steps?.harden(backend) }
-    writes = DocumentWrites(setup, store, listening, outbox, durability, post)
-    sending = WriteSending(store, writes, write, faults, recovery)
-    network = NetworkUse(hasServer: service != nil, listening, sending, recovery)
+    let writes = DocumentWrites(
+      setup, store, listening, recovery, outbox, durability, post)
+    let sending = WriteSending(store, writes, write, recovery)
+    let network = NetworkUse(hasServer: service != nil, listening, sending, recovery)
     gets = DocumentGets(
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
     bundles = Bundles(store: store, listening: listening, outbox: outbox)
-    kept = KeptQueries(store, listening, setup.logger)
+    let kept = KeptQueries(store, listening, setup.logger)
+    change = UserChange(
+      store: store, user: user, listening: listening, writes: writes, sending: sending, kept: kept,
+      network: network, recovery: recovery)
     lifetime = EngineLifetime(
       setup: setup, store: store, user: user, listening: listening, writes: writes,
-      kept: kept, network: network, recovery: recovery, registry: registry)
+      sending: sending, kept: kept, network: network, recovery: recovery, registry: registry)
   }
 
   var durability: DurabilityWaits { writes.durability }
+  var store: DocumentStore { lifetime.store }
+  var user: SignedInUser { lifetime.user }
+  var listening: Listening { lifetime.listening }
+  var writes: DocumentWrites { lifetime.writes }
+  var kept: KeptQueries { lifetime.kept }
+  var network: NetworkUse { lifetime.network }
+  var recovery: StorageRecovery { lifetime.recovery }
+  var sending: WriteSending { change.sending }
 
   // MARK: Steps
 
   /// Does a step, and what waited to know who is signed in.
   nonisolated(nonsending) func perform(_ step: DocumentStep) async {
-    stepCount += 1
+    settling.steps += 1
     await performOne(step)
     for step in user.takeReady() { await performOne(step) }
   }
@@ -111,16 +111,14 @@ final class DocumentLoop: StepHandler {
   func drain() {
     queueWrites()
     endStep()
-    if user.questionCount == 0 {
-      let waiting = settlers
-      settlers = []
-      for settler in waiting { outbox.addCall { [stepCount] in settler(stepCount) } }
-      outbox.callApp()
-    }
+    listening.targets.storeWholeness()
+    guard user.questionCount == 0 else { return }
+    for told in settling.take() { outbox.addCall { [steps = settling.steps] in told(steps) } }
+    outbox.callApp()
   }
 
   /// Tells once the engine has nothing to do, on the callback queue, with the number of steps that were done.
-  func settle(_ body: @escaping @Sendable (Int) -> Void) { settlers.append(body) }
+  func settle(_ told: @escaping @Sendable (Int) -> Void) { settling.waiting.append(told) }
 
   private func queueWrites() {
     guard writes.hasUnqueued else { return }
@@ -130,8 +128,7 @@ final class DocumentLoop: StepHandler {
 
   /// Goes offline when the storage failed, forgets what nothing needs, and tells the app.
   private func endStep() {
-    if faults.hasFault {
-      let refused = faults.take()
+    if let refused = recovery.takeFaults() {
       // The first thing that the storage takes in again shows that it works.
       recovery.failed(trial)
       network.update()
@@ -147,7 +144,7 @@ final class DocumentLoop: StepHandler {
   /// Commits something that tells nothing.
   private func trial() throws(StoreError) {
     try store.commit([
-      .setMetadata(store.tree, "conifer.trial", [1]), .documents(store.tree, []),
+      .setMetadata(store.tree, MetadataName.trial, [1]), .documents(store.tree, []),
     ])
   }
 
@@ -170,46 +167,8 @@ final class DocumentLoop: StepHandler {
   // MARK: Users
 
   private func answered(_ answer: SignedInUser.Answer, _ number: UInt64) {
-    if case .user(let token) = user.answered(answer, number) { change(to: token) }
+    if case .user(let token) = user.answered(answer, number) { change.begin(token) }
     user.settle()
-  }
-
-  /// Another user is signed in: the streams begin anew, and listeners see that user's writes.
-  private func change(to token: AuthToken?) {
-    _ = recovery.attempt { [self] () throws(StoreError) in
-      try network.pause { () throws(StoreError) in
-        try show(token?.identity ?? "")
-        user.shows(token)
-      }
-    }
-  }
-
-  private func show(_ identity: String) throws(StoreError) {
-    guard let old = store.lane else { return }
-    let new = Lane(tree: old.tree, identity: identity)
-    let sources = listening.listens.listenedSources
-    var collections: [CollectionPath?] =
-      sources.contains { if case .group = $0 { true } else { false } } ? [nil] : []
-    if collections.isEmpty {
-      collections = Set(sources.compactMap(\.collection)).sorted().map { $0 }
-    }
-    let documents = try store.read { (view, _) throws(StoreError) in
-      var paths: Set<DocumentPath> = []
-      for collection in collections {
-        for lane in [old, new] {
-          paths.formUnion(try view.overlays(lane, in: collection).map(\.path))
-        }
-      }
-      var documents: [Document] = []
-      for path in paths.sorted() { documents.append(try view.document(new, path)) }
-      return documents
-    }
-    try store.commit([.setMetadata(old.tree, SignedInUser.name, Array(identity.utf8))])
-    store.engine.show(new)
-    sending.userChanged()
-    writes.userChanged()
-    listening.changed(documents)
-    kept.userChanged()
   }
 
   // MARK: The end
@@ -222,13 +181,13 @@ final class DocumentLoop: StepHandler {
   }
 }
 
-extension DocumentQuery.Source {
-  /// The collection that it looks in; nil for a group.
-  fileprivate var collection: CollectionPath? {
-    switch self {
-    case .collection(let collection): collection
-    case .document(let path): path.collection
-    case .group: nil
-    }
+/// How many steps were done, and who waits until there is nothing to do.
+private struct Settling {
+  var steps = 0
+  var waiting: [@Sendable (Int) -> Void] = []
+
+  mutating func take() -> [@Sendable (Int) -> Void] {
+    defer { waiting = [] }
+    return waiting
   }
 }

@@ -278,11 +278,6 @@ extension DocumentListens {
   /// Whether a query shows all that the server says it gives.
   package func isSynced(_ query: DocumentQuery) -> Bool { listened[query]?.view.isSynced ?? false }
 
-  /// The documents that views show.
-  package var shown: Set<DocumentPath> {
-    listened.values.reduce(into: []) { $0.formUnion($1.view.documents.lazy.map(\.path)) }
-  }
-
   /// Whether a view shows a document, or the server says that it matches a query.
   package func needs(_ path: DocumentPath) -> Bool {
     var isNeeded = false

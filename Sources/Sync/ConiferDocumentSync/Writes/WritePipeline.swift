@@ -12,12 +12,15 @@ package enum WriteAction: Sendable, Hashable {
   case idle
   /// The stream is open: the server is to be greeted, with the token of the last answer.
   case greet(token: [UInt8])
+  /// The token is to be kept for the next greeting, also of a later run, before anything else is done: by it the server
+  /// knows which batches it has made, so that none is made twice.
+  case keep(token: [UInt8])
   /// A batch is to be sent, with the token of the last answer.
   case send(BatchID, MutationBatch, token: [UInt8])
   /// The batches of the queue behind one, or from the first one on, are to be given to `take`.
   case read(after: BatchID?, count: Int)
-  /// The server accepted a batch: one result a write.
-  case accepted(BatchID, commitTime: Timestamp, [WriteResult])
+  /// The server accepted a batch: one result a write; with the token that is to be kept from then on.
+  case accepted(BatchID, commitTime: Timestamp, [WriteResult], token: [UInt8])
   /// The server refused a batch for good.
   case refused(BatchID, StatusError)
   /// What failed was a batch's fault: the next attempt to open the stream is to come at once.
@@ -62,10 +65,15 @@ package struct WritePipeline: Sendable {
   /// twice.
   private var mustRewind = false
   /// What the server wants to be shown with the next request.
-  private var token: [UInt8] = []
+  private var token: [UInt8]
 
-  /// - Parameter isEnabled: whether the app lets the network be used.
-  package init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
+  /// - Parameters:
+  ///   - isEnabled: whether the app lets the network be used.
+  ///   - token: the token that was kept of the user's last stream; empty when there is none.
+  package init(isEnabled: Bool = true, token: [UInt8] = []) {
+    self.isEnabled = isEnabled
+    self.token = token
+  }
 
   /// The batches that were sent and not answered.
   package var outstanding: [BatchID] {
@@ -101,9 +109,11 @@ package struct WritePipeline: Sendable {
 
   /// Another user is signed in: the pipeline begins anew with that user's queue. The stream is closed by the
   /// caller.
-  package mutating func userChanged() -> [WriteAction] {
+  ///
+  /// - Parameter token: the token that was kept of that user's last stream; empty when there is none.
+  package mutating func userChanged(token: [UInt8]) -> [WriteAction] {
     forget()
-    token = []
+    self.token = token
     return fill()
   }
 
@@ -185,8 +195,9 @@ package struct WritePipeline: Sendable {
   package mutating func greeted(token: [UInt8]) -> [WriteAction] {
     guard case .greeting = stream else { return [] }
     stream = .ready
+    let isNew = token != self.token
     self.token = token
-    return entries.map(send)
+    return (isNew ? [.keep(token: token)] : []) + entries.map(send)
   }
 
   /// The server accepted the oldest batch that was sent.
@@ -196,7 +207,7 @@ package struct WritePipeline: Sendable {
     guard case .ready = stream, !entries.isEmpty else { return [] }
     self.token = token
     let first = entries.removeFirst()
-    return [.accepted(first.id, commitTime: commitTime, results)] + fill()
+    return [.accepted(first.id, commitTime: commitTime, results, token: token)] + fill()
   }
 
   /// The stream broke, could not be opened, or was closed since it was idle.
@@ -213,6 +224,7 @@ package struct WritePipeline: Sendable {
         actions = [.inhibitBackoff, .refused(first.id, error)]
       case .opening, .greeting:
         // No batch was sent, so none was refused: the greeting was, with its token.
+        if !token.isEmpty { actions = [.keep(token: [])] }
         token = []
       case .closed, .ready: break
       }

@@ -55,15 +55,10 @@ struct Bundles {
 
   // MARK: The store
 
-  /// The name under which the tree's metadata says when the bundle with an id was made.
-  private static func name(ofBundle id: String) -> String { "conifer.bundle " + id }
-  /// The name under which the tree's metadata has a named query.
-  private static func name(ofQuery name: String) -> String { "conifer.query " + name }
-
   /// Whether the store has this version of a bundle, or a newer one.
   private func isKnown(_ metadata: BundleElement.Metadata) throws(StoreError) -> Bool {
     let stored = try store.read { (view, lane) throws(StoreError) in
-      try view.metadata(lane.tree, Self.name(ofBundle: metadata.id))
+      try view.metadata(lane.tree, MetadataName.bundle(metadata.id))
     }
     return stored.map { SnapshotVersion.time($0) >= metadata.createTime } ?? false
   }
@@ -94,11 +89,11 @@ struct Bundles {
       }
       var writer = JSONWriter()
       writer.bundledQuery(query.query)
-      edits.append(.setMetadata(store.tree, Self.name(ofQuery: query.name), writer.bytes))
+      edits.append(.setMetadata(store.tree, MetadataName.query(query.name), writer.bytes))
     }
     edits.append(
       .setMetadata(
-        store.tree, Self.name(ofBundle: content.metadata.id),
+        store.tree, MetadataName.bundle(content.metadata.id),
         SnapshotVersion.bytes(content.metadata.createTime)))
     edits.append(.documents(store.tree, documents))
     try store.commit(edits)
@@ -118,7 +113,7 @@ struct Bundles {
     guard store.lane != nil else { throw store.error }
     let stored = try storing { () throws(StoreError) in
       try store.read { (view, lane) throws(StoreError) in
-        try view.metadata(lane.tree, Self.name(ofQuery: name))
+        try view.metadata(lane.tree, MetadataName.query(name))
       }
     }
     guard let stored else { return nil }

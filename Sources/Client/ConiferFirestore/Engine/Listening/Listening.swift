@@ -8,40 +8,34 @@ import Logging
 
 /// The listeners, what the server is asked for them, and what of its answers is stored.
 final class Listening {
-  /// Who listens within the engine, such as a get.
-  typealias Told = (Result<ListenEvent, FirestoreError>) -> Void
-
-  private(set) var listens: DocumentListens
+  var listens: DocumentListens
   let targets: TargetStore
   let watch: WatchSlot
-  private let store: DocumentStore
-  private let outbox: Outbox
-  private let registry: ListenerRegistry
-  private let setup: FirestoreConfiguration
-  private let faults: StepFaults
-  private let indexing: IndexCreation
+  let store: DocumentStore
+  let outbox: Outbox
+  let registry: ListenerRegistry
+  let setup: FirestoreConfiguration
+  let recovery: StorageRecovery
+  let indexing: IndexCreation
   /// What is forgotten at the step's end unless something needs it.
   let unneeded: UnneededDocuments
-  private var inner: [ListenerID: Told] = [:]
-  /// Listeners within the engine that have heard what they waited for.
-  private var endings: [ListenerID] = []
-  private var lastInner: ListenerID = 1 << 63
-  /// As of when the store has what the server said of all that is listened to.
-  private var newest = ConiferDocument.Timestamp.zero
+  let events: EventStore
+  let inner = InnerListeners()
 
   init(
     _ setup: FirestoreConfiguration, _ store: DocumentStore, _ outbox: Outbox,
-    _ registry: ListenerRegistry, _ watch: WatchSlot, _ faults: StepFaults
+    _ registry: ListenerRegistry, _ watch: WatchSlot, _ recovery: StorageRecovery
   ) {
     self.setup = setup
     self.store = store
     self.outbox = outbox
     self.registry = registry
     self.watch = watch
-    self.faults = faults
+    self.recovery = recovery
     targets = TargetStore(store)
     indexing = IndexCreation(store, setup.logger)
     unneeded = UnneededDocuments(store)
+    events = EventStore(store, targets, unneeded)
     listens = DocumentListens(store.database, limboLimit: setup.limboLimit)
   }
 
@@ -49,7 +43,7 @@ final class Listening {
   ///
   /// - Parameter version: the newest moment of the server's that it knows.
   func begin(at version: ConiferDocument.Timestamp) {
-    newest = version
+    events.begin(at: version)
     listens = DocumentListens(
       store.database, storedVersion: version, limboLimit: setup.limboLimit)
   }
@@ -79,25 +73,18 @@ final class Listening {
   }
 
   /// Somebody listens within the engine; gives the listener's number.
-  @discardableResult
   func listen(
-    _ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping Told
+    _ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping InnerListeners.Told
   ) -> ListenerID {
-    lastInner += 1
-    inner[lastInner] = told
-    listen(lastInner, query, options)
-    return lastInner
+    let id = inner.add(told)
+    listen(id, query, options)
+    return id
   }
 
   /// Listens until the first event.
-  func listenOnce(_ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping Told) {
-    let id = lastInner + 1
-    listen(query, options) { [self] result in
-      inner[id] = { _ in }
-      endings.append(id)
-      told(result)
-    }
-  }
+  func listenOnce(
+    _ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping InnerListeners.Told
+  ) { listen(inner.addOnce(told), query, options) }
 
   /// What the store has of a query, as far as that is not known.
   private func stored(
@@ -115,7 +102,7 @@ final class Listening {
 
   /// Somebody listens no longer.
   func unlisten(_ id: ListenerID) {
-    inner[id] = nil
+    inner.remove(id)
     guard let query = listens.query(of: id) else { return }
     prepareEnd(of: query)
     run(listens.unlisten(id))
@@ -124,22 +111,15 @@ final class Listening {
   /// What a query knows is noted while it is listened to; its last listener may be about to leave.
   private func prepareEnd(of query: DocumentQuery) {
     guard let number = listens.target(of: query) else { return }
-    if store.isEager {
-      unneeded.add(listens.documents(of: query))
-    } else if listens.isSynced(query) {
-      targets.becameWhole(number, at: newest)
-    }
+    noteWholeness(number)
+    if store.isEager { unneeded.add(listens.documents(of: query)) }
   }
 
   /// The engine ends: what is known of all that is listened to is stored.
   func end() {
-    for id in targets.all {
-      if listens.queriesByTarget[id]?.contains(where: { listens.isSynced($0) }) == true {
-        targets.becameWhole(id, at: newest)
-      }
-    }
+    for id in targets.all { noteWholeness(id) }
     targets.end()
-    inner = [:]
+    inner.removeAll()
   }
 
   // MARK: What changes
@@ -167,7 +147,7 @@ final class Listening {
     case .said(let change, let version):
       watch.served()
       if case .targets(.rejected, let ids, _) = change {
-        do throws(StoreError) { try targets.refused(ids) } catch { return faults.report(error) }
+        do throws(StoreError) { try targets.refused(ids) } catch { return recovery.report(error) }
       }
       run(listens.received(change, version: version))
     case .closed(let error):
@@ -188,156 +168,16 @@ final class Listening {
   /// When `tick` is to be called.
   var deadline: Int64? { [listens.deadline, watch.deadline].compactMap { $0 }.min() }
 
-  private func opening() {
+  func opening() {
     run(listens.streamStarted(at: setup.clock.now))
     watch.open()
-  }
-
-  // MARK: What the listens ask for
-
-  /// Has done what the listens ask for, and tells those who wait for that when a listener was told.
-  private func run(_ actions: [SyncAction]) {
-    guard carryOut(actions), registry.hasInSync else { return }
-    outbox.addCall { [registry] in registry.tellAllInSync() }
-  }
-
-  /// - Returns: whether a listener was told.
-  private func carryOut(_ actions: [SyncAction]) -> Bool {
-    var isTold = false
-    for action in actions {
-      switch action {
-      case .openStream: if watch.start() { opening() }
-      case .idle: watch.idle()
-      case .add(let target):
-        watch.used()
-        watch.stream?.add(target)
-      case .remove(let id):
-        watch.used()
-        watch.stream?.remove(id)
-      case .store(let event): if take(event) { isTold = true }
-      case .read(let query): if refill(query) { isTold = true }
-      case .release(let target): targets.release(target)
-      case .tell(let id, let snapshot):
-        isTold = true
-        tell(id, .success(ListenEvent(snapshot: snapshot, knowledge: knowledge(of: snapshot))))
-      case .fail(let id, let error):
-        setup.logger.warning("a listener ended", metadata: ["cause": "\(error)"])
-        tell(id, .failure(FirestoreError(error)))
-      case .warnOffline:
-        setup.logger.warning("the server cannot be reached; the cache is used until it can be")
-      }
-    }
-    return isTold
-  }
-
-  private func tell(_ id: ListenerID, _ result: Result<ListenEvent, FirestoreError>) {
-    if let told = inner[id] {
-      if case .failure = result { inner[id] = nil }
-      return told(result)
-    }
-    outbox.addCall { [registry] in registry.tell(id, result) }
-  }
-
-  /// How well the cache knows a query.
-  ///
-  /// - Parameter stored: what is stored of its target.
-  func knowledge(of query: DocumentQuery, stored: TargetRecord?) -> QueryKnowledge {
-    let record = listens.target(of: query).flatMap { targets[$0]?.record } ?? stored
-    guard let record else { return QueryKnowledge() }
-    return QueryKnowledge(
-      wasEverComplete: record.isComplete,
-      readTime: listens.isSynced(query) ? max(newest, record.version) : record.version)
-  }
-
-  /// A query was answered that nobody listens to.
-  func considerIndex(_ answer: DocumentAnswer) { indexing.consider(answer) }
-
-  /// How well the cache knows what a snapshot shows.
-  private func knowledge(of snapshot: ViewSnapshot) -> QueryKnowledge {
-    guard let number = listens.target(of: snapshot.query), let row = targets[number] else {
-      return QueryKnowledge()
-    }
-    let isServers = !snapshot.isFromCache
-    return QueryKnowledge(
-      wasEverComplete: row.record.isComplete || isServers,
-      readTime: isServers ? max(newest, row.record.version) : row.record.version)
-  }
-
-  /// A query's documents are read anew.
-  private func refill(_ query: DocumentQuery) -> Bool {
-    do throws(StoreError) {
-      let number = listens.target(of: query)
-      let answer = try store.read { (view, lane) throws(StoreError) in
-        try view.query(lane, query, tracked: number.flatMap { targets[$0]?.query })
-      }
-      indexing.consider(answer)
-      return carryOut(listens.refilled(query, answer.documents))
-    } catch {
-      // The view goes on with what it has; what the server says next fills it.
-      faults.report(error)
-      return carryOut(listens.refilled(query, []))
-    }
-  }
-
-  /// Stores an event and tells the listeners of it.
-  private func take(_ event: RemoteEvent) -> Bool {
-    let documents: [Document]
-    do throws(StoreError) {
-      documents = try storeEvent(event)
-    } catch {
-      faults.report(error)
-      faults.refuse(event)
-      return false
-    }
-    newest = max(newest, event.version)
-    let isTold = carryOut(listens.stored(event, documents))
-    for id in event.targets.keys.sorted() {
-      if listens.queriesByTarget[id]?.contains(where: { listens.isSynced($0) }) == true {
-        targets.becameWhole(id, at: newest)
-      }
-    }
-    return isTold
-  }
-
-  /// An event could not be stored.
-  func notStored(_ event: RemoteEvent) { run(listens.notStored(event)) }
-
-  private func storeEvent(_ event: RemoteEvent) throws(StoreError) -> [Document] {
-    let changes = targets.edits(for: event)
-    let paths = event.documents.keys.sorted()
-    let puts = try store.read { (view, lane) throws(StoreError) in
-      var puts: [DocumentEdit] = []
-      for path in paths {
-        guard let document = event.documents[path] else { continue }
-        if document.state == .missing, document.version == .zero {
-          puts.append(.forget(path))
-        } else if try view.document(lane.tree, path).isReplaced(by: document) {
-          puts.append(.put(document))
-        }
-      }
-      return puts
-    }
-    var edits = changes.edits
-    let documents = puts + changes.documents
-    if !documents.isEmpty { edits.append(.documents(store.tree, documents)) }
-    if !edits.isEmpty, event.version > newest {
-      edits.append(
-        .setMetadata(store.tree, SnapshotVersion.name, SnapshotVersion.bytes(event.version)))
-    }
-    try store.commit(edits)
-    targets.took(changes.rows)
-    if store.isEager {
-      unneeded.add(paths)
-      for change in event.targets.values { unneeded.add(change.removed) }
-    }
-    return try store.shown(paths)
   }
 
   // MARK: Unneeded documents
 
   /// Ends listeners that have heard what they waited for, and forgets what nothing needs any more, where that is wanted.
   func collect() {
-    while let id = endings.popLast() { unlisten(id) }
+    while let id = inner.takeDone() { unlisten(id) }
     unneeded.collect { listens.needs($0) }
   }
 }

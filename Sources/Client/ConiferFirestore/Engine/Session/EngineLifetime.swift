@@ -11,6 +11,7 @@ struct EngineLifetime {
   let user: SignedInUser
   let listening: Listening
   let writes: DocumentWrites
+  let sending: WriteSending
   let kept: KeptQueries
   let network: NetworkUse
   let recovery: StorageRecovery
@@ -37,13 +38,11 @@ struct EngineLifetime {
   }
 
   private func begin(_ backend: any DocumentBackend, _ tree: TreeID) throws(StoreError) {
-    let (stored, version) = try backend.read { (view) throws(StoreError) in
-      (
-        try view.metadata(tree, SignedInUser.name), try view.metadata(tree, SnapshotVersion.name)
-      )
+    let version = try backend.read { (view) throws(StoreError) in
+      try view.metadata(tree, MetadataName.snapshot)
     }
-    user.begin(as: stored.map { String(decoding: $0, as: UTF8.self) } ?? "")
-    store.open(backend, Lane(tree: tree, identity: user.identity))
+    store.open(backend, Lane(tree: tree, identity: try user.begin(backend, tree)))
+    try sending.begin()
     listening.begin(at: version.map(SnapshotVersion.time) ?? .zero)
     store.engine.reportIncidents()
   }

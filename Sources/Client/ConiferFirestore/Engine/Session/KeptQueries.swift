@@ -26,19 +26,15 @@ final class KeptQueries {
     self.logger = logger
   }
 
-  /// What begins the names under which the tree's metadata has kept queries.
-  private static let prefix = "conifer.kept "
-  private static func name(_ target: DocumentTarget) -> String { prefix + target.canonical }
-
   /// Listens to what was kept in earlier runs.
   func begin() {
     do throws(StoreError) {
       let stored = try store.read { (view, lane) throws(StoreError) in
         var found: [[UInt8]] = []
-        var last = Self.prefix
+        var last = MetadataName.kept
         while true {
           let names = try view.metadataNames(lane.tree, after: last, limit: 64)
-          let own = names.prefix { $0.utf8.starts(with: Self.prefix.utf8) }
+          let own = names.prefix { $0.utf8.starts(with: MetadataName.kept.utf8) }
           for name in own {
             if let bytes = try view.metadata(lane.tree, name) { found.append(bytes) }
           }
@@ -83,11 +79,15 @@ final class KeptQueries {
   private func edits(_ isKept: Bool, _ query: DocumentQuery) -> [StorageEdit] {
     let pin = Pin(store.sharedLane, query.target)
     guard isKept else {
-      return [.unpin(pin), .setMetadata(store.tree, Self.name(query.target), nil)]
+      return [
+        .unpin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), nil),
+      ]
     }
     var writer = JSONWriter()
     writer.bundledQuery(query)
-    return [.pin(pin), .setMetadata(store.tree, Self.name(query.target), writer.bytes)]
+    return [
+      .pin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), writer.bytes),
+    ]
   }
 
   private func listen(_ query: DocumentQuery) {

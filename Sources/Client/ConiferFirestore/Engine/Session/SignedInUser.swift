@@ -4,7 +4,11 @@ import ConiferStorage
 import ConiferWire
 import Logging
 
-/// Who is signed in: asks the token provider, has steps wait until that is known, and hands out tokens.
+/// Who is signed in: asks the token provider, has steps wait until that is known, hands out tokens, and keeps for the next
+/// start who it is and whether that may have changed.
+///
+/// Who was signed in last counts as known from the start, so that writes are queued without a network; the provider is
+/// asked first when nobody was ever known, or when a sign-in was not answered.
 final class SignedInUser {
   /// What the token provider answered.
   enum Answer: Sendable {
@@ -13,17 +17,12 @@ final class SignedInUser {
   }
 
   private enum Token {
+    /// The provider is to be asked.
     case unknown
-    /// It is to be replaced.
+    /// The server does not take the last one.
     case invalid
     case known(AuthToken?)
   }
-
-  private static let firstDelay: Int64 = 1_000
-  private static let longestDelay: Int64 = 60_000
-
-  /// The name under which the tree's metadata says who was signed in last.
-  static let name = "conifer.user"
 
   private var gate = IdentityGate<DocumentStep>()
   private var token = Token.unknown
@@ -31,35 +30,45 @@ final class SignedInUser {
   private(set) var identity = ""
   /// Whose writes the engine shows, which that user's token goes with.
   private var shown = ""
-  /// Questions whose answers tell who is signed in, by their numbers.
-  private var identifying: Set<UInt64> = []
-  private var lastQuestion: UInt64 = 0
-  /// When the provider, which did not say who is signed in, is asked again.
-  private(set) var deadline: Int64?
-  private var delay = SignedInUser.firstDelay
+  /// What the store has of that; nil when it has nothing.
+  private var stored: String?
+  private var questions = Questions()
   private var waiting: [(Result<String?, StatusError>) -> Void] = []
+  private var retry = IdentityRetry()
   private let setup: FirestoreConfiguration
+  private let store: DocumentStore
   private let post: @Sendable (DocumentStep) -> Void
 
-  init(_ setup: FirestoreConfiguration, _ post: @escaping @Sendable (DocumentStep) -> Void) {
+  init(
+    _ setup: FirestoreConfiguration, _ store: DocumentStore,
+    _ post: @escaping @Sendable (DocumentStep) -> Void
+  ) {
     self.setup = setup
+    self.store = store
     self.post = post
   }
 
   // MARK: Begin and end
 
-  /// Begins as the user who was signed in last, as the storage has it.
-  func begin(as stored: String) {
-    identity = setup.tokenProvider == nil ? "" : stored
+  /// Begins as the user who was signed in last, as the storage has it; gives that user's identity.
+  func begin(_ backend: any StorageBackend, _ tree: TreeID) throws(StoreError) -> String {
+    let (user, change) = try backend.read { (view) throws(StoreError) in
+      (try view.metadata(tree, MetadataName.user), try view.metadata(tree, MetadataName.change))
+    }
+    gate = IdentityGate(isChangeStored: change != nil)
+    guard setup.tokenProvider != nil else { return "" }
+    stored = user.map { String(decoding: $0, as: UTF8.self) }
+    identity = stored ?? ""
     shown = identity
-    if setup.tokenProvider != nil { identify() }
+    if stored == nil || change != nil { askWhoItIs() }
+    return identity
   }
 
   /// The database is closed: nobody is asked any longer, and nothing waits.
   func close() {
     gate.cancelQuestions()
     gate.becameKnown()
-    deadline = nil
+    retry = IdentityRetry()
     tell(.failure(StatusError(.failedPrecondition, "The database was closed.")))
   }
 
@@ -81,16 +90,21 @@ final class SignedInUser {
   /// Somebody signed in or out.
   func identify() {
     guard setup.tokenProvider != nil else { return }
-    gate.askingBegan()
-    identifying.insert(ask(forcingRefresh: false))
+    // Stored before the provider is asked, as the last user may not be the one at the next start.
+    if gate.mustStore(isChanging: true) {
+      keep(isChanging: true, [.setMetadata(store.tree, MetadataName.change, [1])])
+    }
+    askWhoItIs()
   }
+
+  /// When `tick` is to be called.
+  var deadline: Int64? { retry.moment }
 
   /// The time of `deadline` has come; harmless before.
   func tick() {
-    guard let moment = deadline, moment <= setup.clock.now else { return }
-    deadline = nil
+    guard retry.isDue(at: setup.clock.now) else { return }
     // What need not wait goes on as the user who was signed in last.
-    identifying.insert(ask(forcingRefresh: false))
+    ask(forcingRefresh: false, isIdentification: true)
   }
 
   /// The server does not take the token: another one is asked for before the next attempt.
@@ -99,24 +113,27 @@ final class SignedInUser {
   /// Gives the user's token, nil for nobody, now or once the provider has answered.
   func withToken(_ body: @escaping (Result<String?, StatusError>) -> Void) {
     guard setup.tokenProvider != nil else { return body(.success(nil)) }
-    if identifying.isEmpty, case .known(let token) = token, !isExpired(token) {
-      return body(.success(token?.token))
+    var isForced = false
+    switch token {
+    case .known(let token):
+      let isExpired = token?.expiry.map { $0 <= setup.clock.wallTime } ?? false
+      if !questions.identify, !isExpired { return body(.success(token?.token)) }
+      if isExpired { self.token = .unknown }
+    case .invalid: isForced = true
+    case .unknown: break
     }
     waiting.append(body)
-    guard gate.questionCount == 0 else { return }
-    var isForced = false
-    if case .invalid = token { isForced = true }
-    _ = ask(forcingRefresh: isForced)
+    if gate.questionCount == 0 { ask(forcingRefresh: isForced, isIdentification: false) }
   }
 
-  private func isExpired(_ token: AuthToken?) -> Bool {
-    token?.expiry.map { $0 <= setup.clock.wallTime } ?? false
+  private func askWhoItIs() {
+    gate.askingBegan()
+    ask(forcingRefresh: false, isIdentification: true)
   }
 
-  private func ask(forcingRefresh force: Bool) -> UInt64 {
-    lastQuestion += 1
-    let number = lastQuestion
-    guard let provider = setup.tokenProvider else { return number }
+  private func ask(forcingRefresh force: Bool, isIdentification: Bool) {
+    guard let provider = setup.tokenProvider else { return }
+    let number = questions.add(isIdentification: isIdentification)
     let question = Task.detached { [post] in
       let answer: Answer
       do {
@@ -127,7 +144,6 @@ final class SignedInUser {
       post(.tokenAnswered(answer, number))
     }
     gate.began(question, number)
-    return number
   }
 
   /// What an answer means for the engine.
@@ -139,14 +155,14 @@ final class SignedInUser {
 
   /// The provider has answered a question.
   func answered(_ answer: Answer, _ number: UInt64) -> Change {
-    gate.ended(number)
-    let isIdentification = identifying.remove(number) != nil
+    // Those that were asked before do not matter any more; a later one may have been answered already.
+    guard let isIdentification = questions.end(through: number, { gate.ended($0) }) else {
+      return .none
+    }
     switch answer {
     case .token(let new):
-      if let new, !new.hasValidIdentity {
-        fail(
-          "The token's identity is not 1 to \(Lane.longestIdentity) UTF-8 bytes without a zero. Give the user's id.",
-          isIdentification)
+      if let fault = new?.identityFault {
+        fail(fault, isIdentification)
         return .none
       }
       let name = new?.identity ?? ""
@@ -165,16 +181,24 @@ final class SignedInUser {
 
   private func fail(_ words: String, _ isIdentification: Bool) {
     setup.logger.warning("the token provider failed", metadata: ["cause": "\(words)"])
-    if isIdentification, identifying.isEmpty {
+    if isIdentification, !questions.identify {
       gate.askingFailed()
-      deadline = setup.clock.now + delay
-      delay = min(delay * 3 / 2, Self.longestDelay)
+      retry.failed(at: setup.clock.now)
     }
-    let error = StatusError(.unavailable, "The token provider gave no token: \(words)")
-    tell(.failure(error))
+    tell(.failure(StatusError(.unavailable, "The token provider gave no token: \(words)")))
   }
 
+  // MARK: What is known
+
   private var isShown: Bool { shown.utf8.elementsEqual(identity.utf8) }
+
+  /// Has the next start begin as a user whose writes are about to be shown.
+  ///
+  /// - Throws: when that cannot be stored.
+  func willShow(_ identity: String) throws(StoreError) {
+    try store.commit([.setMetadata(store.tree, MetadataName.user, Array(identity.utf8))])
+    stored = identity
+  }
 
   /// The engine shows a user's writes from now on: streams are opened with that user's token.
   func shows(_ new: AuthToken?) {
@@ -182,12 +206,33 @@ final class SignedInUser {
     token = .known(new)
   }
 
-  /// What waited goes on if the engine shows the writes of who is signed in, and the provider is not being asked.
+  /// What waited goes on if the engine shows the writes of who is signed in; and the next start begins as that user.
   func settle() {
-    guard isShown, gate.questionCount == 0, case .known(let token) = token else { return }
-    (deadline, delay) = (nil, Self.firstDelay)
+    guard isShown, !questions.identify, case .known(let token) = token else { return }
+    retry = IdentityRetry()
     gate.becameKnown()
+    if gate.mustStore(isChanging: false) || stored == nil {
+      keep(
+        isChanging: false,
+        [
+          .setMetadata(store.tree, MetadataName.user, Array(shown.utf8)),
+          .setMetadata(store.tree, MetadataName.change, nil),
+        ])
+    }
     tell(.success(token?.token))
+  }
+
+  /// Has the next start know who is signed in, or that it may be somebody else.
+  private func keep(isChanging: Bool, _ edits: [StorageEdit]) {
+    guard store.lane != nil else { return }
+    gate.storing(isChanging: isChanging)
+    do throws(StoreError) {
+      try store.commit(edits)
+      if !isChanging { stored = shown }
+    } catch {
+      gate.storingFailed()
+      store.log("who is signed in is not kept for the next start", error)
+    }
   }
 
   private func tell(_ result: Result<String?, StatusError>) {
@@ -197,9 +242,49 @@ final class SignedInUser {
   }
 }
 
-extension AuthToken {
-  /// Whether a lane can be named by its identity.
-  fileprivate var hasValidIdentity: Bool {
-    (1...Lane.longestIdentity).contains(identity.utf8.count) && !identity.utf8.contains(0)
+/// The questions to a token provider that are under way, by their numbers.
+private struct Questions {
+  /// Whether the answer tells who is signed in.
+  private var asked: [UInt64: Bool] = [:]
+  private var last: UInt64 = 0
+
+  /// Whether an answer is to tell who is signed in.
+  var identify: Bool { asked.values.contains(true) }
+
+  mutating func add(isIdentification: Bool) -> UInt64 {
+    last += 1
+    asked[last] = isIdentification
+    return last
+  }
+
+  /// A question was answered, and so all that were asked before.
+  ///
+  /// - Returns: whether the answer tells who is signed in; nil when a later question was answered already.
+  mutating func end(through number: UInt64, _ ended: (UInt64) -> Void) -> Bool? {
+    guard asked[number] != nil else { return nil }
+    let old = asked.filter { $0.key <= number }
+    for key in old.keys {
+      asked[key] = nil
+      ended(key)
+    }
+    return old.values.contains(true)
+  }
+}
+
+/// When a token provider that did not say who is signed in is asked again: after a second, then with growing distance.
+private struct IdentityRetry {
+  private(set) var moment: Int64?
+  private var delay: Int64 = 1_000
+
+  mutating func failed(at now: Int64) {
+    moment = now + delay
+    delay = min(delay * 3 / 2, 60_000)
+  }
+
+  /// Whether its time has come, once.
+  mutating func isDue(at now: Int64) -> Bool {
+    guard let moment, moment <= now else { return false }
+    self.moment = nil
+    return true
   }
 }

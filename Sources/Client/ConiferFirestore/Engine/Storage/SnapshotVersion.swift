@@ -3,8 +3,6 @@ import ConiferStorage
 
 /// The newest moment of the server's that the store knows, as the tree's metadata has it.
 enum SnapshotVersion {
-  static let name = "conifer.snapshot"
-
   static func bytes(_ time: ConiferDocument.Timestamp) -> [UInt8] {
     var record = TargetRecord()
     record.version = time

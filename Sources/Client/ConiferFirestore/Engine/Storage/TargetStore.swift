@@ -23,9 +23,11 @@ final class TargetStore {
     var wholeTried: ConiferDocument.Timestamp?
   }
 
-  private var rows: [TargetID: Row] = [:]
+  var rows: [TargetID: Row] = [:]
   private var numbers: [DocumentTarget: TargetID] = [:]
-  private let store: DocumentStore
+  /// The targets of which it is to be stored as of when their matches are whole.
+  var due: Set<TargetID> = []
+  let store: DocumentStore
 
   init(_ store: DocumentStore) { self.store = store }
 
@@ -150,14 +152,8 @@ final class TargetStore {
   /// The engine ends: of what is listened to it is stored as of when the matches are whole. Where the server goes on is
   /// stored now and then and at release, as in the vendor's SDKs.
   func end() {
-    for row in rows.values.sorted(by: { $0.query < $1.query }) {
-      do throws(StoreError) {
-        guard let edit = try wholeness(row) else { continue }
-        try store.commit([.documents(store.tree, [edit])])
-      } catch {
-        store.log("what the server said of a query is not kept", error)
-      }
-    }
+    due = Set(rows.keys)
+    storeWholeness()
     (rows, numbers) = ([:], [:])
   }
 
@@ -170,37 +166,6 @@ final class TargetStore {
     let edits = ids.compactMap { rows[$0].map(save) }
     if !edits.isEmpty { try store.commit(edits) }
     for id in ids { if let row = rows[id] { rows[id]?.stored = row.record } }
-  }
-
-  /// A query shows all that the server says it gives as of a time: its stored matches are whole. That is stored now and
-  /// then, and at release.
-  ///
-  /// - Parameter id: the query's target.
-  func becameWhole(_ id: TargetID, at time: ConiferDocument.Timestamp) {
-    guard let row = rows[id], !store.isEager, row.target.isSource, time > row.whole ?? .zero
-    else { return }
-    rows[id]?.whole = time
-    guard time.isWorthStoring(since: row.storedWhole), time.isWorthStoring(since: row.wholeTried)
-    else { return }
-    rows[id]?.wholeTried = time
-    do throws(StoreError) {
-      guard let edit = try wholeness(rows[id] ?? row) else { return }
-      try store.commit([.documents(store.tree, [edit])])
-      rows[id]?.storedWhole = time
-    } catch {
-      store.log("what the server said of a query is not kept", error)
-    }
-  }
-
-  /// The edit that says as of when a target's matches are whole; nil when it would say nothing new, or what is not so.
-  private func wholeness(_ row: Row) throws(StoreError) -> DocumentEdit? {
-    guard row.whole != row.storedWhole, let time = row.whole else { return nil }
-    // What a waiting write hides may come back, and nobody has asked the server whether it matches.
-    let isHidden = try store.read { (view, lane) throws(StoreError) in
-      try view.totals(lane).pending > 0
-    }
-    return isHidden
-      ? nil : .setMatchesVersion(row.query, MatchesVersion(row.target.source, at: time))
   }
 
   /// The edits that store what an event says of the targets that are listened to, and the rows as they are then.
@@ -254,15 +219,5 @@ final class TargetStore {
     let whole = try wholeness(row)
     return (row.record == row.stored ? [] : [save(row)])
       + (whole.map { [.documents(store.tree, [$0])] } ?? [])
-  }
-}
-
-extension DocumentTarget {
-  /// Whether it looks for documents in a collection or a group, and so may be answered from its matches.
-  fileprivate var isSource: Bool {
-    switch source {
-    case .collection, .group: true
-    case .document: false
-    }
   }
 }

@@ -29,6 +29,7 @@ final class UnneededDocuments {
     let paths = candidates.sorted().filter { !kept.contains($0) && !isNeeded($0) }
     candidates = []
     do throws(StoreError) {
+      // Only memory is used so: there are few documents and fewer users, and each question is a look-up.
       let unneeded = try store.read { (view, lane) throws(StoreError) in
         var unneeded: [DocumentPath] = []
         let lanes = try view.lanes(lane.tree)

@@ -95,17 +95,15 @@ struct DocumentQueue {
     try failing("The write was not queued again") { () throws(StoreError) in
       _ = try store.commit([.setState(id.lane, id.number, .queued)])
     }
-    try failing("The write is queued, but its documents could not be read") {
-      () throws(StoreError) in try writes.changed(batch)
-    }
+    writes.changed(batch, in: id.lane)
     sending.requeued()
   }
 
   /// Gives up a write that is not under way to the server.
   func discard(_ receiptID: WriteReceipt.ID) throws(FirestoreError) {
     let (id, entry, batch) = try find(receiptID)
-    if case .rejected = entry.state {
-    } else if !sending.withdraw(id) {
+    let isRefused = if case .rejected = entry.state { true } else { false }
+    guard isRefused || sending.withdraw(id) else {
       throw FirestoreError(
         .failedPrecondition,
         "The write \(receiptID) is on its way, and the server decides. Wait for its outcome; what the "
@@ -122,8 +120,6 @@ struct DocumentQueue {
       id, .discarded,
       DatabaseError(
         .discarded, "The app discarded the write \(receiptID) before the server had it."))
-    try failing("The write is discarded, but its documents could not be read") {
-      () throws(StoreError) in try writes.changed(batch)
-    }
+    writes.changed(batch, in: id.lane)
   }
 }

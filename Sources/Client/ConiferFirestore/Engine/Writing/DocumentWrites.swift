@@ -19,25 +19,26 @@ final class DocumentWrites {
   private var unqueued: [Unqueued] = []
   /// The documents that they write.
   private var unqueuedPaths: Set<DocumentPath> = []
-  private var pending = PendingWrites()
-  private var waiters: [PendingWrites.Waiter: @Sendable (FirestoreError?) -> Void] = [:]
-  private var lastWaiter: PendingWrites.Waiter = 0
+  let waiters: WriteWaiters
   private let setup: FirestoreConfiguration
   private let store: DocumentStore
   private let listening: Listening
+  private let recovery: StorageRecovery
   private let outbox: Outbox
   private let post: @Sendable (DocumentStep) -> Void
 
   init(
     _ setup: FirestoreConfiguration, _ store: DocumentStore, _ listening: Listening,
-    _ outbox: Outbox, _ durability: DurabilityWaits,
+    _ recovery: StorageRecovery, _ outbox: Outbox, _ durability: DurabilityWaits,
     _ post: @escaping @Sendable (DocumentStep) -> Void
   ) {
     self.setup = setup
     self.store = store
     self.listening = listening
+    self.recovery = recovery
     self.outbox = outbox
     self.durability = durability
+    waiters = WriteWaiters(store, outbox)
     self.post = post
   }
 
@@ -113,11 +114,8 @@ final class DocumentWrites {
     let receipt = caller.receipt
     receipt.setID(WriteReceipt.ID(id))
     follow(id, caller)
-    if setup.options.durability.wanted == .power {
-      durability.tell(whenDurable: commit, in: store.engine) { receipt.setDurable($0) }
-    } else {
-      receipt.setDurable(.success(min(.process, store.engine.strongest)))
-    }
+    durability.tell(
+      receipt, whenDurable: commit, as: setup.options.durability.wanted, in: store.engine)
   }
 
   /// Notes who is to be told of a write's end.
@@ -139,7 +137,8 @@ final class DocumentWrites {
   ///
   /// - Throws: when that cannot be stored; it may be called again.
   func accepted(
-    _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult]
+    _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult],
+    token: [UInt8]
   ) throws(StoreError) {
     guard let batch = try find(id) else { return }
     let documents = try store.read { (view, lane) throws(StoreError) in
@@ -150,11 +149,18 @@ final class DocumentWrites {
       }
       return documents
     }
-    var edits = [StorageEdit.finish(id.lane, id.number, .acknowledged)]
+    var edits = [
+      StorageEdit.finish(id.lane, id.number, .acknowledged), Self.keeping(token, of: id.lane),
+    ]
     if !documents.isEmpty { edits.append(.documents(store.tree, documents.map { .put($0) })) }
     try store.commit(edits)
     _ = progress.endSending(id, .acknowledged)
-    try end(id, .acknowledged, nil, batch)
+    end(id, .acknowledged, nil, batch)
+  }
+
+  /// The edit that keeps the token of a user's stream of writes.
+  static func keeping(_ token: [UInt8], of lane: Lane) -> StorageEdit {
+    .setMetadata(lane.tree, MetadataName.stream(lane.identity), token.isEmpty ? nil : token)
   }
 
   /// The server refused a write: it stays as a dead letter with the reason.
@@ -167,7 +173,7 @@ final class DocumentWrites {
       uncounted(id) + [.setState(id.lane, id.number, .rejected(reason: reason.text))])
     _ = progress.endSending(id, .rejected(reason: reason.text))
     let failure = DatabaseError(FirestoreError(error))
-    try end(id, .rejected(failure), failure, batch)
+    end(id, .rejected(failure), failure, batch)
   }
 
   /// The edit that counts an attempt, of a write that was sent without the store's knowing.
@@ -193,11 +199,9 @@ final class DocumentWrites {
   private func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
     _ batch: MutationBatch
-  ) throws(StoreError) {
+  ) {
     end(id, outcome, error)
-    ended()
-    listening.unneeded.add(batch.paths)
-    if id.lane == store.lane { listening.changed(try store.shown(batch.paths)) }
+    changed(batch, in: id.lane)
   }
 
   /// A write has ended: tells who waits for it.
@@ -208,58 +212,21 @@ final class DocumentWrites {
     }
   }
 
-  /// The documents of a write that left the queue, or came back, are others.
-  func changed(_ batch: MutationBatch) throws(StoreError) {
-    ended()
+  /// The documents of a write that left the queue, or came back, are others. Listeners are told once they can be read.
+  func changed(_ batch: MutationBatch, in lane: Lane) {
+    waiters.ended()
     listening.unneeded.add(batch.paths)
-    listening.changed(try store.shown(batch.paths))
-  }
-
-  // MARK: Who waits
-
-  /// Tells once all writes of now were accepted or refused.
-  func wait(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
-    guard store.lane != nil else { return outbox.addCall { [error = store.error] in told(error) } }
-    do throws(StoreError) {
-      let totals = try store.read { (view, lane) throws(StoreError) in try view.totals(lane) }
-      let last = totals.pending > 0 ? totals.newest.map { BatchID($0.rawValue) } : nil
-      lastWaiter += 1
-      if pending.wait(lastWaiter, until: last) { return outbox.addCall { told(nil) } }
-      waiters[lastWaiter] = told
-    } catch {
-      let error = FirestoreError(error, "The queue could not be read")
-      outbox.addCall { told(error) }
+    _ = recovery.attempt { [store, listening] () throws(StoreError) in
+      guard lane == store.lane else { return }
+      listening.changed(try store.shown(batch.paths))
     }
   }
 
-  /// A write has left the queue: those who waited for it and all before are told.
-  private func ended() {
-    guard !waiters.isEmpty else { return }
-    let totals = try? store.read { (view, lane) throws(StoreError) in try view.totals(lane) }
-    guard let totals else { return }
-    let oldest = totals.oldest.map { BatchID($0.rawValue) } ?? .max
-    tell(pending.ended(oldest - 1), nil)
-  }
-
-  /// Another user is signed in, whose writes are others.
-  func userChanged() {
-    tell(
-      pending.userChanged(),
-      FirestoreError(
-        .cancelled,
-        "Another user signed in, whose writes are others. Wait again for the writes of that user."))
-  }
-
-  private func tell(_ done: [PendingWrites.Waiter], _ error: FirestoreError?) {
-    for waiter in done {
-      guard let told = waiters.removeValue(forKey: waiter) else { continue }
-      outbox.addCall { told(error) }
-    }
-  }
+  // MARK: The end
 
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
     for follower in progress.removeFollowers() { follower.receipt?.close(error) }
-    waiters = [:]
+    waiters.close()
   }
 }

@@ -11,17 +11,15 @@ final class WriteSending {
   let slot: WriteSlot
   private let store: DocumentStore
   private let writes: DocumentWrites
-  private let faults: StepFaults
   private let recovery: StorageRecovery
 
   init(
-    _ store: DocumentStore, _ writes: DocumentWrites, _ slot: WriteSlot, _ faults: StepFaults,
+    _ store: DocumentStore, _ writes: DocumentWrites, _ slot: WriteSlot,
     _ recovery: StorageRecovery
   ) {
     self.store = store
     self.writes = writes
     self.slot = slot
-    self.faults = faults
     self.recovery = recovery
   }
 
@@ -49,8 +47,17 @@ final class WriteSending {
     if !isEnabled { writes.outcomeUnknown(sent) }
   }
 
+  /// The storage is open.
+  ///
+  /// - Throws: when it cannot be read.
+  func begin() throws(StoreError) {
+    pipeline = WritePipeline(isEnabled: false, token: try keptToken())
+  }
+
   /// Another user is signed in, while the network is not used.
-  func userChanged() { run(pipeline.userChanged()) }
+  ///
+  /// - Parameter token: the token that was kept of that user's last stream.
+  func userChanged(token: [UInt8]) { run(pipeline.userChanged(token: token)) }
 
   private var unanswered: [OutboundWriteID] {
     guard let lane = store.lane else { return [] }
@@ -98,16 +105,39 @@ final class WriteSending {
       case .openStream: if slot.start() { slot.open() }
       case .idle: slot.idle()
       case .greet(let token): slot.stream?.greet(token: token)
+      case .keep(let token): if !keep(token) { return }
       case .send(let id, let batch, let token): send(id, batch, token)
       case .read(let after, let count): read(after, count)
-      case .accepted(let id, let commitTime, let results):
+      case .accepted(let id, let commitTime, let results, let token):
         ended(id) { [writes] (id) throws(StoreError) in
-          try writes.accepted(id, commitTime, results)
+          try writes.accepted(id, commitTime, results, token: token)
         }
       case .refused(let id, let error):
         ended(id) { [writes] (id) throws(StoreError) in try writes.refused(id, error) }
       case .inhibitBackoff: slot.inhibitBackoff()
       }
+    }
+  }
+
+  /// Keeps the token of the stream before anything is sent on it, as a batch that was made and whose answer is lost, with
+  /// the process too, would be made once more otherwise.
+  ///
+  /// - Returns: false when it cannot be stored: nothing is sent then.
+  private func keep(_ token: [UInt8]) -> Bool {
+    guard let lane = store.lane else { return false }
+    do throws(StoreError) {
+      try store.commit([DocumentWrites.keeping(token, of: lane)])
+      return true
+    } catch {
+      recovery.report(error)
+      return false
+    }
+  }
+
+  /// The token that was kept of the user's last stream.
+  private func keptToken() throws(StoreError) -> [UInt8] {
+    try store.read { (view, lane) throws(StoreError) in
+      try view.metadata(lane.tree, MetadataName.stream(lane.identity)) ?? []
     }
   }
 
@@ -148,7 +178,7 @@ final class WriteSending {
       }
       run(pipeline.take(found, after: after, count: count))
     } catch {
-      faults.report(error)
+      recovery.report(error)
     }
   }
 }

@@ -205,6 +205,14 @@ private struct QueryParts {
   var end: Cursor?
   var limit: Int?
 
+  /// The conditions one by one, where all of some fields must be met.
+  private var conditions: [Filter] {
+    guard case .and(let filters)? = filter,
+      filters.allSatisfy({ if case .field = $0 { true } else { false } })
+    else { return filter.map { [$0] } ?? [] }
+    return filters
+  }
+
   func query(_ parent: String, isLast: Bool) throws(DocumentError) -> DocumentQuery {
     let (database, document) = try Self.parent(parent)
     guard collections.count == 1, let id = collections.first else {
@@ -222,7 +230,7 @@ private struct QueryParts {
         if let document { try document.collection(id) } else { try CollectionPath(id) }
       query = DocumentQuery(.collection(collection), in: database)
     }
-    if let filter { query = try query.filtered(filter) }
+    for filter in conditions { query = try query.filtered(filter) }
     for order in orders { query = try query.ordered(by: order.field, order.direction) }
     if let start {
       query =

@@ -1,18 +1,26 @@
+import ConiferDocumentSync
 import ConiferEngine
 import ConiferKeyValue
 import Logging
 
 /// What storage could not take in and is tried again, one after the other and with growing distance: answers to writes,
-/// changes of user, and a trial before the server is listened to again.
+/// changes of user, and a trial before the server is listened to again after something that it said could not be read or
+/// stored.
 final class StorageRecovery {
   typealias Operation = () throws(StoreError) -> Void
 
   private var operations: [Operation] = []
+  /// What the server said in this step and could not be stored.
+  private var refused: [RemoteEvent] = []
+  /// Whether something failed in this step that the server is asked for again.
+  private var hasFault = false
   /// When the oldest operation is tried again; nil when nothing waits.
   private(set) var retry: Int64?
   /// Whether the storage failed when it was asked last: the network is not used then.
   private(set) var isBlocked = false
   private var delay = StorageRecovery.first
+  /// Whether an operation that waited is being done.
+  private var isTrying = false
   private let clock: any EngineClock
   private let logger: Logger
 
@@ -28,7 +36,8 @@ final class StorageRecovery {
   ///
   /// - Returns: whether it is done.
   func attempt(_ operation: @escaping Operation) -> Bool {
-    guard operations.isEmpty else {
+    // What an operation that waited brings about is its part.
+    guard operations.isEmpty || isTrying else {
       operations.append(operation)
       return false
     }
@@ -42,6 +51,23 @@ final class StorageRecovery {
     }
   }
 
+  /// Something could not be read or stored that the server is asked for again.
+  ///
+  /// - Parameter event: what it said, if that is what could not be stored.
+  func report(_ error: StoreError, _ event: RemoteEvent? = nil) {
+    logger.error(
+      "the storage failed; the server is asked again later", metadata: ["cause": "\(error)"])
+    hasFault = true
+    if let event { refused.append(event) }
+  }
+
+  /// At a step's end: whether something failed, and what was said that could not be stored.
+  func takeFaults() -> [RemoteEvent]? {
+    guard hasFault else { return nil }
+    defer { (hasFault, refused) = (false, []) }
+    return refused
+  }
+
   /// The storage failed.
   ///
   /// - Parameter operation: what is done later, behind all that waits.
@@ -53,17 +79,21 @@ final class StorageRecovery {
 
   /// The time of `retry` has come; harmless before.
   func tick() {
-    guard let moment = retry, moment <= clock.now, let operation = operations.first else { return }
+    guard let moment = retry, moment <= clock.now, !operations.isEmpty else { return }
+    let operation = operations.removeFirst()
+    (retry, isBlocked, isTrying) = (nil, false, true)
+    defer { isTrying = false }
     do throws(StoreError) {
       try operation()
     } catch {
+      operations.insert(operation, at: 0)
       isBlocked = true
       delay = min(delay * 3 / 2, Self.longest)
       retry = clock.now + delay
       return
     }
-    operations.removeFirst()
-    isBlocked = false
+    // What it brought about may have failed.
+    guard !isBlocked else { return }
     delay = Self.first
     // The next one in a step of its own.
     retry = operations.isEmpty ? nil : clock.now + 1

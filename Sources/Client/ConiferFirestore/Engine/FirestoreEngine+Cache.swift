@@ -1,0 +1,59 @@
+package import ConiferDocument
+import ConiferEngine
+import ConiferKeyValue
+package import ConiferStorage
+
+extension FirestoreEngine {
+  /// Protects what a query gives from eviction and keeps it up to date; or ends that.
+  package func keepSynced(_ isKept: Bool, _ query: DocumentQuery) {
+    run { $0.kept.set(isKept, query) }
+  }
+
+  /// Declares exactly these indexes.
+  package func setIndexes(
+    _ indexes: [DocumentIndex], _ told: @escaping @Sendable (FirestoreError?) -> Void
+  ) {
+    let told = untilEnd(told)
+    run { loop in
+      let failure = loop.declare(indexes)
+      loop.outbox.addCall { told(failure) }
+    }
+  }
+
+  /// Whether an index is declared when a query shows that one would help.
+  package func setCreatesIndexes(_ creates: Bool) {
+    run { $0.listening.setCreatesIndexes(creates) }
+  }
+
+  /// Takes in the bytes of a bundle, and tells how far that has come.
+  package func loadBundle(
+    _ bytes: [UInt8], _ told: @escaping @Sendable (Result<BundleProgress, FirestoreError>) -> Void
+  ) {
+    let told = untilEnd(told)
+    run { $0.bundles.load(bytes, told) }
+  }
+
+  /// The query that a bundle brought under a name; nil for an unknown name.
+  package func namedQuery(
+    _ name: String, _ told: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void
+  ) {
+    let told = untilEnd(told)
+    run { loop in
+      let result = Result { () throws(FirestoreError) in try loop.bundles.namedQuery(name) }
+      loop.outbox.addCall { told(result) }
+    }
+  }
+}
+
+extension DocumentLoop {
+  /// Declares exactly these indexes; gives why not.
+  fileprivate func declare(_ indexes: [DocumentIndex]) -> FirestoreError? {
+    guard store.lane != nil else { return store.error }
+    do throws(StoreError) {
+      try store.commit([.documents(store.tree, [.setIndexes(indexes)])])
+      return nil
+    } catch {
+      return FirestoreError(error, "The indexes were not declared")
+    }
+  }
+}

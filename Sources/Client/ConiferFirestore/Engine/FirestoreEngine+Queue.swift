@@ -1,0 +1,55 @@
+package import ConiferEngine
+
+extension FirestoreEngine {
+  /// Asks something about the user's queue between two steps.
+  private func asking<R: Sendable>(
+    isChange: Bool = false,
+    _ question: @escaping @Sendable (DocumentQueue) throws(FirestoreError) -> R
+  ) async throws(FirestoreError) -> R {
+    let result: Result<R, FirestoreError> = await withCheckedContinuation { continuation in
+      run(.queue(isChange: isChange)) { loop in
+        do throws(FirestoreError) {
+          continuation.resume(returning: .success(try question(loop.queue)))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  /// How a write ended that may be of an earlier run; waits until it has.
+  package func outcome(
+    of id: WriteReceipt.ID
+  ) async throws(FirestoreError) -> WriteReceipt.Outcome {
+    let receipt = WriteReceipt()
+    let known = try await asking { (queue) throws(FirestoreError) in
+      try queue.outcome(of: id, receipt)
+    }
+    if let known { return known }
+    do throws(DatabaseError) {
+      return try await receipt.outcome
+    } catch {
+      throw FirestoreError(error)
+    }
+  }
+
+  /// A window of the user's writes that wait or were refused.
+  package func pendingWrites(
+    after number: UInt64?, limit: Int, rejectedOnly: Bool
+  ) async throws(FirestoreError) -> [PendingDocumentWrite] {
+    try await asking { (queue) throws(FirestoreError) in
+      try queue.list(after: number, limit: limit, rejectedOnly: rejectedOnly)
+    }
+  }
+
+  /// Queues a refused write again, in its old place.
+  package func retry(_ id: WriteReceipt.ID) async throws(FirestoreError) {
+    try await asking(isChange: true) { (queue) throws(FirestoreError) in try queue.retry(id) }
+  }
+
+  /// Gives up a write that is not on its way.
+  package func discard(_ id: WriteReceipt.ID) async throws(FirestoreError) {
+    try await asking(isChange: true) { (queue) throws(FirestoreError) in try queue.discard(id) }
+  }
+}

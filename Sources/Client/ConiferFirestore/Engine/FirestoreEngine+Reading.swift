@@ -1,0 +1,55 @@
+package import ConiferDocument
+package import ConiferDocumentSync
+import ConiferEngine
+
+extension FirestoreEngine {
+  /// Begins to listen.
+  package func listen(
+    _ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions,
+    _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
+  ) {
+    registry.add(id, told)
+    run { $0.listening.listen(id, query, options) }
+  }
+
+  /// Ends a listener of either kind.
+  package func unlisten(_ id: ListenerID) {
+    registry.remove(id)
+    run { $0.listening.unlisten(id) }
+  }
+
+  /// Reads a document once.
+  package func get(
+    _ path: DocumentPath, _ source: GetSource,
+    _ told: @escaping @Sendable (Result<GotDocument, FirestoreError>) -> Void
+  ) {
+    let told = untilEnd(told)
+    run(.writesBefore) { $0.gets.get(path, source, told) }
+  }
+
+  /// Reads what a query gives once.
+  package func get(
+    _ query: DocumentQuery, _ source: GetSource,
+    _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
+  ) {
+    let told = untilEnd(told)
+    run(.writesBefore) { $0.gets.get(query, source, told) }
+  }
+
+  /// Computes numbers of what a query finds.
+  package func aggregate(
+    _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
+    _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void
+  ) {
+    let told = untilEnd(told)
+    run(.writesBefore) { $0.gets.aggregate(query, aggregates, source, told) }
+  }
+
+  /// Begins to tell that all listeners are of one moment.
+  package func listenInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void) {
+    run { [registry] loop in
+      registry.addInSync(id, told)
+      loop.outbox.addCall { registry.tellInSync(id) }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferKeyValue
+import ConiferStorage
+import ConiferWire
+import Logging
+
+// What the listens ask for, and how it is done.
+extension Listening {
+  /// Has done what the listens ask for, and tells those who wait for that when a listener was told.
+  func run(_ actions: [SyncAction]) {
+    guard carryOut(actions), registry.hasInSync else { return }
+    outbox.addCall { [registry] in registry.tellAllInSync() }
+  }
+
+  /// - Returns: whether a listener was told.
+  private func carryOut(_ actions: [SyncAction]) -> Bool {
+    var isTold = false
+    for action in actions {
+      switch action {
+      case .openStream: if watch.start() { opening() }
+      case .idle: watch.idle()
+      case .add(let target):
+        watch.used()
+        watch.stream?.add(target)
+      case .remove(let id):
+        watch.used()
+        watch.stream?.remove(id)
+      case .store(let event): if take(event) { isTold = true }
+      case .read(let query): if refill(query) { isTold = true }
+      case .release(let target): targets.release(target)
+      case .tell(let id, let snapshot):
+        isTold = true
+        tell(id, .success(ListenEvent(snapshot: snapshot, knowledge: knowledge(of: snapshot))))
+      case .fail(let id, let error):
+        setup.logger.warning("a listener ended", metadata: ["cause": "\(error)"])
+        tell(id, .failure(FirestoreError(error)))
+      case .warnOffline:
+        setup.logger.warning("the server cannot be reached; the cache is used until it can be")
+      }
+    }
+    return isTold
+  }
+
+  func tell(_ id: ListenerID, _ result: Result<ListenEvent, FirestoreError>) {
+    if inner.tell(id, result) { return }
+    outbox.addCall { [registry] in registry.tell(id, result) }
+  }
+
+  /// How well the cache knows a query.
+  ///
+  /// - Parameter stored: what is stored of its target.
+  func knowledge(of query: DocumentQuery, stored: TargetRecord?) -> QueryKnowledge {
+    let record = listens.target(of: query).flatMap { targets[$0]?.record } ?? stored
+    guard let record else { return QueryKnowledge() }
+    return QueryKnowledge(
+      wasEverComplete: record.isComplete,
+      readTime: listens.isSynced(query) ? max(events.newest, record.version) : record.version)
+  }
+
+  /// A query was answered that nobody listens to.
+  func considerIndex(_ answer: DocumentAnswer) { indexing.consider(answer) }
+
+  /// How well the cache knows what a snapshot shows.
+  private func knowledge(of snapshot: ViewSnapshot) -> QueryKnowledge {
+    guard let number = listens.target(of: snapshot.query), let row = targets[number] else {
+      return QueryKnowledge()
+    }
+    let isServers = !snapshot.isFromCache
+    return QueryKnowledge(
+      wasEverComplete: row.record.isComplete || isServers,
+      readTime: isServers ? max(events.newest, row.record.version) : row.record.version)
+  }
+
+  /// A query's documents are read anew.
+  private func refill(_ query: DocumentQuery) -> Bool {
+    do throws(StoreError) {
+      let number = listens.target(of: query)
+      let answer = try store.read { (view, lane) throws(StoreError) in
+        try view.query(lane, query, tracked: number.flatMap { targets[$0]?.query })
+      }
+      indexing.consider(answer)
+      return carryOut(listens.refilled(query, answer.documents))
+    } catch {
+      // The view goes on with what it has; what the server says next fills it.
+      recovery.report(error)
+      return carryOut(listens.refilled(query, []))
+    }
+  }
+
+  /// Stores an event and tells the listeners of it.
+  private func take(_ event: RemoteEvent) -> Bool {
+    do throws(StoreError) {
+      let documents = try events.take(event)
+      let isTold = carryOut(listens.stored(event, documents))
+      for id in event.targets.keys.sorted() { noteWholeness(id) }
+      return isTold
+    } catch {
+      recovery.report(error, event)
+      return false
+    }
+  }
+
+  /// Notes that the matches of a target are whole, if its queries show all that the server says they give.
+  func noteWholeness(_ id: TargetID) {
+    let queries = listens.queriesByTarget[id] ?? []
+    if queries.contains(where: { listens.isSynced($0) }) {
+      targets.becameWhole(id, at: events.newest)
+    }
+  }
+
+  /// An event could not be stored.
+  func notStored(_ event: RemoteEvent) { run(listens.notStored(event)) }
+}

@@ -1,0 +1,76 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
+
+/// What follows when another user is signed in: the streams begin anew with that user's token, and listeners see that
+/// user's writes.
+struct UserChange {
+  let store: DocumentStore
+  let user: SignedInUser
+  let listening: Listening
+  let writes: DocumentWrites
+  let sending: WriteSending
+  let kept: KeptQueries
+  let network: NetworkUse
+  let recovery: StorageRecovery
+
+  /// Another user is signed in; changes that cannot be stored are done later, one after the other.
+  func begin(_ token: AuthToken?) {
+    _ = recovery.attempt { () throws(StoreError) in
+      try network.pause { () throws(StoreError) in
+        try show(token?.identity ?? "")
+        user.shows(token)
+      }
+    }
+  }
+
+  private func show(_ identity: String) throws(StoreError) {
+    guard let old = store.lane else { return }
+    let new = Lane(tree: old.tree, identity: identity)
+    let documents = try written(old, new)
+    let token = try store.read { (view, _) throws(StoreError) in
+      try view.metadata(new.tree, MetadataName.stream(identity)) ?? []
+    }
+    try user.willShow(identity)
+    store.engine.show(new)
+    sending.userChanged(token: token)
+    writes.waiters.userChanged()
+    listening.changed(documents)
+    kept.userChanged()
+  }
+
+  /// The documents where listeners look that have waiting writes of either user, as the new one sees them.
+  private func written(_ old: Lane, _ new: Lane) throws(StoreError) -> [Document] {
+    let sources = listening.listens.listenedSources
+    let isAnywhere = sources.contains { $0.collection == nil }
+    let collections = Set(sources.compactMap(\.collection)).sorted()
+    return try store.read { (view, _) throws(StoreError) in
+      var paths: Set<DocumentPath> = []
+      for lane in [old, new] {
+        if isAnywhere {
+          paths.formUnion(try view.overlays(lane, in: nil).map(\.path))
+        } else {
+          for collection in collections {
+            paths.formUnion(try view.overlays(lane, in: collection).map(\.path))
+          }
+        }
+      }
+      var documents: [Document] = []
+      for path in paths.sorted() { documents.append(try view.document(new, path)) }
+      return documents
+    }
+  }
+}
+
+extension DocumentQuery.Source {
+  /// The collection that it looks in; nil for a group.
+  fileprivate var collection: CollectionPath? {
+    switch self {
+    case .collection(let collection): collection
+    case .document(let path): path.collection
+    case .group: nil
+    }
+  }
+}

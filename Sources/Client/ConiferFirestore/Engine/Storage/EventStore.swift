@@ -1,0 +1,63 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferKeyValue
+import ConiferStorage
+
+/// Stores what the server says of all targets until one moment.
+final class EventStore {
+  /// As of when the store has that.
+  private(set) var newest = ConiferDocument.Timestamp.zero
+  private let store: DocumentStore
+  private let targets: TargetStore
+  private let unneeded: UnneededDocuments
+
+  init(_ store: DocumentStore, _ targets: TargetStore, _ unneeded: UnneededDocuments) {
+    self.store = store
+    self.targets = targets
+    self.unneeded = unneeded
+  }
+
+  /// Begins with the newest moment that the storage knows.
+  func begin(at version: ConiferDocument.Timestamp) { newest = version }
+
+  /// Stores an event in one commit.
+  ///
+  /// - Returns: the documents that it names, as they are shown now.
+  func take(_ event: RemoteEvent) throws(StoreError) -> [Document] {
+    let changes = targets.edits(for: event)
+    let paths = event.documents.keys.sorted()
+    let documents = try puts(of: event, paths) + changes.documents
+    var edits = changes.edits
+    if !documents.isEmpty { edits.append(.documents(store.tree, documents)) }
+    // What tells nothing is no commit of its own.
+    if !edits.isEmpty, event.version > newest {
+      edits.append(
+        .setMetadata(store.tree, MetadataName.snapshot, SnapshotVersion.bytes(event.version)))
+    }
+    try store.commit(edits)
+    targets.took(changes.rows)
+    unneeded.add(paths)
+    for change in event.targets.values { unneeded.add(change.removed) }
+    let shown = try store.shown(paths)
+    newest = max(newest, event.version)
+    return shown
+  }
+
+  /// The documents that are newer than what the store has; one that is missing since ever is forgotten.
+  private func puts(
+    of event: RemoteEvent, _ paths: [DocumentPath]
+  ) throws(StoreError) -> [DocumentEdit] {
+    try store.read { (view, lane) throws(StoreError) in
+      var puts: [DocumentEdit] = []
+      for path in paths {
+        guard let document = event.documents[path] else { continue }
+        if document.state == .missing, document.version == .zero {
+          puts.append(.forget(path))
+        } else if try view.document(lane.tree, path).isReplaced(by: document) {
+          puts.append(.put(document))
+        }
+      }
+      return puts
+    }
+  }
+}

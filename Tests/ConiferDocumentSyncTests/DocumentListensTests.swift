@@ -1,0 +1,84 @@
+import ConiferDocument
+import ConiferWire
+import Testing
+
+@testable import ConiferDocumentSync
+
+@Suite struct `The listens of a client` {
+  private typealias F = Fixtures
+
+  private static func query(_ collection: String) throws -> DocumentQuery {
+    DocumentQuery(.collection(try CollectionPath(collection)), in: F.database)
+  }
+
+  private static func told(_ actions: [SyncAction]) -> [ListenerID] {
+    actions.compactMap { if case .tell(let id, _) = $0 { id } else { nil } }
+  }
+
+  /// Listeners of the queries, by their places, that hear of each change.
+  private static func listens(_ queries: [DocumentQuery]) -> DocumentListens {
+    var listens = DocumentListens(F.database)
+    for (id, query) in queries.enumerated() {
+      _ = listens.listen(
+        ListenerID(id), query, ListenOptions(includesMetadataChanges: true, source: .cache),
+        stored: StoredQuery())
+    }
+    return listens
+  }
+
+  @Test func `tell of a document those who look where it is, in their order`() throws {
+    let below = try Self.query("c/a/d")
+    var queries = [
+      try Self.query("x"), DocumentQuery(.group("c"), in: F.database), try Self.query("c"),
+      DocumentQuery(.document(F.path("c/a")), in: F.database),
+      DocumentQuery(.document(F.path("c/b")), in: F.database), below,
+    ]
+    var listens = Self.listens(queries)
+    #expect(Self.told(listens.changed([F.document("a")])) == [1, 2, 3])
+    #expect(Self.told(listens.changed([F.document("b")])) == [1, 2, 4])
+    _ = listens.unlisten(1)
+    #expect(Self.told(listens.changed([F.document("a", 2), F.document("b", 2)])) == [2, 3, 4])
+    #expect(listens.listenedSources == Set((queries.remove(at: 1), queries).1.map(\.source)))
+    #expect(listens.needs(F.path("c/a")) && !listens.needs(F.path("c/z")))
+    for id: ListenerID in [2, 3, 4] { _ = listens.unlisten(id) }
+    #expect(listens.changed([F.document("a", 3)]).isEmpty && !listens.needs(F.path("c/a")))
+  }
+
+  @Test func `ask once more of a document in limbo when its refusal could not be stored`() throws {
+    var listens = DocumentListens(F.database)
+    let query = try Self.query("c")
+    _ = listens.listen(
+      1, query, ListenOptions(), stored: StoredQuery(documents: [F.document("a")]))
+    _ = listens.streamOpened()
+    _ = listens.received(.targets(.added, [2]))
+    _ = listens.received(.targets(.current, [2], resumeToken: [1]))
+    for case .store(let event) in listens.received(.targets(.noChange, []), version: F.time(5)) {
+      _ = listens.stored(event, [])
+    }
+    let target = try #require(listens.activeLimbo[F.path("c/a")])
+    let refusal = listens.received(
+      .targets(.rejected(StatusError(.permissionDenied, "")), [target]))
+    guard case .store(let event)? = refusal.first else {
+      Issue.record("The refusal says nothing of the document.")
+      return
+    }
+    #expect(listens.targets[target] == nil)
+    _ = listens.setEnabled(false)
+    #expect(listens.notStored(event).isEmpty)
+    #expect(listens.targets[target]?.purpose == .limboResolution)
+    _ = listens.setEnabled(true)
+    let asked = listens.streamOpened().compactMap {
+      if case .add(let target) = $0 { target.id } else { nil }
+    }
+    #expect(asked == [target, 2].sorted())
+  }
+
+  @Test func `may leave the network for a moment without anybody's being told`() throws {
+    var listens = Self.listens([])
+    _ = listens.listen(1, try Self.query("c"), ListenOptions(), stored: StoredQuery())
+    #expect(listens.setEnabled(false, meanwhile: .unknown).isEmpty)
+    #expect(listens.onlineState == .unknown)
+    #expect(Self.told(listens.setEnabled(false)) == [1])
+    #expect(listens.onlineState == .offline)
+  }
+}
