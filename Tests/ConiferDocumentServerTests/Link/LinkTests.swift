@@ -47,6 +47,24 @@ import Testing
     #expect((try await rig.server.document(document("a/1"), in: database) != nil) == arrives)
   }
 
+  @Test("A refusal that is lost with its stream is not taken for that of another batch")
+  func lostRefusal() async throws {
+    let rig = try Rig()
+    let link = rig.link()
+    let writer = Writer(link.transport.service)
+    writer.greet()
+    await rig.settle()
+    link.hold(.toClient)
+    try writer.send(set("a/1", []))
+    try writer.send(update("a/none", [("n", 1)]))
+    await rig.settle()
+    link.cut()
+    link.release()
+    await rig.settle()
+    #expect(writer.now.answers.isEmpty)
+    #expect((writer.now.closed ?? nil)?.code == .unavailable)
+  }
+
   @Test("Streams break after a number of messages")
   func counted() async throws {
     let rig = try Rig()

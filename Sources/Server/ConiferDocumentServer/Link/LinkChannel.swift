@@ -32,11 +32,10 @@ final class LinkChannel: Sendable {
     var isClosing = false
     /// Whether the server has begun with it, or never will.
     var isOpen = false
+    /// Why it ends, as the client is told.
+    var error: StatusError?
     /// When the last message of a direction is delivered, by the pump's time.
     var due: [DocumentLink.Direction: Duration] = [:]
-
-    /// Drops what is on its way to the client but for the end.
-    mutating func dropToClient() { toClient.removeAll { $0.kind != .closed } }
   }
 
   private let link: DocumentLink
@@ -82,30 +81,29 @@ final class LinkChannel: Sendable {
   }
 
   /// The server has ended it; what it said before is delivered first.
-  func endedByServer(_ error: StatusError?) { finish(error, reachesServer: false) }
+  func endedByServer(_ error: StatusError?) { finish(error, isCut: false, reachesServer: false) }
 
   /// The client ends it: what it sent before still reaches the server.
-  func closeByClient() {
-    state.withLock { $0.dropToClient() }
-    finish(nil, reachesServer: true)
-  }
+  func closeByClient() { finish(nil, isCut: true, reachesServer: true) }
 
-  /// It breaks: what is on its way to the client is lost, also when the end was on its way, too.
+  /// It breaks: what is on its way to the client is lost, also why the server ended it.
   ///
   /// - Parameter arrives: whether what is on its way to the server still arrives there.
   func cut(_ error: StatusError, arrives: Bool) {
-    state.withLock { $0.dropToClient() }
-    finish(error, reachesServer: arrives)
+    finish(error, isCut: true, reachesServer: arrives)
   }
 
-  private func finish(_ error: StatusError?, reachesServer: Bool) {
+  private func finish(_ error: StatusError?, isCut: Bool, reachesServer: Bool) {
     let isFirst = state.withLock { state in
       if !reachesServer { state.toServer.removeAll { $0.kind != .end } }
-      if state.isClosing { return false }
+      if isCut { state.toClient.removeAll { $0.kind != .closed } }
+      let isFirst = !state.isClosing
+      if isCut || isFirst { state.error = error }
+      guard isFirst else { return false }
       state.isClosing = true
       state.toServer.append(ToServer(kind: .end, run: end))
-      let closed = closed
-      state.toClient.append(ToClient(kind: .closed) { closed(error) })
+      state.toClient.append(
+        ToClient(kind: .closed) { [self] in closed(self.state.withLock { $0.error }) })
       return true
     }
     guard isFirst else { return }
