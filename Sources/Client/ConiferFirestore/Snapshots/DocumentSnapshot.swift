@@ -1,4 +1,4 @@
-import ConiferDocument
+package import ConiferDocument
 
 /// Whether a document exists, as far as is known here.
 public enum DocumentPresence: Sendable, Hashable {
@@ -20,7 +20,7 @@ public class DocumentSnapshot: @unchecked Sendable {
   /// Where the data comes from, and how well it is known.
   public final let metadata: SnapshotMetadata
   /// The document as the model has it.
-  final let document: Document
+  package final let document: Document
 
   init(_ reference: DocumentReference, _ document: Document, _ metadata: SnapshotMetadata) {
     self.reference = reference
