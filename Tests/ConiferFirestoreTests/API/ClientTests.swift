@@ -109,7 +109,7 @@ struct ClientTests {
     let update = pending[1].changes[0].values
     #expect(update[FieldPath(["map", "a"])] as? FieldValue == .delete())
     #expect(update[FieldPath(["tags"])] as? FieldValue == .arrayUnion(["x"]))
-    #expect(pending[0].written.seconds == 1_700_000_001)
+    #expect(pending[0].written.seconds == 1_700_001_000)
     #expect(try await firestore.pendingWrites(after: first, limit: 1).map(\.id) == [second])
     try await firestore.discard(second)
     #expect(try await firestore.outcome(of: second) == .discarded)
