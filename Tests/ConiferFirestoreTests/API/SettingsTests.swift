@@ -1,8 +1,10 @@
 import ConiferDocument
+import ConiferDocumentServer
 import ConiferStorage
 import ConiferWire
 import Foundation
 import Logging
+import Synchronization
 import Testing
 
 @testable import ConiferFirestore
@@ -125,6 +127,52 @@ struct SettingsTests {
     try await main.terminate()
     #expect(directory.firestore(app: "[DEFAULT]", database: nil) !== main)
     #expect(!directory.configure(configuration, app: "[DEFAULT]"))
+  }
+
+  @Test("Another database of the app never reaches the server and the storage of the first one")
+  func otherDatabase() async throws {
+    let world = try ServerWorld()
+    let errors = LoggedErrors()
+    let directory = FirestoreDirectory(nil) { FirestoreEngine($0) }
+    var configuration = try world.configuration()
+    configuration.logger = errors.logger
+    #expect(directory.configure(configuration, app: "[DEFAULT]"))
+    let main = directory.firestore(app: "[DEFAULT]", database: nil)
+    #expect(errors.all.isEmpty)
+    let second = directory.firestore(app: "[DEFAULT]", database: "second")
+    #expect(
+      errors.all.count == 1 && errors.all[0].hasPrefix("Nothing leads to the database second"))
+    second.document("rooms/eros").enqueue(.set(["n": 1]))
+    do {
+      _ = try await second.document("rooms/eros").getDocument(source: .server)
+      Issue.record("The other database reached a server.")
+    } catch { #expect(error.code == .unavailable) }
+    #expect(try await !main.document("rooms/eros").getDocument(source: .server).exists)
+    // An app of its own has a way of its own.
+    configuration.databaseID = "second"
+    configuration.transport = world.server.transport(
+      to: DatabaseID(project: "test", database: "second"))
+    #expect(directory.configure(configuration, app: "second"))
+    let reached = directory.firestore(app: "second", database: nil)
+    try await reached.document("rooms/eros").setData(["n": 2])
+    #expect(try await !main.document("rooms/eros").getDocument(source: .server).exists)
+    #expect(errors.all.count == 1)
+    for firestore in [main, second, reached] { try await firestore.terminate() }
+  }
+
+  @Test("Details are logged while that is asked for, by a database that exists, too")
+  func logging() {
+    final class Switch: Sendable { let isOn = Atomic(false) }
+    let (messages, verbose) = (LoggedErrors(), Switch())
+    let logger = VerboseLogHandler.logger(messages.logger) { verbose.isOn.load(ordering: .relaxed) }
+    logger.debug("before")
+    verbose.isOn.store(true, ordering: .relaxed)
+    logger.debug("meanwhile")
+    verbose.isOn.store(false, ordering: .relaxed)
+    logger.debug("after")
+    logger.error("always")
+    #expect(messages.all == ["meanwhile", "always"])
+    #expect(Recorded().firestore.configuration.logger.handler is VerboseLogHandler)
   }
 
   @Test("What the app does not name comes from the module that chooses for it")

@@ -18,14 +18,20 @@ final class DiskFaults: Sendable {
   }
 }
 
-/// A backend whose commits fail when a test says so; nothing has changed then.
+/// A backend whose commits fail and whose closing takes as long as a test says; nothing has changed when a
+/// commit failed.
 final class FaultyBackend: DocumentBackend, EvictingBackend {
   private let base: any DocumentBackend & EvictingBackend
   private let faults: DiskFaults
+  private let owner: StorageOwner?
 
-  init(_ base: any DocumentBackend & EvictingBackend, _ faults: DiskFaults) {
+  init(
+    _ base: any DocumentBackend & EvictingBackend, _ faults: DiskFaults,
+    _ owner: StorageOwner? = nil
+  ) {
     self.base = base
     self.faults = faults
+    self.owner = owner
   }
 
   var traits: BackendTraits { base.traits }
@@ -73,7 +79,11 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
 
   func resume() async throws(StoreError) { try await base.resume() }
 
-  func close() async throws(StoreError) { try await base.close() }
+  func close() async throws(StoreError) {
+    await owner?.mayClose()
+    defer { owner?.closed() }
+    try await base.close()
+  }
 
   func space() throws(StoreError) -> StorageSpace { try base.space() }
 
@@ -89,15 +99,20 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
 
 extension StorageConfiguration {
   /// The same storage, whose commits fail when a test says so.
-  func failing(_ faults: DiskFaults) -> StorageConfiguration {
+  ///
+  /// - Parameter owner: what refuses to have it opened twice; nil for nothing.
+  func failing(
+    _ faults: DiskFaults, _ owner: StorageOwner? = nil
+  ) -> StorageConfiguration {
     let base = self
     return StorageConfiguration(name: name, location: location, options: options) {
       (options) throws(StoreError) in
+      try owner?.opened()
       let opened = try base.with(options).open()
       guard let backend = opened as? any DocumentBackend & EvictingBackend else {
         throw StoreError(.unsupported, "The backend \(base.name) does not evict.")
       }
-      return FaultyBackend(backend, faults)
+      return FaultyBackend(backend, faults, owner)
     }
   }
 }

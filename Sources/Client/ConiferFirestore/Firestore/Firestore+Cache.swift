@@ -1,37 +1,65 @@
+import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
 
 // All that is kept here.
 extension Firestore {
   /// Removes all that is kept: documents, indexes, and writes that wait. Only before the first use and after
-  /// ``terminate(completion:)``.
+  /// ``terminate(completion:)``; calls that come later find nothing that was kept before.
   ///
   /// - Parameter completion: given `failedPrecondition` while the database is used, what the store says, or
   ///   nil; on the callback queue.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
     let user = completion.map { UserCode<(any Error)?>($0) }
-    Task { [self] in
-      do throws(FirestoreError) {
-        try await clearPersistence()
-        if let user { deliver { user(nil) } }
-      } catch {
-        if let user { deliver { user(error) } } else { report(error) }
-      }
+    let told: @Sendable (FirestoreError?) -> Void = { [self] error in
+      if let user { deliver { user(error) } } else if let error { report(error) }
+    }
+    do throws(FirestoreError) {
+      try clear(told)
+    } catch {
+      told(error)
     }
   }
 
   /// Removes all that is kept: documents, indexes, and writes that wait. Only before the first use and after
-  /// ``terminate(completion:)``.
+  /// ``terminate(completion:)``; calls that come later find nothing that was kept before.
   ///
-  /// - Throws: `failedPrecondition` while the database is used; what the store says.
+  /// - Throws: `failedPrecondition` while the database is used; what the store says; `cancelled`, when the
+  ///   waiting task is: the removal goes on then.
   public func clearPersistence() async throws(FirestoreError) {
-    guard isAtRest else {
-      throw FirestoreError(
-        .failedPrecondition,
-        "What is kept cannot be removed while the database is used. Call terminate first, or this "
-          + "before anything else.")
+    let cleared = Promise<Void>()
+    try clear { cleared.resolve($0.map { .failure(DatabaseError($0)) } ?? .success(())) }
+    do throws(DatabaseError) {
+      try await cleared.value()
+    } catch {
+      throw FirestoreError(error)
     }
+  }
+
+  /// Begins to remove what is kept; whoever opens the storage after the call waits until that is done.
+  ///
+  /// - Throws: `failedPrecondition` while the database is used.
+  private func clear(
+    _ told: @escaping @Sendable (FirestoreError?) -> Void
+  ) throws(FirestoreError) {
+    let (before, use) = try beginClearing()
     let configuration = completed()
+    Task {
+      // Nobody cancels this task.
+      try? await before?.over()
+      let failure: FirestoreError?
+      do throws(FirestoreError) {
+        try await wipe(configuration)
+        failure = nil
+      } catch {
+        failure = error
+      }
+      use.end()
+      told(failure)
+    }
+  }
+
+  private func wipe(_ configuration: FirestoreConfiguration) async throws(FirestoreError) {
     guard configuration.isPersistenceEnabled else { return }
     do throws(StoreError) {
       let backend = try configuration.effectiveStorage.open()

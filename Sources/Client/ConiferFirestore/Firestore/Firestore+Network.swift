@@ -47,26 +47,39 @@ extension Firestore {
   /// Ends the database: listeners are told no more, and every later call tells an error. Data and writes
   /// that wait stay.
   ///
-  /// - Parameter completion: called once the store is closed.
+  /// - Parameter completion: called once the store is closed, also when the end was asked for before.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
-    let user = completion.map { UserCode($0) }
-    guard let engine = end() else {
-      if let user { deliver { user(nil) } }
-      return
+    let user = completion.map { UserCode<(any Error)?>($0) }
+    let (engine, use) = end()
+    if let engine {
+      engine.terminate { error in
+        use?.end()
+        user?(error)
+      }
+    } else if let user {
+      guard let use else { return deliver { user(nil) } }
+      use.whenOver { [self] in deliver { user(nil) } }
     }
-    engine.terminate { user?($0) }
   }
 
-  /// Ends the database; returns once the store is closed. Data and writes that wait stay.
+  /// Ends the database; returns once the store is closed, also when the end was asked for before. Data and
+  /// writes that wait stay.
   ///
   /// - Throws: what the store does; `cancelled`.
   nonisolated(nonsending)
     public func terminate() async throws(FirestoreError)
   {
-    guard let engine = end() else { return }
-    let closed = Promise<Void>()
-    engine.terminate { closed.resolve($0.map { .failure(DatabaseError($0)) } ?? .success(())) }
+    let (engine, use) = end()
     do throws(DatabaseError) {
+      guard let engine else {
+        try await use?.over()
+        return
+      }
+      let closed = Promise<Void>()
+      engine.terminate { error in
+        use?.end()
+        closed.resolve(error.map { .failure(DatabaseError($0)) } ?? .success(()))
+      }
       try await closed.value()
     } catch {
       throw FirestoreError(error)

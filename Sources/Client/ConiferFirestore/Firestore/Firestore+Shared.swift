@@ -28,8 +28,9 @@ extension Firestore {
 
   /// A database of the app's project.
   ///
-  /// The storage that the configuration names is that of the database that it names. Another one is kept
-  /// where `ConiferKit` has it kept, or else in memory.
+  /// The storage and the transport that the configuration names are those of the database that it names.
+  /// Another one is kept where `ConiferKit` has it kept, or else in memory, and stays offline, which is
+  /// logged as an error: ``configure(_:app:)`` gives it both as an app of its own.
   ///
   /// - Parameter database: the database's id.
   public static func firestore(database: String) -> Firestore {
@@ -43,7 +44,8 @@ extension Firestore {
     directory.firestore(app: app, database: nil)
   }
 
-  /// A database of an app that was configured by name.
+  /// A database of an app that was configured by name; another one than its configuration names as in
+  /// ``firestore(database:)``.
   ///
   /// - Parameters:
   ///   - app: the name that ``configure(_:app:)`` gave it.
@@ -52,14 +54,15 @@ extension Firestore {
     directory.firestore(app: app, database: database)
   }
 
-  /// Has databases that are made from now on log what they do in detail, or not.
+  /// Has all databases of the process log what they do in detail from now on, or only what their loggers ask
+  /// for.
   ///
-  /// - Parameter logging: whether to.
+  /// - Parameter logging: whether to log in detail.
   public static func enableLogging(_ logging: Bool) {
     isVerbose.store(logging, ordering: .relaxed)
   }
 
-  /// Whether new databases log in detail.
+  /// Whether databases log in detail.
   static let isVerbose = Atomic(false)
 
   /// Those of the process.

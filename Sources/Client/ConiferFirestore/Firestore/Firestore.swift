@@ -20,6 +20,8 @@ public final class Firestore: Sendable {
   private struct State {
     var configuration: FirestoreConfiguration
     var phase = Phase.unused
+    /// What the next one to open the storage waits for; nil when nothing was opened.
+    var lastUse: StorageUse?
   }
 
   private let state: Mutex<State>
@@ -39,13 +41,23 @@ public final class Firestore: Sendable {
     self.init(configuration) { FirestoreEngine($0) }
   }
 
+  /// A database.
+  ///
+  /// - Parameters:
+  ///   - configuration: what it is made with.
+  ///   - defaults: what is used where the configuration names nothing.
+  ///   - lastUse: what the storage is opened after.
+  ///   - makeEngine: makes the engine.
   init(
     _ configuration: FirestoreConfiguration, defaults: FirestoreDefaults? = nil,
+    after lastUse: StorageUse? = nil,
     makeEngine: @escaping @Sendable (FirestoreConfiguration) -> any DocumentEngine
   ) {
     var configuration = configuration
-    if Self.isVerbose.load(ordering: .relaxed) { configuration.logger.logLevel = .debug }
-    state = Mutex(State(configuration: configuration))
+    configuration.logger = VerboseLogHandler.logger(configuration.logger) {
+      Self.isVerbose.load(ordering: .relaxed)
+    }
+    state = Mutex(State(configuration: configuration, lastUse: lastUse))
     database = DatabaseID(
       project: configuration.projectID, database: configuration.databaseID)
     self.defaults = defaults
@@ -113,7 +125,11 @@ extension Firestore {
       case .unused:
         if let fault = state.configuration.fault { return (.failure(fault), false) }
         defaults?.complete(&state.configuration)
-        let engine = makeEngine(state.configuration)
+        var configuration = state.configuration
+        if let use = state.lastUse {
+          configuration.storage = configuration.storage?.opened(after: use)
+        }
+        let engine = makeEngine(configuration)
         state.phase = .running(engine)
         return (.success(engine), true)
       }
@@ -140,19 +156,40 @@ extension Firestore {
     }
   }
 
-  /// Ends the engine's work; false when that was done, or there was none.
-  func end() -> (any DocumentEngine)? {
+  /// Ends the engine's work and begins its last use of the storage.
+  ///
+  /// - Returns: the engine that is to end, nil when that was asked for before or there was none; and what
+  ///   uses the storage until then, nil for nothing.
+  func end() -> (engine: (any DocumentEngine)?, use: StorageUse?) {
     state.withLock { state in
       defer { state.phase = .terminated }
-      if case .running(let engine) = state.phase { return engine }
-      return nil
+      guard case .running(let engine) = state.phase else { return (nil, state.lastUse) }
+      let use = StorageUse()
+      state.lastUse = use
+      return (engine, use)
     }
   }
 
-  /// Whether no engine is at work: the database was not used yet, or was terminated.
-  var isAtRest: Bool {
-    state.withLock { if case .running = $0.phase { false } else { true } }
+  /// Begins a use of the storage without an engine, which follows the one before; one that comes later, an
+  /// engine too, follows it.
+  ///
+  /// - Throws: `failedPrecondition` while an engine is at work.
+  func beginClearing() throws(FirestoreError) -> (before: StorageUse?, use: StorageUse) {
+    let begun = state.withLock { state -> (before: StorageUse?, use: StorageUse)? in
+      if case .running = state.phase { return nil }
+      let use = StorageUse()
+      defer { state.lastUse = use }
+      return (state.lastUse, use)
+    }
+    if let begun { return begun }
+    throw FirestoreError(
+      .failedPrecondition,
+      "What is kept cannot be removed while the database is used. Call terminate first, or this "
+        + "before anything else.")
   }
+
+  /// What a database that takes the place of this one opens the storage after; nil for nothing.
+  var lastUse: StorageUse? { state.withLock { $0.lastUse } }
 
   /// Whether it was terminated.
   var isTerminated: Bool {

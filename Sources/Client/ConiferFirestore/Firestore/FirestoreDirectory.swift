@@ -49,7 +49,8 @@ final class FirestoreDirectory: Sendable {
       let configured = state.configurations[app]
       var configuration = configured ?? FirestoreConfiguration(projectID: "default")
       let key = Key(app: app, database: database ?? configuration.databaseID)
-      if let firestore = state.databases[key], !firestore.isTerminated { return (firestore, nil) }
+      let old = state.databases[key]
+      if let old, !old.isTerminated { return (old, nil) }
       var fault: FirestoreError?
       if configured == nil, defaults == nil || app != Self.standardApp {
         fault = FirestoreError(
@@ -58,11 +59,21 @@ final class FirestoreDirectory: Sendable {
             + "database stays offline. Call Firestore.configure when the app starts.")
       }
       if key.database != configuration.databaseID {
-        // The storage that is named is that of the database that is named.
+        // The storage and the way that are named are those of the database that is named: a server within the
+        // process serves one database, and no message says which one is meant.
+        if configuration.transport != nil {
+          fault = FirestoreError(
+            .failedPrecondition,
+            "Nothing leads to the database \(key.database): the transport of the app \(app) leads to its "
+              + "database \(configuration.databaseID). It stays offline. Call Firestore.configure for an app "
+              + "of its own, with a transport that leads to it.")
+        }
         configuration.databaseID = key.database
         configuration.storage = nil
+        configuration.transport = nil
       }
-      let firestore = Firestore(configuration, defaults: defaults, makeEngine: makeEngine)
+      let firestore = Firestore(
+        configuration, defaults: defaults, after: old?.lastUse, makeEngine: makeEngine)
       state.databases[key] = firestore
       return (firestore, fault)
     }

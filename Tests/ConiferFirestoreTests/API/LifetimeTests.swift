@@ -1,0 +1,86 @@
+import ConiferEngine
+import ConiferStorage
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import ConiferFirestore
+
+@Suite("The use of one storage by one database after the other")
+struct LifetimeTests {
+  private let owner = StorageOwner()
+  private let errors = LoggedErrors()
+  private let ends = Ends()
+
+  private func configuration(_ store: EngineStore, _ scratch: Scratch) -> FirestoreConfiguration {
+    var configuration = FirestoreConfiguration(
+      projectID: "test",
+      storage: store.configuration(at: scratch.store).failing(DiskFaults(), owner))
+    configuration.callbackQueue = CallbackQueue(queue: .global()) { $0() }
+    configuration.logger = errors.logger
+    return configuration
+  }
+
+  /// Begins to remove what is kept, as ported code does.
+  private func clear(_ firestore: Firestore) -> Promise<Void> {
+    let cleared = Promise<Void>()
+    firestore.clearPersistence { [ends] error in
+      ends.add(error)
+      cleared.resolve(.success(()))
+    }
+    return cleared
+  }
+
+  @Test(
+    "Whoever opens the storage after the end waits until it is closed",
+    arguments: EngineStore.durable)
+  func end(store: EngineStore) async throws {
+    let scratch = try Scratch()
+    let directory = FirestoreDirectory(nil) { FirestoreEngine($0) }
+    #expect(directory.configure(configuration(store, scratch), app: "[DEFAULT]"))
+    let first = directory.firestore(app: "[DEFAULT]", database: nil)
+    #expect(try await first.document("rooms/old").enqueue(.set(["n": 1])).id != nil)
+    owner.hold()
+    first.terminate(completion: ends.add)
+    first.terminate(completion: ends.add)
+    let cleared = clear(first)
+    let second = directory.firestore(app: "[DEFAULT]", database: nil)
+    let receipt = second.document("rooms/new").enqueue(.set(["n": 2]))
+    // What does not wait has come to its end meanwhile.
+    for _ in 0..<100 { await Task.yield() }
+    #expect(ends.all.isEmpty)
+    owner.release()
+    #expect(try await receipt.id != nil)
+    try await cleared.value()
+    #expect(ends.all == [nil, nil, nil])
+    try await first.terminate()
+    #expect(try await second.pendingWrites().count == 1)
+    let kept = try await second.collection("rooms").getDocuments(source: .cache)
+    #expect(kept.documents.map(\.documentID) == ["new"])
+    #expect(errors.all.isEmpty)
+    try await second.terminate()
+  }
+
+  @Test(
+    "The first use follows a removal that was asked for before it", arguments: EngineStore.durable)
+  func clearAndUse(store: EngineStore) async throws {
+    let scratch = try Scratch()
+    let old = Firestore(configuration(store, scratch))
+    #expect(try await old.document("rooms/old").enqueue(.set(["n": 1])).id != nil)
+    try await old.terminate()
+    let firestore = Firestore(configuration(store, scratch))
+    owner.hold()
+    let cleared = clear(firestore)
+    let receipt = firestore.document("rooms/new").enqueue(.set(["n": 2]))
+    for _ in 0..<100 { await Task.yield() }
+    owner.release()
+    #expect(try await receipt.id != nil)
+    try await cleared.value()
+    #expect(ends.all == [nil])
+    #expect(try await firestore.pendingWrites().count == 1)
+    let kept = try await firestore.collection("rooms").getDocuments(source: .cache)
+    #expect(kept.documents.map(\.documentID) == ["new"])
+    #expect(errors.all.isEmpty)
+    try await firestore.terminate()
+  }
+}
