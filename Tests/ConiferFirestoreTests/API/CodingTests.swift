@@ -193,6 +193,31 @@ struct CodingTests {
     try check(["x-startTime": "1000", "x-rawData": [1, 2]])
   }
 
+  struct Votes: Codable, Equatable {
+    var byUser: [String: Int]
+    var perDay: [String: [Times]]
+    var ofNobody: [String: Int]?
+  }
+
+  @Test("The keys of a dictionary are data, which no strategy for names changes")
+  func dictionaries() throws {
+    let times = Times(startTime: Date(timeIntervalSince1970: 1000), rawData: Data([1, 2]))
+    let votes = Votes(
+      byUser: ["userA": 1, "user_a": 2, "Ab_cd": 3], perDay: ["dayOne": [times]],
+      ofNobody: ["aB": 4])
+    let (encoder, decoder) = (Firestore.Encoder(), Firestore.Decoder())
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let data = try encoder.encode(votes)
+    #expect(data["by_user"] as? [String: Int] == votes.byUser)
+    #expect(data["of_nobody"] as? [String: Int] == votes.ofNobody)
+    let days = try #require(data["per_day"] as? [String: [[String: Any]]])
+    #expect(Set(try #require(days["dayOne"]?.first).keys) == ["start_time", "raw_data"])
+    #expect(try decoder.decode(Votes.self, from: data) == votes)
+    encoder.keyEncodingStrategy = .custom { _ in PlaceKey(stringValue: "same") }
+    #expect(try encoder.encode(["a": 1, "b": 2]) as? [String: Int] == ["a": 1, "b": 2])
+  }
+
   @Test(
     "Names in snake case",
     arguments: [

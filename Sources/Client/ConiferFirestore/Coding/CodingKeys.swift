@@ -14,6 +14,11 @@ struct PlaceKey: CodingKey {
   }
 }
 
+/// A dictionary whose keys are an app's data: strategies for names leave them alone.
+protocol StringKeyed {}
+
+extension Dictionary: StringKeyed where Key == String {}
+
 /// Names in snake case and in camel case.
 enum SnakeCase {
   /// `roomName` as `room_name`, `myURLPath` as `my_url_path`.

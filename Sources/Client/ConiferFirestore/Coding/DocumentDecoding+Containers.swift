@@ -8,6 +8,7 @@ struct KeyedMapContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   init(decoding: DocumentDecoding, map: MapValue) {
     self.decoding = decoding
     switch decoding.context.decoder.keyDecodingStrategy {
+    case _ where decoding.keepsKeys: self.map = map
     case .useDefaultKeys: self.map = map
     case .convertFromSnakeCase:
       self.map = MapValue(map.fields.map { .init(SnakeCase.toCamel($0.name), $0.value) })

@@ -6,6 +6,8 @@ struct DocumentDecoding: Decoder {
   let value: DocumentValue?
   let codingPath: [any CodingKey]
   let context: DecodingContext
+  /// Whether keys are an app's data, which stays as it is, rather than names of a type's members.
+  var keepsKeys = false
 
   var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
 
@@ -45,7 +47,10 @@ struct DocumentDecoding: Decoder {
       }
     // Not by a cast of nothing, which would be taken for an optional's nil.
     if let special, let value = special as? Value { return value }
-    return try Value(from: self)
+    guard type is any StringKeyed.Type else { return try Value(from: self) }
+    var decoding = self
+    decoding.keepsKeys = true
+    return try Value(from: decoding)
   }
 
   func mismatch(_ type: Any.Type) -> DecodingError {

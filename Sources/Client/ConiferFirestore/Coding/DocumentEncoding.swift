@@ -5,6 +5,8 @@ struct DocumentEncoding: Encoder {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
   let encoder: Firestore.Encoder
+  /// Whether keys are an app's data, which stays as it is, rather than names of a type's members.
+  var keepsKeys = false
 
   var userInfo: [CodingUserInfoKey: Any] { encoder.userInfo }
 
@@ -25,6 +27,7 @@ struct DocumentEncoding: Encoder {
     let path = codingPath + [key]
     let name =
       switch encoder.keyEncodingStrategy {
+      case _ where keepsKeys: key.stringValue
       case .useDefaultKeys: key.stringValue
       case .convertToSnakeCase: SnakeCase.from(key.stringValue)
       case .custom(let name): name(path).stringValue
@@ -65,6 +68,10 @@ extension DocumentEncoding: SingleValueEncodingContainer {
     case let data as Data: try encode(data)
     case let url as URL: slot.set(url.absoluteString)
     case let decimal as Decimal: slot.set((decimal as NSDecimalNumber).doubleValue)
+    case is any StringKeyed:
+      var encoding = self
+      encoding.keepsKeys = true
+      try value.encode(to: encoding)
     default: try value.encode(to: self)
     }
   }

@@ -38,7 +38,7 @@ extension Firestore {
       case custom((any Swift.Decoder) throws -> Data)
     }
 
-    /// Which fields keys are read from.
+    /// Which fields keys are read from; the keys of dictionaries are data, and stay as they are.
     public enum KeyDecodingStrategy {
       /// From those of the same names.
       case useDefaultKeys

@@ -36,7 +36,7 @@ extension Firestore {
       case custom((Data, any Swift.Encoder) throws -> Void)
     }
 
-    /// What fields are called.
+    /// What fields are called; the keys of dictionaries are data, and stay as they are.
     public enum KeyEncodingStrategy {
       /// As the type's keys are.
       case useDefaultKeys
