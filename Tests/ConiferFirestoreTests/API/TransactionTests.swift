@@ -164,6 +164,97 @@ struct TransactionTests {
     #expect(commits.map { $0.map(\.precondition) } == [[.exists(false)]])
   }
 
+  @Test("After its end a transaction takes nothing: writes are logged, reads throw")
+  func afterTheEnd() async throws {
+    struct Own: Error {}
+    let (firestore, document) = (world.firestore, document)
+    var kept: [Transaction] = []
+    try await firestore.runTransaction { transaction in
+      kept.append(transaction)
+      transaction.setData(["n": 1], forDocument: document)
+    }
+    _ = try? await firestore.runTransaction { transaction in
+      kept.append(transaction)
+      throw Own()
+    }
+    #expect(kept.count == 2 && world.errors.all.isEmpty)
+    for (number, transaction) in kept.enumerated() {
+      transaction.setData(["n": 2], forDocument: document)
+      #expect(world.errors.all.count == number + 1)
+      do throws(FirestoreError) {
+        _ = try await transaction.getDocument(document)
+        Issue.record("It was read after the end.")
+      } catch { #expect(error.code == .failedPrecondition) }
+    }
+    #expect(commits.map(\.count) == [1])
+  }
+
+  @Test(
+    "A read that makes no sense fails the transaction, even if the function passes over the error")
+  func passedOver() async throws {
+    let documents = [try found(1, version: 7)]
+    world.engine.answer { $0.documents = [documents] }
+    let (firestore, document) = (world.firestore, document)
+    let foreign = Recorded().firestore.document("a/b")
+    for isForeign in [false, true] {
+      var runs = 0
+      do {
+        try await firestore.runTransaction { transaction in
+          runs += 1
+          if isForeign { _ = try? await transaction.getDocument(foreign) }
+          transaction.setData(["n": 1], forDocument: document)
+          if !isForeign { _ = try? await transaction.getDocument(document) }
+        }
+        Issue.record("It was committed.")
+      } catch { #expect((error as? FirestoreError)?.code == .invalidArgument) }
+      #expect(runs == 1)
+    }
+    #expect(commits.isEmpty)
+  }
+
+  @Test(
+    "A document that changed between two reads counts, even if the function passes over the error")
+  func passedOverChange() async throws {
+    let documents = [
+      [try found(1, version: 7)], [try found(2, version: 8)], [try found(2, version: 8)],
+    ]
+    world.engine.answer { $0.documents = documents }
+    let (firestore, document) = (world.firestore, document)
+    var runs = 0
+    try await firestore.runTransaction { transaction in
+      runs += 1
+      for _ in 0..<2 { _ = try? await transaction.getDocument(document) }
+      transaction.setData(["n": 1], forDocument: firestore.document("rooms/zeus"))
+    }
+    #expect(runs == 2)
+    let version = try ConiferDocument.Timestamp(microseconds: 8)
+    #expect(commits.map { $0.map(\.precondition) } == [[.none, .updateTime(version)]])
+  }
+
+  @Test(
+    "The app's own errors end a transaction, whatever their code",
+    arguments: [.aborted, .alreadyExists, .failedPrecondition, .unknown, .unavailable]
+      as [FirestoreErrorCode.Code])
+  func ownErrors(code: FirestoreErrorCode.Code) async throws {
+    let runs = Ends()
+    let own = FirestoreError(code, "Sold out.")
+    await #expect(throws: FirestoreError.self) {
+      try await world.firestore.runTransaction { _ in
+        runs.add(nil)
+        throw own
+      }
+    }
+    #expect(runs.all.count == 1)
+    await #expect(throws: FirestoreError.self) {
+      try await world.firestore.runTransaction { (_, errorPointer) -> Any? in
+        runs.add(nil)
+        errorPointer?.pointee = own as NSError
+        return nil
+      }
+    }
+    #expect(runs.all.count == 2)
+  }
+
   @Test("The block of the Apple SDK reads without await, and gives up by its pointer")
   func block() async throws {
     let documents = [try found(1, version: 7)]

@@ -15,7 +15,8 @@ extension Firestore {
   ///
   /// - Parameters:
   ///   - options: how often it is called at most; nil for five times.
-  ///   - body: reads, then writes. An error other than those of the transaction's reads ends it.
+  ///   - body: reads, then writes. An error other than those of the transaction's reads ends it, a
+  ///     ``FirestoreError`` too.
   /// - Returns: what the function returned, once the server has made the writes.
   /// - Throws: what the function throws, or a ``FirestoreError``: `aborted` or `failedPrecondition` when
   ///   the documents changed each time, `unavailable` without a connection.
@@ -43,17 +44,37 @@ extension Firestore {
     while true {
       try await pause(&backoff)
       attempts += 1
-      do {
-        let transaction = Transaction(self)
-        let value = try await body(transaction)
-        try await transaction.commit()
-        return value
-      } catch {
-        guard let known = error as? FirestoreError, known.letsTransactionTryAgain,
-          attempts < maxAttempts
-        else { throw error }
-        if known.code == .resourceExhausted { backoff.jumpToLongest() }
+      switch try await attempt(Transaction(self), body) {
+      case .success(let value): return value
+      case .failure(let error):
+        guard error.letsTransactionTryAgain, attempts < maxAttempts else { throw error }
+        if error.code == .resourceExhausted { backoff.jumpToLongest() }
       }
+    }
+  }
+
+  /// Calls the function once, and commits what it wrote.
+  ///
+  /// - Returns: what the function returned, or what a read or the commit failed with.
+  /// - Throws: the app's own errors, which end the transaction whatever their code.
+  nonisolated(nonsending)
+    private func attempt<Value>(
+      _ transaction: Transaction,
+      _ body: nonisolated(nonsending) (Transaction) async throws -> Value
+    ) async throws -> Result<Value, FirestoreError>
+  {
+    let value: Value
+    do {
+      value = try await body(transaction)
+    } catch {
+      guard transaction.giveUp(error), let known = error as? FirestoreError else { throw error }
+      return .failure(known)
+    }
+    do throws(FirestoreError) {
+      try await transaction.commit()
+      return .success(value)
+    } catch {
+      return .failure(error)
     }
   }
 

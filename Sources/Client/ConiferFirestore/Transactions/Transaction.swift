@@ -5,7 +5,8 @@ import Synchronization
 /// Reads of the server's documents, and writes that are made only when these have not changed meanwhile.
 ///
 /// It is given to the function of ``Firestore/runTransaction(_:completion:)`` and its kin. All reads come
-/// before the first write. What makes no sense in a write is told when the transaction is committed.
+/// before the first write. What makes no sense is told when the transaction is committed, at the latest, even
+/// if the function passes over the error. A write after the function's end is lost, which is logged.
 public final class Transaction: Sendable {
   private let firestore: Firestore
   private let state = Mutex(TransactionState())
@@ -48,17 +49,26 @@ public final class Transaction: Sendable {
   ///
   /// - Parameter document: the document.
   /// - Returns: the document, which may be missing.
-  /// - Throws: `invalidArgument` after a write, `aborted` when it changed since it was read before, and
-  ///   what the server says.
+  /// - Throws: `invalidArgument` after a write, `aborted` when it changed since it was read before,
+  ///   `failedPrecondition` after the transaction's end, what it failed with before, and what the server says.
   nonisolated(nonsending)
     public func getDocument(
       _ document: DocumentReference
     ) async throws(FirestoreError) -> DocumentSnapshot
   {
-    try check(document)
-    let path = try document.target.get()
-    try state.withLock { state throws(FirestoreError) in try state.checkReading() }
-    let found = try await firestore.engine().lookup([path])
+    let target = Result { () throws(FirestoreError) in
+      try check(document)
+      return try document.target.get()
+    }
+    let path = try state.withLock { state throws(FirestoreError) in try state.beginRead(target) }
+    let engine = try firestore.engine()
+    let found: [Document]
+    do throws(FirestoreError) {
+      found = try await engine.lookup([path])
+    } catch {
+      state.withLock { $0.readFailed(error) }
+      throw error
+    }
     let read = found.first { $0.path == path } ?? Document(path, .missing)
     try state.withLock { state throws(FirestoreError) in try state.read(read) }
     return DocumentSnapshot(document, GotDocument(document: read, isFromCache: false))
@@ -114,16 +124,30 @@ public final class Transaction: Sendable {
       return try write.mutation(for: document)
     }
     let isUpdate = if case .update = write.content { true } else { false }
-    state.withLock { $0.add(made, isUpdate: isUpdate) }
+    do throws(FirestoreError) {
+      try state.withLock { state throws(FirestoreError) in try state.add(made, isUpdate: isUpdate) }
+    } catch {
+      firestore.report(error)
+    }
     return self
   }
 
-  /// Commits the writes, on the condition that what was read is as it was.
+  /// Ends the transaction, and commits the writes on the condition that what was read is as it was.
   nonisolated(nonsending)
     func commit() async throws(FirestoreError)
   {
-    let mutations = try state.withLock { state throws(FirestoreError) in try state.mutations() }
+    let mutations = try state.withLock { state throws(FirestoreError) in try state.end() }
     if !mutations.isEmpty { try await firestore.engine().commit(mutations) }
+  }
+
+  /// Ends the transaction without its writes, after the function threw an error.
+  ///
+  /// - Returns: whether the error is one of the transaction's reads.
+  func giveUp(_ error: any Error) -> Bool {
+    state.withLock { state in
+      _ = try? state.end()
+      return (error as? FirestoreError).map(state.isOfRead) ?? false
+    }
   }
 
   private func check(_ document: DocumentReference) throws(FirestoreError) {
