@@ -33,6 +33,13 @@ struct PathTests {
     #expect(letters.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) })
   }
 
+  @Test("New documents have ids even where the random numbers of the configuration never change")
+  func constantRandom() {
+    let collection = Recorded { $0.random = { .max } }.firestore.collection("rooms")
+    let ids = (0..<2).map { _ in collection.document().documentID }
+    #expect(ids.allSatisfy { $0.utf8.count == 20 } && ids[0] != ids[1])
+  }
+
   @Test(
     "A document's path that makes no sense is told by the use of the reference",
     arguments: ["", "/", "rooms", "rooms//eros", "rooms/eros/messages", "//rooms/eros"])

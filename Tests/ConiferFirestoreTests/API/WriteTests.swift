@@ -165,4 +165,14 @@ struct WriteTests {
     #expect(added.parent == world.firestore.collection("rooms"))
     #expect(world.engine.writes.last?.first?.path.description == added.path)
   }
+
+  @Test("A batch of thousands of writes is one write, in their order")
+  func largeBatch() {
+    let batch = world.firestore.batch()
+    let rooms = world.firestore.collection("rooms")
+    for n in 0..<5_000 { batch.setData(["n": n], forDocument: rooms.document("\(n)")) }
+    batch.commit()
+    #expect(world.engine.writes.map(\.count) == [5_000])
+    #expect(world.engine.writes[0].enumerated().allSatisfy { $0.element.path.id == "\($0.offset)" })
+  }
 }

@@ -105,13 +105,17 @@ extension Result {
 }
 
 extension Firestore {
-  /// An id of 20 letters and digits, each as likely as the others.
+  /// An id of 20 letters and digits, each as likely as the others, of the configuration's random numbers, or
+  /// of the system's where those are of no use.
   func newID() -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     let random = configuration.random
-    var id: [UInt8] = []
+    var system = SystemRandomNumberGenerator()
+    var (id, rounds) = ([] as [UInt8], 0)
     while id.count < 20 {
-      var bits = random()
+      // A configuration's numbers may be such that no letter ever comes of them.
+      var bits = rounds < 20 ? random() : system.next()
+      rounds += 1
       for _ in 0..<8 where id.count < 20 {
         let number = Int(bits & 0xFF)
         // What is left over of 256 would make the first ones likelier.

@@ -75,11 +75,15 @@ public final class WriteBatch: Sendable {
       return try write.mutation(for: document)
     }
     let isLate = state.withLock { state in
-      switch (state, made) {
-      case (.open(let mutations), .success(let mutation)): state = .open(mutations + [mutation])
-      case (.open, .failure(let error)): state = .faulty(error)
-      case (.faulty, _): break
-      case (.committed, _): return true
+      if case .committed = state { return true }
+      guard case .open(var mutations) = state else { return false }
+      switch made {
+      case .success(let mutation):
+        // Nothing else holds the array while it grows; otherwise each write would copy it.
+        state = .committed
+        mutations.append(mutation)
+        state = .open(mutations)
+      case .failure(let error): state = .faulty(error)
       }
       return false
     }
