@@ -55,6 +55,8 @@ let package = Package(
         .product(name: "ConiferTree", package: "Conifer"),
         .product(name: "ConiferQuery", package: "Conifer"),
         .product(name: "ConiferDocument", package: "Conifer"),
+        .product(name: "ConiferFirestore", package: "Conifer"),
+        .product(name: "ConiferDocumentServer", package: "Conifer"),
         .product(name: "ConiferKeyValue", package: "Conifer"),
         .product(name: "ConiferStorage", package: "Conifer"),
         .product(

@@ -139,12 +139,48 @@ import Testing
     #expect(!view.changes([F.missing("b")]).needsRefill)
   }
 
+  @Test(arguments: [nil, 20, 500], [true, false])
+  func `without documents takes many at once as it takes them one by one`(
+    limit: Int?, isFirst: Bool
+  ) throws {
+    let query = try F.query(first: isFirst ? limit : nil, last: isFirst ? nil : limit)
+    // In no order of ids or numbers.
+    let documents = (0..<300).map { place in
+      let number = place * 7 % 300
+      return number % 50 == 0
+        ? F.missing("\(number)")
+        : F.document("\(number)", Int64(number * 11 % 300), number % 7 == 0 ? .pending : .synced)
+    }
+    var (atOnce, oneByOne) = (QueryView(query), QueryView(query))
+    let first = try #require(atOnce.apply(atOnce.changes(documents)).snapshot)
+    for document in documents { oneByOne.take(document) }
+    #expect(first.ids == oneByOne.snapshot.ids && first.ids.count == min(limit ?? 294, 294))
+    #expect(first.told == first.ids.map { "added \($0)" } && first.oldDocuments.isEmpty)
+    #expect(first.mutatedKeys == oneByOne.mutatedKeys && first.hasPendingWrites)
+    for document in [F.document("7", 900), F.document("x", 150), F.document("77", -1)] {
+      #expect(atOnce.take(document).snapshot?.told == oneByOne.take(document).snapshot?.told)
+    }
+    #expect(atOnce.snapshot.ids == oneByOne.snapshot.ids)
+    // The server knows of none of them.
+    let (a, b) = (
+      atOnce.take(target: TargetChange(isCurrent: true)),
+      oneByOne.take(target: TargetChange(isCurrent: true))
+    )
+    #expect(a.intoLimbo == b.intoLimbo && !a.intoLimbo.isEmpty)
+    // One that comes twice is one.
+    var twice = QueryView(query)
+    twice.take(F.document("a", 1), F.document("b", 2), F.document("a", 3))
+    #expect(
+      twice.snapshot.ids.sorted() == ["a", "b"]
+        && twice.documents.first?.path.id == (limit == nil ? "a" : "b"))
+  }
+
   @Test func `joins changes of several passes to one a document`() throws {
     let (old, new) = (F.document("a", 1), F.document("a", 2))
     func joined(_ kinds: DocumentChange.Kind...) throws -> DocumentChange? {
       var set = ChangeSet()
       for (kind, document) in zip(kinds, [old, new]) { set.track(DocumentChange(kind, document)) }
-      return set.sorted(for: try F.query()).first
+      return set.sorted(by: try F.query().documentOrder).first
     }
     #expect(try joined(.added, .removed) == nil)
     #expect(try joined(.added, .modified) == DocumentChange(.added, new))

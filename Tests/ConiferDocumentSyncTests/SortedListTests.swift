@@ -30,6 +30,18 @@ import Testing
     #expect(list.count == 0 && list.first == nil && list.last == nil && Array(list).isEmpty)
   }
 
+  @Test(arguments: [0, 1, 128, 129, 1000])
+  func `of sorted elements is as if they had been inserted`(count: Int) {
+    var list = SortedList(sorted: (0..<count).map { 2 * $0 }) { $0 - $1 }
+    #expect(Array(list) == (0..<count).map { 2 * $0 } && list.count == count)
+    for element in 0..<count { list.insert(2 * element + 1) }
+    #expect(
+      Array(list) == Array(0..<2 * count)
+        && list.index(of: 2 * count - 1) == (count > 0 ? 2 * count - 1 : nil))
+    for element in 0..<count { list.remove(2 * element) }
+    #expect(Array(list) == (0..<count).map { 2 * $0 + 1 } && list.count == count)
+  }
+
   @Test func `is a value: a copy stays as it was`() {
     var list = Self.list()
     for element in 0..<300 { list.insert(element) }

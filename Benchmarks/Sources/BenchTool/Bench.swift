@@ -10,7 +10,7 @@ struct Bench: AsyncParsableCommand {
   private static var subcommands: [any ParsableCommand.Type] {
     var all: [any ParsableCommand.Type] = [
       Run.self, Compare.self, Report.self, BarsOf.self, Counts.self, ClientCost.self,
-      DocumentCost.self, Work.self,
+      DocumentCost.self, FirestoreCost.self, Work.self,
     ]
     #if Network
       all.append(NetworkCost.self)

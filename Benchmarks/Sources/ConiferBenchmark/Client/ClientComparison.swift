@@ -232,6 +232,9 @@ struct Watch {
       wall: (ContinuousClock.now - start).seconds,
       processor: SystemFigures.ownProcessorTime - processor)
   }
+
+  /// Seconds by the wall's clock until a time that was noted meanwhile.
+  func wall(until end: ContinuousClock.Instant) -> Double { (end - start).seconds }
 }
 
 /// The value in the middle.

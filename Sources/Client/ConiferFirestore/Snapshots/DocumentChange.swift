@@ -32,7 +32,9 @@ public struct DocumentChange: Sendable, Hashable {
       case .removed: .removed
       case .modified, .metadata: .modified
       }
-    document = QueryDocumentSnapshot(firestore, change.document, event)
+    document = QueryDocumentSnapshot(
+      firestore, change.document, mutatedKeys: event.snapshot.mutatedKeys,
+      isFromCache: event.snapshot.isFromCache)
     oldIndex = UInt(change.oldIndex ?? NSNotFound)
     newIndex = UInt(change.newIndex ?? NSNotFound)
   }

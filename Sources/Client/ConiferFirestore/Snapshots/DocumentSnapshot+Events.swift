@@ -30,13 +30,16 @@ extension DocumentSnapshot {
 }
 
 extension QueryDocumentSnapshot {
-  /// One of those of an event of a listener.
-  convenience init(_ firestore: Firestore, _ document: Document, _ event: ListenEvent) {
+  /// One of those of an event of a listener; of the event there is no more than what they need, as there may be many.
+  convenience init(
+    _ firestore: Firestore, _ document: Document, mutatedKeys: Set<DocumentPath>,
+    isFromCache: Bool
+  ) {
     self.init(
       DocumentReference(firestore, document.path), document,
       SnapshotMetadata(
-        hasPendingWrites: event.snapshot.mutatedKeys.contains(document.path),
-        isFromCache: event.snapshot.isFromCache,
-        wasEverComplete: document.readTime != .zero, serverTime: document.readTime))
+        hasPendingWrites: !mutatedKeys.isEmpty && mutatedKeys.contains(document.path),
+        isFromCache: isFromCache, wasEverComplete: document.readTime != .zero,
+        serverTime: document.readTime))
   }
 }

@@ -31,8 +31,10 @@ public final class QuerySnapshot: Sendable {
   public var documents: [QueryDocumentSnapshot] {
     made.withLock { made in
       if let made { return made }
+      let (firestore, keys) = (query.firestore, event.snapshot.mutatedKeys)
+      let isFromCache = event.snapshot.isFromCache
       let documents = event.snapshot.documents.map {
-        QueryDocumentSnapshot(query.firestore, $0, event)
+        QueryDocumentSnapshot(firestore, $0, mutatedKeys: keys, isFromCache: isFromCache)
       }
       made = documents
       return documents

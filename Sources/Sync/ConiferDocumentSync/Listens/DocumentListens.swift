@@ -68,7 +68,10 @@ package struct DocumentListens: Sendable {
   var matched: (TargetID) -> Set<DocumentPath> {
     { [limbo, queries, listened] target in
       if let found = limbo.matched(target) { return found }
-      let keys = (queries[target] ?? []).compactMap { listened[$0]?.view.syncedKeys }
+      let own = queries[target] ?? []
+      // Most targets have one query, and this is asked for each document that the server tells.
+      if own.count == 1 { return listened[own[0]]?.view.syncedKeys ?? [] }
+      let keys = own.compactMap { listened[$0]?.view.syncedKeys }
       return keys.dropFirst().reduce(keys.first ?? []) { $0.union($1) }
     }
   }
@@ -249,13 +252,15 @@ package struct DocumentListens: Sendable {
   }
 
   mutating func tell(_ query: DocumentQuery, _ snapshot: ViewSnapshot?) -> [SyncAction] {
-    guard let snapshot, let count = listened[query]?.listeners.count else { return [] }
-    return (0..<count).compactMap { index in
-      guard let told = listened[query]?.listeners[index].gate.take(snapshot),
-        let id = listened[query]?.listeners[index].id
-      else { return nil }
-      return .tell(id, told)
+    guard let snapshot, let place = listened.index(forKey: query) else { return [] }
+    var actions: [SyncAction] = []
+    // A query is found once, however many listen to it.
+    for index in listened.values[place].listeners.indices {
+      if let told = listened.values[place].listeners[index].gate.take(snapshot) {
+        actions.append(.tell(listened.values[place].listeners[index].id, told))
+      }
     }
+    return actions
   }
 }
 

@@ -28,13 +28,30 @@ package struct DocumentChange: Sendable, Hashable {
 
 /// The changes of a view between two snapshots, one a document.
 struct ChangeSet: Sendable {
+  /// The first documents of a view, in its query's order; nothing else changed then.
+  private var first: [Document] = []
   private var byPath: [DocumentPath: DocumentChange] = [:]
 
-  var isEmpty: Bool { byPath.isEmpty }
-  var paths: some Collection<DocumentPath> { byPath.keys }
+  /// No changes yet.
+  init() {}
+
+  /// All documents of a view that had none, in its query's order and each once.
+  init(first: [Document]) { self.first = first }
+
+  var isEmpty: Bool { first.isEmpty && byPath.isEmpty }
+
+  /// Gives the documents that changed.
+  func forEachPath(_ body: (DocumentPath) -> Void) {
+    for document in first { body(document.path) }
+    for path in byPath.keys { body(path) }
+  }
 
   /// Takes a change in, joined with an earlier one of the same document.
   mutating func track(_ change: DocumentChange) {
+    if !first.isEmpty {
+      for document in first { byPath[document.path] = DocumentChange(.added, document) }
+      first = []
+    }
     let path = change.document.path
     guard let earlier = byPath[path] else {
       byPath[path] = change
@@ -50,9 +67,9 @@ struct ChangeSet: Sendable {
       }
   }
 
-  /// The removed, the added and the modified documents, each in the order of a query.
-  func sorted(for query: DocumentQuery) -> [DocumentChange] {
-    let order = query.documentOrder
+  /// The removed, the added and the modified documents, each in the query's order.
+  func sorted(by order: SortedList<Document>.Order) -> [DocumentChange] {
+    if byPath.isEmpty { return first.map { DocumentChange(.added, $0) } }
     return byPath.values.sorted { a, b in
       a.kind.rank == b.kind.rank
         ? order(a.document, b.document) < 0 : a.kind.rank < b.kind.rank

@@ -4,11 +4,34 @@ package import ConiferDocument
 ///
 /// A copy shares what it has with the original, so snapshots keep whole sets.
 package struct DocumentSet: Sendable {
-  private var byPath = SortedList<Document> { DocumentPath.compare($0.path, $1.path) }
+  private var byPath: SortedList<Document>
   private var inOrder: SortedList<Document>
 
   /// No documents yet, in the order of a query.
-  package init(for query: DocumentQuery) { inOrder = SortedList(query.documentOrder) }
+  package init(for query: DocumentQuery) { self.init(query.documentOrder) }
+
+  /// No documents yet, in an order.
+  init(_ order: @escaping SortedList<Document>.Order) {
+    (byPath, inOrder) = (SortedList(Self.pathOrder), SortedList(order))
+  }
+
+  /// Documents that are in an order already; nil when two are of one path.
+  init?(sorted documents: [Document], _ order: @escaping SortedList<Document>.Order) {
+    var sorted = documents
+    if !sorted.isSorted(by: Self.pathOrder) {
+      sorted.sort { Self.pathOrder($0, $1) < 0 }
+      guard sorted.isSorted(by: Self.pathOrder) else { return nil }
+    }
+    byPath = SortedList(sorted: sorted, Self.pathOrder)
+    inOrder = SortedList(sorted: documents, order)
+  }
+
+  private static let pathOrder: SortedList<Document>.Order = { a, b in
+    DocumentPath.compare(a.path, b.path)
+  }
+
+  /// A set without documents in the same order.
+  var emptied: DocumentSet { DocumentSet(inOrder.order) }
 
   /// How many documents there are.
   package var count: Int { byPath.count }
@@ -47,8 +70,10 @@ extension DocumentSet: Sequence {
 
 extension DocumentQuery {
   /// Orders two documents that match: negative, zero or positive.
-  var documentOrder: @Sendable (Document, Document) -> Int {
-    let target = target
+  var documentOrder: SortedList<Document>.Order { documentOrder(by: target) }
+
+  /// The same, where the query's target is at hand.
+  func documentOrder(by target: DocumentTarget) -> SortedList<Document>.Order {
     // The target of a query for the last documents has the reversed order.
     let isReversed = limit?.side == .last
     return { isReversed ? target.compare($1, $0) : target.compare($0, $1) }

@@ -42,8 +42,8 @@ package struct QueryView: Sendable {
     self.query = query
     self.syncedKeys = syncedKeys
     target = query.target
-    order = query.documentOrder
-    documents = DocumentSet(for: query)
+    order = query.documentOrder(by: target)
+    documents = DocumentSet(order)
   }
 
   /// What a step made of a view.
@@ -68,7 +68,7 @@ package struct QueryView: Sendable {
     let oldDocuments = documents
     documents = changes.documents
     mutatedKeys = changes.mutatedKeys
-    for path in changes.changes.paths { confirm(path) }
+    changes.changes.forEachPath { confirm($0) }
     if let change { take(change) }
 
     var intoLimbo: Set<DocumentPath> = []
@@ -88,7 +88,7 @@ package struct QueryView: Sendable {
     if stateChanged || !changes.changes.isEmpty {
       snapshot = ViewSnapshot(
         query: query, documents: documents, oldDocuments: oldDocuments,
-        changes: changes.changes.sorted(for: query), mutatedKeys: mutatedKeys,
+        changes: changes.changes.sorted(by: order), mutatedKeys: mutatedKeys,
         isFromCache: !isSynced, syncStateChanged: stateChanged, excludesMetadataChanges: false,
         hasCachedResults: change.map { !$0.resumeToken.isEmpty } ?? false)
     }
@@ -126,7 +126,7 @@ package struct QueryView: Sendable {
   private mutating func confirm(_ path: DocumentPath) {
     if !syncedKeys.contains(path), let document = documents[path], document.writes != .pending {
       unconfirmedKeys.insert(path)
-    } else {
+    } else if !unconfirmedKeys.isEmpty {
       unconfirmedKeys.remove(path)
     }
   }

@@ -10,13 +10,22 @@ struct SortedList<Element: Sendable>: Sendable {
 
   private static var longestChunk: Int { 128 }
 
-  private let order: Order
+  let order: Order
   /// None is empty.
   private var chunks: [[Element]] = []
   /// How many elements there are.
   private(set) var count = 0
 
   init(_ order: @escaping Order) { self.order = order }
+
+  /// Elements that are in an order already, no two in one place.
+  init(sorted elements: [Element], _ order: @escaping Order) {
+    self.order = order
+    count = elements.count
+    chunks = stride(from: 0, to: count, by: Self.longestChunk).map { start in
+      Array(elements[start..<Swift.min(start + Self.longestChunk, count)])
+    }
+  }
 
   var first: Element? { chunks.first?.first }
   var last: Element? { chunks.last?.last }
@@ -86,6 +95,11 @@ extension SortedList: Sequence {
 }
 
 extension Array {
+  /// Whether each element comes before the next one.
+  func isSorted(by order: SortedList<Element>.Order) -> Bool where Element: Sendable {
+    indices.dropFirst().allSatisfy { order(self[$0 - 1], self[$0]) < 0 }
+  }
+
   /// The first index whose element a test holds for, when it holds for all behind it, too.
   fileprivate func partitioningIndex(where test: (Element) -> Bool) -> Int {
     var low = 0

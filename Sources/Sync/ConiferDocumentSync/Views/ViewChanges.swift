@@ -28,11 +28,27 @@ extension QueryView {
   package func changes(
     _ changed: some Sequence<Document>, after previous: ViewChanges? = nil
   ) -> ViewChanges {
+    if previous == nil, let first = firstChanges(changed) { return first }
     var result = previous ?? ViewChanges(documents, mutatedKeys: mutatedKeys)
     result.needsRefill = false
     let edge = Edge(of: result.documents, query)
     for document in changed { take(document, edge, into: &result) }
     trim(&result)
+    return result
+  }
+
+  /// The same at once, for documents that come into a view that has none; nil when it has, or one comes twice.
+  private func firstChanges(_ changed: some Sequence<Document>) -> ViewChanges? {
+    guard documents.isEmpty else { return nil }
+    var found = changed.filter(target.matches)
+    if !found.isSorted(by: order) { found.sort { order($0, $1) < 0 } }
+    if let limit = query.limit, found.count > limit.count {
+      found = Array(limit.side == .first ? found.prefix(limit.count) : found.suffix(limit.count))
+    }
+    guard let documents = DocumentSet(sorted: found, order) else { return nil }
+    var result = ViewChanges(
+      documents, mutatedKeys: Set(found.lazy.filter { $0.writes == .pending }.map(\.path)))
+    result.changes = ChangeSet(first: found)
     return result
   }
 

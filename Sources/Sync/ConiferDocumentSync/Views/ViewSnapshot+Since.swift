@@ -22,7 +22,7 @@ extension ViewSnapshot {
         changes.track(DocumentChange(.metadata, document))
       }
     }
-    let sorted = changes.sorted(for: query).filter {
+    let sorted = changes.sorted(by: query.documentOrder).filter {
       !excludesMetadataChanges || $0.kind != .metadata
     }
     return ViewSnapshot(

@@ -29,7 +29,8 @@ package struct ViewSnapshot: Sendable {
   var withoutMetadataChanges: ViewSnapshot {
     ViewSnapshot(
       query: query, documents: documents, oldDocuments: oldDocuments,
-      changes: changes.filter { $0.kind != .metadata }, mutatedKeys: mutatedKeys,
+      changes: changes.contains { $0.kind == .metadata }
+        ? changes.filter { $0.kind != .metadata } : changes, mutatedKeys: mutatedKeys,
       isFromCache: isFromCache, syncStateChanged: syncStateChanged,
       excludesMetadataChanges: true, hasCachedResults: hasCachedResults)
   }
@@ -37,7 +38,7 @@ package struct ViewSnapshot: Sendable {
   /// The snapshot as a listener's first one: all documents are added.
   package var initial: ViewSnapshot {
     ViewSnapshot(
-      query: query, documents: documents, oldDocuments: DocumentSet(for: query),
+      query: query, documents: documents, oldDocuments: documents.emptied,
       changes: documents.map { DocumentChange(.added, $0) }, mutatedKeys: mutatedKeys,
       isFromCache: isFromCache, syncStateChanged: true,
       excludesMetadataChanges: excludesMetadataChanges, hasCachedResults: hasCachedResults)

@@ -26,7 +26,8 @@ final class EventStore {
   func take(_ event: RemoteEvent) throws(StoreError) -> [Document] {
     let changes = targets.edits(for: event)
     let paths = event.documents.keys.sorted()
-    let documents = try puts(of: event, paths) + changes.documents
+    let news = try news(of: event, paths)
+    let documents = news.puts + changes.documents
     var edits = changes.edits
     if !documents.isEmpty { edits.append(.documents(store.tree, documents)) }
     // What tells nothing is no commit of its own.
@@ -38,26 +39,41 @@ final class EventStore {
     targets.took(changes.rows)
     unneeded.add(paths)
     for change in event.targets.values { unneeded.add(change.removed) }
-    let shown = try store.shown(paths)
+    // Without waiting writes that is what the server said, which is not read once more.
+    let shown = news.isWritten ? try store.shown(paths) : news.documents
     newest = max(newest, event.version)
     return shown
   }
 
-  /// The documents that are newer than what the store has; one that is missing since ever is forgotten.
-  private func puts(
+  /// What an event changes of the documents that it names.
+  private struct News {
+    /// The documents that are newer than what the store has; one that is missing since ever is forgotten.
+    var puts: [DocumentEdit] = []
+    /// The documents as the server's word is then.
+    var documents: [Document] = []
+    /// Whether writes wait, which may be of these documents.
+    var isWritten = false
+  }
+
+  private func news(
     of event: RemoteEvent, _ paths: [DocumentPath]
-  ) throws(StoreError) -> [DocumentEdit] {
+  ) throws(StoreError) -> News {
     try store.read { (view, lane) throws(StoreError) in
-      var puts: [DocumentEdit] = []
+      var news = News()
       for path in paths {
         guard let document = event.documents[path] else { continue }
         if document.state == .missing, document.version == .zero {
-          puts.append(.forget(path))
-        } else if try view.document(lane.tree, path).isReplaced(by: document) {
-          puts.append(.put(document))
+          news.puts.append(.forget(path))
+          news.documents.append(Document(path, .unseen))
+          continue
         }
+        let known = try view.document(lane.tree, path)
+        let isNewer = known.isReplaced(by: document)
+        if isNewer { news.puts.append(.put(document)) }
+        news.documents.append(isNewer ? document : known)
       }
-      return puts
+      news.isWritten = try view.totals(lane).pending > 0
+      return news
     }
   }
 }

@@ -1,0 +1,150 @@
+import CCounter
+import ConiferDocument
+import ConiferFirestore
+import Foundation
+
+// What an app's listeners hear of its own writes, offline.
+extension FirestoreCandidate {
+  /// Writes to a room's documents until the listener hears each, on a database without waiting writes and on one with
+  /// many elsewhere, in turns; and until each is durable, beside raw flushes.
+  func measureWrites(
+    _ round: Int, _ alone: Opened, _ beside: Opened, _ record: inout FirestoreRecord
+  ) async throws {
+    let room = SampleRooms.room(round % sample.rooms.count)
+    let documents = sample.rooms[round % sample.rooms.count]
+    var times: [FirestoreWork: [Sample]] = [:]
+    let ear = Ear()
+    var listeners: [any ListenerRegistration] = []
+    for opened in [alone, beside] {
+      ear.expect(1)
+      listeners.append(opened.firestore.collection(room).listen(ear))
+      _ = try await ear.wait()
+    }
+    for number in 0..<plan.repetitions {
+      let path = documents[number % documents.count].path.description
+      for (work, opened) in [(FirestoreWork.write, alone), (.writeBeside, beside)] {
+        let document = opened.firestore.document(path)
+        ear.expect(1)
+        let watch = Watch()
+        let receipt = document.enqueue(
+          .set(["score": Self.value(round, number)], merge: true))
+        let at = try await ear.wait().at
+        var time = watch.sample
+        time.wall = watch.wall(until: at)
+        times[work, default: []].append(time.scaled(1000))
+        // What follows must not fall into the next measurement.
+        _ = try await receipt.durable
+      }
+    }
+    let flush = try RawFlush(in: directory)
+    var flushes: [Double] = []
+    for number in 0..<plan.repetitions {
+      let path = documents[number % documents.count].path.description
+      times[.flush, default: []].append(flush.sample.scaled(1000))
+      ear.expect(1)
+      let before = counter_read().flushes
+      let watch = Watch()
+      let receipt = alone.firestore.document(path)
+        .enqueue(.set(["score": -Self.value(round, number)], merge: true))
+      _ = try await receipt.durable
+      times[.durable, default: []].append(watch.sample.scaled(1000))
+      flushes.append(Double(counter_read().flushes - before))
+      _ = try await ear.wait()
+    }
+    for listener in listeners { listener.remove() }
+    for opened in [alone, beside] { try await opened.settle() }
+    for (work, own) in times { record.add(work, name, own) }
+    if counter_is_available() { record.add(.flushes, name, median(flushes)) }
+  }
+
+  /// A number that no other write of the document has.
+  private static func value(_ round: Int, _ number: Int) -> Int {
+    10_000 * (round + 1) + number + 1
+  }
+
+  /// Listeners that begin on rooms of cached documents until the first event, on both databases in turns.
+  func measureBeginnings(
+    _ round: Int, _ alone: Opened, _ beside: Opened, _ record: inout FirestoreRecord
+  ) async throws {
+    let ear = Ear()
+    var times: [FirestoreWork: [Sample]] = [:]
+    for number in 0..<plan.repetitions {
+      let room = SampleRooms.room((round * plan.repetitions + number) * 3 % sample.rooms.count)
+      for (work, opened) in [(FirestoreWork.first, alone), (.firstBeside, beside)] {
+        ear.expect(1)
+        let watch = Watch()
+        let listener = opened.firestore.collection(room).listen(ear)
+        let (at, found) = try await ear.wait()
+        var time = watch.sample
+        time.wall = watch.wall(until: at)
+        times[work, default: []].append(time.scaled(1000))
+        listener.remove()
+        try await opened.settle()
+        guard found == SampleRooms.messages else {
+          throw BenchmarkFailure.lost(name, "what was given")
+        }
+      }
+    }
+    for (work, own) in times { record.add(work, name, own) }
+  }
+
+  /// A write until many listeners on its collection have heard it: all of one query, and each of a query of its own.
+  func measureFanOut(
+    _ round: Int, _ opened: Opened, _ record: inout FirestoreRecord
+  ) async throws {
+    let room = opened.firestore.collection(SampleRooms.room((round + 10) % sample.rooms.count))
+    let documents = sample.rooms[(round + 10) % sample.rooms.count]
+    let path = documents[0].path.description
+    for (work, hasOwn) in [(FirestoreWork.fanOut, false), (.fanOutOwn, true)] {
+      let ear = Ear()
+      ear.expect(plan.listeners)
+      let listeners = (0..<plan.listeners).map { number in
+        // Each finds all documents.
+        let query = hasOwn ? room.whereField("score", isGreaterThan: -10 - number) : room
+        return query.listen(ear)
+      }
+      _ = try await ear.wait()
+      var times: [Sample] = []
+      for number in 0..<5 {
+        ear.expect(plan.listeners)
+        let watch = Watch()
+        opened.firestore.document(path).enqueue(
+          .set(["score": Self.value(round, number) + (hasOwn ? 5 : 0)], merge: true))
+        let at = try await ear.wait().at
+        var time = watch.sample
+        time.wall = watch.wall(until: at)
+        times.append(time.scaled(1000))
+      }
+      record.add(work, name, times)
+      for listener in listeners { listener.remove() }
+      try await opened.settle()
+    }
+  }
+}
+
+/// Appends to a file and syncs it, as cheaply as a write can become durable.
+struct RawFlush: ~Copyable {
+  private let path: String
+  private let file: FileHandle
+  private let bytes = Data(repeating: 7, count: 256)
+
+  /// - Parameter directory: where a file is made and removed.
+  init(in directory: String) throws {
+    path = "\(directory)/conifer-flush-\(UUID().uuidString)"
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
+    file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+  }
+
+  deinit {
+    try? file.close()
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  /// Seconds of one.
+  var sample: Sample {
+    let watch = Watch()
+    try? file.write(contentsOf: bytes)
+    _ = fsync(file.fileDescriptor)
+    return watch.sample
+  }
+}

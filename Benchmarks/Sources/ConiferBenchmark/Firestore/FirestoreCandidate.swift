@@ -1,0 +1,255 @@
+import ConiferDocument
+import ConiferDocumentServer
+import ConiferFirestore
+import ConiferKeyValue
+import ConiferStorage
+import Foundation
+
+/// One backend below the client, with the stores that stay for all rounds.
+final class FirestoreCandidate {
+  /// A database that is offline.
+  struct Opened {
+    let storage: ClientStorage
+    let firestore: Firestore
+
+    /// Returns once all that was asked for before is done.
+    func settle() async throws { try await firestore.disableNetwork() }
+  }
+
+  /// The stores that the first round makes.
+  private struct Kept {
+    /// All documents, and no writes but those of the measurements.
+    let alone: Opened
+    /// The same, with writes that wait in other collections.
+    let beside: Opened
+    /// Where a store is that is opened with many writes; nil of one that cannot be opened again.
+    let full: String?
+  }
+
+  let name: String
+  let plan: FirestoreComparison.Plan
+  let sample: SampleRooms
+  private let backend: ClientComparison.Backend
+  let directory: String
+  private let server: DocumentServer
+  private var kept: Kept?
+
+  init(
+    _ backend: ClientComparison.Backend, in directory: String, plan: FirestoreComparison.Plan,
+    sample: SampleRooms, server: DocumentServer
+  ) {
+    name = backend.name
+    self.backend = backend
+    self.directory = directory
+    self.plan = plan
+    self.sample = sample
+    self.server = server
+  }
+
+  /// Whether what it stores can be opened again.
+  private var isPersistent: Bool { storage("").location != nil }
+
+  private func storage(_ path: String) -> StorageConfiguration {
+    var options = StorageOptions()
+    options.budget = nil
+    return backend.configuration(path, options)
+  }
+
+  private func path(_ name: String) throws -> String {
+    let path = "\(directory)/\(name)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  private func remove(_ name: String) {
+    try? FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+  }
+
+  /// A database.
+  ///
+  /// - Parameter isOnline: whether it has a way to the server.
+  private func database(_ path: String, isOnline: Bool = false) -> Opened {
+    let storage = ClientStorage(storage(path))
+    var configuration = FirestoreConfiguration(
+      projectID: SampleRooms.database.project, storage: storage.configuration,
+      transport: isOnline ? server.transport(to: SampleRooms.database) : nil)
+    configuration.cacheSizeBytes = nil
+    return Opened(storage: storage, firestore: Firestore(configuration))
+  }
+
+  // MARK: A round
+
+  /// Measures all of it once.
+  func measure(
+    _ round: Int, into record: inout FirestoreRecord, progress: (String) -> Void
+  ) async throws {
+    progress("loads")
+    let own = try await RoomStore(storage(path("own")))
+    record.add(.loadBackend, name, [try await load(own)])
+    var client = database(try path("client"), isOnline: true)
+    record.add(.loadClient, name, [try await load(client)])
+    if isPersistent {
+      try await own.close()
+      try await client.firestore.terminate()
+    } else {
+      try await client.firestore.disableNetwork()
+    }
+    if kept == nil {
+      progress("makes its stores")
+      kept = try await makeKept(client)
+    }
+    progress("is listened to")
+    let store = isPersistent ? try await RoomStore(storage(path("own"))) : own
+    if isPersistent { client = database(try path("client")) }
+    try await listenToMany(store, client, &record)
+    try await store.close()
+    if isPersistent || round > 0 { try await client.firestore.terminate() }
+    remove("own")
+    remove("client")
+    guard let kept else { return }
+    try await measureWrites(round, kept.alone, kept.beside, &record)
+    try await measureBeginnings(round, kept.alone, kept.beside, &record)
+    try await measureFanOut(round, kept.alone, &record)
+    if let full = kept.full {
+      progress("is opened")
+      for number in 0..<3 {
+        record.add(.open, name, [try await open(full, 3 * round + number)])
+      }
+    }
+  }
+
+  /// Makes what stays of the first round's store.
+  private func makeKept(_ client: Opened) async throws -> Kept {
+    guard isPersistent else {
+      let other = database("", isOnline: true)
+      _ = try await load(other)
+      try await other.firestore.disableNetwork()
+      if let backend = other.storage.backend {
+        try await RoomStore.queue(plan.pending, in: backend)
+      }
+      return Kept(alone: client, beside: other, full: nil)
+    }
+    var paths: [String] = []
+    for (name, count) in [("alone", 0), ("beside", plan.pending), ("full", plan.queued)] {
+      let path = "\(directory)/\(name)"
+      try FileManager.default.copyItem(atPath: self.path("client"), toPath: path)
+      paths.append(path)
+      let backend = try storage(path).open()
+      try await RoomStore.queue(count, in: backend)
+      try await backend.close()
+    }
+    return Kept(alone: database(paths[0]), beside: database(paths[1]), full: paths[2])
+  }
+
+  /// Ends what is open.
+  func close() async throws {
+    for opened in [kept?.alone, kept?.beside] { try await opened?.firestore.terminate() }
+  }
+
+  // MARK: Above the backend
+
+  /// Microseconds a document that the backend takes alone.
+  private func load(_ store: RoomStore) async throws -> Sample {
+    let collections = sample.collections
+    return try await onThread {
+      let clock = ThreadClock.ofThisThread
+      let (watch, before) = (Watch(), clock?.seconds ?? 0)
+      try store.load(collections)
+      var time = watch.sample
+      if let after = clock?.seconds { time.processor = after - before }
+      return time
+    }.scaled(1e6 / Double(plan.documents + plan.many))
+  }
+
+  /// Microseconds a document until a client has all that the server tells: ten rooms at a time, each until its listener has
+  /// the server's word.
+  private func load(_ client: Opened) async throws -> Sample {
+    let ear = Ear()
+    let firestore = client.firestore
+    // Connected from here on.
+    ear.expect(1)
+    let first = firestore.collection("nothing").listen(ear) { !$0.metadata.isFromCache }
+    _ = try await ear.wait()
+    let before = client.storage.engineTime
+    let watch = Watch()
+    for start in stride(from: 0, to: sample.rooms.count, by: 10) {
+      let end = min(start + 10, sample.rooms.count)
+      try await listen((start..<end).map(SampleRooms.room), firestore, ear) {
+        !$0.metadata.isFromCache
+      }
+    }
+    try await listen([SampleRooms.archive], firestore, ear) { !$0.metadata.isFromCache }
+    // What follows of the last listener's end counts, too.
+    try await firestore.disableNetwork()
+    var time = watch.sample
+    if let before, let after = client.storage.engineTime { time.processor = after - before }
+    first.remove()
+    try await firestore.enableNetwork()
+    return time.scaled(1e6 / Double(plan.documents + plan.many))
+  }
+
+  /// Listens to collections at once until each has its event, and checks how many documents there are.
+  private func listen(
+    _ paths: [String], _ firestore: Firestore, _ ear: Ear,
+    where isCounted: @escaping @Sendable (QuerySnapshot) -> Bool = { _ in true }
+  ) async throws {
+    ear.expect(paths.count)
+    let listeners = paths.map { firestore.collection($0).listen(ear, where: isCounted) }
+    let found = try await ear.wait().documents
+    for listener in listeners { listener.remove() }
+    let wanted = paths.reduce(0) {
+      $0 + ($1 == SampleRooms.archive ? plan.many : SampleRooms.messages)
+    }
+    guard found == wanted else {
+      throw BenchmarkFailure.lost(name, "\(wanted - found) documents of \(paths.count) queries")
+    }
+  }
+
+  /// The query of many documents on the backend and as a listener's first event, both opened just now.
+  private func listenToMany(
+    _ store: RoomStore, _ client: Opened, _ record: inout FirestoreRecord
+  ) async throws {
+    let ear = Ear()
+    // What is done but once is done.
+    try await onThread { _ = try store.count(SampleRooms.room(0)) }
+    try await listen([SampleRooms.room(0)], client.firestore, ear)
+    try await client.settle()
+    let many = plan.many
+    let name = name
+    let own = try await onThread {
+      let watch = Watch()
+      guard try store.count(SampleRooms.archive) == many else {
+        throw BenchmarkFailure.lost(name, "what was given")
+      }
+      return watch.sample
+    }
+    record.add(.listenBackend, name, [own.scaled(1000)])
+    ear.expect(1)
+    let watch = Watch()
+    let listener = client.firestore.collection(SampleRooms.archive).listen(ear)
+    let (_, found) = try await ear.wait()
+    record.add(.listenClient, name, [watch.sample.scaled(1000)])
+    listener.remove()
+    guard found == many else { throw BenchmarkFailure.lost(name, "what was given") }
+  }
+
+  // MARK: Opening
+
+  /// Milliseconds from nothing until a listener's first event.
+  private func open(_ path: String, _ number: Int) async throws -> Sample {
+    let ear = Ear()
+    ear.expect(1)
+    let room = number * 7 % sample.rooms.count
+    let watch = Watch()
+    let opened = database(path)
+    let listener = opened.firestore.collection(SampleRooms.room(room)).listen(ear)
+    let found = try await ear.wait().documents
+    let time = watch.sample
+    listener.remove()
+    try await opened.firestore.terminate()
+    guard found == SampleRooms.messages else {
+      throw BenchmarkFailure.lost(name, "what was given")
+    }
+    return time.scaled(1000)
+  }
+}
