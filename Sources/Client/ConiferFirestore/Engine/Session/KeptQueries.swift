@@ -2,7 +2,6 @@ import ConiferDocument
 import ConiferDocumentSync
 import ConiferKeyValue
 import ConiferStorage
-import ConiferTree
 import ConiferWire
 import Logging
 
@@ -49,11 +48,10 @@ final class KeptQueries {
   }
 
   private func query(_ bytes: [UInt8]) throws(StoreError) -> DocumentQuery {
-    var reader = DocumentJSONReader(bytes)
-    do throws(JSONError) {
-      return try reader.bundledQuery()
+    do throws(StatusError) {
+      return try DocumentQuery(json: bytes)
     } catch {
-      throw StoreError(.damaged, "A kept query cannot be read: \(error)")
+      throw StoreError(.damaged, error.message)
     }
   }
 
@@ -83,10 +81,8 @@ final class KeptQueries {
         .unpin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), nil),
       ]
     }
-    var writer = JSONWriter()
-    writer.bundledQuery(query)
     return [
-      .pin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), writer.bytes),
+      .pin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), query.json),
     ]
   }
 
