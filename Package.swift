@@ -183,7 +183,7 @@ let package = Package(
     target(
       "ConiferKit", in: "Sources/Client",
       [
-        "CConiferKit", "Conifer", "ConiferSQLite",
+        "CConiferKit", "Conifer", "ConiferFirestore", "ConiferSQLite",
         .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
       ]),
     target(
@@ -203,8 +203,8 @@ let package = Package(
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferKeyValue", "ConiferStorage",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
-        "Conifer",
-        "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
+        "Conifer", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
+        "ConiferEngine", "ConiferFirestore", "ConiferDocumentServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         network("ServiceLifecycle", "swift-service-lifecycle"),
@@ -319,7 +319,7 @@ let package = Package(
     tests(
       "ConiferKit",
       [
-        "ConiferKit", "GuideApp", "ConiferServer", "ConiferServerHTTP", "ConiferStorage",
+        "ConiferKit", "GuideApp", "ConiferFirestore", "ConiferServer", "ConiferServerHTTP", "ConiferStorage",
         "ConiferTree", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
@@ -344,7 +344,8 @@ let package = Package(
       "ConiferTool",
       [
         "ConiferTool", "ConiferTree", "ConiferDocument", "ConiferStorage", "ConiferKeyValue",
-        "ConiferLMDB", "ConiferLog", "ConiferEncryption", "TestSupport",
+        "ConiferFirestore", "ConiferDocumentServer", "ConiferLMDB", "ConiferLog",
+        "ConiferEncryption", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -5,7 +5,6 @@
   import Foundation
   import Logging
   @testable import ConiferKit
-  import TestSupport
   import Testing
 
   #if canImport(Darwin)
@@ -34,7 +33,7 @@
       let url = "http://127.0.0.1:\(reserved.port)?ns=guide"
       let http = try await listen(server, reserved.port)
 
-      let first = try GuideAppProcess(url, home)
+      let first = try GuideAppProcess([url], home)
       await first.wait(for: "Kitchen, 4 seats")
       await http.stop()
       first.type("Attic")
@@ -42,13 +41,13 @@
       first.kill()
 
       // Nobody listens there now: what it shows is what it kept, and the write that waits.
-      let second = try GuideAppProcess(url, home)
+      let second = try GuideAppProcess([url], home)
       await second.wait(for: "Attic, 4 seats")
       #expect(server.data("rooms/r1/name", in: "guide") == "Kitchen")
       second.kill()
 
       let again = try await listen(server, reserved.port)
-      let third = try GuideAppProcess(url, home)
+      let third = try GuideAppProcess([url], home)
       while server.data("rooms/r1/name", in: "guide") != "Attic", !Task.isCancelled {
         try await Task.sleep(for: .milliseconds(5))
       }
@@ -108,58 +107,4 @@
       #endif
     }
   }
-
-  /// The app in a process of its own.
-  final class GuideAppProcess {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
-    /// What it has shown.
-    private let told = Gathered<String>()
-
-    init(_ url: String?, _ home: URL) throws {
-      process.executableURL = URL(fileURLWithPath: try #require(Self.app))
-      process.arguments = url.map { [$0] } ?? []
-      var environment = ProcessInfo.processInfo.environment
-      environment["XDG_DATA_HOME"] = home.path
-      environment["HOME"] = home.path
-      process.environment = environment
-      process.standardInput = input
-      process.standardOutput = output
-      output.fileHandleForReading.readabilityHandler = { [told] file in
-        told.add(String(decoding: file.availableData, as: UTF8.self))
-      }
-      try process.run()
-    }
-
-    /// The built app, beside the test program.
-    private static let app = BuiltProgram.path(of: "GuideApp")
-
-    /// Gives it a line.
-    func type(_ line: String) { input.fileHandleForWriting.write(Data("\(line)\n".utf8)) }
-
-    /// Waits until it has shown a line; fails when it ends before.
-    func wait(for line: String) async {
-      while !text.split(separator: "\n").contains(Substring(line)) {
-        guard process.isRunning, !Task.isCancelled else {
-          Issue.record("The app ended, and showed only: \(text)")
-          return
-        }
-        try? await Task.sleep(for: .milliseconds(5))
-      }
-    }
-
-    private var text: String { told.all.joined() }
-
-    /// Ends it wherever it is.
-    func kill() {
-      output.fileHandleForReading.readabilityHandler = nil
-      sendKill(process.processIdentifier)
-      process.waitUntilExit()
-      #expect(process.terminationReason == .uncaughtSignal)
-    }
-  }
-
-  /// Outside of the type, where the name is the C library's.
-  private func sendKill(_ process: Int32) { kill(process, SIGKILL) }
 #endif

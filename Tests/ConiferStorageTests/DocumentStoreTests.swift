@@ -73,6 +73,13 @@ import Testing
     let bytes = try DocumentRecord.encode(document)
     #expect(bytes == expected)
     #expect(bytes.withUnsafeBytes { DocumentRecord.decode(path, $0) } == document)
+    let made = Document(
+      path, .found(["a": nil]), version: .zero, readTime: .zero,
+      createTime: try Timestamp(seconds: 3, nanoseconds: 2))
+    let told = try DocumentRecord.encode(made)
+    #expect(told == [24, 11, 0x41, 0, 0, 0, 0, 6, 2, 1, 1, 0x61, 0])
+    #expect(told.withUnsafeBytes { DocumentRecord.decode(path, $0) } == made)
+    #expect(told.withUnsafeBytes { DocumentRecord.readTime($0) } == .zero)
 
     let write = Mutation(
       path,
@@ -90,7 +97,14 @@ import Testing
 
     let overlay = Overlay(path, .patch(["n": 1], FieldMask([.init(unchecked: ["n"])])))
     #expect(
-      OverlayRows.payload(overlay) == [3, 0x63, 0x2F, 0x64, 2, 1, 1, 0x6E, 3, 2, 1, 1, 1, 0x6E])
+      OverlayRows.payload(overlay)
+        == [3, 0x63, 0x2F, 0x64, 0x82, 1, 1, 0x6E, 3, 2, 1, 1, 1, 0x6E, 0])
+    let stamped = Overlay(path, .delete, stamped: [.init(unchecked: ["t"])])
+    #expect(OverlayRows.payload(stamped) == [3, 0x63, 0x2F, 0x64, 0x83, 1, 1, 1, 0x74])
+    // Rows of before the first release do not tell it.
+    let old: Bytes = [3, 0x63, 0x2F, 0x64, 2, 1, 1, 0x6E, 3, 2, 1, 1, 1, 0x6E]
+    let key: Bytes = [0, 0, 0, 1, 0]
+    #expect(try OverlayRows.overlay(key, Record.seal(Spaces.overlays, key, old)) == overlay)
   }
 
   @Test(arguments: Seeded.seeds(2))

@@ -120,6 +120,38 @@ import Testing
     #expect(Array(replaced) == expected, "seed \(seed)")
   }
 
+  @Test(arguments: 0..<200 as Range<UInt64>)
+  func `Entries that are put come where they belong, in the place of those with their keys`(
+    seed: UInt64
+  ) {
+    var random = Random(seed)
+    let old = Self.entries(40, &random)
+    var new = Self.entries(20, &random)
+    for entry in old where Int.random(in: 0..<3, using: &random) == 0 {
+      if !new.contains(where: { $0.key == entry.key }) {
+        new.append(Self.entry(entry.key, &random))
+      }
+    }
+    new.sort { bytesPrecede($0.key, $1.key) }
+    let first = Int.random(in: 0...new.count, using: &random)
+    let part = first..<Int.random(in: first...new.count, using: &random)
+    var list = Self.list(old)
+    let other = Self.list(new)
+    var places: [(at: Int, isThere: Bool)] = []
+    var at = 0
+    for index in part {
+      at = list.lowerBound(of: other, index, from: at)
+      let isThere = at < list.count && list.hasEqualKey(at, other, index)
+      places.append((at, isThere))
+      if isThere { at += 1 }
+    }
+    list.put(other, part, at: places)
+    var expected = Dictionary(uniqueKeysWithValues: old.map { ($0.key, $0) })
+    for entry in new[part] { expected[entry.key] = entry }
+    #expect(
+      Array(list) == expected.values.sorted { bytesPrecede($0.key, $1.key) }, "seed \(seed)")
+  }
+
   @Test func `A body whose keys would fill the memory is damaged`() {
     // Entries that claim to add two thousand million bytes each.
     var lengths = ByteWriter()

@@ -12,17 +12,28 @@ import Testing
   private let tree = TreeID(rawValue: 1)
 
   /// A store with such a value at a path; gives the run's key, and all keys of runs.
-  private func forged(_ path: Path) async throws -> (MemoryStore, run: Bytes, all: [Bytes]) {
+  private func forged(
+    _ path: Path, _ value: Bytes = [ValueTag.null]
+  ) async throws -> (MemoryStore, run: Bytes, all: [Bytes]) {
     let store = try await DamageTests.filled()
+    if path.last?.isPriority == true {
+      let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+      try await backend.commit([.overwrite(tree, path, 1)])
+      // Not in a delta.
+      while try await backend.tidy(.seconds(1)) {}
+    }
     let leaves = LeafStore(store, .none)
     let view = try leaves.openSnapshot()
     defer { view.close() }
     let reader = RunReader(view: view, tree: tree)
-    let key = PathKey.encode(path, .realtimeDatabase)
+    let key =
+      path.last?.isPriority == true
+      ? PathKey.encode(path.parent ?? .root, .realtimeDatabase) + [PathKey.priorityMark]
+      : PathKey.encode(path, .realtimeDatabase)
     let head = try #require(try reader.run(covering: key))
     var entries = EntryList()
     for entry in try reader.entries(head) {
-      entries.append(entry.key == key ? Entry(key: key, value: [ValueTag.null]) : entry)
+      entries.append(entry.key == key ? Entry(key: key, value: value) : entry)
     }
     let forged = RunHead(
       storeKey: head.storeKey, fullSeparator: [], number: head.number,
@@ -58,6 +69,18 @@ import Testing
     let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
     try await backend.commit([.overwrite(tree, "rooms/r5/m31/text/.priority", 1)])
     try expectDropped(run, of: all, in: store, backend)
+  }
+
+  @Test(arguments: ["rooms/r5/m31/.priority", "rooms/r5/m31", "rooms/r5"])
+  func `A value that is no priority costs the run of its node alone`(read: Path) async throws {
+    // A boolean, under the key of a priority.
+    let (store, run, all) = try await forged("rooms/r5/m31/.priority", [2])
+    try #require(run != all.first)
+    let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+    #expect(try !backend.verify().isSound)
+    _ = try backend.node(tree, read)
+    try expectDropped(run, of: all, in: store, backend)
+    #expect(try backend.node(tree, "rooms/r5/m31/.priority") == .empty)
   }
 
   @Test func `An index over a value that is no leaf costs its run alone`() async throws {

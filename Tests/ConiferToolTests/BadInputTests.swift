@@ -104,7 +104,7 @@ import Testing
       (["get", "/", "--tree", "none"], .missing, "no-tree"),
       (["get", "/", "--store", "sqlite:///no/such/place"], .missing, "no-store"),
       (["queue", "show", "99"], .missing, "no-write"),
-      (["demo", "--store", "memory://"], .usage, "another backend"),
+      (["demo", "--documents", "--store", "memory://"], .usage, "another backend"),
     ])
   func misuse(arguments: [String], status: ToolStatus, words: String) async throws {
     let url = sandbox.url("lmdb")

@@ -98,5 +98,11 @@ struct BackendSelfTests {
         ModelBackend.factory(), ModelBackend.factory(.losesPriorities),
       ])
     }
+    // What only documents show.
+    await #expect(throws: (any Error).self) {
+      try await BackendCheck.agreement(of: [
+        ModelBackend.factory(), ModelBackend.factory(.mixesOverlays),
+      ])
+    }
   }
 }

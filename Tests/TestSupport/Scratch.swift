@@ -18,8 +18,10 @@ package final class Scratch {
   package let path: String
   package var store: String { path + "/store" }
 
-  package init() throws {
-    let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+  /// - Parameter inMemory: whether it may be in memory, where the system has files there: syncing costs nothing then.
+  package init(inMemory: Bool = false) throws {
+    let usual = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    let base = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : usual
     var template = Array("\(base)/conifer-XXXXXX".utf8CString)
     guard let made = mkdtemp(&template) else { throw StoreError(.io, "No scratch directory.") }
     path = String(cString: made)

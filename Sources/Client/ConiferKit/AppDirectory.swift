@@ -1,4 +1,5 @@
 import Conifer
+import ConiferFirestore
 import Foundation
 
 /// The default directories of an app's databases, one for each database.
@@ -28,10 +29,21 @@ struct AppDirectory: Equatable {
     return home + "/.local/share"
   }
 
-  /// The directory of a database: of its host and its name.
+  /// The directory of a database of the tree: of its host and its name.
   func path(of configuration: DatabaseConfiguration) -> String {
-    let names = [app, "conifer", configuration.host.lowercased(), configuration.namespace]
-    return ([base] + names.flatMap(Self.components)).joined(separator: "/")
+    path("conifer", configuration.host, configuration.namespace)
+  }
+
+  /// The directory of a database of documents: of its host, if the settings name one, its project and its id.
+  func path(of configuration: FirestoreConfiguration) -> String {
+    path(
+      "conifer-documents", configuration.host ?? "", configuration.projectID,
+      configuration.databaseID)
+  }
+
+  private func path(_ kind: String, _ host: String, _ names: String...) -> String {
+    let parts = [app, kind, host.lowercased()] + names
+    return ([base] + parts.flatMap(Self.components)).joined(separator: "/")
   }
 
   /// A name as components of a path. No two names share one, on file systems that ignore case either.

@@ -1,15 +1,16 @@
 import CConiferKit
-// One import for apps: the client, its storage and its way to a server.
+// One import for apps: the clients of both models, their storage and the way to a server.
 @_exported public import Conifer
+@_exported public import ConiferFirestore
 @_exported public import ConiferSQLite
 
 #if Network
   @_exported public import ConiferWebSocket
 #endif
 
-/// Sets the defaults of `Database.database()`; called once, before `main`.
+/// Sets the defaults of `Database.database()` and `Firestore.firestore()`; called once, before `main`.
 ///
-/// It keeps two functions, and does nothing else: little of a program runs at that time.
+/// It keeps four functions, and does nothing else: little of a program runs at that time.
 @_cdecl("conifer_kit_load")
 func load() {
   AppDefaults.install(
@@ -24,6 +25,13 @@ func load() {
           nil
         #endif
       }))
+  FirestoreDefaults.install(
+    FirestoreDefaults(
+      storage: { configuration in
+        .sqlite(at: AppDirectory.current.path(of: configuration), options: configuration.options)
+      },
+      // Nothing leads to a server of documents by its host yet.
+      transport: { _, _ in nil }))
 }
 
 extension Database {

@@ -17,6 +17,9 @@ package final class LeafStore: Sendable {
   /// Finds what follows the leaves of a tree.
   let findFollowers: FindFollowers
 
+  /// Whether the leaves of a tree are mostly read one by one.
+  let readsSingly: @Sendable (LeafTransaction, TreeID) throws(StoreError) -> Bool
+
   /// Finds what follows the leaves of a tree within a commit, such as its indexes.
   package typealias FindFollowers =
     @Sendable (LeafTransaction, TreeID) throws(StoreError) ->
@@ -25,13 +28,18 @@ package final class LeafStore: Sendable {
   /// - Parameters:
   ///   - level: of zstd, at which housekeeping packs new bodies; nil packs nothing.
   ///   - cache: about how many bytes of decoded runs are kept; 0 keeps none.
+  ///   - readsSingly: whether the leaves of a tree are mostly read one by one.
   ///   - findFollowers: finds what follows a tree's leaves, such as its indexes.
   package init(
     _ store: any OrderedStore, level: Int?, cache: Int = 0,
+    readsSingly: @escaping @Sendable (LeafTransaction, TreeID) throws(StoreError) -> Bool = {
+      _, _ in false
+    },
     findFollowers: @escaping FindFollowers = { _, _ in [] }
   ) {
     self.store = store
     self.findFollowers = findFollowers
+    self.readsSingly = readsSingly
     codec = Codec(level: level)
     longestKey = store.traits.longestKey
     generations = Generations(cache: cache)

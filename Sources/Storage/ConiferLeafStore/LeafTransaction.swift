@@ -48,6 +48,11 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     try leaves.findFollowers(self, tree)
   }
 
+  /// Cuts and packs runs from now on as those of a tree are.
+  package func adaptSizing(to tree: TreeID) throws(StoreError) {
+    sizing.isForSingles = try leaves.readsSingly(self, tree)
+  }
+
   package var leaves: LeafStore { base.leaves }
   package var memorySnapshot: LeafSnapshot? { nil }
 
@@ -116,6 +121,14 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     } else {
       try count(space, key, bytes: 1 + key.count + value.count)
     }
+    set(space, key, value)
+  }
+
+  /// The same of a key that the store does not hold, which is not asked.
+  package func putNew(_ space: Space, _ key: Bytes, payload: Bytes) throws(StoreError) {
+    if state.edits[space]?[key] != nil { return try put(space, key, payload: payload) }
+    let value = Record.seal(space, key, payload)
+    try count(space, key, bytes: 1 + key.count + value.count)
     set(space, key, value)
   }
 

@@ -22,6 +22,7 @@ struct ConiferCommand: ParsableCommand {
       SalvageCommand.self, RotateCommand.self, EraseCommand.self, VerifyWorkerCommand.self,
       SalvageWorkerCommand.self,
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
+      DocumentDemoProcessCommand.self,
     ] + sockets)
 
   /// The commands that need sockets.

@@ -35,38 +35,6 @@ enum EngineStore: String, CaseIterable, Sendable {
   }
 }
 
-/// Time that moves when a test says so.
-final class EngineTestClock: EngineClock {
-  private struct State {
-    var now: Int64 = 1_000
-    var wakes: [(moment: Int64, body: @Sendable () -> Void)] = []
-  }
-
-  private let state = Mutex(State())
-
-  var now: Int64 { state.withLock { $0.now } }
-  var wallTime: Int64 { 1_700_000_000_000 + now }
-
-  func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {
-    let isDue = state.withLock { state in
-      if moment <= state.now { return true }
-      state.wakes.append((moment, body))
-      return false
-    }
-    if isDue { body() }
-  }
-
-  func advance(by milliseconds: Int64) {
-    let due = state.withLock { state in
-      state.now += milliseconds
-      let now = state.now
-      defer { state.wakes.removeAll { $0.moment <= now } }
-      return state.wakes.filter { $0.moment <= now }
-    }
-    for wake in due { wake.body() }
-  }
-}
-
 /// Who is signed in, as a test says.
 final class EngineSignIn: TokenProvider {
   enum Answer: Sendable, Equatable {
@@ -113,7 +81,7 @@ final class EngineSignIn: TokenProvider {
 /// An engine with a scripted server.
 final class EngineWorld {
   let server = EngineServer()
-  let clock = EngineTestClock()
+  let clock = ScriptedClock()
   let signIn: EngineSignIn?
   let told = Gathered<String>()
   private let scratch: Scratch

@@ -39,10 +39,29 @@ import Testing
       [try Mutation.merge(eros, [("size", 4)], in: database)],
       written: try Timestamp(seconds: 2)
     ) { _ in documents[0] }
-    try await backend.commit([
-      .saveQuery(TrackedQuery(lane, target, isComplete: true)),
+    let writes = MutationBatch(
+      [
+        try .set(
+          DocumentPath("rooms/new"), [("name", "New"), ("at", .transform(.serverTimestamp))],
+          in: database),
+        try .update(
+          eros,
+          [(FieldPath(["name"]), .delete), (FieldPath(["size"]), .transform(.increment(1)))],
+          in: database), try .delete(DocumentPath("rooms/none")),
+      ], written: try Timestamp(seconds: 3)
+    ) { _ in documents[0] }
+    var record = TargetRecord()
+    record.version = try Timestamp(seconds: 5)
+    record.token = [1, 2, 3]
+    let other = DocumentQuery(.collection(try CollectionPath("rooms-x")), in: database).target
+    let saved = try await backend.commit([
+      .saveQuery(TrackedQuery(lane, target, isComplete: true, resumeToken: record.bytes)),
+      .saveQuery(TrackedQuery(lane, other)),
       .pin(Pin(tree: tree, path: "/rooms-x")), .enqueue(lane, batch.payload),
+      .enqueue(lane, writes.payload),
     ])
+    let message = try DocumentPath("rooms/eros/messages/m1")
+    try await backend.commit([.documents(tree, [.setMatches(saved.queries[0], [message])])])
     try await body(StoreInspection(backend, title: "store"))
     try await backend.close()
   }
@@ -96,6 +115,35 @@ import Testing
       #expect(queue[0][3] == "merge" && queue[0][4]["path" as Key] == "/rooms/eros")
       #expect(queue[0][6]["time" as Key] == 2000)
       #expect(try await page.rows("bytes", in: "shop").isEmpty == false)
+    }
+  }
+
+  @Test func `Collections are counted, and what writes do is told in words`() async throws {
+    try await withDocuments { page in
+      let info = try Node(
+        json: try await page.answer(pageRequest("/.conifer/info.json")).text)
+      let tables = info["tables" as Key].children.map { $0.node["name" as Key].words }
+      #expect(tables.first == "collections" && tables.contains("overlays"))
+      let collections = try await page.rows("collections", in: "shop")
+      let places = collections.map { $0[0]["path" as Key].words }
+      #expect(places.contains("/rooms/eros/__collections__/messages/m1/__collections__/likes"))
+      let rooms = try #require(collections.first { $0[0]["path" as Key] == "/rooms" })
+      #expect(rooms[1] == 3)
+      let target = try await page.rows("queries", in: "shop")[0]
+      #expect(target[1] == "yes" && target[2]["time" as Key] == 5000)
+      #expect(target[3]["bytes" as Key] == 3 && target[4] == 1 && target[5] == "no")
+      #expect(try await page.rows("queries", in: "shop")[1][5] == "yes")
+      let queue = try await page.rows("queue", in: "shop")
+      #expect(queue[0][5] == "merge rooms/eros: size = 4")
+      #expect(
+        queue[1][5]
+          == "set rooms/new: name = \"New\", at = the server's time; update rooms/eros: name deleted, size + 1; delete rooms/none"
+      )
+      let overlays = try await page.rows("overlays", in: "shop")
+      #expect(overlays.map { $0[0] } == ["ann", "ann", "ann"])
+      #expect(overlays[0][1]["path" as Key] == "/rooms/eros")
+      #expect(overlays[0][2] == "name deleted, size = 4")
+      #expect(overlays[2][2] == "deleted")
     }
   }
 

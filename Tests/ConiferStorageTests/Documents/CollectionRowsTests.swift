@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferKeyValue
+import Synchronization
 import TestSupport
 import Testing
 
@@ -153,6 +154,138 @@ import Testing
     while try await backend.tidy(.seconds(1)) {}
     #expect(try rows(store) == left)
     #expect(try isSound(backend))
+  }
+
+  @Test func `Mending does not end where collections could not be listed`() async throws {
+    var store = MemoryStore()
+    let first = try IndexTests.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let paths = try (0..<80).map { try DocumentPath("a/d\(100 + $0)/c/d") }
+    try await first.commit([.documents(tree, paths.map { .put(Self.document($0)) })])
+    store = try DamageTests.copy(store)
+    // A row is lost, and a later version has packed the last run.
+    let run = try #require(try DamageTests.records(store).last { $0.space == Spaces.runs })
+    let sound = try #require(try store.view().value(run.space, run.key))
+    var payload = try #require(Record.open(run.space, run.key, sound))
+    payload[0] = 0x40
+    let rows = CollectionRows(view: try store.view(), tree: tree)
+    let lost = rows.key(paths[79].collection)
+    var batch = Batch()
+    batch.put(run.space, run.key, Record.seal(run.space, run.key, payload))
+    batch.delete(Spaces.collections, lost)
+    _ = try store.apply(batch, .relaxed)
+    let marker = SystemKey.mending(tree).bytes
+    let leaves = LeafStore(store, .none)
+    let tx = try leaves.transaction()
+    try MendingMarker.add(tx, tree)
+    try tx.writeUsage()
+    _ = try leaves.apply(tx, tx.batch(), .relaxed)
+    tx.close()
+    let snapshot = try leaves.openSnapshot()
+    var listing = CollectionListing(tree)
+    while !listing.isDone { _ = try listing.step(snapshot) }
+    #expect(listing.isInPart)
+    snapshot.close()
+    let second = try IndexTests.open(store)
+    // Housekeeping refuses the run; mending goes on all the same.
+    for _ in 0..<20 { _ = try? await second.tidy(.milliseconds(10)) }
+    #expect(try store.view().value(Spaces.system, marker) != nil)
+    store = try DamageTests.copy(store)
+    // With that version all are listed.
+    batch = Batch()
+    batch.put(run.space, run.key, sound)
+    _ = try store.apply(batch, .relaxed)
+    let third = try IndexTests.open(store)
+    #expect(try answer(third, tree, "c").documents.count == 80)
+    while try await third.tidy(.seconds(1)) {}
+    #expect(try store.view().value(Spaces.system, marker) == nil)
+    #expect(try store.view().value(Spaces.collections, lost) != nil)
+    #expect(try answer(third, tree, "c").documents.count == 80)
+    #expect(try isSound(third))
+    try await third.close()
+  }
+
+  @Test func `While rows may be lacking, a slice looks at so many other collections and no more`()
+    async throws
+  {
+    let store = MemoryStore()
+    let backend = try IndexTests.open(store)
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let many = try (0..<600).map { try DocumentPath("b/d\(100 + $0)/many/d") }
+    let few = try (0..<3).map { try DocumentPath("b/d\(150 + 200 * $0)/few/d") }
+    try await backend.commit([.documents(tree, (many + few).map { .put(Self.document($0)) })])
+    let leaves = LeafStore(store, .none)
+    let tx = try leaves.transaction()
+    defer { tx.close() }
+    try MendingMarker.add(tx, tree)
+    let reader = DocumentReader(runs: RunReader(view: tx, tree: tree))
+    var found: [CollectionPath] = []
+    var (at, slices) = (Bytes?.some([]), 0)
+    while let start = at {
+      slices += 1
+      let meter = ReadMeter()
+      let sliced = DocumentReader(runs: reader.runs, meter: meter)
+      at = try sliced.forEachCollection(withID: "few", from: start, most: 100) { (path, _) in
+        found.append(path)
+        return true
+      }
+    }
+    #expect(found == few.map(\.collection))
+    #expect(slices > 2)
+    try await backend.close()
+  }
+
+  @Test func `Coverage asks once in which lanes writes wait`() async throws {
+    let probe = ProbeStore()
+    let backend = try PackedBackend(
+      probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let paths = try (0..<50).map { try DocumentPath("c/d\(100 + $0)") }
+    for identity in ["anna", "ben"] {
+      let lane = Lane(tree: tree, identity: identity)
+      try await backend.commit(
+        try paths.map { path in
+          let write = try Mutation.set(path, [("a", .value(1))], in: Samples.database)
+          let batch = MutationBatch([write], written: .zero) { Document($0, .unseen) }
+          return .enqueue(lane, batch.payload)
+        })
+    }
+    let snapshot = try LeafStore(probe, .none).openSnapshot()
+    defer { snapshot.close() }
+    let info = try #require(try Trees.info(snapshot, tree))
+    func walks() -> Int { probe.walks.withLock { $0[Spaces.queueIndex.id] ?? 0 } }
+    let before = walks()
+    let ranges = try Coverage(snapshot, info).ranges([], [PathKey.endMark])
+    #expect(ranges.count == 50)
+    // Each step asks each lane; its end does too.
+    #expect(walks() - before <= 2 * 51 + 1)
+    try await backend.close()
+  }
+
+  @Test func `A document in chunks that a query finds is read once`() async throws {
+    let probe = ProbeStore()
+    let backend = try PackedBackend(
+      probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let text = String(repeating: "large ", count: 300_000 / 6)
+    let large = Document(
+      try DocumentPath("c/d"), .found(["text": .string(text), "a": 1]))
+    try await backend.commit([.documents(tree, [.put(large)])])
+    let field = Samples.field("a")
+    func reads(_ value: DocumentValue) throws -> Int {
+      let query = try DocumentQuery(.collection(Samples.collection("c")), in: Samples.database)
+        .filtered(.field(field, .greaterThan, value))
+      return try probe.counting {
+        let answer = try backend.readDocuments { (view) throws(StoreError) in
+          try view.query(Lane(tree: tree), query)
+        }
+        #expect(answer.documents.count == (value == 0 ? 1 : 0))
+      }
+    }
+    // Until memory has the run.
+    for _ in 0..<3 { _ = try reads(0) }
+    #expect(try reads(0) == reads(2))
+    try await backend.close()
   }
 
   @Test func `A row too many and a row too few are found`() async throws {

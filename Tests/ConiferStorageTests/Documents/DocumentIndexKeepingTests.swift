@@ -108,6 +108,57 @@ import Testing
     try await backend.close()
   }
 
+  @Test(arguments: Seeded.seeds(2))
+  func `Documents of many runs that a commit stores at once are those that were given`(
+    seed: UInt64
+  ) async throws {
+    var random = Seeded(seed)
+    let store = ProbeStore(bestValueSize: 1024)
+    let backend = try PackedBackend(store, name: "probe", options: StorageOptions(budget: nil))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    try await backend.commit([
+      .documents(tree, [.setIndexes([index("a"), index("list", "b")])])
+    ])
+    while try await backend.tidy(.milliseconds(1)) {}
+    var stored: [DocumentPath: Document] = [:]
+    for _ in 0..<8 {
+      var edits: [DocumentEdit] = []
+      for _ in 0..<100 {
+        let number = Int64(random.below(500))
+        let path = Samples.path("\(random.pick(["c", "e"]))/d\(100_000 + number)")
+        if random.chance(5) {
+          edits.append(.forget(path))
+          stored[path] = nil
+          continue
+        }
+        // Some come twice in a commit, some as they are.
+        var fields = MapValue.empty
+        fields["a"] = .integer(Int64(random.below(3)))
+        fields["b"] = .string("a text of some words, the \(number)th of its collection")
+        fields["list"] = .array([.integer(number % 3), .integer(Int64(random.below(4)))])
+        let document = Document(path, .found(fields))
+        edits.append(.put(document))
+        stored[path] = document
+      }
+      try await backend.commit([.documents(tree, edits)])
+    }
+    let report = try backend.verify()
+    #expect(report.isSound, "seed \(seed): \(report.findings)")
+    let read = try backend.readDocuments { (view) throws(StoreError) in
+      var found: [Document] = []
+      for collection in ["c", "e"] {
+        let query = DocumentQuery(
+          .collection(Samples.collection(collection)), in: Samples.database)
+        found += try view.query(Lane(tree: tree, identity: ""), query).documents
+      }
+      return found
+    }
+    #expect(read == stored.values.sorted { $0.path < $1.path }, "seed \(seed)")
+    try expectExactUsage(store.base, "seed \(seed)")
+    #expect(try store.base.keys(Spaces.runs).count > 4)
+    try await backend.close()
+  }
+
   @Test func `A document in chunks has its rows, also when it changes twice in a commit`()
     async throws
   {

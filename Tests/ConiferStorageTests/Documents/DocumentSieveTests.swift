@@ -48,6 +48,35 @@ import Testing
     }
   }
 
+  @Test func `A document that fails a condition is told without a look at what is behind it`()
+    throws
+  {
+    let path = Samples.path("c/d")
+    let query = try DocumentQuery(.collection(Samples.collections[0]), in: Samples.database)
+      .filtered(.field(Samples.field("b"), .equal, 1))
+      .filtered(.field(Samples.field("d"), .greaterThan, 5))
+    let sieve = DocumentSieve(query.target)
+    func passes(_ fields: MapValue, cutBy count: Int = 0) throws -> Bool? {
+      let bytes = try DocumentRecord.encode(Document(path, .found(fields)))
+      var cut = ByteWriter()
+      cut.byte(bytes[0])
+      cut.sized(Bytes(bytes[bodyStart(bytes)...].dropLast(count)))
+      return cut.bytes.withUnsafeBytes { sieve.passes($0) { path } }
+    }
+    let rest = DocumentValue.string("text")
+    #expect(try passes(["a": rest, "b": 1, "c": rest, "d": 6, "e": rest]) == true)
+    #expect(try passes(["a": rest, "b": 1, "d": 6, "e": rest], cutBy: 3) == nil)
+    for fields in [
+      ["a": rest, "b": 2, "d": 6, "e": rest], ["a": rest, "b": 1.0, "c": rest, "d": 5, "e": rest],
+      ["a": rest, "c": rest, "d": 6, "e": rest], ["b": 1, "d": "text", "e": rest],
+      ["b": 1, "c": rest, "e": rest],
+    ] as [MapValue] {
+      #expect(try passes(fields) == false)
+      #expect(try passes(fields, cutBy: 3) == false)
+    }
+    #expect(try passes(["a": rest, "b": 1, "c": rest]) == false)
+  }
+
   @Test func `Fields that are chosen are as they are in the whole document`() throws {
     var random = Seeded(3)
     let whole = try wide(

@@ -17,7 +17,7 @@ struct AuthenticationTests {
     bench.give(.listen(Bench.listen("a")))
     bench.give(.get(OperationID(rawValue: 1), Bench.listen("b").target))
     #expect(bench.give(.reasonEnded(.starting)).fetches == [false])
-    #expect(bench.give(.token(.token(ada))).connects.count == 1)
+    #expect(bench.tell(.token(ada)).connects.count == 1)
     let greeting = bench.hello()
     #expect(greeting.requests.map(\.request) == [.authenticate(ada.credential)])
     #expect(greeting.listens.isEmpty)
@@ -40,7 +40,7 @@ struct AuthenticationTests {
   func refused() {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.give(.reasonEnded(.starting))
-    bench.give(.token(.token(ada)))
+    bench.tell(.token(ada))
     bench.hello()
     let actions = bench.answer(1, Response(.permissionDenied, reason: "no"))
     #expect(actions.fetches.contains(true))
@@ -50,7 +50,7 @@ struct AuthenticationTests {
     #expect(bench.pass(10_000).isEmpty)
     let second = Bench.token("ada", "second")
     #expect(
-      bench.give(.token(.token(second))).requests.map(\.request)
+      bench.tell(.token(second)).requests.map(\.request)
         == [.authenticate(second.credential)])
     let taken = bench.answer(2)
     #expect(taken.listens.map(\.number) == [3])
@@ -61,13 +61,13 @@ struct AuthenticationTests {
   func slowed() {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.give(.reasonEnded(.starting))
-    bench.give(.token(.token(ada)))
+    bench.tell(.token(ada))
     bench.hello()
     #expect(bench.answer(1, Response(.invalidToken)).fetches.contains(true))
-    bench.give(.token(.token(ada)))
+    bench.tell(.token(ada))
     #expect(!bench.answer(2, Response(.invalidToken)).fetches.contains(true))
     #expect(bench.pass(1_000).fetches.contains(true))
-    bench.give(.token(.token(ada)))
+    bench.tell(.token(ada))
     bench.answer(3, Response(.invalidToken))
     #expect(bench.pass(29_000).isEmpty)
     #expect(bench.pass(1_000).fetches.contains(true))
@@ -102,7 +102,7 @@ struct AuthenticationTests {
     let news = Push.overwrite("a", 1, tag: nil)
     #expect(bench.receive(.push(news)) == [.updated(.overwrite("a", 1, tag: nil))])
     let second = Bench.token("ada", "second")
-    let shown = bench.give(.token(.token(second)))
+    let shown = bench.tell(.token(second))
     #expect(shown.requests.map(\.request) == [.authenticate(second.credential)])
     let taken = bench.answer(shown.lastNumber)
     #expect(taken.listens.map(\.listen) == [listen])
@@ -130,7 +130,7 @@ struct AuthenticationTests {
     #expect(!bench.pass(3_299_000).fetches.contains(true))
     #expect(bench.pass(1_000).fetches.contains(true))
     let next = Bench.token("ada", "new", until: 100_000_000)
-    let shown = bench.give(.token(.token(next)))
+    let shown = bench.tell(.token(next))
     #expect(shown.requests.map(\.request) == [.authenticate(next.credential)])
     #expect(bench.give(.write(Bench.write(1, in: lane))).isEmpty)
     let taken = bench.answer(shown.lastNumber)
@@ -143,14 +143,14 @@ struct AuthenticationTests {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.connect(as: Bench.token("ada", "old", until: 10_000 + 500 + 3_600_000))
     bench.pass(3_300_000)
-    bench.give(.token(.failed("no network")))
+    bench.tell(.failed("no network"))
     let actions = bench.pass(300_000)
     #expect(
       actions.contains { if case .authentication(.blocked(.expired)) = $0 { true } else { false } })
     #expect(actions.contains(.writable(false)))
     #expect(bench.give(.write(Bench.write(1, in: lane))).isEmpty)
     let next = Bench.token("ada", "new")
-    let shown = bench.give(.token(.token(next)))
+    let shown = bench.tell(.token(next))
     #expect(bench.answer(shown.lastNumber).contains(.writable(true)))
   }
 
@@ -162,7 +162,7 @@ struct AuthenticationTests {
     bench.give(.write(Bench.write(2, in: lane)))
     let disconnect = OperationID(rawValue: 9)
     let bob = Bench.token("bob")
-    let changed = bench.give(.token(.token(bob)))
+    let changed = bench.tell(.token(bob))
     #expect(changed.contains(.laneChanged(Bench.lane("bob"))))
     #expect(changed.requests.map(\.request) == [.authenticate(bob.credential)])
     bench.give(.laneOpened(newest: WriteID(rawValue: 40)))
@@ -187,7 +187,7 @@ struct AuthenticationTests {
     bench.give(.onDisconnect(OperationID(rawValue: 1), .cancel("a")))
     bench.give(.get(OperationID(rawValue: 2), Bench.listen("b").target))
     bench.give(.reasonEnded(.starting))
-    let actions = bench.give(.token(.token(Bench.token("bob"))))
+    let actions = bench.tell(.token(Bench.token("bob")))
     #expect(actions.contains(.onDisconnectGivenUp(OperationID(rawValue: 1), .identityChanged)))
     bench.give(.laneOpened(newest: nil))
     bench.hello()
@@ -200,7 +200,7 @@ struct AuthenticationTests {
   func signedOut() {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.connect(as: ada)
-    let actions = bench.give(.token(.signedOut))
+    let actions = bench.tell(.signedOut)
     #expect(actions.contains(.laneChanged(Bench.nobody)) && actions.contains(.keepToken(nil)))
     #expect(actions.requests.map(\.request) == [.unauthenticate])
     bench.give(.laneOpened(newest: nil))
@@ -214,11 +214,11 @@ struct AuthenticationTests {
   func unavailable() {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.give(.reasonEnded(.starting))
-    let actions = bench.give(.token(.failed("away")))
+    let actions = bench.tell(.failed("away"))
     #expect(actions.connects.isEmpty)
     #expect(actions.last == .authentication(.blocked(.unavailable("away"))))
     #expect(bench.pass(1_000).fetches == [false])
-    #expect(bench.give(.token(.token(ada))).connects.count == 1)
+    #expect(bench.tell(.token(ada)).connects.count == 1)
     #expect(bench.machine.authentication == .pending)
   }
 
@@ -229,7 +229,7 @@ struct AuthenticationTests {
       var bench = Bench(lane: lane, usesTokens: true, token: token)
       #expect(bench.machine.authentication == .pending)
       bench.give(.reasonEnded(.starting))
-      #expect(bench.give(.token(.failed("away"))).connects.isEmpty != isUsed)
+      #expect(bench.tell(.failed("away")).connects.isEmpty != isUsed)
     }
   }
 

@@ -45,6 +45,8 @@ struct ConnectionBench {
   /// Wall time minus uptime.
   var skew: Milliseconds = 0
   private var wakes: [Milliseconds] = []
+  /// The newest request to the token provider that `tell` has not answered.
+  private var unanswered: UInt64?
   /// The present connection.
   private(set) var connection = ConnectionNumber(rawValue: 0)
 
@@ -65,12 +67,28 @@ struct ConnectionBench {
     for action in machine.handle(input, at: now) {
       switch action {
       case .wake(let time): wakes.append(time)
+      case .fetchToken(_, let number):
+        unanswered = number
+        actions.append(action)
       case .connect(_, let number):
         connection = number
         actions.append(action)
       default: actions.append(action)
       }
     }
+    return actions
+  }
+
+  /// The token provider answers its newest request; if there is none, the app has it asked first.
+  @discardableResult
+  mutating func tell(_ answer: TokenAnswer) -> [ConnectionAction] {
+    var actions = unanswered == nil ? give(.refreshToken) : []
+    guard let number = unanswered else {
+      Issue.record("the token provider is not asked")
+      return actions
+    }
+    unanswered = nil
+    actions += give(.token(answer, fetch: number))
     return actions
   }
 
@@ -124,7 +142,7 @@ struct ConnectionBench {
   /// Connects as somebody, and answers that the queue is empty.
   mutating func connect(as token: UserToken) {
     give(.reasonEnded(.starting))
-    give(.token(.token(token)))
+    tell(.token(token))
     hello()
     answer(1)
     give(.writes([], machine.lane, after: nil, isLast: true))

@@ -202,8 +202,7 @@ struct ConnectionWorld {
     user = ["", "ada", "bob"][chance.below(3)]
     tokenNumber += 1
     log.append("sign in \(user)")
-    if chance.one(in: 2) { return give(.refreshToken) }
-    give(.token(user.isEmpty ? .signedOut : .token(token())))
+    give(.refreshToken)
   }
 
   func token() -> UserToken {

@@ -25,7 +25,7 @@ struct IdentityChangeTests {
     let first = put(1, &bench)
     bench.give(.put(first))
     #expect(bench.answer(3).isEmpty)
-    let changed = bench.give(.token(.token(bob)))
+    let changed = bench.tell(.token(bob))
     let stopped = try #require(changed.firstIndex(of: .writable(false)))
     let answered = try #require(changed.firstIndex(of: .putAnswered(first.id, .ok)))
     #expect(stopped < answered)
@@ -43,7 +43,7 @@ struct IdentityChangeTests {
     bench.give(.listen(Bench.listen("w")))
     bench.give(.write(Bench.write(1, in: lane)))
     #expect(bench.answer(3).isEmpty)
-    let changed = bench.give(.token(.token(bob)))
+    let changed = bench.tell(.token(bob))
     #expect(changed.contains(.writeAnswered(Bench.id(1, in: lane), .ok, isDataMissing: true)))
   }
 
@@ -55,7 +55,7 @@ struct IdentityChangeTests {
     bench.connect(as: ada)
     let id = OperationID(rawValue: 1)
     bench.give(.onDisconnect(id, .cancel("a")))
-    let changed = bench.give(.token(.token(bob)))
+    let changed = bench.tell(.token(bob))
     bench.give(.laneOpened(newest: nil))
     #expect(
       bench.answer(2, Response(status)) == [
@@ -77,7 +77,7 @@ struct IdentityChangeTests {
     #expect(bench.machine.lane == Bench.nobody)
     // What is told unasked is newer than what was asked before, too.
     let asked = try #require(bench.give(.refreshToken).fetchNumbers.first)
-    bench.give(.token(.token(bob)))
+    bench.tell(.token(bob))
     #expect(bench.give(.token(.signedOut, fetch: asked)).isEmpty)
     #expect(bench.machine.lane == Bench.lane("bob"))
   }
@@ -93,12 +93,12 @@ struct IdentityChangeTests {
   @Test("the old user's token is not kept, also offline")
   func forgotten() throws {
     var bench = Bench(lane: lane, usesTokens: true, token: ada)
-    let changed = bench.give(.token(.token(bob)))
+    let changed = bench.tell(.token(bob))
     let forgotten = try #require(changed.firstIndex(of: .keepToken(nil)))
     let moved = try #require(changed.firstIndex(of: .laneChanged(Bench.lane("bob"))))
     #expect(forgotten < moved)
     #expect(!changed.contains(.keepToken(bob)))
-    #expect(bench.give(.token(.signedOut)).filter { $0 == .keepToken(nil) }.count == 1)
+    #expect(bench.tell(.signedOut).filter { $0 == .keepToken(nil) }.count == 1)
   }
 
   @Test("what is refused while a newer token is shown asks for no other token")
@@ -106,7 +106,7 @@ struct IdentityChangeTests {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.connect(as: ada)
     bench.give(.write(Bench.write(1, in: lane)))
-    let shown = bench.give(.token(.token(Bench.token("ada", "new"))))
+    let shown = bench.tell(.token(Bench.token("ada", "new")))
     let refused = bench.answer(2, Response(.expiredToken))
     #expect(refused.fetches.isEmpty && refused.contains(.writable(false)))
     #expect(bench.give(.write(Bench.write(2, in: lane))).isEmpty)
@@ -188,7 +188,7 @@ struct IdentityChangeTests {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.connect(as: ada)
     bench.give(.write(Bench.write(1, in: lane)))
-    bench.give(.token(.token(bob)))
+    bench.tell(.token(bob))
     bench.give(.laneOpened(newest: nil))
     #expect(bench.give(.purge) == [.writeOutcomeUnknown(Bench.id(1, in: lane))])
     #expect(bench.answer(2).isEmpty)

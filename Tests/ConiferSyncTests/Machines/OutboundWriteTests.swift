@@ -76,7 +76,7 @@ struct OutboundWriteTests {
     #expect(bench.machine.isAnswerDeferred(Bench.id(1, in: lane)))
     // The queue is read from its beginning again when the server takes another token.
     bench.receive(.push(.authRevoked(.expiredToken, reason: "old")))
-    let shown = bench.give(.token(.token(Bench.token("ada", "new"))))
+    let shown = bench.tell(.token(Bench.token("ada", "new")))
     #expect(bench.answer(shown.lastNumber).contains(.needWrites(lane, after: nil, limit: 64)))
     let page = (1...3).map { Bench.write($0, in: lane) }
     #expect(bench.give(.writes(page, lane, after: nil, isLast: true)).puts == ["w/3"])

@@ -10,7 +10,7 @@ struct ServerLoopTests {
 
   /// Revokes the token, lets the next one be asked for, and takes it.
   private func cycle(_ bench: inout ConnectionBench, _ text: String) {
-    let shown = bench.give(.token(.token(Bench.token("ada", text))))
+    let shown = bench.tell(.token(Bench.token("ada", text)))
     bench.answer(shown.lastNumber)
   }
 

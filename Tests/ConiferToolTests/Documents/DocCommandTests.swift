@@ -186,7 +186,7 @@ import Testing
       #"{"name":"\#(root)/all/__id-7__","fields":{"e\#u{301}":{"stringValue":"two"},"é":{"integerValue":"9223372036854775807"}}}"#,
       #"{"name":"\#(root)/all/__id7__"}"#,
       #"{"name":"\#(root)/all/a","fields":{\#(all.joined(separator: ","))},"updateTime":"2026-11-24T01:20:30.000000001Z"}"#,
-      #"{"name":"\#(root)/all/a b.c","fields":{"g":{"geoPointValue":{"latitude":-90,"longitude":180}},"r":{"referenceValue":"\#(root)/all/a"},"t":{"timestampValue":"9999-12-31T23:59:59.999999Z"},"u":{"timestampValue":"0001-01-01T00:00:00Z"}},"updateTime":"2026-11-24T01:20:30Z"}"#,
+      #"{"name":"\#(root)/all/a b.c","fields":{"g":{"geoPointValue":{"latitude":-90,"longitude":180}},"r":{"referenceValue":"\#(root)/all/a"},"t":{"timestampValue":"9999-12-31T23:59:59.999999Z"},"u":{"timestampValue":"0001-01-01T00:00:00Z"}},"createTime":"2026-11-23T01:20:30.000000001Z","updateTime":"2026-11-24T01:20:30Z"}"#,
       #"{"name":"\#(root)/all/a/below/\#u{10000}","fields":{"n":{"doubleValue":"Infinity"}},"updateTime":"2026-11-24T01:20:30.120Z"}"#,
       #"{"name":"\#(root)/other/x","fields":{"n":{"integerValue":"1"}},"updateTime":"1970-01-01T00:00:01Z"}"#,
     ]

@@ -18,7 +18,12 @@ public final class FirestoreSettings {
   /// Whether connections to the host are encrypted.
   public var isSSLEnabled: Bool
   /// The queue on which the app's blocks run, one after the other.
-  public var dispatchQueue: DispatchQueue
+  public var dispatchQueue: DispatchQueue {
+    get { chosenQueue ?? standardQueue }
+    set { chosenQueue = newValue }
+  }
+  private var chosenQueue: DispatchQueue?
+  private let standardQueue: DispatchQueue
   private var cache: Cache
 
   /// The host that is named where none is set.
@@ -32,14 +37,11 @@ public final class FirestoreSettings {
   init(_ configuration: FirestoreConfiguration) {
     host = configuration.host ?? Self.standardHost
     isSSLEnabled = configuration.isSecure
-    dispatchQueue = configuration.callbackQueue.queue
+    standardQueue = configuration.callbackQueue.queue
     cache =
       switch configuration.cache {
       case .persistent(let bytes): .legacy(isPersistent: true, bytes: Self.bytes(bytes))
-      case .memory(let bytes):
-        .settings(
-          MemoryCacheSettings(
-            garbageCollectorSettings: MemoryLRUGCSettings(sizeBytes: Self.bytes(bytes))))
+      case .memory(let bytes): .legacy(isPersistent: false, bytes: Self.bytes(bytes))
       case .memoryWhileUsed: .settings(MemoryCacheSettings())
       }
   }
@@ -114,9 +116,7 @@ public final class FirestoreSettings {
     configuration.cache = cacheSettings.cache.kind
     if host != configuration.host ?? Self.standardHost { configuration.host = host }
     configuration.isSecure = isSSLEnabled
-    if dispatchQueue !== configuration.callbackQueue.queue {
-      configuration.callbackQueue = .queue(dispatchQueue)
-    }
+    if let chosenQueue { configuration.callbackQueue = .queue(chosenQueue) }
   }
 }
 

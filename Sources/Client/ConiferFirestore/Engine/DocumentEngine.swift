@@ -74,7 +74,10 @@ package protocol DocumentEngine: AnyObject, Sendable {
   func namedQuery(
     _ name: String, _ told: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void)
 
-  // MARK: Network and end
+  // MARK: Network, user and end
+
+  /// Somebody signed in or out: the token provider is asked anew.
+  func tokenDidChange()
 
   /// Lets the network be used, or not; called back once that is so.
   func setNetwork(_ isEnabled: Bool, _ told: @escaping @Sendable (FirestoreError?) -> Void)
@@ -95,10 +98,10 @@ package struct QueryKnowledge: Sendable, Hashable {
   /// Whether the server has ever told all that the query gives.
   package var wasEverComplete: Bool
   /// As of when the server has told what is here; zero when it never did.
-  package var readTime: Timestamp
+  package var readTime: ConiferDocument.Timestamp
 
   /// How well the cache knows a query.
-  package init(wasEverComplete: Bool = false, readTime: Timestamp = .zero) {
+  package init(wasEverComplete: Bool = false, readTime: ConiferDocument.Timestamp = .zero) {
     self.wasEverComplete = wasEverComplete
     self.readTime = readTime
   }

@@ -19,3 +19,18 @@ extension FirestoreError: CustomNSError, LocalizedError {
   /// The error underneath.
   public var failureReason: String? { cause }
 }
+
+extension FirestoreError {
+  /// The error as one of Foundation.
+  var bridged: NSError {
+    NSError(domain: FirestoreErrorDomain, code: errorCode, userInfo: errorUserInfo)
+  }
+
+  /// The error of the client that an error of Foundation stands for; nil for another one.
+  init?(_ error: NSError) {
+    guard error.domain == FirestoreErrorDomain,
+      let code = FirestoreErrorCode.Code(rawValue: error.code)
+    else { return nil }
+    self.init(code, error.localizedDescription, cause: error.localizedFailureReason)
+  }
+}

@@ -30,18 +30,21 @@ public struct Document: Sendable, Hashable {
   public let version: Timestamp
   /// As of when the server told it; zero when it did not.
   public let readTime: Timestamp
+  /// When the server made it; none where that is not known.
+  public let createTime: Timestamp?
   /// Which writes made here the state holds.
   public let writes: Writes
 
   /// What is known of a document.
   public init(
     _ path: DocumentPath, _ state: State, version: Timestamp = .zero, readTime: Timestamp = .zero,
-    writes: Writes = .synced
+    createTime: Timestamp? = nil, writes: Writes = .synced
   ) {
     self.path = path
     self.state = state
     self.version = version
     self.readTime = readTime
+    self.createTime = createTime
     self.writes = writes
   }
 
@@ -67,6 +70,14 @@ public struct Document: Sendable, Hashable {
 
   /// The document after a write that the server has not answered.
   func pending(_ state: State) -> Document {
-    Document(path, state, version: .zero, readTime: readTime, writes: .pending)
+    Document(
+      path, state, version: .zero, readTime: readTime, createTime: createTime(in: state),
+      writes: .pending)
+  }
+
+  /// When the document that has another state after a write was made: it is the same one while it exists.
+  func createTime(in state: State) -> Timestamp? {
+    guard fields != nil, case .found = state else { return nil }
+    return createTime
   }
 }

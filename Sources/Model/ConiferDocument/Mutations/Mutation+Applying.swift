@@ -55,7 +55,7 @@ extension Mutation {
     func committed(_ state: Document.State) -> Document {
       Document(
         document.path, state, version: updateTime ?? commitTime, readTime: commitTime,
-        writes: .committed)
+        createTime: document.createTime(in: state), writes: .committed)
     }
     func answered(_ fields: MapValue) -> MapValue {
       zip(transforms, results).reduce(fields) { fields, answer in

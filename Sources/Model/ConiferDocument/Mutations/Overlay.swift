@@ -14,11 +14,20 @@ public struct Overlay: Sendable, Hashable {
   public let path: DocumentPath
   /// What is done to it.
   public let effect: Effect
+  /// Fields whose server timestamps have as their previous value what the document has there, whatever they hold
+  /// themselves.
+  package let stamped: Set<FieldPath>
 
   /// An overlay as a store holds it.
   public init(_ path: DocumentPath, _ effect: Effect) {
+    self.init(path, effect, stamped: [])
+  }
+
+  /// The same with fields whose previous value the document tells.
+  package init(_ path: DocumentPath, _ effect: Effect, stamped: Set<FieldPath>) {
     self.path = path
     self.effect = effect
+    self.stamped = stamped
   }
 
   /// The effect of batches on a document.
@@ -28,44 +37,116 @@ public struct Overlay: Sendable, Hashable {
   ///   - base: the document as the server last sent it.
   /// - Returns: the overlay; none when no write takes place.
   public init?(of batches: some Sequence<MutationBatch>, over base: Document) {
-    var document = base
-    // The fields that were touched; none once the whole document was.
-    var touched: FieldMask? = .empty
-    var isWritten = false
+    self.init(of: batches, behind: nil, over: base)
+  }
+
+  /// The effect of batches on a document that has an overlay.
+  ///
+  /// - Parameters:
+  ///   - known: what the batches in front of these do.
+  ///   - base: the document as the server last sent it.
+  package init?(
+    of batches: some Sequence<MutationBatch>, behind known: Overlay?, over base: Document
+  ) {
+    var document = known?.applied(to: base) ?? base
+    var touched = TouchedFields(known)
     for batch in batches {
       for mutation in batch.writes(to: base.path) where mutation.precondition.holds(for: document) {
         document = mutation.applied(to: document, written: batch.written)
-        switch mutation.change {
-        case .set, .delete: touched = nil
-        case .patch(_, let mask, let transforms):
-          touched = touched?.union(mask.paths).union(transforms.map(\.field))
-        case .verify: continue
-        }
-        isWritten = true
+        touched.add(mutation.change)
       }
     }
-    guard isWritten else { return nil }
+    guard touched.isWritten else { return nil }
     guard let fields = document.fields else {
       self.init(base.path, .delete)
       return
     }
-    guard let touched else {
-      self.init(base.path, .set(fields))
+    guard let all = touched.all else {
+      self.init(base.path, .set(fields), stamped: touched.stamped)
       return
     }
-    let places = touched.paths.compactMap { Overlay.place($0, in: fields, over: base.fields) }
+    let places = all.paths.compactMap { Overlay.place($0, in: fields, over: base.fields) }
     let mask = FieldMask(places)
-    self.init(base.path, .patch(MapValue.empty.taking(mask, from: fields), mask))
+    self.init(
+      base.path, .patch(MapValue.empty.taking(mask, from: fields), mask),
+      stamped: touched.stamped.intersection(places))
   }
 
   /// The document as it is shown until the server has answered.
   public func applied(to document: Document) -> Document {
     switch effect {
-    case .set(let fields): return document.pending(.found(fields))
+    case .set(let fields):
+      return document.pending(.found(stamping(fields, over: document.fields)))
     case .delete: return document.pending(.missing)
     case .patch(let fields, let mask):
-      return document.pending(.found((document.fields ?? .empty).taking(mask, from: fields)))
+      let patched = (document.fields ?? .empty).taking(mask, from: fields)
+      return document.pending(.found(stamping(patched, over: document.fields)))
     }
+  }
+
+  /// Gives server timestamps the previous values that a document has.
+  private func stamping(_ fields: MapValue, over base: MapValue?) -> MapValue {
+    stamped.reduce(fields) { fields, field in
+      guard case .serverTimestamp(let written, _) = fields[field] else { return fields }
+      return fields.setting(
+        field,
+        to: FieldTransform.Operation.serverTimestamp.applied(to: base?[field], written: written))
+    }
+  }
+
+  /// Whether the overlay stays what it is while the document it lies over changes, and while writes in front of some end.
+  ///
+  /// It does where these writes decide all that it holds, but for previous values, which the document tells.
+  ///
+  /// - Parameters:
+  ///   - newest: the newest batches that wait, the newest first; all that ended are older.
+  ///   - oldest: the oldest batch that waits.
+  ///   - base: the document as the server now says it is.
+  /// - Returns: false when these batches do not tell.
+  package func isDecided(
+    by newest: some Sequence<MutationBatch>, oldest: MutationBatch, over base: Document
+  ) -> Bool {
+    // So that writes with other conditions take place no more than before.
+    guard base.fields != nil,
+      let first = oldest.writes(to: path).first, first.precondition.isPlain,
+      first.change != .verify
+    else { return false }
+    var open: Set<FieldPath>
+    switch effect {
+    case .patch(let fields, let mask):
+      // Where a nested field is deleted depends on the maps around it.
+      guard mask.paths.allSatisfy({ $0.names.count == 1 || fields[$0] != nil }) else {
+        return false
+      }
+      open = Set(mask.paths)
+    case .set, .delete: open = []
+    }
+    for batch in newest {
+      for mutation in batch.writes(to: path).reversed() {
+        switch (mutation.change, effect) {
+        case (.set(_, let transforms), .set):
+          // What a server timestamp lies upon may be of a write that ended.
+          return mutation.precondition == .none
+            && transforms.allSatisfy {
+              $0.operation != .serverTimestamp || stamped.contains($0.field)
+            }
+        case (.delete, .delete): return mutation.precondition == .none
+        case (.set, _), (.delete, _), (_, .delete): return false
+        case (.verify, _): return false
+        case (.patch(_, let mask, let transforms), _):
+          guard mutation.precondition.isPlain else { return false }
+          open = open.filter { field in
+            !mask.paths.contains { $0.contains(field) }
+              && !(stamped.contains(field)
+                && transforms.contains {
+                  $0.field == field && $0.operation == .serverTimestamp
+                })
+          }
+          if case .patch = effect, open.isEmpty { return true }
+        }
+      }
+    }
+    return false
   }
 
   /// The place that must be taken from the result so that a touched field is as in it.

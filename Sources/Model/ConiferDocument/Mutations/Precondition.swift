@@ -7,6 +7,9 @@ public enum Precondition: Sendable, Hashable {
   /// When the document, which must exist, was last changed.
   case updateTime(Timestamp)
 
+  /// Whether any document that exists is as required.
+  var isPlain: Bool { self == .none || self == .exists(true) }
+
   /// Whether a document is as required.
   public func holds(for document: Document) -> Bool {
     switch self {

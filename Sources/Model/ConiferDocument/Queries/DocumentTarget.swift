@@ -17,6 +17,19 @@ public struct DocumentTarget: Sendable, Hashable {
   /// Where the range ends; none for the last document.
   public let end: DocumentQuery.Cursor?
 
+  /// A target that is not checked: what a client sends.
+  package init(
+    source: DocumentQuery.Source, filter: Filter?, orders: [DocumentQuery.Order], limit: Int?,
+    start: DocumentQuery.Cursor?, end: DocumentQuery.Cursor?
+  ) {
+    self.source = source
+    self.filter = filter
+    self.orders = orders
+    self.limit = limit
+    self.start = start
+    self.end = end
+  }
+
   /// Whether all documents of the source are asked for.
   public var matchesAll: Bool {
     filter == nil && limit == nil && start == nil && end == nil

@@ -58,7 +58,11 @@ public struct FieldFilter: Sendable, Hashable {
   /// as on the server.
   public func matches(_ document: Document) -> Bool {
     if field.isDocumentID { return matches(document.path) }
-    guard let value = document.fields?[field] else { return false }
+    return document.fields?[field].map(matches) ?? false
+  }
+
+  /// Whether a value of the field, which is not `__name__`, meets the condition.
+  package func matches(_ value: DocumentValue) -> Bool {
     switch `operator` {
     case .equal: return DocumentValue.compare(value, self.value) == 0
     case .notEqual: return value != .null && DocumentValue.compare(value, self.value) != 0

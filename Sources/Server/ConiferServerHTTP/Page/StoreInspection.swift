@@ -43,10 +43,13 @@ struct StorePage: PageSource {
   }
 
   func facts() throws -> PageFacts {
-    let names = try backend.read { (view) throws(StoreError) in try view.trees() }.map(\.name)
+    let trees = try backend.read { (view) throws(StoreError) in try view.trees() }
+    let names = trees.map(\.name)
+    let hasDocuments = trees.contains { $0.order == .documents }
     return PageFacts(
       title: title, isWritable: false, spaces: names, first: names.first ?? "", spaceWord: "Tree",
-      tables: StoreTable.allCases.map { ($0.rawValue, $0.title) })
+      tables: StoreTable.allCases.filter { hasDocuments || !$0.isOfDocuments }
+        .map { ($0.rawValue, $0.title) })
   }
 
   // Nobody else writes to an open store, so its data does not change.
@@ -91,7 +94,12 @@ struct StorePage: PageSource {
 
   func table(_ name: String, in space: String, limit: Int) throws -> PageTable? {
     guard let table = StoreTable(rawValue: name) else { return nil }
-    if table == .bytes { return try StoreTable.bytes(of: backend, space, now: clock.now) }
+    switch table {
+    case .bytes: return try StoreTable.bytes(of: backend, space, now: clock.now)
+    case .collections:
+      return try StoreTable.collections(of: backend, space, limit: limit, now: clock.now)
+    case .queries, .pins, .queue, .overlays, .dead: break
+    }
     return try reading(space) { (view, info) throws(StoreError) in
       try table.rows(view, info, limit: limit, now: clock.now)
     }

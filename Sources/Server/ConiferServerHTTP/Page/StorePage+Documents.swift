@@ -266,7 +266,7 @@ extension PageItem {
   }
 
   /// The text of a value that JSON has no type for.
-  private static func words(_ value: DocumentValue) -> String {
+  static func words(_ value: DocumentValue) -> String {
     switch value {
     case .timestamp(let time), .serverTimestamp(let time, _): time.rfc3339
     case .bytes(let bytes): "\(bytes.count) bytes"

@@ -6,23 +6,27 @@ import ConiferTree
 
 /// The tables of a client's store.
 enum StoreTable: String, CaseIterable {
+  case collections
   case queries
   case pins
   case queue
+  case overlays
   case dead
   case bytes
 
   var title: String {
     switch self {
+    case .collections: "Collections"
     case .queries: "Tracked queries"
     case .pins: "Pins"
     case .queue: "Queue"
+    case .overlays: "Pending documents"
     case .dead: "Dead letters"
     case .bytes: "Bytes"
     }
   }
 
-  /// The first rows; `bytes` covers the whole backend and has none here.
+  /// The first rows; `bytes` and `collections`, which ask the whole backend, have none here.
   func rows(
     _ view: any StorageView, _ tree: TreeInfo, limit: Int, now: Int64
   ) throws(StoreError) -> PageTable {
@@ -31,13 +35,17 @@ enum StoreTable: String, CaseIterable {
     case .pins: try Self.pins(view, tree, limit, now)
     case .queue: try Self.queue(view, tree, limit, now)
     case .dead: try Self.deadLetters(view, tree, limit, now)
-    case .bytes: PageTable(now: now, columns: [], empty: "")
+    case .overlays: try Self.overlays(view, tree, limit, now)
+    case .bytes, .collections: PageTable(now: now, columns: [], empty: "")
     }
   }
 
   private static func queries(
     _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
+    if tree.order == .documents, let view = view as? any DocumentView {
+      return try targets(view, tree, limit, now)
+    }
     var table = PageTable(
       now: now, columns: ["path", "complete", "missing", "last use", "number"],
       empty: "No query is tracked.")
@@ -67,8 +75,9 @@ enum StoreTable: String, CaseIterable {
   private static func queue(
     _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
+    let changes = tree.order == .documents ? "what" : "changes"
     var table = PageTable(
-      now: now, columns: ["lane", "write", "state", "kind", "path", "changes", "age", "sent"],
+      now: now, columns: ["lane", "write", "state", "kind", "path", changes, "age", "sent"],
       empty: "No write waits.")
     for lane in try view.lanes(tree.id) {
       let left = limit - table.rows.count
@@ -79,7 +88,9 @@ enum StoreTable: String, CaseIterable {
         return [
           .text(name(lane)), .number(Int(clamping: write.id.rawValue)), .text(write.state.words),
           kind(write, content), place(write.payload.path, nil, tree),
-          .number(write.payload.touches.count), age(write, content), .number(Int(write.attempts)),
+          MutationBatch(write.payload).map { .text($0.words()) }
+            ?? .number(write.payload.touches.count),
+          age(write, content), .number(Int(write.attempts)),
         ]
       }
     }
@@ -120,7 +131,7 @@ enum StoreTable: String, CaseIterable {
     return table
   }
 
-  private static func name(_ lane: Lane) -> String {
+  static func name(_ lane: Lane) -> String {
     lane.identity.isEmpty ? "nobody" : lane.identity
   }
 
@@ -131,7 +142,7 @@ enum StoreTable: String, CaseIterable {
   }
 
   /// A place of the tree as the page has it, with a query's parameters in words.
-  private static func place(
+  static func place(
     _ path: Path, _ parameters: String?, _ tree: TreeInfo
   ) -> PageTable.Cell {
     guard tree.order == .documents else { return .place(path, parameters.map(words) ?? "") }

@@ -153,6 +153,31 @@ package struct EntryList: Sendable {
     self = list
   }
 
+  /// Takes entries of another list in.
+  ///
+  /// - Parameter places: of each of them, where it comes, ascending, and whether it replaces what stands there.
+  package mutating func put(
+    _ other: EntryList, _ part: Range<Int>, at places: [(at: Int, isThere: Bool)]
+  ) {
+    guard let first = places.first, first.at < count else { return append(other, part) }
+    var list = EntryList()
+    list.reserveCapacity(
+      count + part.count, keys: keys.count + other.keyBytes(part),
+      values: values.count + other.size(part) - other.keyBytes(part))
+    var from = 0
+    for (place, index) in zip(places, part) {
+      if from < place.at { list.append(self, from..<place.at) }
+      list.append(other, index..<(index + 1))
+      from = place.isThere ? place.at + 1 : place.at
+    }
+    list.append(self, from..<count)
+    self = list
+  }
+
+  private func keyBytes(_ range: Range<Int>) -> Int {
+    ends[range.upperBound].key - ends[range.lowerBound].key
+  }
+
   /// The list with changes laid over it; of one entry's changes the last counts.
   package func merged(_ changes: [EntryChange]) -> EntryList {
     guard !changes.isEmpty else { return self }
@@ -278,7 +303,13 @@ extension EntryList {
     withKey(index) { key in list.withKey(other) { compareBytes(key, $0) } }
   }
 
-  private func hasEqualValue(_ index: Int, _ list: EntryList, _ other: Int) -> Bool {
+  /// Whether an entry has the key of one of another list.
+  func hasEqualKey(_ index: Int, _ list: EntryList, _ other: Int) -> Bool {
+    compareKey(index, list, other) == 0
+  }
+
+  /// Whether an entry has the value of one of another list.
+  func hasEqualValue(_ index: Int, _ list: EntryList, _ other: Int) -> Bool {
     values.bytes.withUnsafeBytes { mine in
       list.values.bytes.withUnsafeBytes {
         compareBytes(
@@ -297,6 +328,22 @@ extension EntryList {
       if compareKey(middle, key) < 0 { low = middle + 1 } else { high = middle }
     }
     return low
+  }
+
+  /// The index of the first entry at or after the key of one of another list.
+  func lowerBound(of list: EntryList, _ other: Int, from start: Int) -> Int {
+    // Behind all others, as in an import.
+    if count > start, compareKey(count - 1, list, other) < 0 { return count }
+    return list.withKey(other) { key in
+      lend { entries in
+        var (low, high) = (start, entries.count)
+        while low < high {
+          let middle = (low + high) / 2
+          if compareBytes(entries.key(middle), key) < 0 { low = middle + 1 } else { high = middle }
+        }
+        return low
+      }
+    }
   }
 
   /// Visits the entries of two ranges that differ, in order: by the index of the one that goes, of

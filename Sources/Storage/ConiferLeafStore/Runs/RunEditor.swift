@@ -128,11 +128,77 @@ package final class RunEditor {
     }
   }
 
+  /// Stores entries, each in the place of the one with its key; nothing else changes.
+  ///
+  /// - Parameter given: ascending, no key twice.
+  package func put(_ given: EntryList) throws(StoreError) {
+    let new = try numbered(given)
+    let followers = if let followers { followers } else { try tx.followers(tree) }
+    self.followers = followers
+    var index = 0
+    while index < new.count {
+      let key = new.key(index)
+      let storeKey = try foundRun(covering: key)?.storeKey ?? makeFirst()
+      let next = try run(after: storeKey)
+      let end = next.map { new.lowerBound($0.separator, from: index) } ?? new.count
+      // A separator that is cut tells less than the run does.
+      let part = index..<max(end, index + 1)
+      try put(new, part, in: storeKey, followers)
+      index = part.upperBound
+    }
+  }
+
+  /// Stores entries that belong to one run.
+  private func put(
+    _ new: EntryList, _ part: Range<Int>, in storeKey: Bytes, _ followers: [any LeafFollower]
+  ) throws(StoreError) {
+    var run = try load(storeKey)
+    var places: [(at: Int, isThere: Bool)] = []
+    places.reserveCapacity(part.count)
+    var at = 0
+    for index in part {
+      at = run.entries.lowerBound(of: new, index, from: at)
+      let isThere = at < run.entries.count && run.entries.hasEqualKey(at, new, index)
+      places.append((at, isThere))
+      for follower in followers {
+        try follower.willPut(index, of: new, over: isThere ? at : nil, of: run, in: self)
+      }
+      if isThere { at += 1 }
+    }
+    guard let first = places.first else { return }
+    var changes = run.changes
+    let limit = run.storedSize / 4
+    var isChanged = false
+    if first.at == run.entries.count {
+      // All come behind what is stored, as in an import.
+      isChanged = true
+      for index in part where new.isLargeLeaf(index) {
+        try changeChunks(run.entries, nil, new, index)
+      }
+      changes.record(new, part, limit: limit)
+    } else {
+      for (place, index) in zip(places, part) {
+        if place.isThere, run.entries.hasEqualValue(place.at, new, index) { continue }
+        isChanged = true
+        let old = place.isThere ? place.at : nil
+        try changeChunks(run.entries, old, new, index)
+        changes.record(run.entries, old, new, index, limit: limit)
+      }
+    }
+    guard isChanged else { return }
+    loaded[storeKey] = nil  // The only copy, so that its list is changed in place.
+    run.entries.put(new, part, at: places)
+    run.untouched = min(run.untouched, first.at)
+    run.changes = changes
+    run.isDirty = true
+    loaded[storeKey] = run
+  }
+
   /// Stores one entry.
   package func put(_ entry: Entry) throws(StoreError) {
     var entries = EntryList()
     entries.append(entry)
-    try replace(entry.key, entry.key + [0], with: entries)
+    try put(entries)
   }
 
   /// Removes one entry.
@@ -260,6 +326,7 @@ package final class RunEditor {
   /// Writes every changed run into the commit, and what follows it.
   package func flush() throws(StoreError) {
     for follower in followers ?? [] { try follower.flush(self) }
+    try tx.adaptSizing(to: tree)
     for key in loaded.keys.sorted(by: bytesPrecede) {
       // The rewrite of an earlier run may have joined this one to it.
       if let run = loaded[key], run.isDirty { try write(run) }

@@ -8,11 +8,14 @@ package struct RunSizing: Sendable {
   /// The same for a run that is packed with a dictionary: zstd is faster then, and better filled
   /// pages of the store pay for what is left (13 % of SQLite's on a chat).
   package static let largestRawWithDictionary = 20 << 10
+  /// A run of leaves that are read one by one takes a page of SQLite with its key: 4,061 bytes of one are for records.
+  private static let single = 4000
   /// A leaf above this stands in a run of its own.
   package static let loneLeaf = 64 << 10
 
-  /// The largest stored value that the store keeps without waste.
-  package let bestStored: Int
+  /// Whether leaves are mostly read one by one, so that less should be read and unpacked for one.
+  package var isForSingles = false
+  private let largest: Int
   /// How hard runs are packed; each effort has a ratio of its own.
   package var effort = Codec.Effort.quick
   private var quickRatio = 2.0
@@ -20,9 +23,12 @@ package struct RunSizing: Sendable {
 
   /// - Parameter packs: whether new runs are packed.
   package init(_ traits: StoreTraits, packs: Bool) {
-    bestStored = min(max(traits.bestValueSize, 1024), 64 << 10)
+    largest = min(max(traits.bestValueSize, 1024), 64 << 10)
     if !packs { (quickRatio, thoroughRatio) = (1, 1) }
   }
+
+  /// The largest stored value that the store keeps without waste.
+  package var bestStored: Int { isForSingles ? min(largest, Self.single) : largest }
 
   private var ratio: Double {
     get { effort == .quick ? quickRatio : thoroughRatio }

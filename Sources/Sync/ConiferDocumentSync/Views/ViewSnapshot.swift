@@ -35,7 +35,7 @@ package struct ViewSnapshot: Sendable {
   }
 
   /// The snapshot as a listener's first one: all documents are added.
-  var initial: ViewSnapshot {
+  package var initial: ViewSnapshot {
     ViewSnapshot(
       query: query, documents: documents, oldDocuments: DocumentSet(for: query),
       changes: documents.map { DocumentChange(.added, $0) }, mutatedKeys: mutatedKeys,

@@ -126,7 +126,7 @@ package struct StreamMachine: Sendable {
 
 /// The distance of attempts: none, then a second, half as much again with each failure, a minute at most;
 /// half of it more or less by chance.
-struct StreamBackoff: Sendable {
+package struct StreamBackoff: Sendable {
   static let first = 1_000.0
   static let longest = 60_000.0
   static let factor = 1.5
@@ -134,12 +134,20 @@ struct StreamBackoff: Sendable {
   private var base = 0.0
   private var lastAttempt: Milliseconds?
 
+  /// The first attempt comes at once.
+  package init() {}
+
   mutating func reset() { base = 0 }
 
-  mutating func jumpToLongest() { base = Self.longest }
+  /// The next attempt comes after the longest time.
+  package mutating func jumpToLongest() { base = Self.longest }
 
   /// When the next attempt is made, which is counted. The time since the last one counts as waited.
-  mutating func nextAttempt(at now: Milliseconds, jitter: Double) -> Milliseconds {
+  ///
+  /// - Parameters:
+  ///   - now: the time.
+  ///   - jitter: a random number from 0 to 1.
+  package mutating func nextAttempt(at now: Milliseconds, jitter: Double) -> Milliseconds {
     let delay = Milliseconds(base + (jitter - 0.5) * base)
     let waited = lastAttempt.map { max(0, now - $0) } ?? 0
     base = min(max(base * Self.factor, Self.first), Self.longest)

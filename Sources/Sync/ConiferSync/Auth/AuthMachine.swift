@@ -84,12 +84,12 @@ struct AuthMachine: Sendable {
   }
 
   /// Whether an answer of the provider counts; see `TokenRequests`.
-  func isCurrent(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
+  func isCurrent(_ answer: TokenAnswer, to request: UInt64) -> Bool {
     usesTokens && requests.isCurrent(answer, to: request)
   }
 
   /// Takes note of an answer that counts, before what it says is taken in.
-  mutating func noteAnswer(_ answer: TokenAnswer, to request: UInt64?) {
+  mutating func noteAnswer(_ answer: TokenAnswer, to request: UInt64) {
     requests.noteAnswer(answer, to: request)
   }
 

@@ -1,6 +1,6 @@
 /// The numbered requests to the app's token provider, and which answers still count.
 struct TokenRequests: Sendable {
-  /// The number of the newest request or unasked answer.
+  /// The number of the newest request.
   private(set) var newest: UInt64 = 0
   /// Answers to requests before this number are out of date.
   private var oldestValid: UInt64 = 1
@@ -19,23 +19,17 @@ struct TokenRequests: Sendable {
     if isReplacing { oldestValid = newest }
   }
 
-  /// Whether an answer counts; one that came unasked (nil) always does.
+  /// Whether an answer counts.
   ///
   /// A late answer counts unless a newer one came first; a failure counts only for the newest request.
-  func isCurrent(_ answer: TokenAnswer, to request: UInt64?) -> Bool {
-    guard let request else { return true }
+  func isCurrent(_ answer: TokenAnswer, to request: UInt64) -> Bool {
     if case .failed = answer, request != newest { return false }
     return request >= oldestValid
   }
 
   /// Takes note of an answer that counts: one that says who is signed in makes all earlier requests out of
-  /// date; one that came unasked (nil) all requests until now.
-  mutating func noteAnswer(_ answer: TokenAnswer, to request: UInt64?) {
-    guard let request else {
-      newest += 1
-      oldestValid = newest
-      return
-    }
+  /// date.
+  mutating func noteAnswer(_ answer: TokenAnswer, to request: UInt64) {
     if case .failed = answer { return }
     oldestValid = request + 1
   }

@@ -16,10 +16,9 @@ package enum ConnectionInput: Sendable {
   case event(TransportEvent, ConnectionNumber)
   /// Answers `probe`, when the transport cannot ask.
   case cannotProbe(ConnectionNumber)
-  /// The app's token provider answered the request with a number, or reported something unasked (nil),
-  /// such as another user. An answer is ignored when a newer one came, or when `refreshToken` came after
-  /// its request.
-  case token(TokenAnswer, fetch: UInt64? = nil)
+  /// The app's token provider answered the request with a number. An answer is ignored when a newer one
+  /// came, or when `refreshToken` came after its request.
+  case token(TokenAnswer, fetch: UInt64)
   /// Who is signed in may have changed: the token provider is asked again, until it answers.
   case refreshToken
   /// The time of a `wake` came; harmless at any time.

@@ -239,8 +239,8 @@ package struct ConnectionMachine: Sendable {
 
   // MARK: Who is signed in
 
-  /// Takes in what the token provider said, asked or unasked.
-  private mutating func take(_ answer: TokenAnswer, _ fetch: UInt64?) {
+  /// Takes in what the token provider said.
+  private mutating func take(_ answer: TokenAnswer, _ fetch: UInt64) {
     guard client.auth.isCurrent(answer, to: fetch) else { return }
     client.auth.noteAnswer(answer, to: fetch)
     switch answer {

@@ -27,7 +27,7 @@
         var figures = [DemoFigure("writes on the medium before the kill", durable)]
         figures += try await goOn(network, durable)
         try network.stop()
-        try DemoFigure.show(figures, store: stores.client, json, console)
+        try DemoFigure.show(figures, stores: [stores.client], json, console)
       } catch {
         network.kill()
         throw error

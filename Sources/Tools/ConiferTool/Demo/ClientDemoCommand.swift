@@ -1,40 +1,54 @@
-#if Network
-  import ArgumentParser
-  import ConiferStorage
+import ArgumentParser
+import ConiferStorage
 
-  /// Shows an app's client that writes offline, is killed, and continues.
-  struct ClientDemoCommand: ToolCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "client",
-      abstract: "Listen, lose the network, write, be killed, restart offline, reconnect, agree.",
-      discussion: """
-        Client, server and the network between them are processes of their own; client and server keep \
-        their data in a store each. Without --store they are made with the default backend in a fresh \
-        temporary directory, and left there to be looked at; the server's is beside the client's, with \
-        "-server" behind its name. CONIFER_STORE means nothing to it.
-        """)
+/// Shows an app's client that writes offline, is killed, and continues.
+struct ClientDemoCommand: ToolCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "client",
+    abstract: "Listen, lose the network, write, be killed, restart offline, reconnect, agree.",
+    discussion: """
+      Client, server and the network between them are processes of their own; with --documents, client and \
+      server share a process. Both keep their data in a store each. Without --store they are made with the \
+      default backend in a fresh temporary directory, and left there to be looked at; the server's is beside \
+      the client's, with "-server" behind its name. CONIFER_STORE means nothing to it.
+      """)
 
-    @Option(
-      help: "The server's initial data: a tree of facts.",
-      completion: .file(extensions: ["json"]))
-    var data: String?
-    @Option(help: "How many offline writes to await before the kill.")
-    var writes = 200
-    @Option(help: "The client's store; a fresh temporary one by default.")
-    var store: String?
-    @Flag(help: "Print JSON, for programs.")
-    var json = false
+  @Flag(help: "Show the client of documents.")
+  var documents = false
+  @Option(
+    help: "The server's initial data: a tree of facts.",
+    completion: .file(extensions: ["json"]))
+  var data: String?
+  @Option(help: "How many offline writes to await before the kill.")
+  var writes = 200
+  @Option(help: "The client's store; a fresh temporary one by default.")
+  var store: String?
+  @Flag(help: "Print JSON, for programs.")
+  var json = false
 
-    func validate() throws {
-      guard writes > 0 else { throw ValidationError("--writes is a number from 1.") }
-    }
-
-    func run(_ console: Console) async throws {
-      let url = try store ?? DemoFiles.temporaryStore()
-      let demo = ClientDemo(
-        facts: try DemoFiles.facts(data), writes: writes, stores: try DemoStores(url), json: json,
-        console: console)
-      try await demo.run()
-    }
+  func validate() throws {
+    guard writes > 0 else { throw ValidationError("--writes is a number from 1.") }
+    #if !Network
+      guard documents else {
+        throw ValidationError(
+          "This conifer was built without the trait Network: give --documents, or use demo store.")
+      }
+    #endif
   }
-#endif
+
+  func run(_ console: Console) async throws {
+    let stores = try DemoStores(try store ?? DemoFiles.temporaryStore())
+    if documents {
+      let facts = try DemoDocuments(try DemoFiles.json(data))
+      return try await DocumentDemo(
+        facts: facts, writes: writes, stores: stores, json: json, console: console
+      ).run()
+    }
+    #if Network
+      try await ClientDemo(
+        facts: try DemoFiles.facts(data), writes: writes, stores: stores, json: json,
+        console: console
+      ).run()
+    #endif
+  }
+}

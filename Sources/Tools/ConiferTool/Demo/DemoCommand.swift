@@ -5,14 +5,6 @@ struct DemoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
     abstract: "Show on real data what Conifer promises, killed processes included.",
-    subcommands: demos, defaultSubcommand: demos.first)
-
-  // A client needs a network to its server.
-  #if Network
-    private static let demos: [any ParsableCommand.Type] = [
-      ClientDemoCommand.self, StoreDemoCommand.self,
-    ]
-  #else
-    private static let demos: [any ParsableCommand.Type] = [StoreDemoCommand.self]
-  #endif
+    subcommands: [ClientDemoCommand.self, StoreDemoCommand.self],
+    defaultSubcommand: ClientDemoCommand.self)
 }

@@ -18,19 +18,26 @@ struct DemoFigure {
     self.init(name: name, words: Figures.time(time), value: .number(Figures.seconds(time)))
   }
 
-  /// Prints the table, and how to look at the store; or JSON.
+  /// Prints the table, and how to look at the stores; or JSON.
+  ///
+  /// - Parameter stores: the stores' URLs, the one that the demo is about first.
   static func show(
-    _ figures: [DemoFigure], store: String, _ json: Bool, _ console: Console
+    _ figures: [DemoFigure], stores: [String], _ json: Bool, _ console: Console
   ) throws {
     guard json else {
       var table = Table(["what", "figure"])
       for figure in figures { table.add(figure.name, figure.words) }
       try console.print("")
       for line in table.lines { try console.print(line) }
-      return try console.print("\nlook at it: conifer stats --store \(store)")
+      try console.print("")
+      for store in stores { try console.print("look at it: conifer stats --store '\(store)'") }
+      #if Network
+        try console.print("in the browser: conifer inspect --store '\(stores.first ?? "")'")
+      #endif
+      return
     }
     let members = figures.map { ($0.name, $0.value) }
     try console.print(
-      Report.object([("store", .string(store)), ("figures", .object(members))]).compact)
+      Report.object([("store", .optional(stores.first)), ("figures", .object(members))]).compact)
   }
 }

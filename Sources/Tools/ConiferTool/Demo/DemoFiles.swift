@@ -18,7 +18,10 @@ enum DemoFiles {
 
   /// The facts: a named file, or the repository's, searched from the current directory and from the
   /// program's.
-  static func facts(_ named: String?) throws -> Node {
+  static func facts(_ named: String?) throws -> Node { try Node(json: try json(named)) }
+
+  /// The JSON of the facts.
+  static func json(_ named: String?) throws -> [UInt8] {
     let home = "Examples/Data/dinosaurs.json"
     guard let path = named ?? ([home] + ChildProcess.neighbours(home)).first(where: Platform.exists)
     else {
@@ -29,6 +32,6 @@ enum DemoFiles {
     let descriptor = try Platform.openForReading(path)
     defer { Platform.closeFile(descriptor) }
     while try Platform.read(descriptor, atMost: 1 << 16, into: &bytes) {}
-    return try Node(json: bytes)
+    return bytes
   }
 }

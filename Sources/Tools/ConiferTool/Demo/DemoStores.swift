@@ -1,31 +1,37 @@
+import ConiferKeyValue
+import ConiferStorage
+import ConiferTree
+
 #if Network
   import Conifer
-  import ConiferKeyValue
-  import ConiferStorage
-  import ConiferTree
   import ConiferWebSocket
+#endif
 
-  /// The stores of the client demo: one of the client, and one of the server beside it.
-  struct DemoStores {
-    /// The database's name.
-    static let namespace = "demo"
+/// The stores of a client's demo: one of the client, and one of the server beside it.
+struct DemoStores {
+  /// The database's name.
+  static let namespace = "demo"
 
-    let client: String
-    let server: String
+  let client: String
+  let server: String
 
-    init(_ url: String) throws {
-      let end = url.firstIndex(of: "?") ?? url.endIndex
-      client = url
-      server = url[..<end] + "-server?role=authority"
-      guard try storage(client).location != nil else {
-        throw Failure.usage("\(url) keeps nothing when its process dies: choose another backend.")
-      }
+  init(_ url: String) throws {
+    let end = url.firstIndex(of: "?") ?? url.endIndex
+    client = url
+    server = url[..<end] + "-server?role=authority"
+    guard try storage(client).location != nil else {
+      throw Failure.usage("\(url) keeps nothing when its process dies: choose another backend.")
     }
+  }
 
-    private func storage(_ url: String) throws -> StorageConfiguration {
-      try StoreOptions.registry.configuration(url)
-    }
+  /// The configuration that a URL means.
+  func storage(_ url: String) throws -> StorageConfiguration {
+    try StoreOptions.registry.configuration(url)
+  }
+}
 
+#if Network
+  extension DemoStores {
     /// A client whose data is kept; it connects when the network lets it.
     func openClient(_ address: String) throws -> Database {
       Database(

@@ -39,7 +39,7 @@ struct StoreDemo {
     figures += try await tidy()
     try say("8. two rooms are explained, and the cache is evicted to half of its size")
     figures += try await evict()
-    try DemoFigure.show(figures, store: url, options.json, console)
+    try DemoFigure.show(figures, stores: [url], options.json, console)
   }
 
   func say(_ line: String) throws {

@@ -47,7 +47,8 @@ struct DocumentEditOptions: ParsableArguments {
         "no-document", "There is no document \(path) to update: conifer doc set makes it.")
     }
     let written = mutation.applied(to: base, written: now)
-    let document = Document(path, written.state, version: now, readTime: now)
+    let document = Document(
+      path, written.state, version: now, readTime: now, createTime: written.createTime)
     try document.validateSize()
     try await opened.backend.commit([.documents(opened.tree, [.put(document)])])
     try console.print(

@@ -43,7 +43,7 @@ struct DocumentImporter {
       let version = read.updateTime ?? now
       return try Mutation.set(name.path, fields, in: database)
         .applied(to: Document(name.path, .unseen), written: now)
-        .told(version: version, readTime: max(version, now))
+        .told(version: version, readTime: max(version, now), createTime: read.createTime)
     } catch {
       let path = read.name.map { "\($0.path): " } ?? ""
       throw JSONError(
@@ -91,7 +91,9 @@ struct DocumentImporter {
 
 extension Document {
   /// The same document as the server tells it.
-  fileprivate func told(version: Timestamp, readTime: Timestamp) -> Document {
-    Document(path, state, version: version, readTime: readTime)
+  fileprivate func told(
+    version: Timestamp, readTime: Timestamp, createTime: Timestamp?
+  ) -> Document {
+    Document(path, state, version: version, readTime: readTime, createTime: createTime)
   }
 }

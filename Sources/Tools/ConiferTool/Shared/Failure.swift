@@ -1,5 +1,7 @@
 import Conifer
 import ConiferDocument
+import ConiferDocumentServer
+import ConiferFirestore
 import ConiferKeyValue
 import ConiferTree
 
@@ -57,6 +59,8 @@ extension Failure {
     case let error as JSONError: self.init(json: error)
     case let error as DatabaseError:
       self.init(error.code.rawValue, .internal, error.message)
+    case let error as FirestoreError: self.init(error.code.name, .internal, error.message)
+    case let error as DocumentServerError: self.init(error.code, .internal, error.message)
     default: return nil
     }
   }

@@ -138,7 +138,7 @@ struct CommitApplier {
   private var infos: [TreeID: TreeInfo] = [:]
   private(set) var writes: [WriteID] = []
   private(set) var queries: [QueryID] = []
-  private(set) var written: [(tree: TreeID, path: Path)] = []
+  private(set) var written: [(tree: TreeID, place: WrittenPlace)] = []
   /// Lanes in which writes ended.
   private var finished: Set<Lane> = []
   private var overlays: OverlayKeeper
@@ -162,11 +162,11 @@ struct CommitApplier {
     switch edit {
     case .overwrite(let tree, let path, let node):
       try info(tree).order.requireNodes()
-      written.append((tree, path))
+      written.append((tree, .node(path)))
       try editor(tree).overwrite(path, node)
     case .merge(let tree, let path, let changes):
       try info(tree).order.requireNodes()
-      written.append((tree, path))
+      written.append((tree, .node(path)))
       let editor = try editor(tree)
       for change in changes { try editor.overwrite(path.appending(change.path), change.node) }
     case .prune(let tree, let forest):
@@ -200,7 +200,7 @@ struct CommitApplier {
       uncover(pin.tree, weight: Evictor.enoughUncovered)
       try Pins.unpin(tx, pin, try info(pin.tree).order)
     case .documents(let tree, let edits):
-      for edit in edits { try apply(edit, tree) }
+      try apply(edits, tree)
     case .setIndexes(let tree, let definitions):
       try setIndexes(tree, definitions.map { .children($0) })
     case .enqueue(let lane, let payload):
@@ -224,7 +224,7 @@ struct CommitApplier {
       }
       try queue(lane).setState(id, state)
     case .finish(let lane, let id, let outcome):
-      try noteChange(lane, id)
+      try noteChange(lane, id, ends: true)
       try queue(lane).finish(id, outcome)
       finished.insert(lane)
     case .purge(let lane):
@@ -262,16 +262,30 @@ struct CommitApplier {
     }
   }
 
-  private mutating func apply(_ edit: DocumentEdit, _ tree: TreeID) throws(StoreError) {
+  /// Applies edits of documents; those that follow one another and store some go to their runs together.
+  private mutating func apply(_ edits: [DocumentEdit], _ tree: TreeID) throws(StoreError) {
     let editor = try DocumentEditor(tx, try info(tree))
+    var at = 0
+    while at < edits.count {
+      var end = at
+      while end < edits.count, case .put(let document) = edits[end] {
+        written.append((tree, .document(document.path)))
+        try overlays.willChangeBase(document.path, in: tree)
+        end += 1
+      }
+      if at < end { try editor.put(edits[at..<end]) } else { try apply(edits[at], editor, tree) }
+      at = max(end, at + 1)
+    }
+  }
+
+  private mutating func apply(
+    _ edit: DocumentEdit, _ editor: DocumentEditor, _ tree: TreeID
+  ) throws(StoreError) {
     switch edit {
-    case .put(let document):
-      written.append((tree, DocumentKey.treePath(document.path)))
-      try editor.put(document)
-      overlays.didChangeBase(document.path, in: tree)
+    case .put: break  // They are stored together.
     case .forget(let path):
+      try overlays.willChangeBase(path, in: tree)
       try editor.forget(path)
-      overlays.didChangeBase(path, in: tree)
     case .setMatches(let id, let paths):
       uncover(tree, weight: 1)
       try editor.setMatches(id, paths)
@@ -299,14 +313,20 @@ struct CommitApplier {
 
   /// Notes that a write of a lane changes or ends.
   ///
-  /// - Parameter section: where it must stand before; nil for anywhere.
+  /// - Parameters:
+  ///   - section: where it must stand before; nil for anywhere.
+  ///   - ends: whether it goes.
   private mutating func noteChange(
-    _ lane: Lane, _ id: WriteID, from section: QueueReader.Section? = nil
+    _ lane: Lane, _ id: WriteID, from section: QueueReader.Section? = nil, ends: Bool = false
   ) throws(StoreError) {
     guard try info(lane.tree).order == .documents, let found = try queue(lane).reader.find(id),
       section == nil || found.section == section
     else { return }
-    overlays.didChange(found.entry.payload, in: lane)
+    if ends {
+      try overlays.didFinish(id, found.entry.payload, in: lane)
+    } else {
+      overlays.didChange(found.entry.payload, in: lane)
+    }
     // What a write kept from eviction may go with it.
     uncover(lane.tree, weight: 1)
   }

@@ -30,6 +30,7 @@ struct TidyPass {
       var end = index
       while end < keys.count, StoreKey.tree(keys[end]) == tree { end += 1 }
       let editor = tx.editor(tree)
+      try tx.adaptSizing(to: tree)
       let done = try RunRefresher(editor, Packing(tx, tree)).refresh(keys[index..<end], &named)
       try tidy(keys[index..<end], leaving: done, editor)
       try tx.flush(tree)

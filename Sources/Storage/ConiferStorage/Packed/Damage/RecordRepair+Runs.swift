@@ -30,10 +30,18 @@ extension RecordRepair {
       if try reader(info.id).isMisplaced(head) { return true }
       let entries = try reader(info.id).merged(head)
       if info.order == .documents { return entries.contains { !DocumentRecord.isSound($0) } }
-      return entries.contains {
-        LeafCodec.decode($0.value) == nil || PathKey.path($0.key, info.order) == nil
-      }
+      return entries.contains { !Self.isSound($0, info.order) }
     }
+  }
+
+  /// Whether an entry is a leaf or a priority at a path.
+  private static func isSound(_ entry: Entry, _ order: KeyOrder) -> Bool {
+    guard PathKey.path(entry.key, order) != nil, let decoded = LeafCodec.decode(entry.value) else {
+      return false
+    }
+    guard PathKey.isPriority(entry.key) else { return true }
+    guard case .leaf(let leaf, nil) = decoded else { return false }
+    return Priority(leaf) != nil
   }
 
   /// The entries of a run whose large leaves are not whole.

@@ -13,8 +13,34 @@ struct DocumentEditor {
     self.info = info
   }
 
-  func put(_ document: Document) throws(StoreError) {
-    try tx.editor(info.id).put(try DocumentRecord.entry(document))
+  /// Stores documents; of one that comes several times the last counts.
+  func put(_ documents: ArraySlice<DocumentEdit>) throws(StoreError) {
+    var entries: [Entry] = []
+    entries.reserveCapacity(documents.count)
+    for case .put(let document) in documents {
+      entries.append(try DocumentRecord.entry(document))
+    }
+    try tx.editor(info.id).put(Self.list(entries))
+  }
+
+  /// Entries in the order of their keys, of those with one key the last.
+  private static func list(_ entries: [Entry]) -> EntryList {
+    var list = EntryList()
+    let isAscending = zip(entries, entries.dropFirst()).allSatisfy { bytesPrecede($0.key, $1.key) }
+    guard !isAscending else {
+      for entry in entries { list.append(entry) }
+      return list
+    }
+    let order = entries.indices.sorted { a, b in
+      let order = compareBytes(entries[a].key, entries[b].key)
+      return order == 0 ? a < b : order < 0
+    }
+    for (place, index) in order.enumerated() {
+      let isLast =
+        place + 1 == order.count || entries[order[place + 1]].key != entries[index].key
+      if isLast { list.append(entries[index]) }
+    }
+    return list
   }
 
   func forget(_ path: DocumentPath) throws(StoreError) {

@@ -10,7 +10,22 @@ package enum DocumentKey {
   private static let afterNumbers: UInt8 = 0x7F
 
   /// The path key of a document.
-  static func encode(_ path: DocumentPath) -> Bytes { PathKey.encode(treePath(path), .documents) }
+  static func encode(_ path: DocumentPath) -> Bytes {
+    var text = path.description
+    let plain = text.withUTF8 { utf8 -> Bytes? in
+      // An id that may be a numeric one, or is written in another way, is looked at.
+      guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")), slash + 1 < utf8.count,
+        utf8[slash + 1] != 0, utf8[slash + 1] != UInt8(ascii: "_")
+      else { return nil }
+      var bytes = Bytes()
+      bytes.reserveCapacity(utf8.count + 3)
+      PathKey.append(text: UnsafeBufferPointer(rebasing: utf8[..<slash]), .documents, to: &bytes)
+      PathKey.append(
+        text: UnsafeBufferPointer(rebasing: utf8[(slash + 1)...]), .documents, to: &bytes)
+      return bytes
+    }
+    return plain ?? PathKey.encode(treePath(path), .documents)
+  }
 
   /// What begins the path keys of a collection's documents.
   static func encode(_ collection: CollectionPath) -> Bytes {

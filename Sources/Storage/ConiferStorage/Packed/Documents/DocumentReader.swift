@@ -33,12 +33,25 @@ struct DocumentReader<Runs: RunSource> {
   ) throws(StoreError) {
     var keys = DocumentKeyReader()
     try walk(low, high, isReversed) { (cursor) throws(StoreError) in
-      let passes = try withValue(at: cursor) { value in
-        sieve.passes(value) { path(at: cursor, &keys) }
+      let found = try withValue(at: cursor) { value -> Sifted? in
+        guard let passes = sieve.passes(value, { path(at: cursor, &keys) }) else { return nil }
+        guard passes else { return .outside }
+        return path(at: cursor, &keys).flatMap { DocumentRecord.decode($0, value) }.map {
+          .found($0)
+        }
       }
-      guard let passes else { throw cursor.damage }
-      return try visit(passes ? try document(at: cursor, &keys) : nil)
+      switch found {
+      case .found(let document): return try visit(document)
+      case .outside: return try visit(nil)
+      case nil: throw cursor.damage
+      }
     }
+  }
+
+  /// What a sieve makes of a document.
+  private enum Sifted {
+    case found(Document)
+    case outside
   }
 
   private func walk(
@@ -78,14 +91,8 @@ struct DocumentReader<Runs: RunSource> {
   private func withValue<R>(
     at cursor: LeafCursor<Runs>, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(StoreError) -> R? {
-    guard cursor.entries.isLargeLeaf(cursor.index) else {
-      return cursor.entries.withValue(cursor.index, body)
-    }
-    guard let reference = LargeLeafReference(cursor.entries[cursor.index].value) else {
-      return nil
-    }
-    let value = try runs.reader.largeLeaf(reference, in: cursor.run?.storeKey ?? [])
-    return value.withUnsafeBytes(body)
+    try runs.reader.withDocument(
+      cursor.index, of: cursor.entries, in: cursor.run?.storeKey ?? [], body)
   }
 
   /// Visits when the documents in a range of path keys were read, without decoding their fields.
@@ -143,25 +150,46 @@ struct DocumentReader<Runs: RunSource> {
   ///
   /// - Parameters:
   ///   - start: as in `collections(from:limit:)`.
+  ///   - most: about how many collections are looked at, whatever their ids.
   ///   - visit: gets a collection, and what begins the path keys of its documents.
+  /// - Returns: the start to go on from when so many were looked at; nil at the end, and when the closure returned false.
+  @discardableResult
   func forEachCollection(
-    withID id: String, from start: Bytes = [],
+    withID id: String, from start: Bytes = [], most: Int = .max,
     _ visit: (CollectionPath, Bytes) throws(StoreError) -> Bool
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Bytes? {
     // Until a tree is mended rows may be lacking.
     let isWhole = try !MendingMarker.isThere(runs.reader.view, runs.reader.tree)
     let rows = CollectionRows(view: runs.reader.view, tree: runs.reader.tree)
     var at = start
+    var looked = 0
     while true {
+      if looked >= most { return at }
       let some =
         try isWhole ? rows.collections(withID: id, from: at) : collections(from: at, limit: 256)
       for collection in some {
         let key = DocumentKey.encode(collection)
         at = key + [PathKey.endMark]
-        if collection.id.utf8.elementsEqual(id.utf8), try !visit(collection, key) { return }
+        if collection.id.utf8.elementsEqual(id.utf8), try !visit(collection, key) { return nil }
       }
-      if some.isEmpty { return }
+      if some.isEmpty { return nil }
+      looked += some.count
     }
+  }
+}
+
+extension RunReader {
+  /// Lends the value of a document, be it stored in chunks; nil where what is lent gives nil.
+  ///
+  /// - Parameter storeKey: the key of the run that the entries are of.
+  func withDocument<R>(
+    _ index: Int, of entries: EntryList, in storeKey: Bytes,
+    _ body: (UnsafeRawBufferPointer) -> R?
+  ) throws(StoreError) -> R? {
+    guard entries.isLargeLeaf(index) else { return entries.withValue(index, body) }
+    guard let reference = LargeLeafReference(entries[index].value) else { return nil }
+    let value = try largeLeaf(reference, in: storeKey)
+    return value.withUnsafeBytes(body)
   }
 }
 

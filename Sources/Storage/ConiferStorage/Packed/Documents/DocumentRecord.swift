@@ -11,6 +11,9 @@ enum DocumentRecord {
     static let unknown: UInt8 = 3
     /// Set when a write made here was accepted and the server has not sent it back.
     static let committed: UInt8 = 0x80
+    /// Set where it is told when the document was made.
+    static let tellsCreation: UInt8 = 0x40
+    static let flags = committed | tellsCreation
   }
 
   /// The value of a document's leaf.
@@ -18,7 +21,9 @@ enum DocumentRecord {
   /// - Throws: `invalid` for what no server said: a document of which nothing is known, or with pending writes.
   static func encode(_ document: Document) throws(StoreError) -> Bytes {
     var body = ByteWriter()
-    let flag = document.writes == .committed ? State.committed : 0
+    let flag =
+      (document.writes == .committed ? State.committed : 0)
+      | (document.createTime == nil ? 0 : State.tellsCreation)
     guard document.writes != .pending else {
       throw StoreError(
         .invalid,
@@ -33,6 +38,7 @@ enum DocumentRecord {
     }
     DocumentValueCodec.append(document.version, to: &body)
     DocumentValueCodec.append(document.readTime, to: &body)
+    if let time = document.createTime { DocumentValueCodec.append(time, to: &body) }
     if let fields = document.fields { DocumentValueCodec.append(fields, to: &body) }
     var writer = ByteWriter()
     writer.reserveCapacity(body.count + 6)
@@ -51,6 +57,18 @@ enum DocumentRecord {
     return DocumentValueCodec.timestamp(&reader)
   }
 
+  /// Whether a value holds a document that exists and is seen to fail a condition. False when none fails, and where
+  /// the bytes hold something else: whoever decodes them meets that.
+  static func fails(_ value: UnsafeRawBufferPointer, _ conditions: [FieldCondition]) -> Bool {
+    var reader = LentReader(value)
+    // The size of its body, its state, its version, when it was read and made.
+    guard reader.byte() == ValueTag.document, reader.size() != nil, let state = reader.byte(),
+      state & ~State.flags == State.found,
+      reader.takeVarints(state & State.tellsCreation == 0 ? 4 : 6) != nil
+    else { return false }
+    return DocumentValueCodec.fails(&reader, conditions)
+  }
+
   /// The document that a value holds, or nil when it holds none.
   ///
   /// - Parameter selection: the fields that are decoded; nil for all.
@@ -65,8 +83,13 @@ enum DocumentRecord {
     guard let byte = reader.byte(), let version = DocumentValueCodec.timestamp(&reader),
       let readTime = DocumentValueCodec.timestamp(&reader)
     else { return nil }
+    var createTime: Timestamp?
+    if byte & State.tellsCreation != 0 {
+      guard let time = DocumentValueCodec.timestamp(&reader) else { return nil }
+      createTime = time
+    }
     let state: Document.State
-    switch byte & ~State.committed {
+    switch byte & ~State.flags {
     case State.found:
       let fields =
         if let selection { DocumentValueCodec.map(&reader, selection) } else {
@@ -80,7 +103,7 @@ enum DocumentRecord {
     }
     guard reader.remaining == 0 else { return nil }
     return Document(
-      path, state, version: version, readTime: readTime,
+      path, state, version: version, readTime: readTime, createTime: createTime,
       writes: byte & State.committed != 0 ? .committed : .synced)
   }
 

@@ -181,6 +181,32 @@ enum DocumentValueCodec {
     return MapValue(fields)
   }
 
+  /// Whether the next map is seen to fail a condition on one of its fields; what is behind that field is not looked at.
+  ///
+  /// - Parameter conditions: in the order of names.
+  static func fails(_ reader: inout LentReader, _ conditions: [FieldCondition]) -> Bool {
+    guard let count = reader.size(), count <= reader.remaining else { return false }
+    var place = 0
+    for _ in 0..<count {
+      guard let name = reader.sized() else { return false }
+      let order = conditions[place].name.withUnsafeBytes { compareBytes(name, $0) }
+      // Names ascend: the field is lacking.
+      if order > 0 { return true }
+      if order < 0 {
+        guard skip(&reader, depth: 1) else { return false }
+        continue
+      }
+      guard let value = value(&reader, depth: 1) else { return false }
+      let compared = place
+      while place < conditions.count, conditions[place].name == conditions[compared].name {
+        if !conditions[place].filter.matches(value) { return true }
+        place += 1
+      }
+      if place == conditions.count { return false }
+    }
+    return true
+  }
+
   /// Passes over a value; false when the bytes are none. What is within texts and numbers is not looked at.
   private static func skip(_ reader: inout LentReader, depth: Int) -> Bool {
     guard depth <= deepest, let tag = reader.byte() else { return false }

@@ -11,14 +11,19 @@ struct OverlayKeeper {
   private enum Change {
     /// These batches were queued.
     case queued([MutationBatch])
+    /// Writes up to a number were answered, or the server said something else, be it both.
+    case answered(through: UInt64, wasFound: Bool)
     /// Writes ended or changed, or the server's word did.
     case other
   }
 
   private let tx: LeafTransaction
   private var changes: [Lane: [DocumentPath: Change]] = [:]
-  /// Documents of which the server said something else.
-  private var bases: [TreeID: Set<DocumentPath>] = [:]
+  /// Documents of which the server said something else; some may be there twice.
+  private var bases: [TreeID: [DocumentPath]] = [:]
+
+  /// By tree: the lanes in which writes wait, as it was when they were first asked for.
+  private var waiting: [TreeID: [Lane]] = [:]
 
   init(_ tx: LeafTransaction) { self.tx = tx }
 
@@ -31,6 +36,7 @@ struct OverlayKeeper {
       switch changes[lane, default: [:]][path] {
       case nil: changes[lane, default: [:]][path] = .queued([batch])
       case .queued(let batches): changes[lane, default: [:]][path] = .queued(batches + [batch])
+      case .answered: changes[lane, default: [:]][path] = .other
       case .other: break
       }
     }
@@ -44,9 +50,41 @@ struct OverlayKeeper {
     }
   }
 
-  /// The server's word of a document was stored or forgotten.
-  mutating func didChangeBase(_ path: DocumentPath, in tree: TreeID) {
-    bases[tree, default: []].insert(path)
+  /// A write of a lane was answered, and goes.
+  mutating func didFinish(_ id: WriteID, _ payload: WritePayload, in lane: Lane) throws(StoreError)
+  {
+    guard payload.kind == .documents else { return }
+    for path in payload.touches.compactMap({ DocumentKey.document($0) }) {
+      try note(path, in: lane, answeredThrough: id.rawValue)
+    }
+  }
+
+  private mutating func note(
+    _ path: DocumentPath, in lane: Lane, answeredThrough id: UInt64
+  ) throws(StoreError) {
+    switch changes[lane]?[path] {
+    case nil:
+      let base = try OverlayEditor.base(path, RunGlance(tx.editor(lane.tree)))
+      changes[lane, default: [:]][path] = .answered(through: id, wasFound: base.fields != nil)
+    case .answered(let through, let wasFound):
+      changes[lane, default: [:]][path] = .answered(through: max(through, id), wasFound: wasFound)
+    case .queued: changes[lane, default: [:]][path] = .other
+    case .other: break
+    }
+  }
+
+  /// The server's word of a document is stored or forgotten next.
+  mutating func willChangeBase(_ path: DocumentPath, in tree: TreeID) throws(StoreError) {
+    bases[tree, default: []].append(path)
+    // Without an overlay nothing could stay as it is.
+    guard try tx.usage(tree).bytes[Spaces.overlays.id] ?? 0 > 0 else { return }
+    if waiting[tree] == nil { waiting[tree] = try QueueReader.lanes(tx, tree) }
+    for lane in waiting[tree] ?? [] {
+      let key = OverlayRows(view: tx, lane: lane).key(path)
+      // One that cannot be read, be it for a key that is missing, is made anew or left by who finds it so.
+      let isThere = try? tx.get(Spaces.overlays, key, { _ in true })
+      if isThere == true { try note(path, in: lane, answeredThrough: 0) }
+    }
   }
 
   /// All writes of a lane were dropped.
@@ -75,6 +113,8 @@ struct OverlayKeeper {
       for (path, change) in documents.sorted(by: { $0.key < $1.key }) {
         switch change {
         case .queued(let batches): try editor.queue(batches, over: path)
+        case .answered(let through, let wasFound):
+          if try !editor.keeps(path, through: through, wasFound) { try editor.renew(path) }
         case .other: try editor.renew(path)
         }
       }
@@ -96,6 +136,7 @@ struct OverlayKeeper {
         // Of a lane whose encryption key is missing nothing can be read, and others' commits must go on.
         guard try reader.totals().pending > 0, try reader.isReadable() else { continue }
         for path in paths where try reader.isTouched(DocumentKey.treePath(path)) {
+          if case .answered = changes[lane]?[path] { continue }
           changes[lane, default: [:]][path] = .other
         }
       }
@@ -110,6 +151,8 @@ struct OverlayEditor {
   private let info: TreeInfo
   private let rows: OverlayRows
   private let documents: DocumentReader<RunEditor>
+  /// How many writes are looked at to find that an overlay stays.
+  private static let looksAt = 16
 
   init(_ tx: LeafTransaction, _ info: TreeInfo, _ lane: Lane) {
     self.tx = tx
@@ -138,10 +181,7 @@ struct OverlayEditor {
     _ batches: [MutationBatch], over path: DocumentPath
   ) throws(StoreError) -> Document {
     let base = try base(path)
-    let known = try rows.overlay(path).map { overlay in
-      MutationBatch(written: .zero, bases: [], mutations: [Mutation(overlay)])
-    }
-    let overlay = Overlay(of: (known.map { [$0] } ?? []) + batches, over: base)
+    let overlay = Overlay(of: batches, behind: try rows.overlay(path), over: base)
     try set(overlay, path)
     return overlay?.applied(to: base) ?? base
   }
@@ -156,10 +196,40 @@ struct OverlayEditor {
     try set(Overlay(of: batches, over: try base(path)), path)
   }
 
+  /// Whether the overlay of a document is what the writes that wait do, although others ended or the server said something
+  /// else: looks at a few of them, where making it anew reads them all.
+  ///
+  /// - Parameters:
+  ///   - through: the newest write that ended.
+  ///   - wasFound: whether the document existed before.
+  func keeps(
+    _ path: DocumentPath, through: UInt64, _ wasFound: Bool
+  ) throws(StoreError) -> Bool {
+    guard wasFound, let overlay = try rows.decidable(path) else { return false }
+    let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
+    let place = DocumentKey.treePath(path)
+    guard let oldest = try reader.oldest(touching: place),
+      let first = MutationBatch(oldest.payload)
+    else { return false }
+    var newest: [MutationBatch] = []
+    for entry in try reader.newest(touching: place, limit: Self.looksAt) {
+      // What a later version queued is not shown.
+      guard entry.id.rawValue > through, let batch = MutationBatch(entry.payload) else { break }
+      newest.append(batch)
+    }
+    return overlay.isDecided(by: newest, oldest: first, over: try base(path))
+  }
+
   /// The server's word of a document; what cannot be read counts as unseen, since it is dropped when it is read, or
   /// fails every read of the document.
   private func base(_ path: DocumentPath) throws(StoreError) -> Document {
-    try undamaged { () throws(StoreError) in try documents.document(path) }
+    try Self.base(path, documents.runs)
+  }
+
+  static func base(
+    _ path: DocumentPath, _ runs: some RunSource
+  ) throws(StoreError) -> Document {
+    try undamaged { () throws(StoreError) in try DocumentReader(runs: runs).document(path) }
       ?? Document(path, .unseen)
   }
 
@@ -190,17 +260,6 @@ struct OverlayEditor {
       }
       guard let last = keys.last else { return }
       after = last
-    }
-  }
-}
-
-extension Mutation {
-  /// The write that does what an overlay does.
-  init(_ overlay: Overlay) {
-    switch overlay.effect {
-    case .set(let fields): self.init(overlay.path, .set(fields, []))
-    case .patch(let fields, let mask): self.init(overlay.path, .patch(fields, mask, []))
-    case .delete: self.init(overlay.path, .delete)
     }
   }
 }

@@ -6,12 +6,15 @@ import ConiferTree
 /// The stored overlays of one lane: what its waiting writes do to each document.
 ///
 /// Key: the lane as in the queue, then the document's path key; of a long one the beginning and a hash. Payload: the
-/// path, then 1 and fields, 2, fields and their mask, or 3 for a deletion.
+/// path, then 1 and fields, 2, fields and their mask, or 3 for a deletion; then, with a flag, the mask of the fields whose
+/// previous values the document tells.
 struct OverlayRows {
   private enum Effect {
     static let set: UInt8 = 1
     static let patch: UInt8 = 2
     static let delete: UInt8 = 3
+    /// Set where the row tells which previous values are the document's.
+    static let tellsStamped: UInt8 = 0x80
   }
 
   /// How many bytes of a path key a row holds: beside an identity of 256 bytes the store's keys have no room for more.
@@ -70,17 +73,35 @@ struct OverlayRows {
   }
 
   static func overlay(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Overlay {
-    guard let payload = Record.open(Spaces.overlays, key, value),
-      let overlay = payload.withUnsafeBytes(overlay)
-    else { throw Damage.error(Spaces.overlays, key) }
-    return overlay
+    try row(key, value).overlay
   }
 
-  private static func overlay(_ payload: UnsafeRawBufferPointer) -> Overlay? {
+  private static func row(
+    _ key: Bytes, _ value: Bytes
+  ) throws(StoreError) -> (overlay: Overlay, tellsStamped: Bool) {
+    guard let payload = Record.open(Spaces.overlays, key, value),
+      let row = payload.withUnsafeBytes(row)
+    else { throw Damage.error(Spaces.overlays, key) }
+    return row
+  }
+
+  /// The overlay of a document where its row tells which previous values are the document's, as rows of before the first
+  /// release do not.
+  func decidable(_ path: DocumentPath) throws(StoreError) -> Overlay? {
+    let key = key(path)
+    guard let value = try view.value(Spaces.overlays, key) else { return nil }
+    let row = try Self.row(key, value)
+    return row.tellsStamped && row.overlay.path == path ? row.overlay : nil
+  }
+
+  private static func row(
+    _ payload: UnsafeRawBufferPointer
+  ) -> (overlay: Overlay, tellsStamped: Bool)? {
     var reader = LentReader(payload)
-    guard let text = reader.text(), let path = try? DocumentPath(text) else { return nil }
+    guard let text = reader.text(), let path = try? DocumentPath(text), let byte = reader.byte()
+    else { return nil }
     let effect: Overlay.Effect
-    switch reader.byte() {
+    switch byte & ~Effect.tellsStamped {
     case Effect.set:
       guard let fields = DocumentValueCodec.map(&reader) else { return nil }
       effect = .set(fields)
@@ -91,7 +112,14 @@ struct OverlayRows {
     case Effect.delete: effect = .delete
     default: return nil
     }
-    return reader.remaining == 0 ? Overlay(path, effect) : nil
+    let tellsStamped = byte & Effect.tellsStamped != 0
+    var stamped = FieldMask.empty
+    if tellsStamped {
+      guard let mask = MutationCodec.mask(&reader) else { return nil }
+      stamped = mask
+    }
+    guard reader.remaining == 0 else { return nil }
+    return (Overlay(path, effect, stamped: Set(stamped.paths)), tellsStamped)
   }
 
   static func payload(_ overlay: Overlay) -> Bytes {
@@ -99,14 +127,15 @@ struct OverlayRows {
     writer.sized(overlay.path.description)
     switch overlay.effect {
     case .set(let fields):
-      writer.byte(Effect.set)
+      writer.byte(Effect.set | Effect.tellsStamped)
       DocumentValueCodec.append(fields, to: &writer)
     case .patch(let fields, let mask):
-      writer.byte(Effect.patch)
+      writer.byte(Effect.patch | Effect.tellsStamped)
       DocumentValueCodec.append(fields, to: &writer)
       MutationCodec.append(mask, to: &writer)
-    case .delete: writer.byte(Effect.delete)
+    case .delete: writer.byte(Effect.delete | Effect.tellsStamped)
     }
+    MutationCodec.append(FieldMask(overlay.stamped), to: &writer)
     return writer.bytes
   }
 }

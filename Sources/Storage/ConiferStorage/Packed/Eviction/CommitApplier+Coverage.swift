@@ -1,17 +1,33 @@
+import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
+
+/// Where a commit wrote.
+enum WrittenPlace {
+  case node(Path)
+  case document(DocumentPath)
+
+  /// Its path key.
+  func key(_ order: KeyOrder) -> Bytes {
+    switch self {
+    case .node(let path): PathKey.encode(path, order)
+    case .document(let path): DocumentKey.encode(path)
+    }
+  }
+}
 
 /// What a commit tells eviction.
 extension CommitApplier {
   /// Records in which of some trees this commit wrote data that nothing covers.
   func findUncovered(in trees: Set<TreeID>) throws(StoreError) {
-    for (tree, paths) in Dictionary(grouping: written, by: \.0)
+    if trees.isEmpty { return }
+    for (tree, places) in Dictionary(grouping: written, by: \.0)
     where trees.contains(tree) && !tx.effects.cover.uncovered.contains(tree) {
       guard let info = try Trees.info(tx, tree) else { continue }
       let coverage = Coverage(tx, info)
       // In their order, so that what was read for one helps with the next.
-      for key in paths.map({ PathKey.encode($0.1, info.order) }).sorted(by: bytesPrecede) {
+      for key in places.map({ $0.1.key(info.order) }).sorted(by: bytesPrecede) {
         guard let range = try coverage.next(key), compareBytes(range.low, key) <= 0,
           compareBytes(key + [PathKey.endMark], range.high) <= 0
         else {

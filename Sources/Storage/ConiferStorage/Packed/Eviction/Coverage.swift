@@ -4,7 +4,7 @@ import ConiferTree
 
 /// The ranges of path keys that a tree's pins and tracked queries cover, found one after the other
 /// through their indexes. What was read for one place is kept for the next one, since a thousand queries may be at one
-/// path: pins and queries must not change meanwhile.
+/// path: pins, queries and the queue must not change meanwhile.
 ///
 /// A pin and a default query cover all at and below their path. A filtered query covers the children
 /// whose keys it holds, or all while it holds none. A query of documents covers those that it matches, and a pin of the
@@ -36,6 +36,8 @@ struct Coverage {
     var rows: [Bytes: [(key: Bytes, value: Bytes)]] = [:]
     /// By query: what it covers first that ends behind the place, or nil when it covers no more.
     var children: [QueryID: KeyRange?] = [:]
+    /// The lanes in which writes wait.
+    var lanes: [Lane]?
 
     func move(to place: Bytes) {
       if bytesPrecede(place, at) { children = [:] }
@@ -97,7 +99,12 @@ struct Coverage {
   /// read: a lane's encryption key may be missing.
   private func writtenDocument(_ at: Bytes) throws(StoreError) -> KeyRange? {
     var best: KeyRange?
-    for lane in try QueueReader.lanes(view, tree.id, in: Spaces.queueIndex) {
+    let lanes =
+      if let lanes = known.lanes { lanes } else {
+        try QueueReader.lanes(view, tree.id, in: Spaces.queueIndex)
+      }
+    known.lanes = lanes
+    for lane in lanes {
       let rows = QueueReader.prefix(lane)
       // The document in which the path key lies sorts before it.
       let place = rows + documentOf(at).prefix(IndexKey.longest)

@@ -195,6 +195,12 @@ struct IndexRows {
     try tx.put(Spaces.indexes, row.key, payload: IndexRow.payload(segments))
   }
 
+  /// Adds a row of a child or document that had none, so that none of its own is there.
+  func addNew(_ row: IndexRow) throws(StoreError) {
+    guard row.segment == nil else { return try add(row) }
+    try tx.putNew(Spaces.indexes, row.key, payload: [])
+  }
+
   func remove(_ row: IndexRow) throws(StoreError) {
     guard let segment = row.segment else { return try tx.delete(Spaces.indexes, row.key) }
     let segments = try segments(row.key).filter { $0 != segment }
@@ -224,7 +230,10 @@ extension LeafStore {
   ///
   /// - Parameter cache: about how many bytes of decoded runs are kept; 0 keeps none.
   convenience init(_ store: any OrderedStore, _ compression: Compression, cache: Int = 0) {
-    self.init(store, level: compression.level, cache: cache) { (tx, tree) throws(StoreError) in
+    self.init(
+      store, level: compression.level, cache: cache,
+      readsSingly: { (tx, tree) throws(StoreError) in try KnownTree.order(tx, tree) == .documents }
+    ) { (tx, tree) throws(StoreError) in
       var followers: [any LeafFollower] = []
       if try KnownTree.order(tx, tree) == .documents { followers = [CollectionKeeper(tx, tree)] }
       // The counts tell, without another read.

@@ -46,8 +46,8 @@ enum RowPlan {
       var isOver = false
       var stop: Bytes?
       let reader = DocumentReader(runs: source)
-      try reader.forEachCollection(
-        withID: rows.index.collectionID, from: DocumentKey.collection(of: low) ?? []
+      let rest = try reader.forEachCollection(
+        withID: rows.index.collectionID, from: DocumentKey.collection(of: low) ?? low, most: limit
       ) { (_, key) throws(StoreError) in
         let (first, end) = (bytesPrecede(key, low) ? low : key, key + [PathKey.endMark])
         guard bytesPrecede(first, high) else { return false }
@@ -63,7 +63,7 @@ enum RowPlan {
         }
         return stop == nil
       }
-      return stop
+      return stop ?? rest
     }
   }
 

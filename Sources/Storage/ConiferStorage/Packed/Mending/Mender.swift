@@ -28,6 +28,8 @@ final class Mender {
   /// The damaged records that slices met since there was nothing to mend; one that comes back is not
   /// repaired again.
   private var repaired: Set<StoreError.Place> = []
+  /// Trees that could be mended in part alone: their markers stay until the store is opened again.
+  private var mendedInPart: Set<TreeID> = []
 
   init(_ writer: StoreWriter, _ repairer: Repairer) {
     self.writer = writer
@@ -62,7 +64,10 @@ final class Mender {
     guard change.bytes > 0 else { return }
     bytesWritten.add(change.bytes)
     // What was lost may have been counted already: begin anew.
-    if !change.effects.damagedTrees.isEmpty { return state = .needed }
+    if !change.effects.damagedTrees.isEmpty {
+      mendedInPart.subtract(change.effects.damagedTrees)
+      return state = .needed
+    }
     switch state {
     case .refused: state = .needed
     case .underWay(let work):
@@ -145,7 +150,11 @@ final class Mender {
 
   private func begin() throws(StoreError) {
     let frozen = FrozenSnapshot(try writer.leaves.openSnapshot())
-    guard let tree = try MendingMarker.first(frozen.snapshot) else {
+    var next = try MendingMarker.first(frozen.snapshot)
+    while let tree = next, mendedInPart.contains(tree) {
+      next = try MendingMarker.first(frozen.snapshot, after: tree)
+    }
+    guard let tree = next else {
       repaired = []
       state = .idle
       return
@@ -189,6 +198,7 @@ final class Mender {
         try listing.write(collections, tx)
       }
     }
+    if listing.isInPart { mendedInPart.insert(work.tree) }
     if listing.isDone { try begin(.counting(Recount(work.tree)), work) }
   }
 
@@ -209,7 +219,8 @@ final class Mender {
     state = .needed
     let tree = work.tree
     try writer.change(.process) { (tx) throws(StoreError) in
-      try MendingMarker.remove(tx, tree)
+      // Queries go on looking at all collections where some could not be listed.
+      if !mendedInPart.contains(tree) { try MendingMarker.remove(tx, tree) }
       if tree.rawValue != 0, try Trees.info(tx, tree) == nil { return }
       // Removing the marker is a change of the store's own records.
       if tree.rawValue == 0, let row = tx.state.usage[tree] {

@@ -210,6 +210,41 @@ struct QueueReader {
     return entries.sorted { $0.id < $1.id }
   }
 
+  /// The oldest waiting write that changes something at a path; nil when there is none, or the path is cut in rows.
+  func oldest(touching path: Path) throws(StoreError) -> QueueEntry? {
+    let prefix = IndexKey.exact(indexPrefix, path, order)
+    guard let row = try view.keys(Spaces.queueIndex, prefix: prefix, limit: 1).first else {
+      return nil
+    }
+    return try entry(row, touching: path)
+  }
+
+  /// The newest waiting writes that change something at a path, the newest first; fewer where the path is cut in rows.
+  func newest(touching path: Path, limit: Int) throws(StoreError) -> [QueueEntry] {
+    let prefix = IndexKey.exact(indexPrefix, path, order)
+    var rows: [Bytes] = []
+    try view.walkKeys(Spaces.queueIndex, .atOrBefore(prefix + Bytes(repeating: 0xFF, count: 8))) {
+      key, _ in
+      guard key.starts(with: prefix) else { return .stop }
+      rows.append(Bytes(key))
+      return rows.count < limit ? .next : .stop
+    }
+    var entries: [QueueEntry] = []
+    for row in rows {
+      guard let entry = try entry(row, touching: path) else { break }
+      entries.append(entry)
+    }
+    return entries
+  }
+
+  /// The waiting write of a row; nil for one of another path.
+  private func entry(_ row: Bytes, touching path: Path) throws(StoreError) -> QueueEntry? {
+    guard let found = try find(WriteID(rawValue: StoreKey.number(atEndOf: row))),
+      found.section == .unanswered, found.entry.payload.touches.contains(path)
+    else { return nil }
+    return found.entry
+  }
+
   /// Whether the encryption key of the lane's oldest records is there, if they need one.
   func isReadable() throws(StoreError) -> Bool {
     let beginnings = [

@@ -35,7 +35,7 @@ enum PathKey {
     if order == .realtimeDatabase, let integer = key.integer {
       appendInteger(integer, key, to: &bytes)
     } else {
-      key.withUTF8 { appendString($0, order, to: &bytes) }
+      key.withUTF8 { append(text: $0, order, to: &bytes) }
     }
   }
 
@@ -72,8 +72,9 @@ enum PathKey {
     return count
   }
 
-  private static func appendString(
-    _ utf8: UnsafeBufferPointer<UInt8>, _ order: KeyOrder, to bytes: inout Bytes
+  /// Appends the bytes of a segment that is no integer.
+  static func append(
+    text utf8: UnsafeBufferPointer<UInt8>, _ order: KeyOrder, to bytes: inout Bytes
   ) {
     if (utf8.first ?? 0) < 0x20 { bytes.append(lowStringMark) }
     guard !isPlain(UnsafeRawBufferPointer(utf8)) else {

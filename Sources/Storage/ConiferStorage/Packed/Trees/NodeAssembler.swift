@@ -67,7 +67,7 @@ struct NodeAssembler {
     root = nil
   }
 
-  /// Adds a leaf, or the priority of an interior node; false when the key is no path.
+  /// Adds a leaf, or the priority of an interior node; false when the key is no path, or the priority none.
   mutating func add(
     _ key: UnsafeRawBufferPointer, _ leaf: consuming Leaf, _ priority: Priority?
   ) -> Bool {
@@ -80,7 +80,7 @@ struct NodeAssembler {
     while at < key.count {
       if key[at] == PathKey.priorityMark, at + 1 == key.count {
         frames[frames.count - 1].priority = Priority(leaf)
-        return true
+        return frames[frames.count - 1].priority != nil
       }
       guard let end = PathKey.segmentEnd(key, at) else { return false }
       if end == key.count {

@@ -112,41 +112,52 @@ extension BackendCheck {
   }
 
   /// Runs the same programs on several backends or sets of options, and compares the final state of
-  /// each (trees, queries, pins and queues) with the first one's.
+  /// each (trees, queries, pins and queues, and documents where all keep some) with the first one's.
   ///
   /// - Parameter factories: the backends, two at least.
   /// - Throws: ``ConformanceFailure`` with the first difference and the seed; `StoreError` when a
   ///   backend refuses a step.
   public static func agreement(of factories: [BackendFactory]) async throws {
+    let documents = factories.compactMap(\.documents)
     for seed in try seeds(2, nil) {
-      var fixtures: [BackendFixture] = []
-      var pairs: [ModelPair] = []
-      var program = TreeProgram(seed: seed &+ 1000, length: 40)
-      // A backend that is not persistent would lose its state at closing.
-      program.steps.removeAll { if case .reopen = $0 { true } else { false } }
-      do {
-        for factory in factories {
-          let fixture = try BackendFixture(factory)
-          fixtures.append(fixture)
-          let pair = try await fixture.pair()
-          pairs.append(pair)
-          try await program.run(on: pair, interval: 20)
-        }
-        for pair in pairs.dropFirst() {
-          let difference = try pairs[0].backend.read { (first) throws(StoreError) in
-            try pair.backend.read { (other) throws(StoreError) in
-              try StateDifference(other, first).first()
-            }
-          }
-          try require(
-            difference == nil,
-            "seed \(seed): \(pair.fixture.factory) is not as \(factories[0]): \(difference ?? "")")
-        }
-      } catch {
-        for fixture in fixtures { await fixture.finish() }
-        throw error
-      }
-      for fixture in fixtures { await fixture.finish() }
+      try await agree(on: TreeProgram(seed: seed &+ 1000, length: 40), of: seed, factories)
+      guard documents.count == factories.count else { continue }
+      let common = TreeProgram.Documents(indexing: documents.allSatisfy(\.indexing))
+      try await agree(on: TreeProgram(seed: seed &+ 6000, length: 40, common), of: seed, factories)
     }
+  }
+
+  private static func agree(
+    on program: TreeProgram, of seed: UInt64, _ factories: [BackendFactory]
+  ) async throws {
+    var program = program
+    // A backend that is not persistent would lose its state at closing.
+    program.steps.removeAll { if case .reopen = $0 { true } else { false } }
+    var fixtures: [BackendFixture] = []
+    var pairs: [ModelPair] = []
+    do {
+      for factory in factories {
+        let fixture = try BackendFixture(factory)
+        fixtures.append(fixture)
+        let pair = try await fixture.pair()
+        pairs.append(pair)
+        if program.hasDocuments { try await pair.makeDocuments() }
+        try await program.run(on: pair, interval: 20)
+      }
+      for pair in pairs.dropFirst() {
+        let difference = try pairs[0].backend.read { (first) throws(StoreError) in
+          try pair.backend.read { (other) throws(StoreError) in
+            try StateDifference(other, first).first()
+          }
+        }
+        try require(
+          difference == nil,
+          "seed \(seed): \(pair.fixture.factory) is not as \(factories[0]): \(difference ?? "")")
+      }
+    } catch {
+      for fixture in fixtures { await fixture.finish() }
+      throw error
+    }
+    for fixture in fixtures { await fixture.finish() }
   }
 }

@@ -16,8 +16,7 @@ extension DocumentJSONReader {
         document.name = try reader.checked { () throws(DocumentError) in try DocumentName(text) }
       case "fields": document.fields = try reader.fields()
       case "updateTime": document.updateTime = try reader.time(key)
-      // A store keeps one time of a document: that of its last change.
-      case "createTime": _ = try reader.time(key)
+      case "createTime": document.createTime = try reader.time(key)
       default:
         throw reader.refused(
           "A document has no \"\(key)\": it has name, fields, createTime and updateTime.")

@@ -15,6 +15,7 @@ package struct DocumentJSONReader {
     package var column: Int
     package var name: DocumentName?
     package var fields = MapValue.empty
+    package var createTime: Timestamp?
     package var updateTime: Timestamp?
   }
 

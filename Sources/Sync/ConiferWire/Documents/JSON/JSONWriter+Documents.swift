@@ -14,6 +14,10 @@ extension JSONWriter {
       key("fields")
       self.fields(fields)
     }
+    if let time = document.createTime {
+      key("createTime")
+      string(time.rfc3339)
+    }
     if document.version != .zero {
       key("updateTime")
       string(document.version.rfc3339)

@@ -1,9 +1,9 @@
 /// The digest of RFC 1321, which bloom filters of servers are made with. It protects nothing.
-package struct MD5 {
+package struct MD5: Sendable {
   /// The sixteen bytes of the digest as two numbers, little-endian.
   package let words: (UInt64, UInt64)
 
-  /// The digest of a message.
+  /// The digest of bytes.
   package init(_ message: some Sequence<UInt8>) {
     var padded = Array(message)
     let bits = UInt64(padded.count) &* 8

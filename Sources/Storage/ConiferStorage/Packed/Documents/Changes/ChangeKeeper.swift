@@ -35,6 +35,19 @@ final class ChangeKeeper: LeafFollower {
     }
   }
 
+  /// Records when a document was read before it is replaced.
+  func willPut(
+    _ index: Int, of new: EntryList, over old: Int?, of run: LoadedRun, in editor: RunEditor
+  ) throws(StoreError) {
+    let key = new.key(index)
+    guard before[key] == nil else { return }
+    guard let old else { return before[key] = .some(nil) }
+    let time = try editor.reader.withDocument(
+      old, of: run.entries, in: run.storeKey, DocumentRecord.readTime)
+    guard let time else { throw Damage.error(Spaces.runs, run.storeKey) }
+    before[key] = .some(time)
+  }
+
   /// Writes and removes rows as the documents are now.
   func flush(_ editor: RunEditor) throws(StoreError) {
     let changed = before.sorted { bytesPrecede($0.key, $1.key) }

@@ -44,6 +44,20 @@ final class CollectionKeeper: LeafFollower {
     }
   }
 
+  func willPut(
+    _ index: Int, of new: EntryList, over old: Int?, of run: LoadedRun, in editor: RunEditor
+  ) throws(StoreError) {
+    let isKnown = new.withKey(index) { key in
+      last.map { last in
+        key.count >= last.count && touched[last] == .some(.some)
+          && last.withUnsafeBytes {
+            compareBytes(UnsafeRawBufferPointer(rebasing: key[..<last.count]), $0) == 0
+          }
+      } ?? false
+    }
+    if !isKnown, let collection = collection(of: new.key(index)) { touched[collection] = .some }
+  }
+
   /// What begins the path keys of the collection in which a path key is.
   private func collection(of key: Bytes) -> Bytes? {
     if let last, key.starts(with: last) { return last }

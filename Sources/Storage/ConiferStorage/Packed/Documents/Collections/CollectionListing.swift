@@ -10,6 +10,8 @@ struct CollectionListing: Sendable {
   private let tree: TreeID
   private var from: Bytes = []
   private(set) var isDone = false
+  /// Whether something could not be read, so that rows may be lacking in the end.
+  private(set) var isInPart = false
   /// About how many bytes of runs were read so far.
   private(set) var bytesRead = 0
 
@@ -29,6 +31,7 @@ struct CollectionListing: Sendable {
       // What nobody can read here nobody asks for.
       guard [.wrongKey, .unsupported, .newerFormat].contains(error.code) else { throw error }
       some = []
+      isInPart = true
     }
     bytesRead.add(meter.bytes)
     isDone = some.count < Self.slice

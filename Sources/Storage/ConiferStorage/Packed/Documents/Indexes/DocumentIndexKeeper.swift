@@ -20,9 +20,10 @@ final class DocumentIndexKeeper: LeafFollower {
     }
   }
 
-  /// The rows of a document before its first change, and after its last one.
+  /// The rows of a document before a change, and after it.
   private struct Change {
-    let before: [IndexRow]
+    let key: Bytes
+    var before: [IndexRow] = []
     var after: [IndexRow] = []
   }
 
@@ -33,8 +34,8 @@ final class DocumentIndexKeeper: LeafFollower {
   /// The collection of the document that changed last, and what the rows of its documents begin with.
   private var known: (collection: CollectionPath, starts: [Bytes?])?
   private var keys = DocumentKeyReader()
-  /// By path key.
-  private var changes: [Bytes: Change] = [:]
+  /// In the order in which they were made.
+  private var changes: [Change] = []
 
   init(_ tx: LeafTransaction, _ tree: TreeID, _ set: IndexSet) {
     rows = IndexRows(tx: tx)
@@ -49,22 +50,43 @@ final class DocumentIndexKeeper: LeafFollower {
   func willReplace(
     _ low: Bytes, _ high: Bytes, with new: EntryList, in editor: RunEditor
   ) throws(StoreError) {
-    // No build has come here: what is there need not be read, and may be what damage took.
-    if indexes.allSatisfy({ $0.position.map { !bytesPrecede(low, $0) } ?? false }) { return }
+    guard concerns(low) else { return }
     try DocumentReader(runs: editor).forEach(from: low, to: high) {
       (document) throws(StoreError) in
       let key = DocumentKey.encode(document.path)
-      if changes[key] == nil {
-        changes[key] = Change(before: rows(document, at: key))
-      } else {
-        changes[key]?.after = []
-      }
+      changes.append(Change(key: key, before: rows(document, at: key)))
       return true
     }
     for entry in new.lowerBound(low)..<new.lowerBound(high) {
       let key = new.key(entry)
-      changes[key, default: Change(before: [])].after = rows(of: new, entry, key)
+      changes.append(Change(key: key, after: rows(of: new, entry, key)))
     }
+  }
+
+  /// Records the rows of a document before it is replaced, and those of what replaces it.
+  func willPut(
+    _ index: Int, of new: EntryList, over old: Int?, of run: LoadedRun, in editor: RunEditor
+  ) throws(StoreError) {
+    let key = new.key(index)
+    guard concerns(key) else { return }
+    var change = Change(key: key)
+    if let old {
+      let path = key.withUnsafeBytes { keys.document($0) }
+      let document = try path.flatMap { (path) throws(StoreError) in
+        try editor.reader.withDocument(old, of: run.entries, in: run.storeKey) {
+          DocumentRecord.decode(path, $0, fields)
+        }
+      }
+      guard let document else { throw Damage.error(Spaces.runs, run.storeKey) }
+      change.before = rows(document, at: key)
+    }
+    change.after = rows(of: new, index, key)
+    changes.append(change)
+  }
+
+  /// Whether an index has come to a path key: what is there need not be read otherwise, and may be what damage took.
+  private func concerns(_ key: Bytes) -> Bool {
+    indexes.contains { $0.position.map { bytesPrecede(key, $0) } ?? true }
   }
 
   /// The rows of a document that is being stored.
@@ -94,13 +116,37 @@ final class DocumentIndexKeeper: LeafFollower {
 
   /// Writes the rows that follow from the documents as they are now.
   func flush(_ editor: RunEditor) throws(StoreError) {
-    for (_, change) in changes.sorted(by: { bytesPrecede($0.key, $1.key) }) {
-      let (old, new) = (change.before, change.after)
-      if old == new { continue }
-      let (kept, given) = (Set(old.isEmpty ? [] : new), Set(new.isEmpty ? [] : old))
-      for row in old where !kept.contains(row) { try rows.remove(row) }
-      for row in new where !given.contains(row) { try rows.add(row) }
+    let changes = sorted()
+    self.changes = []
+    var at = 0
+    while at < changes.count {
+      // Of a document that changed several times the first rows and the last ones count.
+      let old = changes[at].before
+      var last = at
+      while last + 1 < changes.count, changes[last + 1].key == changes[at].key { last += 1 }
+      try replace(old, by: changes[last].after)
+      at = last + 1
     }
-    changes = [:]
+  }
+
+  private func replace(_ old: [IndexRow], by new: [IndexRow]) throws(StoreError) {
+    if old.isEmpty {
+      for row in new { try rows.addNew(row) }
+    } else if old != new {
+      for row in old where !new.contains(row) { try rows.remove(row) }
+      for row in new where !old.contains(row) { try rows.add(row) }
+    }
+  }
+
+  /// The changes by path key, those of one document as they were made.
+  private func sorted() -> [Change] {
+    let isSorted = zip(changes, changes.dropFirst()).allSatisfy {
+      !bytesPrecede($1.key, $0.key)
+    }
+    if isSorted { return changes }
+    return changes.indices.sorted { a, b in
+      let order = compareBytes(changes[a].key, changes[b].key)
+      return order == 0 ? a < b : order < 0
+    }.map { changes[$0] }
   }
 }

@@ -23,10 +23,13 @@ struct DocumentIndexRows: Sendable {
   let index: DocumentIndex
   /// What all rows begin with.
   let prefix: Bytes
+  /// Whether a document has one row at most.
+  private let isSingle: Bool
 
   init(_ index: DocumentIndex, prefix: Bytes) {
     self.index = index
     self.prefix = prefix
+    isSingle = index.fields.allSatisfy { $0.kind.direction != nil }
   }
 
   private var longestName: Int {
@@ -44,7 +47,8 @@ struct DocumentIndexRows: Sendable {
   ///
   /// - Parameter start: what those of its collection begin with.
   func rows(_ document: Document, _ start: Bytes?) -> [IndexRow] {
-    guard let start else { return [] }
+    guard let start, let fields = document.fields else { return [] }
+    if isSingle, let row = row(document.path, fields, start) { return row }
     let values = values(document, OrderedEncoder(start))
     guard !values.isEmpty else { return [] }
     let name = name(document.path)
@@ -54,6 +58,21 @@ struct DocumentIndexRows: Sendable {
     var seen: Set<Bytes> = []
     return keys.filter { keys.count == 1 || seen.insert($0).inserted }
       .map { IndexRow(key: $0, segment: segment) }
+  }
+
+  /// The row of a document, or none; nil when something must be cut.
+  private func row(_ path: DocumentPath, _ fields: MapValue, _ start: Bytes) -> [IndexRow]? {
+    var encoder = OrderedEncoder(start)
+    for field in index.fields {
+      guard let value = fields[field.path], let direction = field.kind.direction else { return [] }
+      encoder.append(value, direction)
+    }
+    let end = encoder.bytes.count
+    append(path, to: &encoder)
+    guard end <= start.count + Self.longestValues, encoder.bytes.count <= end + longestName else {
+      return nil
+    }
+    return [IndexRow(key: encoder.bytes, segment: nil)]
   }
 
   /// Whether a row is one of a document's.
@@ -117,11 +136,15 @@ struct DocumentIndexRows: Sendable {
   /// The name of a document as rows hold it, whole.
   func name(_ path: DocumentPath) -> Bytes {
     var encoder = OrderedEncoder()
+    append(path, to: &encoder)
+    return encoder.bytes
+  }
+
+  private func append(_ path: DocumentPath, to encoder: inout OrderedEncoder) {
     switch index.scope {
     case .collection: encoder.append(id: path.id, index.nameDirection)
     case .group: encoder.append(path, index.nameDirection)
     }
-    return encoder.bytes
   }
 
   // MARK: Reading

@@ -1,21 +1,20 @@
-import ConiferDocument
-import ConiferStorage
+package import ConiferDocument
 
-/// What a tracked query keeps in its resume token's place: as of when the client has what the server said, and where
-/// the server goes on.
-struct TargetRecord: Hashable {
+/// What a tracked query of documents keeps in its resume token's place: as of when the client has what the server said,
+/// and where the server goes on.
+package struct TargetRecord: Hashable, Sendable {
   /// As of when the client has what the server said; zero when it said nothing yet.
-  var version = ConiferDocument.Timestamp.zero
+  package var version = Timestamp.zero
   /// Where the server goes on; empty when it starts anew.
-  var token: [UInt8] = []
+  package var token: [UInt8] = []
   /// Whether the server has ever told all that the query gives.
-  var isComplete = false
+  package var isComplete = false
 
   private static let format: UInt8 = 1
   private static let headSize = 13
 
   /// The bytes that are stored: format, seconds, nanoseconds, token; none while nothing is known.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     guard version != .zero || !token.isEmpty else { return [] }
     var bytes = [Self.format]
     let seconds = UInt64(bitPattern: version.seconds)
@@ -29,39 +28,25 @@ struct TargetRecord: Hashable {
     return bytes + token
   }
 
-  init() {}
+  /// Nothing known.
+  package init() {}
 
-  /// Reads what is stored; what makes no sense counts as nothing known.
-  init(_ query: TrackedQuery) {
+  /// Reads what is stored of a query; what makes no sense counts as nothing known.
+  package init(_ query: TrackedQuery) {
     self.init(query.resumeToken)
     isComplete = query.isComplete
   }
 
   /// Reads what `bytes` gives.
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     guard bytes.count >= Self.headSize, bytes[0] == Self.format else { return }
     let seconds = bytes[1..<9].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let nanoseconds = bytes[9..<13].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     guard
-      let time = try? ConiferDocument.Timestamp(
+      let time = try? Timestamp(
         seconds: Int64(bitPattern: seconds), nanoseconds: Int32(bitPattern: nanoseconds))
     else { return }
     version = time
     token = Array(bytes[Self.headSize...])
-  }
-
-  /// Whether a record is to be stored in the place of another one: with the first token, and when it is five minutes newer.
-  func isDue(instead stored: TargetRecord) -> Bool {
-    guard self != stored else { return false }
-    if stored.token.isEmpty || token.isEmpty || isComplete != stored.isComplete { return true }
-    return version.isWorthStoring(since: stored.version)
-  }
-}
-
-extension ConiferDocument.Timestamp {
-  /// Whether it is so much later than another time that what is known as of it is worth a commit of its own.
-  func isWorthStoring(since other: ConiferDocument.Timestamp?) -> Bool {
-    guard let other else { return true }
-    return seconds - other.seconds >= 300
   }
 }

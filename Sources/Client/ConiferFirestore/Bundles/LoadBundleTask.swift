@@ -1,0 +1,123 @@
+import Synchronization
+
+/// How far a bundle has been taken in.
+public enum LoadBundleTaskState: Sendable, Hashable {
+  /// It was given up; nothing of what was not taken in will be.
+  case error
+  /// It is being taken in.
+  case inProgress
+  /// All of it was taken in.
+  case success
+}
+
+/// How far a bundle has been taken in, in documents and bytes.
+public struct LoadBundleTaskProgress: Sendable, Hashable {
+  /// Documents that were taken in.
+  public let documentsLoaded: Int
+  /// Documents that there are.
+  public let totalDocuments: Int
+  /// Bytes that were taken in.
+  public let bytesLoaded: Int64
+  /// Bytes that there are.
+  public let totalBytes: Int64
+  /// Whether it goes on.
+  public let state: LoadBundleTaskState
+
+  init(_ progress: BundleProgress, _ state: LoadBundleTaskState) {
+    documentsLoaded = progress.documents
+    totalDocuments = progress.totalDocuments
+    bytesLoaded = Int64(progress.bytes)
+    totalBytes = Int64(progress.totalBytes)
+    self.state = state
+  }
+}
+
+/// The loading of a bundle, which goes on when this is forgotten.
+public final class LoadBundleTask: Sendable {
+  /// What names an observer of a task.
+  public typealias LoadBundleObserverHandle = Int
+
+  private struct State {
+    var last = LoadBundleTaskProgress(BundleProgress(), .inProgress)
+    var failure: FirestoreError?
+    var observers: [Int: UserCode<LoadBundleTaskProgress>] = [:]
+    var lastHandle = 0
+  }
+
+  private let firestore: Firestore
+  private let state = Mutex(State())
+  private let completion: UserCode<(LoadBundleTaskProgress?, (any Error)?)>?
+
+  init(
+    _ firestore: Firestore, _ completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
+  ) {
+    self.firestore = firestore
+    self.completion = completion.map { UserCode($0) }
+  }
+
+  /// Has a block called with each progress, on the callback queue; one that comes late is told the last
+  /// progress of a task that has ended.
+  ///
+  /// - Returns: what ends it.
+  @discardableResult
+  public func addObserver(
+    _ observer: @escaping (LoadBundleTaskProgress) -> Void
+  ) -> LoadBundleObserverHandle {
+    let user = UserCode<LoadBundleTaskProgress>(observer)
+    let (handle, ended) = state.withLock { state -> (Int, LoadBundleTaskProgress?) in
+      state.lastHandle += 1
+      if state.last.state != .inProgress { return (state.lastHandle, state.last) }
+      state.observers[state.lastHandle] = user
+      return (state.lastHandle, nil)
+    }
+    if let ended { firestore.deliver { user(ended) } }
+    return handle
+  }
+
+  /// Ends an observer; unknown handles are ignored.
+  public func removeObserver(with handle: LoadBundleObserverHandle) {
+    state.withLock { _ = $0.observers.removeValue(forKey: handle) }
+  }
+
+  /// Ends all observers.
+  public func removeAllObservers() { state.withLock { $0.observers = [:] } }
+
+  /// Takes in what the engine tells; called on the callback queue.
+  func take(_ result: Result<BundleProgress, FirestoreError>) {
+    let (observers, progress, failure) = state.withLock { state in
+      let wasOpen = state.last.state == .inProgress
+      switch result {
+      case .success(let progress):
+        state.last = LoadBundleTaskProgress(progress, progress.isDone ? .success : .inProgress)
+      case .failure(let error):
+        state.failure = error
+        state.last = LoadBundleTaskProgress(state.last, .error)
+      }
+      let observers = wasOpen ? state.observers.sorted { $0.key < $1.key }.map(\.value) : []
+      if state.last.state != .inProgress { state.observers = [:] }
+      return (observers, state.last, state.failure)
+    }
+    for observer in observers { observer(progress) }
+    switch progress.state {
+    case .inProgress: break
+    case .success: completion?((progress, nil))
+    case .error:
+      if let completion {
+        completion((nil, failure))
+      } else if let failure {
+        firestore.report(failure)
+      }
+    }
+  }
+}
+
+extension LoadBundleTaskProgress {
+  /// The same numbers in another state.
+  fileprivate init(_ other: LoadBundleTaskProgress, _ state: LoadBundleTaskState) {
+    documentsLoaded = other.documentsLoaded
+    totalDocuments = other.totalDocuments
+    bytesLoaded = other.bytesLoaded
+    totalBytes = other.totalBytes
+    self.state = state
+  }
+}

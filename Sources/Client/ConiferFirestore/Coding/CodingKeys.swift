@@ -1,0 +1,72 @@
+/// A key of its own, for elements of arrays, names of fields and `super`.
+struct PlaceKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    stringValue = String(intValue)
+    self.intValue = intValue
+  }
+}
+
+/// Names in snake case and in camel case.
+enum SnakeCase {
+  /// `roomName` as `room_name`, `myURLPath` as `my_url_path`.
+  static func from(_ camel: String) -> String {
+    let letters = Array(camel)
+    var snake = ""
+    for (index, letter) in letters.enumerated() {
+      if letter.isUppercase, index > 0, letters[index - 1] != "_" {
+        let followsLower = !letters[index - 1].isUppercase
+        let beginsWord = index + 1 < letters.count && letters[index + 1].isLowercase
+        if followsLower || beginsWord { snake += "_" }
+      }
+      snake += letter.lowercased()
+    }
+    return snake
+  }
+
+  /// `room_name` as `roomName`; underscores around it stay.
+  static func toCamel(_ snake: String) -> String {
+    let head = snake.prefix { $0 == "_" }
+    guard head.count < snake.count else { return snake }
+    let tail = String(snake.reversed().prefix { $0 == "_" })
+    let words = snake.dropFirst(head.count).dropLast(tail.count).split(separator: "_")
+    guard let first = words.first, words.count > 1 else { return snake }
+    let rest = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }
+    return head + first.lowercased() + rest.joined() + tail
+  }
+}
+
+extension FirestoreError {
+  /// The error for what a type's own coding threw; one of the client stays as it is.
+  init(coding error: any Error, _ what: String) {
+    if let known = error as? FirestoreError {
+      self = known
+      return
+    }
+    let context: (path: [any CodingKey], words: String) =
+      switch error {
+      case DecodingError.typeMismatch(let type, let context):
+        (context.codingPath, "\(type) was expected; \(context.debugDescription)")
+      case DecodingError.valueNotFound(let type, let context):
+        (context.codingPath, "\(type) was expected, and there is nothing")
+      case DecodingError.keyNotFound(let key, let context):
+        (context.codingPath + [key], "there is nothing")
+      case DecodingError.dataCorrupted(let context): (context.codingPath, context.debugDescription)
+      case EncodingError.invalidValue(_, let context):
+        (context.codingPath, context.debugDescription)
+      default: ([], "\(error)")
+      }
+    let place = context.path.map(\.stringValue).joined(separator: ".")
+    self.init(
+      .invalidArgument,
+      "The data cannot be \(what): at '\(place)', \(context.words). Make the type fit the data, or the "
+        + "data the type.", cause: "\(error)")
+  }
+}

@@ -1,0 +1,153 @@
+import ConiferDocument
+import Foundation
+
+/// A decoder at one value of a field; at nothing where there is no such field.
+struct DocumentDecoding: Decoder {
+  let value: DocumentValue?
+  let codingPath: [any CodingKey]
+  let context: DecodingContext
+
+  var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    guard let map = value?.map else { throw mismatch([String: Any].self) }
+    return KeyedDecodingContainer(KeyedMapContainer<Key>(decoding: self, map: map))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    switch value {
+    case .array(let elements)?: UnkeyedArrayContainer(decoding: self, elements: elements)
+    case .vector(let numbers)?:
+      UnkeyedArrayContainer(decoding: self, elements: numbers.map { .double($0) })
+    default: throw mismatch([Any].self)
+    }
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+  func nested(_ value: DocumentValue?, _ key: any CodingKey) -> DocumentDecoding {
+    DocumentDecoding(value: value, codingPath: codingPath + [key], context: context)
+  }
+
+  /// The value as a type; types that are fields of their own kinds come first.
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    let special: Any? =
+      switch type {
+      case is Date.Type: try date()
+      case is Data.Type: try data()
+      case is URL.Type: try convert(String.self) { URL(string: $0) }
+      case is Decimal.Type: Decimal(try decode(Double.self))
+      case is Timestamp.Type: try time()
+      case is GeoPoint.Type: try point()
+      case is VectorValue.Type: try vector()
+      case is DocumentReference.Type: try reference()
+      default: nil
+      }
+    // Not by a cast of nothing, which would be taken for an optional's nil.
+    if let special, let value = special as? Value { return value }
+    return try Value(from: self)
+  }
+
+  func mismatch(_ type: Any.Type) -> DecodingError {
+    let found = value.map { "the field is \($0)" } ?? "there is nothing"
+    let context = DecodingError.Context(codingPath: codingPath, debugDescription: found)
+    return decodeNil() ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+}
+
+// Fields of kinds of their own.
+extension DocumentDecoding {
+  private func time() throws -> Timestamp {
+    guard case .timestamp(let time)? = value else { throw mismatch(Timestamp.self) }
+    return Timestamp(time)
+  }
+
+  private func point() throws -> GeoPoint {
+    guard case .geoPoint(let point)? = value else { throw mismatch(GeoPoint.self) }
+    return GeoPoint(point)
+  }
+
+  private func vector() throws -> VectorValue {
+    guard case .vector(let numbers)? = value else { throw mismatch(VectorValue.self) }
+    return VectorValue(numbers)
+  }
+
+  private func reference() throws -> DocumentReference {
+    guard case .reference(let name)? = value, let firestore = context.firestore else {
+      throw mismatch(DocumentReference.self)
+    }
+    return DocumentReference(firestore, name)
+  }
+
+  private func date() throws -> Date {
+    switch context.decoder.dateDecodingStrategy {
+    case .timestamp: try time().dateValue()
+    case .deferredToDate: try Date(from: self)
+    case .secondsSince1970: Date(timeIntervalSince1970: try decode(Double.self))
+    case .millisecondsSince1970: Date(timeIntervalSince1970: try decode(Double.self) / 1000)
+    case .iso8601: try convert(String.self) { try? Date($0, strategy: .iso8601) }
+    case .formatted(let formatter): try convert(String.self) { formatter.date(from: $0) }
+    case .custom(let decode): try decode(self)
+    }
+  }
+
+  private func data() throws -> Data {
+    switch context.decoder.dataDecodingStrategy {
+    case .blob:
+      guard case .bytes(let bytes)? = value else { throw mismatch(Data.self) }
+      return Data(bytes)
+    case .deferredToData: return try Data(from: self)
+    case .base64: return try convert(String.self) { Data(base64Encoded: $0) }
+    case .custom(let decode): return try decode(self)
+    }
+  }
+
+  private func convert<Raw: Decodable, Value>(
+    _ raw: Raw.Type, _ make: (Raw) -> Value?
+  ) throws -> Value {
+    guard let value = make(try Raw(from: self)) else { throw mismatch(Value.self) }
+    return value
+  }
+}
+
+extension DocumentDecoding: SingleValueDecodingContainer {
+  func decodeNil() -> Bool { value == nil || value == .null }
+
+  func decode(_ type: Bool.Type) throws -> Bool {
+    guard case .boolean(let value)? = value else { throw mismatch(type) }
+    return value
+  }
+
+  func decode(_ type: String.Type) throws -> String {
+    guard case .string(let value)? = value else { throw mismatch(type) }
+    return value
+  }
+
+  func decode(_ type: Double.Type) throws -> Double {
+    guard let number = value?.number else { throw mismatch(type) }
+    return number.asDouble
+  }
+
+  func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+
+  private func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
+    let integer: Integer? =
+      switch value {
+      case .integer(let number)?: Integer(exactly: number)
+      case .double(let number)?: Integer(exactly: number)
+      default: nil
+      }
+    guard let integer else { throw mismatch(type) }
+    return integer
+  }
+}

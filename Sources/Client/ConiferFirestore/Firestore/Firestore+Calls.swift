@@ -1,0 +1,57 @@
+import ConiferEngine
+
+// How calls reach the engine, and what is told where one does not.
+extension Firestore {
+  /// Has the engine do something that ends with a call of a completion block; nil for none.
+  ///
+  /// What keeps it from being done is told to the block, or to the log.
+  func perform(
+    _ completion: UserCode<(any Error)?>?,
+    _ call: (any DocumentEngine, @escaping @Sendable (FirestoreError?) -> Void)
+      throws(FirestoreError) -> Void
+  ) {
+    do throws(FirestoreError) {
+      try call(try engine()) { [weak self] error in
+        if let completion { completion(error) } else if let error { self?.report(error) }
+      }
+    } catch {
+      guard let completion else { return report(error) }
+      deliver { completion(error) }
+    }
+  }
+
+  /// Has the engine do something, and waits until it says that it has.
+  ///
+  /// - Throws: what keeps it from being done, `cancelled`.
+  nonisolated(nonsending)
+    func wait<Value: Sendable>(
+      _ call: (
+        any DocumentEngine, @escaping @Sendable (Result<Value, FirestoreError>) -> Void
+      ) throws(FirestoreError) -> Void
+    ) async throws(FirestoreError) -> Value
+  {
+    let answer = Promise<Result<Value, FirestoreError>>()
+    try call(try engine()) { answer.resolve(.success($0)) }
+    let result: Result<Value, FirestoreError>
+    do throws(DatabaseError) {
+      result = try await answer.value()
+    } catch {
+      throw FirestoreError(error)
+    }
+    return try result.get()
+  }
+
+  /// Has the engine do something, and waits until it says that it has.
+  ///
+  /// - Throws: what keeps it from being done, `cancelled`.
+  nonisolated(nonsending)
+    func waitUntil(
+      _ call: (any DocumentEngine, @escaping @Sendable (FirestoreError?) -> Void)
+        throws(FirestoreError) -> Void
+    ) async throws(FirestoreError)
+  {
+    let _: Bool = try await wait { (engine, told) throws(FirestoreError) in
+      try call(engine) { told($0.map { .failure($0) } ?? .success(true)) }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import ConiferDocumentSync
+
+/// Where a listener's documents come from.
+public enum ListenSource: UInt, Sendable, Hashable {
+  /// What is here first, and then the server.
+  case `default`
+  /// What is here alone.
+  case cache
+}
+
+/// How a listener wants to be told.
+public struct SnapshotListenOptions: Sendable, Hashable {
+  /// Where documents come from.
+  public private(set) var source = ListenSource.default
+  /// Whether snapshots come that differ in their metadata alone.
+  public private(set) var includeMetadataChanges = false
+
+  /// The options that hold where none are given: from cache and server, without changes of metadata.
+  public init() {}
+
+  /// The options with another answer to whether snapshots come that differ in their metadata alone.
+  public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
+    var options = self
+    options.includeMetadataChanges = include
+    return options
+  }
+
+  /// The options with another source.
+  public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
+    var options = self
+    options.source = source
+    return options
+  }
+
+  var model: ListenOptions {
+    ListenOptions(
+      includesMetadataChanges: includeMetadataChanges,
+      source: source == .cache ? .cache : .default)
+  }
+}
+
+/// Where a get's documents come from.
+public enum FirestoreSource: UInt, Sendable, Hashable {
+  /// The server; what is here when it cannot be reached.
+  case `default`
+  /// The server alone.
+  case server
+  /// What is here alone.
+  case cache
+
+  var model: GetSource {
+    switch self {
+    case .default: .default
+    case .server: .server
+    case .cache: .cache
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// The forms for async code, by the Apple SDK's names. They return when the server has answered, which
+// offline takes until there is a connection; the write is local, shown and queued at once all the same,
+// and goes on when the waiting task is cancelled.
+extension DocumentReference {
+  /// Replaces the document, and waits until the server has.
+  ///
+  /// - Parameter documentData: its fields.
+  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  nonisolated(nonsending)
+    public func setData(_ documentData: [String: Any]) async throws(FirestoreError)
+  { try await enqueue(.set(documentData)).applied() }
+
+  /// Replaces the document, or some of its fields, and waits until the server has.
+  ///
+  /// - Parameters:
+  ///   - documentData: the fields.
+  ///   - merge: whether fields stay that the data has not.
+  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  nonisolated(nonsending)
+    public func setData(
+      _ documentData: [String: Any], merge: Bool
+    ) async throws(FirestoreError)
+  { try await enqueue(.set(documentData, merge: merge)).applied() }
+
+  /// Replaces some fields of the document, which may be missing, and waits until the server has.
+  ///
+  /// - Parameters:
+  ///   - documentData: the fields; what is not named is left out.
+  ///   - mergeFields: the fields to replace, as `String` or ``FieldPath``; each is in the data.
+  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  nonisolated(nonsending)
+    public func setData(
+      _ documentData: [String: Any], mergeFields: [Any]
+    ) async throws(FirestoreError)
+  { try await enqueue(.set(documentData, mergeFields: mergeFields)).applied() }
+
+  /// Replaces some fields of the document, and waits until the server has.
+  ///
+  /// - Parameter fields: values by `String`, such as `address.city`, or ``FieldPath``.
+  /// - Throws: `notFound` when there is no such document; why it makes no sense, was not queued, or was
+  ///   refused; `cancelled`.
+  nonisolated(nonsending)
+    public func updateData(_ fields: [AnyHashable: Any]) async throws(FirestoreError)
+  { try await enqueue(.update(fields)).applied() }
+
+  /// Deletes the document, and waits until the server has; collections below it stay.
+  ///
+  /// - Throws: why it was not queued, or was refused; `cancelled`.
+  nonisolated(nonsending)
+    public func delete() async throws(FirestoreError)
+  { try await enqueue(.delete).applied() }
+}

@@ -1,0 +1,79 @@
+import ConiferDocument
+
+/// Which documents are asked for, in which order.
+///
+/// It may be used from any thread. One that makes no sense exists too: what is done with it tells the
+/// error, in the way of the call. Each call that narrows it gives another query.
+public class Query: @unchecked Sendable {
+  // Unchecked, as classes that are not final always are; all members are constant.
+  /// The database that it belongs to.
+  public final let firestore: Firestore
+  /// What is asked for, or why it makes no sense.
+  final let asked: Result<DocumentQuery, FirestoreError>
+
+  init(_ firestore: Firestore, _ asked: Result<DocumentQuery, FirestoreError>) {
+    self.firestore = firestore
+    self.asked = asked
+  }
+
+  /// The query that a change makes.
+  final func derived(
+    _ build: (DocumentQuery) throws(FirestoreError) -> DocumentQuery
+  ) -> Query {
+    Query(
+      firestore,
+      asked.flatMap { query in Result { () throws(FirestoreError) in try build(query) } })
+  }
+
+  /// The query that a change of the model's makes.
+  final func changed(
+    _ build: (DocumentQuery) throws(DocumentError) -> DocumentQuery
+  ) -> Query {
+    derived { (query) throws(FirestoreError) in
+      do throws(DocumentError) {
+        return try build(query)
+      } catch {
+        throw FirestoreError(error)
+      }
+    }
+  }
+
+  /// What is asked for, checked as a whole.
+  ///
+  /// - Throws: `invalidArgument` for a query that makes no sense.
+  final func checked() throws(FirestoreError) -> DocumentQuery {
+    let query = try asked.get()
+    do throws(DocumentError) {
+      try query.validate()
+    } catch {
+      throw FirestoreError(error)
+    }
+    return query
+  }
+}
+
+extension Query: Hashable, CustomStringConvertible {
+  /// Whether both ask the same of the same database.
+  public static func == (a: Query, b: Query) -> Bool {
+    guard a.firestore === b.firestore else { return false }
+    switch (a.asked, b.asked) {
+    case (.success(let x), .success(let y)): return x == y
+    case (.failure(let x), .failure(let y)): return x.message == y.message
+    default: return false
+    }
+  }
+
+  /// Feeds what `==` compares.
+  public final func hash(into hasher: inout Hasher) {
+    hasher.combine(firestore)
+    if case .success(let query) = asked { hasher.combine(query) }
+  }
+
+  /// What is asked for, as text.
+  public final var description: String {
+    switch asked {
+    case .success(let query): query.canonical
+    case .failure(let error): error.description
+    }
+  }
+}

@@ -1,0 +1,8 @@
+/// How a transaction is run.
+public final class TransactionOptions {
+  /// How often its function is called at most, one at least: 5 unless set.
+  public var maxAttempts = 5
+
+  /// The options that hold where none are given.
+  public init() {}
+}

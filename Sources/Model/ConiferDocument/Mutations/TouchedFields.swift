@@ -1,0 +1,55 @@
+/// What writes that took place have touched of a document.
+struct TouchedFields {
+  /// The fields; none once the whole document was.
+  private(set) var all: FieldMask? = .empty
+  /// Fields that hold a server timestamp upon what the document had before the writes.
+  private(set) var stamped: Set<FieldPath> = []
+  private(set) var isWritten = false
+
+  /// - Parameter overlay: what was done before; nil for nothing.
+  init(_ overlay: Overlay?) {
+    guard let overlay else { return }
+    isWritten = true
+    stamped = overlay.stamped
+    switch overlay.effect {
+    case .patch(_, let mask): all = mask
+    case .set, .delete: all = nil
+    }
+  }
+
+  mutating func add(_ change: Mutation.Change) {
+    switch change {
+    case .set(_, let transforms):
+      stamped = Set(times(transforms).filter { isUponBase($0) })
+      all = nil
+    case .delete:
+      stamped = []
+      all = nil
+    case .patch(_, let mask, let transforms):
+      let times = times(transforms).filter { isUponBase($0) }
+      let others = mask.paths + transforms.map(\.field).filter { !times.contains($0) }
+      stamped = stamped.filter { field in !others.contains { $0.overlaps(field) } }
+      stamped.formUnion(times)
+      all = all?.union(mask.paths).union(transforms.map(\.field))
+    case .verify: return
+    }
+    isWritten = true
+  }
+
+  private func times(_ transforms: [FieldTransform]) -> [FieldPath] {
+    transforms.filter { $0.operation == .serverTimestamp }.map(\.field)
+  }
+
+  /// Whether a field has what the document had before all writes, or a server timestamp upon that.
+  private func isUponBase(_ field: FieldPath) -> Bool {
+    if stamped.contains(field) { return true }
+    return all.map { !$0.paths.contains { $0.overlaps(field) } } ?? false
+  }
+}
+
+extension FieldPath {
+  /// Whether one of two paths is the other's beginning.
+  fileprivate func overlaps(_ other: FieldPath) -> Bool {
+    contains(other) || other.contains(self)
+  }
+}

@@ -1,0 +1,23 @@
+extension DocumentQuery {
+  /// A query that has a target, as a server asks its store: for the first documents, with all orders told.
+  ///
+  /// - Throws: `invalidQuery` when no query may have the target.
+  package init(_ target: DocumentTarget, in database: DatabaseID) throws(DocumentError) {
+    self.init(target.source, in: database)
+    explicitOrders = target.orders
+    if let filter = target.filter { filters = [try checked(filter)] }
+    try checkFilters()
+    start = target.start
+    end = target.end
+    for cursor in [start, end] {
+      guard let cursor, cursor.values.count > orders.count || cursor.values.isEmpty else {
+        continue
+      }
+      throw DocumentError(
+        .invalidQuery,
+        "A start or an end has \(cursor.values.count) values, and the query \(orders.count) orders. "
+          + "Give one value at least, and an order for each.")
+    }
+    if let limit = target.limit { self = try limited(to: limit) }
+  }
+}

@@ -1,0 +1,41 @@
+public import ConiferDocument
+
+/// What a user of a server of documents asks for.
+public enum DocumentRequest: Sendable, Hashable {
+  /// Reads one document, or listens to it: its fields as they are now, nil when it is missing.
+  case get(DocumentPath, MapValue?)
+  /// Runs a query, listens to it, or computes aggregates of it.
+  case list(DocumentTarget)
+  /// Changes a document: its fields before, nil when it is missing, and as the whole commit would leave it.
+  case write(DocumentPath, before: MapValue?, after: MapValue?)
+}
+
+/// Who a token stands for, and who may do what: two closures, which return quickly and may be called on
+/// any thread.
+public struct DocumentAccess: Sendable {
+  let user: @Sendable (_ token: String) -> DocumentUser?
+  let allows: @Sendable (DocumentUser?, DocumentRequest) -> Bool
+
+  /// Access as two closures.
+  ///
+  /// - Parameters:
+  ///   - user: who a token stands for; nil when it is none of this server's, which is answered
+  ///     `unauthenticated`. By default a token is its user's id, and `owner` may do everything.
+  ///   - allows: whether somebody, or nobody when it is nil, may do something; false is answered
+  ///     `permission-denied`. By default everybody may do everything.
+  public init(
+    user: @escaping @Sendable (_ token: String) -> DocumentUser? = DocumentAccess.anyToken,
+    allows: @escaping @Sendable (DocumentUser?, DocumentRequest) -> Bool = { _, _ in true }
+  ) {
+    self.user = user
+    self.allows = allows
+  }
+
+  /// Access for everybody to everything.
+  public static let open = DocumentAccess()
+
+  /// Takes each token for its user's id, and `owner` for an administrator, as the vendor's emulator does.
+  public static func anyToken(_ token: String) -> DocumentUser? {
+    DocumentUser(token, isAdmin: token == "owner")
+  }
+}

@@ -1,0 +1,99 @@
+import ConiferDocument
+import ConiferWire
+
+/// Commits that are stored together, as far as they were found possible.
+struct CommitGroup: Sendable {
+  private var staging: CommitStaging
+  private(set) var head: DatabaseHead
+  private(set) var writes: WriteMemory
+  private(set) var changes: [DocumentChange] = []
+  private var records: [UInt64: MapValue?] = [:]
+  /// The streams of writes that take part; those whose batches are refused leave.
+  var streams: [StreamID: WritingStream.State]
+
+  init(
+    _ staging: CommitStaging, _ contents: DatabaseStore.Contents,
+    _ streams: [StreamID: WritingStream.State]
+  ) {
+    self.staging = staging
+    head = contents.head
+    writes = contents.writes
+    self.streams = streams
+  }
+
+  /// Stages writes upon those before them.
+  ///
+  /// - Throws: why they are refused.
+  mutating func stage(
+    _ mutations: [Mutation], now: Timestamp, by caller: Caller
+  ) throws(StatusError) -> CommitResult {
+    let time = head.time.next(after: now)
+    let staged = try staging.stage(mutations, at: time, by: caller)
+    head.time = time
+    for (before, after) in staged.changes {
+      changes.append(DocumentChange(number: head.next, time: time, before: before, after: after))
+      head.next += 1
+    }
+    return staged.result
+  }
+
+  /// Takes the token of a request: the client has the answers up to its number.
+  ///
+  /// - Returns: the name of the stream.
+  mutating func acknowledge(_ bytes: [UInt8], of id: StreamID) throws(StatusError) -> UInt64 {
+    guard case .greeted(let name, _) = streams[id] else {
+      throw StatusError(
+        .failedPrecondition, "Writes were sent before the greeting was answered. Greet first.")
+    }
+    guard let token = WriteToken(bytes), token.stream == name else {
+      throw StatusError(
+        .invalidArgument, "The token of the writes is not this stream's. Send the newest one.")
+    }
+    writes.acknowledge(name, through: token.answered)
+    return name
+  }
+
+  /// The batch that was made before the client sent it again.
+  mutating func takeKnown(_ digest: [UInt8], of id: StreamID) -> WriteMemory.Batch? {
+    guard case .greeted(let name, var batches) = streams[id],
+      let place = batches.firstIndex(where: { $0.digest == digest })
+    else { return nil }
+    let batch = batches[place]
+    // Batches come again in their order, so the client no longer has those before it.
+    batches.removeFirst(place + 1)
+    streams[id] = .greeted(name, known: batches)
+    return batch
+  }
+
+  /// Remembers a batch that came on a stream.
+  ///
+  /// - Returns: its number there.
+  mutating func remember(_ name: UInt64, _ digest: [UInt8], _ result: CommitResult) -> Int64 {
+    let (number, changed) = writes.remember(name, digest, result)
+    for (id, record) in changed { records.updateValue(record, forKey: id) }
+    return number
+  }
+
+  /// What the store is to change.
+  func edits(_ contents: DatabaseStore.Contents) -> DatabaseStore.Edits {
+    let kept = contents.history.room(for: changes)
+    var head = head
+    head.floor = kept.floor
+    return DatabaseStore.Edits(
+      head: head, documents: Set(changes.lazy.map(\.path)).map(staging.document),
+      changes: changes.filter { $0.number >= kept.first },
+      forgotten: contents.forgotten
+        + Array(contents.history.first..<max(kept.first, contents.history.first)),
+      streams: records.map { ($0.key, $0.value) })
+  }
+}
+
+extension Timestamp {
+  /// A time that is later than this one, and now when that is.
+  func next(after now: Timestamp) -> Timestamp {
+    let later =
+      nanoseconds < 999_999_000
+      ? Timestamp(unchecked: seconds, nanoseconds + 1000) : Timestamp(unchecked: seconds + 1, 0)
+    return max(now.truncated, later)
+  }
+}

@@ -1,0 +1,125 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferWire
+import Logging
+
+/// Writes that wait to be made, whole or not at all.
+struct PendingCommit: Sendable {
+  let writes: [Mutation]
+  let committer: DatabaseRequest.Committer
+}
+
+extension DatabaseHost {
+  /// What is answered once the store has a group of commits.
+  private enum Answer: Sendable {
+    case made(DatabaseRequest.Committer, CommitResult, number: Int64)
+    case refused(DatabaseRequest.Committer, StatusError)
+  }
+
+  /// Makes commits, each upon the ones before it; they are stored together.
+  func make(_ commits: [PendingCommit]) async {
+    let store: DatabaseStore
+    do throws(StatusError) { store = try await self.store() } catch {
+      for commit in commits { answer(.refused(commit.committer, error)) }
+      return
+    }
+    do throws(StoreError) { try await make(commits, in: store) } catch {
+      // One that the store does not take must not take others with it.
+      guard commits.count == 1 else {
+        for commit in commits { await make([commit]) }
+        return
+      }
+      configuration.logger.warning("A commit to \(database) failed: \(error)")
+      answer(.refused(commits[0].committer, StatusError(failing: error)))
+    }
+  }
+
+  private func make(_ commits: [PendingCommit], in store: DatabaseStore) async throws(StoreError) {
+    guard let contents else { return }
+    var group = CommitGroup(
+      CommitStaging(database, access, try documents(of: commits, in: store)), contents,
+      writing.mapValues(\.state))
+    var answers: [Answer] = []
+    for commit in commits {
+      if let id = commit.stream, group.streams[id] == nil { continue }
+      do throws(StatusError) { answers.append(try stage(commit, &group)) } catch {
+        if let id = commit.stream { group.streams[id] = nil }
+        answers.append(.refused(commit.committer, error))
+      }
+    }
+    if group.head != contents.head {
+      try await store.commit(group.edits(contents))
+      self.contents?.head = group.head
+      self.contents?.forgotten = []
+    }
+    self.contents?.writes = group.writes
+    for change in group.changes {
+      self.contents?.history.append(change)
+      note(change)
+    }
+    for (id, state) in group.streams { writing[id]?.state = state }
+    answers.forEach(answer)
+    nudge()
+  }
+
+  private func documents(
+    of commits: [PendingCommit], in store: DatabaseStore
+  ) throws(StoreError) -> [DocumentPath: Document] {
+    let paths = Set(commits.lazy.flatMap(\.writes).map(\.path))
+    return try store.read { (view) throws(StoreError) in
+      var documents: [DocumentPath: Document] = [:]
+      for path in paths where (try? path.validate()) != nil {
+        documents[path] = try view.document(path)
+      }
+      return documents
+    }
+  }
+
+  private func stage(
+    _ commit: PendingCommit, _ group: inout CommitGroup
+  ) throws(StatusError) -> Answer {
+    let now = configuration.clock()
+    guard let caller = caller(of: commit) else {
+      throw StatusError(.cancelled, "The stream has ended.")
+    }
+    if caller.isExpired(at: now) { throw Caller.expired }
+    guard case .stream(let id, let token) = commit.committer else {
+      let result = try group.stage(commit.writes, now: now, by: caller)
+      return .made(commit.committer, result, number: 0)
+    }
+    let name = try group.acknowledge(token, of: id)
+    let digest = WriteMemory.digest(of: commit.writes)
+    if let made = group.takeKnown(digest, of: id) {
+      return .made(commit.committer, made.result, number: made.number)
+    }
+    let result = try group.stage(commit.writes, now: now, by: caller)
+    return .made(commit.committer, result, number: group.remember(name, digest, result))
+  }
+
+  private func caller(of commit: PendingCommit) -> Caller? {
+    switch commit.committer {
+    case .caller(let caller, _): caller
+    case .stream(let id, _): writing[id]?.caller
+    }
+  }
+
+  private func answer(_ answer: Answer) {
+    switch answer {
+    case .made(.caller(_, let told), let result, _): told(.success(result))
+    case .refused(.caller(_, let told), let error): told(.failure(error))
+    case .made(.stream(let id, _), let result, let number):
+      guard let stream = writing[id], case .greeted(let name, _) = stream.state else { return }
+      stream.deliver(.answered(result, token: WriteToken(stream: name, answered: number).bytes))
+    case .refused(.stream(let id, _), let error):
+      writing.removeValue(forKey: id)?.deliver(.closed(error))
+    }
+  }
+}
+
+extension PendingCommit {
+  /// The stream that the writes came on; nil when they did not.
+  fileprivate var stream: StreamID? {
+    guard case .stream(let id, _) = committer else { return nil }
+    return id
+  }
+}

@@ -1,0 +1,208 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferWire
+import Logging
+
+// Streams: how they open and end, and what listeners are told.
+extension DatabaseHost {
+  // MARK: Listens
+
+  func openWatch(
+    _ id: StreamID, _ token: String?, _ deliver: @escaping @Sendable ([WatchStreamEvent]) -> Void
+  ) async {
+    do throws(StatusError) {
+      let caller = try Caller(token, access, now: configuration.clock())
+      _ = try await store()
+      let next = contents?.history.next ?? 0
+      listening[id] = ListeningStream(caller, told: next, deliver)
+      deliver([.opened])
+      expireLater(caller)
+    } catch { deliver([.closed(error)]) }
+  }
+
+  func handle(_ id: StreamID, _ event: DatabaseRequest.Watch) {
+    guard listening[id] != nil else { return }
+    switch event {
+    case .add(let target): listening[id]?.inputs.append(.add(target))
+    case .remove(let target): listening[id]?.inputs.append(.remove(target))
+    case .ready: listening[id]?.credit += 1
+    case .close: return end(listening: id, nil)
+    }
+    due.insert(id)
+  }
+
+  /// A change was stored: the streams that it may concern are to be told.
+  func note(_ change: DocumentChange) {
+    index.forEach(concernedBy: change.path) { id in
+      listening[id]?.fallBehind(change.number)
+      due.insert(id)
+    }
+  }
+
+  /// Sees to it that streams that no change concerns learn the time, before the history no longer knows where they are.
+  func nudge() {
+    let part = (contents?.history.next ?? 0) / patience
+    guard part != lastNudge else { return }
+    lastNudge = part
+    due.formUnion(listening.keys)
+  }
+
+  /// After how many changes a stream is told the time that nothing else is told.
+  private var patience: Int64 { max(1, Int64(configuration.history.changes / 4)) }
+
+  /// Tells the streams that there is something to tell and that can take it.
+  func tellDue() async {
+    guard !due.isEmpty else { return }
+    let streams = due.sorted()
+    due = []
+    for id in streams { await tell(id) }
+  }
+
+  private func tell(_ id: StreamID) async {
+    guard let stream = listening[id], let contents, stream.credit > 0 else { return }
+    if stream.caller.isExpired(at: configuration.clock()) {
+      return end(listening: id, Caller.expired)
+    }
+    let isOld = contents.history.next - stream.told >= patience
+    guard stream.isDue || isOld else { return }
+    do throws(StatusError) {
+      let store = try await store()
+      let events = try moment(
+        of: id, stream, contents, store, isWanted: isOld && !stream.targets.isEmpty)
+      if !events.isEmpty {
+        listening[id]?.credit -= 1
+        stream.deliver(events)
+      }
+    } catch {
+      configuration.logger.debug("A stream of \(database) ends: \(error)")
+      end(listening: id, error)
+    }
+  }
+
+  private func moment(
+    of id: StreamID, _ stream: ListeningStream, _ contents: DatabaseStore.Contents,
+    _ store: DatabaseStore, isWanted: Bool
+  ) throws(StatusError) -> [WatchStreamEvent] {
+    let context = MomentContext(
+      database: database, access: access, history: contents.history,
+      token: ResumeToken(instance: contents.head.instance, time: contents.head.time))
+    var maker = try MomentMaker(stream, context)
+    let reads = maker.reads
+    let answers: [TargetID: [Document]]
+    do throws(StoreError) {
+      answers = try read(reads, in: store)
+    } catch { throw StatusError(failing: error) }
+    var (told, events) = maker.finish(answers, isMomentWanted: isWanted)
+    for (source, isAdded) in told.sources {
+      if isAdded { index.insert(id, source) } else { index.remove(id, source) }
+    }
+    told.sources = []
+    listening[id] = told
+    return events
+  }
+
+  private func read(
+    _ queries: [TargetID: DocumentQuery], in store: DatabaseStore
+  ) throws(StoreError) -> [TargetID: [Document]] {
+    if queries.isEmpty { return [:] }
+    return try store.read { (view) throws(StoreError) in
+      var answers: [TargetID: [Document]] = [:]
+      for (id, query) in queries { answers[id] = try view.documents(query) }
+      return answers
+    }
+  }
+
+  private func end(listening id: StreamID, _ error: StatusError?) {
+    guard let stream = listening.removeValue(forKey: id) else { return }
+    for target in stream.targets.values { index.remove(id, target.target.source) }
+    due.remove(id)
+    stream.deliver([.closed(error)])
+  }
+
+  // MARK: Writes
+
+  func openWrites(
+    _ id: StreamID, _ token: String?, _ deliver: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) async {
+    do throws(StatusError) {
+      let caller = try Caller(token, access, now: configuration.clock())
+      _ = try await store()
+      writing[id] = WritingStream(caller, deliver)
+      deliver(.opened)
+      expireLater(caller)
+    } catch { deliver(.closed(error)) }
+  }
+
+  func greet(_ id: StreamID, _ bytes: [UInt8]) {
+    guard let stream = writing[id] else { return }
+    do throws(StatusError) {
+      guard case .opened = stream.state else {
+        throw StatusError(.invalidArgument, "The stream was greeted already. Send writes.")
+      }
+      let token = try resume(bytes, of: id, stream.caller)
+      stream.deliver(.greeted(token: token.bytes))
+    } catch {
+      writing[id] = nil
+      stream.deliver(.closed(error))
+    }
+  }
+
+  /// The stream goes on where an earlier one was, as its token tells, or begins anew.
+  private func resume(
+    _ bytes: [UInt8], of id: StreamID, _ caller: Caller
+  ) throws(StatusError) -> WriteToken {
+    let user = caller.user?.id
+    if !bytes.isEmpty {
+      guard let token = WriteToken(bytes) else {
+        throw StatusError(
+          .invalidArgument, "The token of the greeting is none of this server's. Greet without one."
+        )
+      }
+      if let stream = contents?.writes.streams[token.stream], stream.user == user {
+        endOthers(of: token.stream)
+        contents?.writes.acknowledge(token.stream, through: token.answered)
+        let known = stream.batches.filter { $0.number > token.answered }
+        writing[id]?.state = .greeted(token.stream, known: known)
+        return token
+      }
+    }
+    let name = UInt64.random(in: 1 ... .max)
+    contents?.writes.begin(name, user: user)
+    writing[id]?.state = .greeted(name, known: [])
+    return WriteToken(stream: name, answered: 0)
+  }
+
+  /// What is still on its way on a stream that broke must not be made beside what comes again.
+  private func endOthers(of name: UInt64) {
+    for (id, stream) in writing {
+      guard case .greeted(name, _) = stream.state else { continue }
+      writing[id] = nil
+      stream.deliver(
+        .closed(StatusError(.aborted, "Another stream goes on with this one's writes.")))
+    }
+  }
+
+  // MARK: Ends
+
+  /// Ends the streams of some callers.
+  func end(_ error: StatusError, where isTheirs: (Caller) -> Bool) {
+    for (id, stream) in listening.sorted(by: { $0.key < $1.key }) where isTheirs(stream.caller) {
+      end(listening: id, error)
+    }
+    for (id, stream) in writing.sorted(by: { $0.key < $1.key }) where isTheirs(stream.caller) {
+      writing[id] = nil
+      stream.deliver(.closed(error))
+    }
+  }
+
+  /// Looks at a caller's streams again when the token expires.
+  private nonisolated func expireLater(_ caller: Caller) {
+    guard let expires = caller.user?.expires else { return }
+    let now = configuration.clock()
+    let wait = Duration.microseconds(max(0, expires.microseconds - now.microseconds))
+    Task { [weak self] in
+      try? await Task.sleep(for: wait)
+      self?.post(.tick)
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferStorage
+import ConiferWire
+import Logging
+import Synchronization
+
+/// One database: it does what it is asked for one thing after the other, so that all writes and all moments have one
+/// order.
+///
+/// Requests wait in an inbox, and one task at a time does them. Commits that follow one another share a commit of the
+/// store. The closures of streams and answers are called on that task: they return at once.
+actor DatabaseHost {
+  private struct Inbox {
+    var requests: [DatabaseRequest] = []
+    /// Whether somebody does them.
+    var isServed = false
+  }
+
+  nonisolated let database: DatabaseID
+  nonisolated let configuration: DocumentServerConfiguration
+  nonisolated private let inbox = Mutex(Inbox())
+  nonisolated private let lastStream = Mutex<UInt64>(0)
+  private let backend: any DocumentBackend
+  var access: DocumentAccess
+  /// Why nothing more is done; nil while the server runs.
+  private var shut: StatusError?
+  /// The store; nil until the first request, and when it could not be opened.
+  private var opened: DatabaseStore?
+  /// The opening that is under way: there is one at a time.
+  private var opening: Task<Result<(DatabaseStore, DatabaseStore.Contents), StoreError>, Never>?
+  /// What is known of the database as of its last commit; nil before it is opened.
+  var contents: DatabaseStore.Contents?
+  var listening: [StreamID: ListeningStream] = [:]
+  /// The streams of listens by what they listen to.
+  var index = TargetIndex<StreamID>()
+  /// The streams that there may be something to tell.
+  var due: Set<StreamID> = []
+  /// The part of the history, of a quarter of its length, in which all streams were last looked at.
+  var lastNudge: Int64 = 0
+  var writing: [StreamID: WritingStream] = [:]
+
+  init(
+    _ database: DatabaseID, _ configuration: DocumentServerConfiguration, _ access: DocumentAccess,
+    _ backend: any DocumentBackend
+  ) {
+    self.database = database
+    self.configuration = configuration
+    self.access = access
+    self.backend = backend
+  }
+
+  /// A number for a stream.
+  nonisolated func newStream() -> StreamID {
+    lastStream.withLock { last in
+      last += 1
+      return StreamID(rawValue: last)
+    }
+  }
+
+  /// Asks for something; it is done after all that was asked for before.
+  nonisolated func post(_ request: DatabaseRequest) {
+    let isServed = inbox.withLock { inbox in
+      inbox.requests.append(request)
+      defer { inbox.isServed = true }
+      return inbox.isServed
+    }
+    if !isServed { Task { await serve() } }
+  }
+
+  private func serve() async {
+    while true {
+      let requests = inbox.withLock { inbox -> [DatabaseRequest] in
+        defer { inbox.requests = [] }
+        if inbox.requests.isEmpty { inbox.isServed = false }
+        return inbox.requests
+      }
+      if requests.isEmpty { return }
+      await handle(requests)
+    }
+  }
+
+  private func handle(_ requests: [DatabaseRequest]) async {
+    var commits: [PendingCommit] = []
+    for request in requests {
+      if let commit = pendingCommit(request) {
+        commits.append(commit)
+        continue
+      }
+      await make(&commits)
+      await handle(request)
+      await tellDue()
+    }
+    await make(&commits)
+  }
+
+  private func make(_ commits: inout [PendingCommit]) async {
+    guard !commits.isEmpty else { return }
+    await make(commits)
+    commits = []
+    await tellDue()
+  }
+
+  private func pendingCommit(_ request: DatabaseRequest) -> PendingCommit? {
+    switch request {
+    case .commit(let writes, let committer): PendingCommit(writes: writes, committer: committer)
+    case .writes(let id, .send(let writes, let token)):
+      PendingCommit(writes: writes, committer: .stream(id, token: token))
+    default: nil
+    }
+  }
+
+  private func handle(_ request: DatabaseRequest) async {
+    switch request {
+    case .openWatch(let id, let token, let deliver): await openWatch(id, token, deliver)
+    case .watch(let id, let event): handle(id, event)
+    case .openWrites(let id, let token, let deliver): await openWrites(id, token, deliver)
+    case .writes(let id, .greet(let token)): greet(id, token)
+    case .writes(let id, .close): writing.removeValue(forKey: id)?.deliver(.closed(nil))
+    case .writes(_, .send), .commit: break
+    case .setAccess(let access):
+      self.access = access
+      for id in listening.keys.sorted() {
+        listening[id]?.isAccessNew = true
+        due.insert(id)
+      }
+    case .expireTokens: end(Caller.expired) { $0.hasToken }
+    case .tick:
+      let now = configuration.clock()
+      end(Caller.expired) { $0.isExpired(at: now) }
+    case .settle(let done): done()
+    case .shutDown(let error, let done):
+      shut = error
+      end(error) { _ in true }
+      done()
+    }
+  }
+
+  // MARK: The store
+
+  /// The store; opened when it is first needed.
+  ///
+  /// - Throws: `unavailable` when it cannot be opened; the next request tries again.
+  func store() async throws(StatusError) -> DatabaseStore {
+    if let shut { throw shut }
+    if let opened { return opened }
+    let task =
+      opening
+      ?? Task { [database, backend, configuration] in
+        do throws(StoreError) {
+          return .success(
+            try await DatabaseStore.open(
+              database, in: backend, configuration.history, now: configuration.clock()))
+        } catch { return .failure(error) }
+      }
+    opening = task
+    let result = await task.value
+    if let opened { return opened }
+    opening = nil
+    switch result {
+    case .success((let store, let contents)):
+      (opened, self.contents) = (store, contents)
+      return store
+    case .failure(let error):
+      configuration.logger.error("The database \(database) cannot be opened: \(error)")
+      throw StatusError(failing: error)
+    }
+  }
+}
+
+extension StatusError {
+  /// Why the server cannot do anything with its store.
+  init(failing error: StoreError) {
+    switch error.code {
+    case .full: self.init(.resourceExhausted, error.message)
+    case .tooLarge: self.init(.invalidArgument, error.message)
+    case .damaged: self.init(.dataLoss, error.message)
+    default: self.init(.unavailable, error.message)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import ConiferDocument
+import ConiferWire
+
+/// The number of a stream; never given twice by a process.
+struct StreamID: Hashable, Comparable, Sendable {
+  let rawValue: UInt64
+
+  static func < (a: StreamID, b: StreamID) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// What a database is asked for; one after the other.
+enum DatabaseRequest: Sendable {
+  /// What happens to a stream of listens.
+  enum Watch: Sendable {
+    case add(WatchTarget)
+    case remove(TargetID)
+    /// The client took a moment.
+    case ready
+    case close
+  }
+
+  /// What happens to a stream of writes.
+  enum Writes: Sendable {
+    case greet(token: [UInt8])
+    case send([Mutation], token: [UInt8])
+    case close
+  }
+
+  /// Whose writes they are, and who is answered.
+  enum Committer: Sendable {
+    case caller(Caller, @Sendable (Result<CommitResult, StatusError>) -> Void)
+    case stream(StreamID, token: [UInt8])
+  }
+
+  case openWatch(StreamID, token: String?, @Sendable ([WatchStreamEvent]) -> Void)
+  case watch(StreamID, Watch)
+  case openWrites(StreamID, token: String?, @Sendable (WriteStreamEvent) -> Void)
+  case writes(StreamID, Writes)
+  case commit([Mutation], Committer)
+  /// Who may do what from now on.
+  case setAccess(DocumentAccess)
+  /// All tokens in use end.
+  case expireTokens
+  /// Tokens may have expired.
+  case tick
+  /// Called once all that was asked for before is done.
+  case settle(@Sendable () -> Void)
+  /// Ends all streams.
+  case shutDown(StatusError, @Sendable () -> Void)
+}

@@ -1,0 +1,70 @@
+public import ConiferDocument
+public import ConiferStorage
+public import Logging
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Where a server of documents keeps its databases, who may do what, and its clock.
+public struct DocumentServerConfiguration: Sendable {
+  /// Where the databases are kept; opened as an authority without a budget, whatever its options say.
+  public var storage: StorageConfiguration
+  /// Who may do what.
+  public var access: DocumentAccess
+  /// How many changes the server remembers, by which streams that broke go on.
+  public var history: DocumentHistoryLimits
+  /// The time, which may jump: commit times only grow all the same.
+  public var clock: @Sendable () -> Timestamp
+  /// Gets what no client is answered, such as a failed commit; data and tokens are never in it.
+  public var logger: Logger
+
+  /// A configuration.
+  ///
+  /// - Parameters:
+  ///   - storage: where the databases are kept.
+  ///   - access: who may do what.
+  ///   - history: how many changes the server remembers.
+  ///   - clock: the time; the system's unless told.
+  ///   - logger: gets what no client is answered.
+  public init(
+    storage: StorageConfiguration = .memory, access: DocumentAccess = .open,
+    history: DocumentHistoryLimits = DocumentHistoryLimits(),
+    clock: @escaping @Sendable () -> Timestamp = DocumentServerConfiguration.systemTime,
+    logger: Logger = Logger(label: "conifer.documents.server")
+  ) {
+    self.storage = storage
+    self.access = access
+    self.history = history
+    self.clock = clock
+    self.logger = logger
+  }
+
+  /// The system's time, to the microsecond.
+  public static func systemTime() -> Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let seconds = min(
+      max(Int64(time.tv_sec), Timestamp.range.lowerBound), Timestamp.range.upperBound)
+    return Timestamp(unchecked: seconds, Int32(time.tv_nsec)).truncated
+  }
+}
+
+/// How many changes of a database its server remembers. A listen that goes on from before the oldest of them is
+/// told everything anew.
+public struct DocumentHistoryLimits: Sendable, Hashable {
+  /// Changes of documents: 10,000 unless told.
+  public var changes: Int
+  /// Bytes of the documents before and after these changes, as the service counts them: 16 MiB unless told.
+  public var bytes: Int
+
+  /// Limits.
+  public init(changes: Int = 10_000, bytes: Int = 16 << 20) {
+    self.changes = changes
+    self.bytes = bytes
+  }
+}

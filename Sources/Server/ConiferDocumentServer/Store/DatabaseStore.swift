@@ -1,0 +1,185 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferStorage
+
+/// The two trees of a database: its documents, and what the server remembers of their changes.
+struct DatabaseStore: Sendable {
+  private static let changesCollection = "changes"
+  private static let streamsCollection = "streams"
+
+  let backend: any DocumentBackend
+  let database: DatabaseID
+  private let documents: TreeID
+  private let memory: TreeID
+  private let headPath: DocumentPath
+  private let changes: CollectionPath
+  private let streams: CollectionPath
+
+  /// What is known of a database as of its last commit.
+  struct Contents: Sendable {
+    var head: DatabaseHead
+    var history: ChangeHistory
+    var writes: WriteMemory
+    /// The numbers of changes that the limits let go, and that the store still has.
+    var forgotten: [Int64] = []
+  }
+
+  /// Opens a database, and makes it when the store has none of its name.
+  ///
+  /// - Parameter now: the time by which a new database is made.
+  /// - Throws: as the store's commits and reads.
+  static func open(
+    _ database: DatabaseID, in backend: any DocumentBackend, _ limits: DocumentHistoryLimits,
+    now: Timestamp
+  ) async throws(StoreError) -> (DatabaseStore, Contents) {
+    let store = try DatabaseStore(
+      backend, database, documents: try await backend.tree(named: "\(database)", order: .documents),
+      memory: try await backend.tree(named: "\(database)/changes", order: .documents))
+    if let contents = try store.contents(limits) { return (store, contents) }
+    let head = DatabaseHead(
+      instance: UInt64.random(in: .min ... .max), time: now, next: 0, floor: now)
+    try await backend.commit([
+      .documents(store.memory, [.put(head.document(at: store.headPath))])
+    ])
+    let contents = Contents(
+      head: head, history: ChangeHistory(limits, floor: now, next: 0), writes: WriteMemory())
+    return (store, contents)
+  }
+
+  private init(
+    _ backend: any DocumentBackend, _ database: DatabaseID, documents: TreeID, memory: TreeID
+  ) throws(StoreError) {
+    self.backend = backend
+    self.database = database
+    self.documents = documents
+    self.memory = memory
+    do throws(DocumentError) {
+      headPath = try DocumentPath("server/head")
+      changes = try CollectionPath(Self.changesCollection)
+      streams = try CollectionPath(Self.streamsCollection)
+    } catch { throw StoreError(.invalid, error.message) }
+  }
+
+  // MARK: Reading
+
+  /// Reads one moment of the database: its documents, and when the last commit of it was made.
+  ///
+  /// - Throws: what the closure throws, and as the store's reads.
+  func read<R>(
+    _ body: (DatabaseView) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try backend.readDocuments { (view) throws(StoreError) -> R in
+      let head = DatabaseHead(try view.document(memory, headPath))
+      return try body(
+        DatabaseView(view: view, tree: documents, database: database, time: head?.time ?? .zero))
+    }
+  }
+
+  /// One moment of a database.
+  struct DatabaseView {
+    fileprivate let view: any DocumentView
+    fileprivate let tree: TreeID
+    fileprivate let database: DatabaseID
+    /// When the last commit was made.
+    let time: Timestamp
+
+    /// A document as it is stored, found or missing.
+    func document(_ path: DocumentPath) throws(StoreError) -> Document {
+      let stored = try view.document(tree, path)
+      return stored.fields == nil ? Document(path, .missing) : stored
+    }
+
+    /// What a query gives, in its order.
+    func documents(_ query: DocumentQuery) throws(StoreError) -> [Document] {
+      try view.query(Lane(tree: tree, identity: ""), query).documents
+    }
+  }
+
+  private func contents(_ limits: DocumentHistoryLimits) throws(StoreError) -> Contents? {
+    try backend.readDocuments { (view) throws(StoreError) -> Contents? in
+      guard let head = DatabaseHead(try view.document(memory, headPath)) else { return nil }
+      let (history, forgotten) = try history(view, head, limits)
+      var writes = WriteMemory()
+      try forEach(view, streams) { writes.load($0) }
+      return Contents(head: head, history: history, writes: writes, forgotten: forgotten)
+    }
+  }
+
+  private func history(
+    _ view: any DocumentView, _ head: DatabaseHead, _ limits: DocumentHistoryLimits
+  ) throws(StoreError) -> (ChangeHistory, forgotten: [Int64]) {
+    var records: [ChangeRecord] = []
+    try forEach(view, changes) { document in
+      if let record = ChangeRecord(document) { records.append(record) }
+    }
+    // A change leaves what the next one of its document finds, or what is there now.
+    var afters: [DocumentPath: Document] = [:]
+    var loaded: [DocumentChange] = []
+    let present = DatabaseView(view: view, tree: documents, database: database, time: head.time)
+    for record in records.reversed() {
+      let path = record.before.path
+      var after = if let next = afters[path] { next } else { try present.document(path) }
+      if after.fields == nil { after = Document(path, .missing, version: record.time) }
+      loaded.append(
+        DocumentChange(
+          number: record.number, time: record.time, before: record.before, after: after))
+      afters[path] = record.before
+    }
+    var history = ChangeHistory(limits, floor: head.floor, next: records.first?.number ?? head.next)
+    for change in loaded.reversed() { history.append(change) }
+    return (history, loaded.lazy.map(\.number).filter { $0 < history.first })
+  }
+
+  private func forEach(
+    _ view: any DocumentView, _ collection: CollectionPath, _ body: (Document) -> Void
+  ) throws(StoreError) {
+    var last: DocumentPath?
+    while true {
+      let some = try view.documents(memory, in: collection, after: last, limit: 256)
+      some.forEach(body)
+      guard let end = some.last else { return }
+      last = end.path
+    }
+  }
+
+  // MARK: Changing
+
+  /// What one commit of the store changes.
+  struct Edits: Sendable {
+    var head: DatabaseHead
+    /// The changed documents as they are afterwards.
+    var documents: [Document] = []
+    var changes: [DocumentChange] = []
+    /// The numbers of changes that are forgotten.
+    var forgotten: [Int64] = []
+    /// What is remembered of streams of writes; those with nothing are forgotten.
+    var streams: [(id: UInt64, record: MapValue?)] = []
+  }
+
+  /// Stores changes whole or not at all, as durably as the backend was opened for.
+  ///
+  /// - Throws: as the backend's commits.
+  func commit(_ edits: Edits) async throws(StoreError) {
+    let puts = edits.documents.map { document -> DocumentEdit in
+      document.fields == nil ? .forget(document.path) : .put(document)
+    }
+    var remembered: [DocumentEdit] = [.put(edits.head.document(at: headPath))]
+    for change in edits.changes {
+      guard let path = path(ofChange: change.number) else { continue }
+      remembered.append(.put(ChangeRecord(change).document(at: path)))
+    }
+    for number in edits.forgotten {
+      guard let path = path(ofChange: number) else { continue }
+      remembered.append(.forget(path))
+    }
+    for (id, record) in edits.streams {
+      guard let path = DocumentPath(in: streams, id: WriteMemory.name(of: id)) else { continue }
+      remembered.append(record.map { .put(Document(path, .found($0))) } ?? .forget(path))
+    }
+    try await backend.commit([.documents(documents, puts), .documents(memory, remembered)])
+  }
+
+  private func path(ofChange number: Int64) -> DocumentPath? {
+    DocumentPath(in: changes, id: NumericID.segment(of: number))
+  }
+}

@@ -1,0 +1,40 @@
+public import ConiferDocument
+
+/// A document as the server has it.
+public struct StoredDocument: Sendable, Hashable {
+  /// Where it is.
+  public let path: DocumentPath
+  /// What is in it.
+  public let fields: MapValue
+  /// When it was made; a document that was deleted and made again has a new time.
+  public let createTime: Timestamp
+  /// When it was last changed: its version.
+  public let updateTime: Timestamp
+
+  /// The document of a store; nil when it does not exist.
+  init?(_ stored: Document) {
+    guard let fields = stored.fields else { return nil }
+    path = stored.path
+    self.fields = fields
+    createTime = stored.createTime
+    updateTime = stored.version
+  }
+}
+
+// An authority is told its documents by nobody, so the time at which a cache was told one says here when it was
+// made: the store has no other place for it.
+extension Document {
+  /// A document as the server stores it.
+  init(_ path: DocumentPath, _ fields: MapValue, made: Timestamp, changed: Timestamp) {
+    self.init(path, .found(fields), version: changed, readTime: made)
+  }
+
+  /// When a stored document was made.
+  var createTime: Timestamp { readTime }
+
+  /// The stored document as clients are told it at a moment.
+  func told(at moment: Timestamp) -> Document {
+    Document(
+      path, state, version: fields == nil && version == .zero ? moment : version, readTime: moment)
+  }
+}

@@ -1,0 +1,21 @@
+import ConiferDocument
+
+/// What became of each document over some changes: how it was before the first and is after the last.
+struct DocumentSpans: Sendable {
+  private(set) var all: [DocumentPath: (before: Document, after: Document)] = [:]
+  /// The documents in the order of their first changes.
+  private(set) var order: [DocumentPath] = []
+
+  init(_ changes: some Sequence<DocumentChange>) {
+    for change in changes {
+      if all[change.path] == nil {
+        order.append(change.path)
+        all[change.path] = (change.before, change.after)
+      } else {
+        all[change.path]?.after = change.after
+      }
+    }
+  }
+
+  subscript(path: DocumentPath) -> (before: Document, after: Document)? { all[path] }
+}

@@ -1,0 +1,75 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferWire
+
+/// A stream of listens, as the server sees it.
+///
+/// Nothing is queued for a client that reads slowly: the stream remembers from which change on it was not told, and one
+/// moment later tells it all, as the documents are then.
+struct ListeningStream: Sendable {
+  /// What the client asks for.
+  enum Input: Sendable {
+    case add(WatchTarget)
+    case remove(TargetID)
+  }
+
+  /// How a target begins that was just added.
+  enum Start: Sendable {
+    /// With all its documents.
+    case whole
+    /// With what changed since a moment; the client says how many documents it had then.
+    case changes(after: Timestamp, expectedCount: Int?)
+  }
+
+  /// How many targets a stream may have.
+  static let mostTargets = 1000
+
+  let caller: Caller
+  let deliver: @Sendable ([WatchStreamEvent]) -> Void
+  /// How many moments the client can take.
+  var credit = 1
+  /// What the client asked for and has no answer to.
+  var inputs: [Input] = []
+  /// Whether all targets are to be checked against other rules.
+  var isAccessNew = false
+  /// The number of the first change that concerns the stream and that it was not told; nil when there is none.
+  private(set) var behind: Int64?
+  /// The number of the first change after the last moment.
+  private(set) var told: Int64
+  var targets: [TargetID: ListenedTarget] = [:]
+  var index = TargetIndex<TargetID>()
+  /// The sources that came and went since they were last taken.
+  var sources: [(source: DocumentQuery.Source, isAdded: Bool)] = []
+
+  init(
+    _ caller: Caller, told: Int64, _ deliver: @escaping @Sendable ([WatchStreamEvent]) -> Void
+  ) {
+    self.caller = caller
+    self.told = told
+    self.deliver = deliver
+  }
+
+  /// Whether there may be something to tell, and the client can take it.
+  var isDue: Bool { credit > 0 && (behind != nil || !inputs.isEmpty || isAccessNew) }
+
+  /// A change may concern the stream.
+  mutating func fallBehind(_ number: Int64) { behind = behind ?? number }
+
+  /// The stream was told everything up to a change.
+  mutating func caughtUp(with next: Int64) {
+    behind = nil
+    told = next
+  }
+
+  mutating func begin(_ target: ListenedTarget) {
+    targets[target.id] = target
+    index.insert(target.id, target.target.source)
+    sources.append((target.target.source, true))
+  }
+
+  mutating func end(_ id: TargetID) {
+    guard let target = targets.removeValue(forKey: id) else { return }
+    index.remove(id, target.target.source)
+    sources.append((target.target.source, false))
+  }
+}

@@ -1,0 +1,21 @@
+import ConiferWire
+
+/// A stream of writes, as the server sees it.
+struct WritingStream: Sendable {
+  enum State: Sendable {
+    /// The client has not greeted yet.
+    case opened
+    /// It sends batches, under a name that outlasts the stream. Batches that were made before and whose answers the
+    /// client does not have are recognised when they come again.
+    case greeted(UInt64, known: [WriteMemory.Batch])
+  }
+
+  let caller: Caller
+  let deliver: @Sendable (WriteStreamEvent) -> Void
+  var state = State.opened
+
+  init(_ caller: Caller, _ deliver: @escaping @Sendable (WriteStreamEvent) -> Void) {
+    self.caller = caller
+    self.deliver = deliver
+  }
+}

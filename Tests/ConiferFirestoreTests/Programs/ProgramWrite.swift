@@ -1,0 +1,37 @@
+import ConiferDocument
+import ConiferEngine
+import ConiferFirestore
+import ConiferWire
+import Synchronization
+
+/// A write of a program: a document of its own tells whether it was made.
+final class ProgramWrite: Sendable {
+  enum Kind: Sendable {
+    /// It adds one to the counter, too.
+    case counting
+    /// It changes what others change, too.
+    case shared
+    /// It adds an element of its own to a set.
+    case joining
+    /// The server refuses it.
+    case refused(FirestoreErrorCode.Code)
+  }
+
+  /// What names it among all writes of a program.
+  let name: String
+  let kind: Kind
+  let user: String
+  let receipt: Mutex<WriteReceipt?> = Mutex(nil)
+  private let ends = Mutex<[FirestoreErrorCode.Code?]>([])
+
+  init(_ name: String, _ kind: Kind, by user: String) {
+    self.name = name
+    self.kind = kind
+    self.user = user
+  }
+
+  /// How often the app was told the end, and with what.
+  var told: [FirestoreErrorCode.Code?] { ends.withLock { $0 } }
+
+  func ended(_ error: FirestoreError?) { ends.withLock { $0.append(error?.code) } }
+}

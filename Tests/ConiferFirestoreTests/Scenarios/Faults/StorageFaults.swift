@@ -1,0 +1,85 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferStorage
+import Synchronization
+
+/// Which uses of a store are refused now; the store may be opened again meanwhile.
+final class StorageFaults: Sendable {
+  private struct State {
+    var refused: Set<StorageUse> = []
+    /// Whether the process is over whose engine still ends: it stores nothing any more.
+    var isOver = false
+    /// The lane that was used last.
+    var lane: Lane?
+  }
+
+  private let state = Mutex(State())
+
+  /// Actions fail from now on, and no others.
+  func fail(_ actions: [StorageAction]) {
+    let refused = actions.reduce(into: Set()) { $0.formUnion(StorageUse.table[$1] ?? []) }
+    state.withLock { $0.refused = refused }
+  }
+
+  /// The process that uses the store is over, or the next one begins.
+  func setOver(_ isOver: Bool) { state.withLock { $0.isOver = isOver } }
+
+  /// - Throws: `io` when the use is refused.
+  func check(_ use: StorageUse) throws(StoreError) {
+    if state.withLock({ $0.refused.contains(use) }) { throw Self.failure(use) }
+  }
+
+  /// Notes that a lane is used.
+  ///
+  /// - Throws: `io` when it is another one than before, and that is refused.
+  func check(_ lane: Lane) throws(StoreError) {
+    let isRefused = state.withLock { state in
+      if state.refused.contains(.otherLane), let known = state.lane, known != lane { return true }
+      state.lane = lane
+      return false
+    }
+    if isRefused { throw Self.failure(.otherLane) }
+  }
+
+  /// - Parameter isTracked: whether the store knows a query.
+  /// - Throws: `io` when one of the edits is refused.
+  func check(
+    _ edits: [StorageEdit], isTracked: (TrackedQuery) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    if state.withLock({ $0.isOver }) {
+      throw StoreError(.io, "The process is over that wanted to store something.")
+    }
+    let isEvent = edits.contains { $0.storesEvent }
+    for edit in edits {
+      switch edit {
+      case .saveQuery(let query):
+        try check(try isTracked(query) ? .knownQuery(inEvent: isEvent) : .newQuery)
+      case .removeQuery: try check(.endOfQuery)
+      case .documents: try check(.documents)
+      case .enqueue(let lane, _):
+        try check(lane)
+        try check(.enqueue)
+      case .finish(let lane, _, let outcome):
+        try check(lane)
+        if case .acknowledged = outcome { try check(.acknowledgement) }
+      case .setState(let lane, _, let state):
+        try check(lane)
+        if case .rejected = state { try check(.rejection) }
+      case .setMetadata: try check(.metadata)
+      default: break
+      }
+    }
+  }
+
+  private static func failure(_ use: StorageUse) -> StoreError {
+    StoreError(.io, "The case has the store refuse \(use).")
+  }
+}
+
+extension StorageEdit {
+  /// Whether it stores what the server said of documents or matches; that matches are whole is known without it.
+  fileprivate var storesEvent: Bool {
+    guard case .documents(_, let edits) = self else { return false }
+    return edits.contains { if case .setMatchesVersion = $0 { false } else { true } }
+  }
+}

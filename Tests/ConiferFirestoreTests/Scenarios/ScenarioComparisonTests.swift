@@ -1,0 +1,123 @@
+import ConiferDocument
+import ConiferWire
+import Testing
+
+/// The runner sees everything that a case says: each kind of expectation fails once it is changed.
+@Suite struct `The runner of cases` {
+  /// A change of what a case expects.
+  enum Change: String, CaseIterable, Sendable {
+    case noEvent, anotherEvent, origin, pendingWrites, version, kind, noChange, error
+    case noTarget, anotherTarget, token, readTime, purpose, count
+    case activeLimbo, waitingLimbo, acknowledged, rejected
+    case outstandingWrites, writeRequests, watchRequests, inSyncCalls, pendingWritesCalls
+
+    /// Changes an expectation.
+    ///
+    /// - Returns: whether there was something to change.
+    func make(_ expected: inout ScenarioExpectation) -> Bool {
+      changeEvents(&expected) ?? changeTargets(&expected) ?? changeRest(&expected)
+    }
+
+    private func changeEvents(_ expected: inout ScenarioExpectation) -> Bool? {
+      let index = expected.events.indices.last
+      switch self {
+      case .noEvent: return index.map { _ = expected.events.remove(at: $0) } != nil
+      case .anotherEvent: return index.map { expected.events.append(expected.events[$0]) } != nil
+      case .origin: return index.map { expected.events[$0].isFromCache.toggle() } != nil
+      case .pendingWrites: return index.map { expected.events[$0].hasPendingWrites.toggle() } != nil
+      case .version: return replace("v1000", "v1001", &expected)
+      case .kind: return replace("added", "modified", &expected)
+      case .noChange:
+        guard let index, !expected.events[index].changes.isEmpty else { return false }
+        expected.events[index].changes.removeLast()
+        return true
+      case .error:
+        guard let index, expected.events[index].error != 0 else { return false }
+        expected.events[index].error += 1
+        return true
+      default: return nil
+      }
+    }
+
+    private func replace(
+      _ old: String, _ new: String, _ expected: inout ScenarioExpectation
+    ) -> Bool {
+      for event in expected.events.indices {
+        for change in expected.events[event].changes.indices {
+          let text = expected.events[event].changes[change]
+          guard text.contains(old) else { continue }
+          expected.events[event].changes[change] = text.replacing(old, with: new)
+          return true
+        }
+      }
+      return false
+    }
+
+    private func changeTargets(_ expected: inout ScenarioExpectation) -> Bool? {
+      guard [.noTarget, .anotherTarget, .token, .readTime, .purpose, .count].contains(self) else {
+        return nil
+      }
+      guard let (id, old) = expected.targets?.first else { return false }
+      var target = old
+      switch self {
+      case .noTarget:
+        expected.targets?[id] = nil
+        return true
+      case .anotherTarget:
+        expected.targets?[id + 100] = target
+        return true
+      case .token: target.resumeToken.append(0x21)
+      case .readTime:
+        let time = try? ConiferDocument.Timestamp(microseconds: 5)
+        guard target.resumeToken.isEmpty, let time else { return false }
+        target.readTime = time
+      case .purpose: target.purpose = .existenceFilterMismatchBloom
+      default: target.expectedCount = 77
+      }
+      expected.targets?[id] = target
+      return true
+    }
+
+    private func changeRest(_ expected: inout ScenarioExpectation) -> Bool {
+      switch self {
+      case .activeLimbo: expected.activeLimbo?.append("z/z")
+      case .waitingLimbo: expected.waitingLimbo?.append("z/z")
+      case .acknowledged: expected.acknowledged = expected.acknowledged.isEmpty ? ["z/z"] : []
+      case .rejected: expected.rejected = expected.rejected.isEmpty ? ["z/z"] : []
+      case .outstandingWrites: expected.outstandingWrites? += 1
+      case .writeRequests: expected.writeRequests? += 1
+      case .watchRequests: expected.watchRequests? += 1
+      case .inSyncCalls: expected.inSyncCalls += 1
+      case .pendingWritesCalls: expected.pendingWritesCalls += 1
+      default: break
+      }
+      return switch self {
+      case .activeLimbo: expected.activeLimbo != nil
+      case .waitingLimbo: expected.waitingLimbo != nil
+      case .outstandingWrites: expected.outstandingWrites != nil
+      case .writeRequests: expected.writeRequests != nil
+      case .watchRequests: expected.watchRequests != nil
+      default: true
+      }
+    }
+  }
+
+  @Test(arguments: StorageAction.allCases)
+  func `knows what of the store an action uses`(_ action: StorageAction) {
+    #expect(StorageUse.table[action] != nil)
+  }
+
+  @Test(arguments: Change.allCases)
+  func `sees a change of what is expected`(_ change: Change) async throws {
+    let backend = ScenarioBackend.memory
+    for var scenario in ScenarioFolder.own.scenarios where backend.reasonToSkip(scenario) == nil {
+      for step in scenario.steps.indices {
+        guard change.make(&scenario.steps[step].expectation) else { continue }
+        let problem = try await ScenarioRunner.run(scenario, on: backend)
+        #expect(problem?.step == step, "\(change) in \(scenario.testDescription)")
+        return
+      }
+    }
+    Issue.record("no case of the project's own has a \(change)")
+  }
+}

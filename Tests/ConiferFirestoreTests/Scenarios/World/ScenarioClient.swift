@@ -1,0 +1,181 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import ConiferStorage
+import ConiferWire
+import Dispatch
+import Logging
+import TestSupport
+
+/// An engine with a scripted server, clock and sign-in, and what the steps of a case do to it.
+final class ScenarioClient {
+  let server = ScriptedServer()
+  let clock = ScriptedClock()
+  let signIn = ScriptedSignIn()
+  let storage: ScenarioStorage
+  private let scratch: Scratch
+  let log = ScenarioLog()
+  private let backend: ScenarioBackend
+  private let limboLimit: Int
+  private var engine: FirestoreEngine
+  private(set) var isNetworkEnabled = true
+  private var listeners = ScenarioListeners()
+  private var writes = ScenarioWrites()
+
+  init(_ backend: ScenarioBackend, limboLimit: Int) throws {
+    self.backend = backend
+    self.limboLimit = limboLimit
+    scratch = try Scratch(inMemory: true)
+    storage = ScenarioStorage(backend, at: scratch.store)
+    engine = Self.engine(backend, storage, server, clock, signIn, limboLimit)
+  }
+
+  private static func engine(
+    _ backend: ScenarioBackend, _ storage: ScenarioStorage, _ server: ScriptedServer,
+    _ clock: ScriptedClock, _ signIn: ScriptedSignIn, _ limboLimit: Int
+  ) -> FirestoreEngine {
+    let database = ScenarioJSON.database
+    var configuration = FirestoreConfiguration(
+      projectID: database.project, databaseID: database.database, storage: storage.configuration,
+      transport: DocumentTransport(server, description: "a script"))
+    if backend == .eagerMemory { configuration.cache = .memoryWhileUsed }
+    configuration.tokenProvider = signIn
+    configuration.clock = clock
+    configuration.limboLimit = limboLimit
+    // In the middle, so that back-off is as long as it says.
+    configuration.random = { .max / 2 }
+    configuration.callbackQueue = CallbackQueue(queue: .global()) { work in work() }
+    configuration.logger.logLevel = .critical
+    return FirestoreEngine(configuration)
+  }
+
+  // MARK: Time
+
+  /// Lets the engine and the server do what is under way, one thing after the other.
+  func settle() async {
+    repeat { await engine.settle() } while server.deliver()
+  }
+
+  /// What the engine is about.
+  func inspect() async -> EngineInspection { await engine.inspect() }
+
+  /// Ends the engine; what it kept stays.
+  func end() async {
+    await withCheckedContinuation { (ended: CheckedContinuation<Void, Never>) in
+      engine.terminate { [log] error in
+        log.failed("terminate", error)
+        ended.resume()
+      }
+    }
+    while server.deliver() {}
+  }
+
+  // MARK: Steps
+
+  /// Does what a step says, and lets all that this brings about happen.
+  func perform(_ action: ScenarioAction) async throws {
+    switch action {
+    case .listen(let query, let target, let options):
+      try await listen(query, as: target, options)
+    case .say(let messages):
+      for message in messages {
+        try server.say(message)
+        await settle()
+      }
+    case .closeWatch(let error, let reopens):
+      server.breakWatch(error)
+      await settle()
+      if reopens { await engine.skipBackoff() }
+    case .acknowledge(let time):
+      try answer(keepsInQueue: false)
+      try server.acknowledge(at: time)
+    case .refuse(let error, let keepsInQueue):
+      try answer(keepsInQueue: keepsInQueue)
+      try server.refuse(error)
+      await settle()
+      await engine.skipBackoff()
+    case .restart: await restart()
+    case .collectGarbage(let threshold):
+      // The reference collects all that it may once there is more than the threshold.
+      if try storage.cacheSize() > threshold { try await engine.collectGarbage(downTo: 0) }
+    case .runTimer(let timer): await run(timer)
+    default: try call(action)
+    }
+    await settle()
+  }
+
+  /// What is asked for and waits for nothing.
+  private func call(_ action: ScenarioAction) throws {
+    switch action {
+    case .unlisten(let query):
+      if let id = listeners.remove(query) { engine.unlisten(id) }
+    case .write(let mutation):
+      let number = writes.add(mutation, of: signIn.user)
+      _ = engine.write([mutation]) { [log] in log.ended(number, mutation, $0) }
+    case .waitForPendingWrites:
+      engine.waitForPendingWrites { [log] in log.pendingWritesEnded($0) }
+    case .addInSyncListener:
+      engine.listenInSync(listeners.addInSync()) { [log] in log.toldInSync() }
+    case .removeInSyncListener:
+      guard let id = listeners.removeInSync() else { throw ScenarioError("nobody listens") }
+      engine.unlisten(id)
+    case .loadBundle(let bytes):
+      engine.loadBundle(bytes) { [log] result in
+        if case .failure(let error) = result { log.failed("loadBundle", error) }
+      }
+    case .enableNetwork(let isEnabled):
+      isNetworkEnabled = isEnabled
+      engine.setNetwork(isEnabled) { [log] in log.failed("setNetwork", $0) }
+    case .changeUser(let user):
+      signIn.user = user
+      engine.tokenDidChange()
+    case .failStorage(let actions): storage.faults.fail(actions)
+    case .listen, .say, .closeWatch, .acknowledge, .refuse, .restart, .collectGarbage, .runTimer,
+      .drainQueue:
+      break
+    }
+  }
+
+  private func listen(
+    _ query: DocumentQuery, as target: TargetID, _ options: ListenOptions
+  ) async throws {
+    let id = listeners.add(query)
+    engine.listen(id, query, options) { [log] in log.told(query, $0) }
+    await settle()
+    // A listener of the cache has no target.
+    guard options.source == .default else { return }
+    let given = await engine.target(of: id) ?? 0
+    if given != target { throw ScenarioError("the target has the number \(given), not \(target)") }
+  }
+
+  private func answer(keepsInQueue: Bool) throws {
+    try writes.answer(
+      signIn.user, sent: server.sent, keepsInQueue: keepsInQueue, isRejected: log.isRejected)
+  }
+
+  /// The process dies, so that nothing is stored at its end, and the next one begins.
+  private func restart() async {
+    storage.faults.setOver(true)
+    await end()
+    storage.faults.setOver(false)
+    listeners.removeAll()
+    isNetworkEnabled = true
+    engine = Self.engine(backend, storage, server, clock, signIn, limboLimit)
+  }
+
+  private func run(_ timer: ScenarioTimer) async {
+    switch timer {
+    case .onlineState: clock.advance(to: clock.now + 10_000)
+    case .watchIdle, .writeIdle: clock.advance(to: clock.now + StreamMachine.idleTime)
+    case .watchBackoff, .writeBackoff: await engine.skipBackoff()
+    case .all:
+      await engine.skipBackoff()
+      await settle()
+      clock.advance(to: clock.now + StreamMachine.idleTime)
+    case .storageRetry:
+      // The cases let the timer run out also when nothing is to be done again.
+      if let retry = await engine.inspect().retry { clock.advance(to: retry) }
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import ConiferDocument
+import ConiferKeyValue
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ConiferLeafStore
+@testable import ConiferStorage
+
+/// Overlays while the writes that they stand for are answered: they are what the waiting writes do, and an answer costs
+/// the same however many wait.
+@Suite struct OverlayKeepingTests {
+  private static let database = DatabaseID(project: "p")
+  private static let fields = ["a", "b", "m.x", "m.y", "t"]
+
+  private static func path() throws -> DocumentPath { try DocumentPath("c/d") }
+
+  private static func time(_ seconds: Int64) -> Timestamp {
+    (try? Timestamp(seconds: seconds)) ?? .zero
+  }
+
+  private static func value(_ random: inout Seeded) -> WriteValue {
+    switch random.below(10) {
+    case 0, 1: .serverTimestamp
+    case 2, 3: .increment(1)
+    case 4: .arrayUnion([.integer(Int64(random.below(3)))])
+    default: .value(.integer(Int64(random.below(3))))
+    }
+  }
+
+  private static func mutation(_ random: inout Seeded, _ version: Timestamp) throws -> Mutation? {
+    let path = try Self.path()
+    let pairs = fields.filter { _ in random.chance(50) }.map { ($0, value(&random)) }
+    switch random.below(20) {
+    case 0: return try Mutation.delete(path)
+    case 1, 2: return try? Mutation.set(path, pairs, in: database)
+    case 3...9: return try? Mutation.merge(path, pairs, in: database)
+    case 10:
+      let write = try? Mutation.merge(path, pairs, in: database)
+      return write.map { Mutation(path, $0.change, if: .updateTime(version)) }
+    default:
+      return try? Mutation.update(
+        path, pairs.map { (try FieldPath(canonical: $0.0), $0.1) }, in: database)
+    }
+  }
+
+  private static func batches(
+    _ random: inout Seeded, over base: Document, count: Int
+  ) throws -> [MutationBatch] {
+    var shown = base
+    // Some documents are written to in one way alone, as by a text that is typed.
+    let same = random.chance(50) ? try mutation(&random, base.version) : nil
+    return try (0..<count).map { number in
+      let other = try mutation(&random, base.version)
+      let write = random.chance(90) ? same ?? other : other
+      let batch = MutationBatch(write.map { [$0] } ?? [], written: time(Int64(100 + number))) { _ in
+        shown
+      }
+      shown = batch.applied(to: shown)
+      return batch
+    }
+  }
+
+  private static func base(_ random: inout Seeded, _ version: Int64) throws -> Document {
+    let path = try Self.path()
+    if random.chance(10) { return Document(path, .missing, version: time(version)) }
+    var map: MapValue = [:]
+    for name in ["a", "b", "t"] where random.chance(70) {
+      map[name] = .integer(Int64(random.below(3)))
+    }
+    if random.chance(50) { map["m"] = ["x": .integer(Int64(random.below(3)))] }
+    return Document(path, .found(map), version: time(version))
+  }
+
+  @Test(arguments: Seeded.seeds(6))
+  func `An overlay that stays is what the waiting writes do over what the server says then`(
+    seed: UInt64
+  ) throws {
+    var random = Seeded(seed)
+    var decided = 0
+    for _ in 0..<1500 {
+      let old = try Self.base(&random, 5)
+      let all = try Self.batches(&random, over: old, count: 2 + random.below(6))
+      let split = random.below(all.count)
+      let first = Overlay(of: all[..<split], over: old)
+      let overlay = Overlay(of: all[split...], behind: first, over: old)
+      let shown = all.reduce(old) { $1.applied(to: $0) }
+      #expect((overlay?.applied(to: old) ?? old) == shown, "seed \(seed): \(all) over \(old)")
+      let gone = random.below(all.count - 1) + random.below(2)
+      let left = Array(all[gone...])
+      guard let overlay, let oldest = left.first, old.fields != nil else { continue }
+      let new =
+        random.chance(50)
+        ? Document(
+          old.path, all[..<gone].reduce(old) { $1.applied(to: $0) }.state, version: Self.time(6))
+        : try Self.base(&random, random.pick([5, 6]))
+      guard overlay.isDecided(by: left.reversed(), oldest: oldest, over: new) else { continue }
+      decided += 1
+      let expected = left.reduce(new) { $1.applied(to: $0) }
+      #expect(
+        overlay.applied(to: new) == expected,
+        "seed \(seed): \(all) over \(old), \(gone) gone, over \(new): \(overlay)")
+    }
+    #expect(decided > 200, "\(decided) of seed \(seed)")
+  }
+
+  @Test(arguments: Seeded.seeds(4))
+  func `Overlays follow answers in any order, and what the server says with them`(
+    seed: UInt64
+  ) async throws {
+    var random = Seeded(seed)
+    let backend = try MemoryBackend(
+      MemoryStore(), name: "memory", options: StorageOptions(budget: nil, compression: .none))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree, identity: "anna")
+    for round in 0..<12 {
+      var base = try Self.base(&random, 5)
+      try await backend.commit([.documents(tree, [.put(base)])])
+      let batches = try Self.batches(&random, over: base, count: 12)
+      var waiting = try await backend.commit(batches.map { .enqueue(lane, $0.payload) }).writes
+      while !waiting.isEmpty {
+        var edits: [StorageEdit] = []
+        for _ in 0..<1 + random.below(2) where !waiting.isEmpty {
+          let place = random.chance(90) ? 0 : random.below(waiting.count)
+          let outcome = random.pick([WriteOutcome.acknowledged, .acknowledged, .discarded])
+          edits.append(.finish(lane, waiting.remove(at: place), outcome))
+        }
+        if random.chance(60) {
+          base = try Self.base(&random, 6 + Int64(round))
+          edits.insert(.documents(tree, [.put(base)]), at: random.below(edits.count + 1))
+        }
+        try await backend.commit(edits)
+        let report = try backend.verify()
+        try #require(report.isSound, "seed \(seed), round \(round): \(report.findings)")
+      }
+      let overlay = try backend.readDocuments { (view) throws(StoreError) in
+        try view.document(lane, base.path)
+      }
+      #expect(overlay == base)
+    }
+    try await backend.close()
+  }
+
+  @Test(arguments: ["value", "increment", "timestamp", "all", "set"])
+  func `An answer costs the same however many writes to its document wait`(
+    kind: String
+  ) async throws {
+    func cost(_ count: Int) async throws -> Int {
+      let probe = ProbeStore()
+      let backend = try PackedBackend(
+        probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
+      let tree = try await backend.tree(named: "documents", order: .documents)
+      let lane = Lane(tree: tree)
+      let path = try Self.path()
+      var base = Document(path, .found(["n": 0, "text": "", "at": .timestamp(.zero)]))
+      try await backend.commit([.documents(tree, [.put(base)])])
+      var writes: [WriteID] = []
+      for number in 0..<count {
+        var pairs: [(String, WriteValue)] = []
+        if ["value", "all", "set"].contains(kind) {
+          pairs.append(("text", .value(.string("\(number)"))))
+        }
+        if ["increment", "all"].contains(kind) { pairs.append(("n", .increment(1))) }
+        if ["timestamp", "all"].contains(kind) { pairs.append(("at", .serverTimestamp)) }
+        let write =
+          try kind == "set"
+          ? Mutation.set(path, pairs, in: Self.database)
+          : Mutation.merge(path, pairs, in: Self.database)
+        let batch = MutationBatch([write], written: Self.time(Int64(number))) { _ in
+          Document(path, .found(["n": .integer(Int64(number))]))
+        }
+        writes += try await backend.commit([.enqueue(lane, batch.payload)]).writes
+      }
+      let before = probe.lent.withLock { $0 }
+      for (number, id) in writes.enumerated() {
+        base = Document(
+          path,
+          .found([
+            "n": .integer(Int64(number + 1)), "text": .string("\(number)"),
+            "at": .timestamp(Self.time(1000 + Int64(number))),
+          ]), version: Self.time(1000 + Int64(number)))
+        try await backend.commit([
+          .documents(tree, [.put(base)]), .finish(lane, id, .acknowledged),
+        ])
+      }
+      let total = probe.lent.withLock { $0 } - before
+      #expect(try backend.verify().isSound)
+      try await backend.close()
+      return total / count
+    }
+    let (few, many) = try await (cost(20), cost(120))
+    #expect(
+      many <= few + few / 4, "\(few) records for an answer, \(many) where six times as many wait")
+  }
+}
