@@ -319,7 +319,8 @@ let package = Package(
     tests(
       "ConiferKit",
       [
-        "ConiferKit", "GuideApp", "ConiferFirestore", "ConiferServer", "ConiferServerHTTP", "ConiferStorage",
+        "ConiferKit", "GuideApp", "ConiferFirestore", "ConiferServer", "ConiferServerHTTP",
+        "ConiferStorage",
         "ConiferTree", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
