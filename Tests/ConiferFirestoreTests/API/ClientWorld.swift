@@ -13,7 +13,7 @@ import TestSupport
 /// A database as apps have it, over the real engine, with a server that says what a test has it say.
 final class ClientWorld {
   let server = EngineServer()
-  let clock = EngineTestClock()
+  let clock = ScriptedClock()
   let errors = LoggedErrors()
   private let scratch: Scratch
   private(set) var configuration: FirestoreConfiguration

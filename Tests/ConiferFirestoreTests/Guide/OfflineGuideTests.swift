@@ -15,7 +15,7 @@ import Testing
 @Suite("The guide to offline data")
 struct OfflineGuideTests {
   private let server = EngineServer()
-  private let clock = EngineTestClock()
+  private let clock = ScriptedClock()
 
   /// Waits until something is so that other threads bring about.
   private func until(_ isSo: () -> Bool) async {

@@ -25,7 +25,7 @@ struct ClientProgram {
   /// The documents of the server after each step that changed them.
   private var states: [[Document]] = [[]]
   private var lastWrite = 0
-  private var serverTime = Timestamp.zero
+  private var serverTime = ConiferDocument.Timestamp.zero
 
   init(_ store: EngineStore, _ seed: UInt64) throws {
     self.store = store
@@ -39,7 +39,7 @@ struct ClientProgram {
         access: ClientProgram.access,
         history: DocumentHistoryLimits(changes: random.pick([5, 50, 10_000])),
         clock: { [pump] in
-          Timestamp(unchecked: start + Int64(pump.now.components.seconds), 0)
+          ConiferDocument.Timestamp(unchecked: start + Int64(pump.now.components.seconds), 0)
         }))
     let clock = PumpClock(pump)
     for (number, name) in ["a", "b"].enumerated() {
@@ -126,7 +126,7 @@ struct ClientProgram {
 
   private mutating func listen(_ client: ProgramClient) throws {
     guard client.listeners.count < (isStrict ? 1 : 5) else { return }
-    let n = try FieldPath(["n"])
+    let n = try ConiferDocument.FieldPath(["n"])
     let rooms = DocumentQuery(.collection(try CollectionPath("rooms")), in: Self.database)
     let query =
       switch random.below(8) {
@@ -160,7 +160,7 @@ struct ClientProgram {
           .refused(.notFound),
           [
             try Mutation.update(
-              DocumentPath("missing/m"), [(FieldPath(["n"]), 1)], in: Self.database)
+              DocumentPath("missing/m"), [(ConiferDocument.FieldPath(["n"]), 1)], in: Self.database)
           ]
         )
       }

@@ -4,7 +4,7 @@ import ConiferTree
 import Synchronization
 
 /// Whether a store fails, as a test says.
-final class StorageFaults: Sendable {
+final class DiskFaults: Sendable {
   private let state = Mutex(false)
 
   /// Whether commits fail, as on a disk that is not there for a while.
@@ -21,9 +21,9 @@ final class StorageFaults: Sendable {
 /// A backend whose commits fail when a test says so; nothing has changed then.
 final class FaultyBackend: DocumentBackend, EvictingBackend {
   private let base: any DocumentBackend & EvictingBackend
-  private let faults: StorageFaults
+  private let faults: DiskFaults
 
-  init(_ base: any DocumentBackend & EvictingBackend, _ faults: StorageFaults) {
+  init(_ base: any DocumentBackend & EvictingBackend, _ faults: DiskFaults) {
     self.base = base
     self.faults = faults
   }
@@ -89,7 +89,7 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
 
 extension StorageConfiguration {
   /// The same storage, whose commits fail when a test says so.
-  func failing(_ faults: StorageFaults) -> StorageConfiguration {
+  func failing(_ faults: DiskFaults) -> StorageConfiguration {
     let base = self
     return StorageConfiguration(name: name, location: location, options: options) {
       (options) throws(StoreError) in

@@ -15,7 +15,7 @@ final class ProgramClient {
   let name: String
   let link: DocumentLink
   let signIn = EngineSignIn()
-  let faults = StorageFaults()
+  let faults = DiskFaults()
   private let scratch: Scratch
   private let configuration: FirestoreConfiguration
   private(set) var engine: FirestoreEngine

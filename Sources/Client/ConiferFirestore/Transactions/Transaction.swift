@@ -9,6 +9,7 @@ import Synchronization
 public final class Transaction: Sendable {
   private let firestore: Firestore
   private let state = Mutex(TransactionState())
+  private let user = TransactionUser()
 
   init(_ firestore: Firestore) { self.firestore = firestore }
 
@@ -58,7 +59,7 @@ public final class Transaction: Sendable {
     try check(document)
     let path = try document.target.get()
     try state.withLock { state throws(FirestoreError) in try state.checkReading() }
-    let found = try await firestore.engine().lookup([path])
+    let found = try await firestore.engine().lookup([path], user)
     let read = found.first { $0.path == path } ?? Document(path, .missing)
     try state.withLock { state throws(FirestoreError) in try state.read(read) }
     return DocumentSnapshot(document, GotDocument(document: read, isFromCache: false))
@@ -123,7 +124,7 @@ public final class Transaction: Sendable {
     func commit() async throws(FirestoreError)
   {
     let mutations = try state.withLock { state throws(FirestoreError) in try state.mutations() }
-    if !mutations.isEmpty { try await firestore.engine().commit(mutations) }
+    if !mutations.isEmpty { try await firestore.engine().commit(mutations, user) }
   }
 
   private func check(_ document: DocumentReference) throws(FirestoreError) {

@@ -95,7 +95,9 @@ struct Bundles {
     edits.append(.documents(store.tree, documents))
     try store.commit(edits)
     listening.unneeded.keep(paths)
-    listening.changed(try store.shown(paths))
+    _ = listening.recovery.attempt { [store, listening] () throws(StoreError) in
+      listening.changed(try store.shown(paths))
+    }
   }
 
   /// The target under which the documents of a bundle are held: no server is asked for it.

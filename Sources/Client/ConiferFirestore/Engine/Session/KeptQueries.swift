@@ -15,6 +15,8 @@ final class KeptQueries {
   }
 
   private var kept: [DocumentTarget: (query: DocumentQuery, state: State)] = [:]
+  /// Those that could not be stored, which the app's next call does.
+  private var unstored: Set<DocumentTarget> = []
   private let store: DocumentStore
   private let listening: Listening
   private let logger: Logger
@@ -41,17 +43,18 @@ final class KeptQueries {
           last = next
         }
       }
-      for bytes in stored { listen(try query(bytes)) }
+      for bytes in stored { listen(bytes) }
     } catch {
       store.log("kept queries could not be read", error)
     }
   }
 
-  private func query(_ bytes: [UInt8]) throws(StoreError) -> DocumentQuery {
+  /// Listens to a query as it is stored; one that cannot be read keeps no other from that.
+  private func listen(_ bytes: [UInt8]) {
     do throws(StatusError) {
-      return try DocumentQuery(json: bytes)
+      listen(try DocumentQuery(json: bytes))
     } catch {
-      throw StoreError(.damaged, error.message)
+      logger.error("a kept query cannot be read", metadata: ["cause": "\(error)"])
     }
   }
 
@@ -63,13 +66,18 @@ final class KeptQueries {
       return
     }
     let known = kept[target]
-    if isKept, case .listening? = known?.state { return }
+    if isKept, case .listening? = known?.state, !unstored.contains(target) { return }
     do throws(StoreError) {
       try store.commit(edits(isKept, query))
+      unstored.remove(target)
     } catch {
+      unstored.insert(target)
       store.log(isKept ? "a query is not kept durably" : "a query is kept on", error)
     }
-    if isKept { return listen(query) }
+    if isKept {
+      if case .listening? = known?.state { return }
+      return listen(query)
+    }
     kept[target] = nil
     if case .listening(let id)? = known?.state { listening.unlisten(id) }
   }
