@@ -81,4 +81,37 @@ import Testing
     #expect(Self.told(listens.setEnabled(false)) == [1])
     #expect(listens.onlineState == .offline)
   }
+
+  @Test func `tell each listener of an empty query at once that the server told before`() throws {
+    var listens = DocumentListens(F.database)
+    let query = try Self.query("c")
+    for id: ListenerID in [1, 2] {
+      let actions = listens.listen(
+        id, query, ListenOptions(), stored: StoredQuery(resumeToken: [1]))
+      #expect(Self.told(actions) == [id])
+    }
+  }
+
+  @Test func `keep what changes while a limit waits to be filled again`() throws {
+    var listens = DocumentListens(F.database)
+    let query = try F.query(first: 2)
+    let documents = [F.document("a", 1), F.document("b", 2)]
+    _ = listens.listen(
+      1, query, ListenOptions(includesMetadataChanges: true, source: .cache),
+      stored: StoredQuery(documents: documents))
+    guard case .read? = listens.changed([F.missing("a")]).first else {
+      Issue.record("A document left a full limit, and nobody reads the query.")
+      return
+    }
+    // The read fails, and another document goes.
+    #expect(listens.changed([F.missing("b")]).isEmpty && !listens.isSynced(query))
+    #expect(Self.told(listens.setEnabled(false)).isEmpty)
+    let filled = listens.refilled(query, [F.document("c", 3), F.document("d", 4)])
+    guard case .tell(1, let snapshot)? = filled.first else {
+      Issue.record("Nobody is told of the limit that is full again.")
+      return
+    }
+    #expect(snapshot.ids == ["c", "d"] && snapshot.isFromCache)
+    #expect(snapshot.told == ["removed a", "removed b", "added c", "added d"])
+  }
 }

@@ -49,6 +49,46 @@ private struct Watched {
 @Suite struct `The stream of listens` {
   private typealias F = Fixtures
 
+  @Test func `takes nothing of an earlier listen for what the server says of a later one`() throws {
+    let target = WatchTarget(2, DocumentQuery(.document(F.path("c/d")), in: F.database).target)
+    var machine = WatchMachine(F.database)
+    func say(_ change: WatchChange, at seconds: Int64? = nil) -> [WatchAction] {
+      machine.received(change, version: seconds.map(F.time)) { _ in [] }
+    }
+    _ = machine.listen(target) { _ in [] }
+    _ = machine.streamOpened { _ in [] }
+    _ = say(.targets(.added, [2]))
+    _ = say(.targets(.current, [2], resumeToken: [1]))
+    for case .event(let event) in say(.targets(.noChange, []), at: 5) { machine.stored(event) }
+    // The document is made before the server has answered the second listen.
+    _ = machine.unlisten(2)
+    _ = machine.listen(target) { _ in [] }
+    _ = say(.targets(.removed, [2]))
+    _ = say(.targets(.added, [2]))
+    for case .event(let event) in say(.targets(.noChange, []), at: 7) {
+      #expect(event.targets[2] == nil && event.documents.isEmpty)
+    }
+  }
+
+  @Test func `finds out once more that the client had other documents when that was not stored`()
+    throws
+  {
+    var watched = try Watched("c/a", "c/b")
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 5)
+    _ = watched.say(.filter(2, count: 1))
+    let actions = watched.say(.targets(.noChange, []), at: 6)
+    #expect(actions.count == 3)
+    #expect(watched.machine.targets[2]?.resumeToken == [1])
+    // The event is lost, and the stream with it: the server goes on where the store is.
+    _ = watched.machine.streamClosed()
+    guard case .add(let target)? = watched.open().first else {
+      Issue.record("The target was not asked for.")
+      return
+    }
+    #expect(target.resumeToken == [1] && target.expectedCount == 2)
+  }
+
   @Test func `says nothing before it is consistent, and then all at once`() throws {
     var watched = try Watched("c/b", "c/x")
     #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)

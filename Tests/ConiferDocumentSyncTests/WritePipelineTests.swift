@@ -128,6 +128,9 @@ import Testing
     let error = StatusError(.invalidArgument, "")
     var pipeline = Self.sending(2)
     #expect(pipeline.streamClosed(StatusError(.unavailable, "")) == [.openStream])
+    // Nobody was greeted, so that no token was refused.
+    #expect(pipeline.streamClosed(error) == [.openStream])
+    #expect(pipeline.streamOpened() == [.greet(token: [1])])
     #expect(pipeline.streamClosed(error) == [.keep(token: []), .openStream])
     #expect(pipeline.streamOpened() == [.greet(token: [])])
     #expect(pipeline.streamClosed(error) == [.openStream])

@@ -23,16 +23,37 @@ package struct IdentityGate<Step: Sendable>: Sendable {
     }
   }
 
-  private typealias Waiting = (step: Step, dependence: Dependence)
+  /// The steps that wait, in order.
+  private struct Waiting {
+    private(set) var steps: [(step: Step, dependence: Dependence)] = []
+    /// How many of them may change what later reads see.
+    private(set) var changes = 0
+
+    mutating func add(_ step: Step, _ dependence: Dependence) {
+      steps.append((step, dependence))
+      if dependence.isChange { changes += 1 }
+    }
+
+    /// Takes out the steps that are meant.
+    mutating func remove(where isMeant: (Step, Dependence) -> Bool) -> [Step] {
+      let all = steps
+      (steps, changes) = ([], 0)
+      var removed: [Step] = []
+      for (step, dependence) in all {
+        if isMeant(step, dependence) { removed.append(step) } else { add(step, dependence) }
+      }
+      return removed
+    }
+  }
 
   private enum State {
     /// It is the user whose lane is open.
     case known
     /// The token provider is being asked: what depends on its answer waits, in order.
-    case asked([Waiting])
+    case asked(Waiting)
     /// The provider failed and is asked again: writes wait, in order; all else is done. So is what the app changes in the
     /// queue, as it names writes by their ids, which say whose they are.
-    case unanswered([Waiting])
+    case unanswered(Waiting)
   }
 
   private var state = State.known
@@ -47,9 +68,9 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   /// - Parameter isChangeStored: whether that stands in the store when it is opened.
   package init(isChangeStored: Bool = false) { self.isChangeStored = isChangeStored }
 
-  private var waiting: [Waiting] {
+  private var waiting: Waiting {
     switch state {
-    case .known: []
+    case .known: Waiting()
     case .asked(let waiting), .unanswered(let waiting): waiting
     }
   }
@@ -58,7 +79,9 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   package var isKnown: Bool { if case .known = state { true } else { false } }
 
   /// How many steps wait for the token provider's answer.
-  package var waitingCount: Int { if case .asked(let waiting) = state { waiting.count } else { 0 } }
+  package var waitingCount: Int {
+    if case .asked(let waiting) = state { waiting.steps.count } else { 0 }
+  }
 
   // MARK: Steps
 
@@ -68,20 +91,25 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   package mutating func holdBack(_ step: Step, _ dependence: Dependence) -> Bool {
     switch state {
     case .known: return false
-    case .asked(let waiting):
+    case .asked(var waiting):
       let mustWait =
         switch dependence {
         case .none: false
         case .needsUser, .concernsQueue: true
-        case .followsWrites: waiting.contains(where: \.dependence.isChange)
+        case .followsWrites: waiting.changes > 0
         }
-      if mustWait { state = .asked(waiting + [(step, dependence)]) }
-      return mustWait
-    case .unanswered(let waiting):
+      guard mustWait else { return false }
+      // Taken out meanwhile, so that what waits already is not copied.
+      state = .known
+      waiting.add(step, dependence)
+      state = .asked(waiting)
+    case .unanswered(var waiting):
       guard dependence.needsUser else { return false }
-      state = .unanswered(waiting + [(step, dependence)])
-      return true
+      state = .known
+      waiting.add(step, dependence)
+      state = .unanswered(waiting)
     }
+    return true
   }
 
   /// Takes the steps that wait no longer.
@@ -94,16 +122,17 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   ///
   /// - Parameter isWanted: which.
   package mutating func remove(where isWanted: (Step) -> Bool) -> [Step] {
-    guard case .asked(let waiting) = state else { return [] }
-    state = .asked(waiting.filter { !isWanted($0.step) })
-    return waiting.map(\.step).filter(isWanted)
+    guard case .asked(var waiting) = state else { return [] }
+    let removed = waiting.remove { step, _ in isWanted(step) }
+    state = .asked(waiting)
+    return removed
   }
 
   // MARK: What is known
 
   /// It is known who is signed in: what waited goes on.
   package mutating func becameKnown() {
-    ready += waiting.map(\.step)
+    ready += waiting.steps.map(\.step)
     state = .known
   }
 
@@ -112,8 +141,9 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   /// The token provider failed: only what writes goes on waiting.
   package mutating func askingFailed() {
-    ready += waiting.filter { !$0.dependence.needsUser }.map(\.step)
-    state = .unanswered(waiting.filter(\.dependence.needsUser))
+    var waiting = waiting
+    ready += waiting.remove { !$1.needsUser }
+    state = .unanswered(waiting)
   }
 
   // MARK: The token provider

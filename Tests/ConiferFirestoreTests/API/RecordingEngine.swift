@@ -116,7 +116,9 @@ final class RecordingEngine: DocumentEngine {
     told(nil)
   }
 
-  func lookup(_ paths: [DocumentPath]) async throws(FirestoreError) -> [Document] {
+  func lookup(
+    _ paths: [DocumentPath], _ user: TransactionUser
+  ) async throws(FirestoreError) -> [Document] {
     state.withLock { state in
       let documents = state.documents.first ?? []
       if state.documents.count > 1 { state.documents.removeFirst() }
@@ -124,7 +126,9 @@ final class RecordingEngine: DocumentEngine {
     }
   }
 
-  func commit(_ writes: [Mutation]) async throws(FirestoreError) {
+  func commit(
+    _ writes: [Mutation], _ user: TransactionUser
+  ) async throws(FirestoreError) {
     let refusal = state.withLock { state -> FirestoreError? in
       state.commits.append(writes)
       return state.refusals.isEmpty ? nil : state.refusals.removeFirst()

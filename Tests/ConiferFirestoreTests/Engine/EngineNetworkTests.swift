@@ -91,8 +91,20 @@ import Testing
     await world.listen(2, try world.query("rooms"))
     await #expect(throws: DatabaseError.self) { try await receipt.outcome }
     await #expect(throws: FirestoreError.self) {
-      try await world.engine.lookup([DocumentPath("rooms/a")])
+      try await world.engine.lookup([DocumentPath("rooms/a")], TransactionUser())
     }
     #expect(world.told.take() == [] && !world.server.hasWatch)
+  }
+
+  @Test func `tells nobody who ended in the moment in which they began`() async throws {
+    let world = try EngineWorld()
+    world.engine.listenInSync(9) { [told = world.told] in told.add("in sync") }
+    world.engine.unlisten(9)
+    await world.settle()
+    _ = world.told.take()
+    try world.set("rooms/a", 1)
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take() == ["1: a1 cached pending"])
+    await world.end()
   }
 }

@@ -128,9 +128,10 @@ import Testing
     world.engine.setNetwork(false) { _ in }
     let path = try DocumentPath("rooms/a")
     world.server.state.withLock { $0.found[path] = Document(path, .found(["n": 1])) }
-    #expect(try await world.engine.lookup([path]).map(\.state) == [.found(["n": 1])])
+    #expect(
+      try await world.engine.lookup([path], TransactionUser()).map(\.state) == [.found(["n": 1])])
     do throws(FirestoreError) {
-      try await world.engine.commit([Mutation(path, .delete)])
+      try await world.engine.commit([Mutation(path, .delete)], TransactionUser())
       Issue.record("The server refused, and nobody was told.")
     } catch {
       #expect(error.code == .aborted)

@@ -125,4 +125,70 @@ import Testing
     #expect(world.told.take() == ["1: a1 cached pending"])
     await world.end()
   }
+
+  @Test func `aborts a transaction that began as another user`() async throws {
+    let world = try EngineWorld(usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.user("ann"))
+    world.engine.tokenDidChange()
+    await world.settle()
+    let path = try DocumentPath("rooms/a")
+    let user = TransactionUser()
+    _ = try await world.engine.lookup([path], user)
+    _ = try await world.engine.lookup([path], user)
+    signIn.set(.user("bob"))
+    world.engine.tokenDidChange()
+    await world.settle()
+    for _ in 0..<2 {
+      do throws(FirestoreError) {
+        try await world.engine.commit([Mutation(path, .delete)], user)
+        Issue.record("Ann's writes were sent as Bob's.")
+      } catch {
+        #expect(error.code == .aborted && error.message.hasPrefix("Another user"))
+      }
+    }
+    _ = try await world.engine.lookup([path], TransactionUser())
+    await world.end()
+  }
+
+  @Test func `asks nobody once its end has begun`() async throws {
+    for answer in [EngineSignIn.Answer.failure, .never] {
+      let world = try EngineWorld(usesTokens: true)
+      let signIn = try #require(world.signIn)
+      await world.settle()
+      await world.end()
+      let count = signIn.count
+      signIn.set(answer)
+      world.engine.tokenDidChange()
+      world.clock.advance(by: 3_600_000)
+      await world.settle()
+      #expect(signIn.count == count)
+      await #expect(throws: FirestoreError.self) {
+        try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false)
+      }
+    }
+  }
+
+  @Test func `keeps steps that wait in their order, however many they are`() {
+    var gate = IdentityGate<Int>()
+    func holdBack(_ step: Int, _ dependence: IdentityGate<Int>.Dependence) -> Bool {
+      gate.holdBack(step, dependence)
+    }
+    #expect(!holdBack(0, .needsUser))
+    gate.askingBegan()
+    #expect(!holdBack(0, .followsWrites) && !holdBack(0, .none))
+    for step in 1...20_000 {
+      let isHeld = holdBack(step, step % 2 == 0 ? .followsWrites : .needsUser)
+      #expect(isHeld)
+    }
+    let removed = gate.remove { $0 == 3 }
+    #expect(removed == [3] && gate.waitingCount == 19_999)
+    gate.askingFailed()
+    let reads = gate.takeReady()
+    #expect(reads == Array(stride(from: 2, through: 20_000, by: 2)))
+    #expect(holdBack(20_001, .needsUser) && !holdBack(0, .followsWrites))
+    gate.becameKnown()
+    let writes = gate.takeReady()
+    #expect(writes == [1] + Array(stride(from: 5, through: 20_001, by: 2)))
+  }
 }

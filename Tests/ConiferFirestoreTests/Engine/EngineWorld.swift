@@ -47,6 +47,7 @@ final class EngineSignIn: TokenProvider {
   private struct State {
     var answer = Answer.user(nil)
     var forced = 0
+    var count = 0
     var hanging: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -54,6 +55,8 @@ final class EngineSignIn: TokenProvider {
 
   /// How often a token was asked for that is not the last one.
   var forcedCount: Int { state.withLock { $0.forced } }
+  /// How often a token was asked for.
+  var count: Int { state.withLock { $0.count } }
   /// Whether no answer comes.
   var isHanging: Bool { state.withLock { $0.answer == .never } }
 
@@ -63,6 +66,7 @@ final class EngineSignIn: TokenProvider {
 
   func token(forcingRefresh: Bool) async throws -> AuthToken? {
     let answer = state.withLock { state in
+      state.count += 1
       if forcingRefresh { state.forced += 1 }
       return state.answer
     }

@@ -35,8 +35,9 @@ final class Transactions: Sendable {
   }
 
   private func attempt(_ engine: FirestoreEngine) async -> End {
+    let user = TransactionUser()
     guard let path = try? DocumentPath("counters/t"),
-      let document = try? await engine.lookup([path]).first
+      let document = try? await engine.lookup([path], user).first
     else { return .failed }
     var count: Int64 = 0
     if case .integer(let number) = document.fields?["n"] { count = number }
@@ -44,7 +45,7 @@ final class Transactions: Sendable {
       path, .set(["n": .integer(count + 1)], []),
       if: document.fields == nil ? .exists(false) : .updateTime(document.version))
     do {
-      try await engine.commit([write])
+      try await engine.commit([write], user)
       return .made
     } catch let error as FirestoreError {
       switch error.code {

@@ -57,6 +57,8 @@ import Testing
     #expect(BloomFilter(bitmap: [1], padding: 8, hashCount: 1) == nil)
     #expect(BloomFilter(bitmap: [1], padding: -1, hashCount: 1) == nil)
     #expect(BloomFilter(bitmap: [1], padding: 0, hashCount: 0) == nil)
+    #expect(BloomFilter(bitmap: [1], padding: 0, hashCount: 101) == nil)
+    #expect(BloomFilter(of: ["a"], bitCount: 8, hashCount: .max) == nil)
     #expect(BloomFilter(bitmap: [1], padding: 7, hashCount: 1)?.mayContain("a") == true)
   }
 }

@@ -1,5 +1,4 @@
 import ConiferDocument
-import ConiferTree
 import Testing
 
 @testable import ConiferWire
@@ -75,11 +74,7 @@ import Testing
   }
 
   private static func copy(_ query: DocumentQuery) throws -> DocumentQuery {
-    var writer = JSONWriter()
-    writer.bundledQuery(query)
-    try writer.finish()
-    var reader = DocumentJSONReader(writer.bytes)
-    return try reader.bundledQuery()
+    try DocumentQuery(json: query.json)
   }
 
   @Test(arguments: [
@@ -90,7 +85,6 @@ import Testing
     #"{"parent":"projects/p/databases/d/documents","structuredQuery":{"from":[{"collectionId":"a"}],"where":{"fieldFilter":{"op":"LIKE","field":{"fieldPath":"n"},"value":{"nullValue":null}}}}}"#,
   ])
   func `has no queries that no client could make`(text: String) {
-    var reader = DocumentJSONReader(Array(text.utf8))
-    #expect(throws: JSONError.self) { try reader.bundledQuery() }
+    #expect(throws: StatusError.self) { try DocumentQuery(json: Array(text.utf8)) }
   }
 }

@@ -42,9 +42,13 @@ package protocol DocumentEngine: AnyObject, Sendable {
   /// Calls once all writes of now were accepted or refused.
   func waitForPendingWrites(_ told: @escaping @Sendable (FirestoreError?) -> Void)
   /// The server's documents, for a transaction; asked for even when the network is not to be used.
-  func lookup(_ paths: [DocumentPath]) async throws(FirestoreError) -> [Document]
-  /// Makes the writes of a transaction.
-  func commit(_ writes: [Mutation]) async throws(FirestoreError)
+  ///
+  /// - Throws: also `aborted` when another user is signed in than at the transaction's first call.
+  func lookup(
+    _ paths: [DocumentPath], _ user: TransactionUser
+  ) async throws(FirestoreError) -> [Document]
+  /// Makes the writes of a transaction; throws as `lookup`.
+  func commit(_ writes: [Mutation], _ user: TransactionUser) async throws(FirestoreError)
 
   // MARK: The queue, as `WriteReceipt.ID` names what is in it
 

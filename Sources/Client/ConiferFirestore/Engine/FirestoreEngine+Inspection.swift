@@ -113,9 +113,13 @@ extension DocumentLoop {
     }.mapError { FirestoreError($0) }
   }
 
-  /// Gives the user's token, or why there is none.
-  func withToken(_ body: @escaping (Result<String?, FirestoreError>) -> Void) {
+  /// Gives the token of who is signed in and whose it is, or why there is none.
+  func withToken(
+    _ body: @escaping (Result<(token: String?, identity: String), FirestoreError>) -> Void
+  ) {
     guard !store.engine.hasEnded else { return body(.failure(store.error)) }
-    user.withToken { body($0.mapError { FirestoreError($0) }) }
+    user.withToken { [self] answer in
+      body(answer.map { ($0, store.lane?.identity ?? "") }.mapError { FirestoreError($0) })
+    }
   }
 }

@@ -15,7 +15,11 @@ extension FirestoreEngine {
   /// Ends a listener of either kind.
   package func unlisten(_ id: ListenerID) {
     registry.remove(id)
-    run { $0.listening.unlisten(id) }
+    run { [registry] loop in
+      // One of those who wait for all to be in sync may have begun in a step that came meanwhile.
+      registry.remove(id)
+      loop.listening.unlisten(id)
+    }
   }
 
   /// Reads a document once.

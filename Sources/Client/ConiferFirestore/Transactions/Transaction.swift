@@ -10,6 +10,7 @@ import Synchronization
 public final class Transaction: Sendable {
   private let firestore: Firestore
   private let state = Mutex(TransactionState())
+  private let user = TransactionUser()
 
   init(_ firestore: Firestore) { self.firestore = firestore }
 
@@ -64,7 +65,7 @@ public final class Transaction: Sendable {
     let engine = try firestore.engine()
     let found: [Document]
     do throws(FirestoreError) {
-      found = try await engine.lookup([path])
+      found = try await engine.lookup([path], user)
     } catch {
       state.withLock { $0.readFailed(error) }
       throw error
@@ -137,7 +138,7 @@ public final class Transaction: Sendable {
     func commit() async throws(FirestoreError)
   {
     let mutations = try state.withLock { state throws(FirestoreError) in try state.end() }
-    if !mutations.isEmpty { try await firestore.engine().commit(mutations) }
+    if !mutations.isEmpty { try await firestore.engine().commit(mutations, user) }
   }
 
   /// Ends the transaction without its writes, after the function threw an error.

@@ -60,6 +60,9 @@ extension DocumentListens {
     }
     guard change.state == .offline else { return actions }
     for query in inOrder {
+      if let target = listened[query]?.target {
+        listened[query]?.refill?.event?.targets[target]?.isCurrent = false
+      }
       actions += tell(query, listened[query]?.view.goOffline().snapshot)
     }
     return actions

@@ -7,6 +7,7 @@ package struct DocumentListens: Sendable {
   /// A view whose changes wait for its documents to be read anew.
   struct Refill: Sendable {
     var changes: ViewChanges
+    /// What the server said, if that changed the documents; a view that went offline since is not current by it.
     var event: RemoteEvent?
   }
 
@@ -210,7 +211,15 @@ package struct DocumentListens: Sendable {
 
   private mutating func take(_ documents: [Document], _ event: RemoteEvent?) -> [SyncAction] {
     concerned(by: documents, event).flatMap { query, documents -> [SyncAction] in
-      guard let changes = listened[query]?.view.changes(documents) else { return [] }
+      let waiting = listened[query]?.refill
+      guard let changes = listened[query]?.view.changes(documents, after: waiting?.changes) else {
+        return []
+      }
+      if let waiting {
+        // The read that was asked for has not come yet: it is for these changes, too.
+        listened[query]?.refill = Refill(changes: changes, event: event ?? waiting.event)
+        return []
+      }
       guard changes.needsRefill else { return finish(query, changes, event) }
       listened[query]?.refill = Refill(changes: changes, event: event)
       return [.read(query)]
@@ -281,7 +290,10 @@ extension DocumentListens {
   package func query(of listener: ListenerID) -> DocumentQuery? { queryOf[listener] }
 
   /// Whether a query shows all that the server says it gives.
-  package func isSynced(_ query: DocumentQuery) -> Bool { listened[query]?.view.isSynced ?? false }
+  package func isSynced(_ query: DocumentQuery) -> Bool {
+    guard let item = listened[query], item.refill == nil else { return false }
+    return item.view.isSynced
+  }
 
   /// Whether a view shows a document, or the server says that it matches a query.
   package func needs(_ path: DocumentPath) -> Bool {

@@ -31,6 +31,8 @@ package struct QueryView: Sendable {
   package private(set) var limboKeys: Set<DocumentPath> = []
   /// Whether the server has sent all that it had when it was asked.
   private var isCurrent = false
+  /// Whether the server has ever told the query's documents, in an earlier run maybe.
+  private var hasToken = false
   private var syncState = SyncState.none
 
   /// A view without documents yet.
@@ -70,6 +72,7 @@ package struct QueryView: Sendable {
     mutatedKeys = changes.mutatedKeys
     changes.changes.forEachPath { confirm($0) }
     if let change { take(change) }
+    if let change, !change.resumeToken.isEmpty { hasToken = true }
 
     var intoLimbo: Set<DocumentPath> = []
     var outOfLimbo: Set<DocumentPath> = []
@@ -110,7 +113,7 @@ package struct QueryView: Sendable {
     ViewSnapshot(
       query: query, documents: documents, oldDocuments: documents, changes: [],
       mutatedKeys: mutatedKeys, isFromCache: syncState != .synced, syncStateChanged: false,
-      excludesMetadataChanges: false, hasCachedResults: false
+      excludesMetadataChanges: false, hasCachedResults: hasToken
     ).initial
   }
 

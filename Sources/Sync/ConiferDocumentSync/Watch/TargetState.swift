@@ -16,6 +16,13 @@ struct TargetState: Sendable {
   /// Whether the next snapshot is to name the target.
   private(set) var hasNews = true
 
+  /// A target that the server has just been asked for anew, and of which it has said nothing.
+  static var added: TargetState {
+    var state = TargetState()
+    state.hasNews = false
+    return state
+  }
+
   var isPending: Bool { pendingAnswers > 0 }
 
   mutating func requestSent() { pendingAnswers += 1 }

@@ -60,8 +60,8 @@ struct WatchAggregator: Sendable {
     case .noChange: guard isActive(id, targets) else { return }
     case .added:
       states[id, default: TargetState()].requestAnswered()
-      // What came before belongs to an earlier listen.
-      if states[id]?.isPending == false { states[id]?.forgetChanges() }
+      // What came before belongs to an earlier listen: that it was current, too.
+      if states[id]?.isPending == false { states[id] = .added }
     case .removed, .rejected:
       states[id]?.requestAnswered()
       if states[id]?.isPending == false { states[id] = nil }

@@ -159,9 +159,8 @@ package struct WatchMachine: Sendable {
     var actions: [WatchAction] = []
     for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
       guard let target = targets[id] else { continue }
-      // The client's documents are wrong: all of them are asked for.
-      targets[id]?.resumeToken = []
-      targets[id]?.version = .zero
+      // The client's documents are wrong: all of them are asked for. An event that cannot be stored leaves the token, so
+      // that the server finds out once more.
       actions.append(remove(id))
       actions.append(add(WatchTarget(id, target.target, purpose), matched))
     }
@@ -171,6 +170,10 @@ package struct WatchMachine: Sendable {
   /// The store has taken in an event.
   package mutating func stored(_ event: RemoteEvent) {
     storedVersion = max(storedVersion, event.version)
+    for id in event.mismatches.keys {
+      targets[id]?.resumeToken = []
+      targets[id]?.version = .zero
+    }
     for (id, change) in event.targets where !change.resumeToken.isEmpty {
       // The token of a target that is asked for anew belongs to what was wrong.
       guard event.mismatches[id] == nil else { continue }

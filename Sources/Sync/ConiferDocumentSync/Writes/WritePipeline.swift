@@ -222,11 +222,11 @@ package struct WritePipeline: Sendable {
       case .ready where !entries.isEmpty:
         let first = entries.removeFirst()
         actions = [.inhibitBackoff, .refused(first.id, error)]
-      case .opening, .greeting:
+      case .greeting:
         // No batch was sent, so none was refused: the greeting was, with its token.
         if !token.isEmpty { actions = [.keep(token: [])] }
         token = []
-      case .closed, .ready: break
+      case .closed, .opening, .ready: break
       }
     }
     // Nothing is on its way any more.

@@ -61,6 +61,7 @@ final class FailingView: DocumentView {
   func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] { try view.lanes(tree) }
   func totals(_ lane: Lane) throws(StoreError) -> QueueTotals {
     try faults.check(lane)
+    try faults.check(.readTotals)
     return try view.totals(lane)
   }
   func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {

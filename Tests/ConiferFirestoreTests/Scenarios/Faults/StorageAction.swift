@@ -53,6 +53,7 @@ enum StorageUse: Hashable, Sendable {
   case readDocument
   case readQuery
   case readQueue
+  case readTotals
   /// A read or an edit of another lane than the one that was used last.
   case otherLane
 

@@ -7,6 +7,8 @@ import Synchronization
 final class StorageFaults: Sendable {
   private struct State {
     var refused: Set<StorageUse> = []
+    /// A use that is refused once, and how many times it is not before.
+    var once: (use: StorageUse, uses: Int)?
     /// Whether the process is over whose engine still ends: it stores nothing any more.
     var isOver = false
     /// The lane that was used last.
@@ -21,12 +23,22 @@ final class StorageFaults: Sendable {
     state.withLock { $0.refused = refused }
   }
 
+  /// One use fails, and no later one.
+  func failOnce(_ use: StorageUse, after uses: Int = 0) {
+    state.withLock { $0.once = (use, uses) }
+  }
+
   /// The process that uses the store is over, or the next one begins.
   func setOver(_ isOver: Bool) { state.withLock { $0.isOver = isOver } }
 
   /// - Throws: `io` when the use is refused.
   func check(_ use: StorageUse) throws(StoreError) {
-    if state.withLock({ $0.refused.contains(use) }) { throw Self.failure(use) }
+    let isRefused = state.withLock { state in
+      guard let once = state.once, once.use == use else { return state.refused.contains(use) }
+      state.once = once.uses > 0 ? (use, once.uses - 1) : nil
+      return once.uses == 0
+    }
+    if isRefused { throw Self.failure(use) }
   }
 
   /// Notes that a lane is used.

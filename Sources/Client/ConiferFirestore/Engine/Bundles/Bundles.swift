@@ -3,7 +3,6 @@ import ConiferDocumentSync
 import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
-import ConiferTree
 import ConiferWire
 
 /// Takes in bundles: documents go into the cache as if the server had sent them, and queries are kept by their names.
@@ -87,9 +86,7 @@ struct Bundles {
         edits.append(edit.save)
         documents.append(edit.matches)
       }
-      var writer = JSONWriter()
-      writer.bundledQuery(query.query)
-      edits.append(.setMetadata(store.tree, MetadataName.query(query.name), writer.bytes))
+      edits.append(.setMetadata(store.tree, MetadataName.query(query.name), query.query.json))
     }
     edits.append(
       .setMetadata(
@@ -98,7 +95,9 @@ struct Bundles {
     edits.append(.documents(store.tree, documents))
     try store.commit(edits)
     listening.unneeded.keep(paths)
-    listening.changed(try store.shown(paths))
+    _ = listening.recovery.attempt { [store, listening] () throws(StoreError) in
+      listening.changed(try store.shown(paths))
+    }
   }
 
   /// The target under which the documents of a bundle are held: no server is asked for it.
@@ -117,12 +116,10 @@ struct Bundles {
       }
     }
     guard let stored else { return nil }
-    do throws(JSONError) {
-      var reader = DocumentJSONReader(stored)
-      return try reader.bundledQuery()
+    do throws(StatusError) {
+      return try DocumentQuery(json: stored)
     } catch {
-      throw FirestoreError(
-        .dataLoss, "The query \(name) cannot be read. Load its bundle again.", cause: "\(error)")
+      throw FirestoreError(error)
     }
   }
 }

@@ -72,20 +72,25 @@ extension Listening {
       readTime: isServers ? max(events.newest, row.record.version) : row.record.version)
   }
 
-  /// A query's documents are read anew.
+  /// A query's documents are read anew; when that fails, once the storage works again.
   private func refill(_ query: DocumentQuery) -> Bool {
     do throws(StoreError) {
-      let number = listens.target(of: query)
-      let answer = try store.read { (view, lane) throws(StoreError) in
-        try view.query(lane, query, tracked: number.flatMap { targets[$0]?.query })
-      }
-      indexing.consider(answer)
-      return carryOut(listens.refilled(query, answer.documents))
+      return carryOut(listens.refilled(query, try read(query)))
     } catch {
-      // The view goes on with what it has; what the server says next fills it.
-      recovery.report(error)
-      return carryOut(listens.refilled(query, []))
+      recovery.failed { [self] () throws(StoreError) in
+        run(listens.refilled(query, try read(query)))
+      }
+      return false
     }
+  }
+
+  private func read(_ query: DocumentQuery) throws(StoreError) -> [Document] {
+    let number = listens.target(of: query)
+    let answer = try store.read { (view, lane) throws(StoreError) in
+      try view.query(lane, query, tracked: number.flatMap { targets[$0]?.query })
+    }
+    indexing.consider(answer)
+    return answer.documents
   }
 
   /// Stores an event and tells the listeners of it.

@@ -31,7 +31,8 @@ struct EngineLifetime {
         throw error
       }
     } catch {
-      return store.engine.fail(DatabaseError(error, "The storage could not be opened"))
+      store.engine.fail(DatabaseError(error, "The storage could not be opened"))
+      return user.close()
     }
     network.begin()
     kept.begin()

@@ -2,7 +2,6 @@ import ConiferDocument
 import ConiferDocumentSync
 import ConiferKeyValue
 import ConiferStorage
-import ConiferTree
 import ConiferWire
 import Logging
 
@@ -16,6 +15,8 @@ final class KeptQueries {
   }
 
   private var kept: [DocumentTarget: (query: DocumentQuery, state: State)] = [:]
+  /// Those that could not be stored, which the app's next call does.
+  private var unstored: Set<DocumentTarget> = []
   private let store: DocumentStore
   private let listening: Listening
   private let logger: Logger
@@ -42,18 +43,18 @@ final class KeptQueries {
           last = next
         }
       }
-      for bytes in stored { listen(try query(bytes)) }
+      for bytes in stored { listen(bytes) }
     } catch {
       store.log("kept queries could not be read", error)
     }
   }
 
-  private func query(_ bytes: [UInt8]) throws(StoreError) -> DocumentQuery {
-    var reader = DocumentJSONReader(bytes)
-    do throws(JSONError) {
-      return try reader.bundledQuery()
+  /// Listens to a query as it is stored; one that cannot be read keeps no other from that.
+  private func listen(_ bytes: [UInt8]) {
+    do throws(StatusError) {
+      listen(try DocumentQuery(json: bytes))
     } catch {
-      throw StoreError(.damaged, "A kept query cannot be read: \(error)")
+      logger.error("a kept query cannot be read", metadata: ["cause": "\(error)"])
     }
   }
 
@@ -65,13 +66,18 @@ final class KeptQueries {
       return
     }
     let known = kept[target]
-    if isKept, case .listening? = known?.state { return }
+    if isKept, case .listening? = known?.state, !unstored.contains(target) { return }
     do throws(StoreError) {
       try store.commit(edits(isKept, query))
+      unstored.remove(target)
     } catch {
+      unstored.insert(target)
       store.log(isKept ? "a query is not kept durably" : "a query is kept on", error)
     }
-    if isKept { return listen(query) }
+    if isKept {
+      if case .listening? = known?.state { return }
+      return listen(query)
+    }
     kept[target] = nil
     if case .listening(let id)? = known?.state { listening.unlisten(id) }
   }
@@ -83,10 +89,8 @@ final class KeptQueries {
         .unpin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), nil),
       ]
     }
-    var writer = JSONWriter()
-    writer.bundledQuery(query)
     return [
-      .pin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), writer.bytes),
+      .pin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), query.json),
     ]
   }
 

@@ -42,7 +42,7 @@ final class NetworkUse {
   ///
   /// - Parameter state: whether the server counts as out of reach when the network is left.
   func update(meanwhile state: OnlineState = .offline) {
-    let mayUse = hasServer && isWanted && !hasEnded && !recovery.isBlocked
+    let mayUse = hasServer && isWanted && !hasEnded && !recovery.isBlocked && !sending.hasUnstored
     guard mayUse != isUsed else { return }
     set(mayUse, state)
   }

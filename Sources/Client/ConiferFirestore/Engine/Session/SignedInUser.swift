@@ -68,6 +68,7 @@ final class SignedInUser {
   func close() {
     gate.cancelQuestions()
     gate.becameKnown()
+    questions = Questions()
     retry = IdentityRetry()
     tell(.failure(StatusError(.failedPrecondition, "The database was closed.")))
   }
@@ -89,7 +90,7 @@ final class SignedInUser {
 
   /// Somebody signed in or out.
   func identify() {
-    guard setup.tokenProvider != nil else { return }
+    guard setup.tokenProvider != nil, !store.engine.hasEnded else { return }
     // Stored before the provider is asked, as the last user may not be the one at the next start.
     if gate.mustStore(isChanging: true) {
       keep(isChanging: true, [.setMetadata(store.tree, MetadataName.change, [1])])

@@ -1,7 +1,6 @@
 import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
-import ConiferTree
 import ConiferWire
 
 // As of when stored matches are whole, so that queries are answered from them and from what was read later.

@@ -106,9 +106,11 @@ struct DocumentQueue {
     guard isRefused || sending.withdraw(id) else {
       throw FirestoreError(
         .failedPrecondition,
-        "The write \(receiptID) is on its way, and the server decides. Wait for its outcome; what the "
-          + "server refuses may be discarded.")
+        "The server has the write \(receiptID), and decides. Wait for its outcome; what it refuses may "
+          + "be discarded.")
     }
+    let wasSent = !isRefused && entry.attempts > 0
+    let doubt = wasSent ? ", of which nobody knows whether the server made it" : ""
     do throws(StoreError) {
       try store.commit([.finish(id.lane, id.number, .discarded)])
     } catch {
@@ -119,7 +121,7 @@ struct DocumentQueue {
     writes.end(
       id, .discarded,
       DatabaseError(
-        .discarded, "The app discarded the write \(receiptID) before the server had it."))
+        .discarded, "The app discarded the write \(receiptID)\(doubt)."))
     writes.changed(batch, in: id.lane)
   }
 }

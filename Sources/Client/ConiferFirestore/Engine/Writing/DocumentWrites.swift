@@ -66,17 +66,27 @@ final class DocumentWrites {
 
   /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
   func queueAll() {
-    let (group, paths) = (unqueued, unqueuedPaths)
+    let group = unqueued
     (unqueued, unqueuedPaths) = ([], [])
     guard let lane = store.lane else {
       for write in group { fail(write.caller, store.error) }
       return
     }
+    queue(group, in: lane)
+  }
+
+  private func queue(_ group: [Unqueued], in lane: Lane) {
+    let paths = Set(group.flatMap { $0.writes.map(\.path) })
     var shown: [DocumentPath: Document] = [:]
     do throws(StoreError) {
       for document in try store.shown(paths) { shown[document.path] = document }
     } catch {
-      for write in group { fail(write.caller, FirestoreError(error, "The write was not queued")) }
+      // What cannot be read may concern one of them alone.
+      if group.count > 1 {
+        for write in group { queue([write], in: lane) }
+      } else {
+        for write in group { fail(write.caller, FirestoreError(error, "The write was not queued")) }
+      }
       return
     }
     for write in group {
@@ -214,9 +224,9 @@ final class DocumentWrites {
 
   /// The documents of a write that left the queue, or came back, are others. Listeners are told once they can be read.
   func changed(_ batch: MutationBatch, in lane: Lane) {
-    waiters.ended()
     listening.unneeded.add(batch.paths)
-    _ = recovery.attempt { [store, listening] () throws(StoreError) in
+    _ = recovery.attempt { [store, listening, waiters] () throws(StoreError) in
+      try waiters.ended()
       guard lane == store.lane else { return }
       listening.changed(try store.shown(batch.paths))
     }

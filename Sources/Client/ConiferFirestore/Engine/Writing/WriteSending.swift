@@ -8,6 +8,8 @@ import ConiferWire
 /// The writes of the queue on their way to the server.
 final class WriteSending {
   private(set) var pipeline = WritePipeline(isEnabled: false)
+  /// The writes that the server has answered, and of which that could not be stored yet.
+  private var unstored: Set<OutboundWriteID> = []
   let slot: WriteSlot
   private let store: DocumentStore
   private let writes: DocumentWrites
@@ -23,6 +25,9 @@ final class WriteSending {
     self.recovery = recovery
   }
 
+  /// Whether an answer of the server could not be stored yet: what it answered would be sent once more.
+  var hasUnstored: Bool { !unstored.isEmpty }
+
   /// How many writes were sent and not answered.
   var outstanding: Int { pipeline.outstanding.count }
 
@@ -34,9 +39,10 @@ final class WriteSending {
   func requeued() { run(pipeline.requeued()) }
   /// A write is to leave the queue.
   ///
-  /// - Returns: whether it is not on its way.
+  /// - Returns: whether it is neither on its way nor answered.
   func withdraw(_ id: OutboundWriteID) -> Bool {
-    id.lane != store.lane || pipeline.withdraw(BatchID(id.number.rawValue))
+    guard !unstored.contains(id) else { return false }
+    return id.lane != store.lane || pipeline.withdraw(BatchID(id.number.rawValue))
   }
 
   /// The network may be used, or not.
@@ -154,7 +160,11 @@ final class WriteSending {
   ) {
     guard let lane = self.store.lane else { return }
     let id = OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, id))))
-    _ = recovery.attempt { () throws(StoreError) in try store(id) }
+    unstored.insert(id)
+    _ = recovery.attempt { [self] () throws(StoreError) in
+      try store(id)
+      unstored.remove(id)
+    }
   }
 
   /// Reads the next writes of the queue.

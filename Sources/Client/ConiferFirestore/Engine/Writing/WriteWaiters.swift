@@ -38,8 +38,11 @@ final class WriteWaiters {
   }
 
   /// Writes have left the queue: those who waited for all up to the oldest that still waits are told.
-  func ended() {
-    guard !waiters.isEmpty, let totals = try? totals() else { return }
+  ///
+  /// - Throws: when the queue cannot be read; it is called again then.
+  func ended() throws(StoreError) {
+    guard !waiters.isEmpty else { return }
+    let totals = try totals()
     let oldest = totals.oldest.map { BatchID($0.rawValue) } ?? .max
     tell(pending.ended(oldest - 1), nil)
   }

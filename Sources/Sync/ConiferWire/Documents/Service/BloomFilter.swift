@@ -4,15 +4,20 @@ package struct BloomFilter: Sendable, Hashable {
   private let bitmap: [UInt8]
   private let bitCount: UInt64
   private let hashCount: Int
+  /// More would make no filter better, and cost as much for each document.
+  private static let mostHashes = 100
 
-  /// The filter of a server's message; nil when it is malformed or empty, and says nothing.
+  /// The filter of a server's message; nil when it is malformed or empty, and says nothing; with
+  /// more than 100 hashes, too.
   ///
   /// - Parameters:
   ///   - bitmap: the bits, the lowest of each byte first.
   ///   - padding: how many bits at the end do not count, less than eight.
   ///   - hashCount: how many bits a name has.
   package init?(bitmap: [UInt8], padding: Int, hashCount: Int) {
-    guard !bitmap.isEmpty, (0..<8).contains(padding), hashCount > 0 else { return nil }
+    guard !bitmap.isEmpty, (0..<8).contains(padding),
+      (1...Self.mostHashes).contains(hashCount)
+    else { return nil }
     self.bitmap = bitmap
     self.hashCount = hashCount
     bitCount = UInt64(8 * bitmap.count - padding)
@@ -25,7 +30,7 @@ package struct BloomFilter: Sendable, Hashable {
   ///   - bitCount: how many bits the filter has.
   ///   - hashCount: how many bits a name has.
   package init?(of names: some Sequence<String>, bitCount: Int, hashCount: Int) {
-    guard bitCount > 0, hashCount > 0 else { return nil }
+    guard bitCount > 0, (1...Self.mostHashes).contains(hashCount) else { return nil }
     var bitmap = [UInt8](repeating: 0, count: (bitCount + 7) / 8)
     for name in names {
       for bit in Self.bits(of: name, hashCount, UInt64(bitCount)) {

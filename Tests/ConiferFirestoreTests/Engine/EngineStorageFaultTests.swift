@@ -1,0 +1,160 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import ConiferKeyValue
+import ConiferStorage
+import ConiferWire
+import TestSupport
+import Testing
+
+/// What the engine does when a commit or a read fails once.
+@Suite struct `The engine of documents after a failure of its storage` {
+  private let faults = StorageFaults()
+
+  private func world(_ store: EngineStore = .memory) throws -> EngineWorld {
+    try EngineWorld(store) { [faults] configuration in
+      guard let storage = configuration.storage else { return }
+      configuration.storage = StorageConfiguration(
+        name: storage.name, location: storage.location, options: storage.options
+      ) { (options) throws(StoreError) in
+        let backend = try storage.with(options).open()
+        guard let whole = backend as? any DocumentBackend & EvictingBackend else {
+          throw StoreError(.unsupported, "It keeps no documents, or evicts none.")
+        }
+        return FailingBackend(whole, faults)
+      }
+    }
+  }
+
+  /// Lets the engine try again.
+  private func retry(_ world: EngineWorld) async {
+    for _ in 0..<3 {
+      world.clock.advance(by: 2_000)
+      await world.settle()
+    }
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `discards no write that the server has answered`(store: EngineStore) async throws {
+    let world = try world(store)
+    let receipt = try world.set("rooms/a", 1)
+    await world.settle()
+    let id = try #require(try await receipt.id)
+    faults.fail([.acknowledgeBatch])
+    try world.server.accept(at: 1000)
+    await world.settle()
+    faults.fail([])
+    do throws(FirestoreError) {
+      try await world.engine.discard(id)
+      Issue.record("The server has made what the app gave up.")
+    } catch {
+      #expect(error.code == .failedPrecondition)
+    }
+    await retry(world)
+    #expect(world.told.take() == ["rooms/a: done"])
+    #expect(try await world.engine.outcome(of: id) == .acknowledged)
+    #expect(world.server.allSent.count == 1)
+    await world.end()
+  }
+
+  @Test func `tells who waits for writes, though the queue could not be read once`() async throws {
+    let world = try world()
+    try world.set("rooms/a", 1)
+    world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
+    await world.settle()
+    faults.failOnce(.readTotals)
+    try world.server.accept(at: 1000)
+    await world.settle()
+    await retry(world)
+    #expect(world.told.take() == ["rooms/a: done", "waited true"])
+    await world.end()
+  }
+
+  @Test func `queues the writes beside one whose document cannot be read`() async throws {
+    let world = try world()
+    faults.failOnce(.readDocument)
+    let receipts = try (1...3).map { try world.set("rooms/\($0)", 1) }
+    await world.settle()
+    for receipt in receipts { #expect(try await receipt.id != nil) }
+    #expect(world.server.sent.count == 3)
+    await world.end()
+  }
+
+  @Test func `fills a limit once its query can be read`() async throws {
+    let world = try world()
+    let query = try world.query("rooms").ordered(
+      by: try ConiferDocument.FieldPath(dotted: "n"))
+    await world.listen(1, query)
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2), ("rooms/c", 3)], at: 1000)
+    await world.settle()
+    world.engine.setNetwork(false) { _ in }
+    await world.listen(2, try query.limited(to: 2))
+    _ = world.told.take()
+    faults.failOnce(.readQuery)
+    _ = world.engine.write([Mutation(try DocumentPath("rooms/a"), .delete)], nil)
+    await world.settle()
+    #expect(!world.told.take().contains { $0.hasPrefix("2:") })
+    await retry(world)
+    #expect(world.told.take() == ["2: b2 c3 cached"])
+    await world.end()
+  }
+
+  @Test func `tells listeners of a bundle once they can be told`() async throws {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    world.engine.setNetwork(false) { _ in }
+    await world.settle()
+    _ = world.told.take()
+    let bytes = `The engine of documents and bundles`.bundle(
+      "rooms", "1970-01-01T00:00:03Z", `The engine of documents and bundles`.document("rooms/a", 1))
+    faults.failOnce(.readDocument, after: 1)
+    world.engine.loadBundle(bytes) { [told = world.told] result in
+      if case .success(let progress) = result, progress.isDone { told.add("loaded") }
+    }
+    await world.settle()
+    await retry(world)
+    #expect(world.told.take() == ["loaded", "1: a1 cached"])
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `keeps a query with the next call when it could not be stored`(
+    store: EngineStore
+  ) async throws {
+    let world = try world(store)
+    let query = try world.query("rooms")
+    await world.settle()
+    faults.failOnce(.metadata)
+    world.engine.keepSynced(true, query)
+    await world.settle()
+    #expect(world.server.targets.count == 1)
+    world.engine.keepSynced(true, query)
+    await world.settle()
+    #expect(world.server.targets.count == 1)
+    await world.restart()
+    #expect(world.server.targets.values.map(\.target) == [query.target])
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `asks again whether documents are gone when their leaving could not be stored`(
+    store: EngineStore
+  ) async throws {
+    let world = try world(store)
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
+    await world.settle()
+    _ = world.told.take()
+    faults.fail([.applyRemoteEvent])
+    world.server.say(.filter(2, count: 1))
+    world.server.say(.targets(.noChange, []), at: 2000)
+    await world.settle()
+    faults.fail([])
+    await retry(world)
+    let target = try #require(world.server.targets[2])
+    #expect(target.resumeToken == Array("t1000".utf8) && target.expectedCount == 2)
+    #expect(world.told.take() == ["1: a1 b2 cached"])
+    await world.end()
+  }
+}
