@@ -43,11 +43,11 @@ public final class DocumentServer: Sendable {
 
   /// Sets who may do what from now on. Listens that are no longer allowed end with `permission-denied`.
   public func setAccess(_ access: DocumentAccess) {
-    let hosts = state.withLock { state in
+    // Posted in the lock: of two calls at once all databases take the same one last.
+    state.withLock { state in
       state.access = access
-      return Array(state.hosts.values)
+      for host in state.hosts.values { host.post(.setAccess(access)) }
     }
-    for host in hosts { host.post(.setAccess(access)) }
   }
 
   /// Ends all streams that were opened with a token, as `unauthenticated`: clients get others and come again.

@@ -155,6 +155,27 @@ import Testing
     #expect(refusal?.code == .invalidArgument)
   }
 
+  @Test("What transforms and masks bring counts for the size of a request")
+  func sizeOfTransforms() async throws {
+    let rig = try Rig()
+    try await rig.commit(set("a/1", [("list", .array([1]))]))
+    let elements = (0..<11).map {
+      DocumentValue.string("\($0)" + String(repeating: "x", count: 1_000_000))
+    }
+    #expect(
+      try await rig.refusal(update("a/1", [("list", .arrayRemove(elements))]))?.code
+        == .invalidArgument)
+    #expect(
+      try await rig.refusal(update("a/1", [("list", .arrayRemove(Array(elements.prefix(9))))]))
+        == nil)
+    let names = try (0..<8000).map {
+      try FieldPath(["\($0)" + String(repeating: "x", count: 1400)])
+    }
+    #expect(
+      await rig.refusal(Mutation(document("a/1"), .patch(.empty, FieldMask(names), [])))?.code
+        == .invalidArgument)
+  }
+
   @Test(
     "A path as long as the service takes is kept and found, also in the history",
     arguments: TestStore.allCases)

@@ -17,18 +17,34 @@ final class Rig {
   let clock: TestClock
   private let scratch: Scratch
 
-  init(
+  convenience init(
     _ store: TestStore = .memory, seed: UInt64 = 1, access: DocumentAccess = .open,
     history: DocumentHistoryLimits = DocumentHistoryLimits(), clock: TestClock = TestClock(),
     on scratch: Scratch? = nil
   ) throws {
     let scratch = try scratch ?? Scratch()
+    try self.init(
+      on: store.configuration(scratch), seed: seed, access: access, history: history, clock: clock,
+      scratch)
+  }
+
+  /// A server on storage of a test's own.
+  convenience init(_ backend: GatedBackend, access: DocumentAccess = .open) throws {
+    try self.init(
+      on: backend.configuration, seed: 1, access: access, history: DocumentHistoryLimits(),
+      clock: TestClock(), Scratch())
+  }
+
+  private init(
+    on storage: StorageConfiguration, seed: UInt64, access: DocumentAccess,
+    history: DocumentHistoryLimits, clock: TestClock, _ scratch: Scratch
+  ) throws {
     self.scratch = scratch
     self.clock = clock
     pump = DocumentPump(seed: seed)
     server = try DocumentServer(
       DocumentServerConfiguration(
-        storage: store.configuration(scratch), access: access, history: history,
+        storage: storage, access: access, history: history,
         clock: { clock.now }))
   }
 

@@ -113,8 +113,8 @@ struct ClientProgram {
     case 24: client.link.isReachable.toggle()
     case 25: client.link.hold(random.chance(50) ? .toClient : .toServer)
     case 26..<29: client.link.release()
-    case 29..<31: if store != .memory { try await client.restart() }
-    case 31: try await client.become(client.user == "ann" ? "bob" : "ann")
+    case 29..<31: if store != .memory { await client.restart() }
+    case 31: client.become(client.user == "ann" ? "bob" : "ann")
     case 32: try? await client.engine.collectGarbage(downTo: 0)
     case 33: client.faults.isFailing = random.chance(60)
     case 34: client.faults.isFailing = false
@@ -251,7 +251,7 @@ struct ClientProgram {
     // The other user's writes are sent, too.
     for turn in 0..<3 {
       for client in clients where turn > 0 {
-        try await client.become(client.user == "ann" ? "bob" : "ann")
+        client.become(client.user == "ann" ? "bob" : "ann")
       }
       await settle()
       for _ in 0..<5_000 { if try await !deliver() { break } }
@@ -269,17 +269,16 @@ struct ClientProgram {
 
   private func compare() async throws {
     let all = try await everything()
-    var (made, doubtful) = (0, 0)
+    var made = 0
     for client in clients {
       made += try await compare(client, all)
-      doubtful += client.doubtful
     }
     guard case .integer(let count) = value(all, "counters/c", "n") ?? 0 else {
       Issue.record("seed \(seed): the counter is no number")
       return
     }
-    #expect(count >= made, "seed \(seed): increments are lost")
-    #expect(count <= made + doubtful, "seed \(seed): increments were made twice")
+    // The client keeps the token of its stream, so that the server knows what comes again.
+    #expect(count == made, "seed \(seed): increments are lost, or were made twice")
     let transactions = clients.map(\.transactions.now)
     let wanted = transactions.reduce(0) { $0 + $1.made }
     let unknown = transactions.reduce(0) { $0 + $1.unknown }

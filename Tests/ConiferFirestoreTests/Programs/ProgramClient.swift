@@ -24,8 +24,6 @@ final class ProgramClient {
   var listeners: [HeardListener] = []
   private(set) var writes: [ProgramWrite] = []
   private var lastListener: ListenerID = 0
-  /// How many writes may have been made more than once: they were sent, and the client forgot on which stream.
-  private(set) var doubtful = 0
   /// How many answers the app waits for: of gets, and of waits for its writes.
   private(set) var open = OpenAnswers()
   let transactions = Transactions()
@@ -87,18 +85,16 @@ final class ProgramClient {
     engine.setNetwork(isWanted) { _ in }
   }
 
-  func become(_ user: String) async throws {
-    try await doubt()
+  func become(_ user: String) {
     self.user = user
     signIn.set(.user(user))
     engine.tokenDidChange()
   }
 
   /// Ends the engine, and begins another one on the same store; the app listens again.
-  func restart() async throws {
+  func restart() async {
     // A store that cannot be opened is not what is tried here.
     faults.isFailing = false
-    try await doubt()
     await end()
     open = OpenAnswers()
     engine = FirestoreEngine(configuration)
@@ -113,13 +109,6 @@ final class ProgramClient {
       engine.terminate { _ in ended.resume() }
     }
     link.cut()
-  }
-
-  /// What waits now may have been made: a stream that begins anew sends it again.
-  private func doubt() async throws {
-    await engine.settle()
-    let waiting = try await engine.pendingWrites(after: nil, limit: .max, rejectedOnly: false)
-    doubtful += waiting.count
   }
 }
 

@@ -10,8 +10,9 @@ public enum DocumentRequest: Sendable, Hashable {
   case write(DocumentPath, before: MapValue?, after: MapValue?)
 }
 
-/// Who a token stands for, and who may do what: two closures, which return quickly and may be called on
-/// any thread.
+/// Who a token stands for, and who may do what: two closures, which may be called on any thread.
+///
+/// They return quickly and wait for nobody: nothing else is done in the database meanwhile.
 public struct DocumentAccess: Sendable {
   let user: @Sendable (_ token: String) -> DocumentUser?
   let allows: @Sendable (DocumentUser?, DocumentRequest) -> Bool

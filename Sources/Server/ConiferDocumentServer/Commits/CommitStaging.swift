@@ -74,19 +74,22 @@ struct CommitStaging: Sendable {
 
   private func checked(_ writes: [Mutation]) throws(StatusError) -> [Mutation] {
     var checked: [Mutation] = []
-    var bytes = 0
     for write in writes {
       do throws(DocumentError) { checked.append(try write.checked(in: database)) } catch {
         throw StatusError(refusing: error)
       }
-      bytes += write.path.size + write.fields.size
-    }
-    guard bytes <= Self.mostBytes else {
-      throw StatusError(
-        .invalidArgument,
-        "A commit has \(bytes) bytes; \(Self.mostBytes) are allowed. Split it into several.")
     }
     return checked
+  }
+
+  /// - Throws: `invalidArgument` for more bytes than a request may have.
+  static func checkSize(_ writes: [Mutation]) throws(StatusError) {
+    let bytes = writes.reduce(0) { $0 + $1.size }
+    guard bytes <= mostBytes else {
+      throw StatusError(
+        .invalidArgument,
+        "A commit has \(bytes) bytes; \(mostBytes) are allowed. Split it into several.")
+    }
   }
 
   private func checkAccess(
@@ -106,11 +109,31 @@ struct CommitStaging: Sendable {
 }
 
 extension Mutation {
-  /// The fields that the write brings.
-  fileprivate var fields: MapValue {
+  /// About how many bytes a request takes with the write.
+  fileprivate var size: Int {
     switch change {
-    case .set(let fields, _), .patch(let fields, _, _): fields
-    case .delete, .verify: .empty
+    case .set(let fields, _): path.size + fields.size + transformSize
+    case .patch(let fields, let mask, _):
+      path.size + fields.size + mask.paths.reduce(0) { $0 + $1.size } + transformSize
+    case .delete, .verify: path.size
+    }
+  }
+
+  private var transformSize: Int {
+    transforms.reduce(0) { $0 + $1.field.size + $1.operation.size }
+  }
+}
+
+extension FieldPath {
+  fileprivate var size: Int { names.reduce(0) { $0 + $1.utf8.count + 1 } }
+}
+
+extension FieldTransform.Operation {
+  /// The bytes of what it brings.
+  fileprivate var size: Int {
+    switch self {
+    case .serverTimestamp, .increment, .minimum, .maximum: 8
+    case .arrayUnion(let values), .arrayRemove(let values): values.reduce(0) { $0 + $1.size }
     }
   }
 }

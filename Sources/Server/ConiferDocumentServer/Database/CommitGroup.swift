@@ -7,7 +7,7 @@ struct CommitGroup: Sendable {
   private(set) var head: DatabaseHead
   private(set) var writes: WriteMemory
   private(set) var changes: [DocumentChange] = []
-  private var records: [UInt64: MapValue?] = [:]
+  private var records: [UInt64: MapValue] = [:]
   /// The streams of writes that take part; those whose batches are refused leave.
   var streams: [StreamID: WritingStream.State]
 
@@ -41,7 +41,7 @@ struct CommitGroup: Sendable {
   ///
   /// - Returns: the name of the stream.
   mutating func acknowledge(_ bytes: [UInt8], of id: StreamID) throws(StatusError) -> UInt64 {
-    guard case .greeted(let name, _) = streams[id] else {
+    guard case .greeted(let name, _, let start) = streams[id] else {
       throw StatusError(
         .failedPrecondition, "Writes were sent before the greeting was answered. Greet first.")
     }
@@ -50,18 +50,25 @@ struct CommitGroup: Sendable {
         .invalidArgument, "The token of the writes is not this stream's. Send the newest one.")
     }
     writes.acknowledge(name, through: token.answered)
+    let last = writes.streams[name]?.last ?? 0
+    guard last - max(token.answered, start) < WriteMemory.mostUnanswered else {
+      throw StatusError(
+        .resourceExhausted,
+        "\(WriteMemory.mostUnanswered) batches were made whose answers the client has not said to have. "
+          + "Read them, and send the newest token.")
+    }
     return name
   }
 
   /// The batch that was made before the client sent it again.
   mutating func takeKnown(_ digest: [UInt8], of id: StreamID) -> WriteMemory.Batch? {
-    guard case .greeted(let name, var batches) = streams[id],
+    guard case .greeted(let name, var batches, let start) = streams[id],
       let place = batches.firstIndex(where: { $0.digest == digest })
     else { return nil }
     let batch = batches[place]
     // Batches come again in their order, so the client no longer has those before it.
     batches.removeFirst(place + 1)
-    streams[id] = .greeted(name, known: batches)
+    streams[id] = .greeted(name, known: batches, start: start)
     return batch
   }
 
@@ -69,13 +76,22 @@ struct CommitGroup: Sendable {
   ///
   /// - Returns: its number there.
   mutating func remember(_ name: UInt64, _ digest: [UInt8], _ result: CommitResult) -> Int64 {
-    let (number, changed) = writes.remember(name, digest, result)
-    for (id, record) in changed { records.updateValue(record, forKey: id) }
+    guard let (number, record) = writes.remember(name, digest, result) else { return 0 }
+    records[name] = record
     return number
   }
 
   /// What the store is to change.
-  func edits(_ contents: DatabaseStore.Contents) -> DatabaseStore.Edits {
+  ///
+  /// - Parameter open: the names of the streams of writes that are open.
+  mutating func edits(
+    _ contents: DatabaseStore.Contents, open: Set<UInt64>
+  ) -> DatabaseStore.Edits {
+    writes.trim(but: open)
+    let streams =
+      records.map { (id: $0.key, record: MapValue?.some($0.value)) }
+      + writes.forgotten.map { (id: $0, record: MapValue?.none) }
+    writes.forgetStored()
     let kept = contents.history.room(for: changes)
     var head = head
     head.floor = kept.floor
@@ -84,7 +100,7 @@ struct CommitGroup: Sendable {
       changes: changes.filter { $0.number >= kept.first },
       forgotten: contents.forgotten
         + Array(contents.history.first..<max(kept.first, contents.history.first)),
-      streams: records.map { ($0.key, $0.value) })
+      streams: streams)
   }
 }
 

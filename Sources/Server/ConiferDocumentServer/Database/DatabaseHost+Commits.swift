@@ -25,12 +25,12 @@ extension DatabaseHost {
     }
     do throws(StoreError) { try await make(commits, in: store) } catch {
       // One that the store does not take must not take others with it.
-      guard commits.count == 1 else {
+      if commits.count > 1, isCertain {
         for commit in commits { await make([commit]) }
         return
       }
       configuration.logger.warning("A commit to \(database) failed: \(error)")
-      answer(.refused(commits[0].committer, StatusError(failing: error)))
+      for commit in commits { answer(.refused(commit.committer, StatusError(failing: error))) }
     }
   }
 
@@ -48,7 +48,7 @@ extension DatabaseHost {
       }
     }
     if group.head != contents.head {
-      try await store.commit(group.edits(contents))
+      try await commit(group.edits(contents, open: openNames), to: store)
       self.contents?.head = group.head
       self.contents?.forgotten = []
     }
@@ -60,6 +60,16 @@ extension DatabaseHost {
     for (id, state) in group.streams { writing[id]?.state = state }
     answers.forEach(answer)
     nudge()
+  }
+
+  private func commit(
+    _ edits: DatabaseStore.Edits, to store: DatabaseStore
+  ) async throws(StoreError) {
+    do throws(StoreError) { try await store.commit(edits) } catch {
+      // Of a store that failed otherwise nobody knows whether it has the commit: it must not be made again.
+      if ![.tooLarge, .full, .invalid, .damaged].contains(error.code) { doubt() }
+      throw error
+    }
   }
 
   private func documents(
@@ -83,6 +93,7 @@ extension DatabaseHost {
       throw StatusError(.cancelled, "The stream has ended.")
     }
     if caller.isExpired(at: now) { throw Caller.expired }
+    try CommitStaging.checkSize(commit.writes)
     guard case .stream(let id, let token) = commit.committer else {
       let result = try group.stage(commit.writes, now: now, by: caller)
       return .made(commit.committer, result, number: 0)
@@ -108,10 +119,10 @@ extension DatabaseHost {
     case .made(.caller(_, let told), let result, _): told(.success(result))
     case .refused(.caller(_, let told), let error): told(.failure(error))
     case .made(.stream(let id, _), let result, let number):
-      guard let stream = writing[id], case .greeted(let name, _) = stream.state else { return }
+      guard let stream = writing[id], let name = stream.name else { return }
       stream.deliver(.answered(result, token: WriteToken(stream: name, answered: number).bytes))
     case .refused(.stream(let id, _), let error):
-      writing.removeValue(forKey: id)?.deliver(.closed(error))
+      end(writing: id, error)
     }
   }
 }

@@ -50,13 +50,16 @@ extension DatabaseHost {
       try query.validate()
       _ = try DocumentQuery(query.target, in: database)
     } catch { throw StatusError(refusing: error) }
-    if case .document(let path) = query.source {
-      let found = try await stored(path)
-      try caller.require(.get(path, found?.fields), access)
-    } else {
+    guard case .document(let path) = query.source else {
       try caller.require(.list(query.target), access)
+      return try await read { (view) throws(StoreError) in (try view.documents(query), view.time) }
     }
-    return try await read { (view) throws(StoreError) in (try view.documents(query), view.time) }
+    // Who may get the document gets it as it was when that was asked.
+    let (document, found, time) = try await read { (view) throws(StoreError) in
+      (try view.document(path), try view.documents(query), view.time)
+    }
+    try caller.require(.get(path, document.fields), access)
+    return (found, time)
   }
 
   /// Computes numbers of what a query finds.

@@ -23,12 +23,24 @@ extension DatabaseHost {
   func handle(_ id: StreamID, _ event: DatabaseRequest.Watch) {
     guard listening[id] != nil else { return }
     switch event {
-    case .add(let target): listening[id]?.inputs.append(.add(target))
-    case .remove(let target): listening[id]?.inputs.append(.remove(target))
+    case .add(let target): ask(id, .add(target))
+    case .remove(let target): ask(id, .remove(target))
     case .ready: listening[id]?.credit += 1
-    case .close: return end(listening: id, nil)
+    case .close: end(listening: id, nil)
     }
-    due.insert(id)
+    if listening[id] != nil { due.insert(id) }
+  }
+
+  private func ask(_ id: StreamID, _ input: ListeningStream.Input) {
+    guard let waiting = listening[id]?.inputs.count else { return }
+    guard waiting < ListeningStream.mostInputs else {
+      return end(
+        listening: id,
+        StatusError(
+          .resourceExhausted,
+          "\(waiting) targets were added and removed that wait for an answer. Read the stream."))
+    }
+    listening[id]?.inputs.append(input)
   }
 
   /// A change was stored: the streams that it may concern are to be told.
@@ -59,14 +71,16 @@ extension DatabaseHost {
   }
 
   private func tell(_ id: StreamID) async {
-    guard let stream = listening[id], let contents, stream.credit > 0 else { return }
+    guard let stream = listening[id], stream.credit > 0 else { return }
     if stream.caller.isExpired(at: configuration.clock()) {
       return end(listening: id, Caller.expired)
     }
-    let isOld = contents.history.next - stream.told >= patience
-    guard stream.isDue || isOld else { return }
     do throws(StatusError) {
       let store = try await store()
+      // What the store has may just have been read anew.
+      guard let stream = listening[id], let contents else { return }
+      let isOld = contents.history.next - stream.told >= patience
+      guard stream.isDue || isOld else { return }
       let events = try moment(
         of: id, stream, contents, store, isWanted: isOld && !stream.targets.isEmpty)
       if !events.isEmpty {
@@ -133,18 +147,27 @@ extension DatabaseHost {
     } catch { deliver(.closed(error)) }
   }
 
-  func greet(_ id: StreamID, _ bytes: [UInt8]) {
-    guard let stream = writing[id] else { return }
+  func greet(_ id: StreamID, _ bytes: [UInt8]) async {
     do throws(StatusError) {
+      _ = try await store()
+      guard let stream = writing[id] else { return }
       guard case .opened = stream.state else {
         throw StatusError(.invalidArgument, "The stream was greeted already. Send writes.")
       }
       let token = try resume(bytes, of: id, stream.caller)
       stream.deliver(.greeted(token: token.bytes))
     } catch {
-      writing[id] = nil
-      stream.deliver(.closed(error))
+      end(writing: id, error)
     }
+  }
+
+  /// The names of the streams of writes that are open.
+  var openNames: Set<UInt64> { Set(writing.values.lazy.compactMap(\.name)) }
+
+  func end(writing id: StreamID, _ error: StatusError?) {
+    guard let stream = writing.removeValue(forKey: id) else { return }
+    if let name = stream.name { contents?.writes.end(name) }
+    stream.deliver(.closed(error))
   }
 
   /// The stream goes on where an earlier one was, as its token tells, or begins anew.
@@ -162,20 +185,19 @@ extension DatabaseHost {
         endOthers(of: token.stream)
         contents?.writes.acknowledge(token.stream, through: token.answered)
         let known = stream.batches.filter { $0.number > token.answered }
-        writing[id]?.state = .greeted(token.stream, known: known)
+        writing[id]?.state = .greeted(token.stream, known: known, start: stream.last)
         return token
       }
     }
     let name = UInt64.random(in: 1 ... .max)
     contents?.writes.begin(name, user: user)
-    writing[id]?.state = .greeted(name, known: [])
+    writing[id]?.state = .greeted(name, known: [], start: 0)
     return WriteToken(stream: name, answered: 0)
   }
 
   /// What is still on its way on a stream that broke must not be made beside what comes again.
   private func endOthers(of name: UInt64) {
-    for (id, stream) in writing {
-      guard case .greeted(name, _) = stream.state else { continue }
+    for (id, stream) in writing where stream.name == name {
       writing[id] = nil
       stream.deliver(
         .closed(StatusError(.aborted, "Another stream goes on with this one's writes.")))
@@ -190,19 +212,33 @@ extension DatabaseHost {
       end(listening: id, error)
     }
     for (id, stream) in writing.sorted(by: { $0.key < $1.key }) where isTheirs(stream.caller) {
-      writing[id] = nil
-      stream.deliver(.closed(error))
+      end(writing: id, error)
     }
   }
 
-  /// Looks at a caller's streams again when the token expires.
-  private nonisolated func expireLater(_ caller: Caller) {
+  /// Looks at the streams again when a caller's token expires.
+  private func expireLater(_ caller: Caller) {
     guard let expires = caller.user?.expires else { return }
-    let now = configuration.clock()
-    let wait = Duration.microseconds(max(0, expires.microseconds - now.microseconds))
-    Task { [weak self] in
-      try? await Task.sleep(for: wait)
+    if timer == nil || timer.map({ expires < $0.expires }) == true { look(at: expires) }
+  }
+
+  /// Looks at the streams again when the next of their tokens expires.
+  func expireNext() {
+    timer?.task.cancel()
+    timer = nil
+    let callers = listening.values.map(\.caller) + writing.values.map(\.caller)
+    if let next = callers.compactMap({ $0.user?.expires }).min() { look(at: next) }
+  }
+
+  /// The clock may be set, or run otherwise than the timer: it is looked at again until the time has come.
+  private func look(at expires: Timestamp) {
+    timer?.task.cancel()
+    let left = Duration.microseconds(expires.microseconds - configuration.clock().microseconds)
+    let wait = min(max(left, .milliseconds(10)), .seconds(3600))
+    let task = Task { [weak self] in
+      do { try await Task.sleep(for: wait) } catch { return }
       self?.post(.tick)
     }
+    timer = (expires, task)
   }
 }

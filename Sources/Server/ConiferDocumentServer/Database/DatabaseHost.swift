@@ -39,6 +39,8 @@ actor DatabaseHost {
   /// The part of the history, of a quarter of its length, in which all streams were last looked at.
   var lastNudge: Int64 = 0
   var writing: [StreamID: WritingStream] = [:]
+  /// Looks at the streams when the next token expires.
+  var timer: (expires: Timestamp, task: Task<Void, Never>)?
 
   init(
     _ database: DatabaseID, _ configuration: DocumentServerConfiguration, _ access: DocumentAccess,
@@ -115,8 +117,8 @@ actor DatabaseHost {
     case .openWatch(let id, let token, let deliver): await openWatch(id, token, deliver)
     case .watch(let id, let event): handle(id, event)
     case .openWrites(let id, let token, let deliver): await openWrites(id, token, deliver)
-    case .writes(let id, .greet(let token)): greet(id, token)
-    case .writes(let id, .close): writing.removeValue(forKey: id)?.deliver(.closed(nil))
+    case .writes(let id, .greet(let token)): await greet(id, token)
+    case .writes(let id, .close): end(writing: id, nil)
     case .writes(_, .send), .commit: break
     case .setAccess(let access):
       self.access = access
@@ -128,9 +130,11 @@ actor DatabaseHost {
     case .tick:
       let now = configuration.clock()
       end(Caller.expired) { $0.isExpired(at: now) }
+      expireNext()
     case .settle(let done): done()
     case .shutDown(let error, let done):
       shut = error
+      timer?.task.cancel()
       end(error) { _ in true }
       done()
     }
@@ -155,16 +159,46 @@ actor DatabaseHost {
       }
     opening = task
     let result = await task.value
-    if let opened { return opened }
-    opening = nil
+    // Others may have waited for the same opening.
+    let isFirst = opening == task
+    if isFirst { opening = nil }
     switch result {
     case .success((let store, let contents)):
-      (opened, self.contents) = (store, contents)
+      if isFirst {
+        opened = store
+        adopt(contents)
+      }
       return store
     case .failure(let error):
       configuration.logger.error("The database \(database) cannot be opened: \(error)")
       throw StatusError(failing: error)
     }
+  }
+
+  /// Whether what is known of the database is what the store has.
+  var isCertain: Bool { opened != nil }
+
+  /// The store failed, and may have the commit all the same: what is known of the database is read anew before anything
+  /// else is done.
+  func doubt() {
+    opened = nil
+    due.formUnion(listening.keys)
+  }
+
+  /// Takes in what an opened store has; what changed since it was last known is told to those who listen.
+  private func adopt(_ contents: DatabaseStore.Contents) {
+    let earlier = self.contents
+    self.contents = contents
+    guard let earlier else { return }
+    self.contents?.writes.keep(openNames, of: earlier.writes)
+    if let changes = contents.history.changes(from: earlier.history.next) {
+      changes.forEach(note)
+    } else {
+      for id in listening.keys { listening[id]?.fallBehind(earlier.history.next) }
+      due.formUnion(listening.keys)
+    }
+    // Who listens is told also when a request without a stream was the first to need the store.
+    post(.tick)
   }
 }
 

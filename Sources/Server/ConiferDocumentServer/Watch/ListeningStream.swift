@@ -23,6 +23,8 @@ struct ListeningStream: Sendable {
 
   /// How many targets a stream may have.
   static let mostTargets = 1000
+  /// How many targets may be added and removed that the client has no answer to: all of them once each.
+  static let mostInputs = 2 * mostTargets
 
   let caller: Caller
   let deliver: @Sendable ([WatchStreamEvent]) -> Void

@@ -163,7 +163,8 @@ struct MomentMaker {
     if let limit = target.target.limit {
       // So many that the first ones of then are among them.
       let more = since(time, target).all.values.count { target.contains($0.after) }
-      reads[id] = (try? target.query.limited(to: limit + more)) ?? target.query
+      let (most, overflows) = limit.addingReportingOverflow(more)
+      reads[id] = (try? target.query.limited(to: overflows ? .max : most)) ?? target.query
     } else if expectedCount != nil || target.document != nil {
       reads[id] = target.query
     }

@@ -6,10 +6,13 @@ import ConiferWire
 ///
 /// It is stored with each commit, so a restart forgets nothing.
 struct WriteMemory: Sendable {
-  /// How many streams are remembered; the one that has not sent anything for the longest time is forgotten.
+  /// How many streams are remembered beside those that are open; the ones that sent the longest time ago are forgotten.
   static let mostStreams = 1000
   /// How many batches of a stream are remembered.
   static let mostBatches = 100
+
+  /// How many batches may be made on a stream beyond the last one whose answer the client says that it has.
+  static let mostUnanswered: Int64 = 1000
 
   /// A batch that was made.
   struct Batch: Sendable, Hashable {
@@ -28,47 +31,66 @@ struct WriteMemory: Sendable {
     var last: Int64 = 0
     /// The batches whose answers the client may not have.
     var batches: [Batch] = []
+
+    /// When it last sent a batch whose answer the client may not have.
+    fileprivate var lastTime: Timestamp { batches.last?.result.commitTime ?? .zero }
   }
 
   private(set) var streams: [UInt64: Stream] = [:]
+  /// The streams that are no longer remembered, and that the store still has.
+  private(set) var forgotten: Set<UInt64> = []
 
   /// Begins to remember a stream.
-  mutating func begin(_ id: UInt64, user: String?) {
-    if streams.count >= Self.mostStreams {
-      for (other, stream) in streams where stream.batches.isEmpty { streams[other] = nil }
-    }
-    streams[id] = Stream(user: user)
-  }
+  mutating func begin(_ id: UInt64, user: String?) { streams[id] = Stream(user: user) }
 
   /// The client has the answers up to a batch.
   mutating func acknowledge(_ id: UInt64, through number: Int64) {
     streams[id]?.batches.removeAll { $0.number <= number }
   }
 
-  /// A batch was made.
+  /// A batch was made on a stream that is open.
   ///
-  /// - Returns: its number, and the streams that are to be stored; nil for those that are forgotten.
+  /// - Returns: its number, and what is to be stored of the stream; nil of a stream that was never begun.
   mutating func remember(
     _ id: UInt64, _ digest: [UInt8], _ result: CommitResult
-  ) -> (number: Int64, changed: [(id: UInt64, record: MapValue?)]) {
-    guard var stream = streams.removeValue(forKey: id) else { return (0, []) }
+  ) -> (number: Int64, record: MapValue)? {
+    guard var stream = streams.removeValue(forKey: id) else { return nil }
     stream.last += 1
     stream.batches.append(Batch(number: stream.last, digest: digest, result: result))
     if stream.batches.count > Self.mostBatches { stream.batches.removeFirst() }
     streams[id] = stream
-    var changed: [(id: UInt64, record: MapValue?)] = [(id, stream.record)]
-    while streams.count > Self.mostStreams, let oldest = oldest(but: id) {
-      streams[oldest] = nil
-      changed.append((oldest, nil))
-    }
-    return (stream.last, changed)
+    return (stream.last, stream.record)
   }
 
-  private func oldest(but id: UInt64) -> UInt64? {
-    streams.lazy.filter { $0.key != id }.min { a, b in
-      (a.value.batches.last?.result.commitTime ?? .zero)
-        < (b.value.batches.last?.result.commitTime ?? .zero)
-    }?.key
+  // MARK: Forgetting
+
+  /// A stream has ended: one whose answers the client has is forgotten.
+  mutating func end(_ id: UInt64) {
+    if streams[id]?.batches.isEmpty == true { forget(id) }
+  }
+
+  /// Forgets the streams beyond the limit that sent the longest time ago.
+  ///
+  /// - Parameter open: the streams that are open, which are neither counted nor forgotten.
+  mutating func trim(but open: Set<UInt64>) {
+    guard streams.count > Self.mostStreams else { return }
+    let ended = streams.lazy.filter { !open.contains($0.key) }.map { ($0.key, $0.value.lastTime) }
+    let surplus = ended.count - Self.mostStreams
+    guard surplus > 0 else { return }
+    for (id, _) in ended.sorted(by: { $0.1 < $1.1 }).prefix(surplus) { forget(id) }
+  }
+
+  private mutating func forget(_ id: UInt64) {
+    // Whatever made a batch was stored with it.
+    if let stream = streams.removeValue(forKey: id), stream.last > 0 { forgotten.insert(id) }
+  }
+
+  /// The store no longer has the streams that were forgotten.
+  mutating func forgetStored() { forgotten = [] }
+
+  /// Goes on with what the store did not yet have of streams that are open.
+  mutating func keep(_ open: Set<UInt64>, of earlier: WriteMemory) {
+    for id in open where streams[id] == nil { streams[id] = earlier.streams[id] }
   }
 
   /// What tells a batch from others: a digest of its writes.

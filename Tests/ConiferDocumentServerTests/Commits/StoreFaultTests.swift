@@ -1,0 +1,85 @@
+import ConiferDocument
+import ConiferDocumentServer
+import ConiferWire
+import TestSupport
+import Testing
+
+/// What the server does when commits of its store take long, or fail after they were made.
+@Suite struct StoreFaultTests {
+  @Test("Aggregates of one document are of the version that the rules saw")
+  func oneVersion() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(
+      backend,
+      access: DocumentAccess(allows: { _, request in
+        guard case .get(_, let fields) = request else { return true }
+        // What waits is made while the rules are asked.
+        backend.open()
+        return fields?["public"] == true
+      }))
+    try await rig.commit(set("a/1", [("n", 1), ("public", true)]))
+    backend.shut()
+    let server = rig.server
+    let secret = try set("a/1", [("n", 2), ("public", false)])
+    let committed = Task { try await server.commit([secret], in: database) }
+    await backend.untilOneWaits()
+    let sum = try await rig.service.aggregate(only("a/1"), [.sum(field("n"))], token: nil)
+    #expect(sum == [1])
+    _ = try await committed.value
+    #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 2)
+  }
+
+  @Test("Commits that the store made and failed are not made again")
+  func failed() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    let listener = Listener(rig.link().transport.service)
+    try listener.add(2, query("a"))
+    let writer = Writer(rig.link().transport.service)
+    writer.greet()
+    await rig.settle()
+    // The two batches come while another commit is being stored, so they are stored together.
+    backend.shut()
+    let server = rig.server
+    let first = try set("a/first", [])
+    let committed = Task { try await server.commit([first], in: database) }
+    await backend.untilOneWaits()
+    let increment = try merge("a/1", [("n", .increment(1))])
+    writer.send(increment)
+    writer.send(increment)
+    while rig.pump.step() {}
+    backend.fail(next: 1)
+    backend.open()
+    let time = try await committed.value
+    await rig.settle()
+    #expect((writer.now.closed ?? nil)?.code == .unavailable)
+    #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 2)
+    // Who listens is told what the store has.
+    #expect(listener.now.closed == nil)
+    #expect(listener.now.documents[document("a/1")]?.fields?["n"] == 2)
+
+    let again = Writer(rig.link().transport.service)
+    again.greet(writer.now.token)
+    await rig.settle()
+    again.send(increment)
+    again.send(increment)
+    again.send(increment)
+    await rig.settle()
+    #expect(again.now.answers.map { $0.results[0].transforms } == [[1], [2], [3]])
+    let times = [time] + again.now.answers.map(\.commitTime)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+    #expect(listener.now.documents[document("a/1")]?.fields?["n"] == 3)
+    #expect(listener.now.complaints == [])
+  }
+
+  @Test("A commit that the store made and failed gives its time to no other")
+  func time() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    try await rig.commit(set("a/1", [("n", 1)]))
+    backend.fail(next: 1)
+    #expect(try await rig.refusal(set("a/2", [("n", 2)]))?.code == .unavailable)
+    let failed = try #require(await rig.server.document(document("a/2"), in: database))
+    #expect(try await rig.commit(set("a/3", [])) > failed.updateTime)
+  }
+}
