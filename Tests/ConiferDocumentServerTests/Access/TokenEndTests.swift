@@ -1,47 +1,12 @@
 import ConiferDocument
 import ConiferDocumentServer
 import ConiferWire
-import Dispatch
 import Synchronization
 import TestSupport
 import Testing
 
-/// When rules and the ends of tokens take effect.
-@Suite struct AccessOrderTests {
-  /// Which rules were asked last.
-  private final class Asked: Sendable {
-    let rules = Mutex(0)
-  }
-
-  @Test("Of rules that are set at once all databases take the same ones last")
-  func atOnce() async throws {
-    let rig = try Rig()
-    let asked = Asked()
-    let server = rig.server
-    let services = (0..<10).map { number in
-      server.transport(to: DatabaseID(project: "p", database: "d\(number)")).service
-    }
-    for service in services { _ = try await service.lookup([document("a/1")], token: nil) }
-    for _ in 0..<20 {
-      DispatchQueue.concurrentPerform(iterations: 4) { thread in
-        for call in 0..<50 {
-          server.setAccess(
-            DocumentAccess(allows: { _, _ in
-              asked.rules.withLock { $0 = thread * 50 + call }
-              return true
-            }))
-        }
-      }
-      await server.settle()
-      var last: Set<Int> = []
-      for service in services {
-        _ = try await service.lookup([document("a/1")], token: nil)
-        last.insert(asked.rules.withLock { $0 })
-      }
-      #expect(last.count == 1)
-    }
-  }
-
+/// When the ends of tokens take effect.
+@Suite struct TokenEndTests {
   @Test(
     "A token's end ends a quiet stream, also when the clock was set back", .timeLimit(.minutes(1)))
   func clockSetBack() async throws {
