@@ -43,14 +43,14 @@ final class Transactions: Sendable {
     let write = Mutation(
       path, .set(["n": .integer(count + 1)], []),
       if: document.fields == nil ? .exists(false) : .updateTime(document.version))
-    do {
+    do throws(FirestoreError) {
       try await engine.commit([write])
       return .made
-    } catch let error as FirestoreError {
+    } catch {
       switch error.code {
       case .aborted, .failedPrecondition, .alreadyExists: return .conflict
       default: return .unknown
       }
-    } catch { return .failed }
+    }
   }
 }
