@@ -8,7 +8,7 @@ import Testing
 
 @testable import ConiferFirestore
 
-/// Databases of apps on a server within the process, with the system's time.
+/// Databases of apps on a server within the process.
 final class ServerWorld {
   let server: DocumentServer
   let database = DatabaseID(project: "test")
@@ -26,6 +26,7 @@ final class ServerWorld {
       projectID: "test", storage: store.configuration(at: scratch.store),
       transport: server.transport(to: database))
     configuration.logger.logLevel = .critical
+    configuration.clock = PatientClock()
     return configuration
   }
 
