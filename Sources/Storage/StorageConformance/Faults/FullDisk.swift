@@ -34,7 +34,6 @@ final class FullDisk {
   func run() async throws {
     try await pair.makeRooms(6)
     try await enqueue(10)
-    try await storeDocuments()
     session.setFull(true)
     try await fill()
     try pair.requireSame("on a full disk")
@@ -52,7 +51,6 @@ final class FullDisk {
           .finish(self.pair.lane, id, index % 2 == 0 ? .acknowledged : .discarded))
       }
     }
-    try await drainDocuments()
     try pair.requireSame("after draining the queue on a full disk")
     if fixture.factory.evicts {
       try await succeed("evicting") { try await self.pair.evict(to: 0) }
@@ -88,31 +86,6 @@ final class FullDisk {
       let receipt = try await pair.backend.commit([edit], fixture.factory.declared.strongest)
       waiting += receipt.writes
       _ = try pair.model.commit([edit])
-    }
-  }
-
-  /// Stores documents, and queues writes to them, where some are kept.
-  private func storeDocuments() async throws {
-    guard let documents = fixture.factory.documents else { return }
-    try await pair.makeDocuments()
-    let kinds: [DocumentChange.Kind] =
-      [.put, .enqueue, .match] + (documents.indexing ? [.index] : [])
-    for number in 0..<40 {
-      let change = DocumentChange(kind: kinds[number % kinds.count], seed: UInt64(900 + number))
-      try await pair.commit(try change.edits(pair.model))
-    }
-  }
-
-  /// Answers all writes to documents.
-  private func drainDocuments() async throws {
-    guard let tree = pair.model.documents else { return }
-    for identity in DocumentChange.identities {
-      let lane = Lane(tree: tree.info.id, identity: identity)
-      for write in tree.lanes[Bytes(identity.utf8)]?.writes ?? [] {
-        try await succeed("finishing write \(write.id) to documents") {
-          try await self.pair.commit(.finish(lane, write.id, .acknowledged))
-        }
-      }
     }
   }
 
