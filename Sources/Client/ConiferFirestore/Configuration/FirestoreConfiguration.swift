@@ -6,7 +6,7 @@ public import Logging
 ///
 /// ```swift
 /// var configuration = FirestoreConfiguration(projectID: "my-app", storage: .sqlite(at: directory))
-/// configuration.transport = server.transport
+/// configuration.transport = server.transport(to: DatabaseID(project: "my-app"))
 /// Firestore.configure(configuration)
 /// ```
 public struct FirestoreConfiguration: Sendable {
