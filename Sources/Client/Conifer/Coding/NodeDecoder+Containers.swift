@@ -1,3 +1,4 @@
+import ConiferEngine
 import ConiferTree
 
 /// The children of a node by key.
@@ -26,7 +27,7 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func superDecoder() throws -> any Decoder {
     decoding.nested(
-      decoding.node[ConiferTree.Key("super")], IndexKey(stringValue: "super"))
+      decoding.node[ConiferTree.Key("super")], PlaceKey(stringValue: "super"))
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { child(key) }
@@ -86,28 +87,12 @@ struct UnkeyedNodeContainer: UnkeyedDecodingContainer {
   mutating func superDecoder() throws -> any Decoder { try next() }
 
   private mutating func next() throws -> NodeDecoding {
-    let key = IndexKey(intValue: currentIndex)
+    let key = PlaceKey(intValue: currentIndex)
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(
         Any.self, .init(codingPath: codingPath + [key], debugDescription: "the array has ended"))
     }
     defer { currentIndex += 1 }
     return decoding.nested(elements[currentIndex], key)
-  }
-}
-
-/// A key of its own, for elements of arrays and `super`.
-struct IndexKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(stringValue: String) {
-    self.stringValue = stringValue
-    intValue = nil
-  }
-
-  init(intValue: Int) {
-    stringValue = String(intValue)
-    self.intValue = intValue
   }
 }

@@ -1,3 +1,4 @@
+import ConiferEngine
 public import ConiferTree
 import Foundation
 
@@ -30,7 +31,7 @@ public struct NodeDecoder: Sendable {
 }
 
 /// A decoder at one node.
-struct NodeDecoding: Decoder {
+struct NodeDecoding: ScalarDecoding {
   let node: Node
   let codingPath: [any CodingKey]
   let userInfo: [CodingUserInfoKey: Any]
@@ -44,8 +45,6 @@ struct NodeDecoding: Decoder {
     guard !node.isLeaf else { throw mismatch([Any].self) }
     return UnkeyedNodeContainer(decoding: self)
   }
-
-  func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   func nested(_ node: Node, _ key: any CodingKey) -> NodeDecoding {
     NodeDecoding(node: node, codingPath: codingPath + [key], userInfo: userInfo)
@@ -66,13 +65,6 @@ struct NodeDecoding: Decoder {
     return try Value(from: self)
   }
 
-  private func convert<Raw: Decodable, Value>(
-    _ raw: Raw.Type, _ make: (Raw) -> Value?
-  ) throws -> Value {
-    guard let value = make(try Raw(from: self)) else { throw mismatch(Value.self) }
-    return value
-  }
-
   func mismatch(_ type: Any.Type) -> DecodingError {
     let context = DecodingError.Context(
       codingPath: codingPath, debugDescription: "the data there is \(node.debugDescription)")
@@ -80,7 +72,7 @@ struct NodeDecoding: Decoder {
   }
 }
 
-extension NodeDecoding: SingleValueDecodingContainer {
+extension NodeDecoding {
   func decodeNil() -> Bool { node.isEmpty }
 
   func decode(_ type: Bool.Type) throws -> Bool {
@@ -98,19 +90,7 @@ extension NodeDecoding: SingleValueDecodingContainer {
     return value
   }
 
-  func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
-  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
-
-  private func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
+  func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
     let value: Integer? =
       switch node.leaf {
       case .integer(let number)?: Integer(exactly: number)
@@ -125,21 +105,9 @@ extension NodeDecoding: SingleValueDecodingContainer {
 extension DatabaseError {
   /// The error for what a type's own coding threw.
   init(coding error: any Error, _ what: String) {
-    let context: (path: [any CodingKey], words: String) =
-      switch error {
-      case DecodingError.typeMismatch(let type, let context):
-        (context.codingPath, "\(type) was expected; \(context.debugDescription)")
-      case DecodingError.valueNotFound(let type, let context):
-        (context.codingPath, "\(type) was expected, and there is nothing")
-      case DecodingError.keyNotFound(let key, let context):
-        (context.codingPath + [key], "there is nothing")
-      case DecodingError.dataCorrupted(let context): (context.codingPath, context.debugDescription)
-      case EncodingError.invalidValue(_, let context):
-        (context.codingPath, context.debugDescription)
-      default: ([], "\(error)")
-      }
-    let place = context.path.map(\.stringValue).joined(separator: "/")
+    let failure = CodingFailure(error)
+    let place = failure.path.joined(separator: "/")
     self.init(
-      .coding, "The data cannot be \(what): at /\(place), \(context.words).", cause: "\(error)")
+      .coding, "The data cannot be \(what): at /\(place), \(failure.words).", cause: "\(error)")
   }
 }

@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferEngine
 
 /// The fields of a map by key.
 struct KeyedMapContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {

@@ -1,8 +1,9 @@
 import ConiferDocument
+import ConiferEngine
 import Foundation
 
 /// A decoder at one value of a field; at nothing where there is no such field.
-struct DocumentDecoding: Decoder {
+struct DocumentDecoding: ScalarDecoding {
   let value: DocumentValue?
   let codingPath: [any CodingKey]
   let context: DecodingContext
@@ -24,8 +25,6 @@ struct DocumentDecoding: Decoder {
     default: throw mismatch([Any].self)
     }
   }
-
-  func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   func nested(_ value: DocumentValue?, _ key: any CodingKey) -> DocumentDecoding {
     DocumentDecoding(value: value, codingPath: codingPath + [key], context: context)
@@ -106,16 +105,9 @@ extension DocumentDecoding {
     case .custom(let decode): return try decode(self)
     }
   }
-
-  private func convert<Raw: Decodable, Value>(
-    _ raw: Raw.Type, _ make: (Raw) -> Value?
-  ) throws -> Value {
-    guard let value = make(try Raw(from: self)) else { throw mismatch(Value.self) }
-    return value
-  }
 }
 
-extension DocumentDecoding: SingleValueDecodingContainer {
+extension DocumentDecoding {
   func decodeNil() -> Bool { value == nil || value == .null }
 
   func decode(_ type: Bool.Type) throws -> Bool {
@@ -133,19 +125,7 @@ extension DocumentDecoding: SingleValueDecodingContainer {
     return number.asDouble
   }
 
-  func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
-  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
-
-  private func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
+  func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
     let integer: Integer? =
       switch value {
       case .integer(let number)?: Integer(exactly: number)

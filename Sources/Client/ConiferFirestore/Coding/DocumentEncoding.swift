@@ -1,7 +1,8 @@
+import ConiferEngine
 import Foundation
 
 /// An encoder into one slot.
-struct DocumentEncoding: Encoder {
+struct DocumentEncoding: SlotEncoding {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
   let encoder: Firestore.Encoder
@@ -9,18 +10,6 @@ struct DocumentEncoding: Encoder {
   var keepsKeys = false
 
   var userInfo: [CodingUserInfoKey: Any] { encoder.userInfo }
-
-  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    slot.beginObject()
-    return KeyedEncodingContainer(KeyedSlotContainer<Key>(encoding: self))
-  }
-
-  func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    slot.beginArray()
-    return UnkeyedSlotContainer(encoding: self)
-  }
-
-  func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
   /// The encoding of a member.
   func member(_ key: any CodingKey) -> DocumentEncoding {
@@ -40,24 +29,9 @@ struct DocumentEncoding: Encoder {
     let key = PlaceKey(intValue: slot.count)
     return DocumentEncoding(slot: slot.element(), codingPath: codingPath + [key], encoder: encoder)
   }
-}
 
-extension DocumentEncoding: SingleValueEncodingContainer {
   func encodeNil() { slot.set(NSNull()) }
-  func encode(_ value: Bool) { slot.set(value) }
-  func encode(_ value: String) { slot.set(value) }
   func encode(_ value: Double) { slot.set(value) }
-  func encode(_ value: Float) { slot.set(Double(value)) }
-  func encode(_ value: Int) { slot.set(value) }
-  func encode(_ value: Int8) { slot.set(Int(value)) }
-  func encode(_ value: Int16) { slot.set(Int(value)) }
-  func encode(_ value: Int32) { slot.set(Int(value)) }
-  func encode(_ value: Int64) throws { try integer(value) }
-  func encode(_ value: UInt) throws { try integer(value) }
-  func encode(_ value: UInt8) { slot.set(Int(value)) }
-  func encode(_ value: UInt16) { slot.set(Int(value)) }
-  func encode(_ value: UInt32) throws { try integer(value) }
-  func encode(_ value: UInt64) throws { try integer(value) }
 
   /// Encodes a value; types that are fields of their own kinds come first.
   func encode<Value: Encodable>(_ value: Value) throws {
@@ -96,62 +70,4 @@ extension DocumentEncoding: SingleValueEncodingContainer {
     case .custom(let encode): try encode(data, self)
     }
   }
-
-  private func integer(_ value: some FixedWidthInteger) throws {
-    guard let number = Int(exactly: value) else {
-      throw EncodingError.invalidValue(
-        value,
-        .init(
-          codingPath: codingPath,
-          debugDescription: "the number does not fit 64 bits with a sign"))
-    }
-    slot.set(number)
-  }
-}
-
-/// The members of an object that is being encoded.
-struct KeyedSlotContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-  let encoding: DocumentEncoding
-
-  var codingPath: [any CodingKey] { encoding.codingPath }
-
-  func encodeNil(forKey key: Key) throws { encoding.member(key).encodeNil() }
-
-  func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-    try encoding.member(key).encode(value)
-  }
-
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy keyType: Nested.Type, forKey key: Key
-  ) -> KeyedEncodingContainer<Nested> { encoding.member(key).container(keyedBy: keyType) }
-
-  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    encoding.member(key).unkeyedContainer()
-  }
-
-  func superEncoder() -> any Encoder { encoding.member(PlaceKey(stringValue: "super")) }
-
-  func superEncoder(forKey key: Key) -> any Encoder { encoding.member(key) }
-}
-
-/// The elements of an array that is being encoded.
-struct UnkeyedSlotContainer: UnkeyedEncodingContainer {
-  let encoding: DocumentEncoding
-
-  var codingPath: [any CodingKey] { encoding.codingPath }
-  var count: Int { encoding.slot.count }
-
-  func encodeNil() throws { encoding.element().encodeNil() }
-
-  func encode<Value: Encodable>(_ value: Value) throws { try encoding.element().encode(value) }
-
-  func nestedContainer<Nested: CodingKey>(
-    keyedBy keyType: Nested.Type
-  ) -> KeyedEncodingContainer<Nested> { encoding.element().container(keyedBy: keyType) }
-
-  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-    encoding.element().unkeyedContainer()
-  }
-
-  func superEncoder() -> any Encoder { encoding.element() }
 }

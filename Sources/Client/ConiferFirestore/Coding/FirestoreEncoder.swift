@@ -1,3 +1,4 @@
+import ConiferEngine
 public import Foundation
 
 extension Firestore {
@@ -66,7 +67,7 @@ extension Firestore {
       do {
         let slot = EncodingSlot()
         try DocumentEncoding(slot: slot, codingPath: [], encoder: self).encode(value)
-        guard let data = slot.value as? [String: Any] else {
+        guard let data = slot.value(null: NSNull()) as? [String: Any] else {
           throw EncodingError.invalidValue(
             value, .init(codingPath: [], debugDescription: "the value has no keys"))
         }
@@ -74,68 +75,6 @@ extension Firestore {
       } catch {
         throw FirestoreError(coding: error, "encoded")
       }
-    }
-  }
-}
-
-/// Where a value goes; containers are filled after they were given out.
-final class EncodingSlot {
-  private enum Content {
-    case scalar(Any?)
-    case object([(key: String, slot: EncodingSlot)])
-    case array([EncodingSlot])
-  }
-
-  private var content = Content.scalar(nil)
-
-  func set(_ scalar: Any?) { content = .scalar(scalar) }
-
-  func beginObject() {
-    if case .object = content { return }
-    content = .object([])
-  }
-
-  func beginArray() {
-    if case .array = content { return }
-    content = .array([])
-  }
-
-  func member(_ key: String) -> EncodingSlot {
-    let slot = EncodingSlot()
-    if case .object(var members) = content {
-      content = .scalar(nil)
-      members.append((key, slot))
-      content = .object(members)
-    }
-    return slot
-  }
-
-  func element() -> EncodingSlot {
-    let slot = EncodingSlot()
-    if case .array(var elements) = content {
-      content = .scalar(nil)
-      elements.append(slot)
-      content = .array(elements)
-    }
-    return slot
-  }
-
-  var count: Int {
-    if case .array(let elements) = content { return elements.count }
-    return 0
-  }
-
-  /// What was put in, as `setData` takes it; nil for nothing.
-  var value: Any? {
-    switch content {
-    case .scalar(let value): return value
-    case .array(let elements): return elements.map { $0.value ?? NSNull() }
-    case .object(let members):
-      var dictionary = [String: Any](minimumCapacity: members.count)
-      for (key, slot) in members {
-        if let value = slot.value { dictionary[key] = value }
-      }
-      return dictionary
     }
   }
 }

@@ -1,18 +1,4 @@
-/// A key of its own, for elements of arrays, names of fields and `super`.
-struct PlaceKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(stringValue: String) {
-    self.stringValue = stringValue
-    intValue = nil
-  }
-
-  init(intValue: Int) {
-    stringValue = String(intValue)
-    self.intValue = intValue
-  }
-}
+import ConiferEngine
 
 /// A dictionary whose keys are an app's data: strategies for names leave them alone.
 protocol StringKeyed {}
@@ -55,23 +41,11 @@ extension FirestoreError {
       self = known
       return
     }
-    let context: (path: [any CodingKey], words: String) =
-      switch error {
-      case DecodingError.typeMismatch(let type, let context):
-        (context.codingPath, "\(type) was expected; \(context.debugDescription)")
-      case DecodingError.valueNotFound(let type, let context):
-        (context.codingPath, "\(type) was expected, and there is nothing")
-      case DecodingError.keyNotFound(let key, let context):
-        (context.codingPath + [key], "there is nothing")
-      case DecodingError.dataCorrupted(let context): (context.codingPath, context.debugDescription)
-      case EncodingError.invalidValue(_, let context):
-        (context.codingPath, context.debugDescription)
-      default: ([], "\(error)")
-      }
-    let place = context.path.map(\.stringValue).joined(separator: ".")
+    let failure = CodingFailure(error)
+    let place = failure.path.joined(separator: ".")
     self.init(
       .invalidArgument,
-      "The data cannot be \(what): at '\(place)', \(context.words). Make the type fit the data, or the "
+      "The data cannot be \(what): at '\(place)', \(failure.words). Make the type fit the data, or the "
         + "data the type.", cause: "\(error)")
   }
 }

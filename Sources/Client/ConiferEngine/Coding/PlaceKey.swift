@@ -1,0 +1,15 @@
+/// A key of its own, for elements of arrays, names of fields and `super`.
+package struct PlaceKey: CodingKey {
+  package let stringValue: String
+  package let intValue: Int?
+
+  package init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  package init(intValue: Int) {
+    stringValue = String(intValue)
+    self.intValue = intValue
+  }
+}
