@@ -23,7 +23,9 @@ struct BundleTests {
     task.removeObserver(with: removed)
     tell(.success(BundleProgress(documents: 1, totalDocuments: 2, bytes: 1, totalBytes: 3)))
     #expect(ended.values.isEmpty)
-    tell(.success(BundleProgress(documents: 2, totalDocuments: 2, bytes: 3, totalBytes: 3)))
+    tell(
+      .success(
+        BundleProgress(documents: 2, totalDocuments: 2, bytes: 3, totalBytes: 3, isDone: true)))
     #expect(told.values.map(\.state) == [.inProgress, .success])
     #expect(told.values.map(\.documentsLoaded) == [1, 2])
     #expect(ended.values.map(\.bytesLoaded) == [3])
@@ -46,7 +48,7 @@ struct BundleTests {
   @Test("A stream is read to its end")
   func stream() async throws {
     let bytes = Data((0..<200_000).map { UInt8($0 % 251) })
-    world.firestore.loadBundle(InputStream(data: bytes))
+    world.firestore.loadBundle(InputStream(data: bytes), completion: nil)
     while world.engine.calls.isEmpty { await Task.yield() }
     #expect(world.engine.calls == ["bundle 200000"])
   }
@@ -55,9 +57,9 @@ struct BundleTests {
   func named() async throws {
     let query = DocumentQuery(.collection(try CollectionPath("rooms")), in: world.database)
     world.engine.answer { $0.named["latest"] = query }
-    let found = try #require(try await world.firestore.getQuery(named: "latest"))
+    let found = try #require(await world.firestore.getQuery(named: "latest"))
     #expect(found == world.firestore.collection("rooms"))
-    #expect(try await world.firestore.getQuery(named: "unknown") == nil)
+    #expect(await world.firestore.getQuery(named: "unknown") == nil)
   }
 
   static let json = """
@@ -96,5 +98,18 @@ struct BundleTests {
     manager.deleteAllIndexes()
     #expect(durable.engine.calls == ["creates true", "creates false"])
     #expect(durable.engine.answer { $0.indexes.map(\.count) } == [0])
+  }
+
+  @Test("A task is done when the engine says so, whatever the numbers are, and ends once")
+  func doneOnce() {
+    let (told, ended) = (Told<LoadBundleTaskProgress>(), Told<LoadBundleTaskProgress>())
+    world.firestore.loadBundle(Data([1]), completion: ended.add).addObserver { told.add($0, nil) }
+    tell(.success(BundleProgress()))
+    tell(.success(BundleProgress(documents: 2, totalDocuments: 1, bytes: 9, totalBytes: 3)))
+    #expect(ended.values.isEmpty && told.values.map(\.state) == [.inProgress, .inProgress])
+    tell(.failure(FirestoreError(.invalidArgument, "No bundle.")))
+    tell(.success(BundleProgress(isDone: true)))
+    #expect(ended.values.isEmpty && ended.codes == [.invalidArgument])
+    #expect(told.values.map(\.state) == [.inProgress, .inProgress, .error])
   }
 }

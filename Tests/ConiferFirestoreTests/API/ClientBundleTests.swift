@@ -26,7 +26,7 @@ struct ClientBundleTests {
     #expect(states.values.last?.state == .success)
     #expect(states.values.dropLast().allSatisfy { $0.state == .inProgress })
     try await world.restart()
-    let best = try #require(try await world.firestore.getQuery(named: "best"))
+    let best = try #require(await world.firestore.getQuery(named: "best"))
     let found = try await best.getDocuments(source: .cache)
     #expect(found.documents.map(\.documentID) == ["r3", "r4"])
     #expect(found.documents[0].get("n") as? Int == 3)

@@ -318,4 +318,23 @@ struct ClientTests {
     await world.settle()
     #expect(told.values.count == count && ends.all.isEmpty)
   }
+
+  @Test(
+    "A listener of a document knows what a write here and another listen say of it",
+    arguments: EngineStore.allCases)
+  func absent(store: EngineStore) async throws {
+    let world = try ClientWorld(store, isOnline: false)
+    let rooms = world.firestore.collection("rooms")
+    rooms.document("gone").enqueue(.delete)
+    let (gone, never) = (Told<DocumentSnapshot>(), Told<DocumentSnapshot>())
+    rooms.document("gone").addSnapshotListener(gone.add)
+    rooms.document("never").addSnapshotListener(never.add)
+    await world.settle()
+    #expect(gone.values.map(\.presence) == [.missing])
+    #expect(never.values.map(\.presence) == [.unseen])
+    let got = try await rooms.document("gone").getDocument(source: .cache)
+    #expect(got.presence == .missing)
+    #expect(!got.metadata.hasPendingWrites && !gone.values[0].metadata.hasPendingWrites)
+    try await world.end()
+  }
 }

@@ -1,6 +1,7 @@
 import ConiferEngine
 import ConiferStorage
 import Dispatch
+import Foundation
 import TestSupport
 import Testing
 
@@ -82,5 +83,25 @@ struct LifetimeTests {
     #expect(kept.documents.map(\.documentID) == ["new"])
     #expect(errors.all.isEmpty)
     try await firestore.terminate()
+  }
+
+  @Test(
+    "Calls that wait throw when the database is terminated",
+    arguments: [
+      { _ = try await $0.document("rooms/eros").getDocument() },
+      { _ = try await $0.collection("rooms").getDocuments() },
+      { _ = try await $0.collection("rooms").count.getAggregation(source: .server) },
+      { try await $0.loadBundle(Data([1])) },
+      { try await $0.loadBundle(InputStream(data: Data([1]))) },
+    ] as [@Sendable (Firestore) async throws -> Void])
+  func waiting(call: @escaping @Sendable (Firestore) async throws -> Void) async throws {
+    // An engine that never answers.
+    let world = Recorded()
+    let firestore = world.firestore
+    let called = Task { try await call(firestore) }
+    while world.engine.calls.isEmpty { await Task.yield() }
+    try await firestore.terminate()
+    let error = await #expect(throws: FirestoreError.self) { try await called.value }
+    #expect(error?.code == .failedPrecondition)
   }
 }

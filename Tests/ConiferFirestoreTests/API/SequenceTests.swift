@@ -72,4 +72,18 @@ struct SequenceTests {
     #expect(world.engine.listens[1].options.includesMetadataChanges)
     #expect(world.engine.unlistened.count == 1)
   }
+
+  @Test("The end of the database ends the sequence with an error, once")
+  func terminated() async throws {
+    var iterator = rooms.snapshots.makeAsyncIterator()
+    var other = world.firestore.document("rooms/eros").snapshots.makeAsyncIterator()
+    try await world.firestore.terminate()
+    for _ in 0..<2 {
+      let error = await #expect(throws: FirestoreError.self) { try await iterator.next() }
+      #expect(error?.code == .failedPrecondition)
+      #expect(try await iterator.next() == nil)
+      iterator = rooms.snapshots.makeAsyncIterator()
+    }
+    await #expect(throws: FirestoreError.self) { try await other.next() }
+  }
 }

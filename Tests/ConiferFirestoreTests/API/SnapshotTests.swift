@@ -81,7 +81,7 @@ struct SnapshotTests {
     #expect(values[3].data()?["n"] as? Int == 1)
     #expect(values.map(\.metadata.isFromCache) == [true, true, false, true])
     #expect(values.map(\.metadata.hasPendingWrites) == [false, false, false, true])
-    #expect(values.map(\.metadata.wasEverComplete) == [false, true, true, false])
+    #expect(values.map(\.metadata.wasEverComplete) == [false, true, true, true])
     #expect(values[0].metadata.serverTime == nil)
     #expect(values[1].metadata.serverTime == Timestamp(seconds: 0, nanoseconds: 7000))
     #expect(values.allSatisfy { $0.reference == document })
@@ -194,5 +194,65 @@ struct SnapshotTests {
     world.engine.answer { $0.found = .success(event) }
     let found = try await rooms.getDocuments()
     #expect(found.count == 1 && found.metadata.isFromCache)
+  }
+
+  @Test("What is known of an absent document by other listens and by writes counts too")
+  func absent() throws {
+    let document = world.firestore.document("rooms/eros")
+    let told = Told<DocumentSnapshot>()
+    document.addSnapshotListener(told.add)
+    let model = try document.query().get()
+    let path = try DocumentPath("rooms/eros")
+    let time = try ConiferDocument.Timestamp(microseconds: 7)
+    for absent in [
+      Document(path, .missing, readTime: time), Document(path, .missing, writes: .pending),
+      Document(path, .unknown, readTime: time), Document(path, .unseen),
+    ] {
+      world.tell(
+        try world.event(
+          model, [:], isFromCache: true, knowledge: QueryKnowledge(absent: absent)))
+    }
+    world.tell(
+      try world.event(model, [:], knowledge: QueryKnowledge(absent: Document(path, .unseen))))
+    #expect(told.values.map(\.presence) == [.missing, .missing, .unknown, .unseen, .missing])
+    #expect(told.values.map(\.metadata.wasEverComplete) == [true, false, true, false, true])
+    #expect(told.values.first?.metadata.serverTime == Timestamp(time))
+    #expect(told.values.allSatisfy { !$0.metadata.hasPendingWrites })
+  }
+
+  @Test("A document of a snapshot that the server confirmed is as new as the snapshot")
+  func serverTime() throws {
+    let told = Told<QuerySnapshot>()
+    rooms.addSnapshotListener(told.add)
+    let time = try ConiferDocument.Timestamp(microseconds: 9)
+    let knowledge = QueryKnowledge(wasEverComplete: true, readTime: time)
+    for isFromCache in [true, false] {
+      world.tell(
+        try world.event(
+          try rooms.checked(), ["a": ["n": 1]], isFromCache: isFromCache, knowledge: knowledge))
+    }
+    let old = Timestamp(try .init(microseconds: 5))
+    #expect(told.values.map { $0.documents[0].metadata.serverTime } == [old, Timestamp(time)])
+    #expect(
+      told.values.map { $0.documentChanges[0].document.metadata.serverTime } == [
+        old, Timestamp(time),
+      ])
+  }
+
+  @Test("Errors are met by the Apple SDK's names")
+  func errorNames() throws {
+    let error: any Error = FirestoreError(.unavailable, "No server.")
+    func name() -> String {
+      do { throw error } catch FirestoreErrorCode.notFound {
+        return "notFound"
+      } catch FirestoreErrorCode.unavailable {
+        return "unavailable"
+      } catch { return "\(error)" }
+    }
+    #expect(name() == "unavailable")
+    #expect((error as? FirestoreErrorCode)?.code == .unavailable)
+    #expect((error as NSError).code == FirestoreErrorCode.unavailable.rawValue)
+    #expect((error as NSError).domain == FirestoreErrorDomain)
+    #expect(!(FirestoreErrorCode.unavailable ~= CancellationError()))
   }
 }

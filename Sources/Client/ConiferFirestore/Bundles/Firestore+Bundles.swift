@@ -47,19 +47,45 @@ extension Firestore {
   /// - Parameter bundleData: the bundle's bytes.
   /// - Returns: how much there was.
   /// - Throws: `invalidArgument` for what is no bundle of this database; what the storage does;
-  ///   `cancelled`.
+  ///   `cancelled`; `failedPrecondition` when the database is terminated meanwhile.
   @discardableResult
   nonisolated(nonsending)
     public func loadBundle(
       _ bundleData: Data
     ) async throws(FirestoreError) -> LoadBundleTaskProgress
   {
+    try await waitForBundle { loadBundle(bundleData, completion: $0) }
+  }
+
+  /// Takes a bundle into the cache, and waits until it is there.
+  ///
+  /// - Parameter bundleStream: where its bytes come from; it is read to its end on a background queue.
+  /// - Returns: how much there was.
+  /// - Throws: `unknown` when the stream cannot be read; `invalidArgument` for what is no bundle of this
+  ///   database; what the storage does; `cancelled`; `failedPrecondition` when the database is terminated
+  ///   meanwhile.
+  @discardableResult
+  nonisolated(nonsending)
+    public func loadBundle(
+      _ bundleStream: InputStream
+    ) async throws(FirestoreError) -> LoadBundleTaskProgress
+  {
+    try await waitForBundle { loadBundle(bundleStream, completion: $0) }
+  }
+
+  nonisolated(nonsending)
+    private func waitForBundle(
+      _ load: (@escaping (LoadBundleTaskProgress?, (any Error)?) -> Void) -> LoadBundleTask
+    ) async throws(FirestoreError) -> LoadBundleTaskProgress
+  {
     let answer = Promise<LoadBundleTaskProgress>()
-    loadBundle(bundleData) { progress, error in
+    _ = load { progress, error in
       if let progress { return answer.resolve(.success(progress)) }
       let cause = error as? FirestoreError ?? FirestoreError(.unknown, "\(error as Any)")
       answer.resolve(.failure(DatabaseError(cause)))
     }
+    let waiting = whenTerminated { answer.resolve(.failure(DatabaseError(.terminated))) }
+    defer { forget(waiting) }
     do throws(DatabaseError) {
       return try await answer.value()
     } catch {
@@ -89,14 +115,18 @@ extension Firestore {
     }
   }
 
-  /// The query that a bundle brought under a name; nil for an unknown name.
-  ///
-  /// - Throws: what the storage does; `cancelled`.
+  /// The query that a bundle brought under a name; nil for an unknown name, and when the storage fails, which
+  /// is logged.
   nonisolated(nonsending)
-    public func getQuery(named name: String) async throws(FirestoreError) -> Query?
+    public func getQuery(named name: String) async -> Query?
   {
-    let query: DocumentQuery? = try await wait { $0.namedQuery(name, $1) }
-    return query.map { Query(self, .success($0)) }
+    do throws(FirestoreError) {
+      let query: DocumentQuery? = try await wait { $0.namedQuery(name, $1) }
+      return query.map { Query(self, .success($0)) }
+    } catch {
+      report(error)
+      return nil
+    }
   }
 
   private func load(_ bytes: [UInt8], _ task: LoadBundleTask) {

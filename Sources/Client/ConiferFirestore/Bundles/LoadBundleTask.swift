@@ -44,6 +44,11 @@ public final class LoadBundleTask: Sendable {
     var lastHandle = 0
   }
 
+  private typealias Told = (
+    observers: [UserCode<LoadBundleTaskProgress>], progress: LoadBundleTaskProgress,
+    failure: FirestoreError?
+  )
+
   private let firestore: Firestore
   private let state = Mutex(State())
   private let completion: UserCode<(LoadBundleTaskProgress?, (any Error)?)>?
@@ -84,8 +89,9 @@ public final class LoadBundleTask: Sendable {
 
   /// Takes in what the engine tells; called on the callback queue.
   func take(_ result: Result<BundleProgress, FirestoreError>) {
-    let (observers, progress, failure) = state.withLock { state in
-      let wasOpen = state.last.state == .inProgress
+    let told = state.withLock { state -> Told? in
+      // What has ended is told once.
+      guard state.last.state == .inProgress else { return nil }
       switch result {
       case .success(let progress):
         state.last = LoadBundleTaskProgress(progress, progress.isDone ? .success : .inProgress)
@@ -93,10 +99,11 @@ public final class LoadBundleTask: Sendable {
         state.failure = error
         state.last = LoadBundleTaskProgress(state.last, .error)
       }
-      let observers = wasOpen ? state.observers.sorted { $0.key < $1.key }.map(\.value) : []
+      let observers = state.observers.sorted { $0.key < $1.key }.map(\.value)
       if state.last.state != .inProgress { state.observers = [:] }
       return (observers, state.last, state.failure)
     }
+    guard let (observers, progress, failure) = told else { return }
     for observer in observers { observer(progress) }
     switch progress.state {
     case .inProgress: break

@@ -103,11 +103,17 @@ package struct QueryKnowledge: Sendable, Hashable {
   package var wasEverComplete: Bool
   /// As of when the server has told what is here; zero when it never did.
   package var readTime: ConiferDocument.Timestamp
+  /// What is known of the one document that was asked for and is not found; nil for all else.
+  package var absent: Document?
 
   /// How well the cache knows a query.
-  package init(wasEverComplete: Bool = false, readTime: ConiferDocument.Timestamp = .zero) {
+  package init(
+    wasEverComplete: Bool = false, readTime: ConiferDocument.Timestamp = .zero,
+    absent: Document? = nil
+  ) {
     self.wasEverComplete = wasEverComplete
     self.readTime = readTime
+    self.absent = absent
   }
 }
 
@@ -169,15 +175,18 @@ package struct BundleProgress: Sendable, Hashable {
   package var bytes: Int
   /// Bytes that there are.
   package var totalBytes: Int
+  /// Whether all was taken in and is stored.
+  package var isDone: Bool
 
   /// How far a bundle has been taken in.
-  package init(documents: Int = 0, totalDocuments: Int = 0, bytes: Int = 0, totalBytes: Int = 0) {
+  package init(
+    documents: Int = 0, totalDocuments: Int = 0, bytes: Int = 0, totalBytes: Int = 0,
+    isDone: Bool = false
+  ) {
     self.documents = documents
     self.totalDocuments = totalDocuments
     self.bytes = bytes
     self.totalBytes = totalBytes
+    self.isDone = isDone
   }
-
-  /// Whether all was taken in.
-  package var isDone: Bool { bytes >= totalBytes && documents >= totalDocuments }
 }

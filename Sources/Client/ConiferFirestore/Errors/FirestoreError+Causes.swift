@@ -11,7 +11,7 @@ extension FirestoreError {
 
   /// The error for what the server answered.
   package init(_ error: StatusError) {
-    self.init(FirestoreErrorCode.Code(rawValue: error.code.rawValue) ?? .unknown, error.message)
+    self.init(Code(rawValue: error.code.rawValue) ?? .unknown, error.message)
   }
 
   /// The error for what a store refused.
@@ -26,7 +26,7 @@ extension FirestoreError {
   /// The error for what a receipt or the engine's storage says.
   package init(_ error: DatabaseError) {
     let words = [error.message, error.remedy ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
-    self.init(FirestoreErrorCode.Code(error.code), words, cause: error.cause)
+    self.init(Code(error.code), words, cause: error.cause)
   }
 }
 
@@ -37,7 +37,7 @@ extension DatabaseError {
   }
 }
 
-extension FirestoreErrorCode.Code {
+extension FirestoreError.Code {
   /// The name of the code, as gRPC spells it in lower case.
   package var name: String {
     "\(self)".reduce(into: "") { name, letter in

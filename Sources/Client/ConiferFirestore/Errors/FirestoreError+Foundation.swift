@@ -29,7 +29,7 @@ extension FirestoreError {
   /// The error of the client that an error of Foundation stands for; nil for another one.
   init?(_ error: NSError) {
     guard error.domain == FirestoreErrorDomain,
-      let code = FirestoreErrorCode.Code(rawValue: error.code)
+      let code = Code(rawValue: error.code)
     else { return nil }
     self.init(code, error.localizedDescription, cause: error.localizedFailureReason)
   }

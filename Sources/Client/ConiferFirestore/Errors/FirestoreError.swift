@@ -1,7 +1,7 @@
 /// Why a call of the client failed: a code to act on, a message that says the remedy, and the cause.
 public struct FirestoreError: Error, Sendable, CustomStringConvertible {
   /// What went wrong.
-  public let code: FirestoreErrorCode.Code
+  public let code: Code
   /// What went wrong in words, and what to do about it.
   public let message: String
   /// The error underneath, such as the storage's words, if there was one.
@@ -13,7 +13,7 @@ public struct FirestoreError: Error, Sendable, CustomStringConvertible {
   ///   - code: what went wrong.
   ///   - message: what happened and what to do about it, in one or two sentences.
   ///   - cause: the error underneath.
-  public init(_ code: FirestoreErrorCode.Code, _ message: String, cause: String? = nil) {
+  public init(_ code: Code, _ message: String, cause: String? = nil) {
     self.code = code
     self.message = message
     self.cause = cause
@@ -23,4 +23,9 @@ public struct FirestoreError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     cause.map { "\(code): \(message) (\($0))" } ?? "\(code): \(message)"
   }
+
+  /// The error of calls of a database that was terminated.
+  static let terminated = FirestoreError(
+    .failedPrecondition,
+    "The database has been terminated. Take another one from Firestore.firestore(), or make one.")
 }

@@ -1,12 +1,16 @@
-/// The codes of errors, with the numbers of the Apple SDK, which are those of gRPC.
-public enum FirestoreErrorCode {
-  /// One code.
+/// The Apple SDK's name of its errors: `error as? FirestoreErrorCode`, and
+/// `catch FirestoreErrorCode.unavailable`.
+public typealias FirestoreErrorCode = FirestoreError
+
+// The codes, by the names that they have in the Apple SDK.
+extension FirestoreError {
+  /// What went wrong, with the numbers of the Apple SDK, which are those of gRPC.
   public enum Code: Int, Sendable, Hashable, CaseIterable {
     /// No error.
     case OK = 0
     /// It was given up, such as by a cancelled task or a change of user.
     case cancelled
-    /// Nobody knows.
+    /// The cause is not known.
     case unknown
     /// What was asked for makes no sense, whatever the state of the system.
     case invalidArgument
@@ -72,4 +76,9 @@ public enum FirestoreErrorCode {
   public static let dataLoss = Code.dataLoss
   /// See ``Code/unauthenticated``.
   public static let unauthenticated = Code.unauthenticated
+}
+
+/// Whether an error is one of the client's with a code, for `catch` and `case`.
+public func ~= (code: FirestoreError.Code, error: any Error) -> Bool {
+  (error as? FirestoreError)?.code == code
 }

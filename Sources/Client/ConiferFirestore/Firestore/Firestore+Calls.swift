@@ -22,7 +22,8 @@ extension Firestore {
 
   /// Has the engine do something, and waits until it says that it has.
   ///
-  /// - Throws: what keeps it from being done, `cancelled`.
+  /// - Throws: what keeps it from being done, `cancelled`, `failedPrecondition` when the database is terminated
+  ///   meanwhile.
   nonisolated(nonsending)
     func wait<Value: Sendable>(
       _ call: (
@@ -32,6 +33,8 @@ extension Firestore {
   {
     let answer = Promise<Result<Value, FirestoreError>>()
     try call(try engine()) { answer.resolve(.success($0)) }
+    let waiting = whenTerminated { answer.resolve(.success(.failure(.terminated))) }
+    defer { forget(waiting) }
     let result: Result<Value, FirestoreError>
     do throws(DatabaseError) {
       result = try await answer.value()

@@ -45,7 +45,8 @@ extension Firestore {
 
   /// Queues refused writes again, as they are, in their old place; they show again.
   ///
-  /// - Throws: `notFound` for those that are not refused; what the storage does.
+  /// - Throws: `notFound` for writes that the user's queue does not hold, `failedPrecondition` for those that
+  ///   wait; what the storage does.
   public func retry(_ id: WriteReceipt.ID) async throws(FirestoreError) {
     try await engine().retry(id)
   }
@@ -54,7 +55,8 @@ extension Firestore {
   ///
   /// They are not sent any more. If their outcome is unknown, the server may have made them nevertheless.
   ///
-  /// - Throws: `notFound` for those that are under way to the server or have ended; what the storage does.
+  /// - Throws: `notFound` for writes that the user's queue does not hold, `failedPrecondition` for those that
+  ///   are under way to the server; what the storage does.
   public func discard(_ id: WriteReceipt.ID) async throws(FirestoreError) {
     try await engine().discard(id)
   }

@@ -22,6 +22,8 @@ public final class Firestore: Sendable {
     var phase = Phase.unused
     /// What the next one to open the storage waits for; nil when nothing was opened.
     var lastUse: StorageUse?
+    /// What tells those who wait that the database was terminated.
+    var waiting: [ListenerID: @Sendable () -> Void] = [:]
   }
 
   private let state: Mutex<State>
@@ -114,14 +116,7 @@ extension Firestore {
       state -> (Result<any DocumentEngine, FirestoreError>, Bool) in
       switch state.phase {
       case .running(let engine): return (.success(engine), false)
-      case .terminated:
-        return (
-          .failure(
-            FirestoreError(
-              .failedPrecondition,
-              "The database has been terminated. Take another one from Firestore.firestore(), or make "
-                + "one.")), false
-        )
+      case .terminated: return (.failure(.terminated), false)
       case .unused:
         if let fault = state.configuration.fault { return (.failure(fault), false) }
         defaults?.complete(&state.configuration)
@@ -134,7 +129,10 @@ extension Firestore {
         return (.success(engine), true)
       }
     }
-    if isNew { reportMissingServer() }
+    if isNew {
+      reportMissingServer()
+      reportMissingStorage()
+    }
     return try result.get()
   }
 
@@ -156,19 +154,55 @@ extension Firestore {
     }
   }
 
+  /// An app may take it for given that its data is kept.
+  private func reportMissingStorage() {
+    let configuration = configuration
+    guard case .persistent = configuration.cache, configuration.storage == nil else { return }
+    configuration.logger.warning(
+      """
+      No storage is named: documents and writes that wait are lost when the process ends. Give the configuration \
+      a storage, or import ConiferKit.
+      """)
+  }
+
   /// Ends the engine's work and begins its last use of the storage.
   ///
   /// - Returns: the engine that is to end, nil when that was asked for before or there was none; and what
   ///   uses the storage until then, nil for nothing.
   func end() -> (engine: (any DocumentEngine)?, use: StorageUse?) {
-    state.withLock { state in
-      defer { state.phase = .terminated }
-      guard case .running(let engine) = state.phase else { return (nil, state.lastUse) }
+    let (engine, use, waiting) = state.withLock { state in
+      defer {
+        state.phase = .terminated
+        state.waiting = [:]
+      }
+      let waiting = Array(state.waiting.values)
+      guard case .running(let engine) = state.phase else {
+        return (nil as (any DocumentEngine)?, state.lastUse, waiting)
+      }
       let use = StorageUse()
       state.lastUse = use
-      return (engine, use)
+      return (engine, use, waiting)
     }
+    for tell in waiting { tell() }
+    return (engine, use)
   }
+
+  /// Has a closure called when the database is terminated, at once when it was.
+  ///
+  /// - Returns: what ``forget(_:)`` takes.
+  func whenTerminated(_ tell: @escaping @Sendable () -> Void) -> ListenerID {
+    let id = nextListener()
+    let isTerminated = state.withLock { state in
+      if case .terminated = state.phase { return true }
+      state.waiting[id] = tell
+      return false
+    }
+    if isTerminated { tell() }
+    return id
+  }
+
+  /// Nobody waits under this number any more.
+  func forget(_ id: ListenerID) { state.withLock { _ = $0.waiting.removeValue(forKey: id) } }
 
   /// Begins a use of the storage without an engine, which follows the one before; one that comes later, an
   /// engine too, follows it.

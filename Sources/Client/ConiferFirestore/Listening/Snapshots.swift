@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Each iterator is a listener of its own, until it goes or its task is cancelled. A reader that is slower
 /// than the changes gets the newest snapshot and none between; the changes of a query's snapshot are those
-/// since the one that it read before, so none is lost. It throws what a listener is told once, and ends
-/// then.
+/// since the one that it read before, so none is lost. It throws what a listener is told once, or
+/// `failedPrecondition` when the database is terminated, and ends then.
 public struct Snapshots<Element: Sendable>: AsyncSequence, Sendable {
   /// Why it may end.
   public typealias Failure = FirestoreError
@@ -83,6 +83,8 @@ final class SnapshotSubscription: Sendable {
 
   let buffer: EventBuffer<Numbered, FirestoreError>
   private let listening: ListenerHandle
+  private let firestore: Firestore
+  private let waiting: ListenerID
 
   init(
     _ firestore: Firestore, _ query: Result<DocumentQuery, FirestoreError>,
@@ -92,7 +94,9 @@ final class SnapshotSubscription: Sendable {
       FirestoreError(.internal, "\(limit) snapshots were waiting to be read. Report it.")
     }
     self.buffer = buffer
+    self.firestore = firestore
     let count = Atomic(0)
+    waiting = firestore.whenTerminated { buffer.end(.failure(.terminated)) }
     listening = firestore.listen(query, options) { result in
       switch result {
       case .success(let event):
@@ -103,7 +107,10 @@ final class SnapshotSubscription: Sendable {
     }
   }
 
-  deinit { listening.remove() }
+  deinit {
+    firestore.forget(waiting)
+    listening.remove()
+  }
 }
 
 extension Query {

@@ -34,7 +34,7 @@ public struct DocumentChange: Sendable, Hashable {
       }
     document = QueryDocumentSnapshot(
       firestore, change.document, mutatedKeys: event.snapshot.mutatedKeys,
-      isFromCache: event.snapshot.isFromCache)
+      isFromCache: event.snapshot.isFromCache, event.knowledge)
     oldIndex = UInt(change.oldIndex ?? NSNotFound)
     newIndex = UInt(change.newIndex ?? NSNotFound)
   }

@@ -9,7 +9,8 @@ extension DocumentSnapshot {
     self.init(
       reference, document,
       SnapshotMetadata(
-        hasPendingWrites: document.writes == .pending, isFromCache: got.isFromCache,
+        hasPendingWrites: document.fields != nil && document.writes == .pending,
+        isFromCache: got.isFromCache,
         wasEverComplete: document.readTime != .zero || !got.isFromCache,
         serverTime: document.readTime))
   }
@@ -19,13 +20,21 @@ extension DocumentSnapshot {
     let (snapshot, knowledge) = (event.snapshot, event.knowledge)
     let isKnown = !snapshot.isFromCache || knowledge.wasEverComplete
     let document =
-      snapshot.documents[path]
+      snapshot.documents[path] ?? Self.absent(knowledge.absent, isKnown)
       ?? Document(path, isKnown ? .missing : .unseen, readTime: knowledge.readTime)
     self.init(
       reference, document,
       SnapshotMetadata(
-        hasPendingWrites: snapshot.mutatedKeys.contains(path), isFromCache: snapshot.isFromCache,
-        wasEverComplete: isKnown, serverTime: max(document.readTime, knowledge.readTime)))
+        hasPendingWrites: document.fields != nil && snapshot.mutatedKeys.contains(path),
+        isFromCache: snapshot.isFromCache,
+        wasEverComplete: isKnown || document.readTime != .zero,
+        serverTime: max(document.readTime, knowledge.readTime)))
+  }
+
+  /// What is known of a document that is not found; nil when the listener itself says more.
+  private static func absent(_ document: Document?, _ isKnown: Bool) -> Document? {
+    guard let document, document.fields == nil else { return nil }
+    return document.state == .unseen && isKnown ? nil : document
   }
 }
 
@@ -33,13 +42,13 @@ extension QueryDocumentSnapshot {
   /// One of those of an event of a listener; of the event there is no more than what they need, as there may be many.
   convenience init(
     _ firestore: Firestore, _ document: Document, mutatedKeys: Set<DocumentPath>,
-    isFromCache: Bool
+    isFromCache: Bool, _ knowledge: QueryKnowledge
   ) {
     self.init(
       DocumentReference(firestore, document.path), document,
       SnapshotMetadata(
         hasPendingWrites: !mutatedKeys.isEmpty && mutatedKeys.contains(document.path),
         isFromCache: isFromCache, wasEverComplete: document.readTime != .zero,
-        serverTime: document.readTime))
+        serverTime: isFromCache ? document.readTime : max(document.readTime, knowledge.readTime)))
   }
 }

@@ -32,9 +32,9 @@ public final class QuerySnapshot: Sendable {
     made.withLock { made in
       if let made { return made }
       let (firestore, keys) = (query.firestore, event.snapshot.mutatedKeys)
-      let isFromCache = event.snapshot.isFromCache
+      let (isFromCache, knowledge) = (event.snapshot.isFromCache, event.knowledge)
       let documents = event.snapshot.documents.map {
-        QueryDocumentSnapshot(firestore, $0, mutatedKeys: keys, isFromCache: isFromCache)
+        QueryDocumentSnapshot(firestore, $0, mutatedKeys: keys, isFromCache: isFromCache, knowledge)
       }
       made = documents
       return documents

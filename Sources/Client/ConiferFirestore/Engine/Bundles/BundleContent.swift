@@ -91,4 +91,11 @@ extension BundleElement.Metadata {
     BundleProgress(
       documents: documents, totalDocuments: self.documents, bytes: bytes, totalBytes: self.bytes)
   }
+
+  /// All was taken in and is stored.
+  var done: BundleProgress {
+    BundleProgress(
+      documents: documents, totalDocuments: documents, bytes: bytes, totalBytes: bytes, isDone: true
+    )
+  }
 }

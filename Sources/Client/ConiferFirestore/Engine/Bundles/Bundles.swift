@@ -32,14 +32,14 @@ struct Bundles {
     }
     let metadata = content.metadata
     let isOld = try storing { () throws(StoreError) -> Bool in try isKnown(metadata) }
-    if isOld { return told(metadata.progress(metadata.documents, metadata.bytes)) }
+    if isOld { return told(metadata.done) }
     told(metadata.progress(0, 0))
     while let progress = try reading({ () throws(StatusError) in try content.readNext() }) {
       // The last one is told when all is stored.
-      if !progress.isDone { told(progress) }
+      if progress.documents < metadata.documents { told(progress) }
     }
     try storing { [content] () throws(StoreError) in try add(content) }
-    told(metadata.progress(metadata.documents, metadata.bytes))
+    told(metadata.done)
   }
 
   private func reading<R>(_ body: () throws(StatusError) -> R) throws(FirestoreError) -> R {

@@ -63,13 +63,24 @@ extension Listening {
 
   /// How well the cache knows what a snapshot shows.
   private func knowledge(of snapshot: ViewSnapshot) -> QueryKnowledge {
+    let absent = absent(in: snapshot)
     guard let number = listens.target(of: snapshot.query), let row = targets[number] else {
-      return QueryKnowledge()
+      return QueryKnowledge(absent: absent)
     }
     let isServers = !snapshot.isFromCache
     return QueryKnowledge(
       wasEverComplete: row.record.isComplete || isServers,
-      readTime: isServers ? max(events.newest, row.record.version) : row.record.version)
+      readTime: isServers ? max(events.newest, row.record.version) : row.record.version,
+      absent: absent)
+  }
+
+  /// What the store knows of the one document that was asked for and is not found, also by other listens
+  /// and by writes made here; nil when it cannot be read.
+  private func absent(in snapshot: ViewSnapshot) -> Document? {
+    guard case .document(let path) = snapshot.query.source, snapshot.documents.isEmpty else {
+      return nil
+    }
+    return try? store.read { (view, lane) throws(StoreError) in try view.document(lane, path) }
   }
 
   /// A query's documents are read anew; when that fails, once the storage works again.

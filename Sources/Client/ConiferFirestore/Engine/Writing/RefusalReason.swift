@@ -21,6 +21,6 @@ struct RefusalReason {
 
 extension StatusCode {
   fileprivate var name: String {
-    FirestoreErrorCode.Code(rawValue: rawValue)?.name ?? "unknown"
+    FirestoreError.Code(rawValue: rawValue)?.name ?? "unknown"
   }
 }
