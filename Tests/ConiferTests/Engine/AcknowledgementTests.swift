@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: Store.durable)
-  func `An increment that only the server can reckon ends what is known completely there`(
+  func `An increment that only the server can compute ends what is known completely there`(
     _ store: Store
   ) async throws {
     let world = try World()

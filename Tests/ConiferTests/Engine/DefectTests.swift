@@ -274,7 +274,7 @@ import Testing
   }
 
   @Test(arguments: Store.allCases)
-  func `16: the hash of data that did not change is not reckoned again`(
+  func `16: the hash of data that did not change is not computed again`(
     _ store: Store
   ) async throws {
     let world = try World()
