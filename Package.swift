@@ -216,10 +216,10 @@ let package = Package(
     .executableTarget(
       name: "GuideApp", dependencies: ["ConiferKit"], path: "Examples/GuideApp",
       swiftSettings: settings),
-    // The outside example's backend, for the client's tests.
+    // The outside example's backend, for the clients' tests and the benchmarks.
     .target(
-      name: "CustomBackend", dependencies: ["ConiferKeyValue", "ConiferStorage"],
-      path: "Examples/CustomBackend/Sources/JournalStore"),
+      name: "JournalStore", dependencies: ["ConiferKeyValue", "ConiferStorage"],
+      path: "Examples/CustomBackend/Sources/JournalStore", swiftSettings: optimized),
     tests("ConiferTree", ["ConiferTree", "TestSupport"]),
     tests("ConiferQuery", ["ConiferQuery", "ConiferTree", "TestSupport"]),
     tests("ConiferDocument", ["ConiferDocument", "TestSupport"]),
@@ -282,7 +282,7 @@ let package = Package(
       [
         "ConiferFirestore", "ConiferDocumentServer", "ConiferDocumentSync", "ConiferDocument",
         "ConiferWire", "ConiferEngine", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
-        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "CustomBackend",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "JournalStore",
         "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
@@ -303,7 +303,7 @@ let package = Package(
         "Conifer", "ClientConformance", "ConiferServer", "ConiferSync", "ConiferWire",
         "ConiferStorage", "ConiferLeafStore",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
-        "ConiferLog", "CustomBackend", "TestSupport",
+        "ConiferLog", "JournalStore", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
@@ -351,6 +351,51 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The benchmarks are a package of their own. The scripts build them with the tests instead, so that nothing is built
+// twice; their packages are nobody else's. What they may use is what any other package may.
+if Context.environment["CONIFER_BENCHMARKS"] != nil {
+  let outside = settings + [.unsafeFlags(["-package-name", "benchmarks"])]
+  package.dependencies += [
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+  ]
+  package.targets += [
+    .target(name: "CCounter", path: "Benchmarks/Sources/CCounter"),
+    .target(
+      name: "CPeers", path: "Benchmarks/Sources/CPeers", cSettings: [.define("PEERS_LEVELDB")],
+      linkerSettings: ["lmdb", "sqlite3", "zstd", "leveldb"].map { .linkedLibrary($0) }),
+    .target(
+      name: "ConiferBenchmark",
+      dependencies: [
+        "CCounter", "CPeers", "Conifer", "ConiferWire", "ConiferTree", "ConiferQuery",
+        "ConiferDocument", "ConiferFirestore", "ConiferDocumentServer", "ConiferKeyValue",
+        "ConiferStorage", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+        .product(name: "Mustache", package: "swift-mustache"),
+      ],
+      path: "Benchmarks/Sources/ConiferBenchmark", packageAccess: false,
+      swiftSettings: outside + optimized),
+    .executableTarget(
+      name: "BenchTool",
+      dependencies: [
+        "ConiferBenchmark", "CPeers", "ConiferKeyValue", "ConiferStorage", "ConiferLMDB",
+        "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption", "JournalStore",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Benchmarks/Sources/BenchTool", packageAccess: false, swiftSettings: outside),
+    .testTarget(
+      name: "ConiferBenchmarkTests",
+      dependencies: [
+        "ConiferBenchmark", "CPeers", "ConiferTree", "ConiferKeyValue", "ConiferStorage",
+        "ConiferLog",
+      ],
+      path: "Benchmarks/Tests/ConiferBenchmarkTests", packageAccess: false,
+      swiftSettings: outside),
+  ]
+  package.products.append(.executable(name: "conifer-bench", targets: ["BenchTool"]))
+}
 
 // For work on a part: CONIFER_TESTS="ConiferSync ConiferQuery" builds these tests and what they need, nothing else.
 if let wanted = Context.environment["CONIFER_TESTS"] {

@@ -7,8 +7,8 @@ import ConiferLog
 import ConiferSQLite
 import ConiferStorage
 import ConiferWire
-import CustomBackend
 import Dispatch
+import JournalStore
 import Logging
 import Synchronization
 import TestSupport

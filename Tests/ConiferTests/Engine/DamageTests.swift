@@ -5,7 +5,7 @@ import ConiferLog
 import ConiferQuery
 import ConiferSQLite
 import ConiferTree
-import CustomBackend
+import JournalStore
 import Testing
 
 @testable import Conifer

@@ -6,9 +6,9 @@ import ConiferServer
 import ConiferStorage
 import ConiferTree
 import ConiferWire
-import CustomBackend
 import Dispatch
 import Foundation
+import JournalStore
 import Synchronization
 import TestSupport
 

@@ -3,9 +3,9 @@ import ConiferLMDB
 import ConiferLog
 import ConiferSQLite
 import ConiferStorage
-import CustomBackend
 import Dispatch
 import Foundation
+import JournalStore
 import Synchronization
 
 @testable import Conifer

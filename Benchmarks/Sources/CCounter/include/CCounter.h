@@ -2,7 +2,8 @@
 //
 // The target defines `fdatasync`, `write`, `malloc` and their kin. A program that links it resolves
 // the calls of all its engines to them, shared libraries included, since the executable's symbols
-// come before the C library's. On other systems than Linux with glibc nothing is counted.
+// come before the C library's; one that defines such calls itself keeps them, and then nothing is counted. On other systems
+// than Linux with glibc nothing is counted.
 #ifndef CCOUNTER_H
 #define CCOUNTER_H
 
@@ -29,5 +30,7 @@ counter_totals counter_read(void);
 void counter_count_allocations(bool counts);
 /// Takes a file's pages out of the page cache, as far as the system does; 0 or an error number.
 int32_t counter_drop_cache(int32_t file);
+/// Bytes that a file takes on its medium; 0 when there is none.
+int64_t counter_allocated_bytes(const char *path);
 
 #endif

@@ -5,10 +5,7 @@ import Foundation
 enum Files {
   /// Bytes that the files below a directory take on their medium.
   static func allocatedBytes(_ directory: String) -> Int {
-    paths(directory).reduce(0) { sum, path in
-      var info = stat()
-      return stat(path, &info) == 0 ? sum + Int(info.st_blocks) * 512 : sum
-    }
+    paths(directory).reduce(0) { $0 + Int(counter_allocated_bytes($1)) }
   }
 
   /// Takes the files' pages out of the page cache, as far as the system does.

@@ -3,7 +3,7 @@ import ConiferLMDB
 import ConiferLog
 import ConiferSQLite
 import ConiferStorage
-import CustomBackend
+import JournalStore
 import TestSupport
 
 #if RocksDB
