@@ -13,7 +13,8 @@ struct FirestoreCost: AsyncParsableCommand {
     abstract: "What apps see of the client of documents: when listeners hear, and what it costs.",
     discussion: """
       Each round has all backends do the same below the client; figures are medians of the rounds. The
-      server is in this process. Fails when a listener hears an error or lacks documents.
+      server is in this process. Fails when a listener hears an error or lacks documents, and when a figure
+      is missing.
       """)
 
   @Flag(help: "Fewer documents: the order of things.")
@@ -67,6 +68,9 @@ struct FirestoreCost: AsyncParsableCommand {
     ).run()
     print(record.markdown)
     if let json { try record.json.write(to: URL(fileURLWithPath: json)) }
+    guard record.missing.isEmpty else {
+      throw BenchmarkFailure.process("there is no \(record.missing.joined(separator: ", no "))")
+    }
     if check, record.bars.contains(where: { $0.value > $0.limit }) { throw ExitCode(1) }
   }
 }

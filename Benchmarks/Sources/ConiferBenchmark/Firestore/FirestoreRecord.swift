@@ -1,9 +1,15 @@
+import CCounter
 public import Foundation
 
 /// What is measured of the client of documents.
 public enum FirestoreWork: String, Codable, Sendable, CaseIterable {
   case write, writeBeside, durable, flush, flushes, first, firstBeside, fanOut, fanOutOwn, open
   case loadBackend, loadClient, listenBackend, listenClient
+
+  /// What this process can measure: flushes only where they are counted.
+  static var measurable: [FirestoreWork] {
+    allCases.filter { $0 != .flushes || counter_is_available() }
+  }
 
   /// What it is, in words, with its unit.
   public var title: String {
@@ -89,6 +95,15 @@ public struct FirestoreRecord: Codable, Sendable {
 
   func figure(_ work: FirestoreWork, _ backend: String) -> Figure? {
     figures.first { $0.work == work && $0.backend == backend }
+  }
+
+  /// The figures that backends lack, in words; one in memory opens nothing.
+  public var missing: [String] {
+    backends.flatMap { backend in
+      FirestoreWork.measurable
+        .filter { figure($0, backend) == nil && ($0 != .open || backend != "memory") }
+        .map { "\($0.rawValue) of \(backend)" }
+    }
   }
 
   /// The record as a file holds it.
