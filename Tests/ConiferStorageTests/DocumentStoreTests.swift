@@ -295,6 +295,45 @@ import Testing
     #expect(try backend.verify().isSound)
   }
 
+  /// A row that cannot be read, and ones that can be and hold no document.
+  @Test(arguments: [nil, "c", "c/d/e", "/"])
+  func `A damaged row of matches goes, and its query is complete no more`(
+    _ text: String?
+  ) async throws {
+    let store = MemoryStore()
+    let first = try Self.open(store)
+    let tree = try await first.tree(named: "documents", order: .documents)
+    let paths = try (0..<4).map { try Self.path("c/d\($0)") }
+    let target = DocumentQuery(.collection(Self.collection), in: Self.database).target
+    let query = TrackedQuery(Lane(tree: tree), target, isComplete: true)
+    let id = try await first.commit([
+      .documents(tree, paths.map { .put(Self.document($0, 1)) }), .saveQuery(query),
+    ]).queries[0]
+    try await first.commit([.documents(tree, [.setMatches(id, paths)])])
+    let rows = try DamageTests.records(store).filter { $0.space == Spaces.queryKeys }.map(\.key)
+    if let text {
+      var batch = Batch()
+      batch.put(
+        Spaces.queryKeys, rows[1], Record.seal(Spaces.queryKeys, rows[1], Bytes(text.utf8)))
+      _ = try store.apply(batch, .relaxed)
+    } else {
+      try store.damage(Spaces.queryKeys, rows[1])
+    }
+    let backend = try Self.open(store)
+    #expect(try !backend.verify().isSound)
+    let (matches, isComplete) = try backend.readDocuments { (view) throws(StoreError) in
+      (try view.matches(tree, id), try view.trackedQuery(tree, id)?.isComplete)
+    }
+    #expect(matches == [paths[0], paths[2], paths[3]])
+    let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    #expect(incidents.map(\.kind) == [.recordSetAside])
+    let after = try backend.readDocuments { (view) throws(StoreError) in
+      try view.trackedQuery(tree, id)?.isComplete
+    }
+    #expect(after == false, "while it was read: \(isComplete ?? false)")
+    #expect(try backend.verify().isSound)
+  }
+
   @Test func `Several damaged writes of a lane go one after the other, and the rest stays`()
     async throws
   {

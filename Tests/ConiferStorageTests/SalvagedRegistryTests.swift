@@ -14,6 +14,15 @@ import Testing
     (["a", "\u{FF21}"], .utf8, .utf8, "as its records show"),
     (["a", "\u{FF21}"], .realtimeDatabase, .realtimeDatabase, "as its records show"),
     (["a", "\u{10000}"], .realtimeDatabase, .realtimeDatabase, "as its records show"),
+    (["\u{10000}", "\u{1F600}"], .utf8, .utf8, "as the characters of its keys suggest"),
+    (["a", "\u{1F600}"], .utf8, .utf8, "as the characters of its keys suggest"),
+    (["\u{1F600}"], .realtimeDatabase, .realtimeDatabase, "as its records show"),
+    (
+      ["\u{100000}", "\u{10FFFD}"], .realtimeDatabase, .realtimeDatabase,
+      "as the characters of its keys suggest"
+    ),
+    (["\u{E0100}"], .realtimeDatabase, .realtimeDatabase, "as the characters of its keys suggest"),
+    (["\u{E0100}"], .utf8, .utf8, "as its records show"),
     (["7", "a"], .utf8, .utf8, "as its records show"),
     (["7", "a"], .realtimeDatabase, .realtimeDatabase, "as its records show"),
   ]

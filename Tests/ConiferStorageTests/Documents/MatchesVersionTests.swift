@@ -216,11 +216,15 @@ import Testing
       let version = MatchesVersion(world.query.source, at: Self.time(300))
       try await world.commit(.setMatchesVersion(id, version))
     }
-    // Another query's number is refused.
-    #expect(throws: StoreError.self) {
-      try world.backend.readDocuments { (view) throws(StoreError) in
-        try view.query(world.lane, group, tracked: world.id)
+    // The number of another query is refused, and of another user's.
+    let other = Lane(tree: world.tree, identity: "other")
+    for (lane, query) in [(world.lane, group), (other, world.query)] {
+      let error = #expect(throws: StoreError.self) {
+        try world.backend.readDocuments { (view) throws(StoreError) in
+          try view.query(lane, query, tracked: world.id)
+        }
       }
+      #expect(error?.code == .invalid)
     }
   }
 

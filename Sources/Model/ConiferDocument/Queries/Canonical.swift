@@ -5,7 +5,7 @@ extension DocumentTarget {
     switch source {
     case .collection(let path): text = Canonical.escaped(path.path.text)
     case .document(let path): text = Canonical.escaped(path.path.text)
-    case .group(let id): text = "|cg:" + Canonical.escaped(id)
+    case .group(let id): text = Canonical.group + Canonical.escaped(id)
     }
     text += "|f:"
     if case .and(let filters) = filter {
@@ -21,6 +21,19 @@ extension DocumentTarget {
     if let start { text += "|lb:" + (start.isInclusive ? "b:" : "a:") + start.canonical }
     if let end { text += "|ub:" + (end.isInclusive ? "a:" : "b:") + end.canonical }
     return text
+  }
+
+  /// The group of collections that a target's canonical text begins with; nil when it reads no group.
+  package static func group(ofCanonical text: Substring) -> String? {
+    guard text.utf8.starts(with: Canonical.group.utf8) else { return nil }
+    var id = String.UnicodeScalarView()
+    var isEscaped = false
+    for scalar in text.unicodeScalars.dropFirst(Canonical.group.utf8.count) {
+      if !isEscaped, scalar == "|" { return String(id) }
+      isEscaped = !isEscaped && scalar == "\\"
+      if !isEscaped { id.append(scalar) }
+    }
+    return nil
   }
 }
 
@@ -45,6 +58,9 @@ extension Filter {
 
 /// Values as text that tells them apart as `==` does.
 enum Canonical {
+  /// What stands before the id of a group.
+  static let group = "|cg:"
+
   static func text(_ value: DocumentValue) -> String {
     switch value {
     case .null: return "null"

@@ -143,14 +143,33 @@ package struct EntryList: Sendable {
     }
   }
 
-  /// Replaces entries by some of another list.
+  /// Replaces entries by some of another list; what lies behind them is moved, and nothing else.
   package mutating func replace(_ range: Range<Int>, with other: EntryList, _ part: Range<Int>) {
     if range.lowerBound == count { return append(other, part) }
-    var list = EntryList()
-    list.append(self, 0..<range.lowerBound)
-    list.append(other, part)
-    list.append(self, range.upperBound..<count)
-    self = list
+    let (low, high) = (ends[range.lowerBound], ends[range.upperBound])
+    let (first, last) = (other.ends[part.lowerBound], other.ends[part.upperBound])
+    keys.replaceSubrange(low.key..<high.key, with: other.keys[first.key..<last.key])
+    values.bytes.replaceSubrange(
+      low.value..<high.value, with: other.values.bytes[first.value..<last.value])
+    ends.replaceSubrange(
+      (range.lowerBound + 1)..<(range.upperBound + 1),
+      with: other.ends[(part.lowerBound + 1)..<(part.upperBound + 1)])
+    let end = range.lowerBound + part.count
+    move((range.lowerBound + 1)..<(end + 1), low.key - first.key, low.value - first.value)
+    move(
+      (end + 1)..<ends.count, last.key - first.key - (high.key - low.key),
+      last.value - first.value - (high.value - low.value))
+  }
+
+  /// Moves the ends of entries by so many bytes.
+  private mutating func move(_ range: Range<Int>, _ key: Int, _ value: Int) {
+    guard key != 0 || value != 0 else { return }
+    ends.withUnsafeMutableBufferPointer { ends in
+      for index in range {
+        ends[index].key += key
+        ends[index].value += value
+      }
+    }
   }
 
   /// Takes entries of another list in.
@@ -160,6 +179,9 @@ package struct EntryList: Sendable {
     _ other: EntryList, _ part: Range<Int>, at places: [(at: Int, isThere: Bool)]
   ) {
     guard let first = places.first, first.at < count else { return append(other, part) }
+    if part.count == 1 {
+      return replace(first.at..<(first.at + (first.isThere ? 1 : 0)), with: other, part)
+    }
     var list = EntryList()
     list.reserveCapacity(
       count + part.count, keys: keys.count + other.keyBytes(part),

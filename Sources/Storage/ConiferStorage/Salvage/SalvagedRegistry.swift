@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferLeafStore
+import ConiferTree
 
 /// Makes rows that came out of a damaged store one that can be opened: a format record, and a
 /// registry in which every tree of which there are records has a name.
@@ -57,15 +58,15 @@ enum SalvagedRegistry {
       let known = names[tree.rawValue].flatMap { String(validating: $0, as: UTF8.self) }
       let name = known ?? "salvaged-\(tree.rawValue)"
       var writer = ByteWriter()
-      let shown = try order(of: tree, store, view)
-      let order = shown ?? .realtimeDatabase
+      let evidence = try evidence(of: tree, store, view)
+      let order = evidence.order
       writer.byte(order.rawValue)
       writer.sized(name)
       put(key, writer.bytes)
       put(.treeName(name), StoreKey.prefix(tree))
       words.append(
         "what tree \(tree.rawValue) was is lost; it is \"\(name)\" now, with the key order \(order), "
-          + (shown == nil ? "which was made up" : "as its records show"))
+          + evidence.words)
     }
     if let highest = trees.max(), try payload(SystemKey.nextTree.bytes) == nil {
       var writer = ByteWriter()
@@ -76,17 +77,42 @@ enum SalvagedRegistry {
     return words
   }
 
-  /// The key order that a tree's records show; nil when they could be of either order of nodes.
-  private static func order(
+  /// What tells the order of a tree's keys.
+  private enum Evidence {
+    /// Records that only this order writes.
+    case records(KeyOrder)
+    /// In the other order, keys would hold characters that nobody has.
+    case characters(KeyOrder)
+    case none
+
+    var order: KeyOrder {
+      switch self {
+      case .records(let order), .characters(let order): order
+      case .none: .realtimeDatabase
+      }
+    }
+
+    var words: String {
+      switch self {
+      case .records: "as its records show"
+      case .characters: "as the characters of its keys suggest"
+      case .none: "which was made up"
+      }
+    }
+  }
+
+  /// What a tree's records tell of its key order.
+  private static func evidence(
     of tree: TreeID, _ store: any OrderedStore, _ view: any OrderedView
-  ) throws(StoreError) -> KeyOrder? {
+  ) throws(StoreError) -> Evidence {
     let prefix = StoreKey.prefix(tree)
     for space in [Spaces.overlays, Spaces.collections] {
-      if try !view.keys(space, prefix: prefix, limit: 1).isEmpty { return .documents }
+      if try !view.keys(space, prefix: prefix, limit: 1).isEmpty { return .records(.documents) }
     }
     let snapshot = try LeafStore(store, .none).openSnapshot()
     defer { snapshot.close() }
     let reader = RunReader(view: snapshot, tree: tree)
+    var evidence = Evidence.none
     for key in try view.keys(Spaces.runs, prefix: prefix) {
       let entries = try undamaged { () throws(StoreError) in
         try reader.merged(RunHead(storeKey: key, value: view.value(Spaces.runs, key) ?? []))
@@ -96,10 +122,21 @@ enum SalvagedRegistry {
         let key = entries.key(index)
         // A key that only one order writes so tells the tree's.
         let orders = [KeyOrder.realtimeDatabase, .utf8].filter { PathKey.isWritten(key, in: $0) }
-        if orders.count == 1 { return orders[0] }
+        if orders.count == 1 { return .records(orders[0]) }
+        // Beyond U+FFFF most keys are written by both, and read as other characters.
+        let likely = orders.filter { hasUsualCharacters(PathKey.path(key, $0)) }
+        if likely.count == 1 { evidence = .characters(likely[0]) }
       }
     }
-    return nil
+    return evidence
+  }
+
+  /// Whether all characters of a path are in planes of which Unicode has ever assigned any.
+  private static func hasUsualCharacters(_ path: Path?) -> Bool {
+    guard let path else { return false }
+    return path.keys.allSatisfy { key in
+      key.string.unicodeScalars.allSatisfy { !(4...13).contains($0.value >> 16) }
+    }
   }
 
   /// The trees of which there are records, or an entry in the registry.

@@ -1,3 +1,4 @@
+internal import ConiferDocument
 internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
@@ -34,6 +35,7 @@ final class FullDisk {
   func run() async throws {
     try await pair.makeRooms(6)
     try await enqueue(10)
+    try await storeDocuments()
     session.setFull(true)
     try await fill()
     try pair.requireSame("on a full disk")
@@ -51,6 +53,7 @@ final class FullDisk {
           .finish(self.pair.lane, id, index % 2 == 0 ? .acknowledged : .discarded))
       }
     }
+    try await drainDocuments()
     try pair.requireSame("after draining the queue on a full disk")
     if fixture.factory.evicts {
       try await succeed("evicting") { try await self.pair.evict(to: 0) }
@@ -86,6 +89,50 @@ final class FullDisk {
       let receipt = try await pair.backend.commit([edit], fixture.factory.declared.strongest)
       waiting += receipt.writes
       _ = try pair.model.commit([edit])
+    }
+  }
+
+  /// Stores documents, and queues writes to them, where some are kept.
+  private func storeDocuments() async throws {
+    guard let documents = fixture.factory.documents else { return }
+    try await pair.makeDocuments()
+    let kinds: [DocumentChange.Kind] =
+      [.put, .enqueue, .match] + (documents.indexing ? [.index] : [])
+    for number in 0..<40 {
+      let change = DocumentChange(kind: kinds[number % kinds.count], seed: UInt64(900 + number))
+      try await pair.commit(try change.edits(pair.model))
+    }
+    try await growOverlay()
+  }
+
+  /// Queues writes of which the end of the first one makes what the second one does larger.
+  private func growOverlay() async throws {
+    guard let tree = pair.documents else { return }
+    let lane = Lane(tree: tree)
+    for number in 0..<8 {
+      let path = try DocumentPath("grows/d\(number)")
+      let text = Self.small.leaf.map { "\($0)" } ?? ""
+      try await pair.commit(.documents(tree, [.put(Document(path, .found(["a": 1])))]))
+      let fields: MapValue = ["b": .string(text)]
+      let update = ConiferDocument.Mutation(
+        path, .patch(fields, FieldMask([FieldPath(unchecked: ["b"])]), []), if: .exists(true))
+      for mutation in [ConiferDocument.Mutation(path, .delete), update] {
+        let batch = MutationBatch([mutation], written: .zero) { Document($0, .unseen) }
+        try await pair.commit(.enqueue(lane, batch.payload))
+      }
+    }
+  }
+
+  /// Answers all writes to documents.
+  private func drainDocuments() async throws {
+    guard let tree = pair.model.documents else { return }
+    for identity in DocumentChange.identities {
+      let lane = Lane(tree: tree.info.id, identity: identity)
+      for write in tree.lanes[Bytes(identity.utf8)]?.writes ?? [] {
+        try await succeed("finishing write \(write.id) to documents") {
+          try await self.pair.commit(.finish(lane, write.id, .acknowledged))
+        }
+      }
     }
   }
 

@@ -84,6 +84,8 @@ final class Committer {
     defer { tx.close() }
     var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
     var durability = Durability.relaxed
+    // What is laid over a document may grow by it, and the next ones that end free that.
+    tx.frees = group.allSatisfy { $0.edits.allSatisfy(\.endsWrites) }
     for pending in group {
       let saved = tx.state
       do throws(StoreError) {
@@ -127,6 +129,16 @@ final class Committer {
       activity.advance(to: try Recency.clock(tx))
     }
     return stored
+  }
+}
+
+extension StorageEdit {
+  /// Whether all it does is to take writes out of a queue.
+  fileprivate var endsWrites: Bool {
+    switch self {
+    case .finish, .purge: true
+    default: false
+    }
   }
 }
 

@@ -58,12 +58,12 @@ extension QueryEditor {
 extension Queries {
   /// The row of a document that a query matches: what its path key has behind the query's.
   ///
-  /// - Throws: `invalid` when the document is not below the query's path.
+  /// - Throws: `invalid` when the document is not of the query's collection or group.
   func matchRow(
     _ id: QueryID, _ document: DocumentPath, of query: TrackedQuery
   ) throws(StoreError) -> Bytes {
     let (place, key) = (PathKey.encode(query.path, order), DocumentKey.encode(document))
-    guard key.starts(with: place) else {
+    guard key.starts(with: place), query.mayMatch(document) else {
       throw StoreError(
         .invalid,
         "\(document) is not in what query \(id.rawValue) reads: give documents of its collection or "
@@ -100,6 +100,17 @@ extension TrackedQuery {
       tree: lane.tree, path: DocumentKey.treePath(target.source),
       parameters: Self.parameters(lane, target), isComplete: isComplete, lastUse: lastUse,
       resumeToken: resumeToken)
+  }
+
+  /// Whether the query reads the collection or group of a document. A group with an id that no collection can have, as
+  /// the one that holds what a bundle brought, reads all.
+  package func mayMatch(_ document: DocumentPath) -> Bool {
+    guard path.count == 0 else { return path.contains(DocumentKey.treePath(document)) }
+    guard let zero = parameters.utf8.firstIndex(of: 0),
+      let group = DocumentTarget.group(ofCanonical: parameters[zero...].dropFirst())
+    else { return true }
+    return group.utf8.contains(UInt8(ascii: "/"))
+      || document.collection.id.utf8.elementsEqual(group.utf8)
   }
 
   /// What tells a query of documents from others at its path.

@@ -127,6 +127,27 @@ extension BackendCheck {
         try await pair.commit(.documents(tree, [edit]))
         try pair.requireSame("after edit \(number)")
       }
+      let group = DocumentQuery(.group("c|\\"), in: SeededRandom.database).target
+      let ofGroup = try await pair.commit(
+        .saveQuery(TrackedQuery(Lane(tree: tree, identity: "anna"), group))
+      ).queries[0]
+      let below = try ["c|\\/d", "a/d/c|\\/d"].map { try DocumentPath($0) }
+      try await pair.commit(.documents(tree, [.setMatches(ofGroup, below)]))
+      try pair.requireSame("with a group's matches")
+      // Of another collection, of one below, and of another group.
+      let others = try ["b/d", "c/d1/c/d", "c/d1"].map { try DocumentPath($0) }
+      for (query, other) in zip([id, id, ofGroup], others) {
+        let refused: [DocumentEdit] = [
+          .setMatches(query, [other]), .updateMatches(query, added: [other], removed: []),
+        ]
+        for edit in refused {
+          try await expect(.invalid, "\(other) as a match of query \(query)") {
+            () throws(StoreError) in
+            try await pair.backend.commit([.documents(tree, [edit])])
+          }
+        }
+      }
+      try pair.requireSame("after refused matches")
       try await pair.commit(.removeQuery(tree, id))
       let again = try await pair.commit(.saveQuery(query)).queries[0]
       let found = try pair.backend.keepingDocuments().readDocuments { (view) throws(StoreError) in

@@ -120,7 +120,7 @@ extension StorageModel.Tree {
   private func matching(
     _ id: QueryID, _ query: TrackedQuery, _ random: inout SeededRandom
   ) -> StorageEdit {
-    let known = documents.known.keys.filter { query.path.contains(DocumentKey.treePath($0)) }
+    let known = documents.known.keys.filter { query.mayMatch($0) }
     let some = known.sorted().filter { _ in random.one(in: 2) }
     let removed = (documents.matches[id] ?? []).subtracting(some).sorted()
     let edit: DocumentEdit =

@@ -114,8 +114,8 @@ extension StorageModel.Tree {
 
   private func needQuery(_ id: QueryID, over paths: [DocumentPath]) throws(StoreError) {
     try needQuery(id)
-    guard let place = queries[id]?.path,
-      paths.allSatisfy({ place.contains(DocumentKey.treePath($0)) })
-    else { throw StoreError(.invalid, "The query does not read these documents.") }
+    guard let query = queries[id], paths.allSatisfy({ query.mayMatch($0) }) else {
+      throw StoreError(.invalid, "The query does not read these documents.")
+    }
   }
 }
