@@ -12,7 +12,7 @@ import Testing
   }
 
   private static func told(_ actions: [SyncAction]) -> [ListenerID] {
-    actions.compactMap { if case .tell(let id, _) = $0 { id } else { nil } }
+    actions.compactMap { if case .tell(let id, _, _) = $0 { id } else { nil } }
   }
 
   /// Listeners of the queries, by their places, that hear of each change.
@@ -107,7 +107,7 @@ import Testing
     #expect(listens.changed([F.missing("b")]).isEmpty && !listens.isSynced(query))
     #expect(Self.told(listens.setEnabled(false)).isEmpty)
     let filled = listens.refilled(query, [F.document("c", 3), F.document("d", 4)])
-    guard case .tell(1, let snapshot)? = filled.first else {
+    guard case .tell(1, let snapshot, _)? = filled.first else {
       Issue.record("Nobody is told of the limit that is full again.")
       return
     }

@@ -30,7 +30,7 @@ import Testing
     #expect(list.count == 0 && list.first == nil && list.last == nil && Array(list).isEmpty)
   }
 
-  @Test(arguments: [0, 1, 128, 129, 1000])
+  @Test(arguments: [0, 1, 32, 33, 1000])
   func `of sorted elements is as if they had been inserted`(count: Int) {
     var list = SortedList(sorted: (0..<count).map { 2 * $0 }) { $0 - $1 }
     #expect(Array(list) == (0..<count).map { 2 * $0 } && list.count == count)
@@ -40,6 +40,26 @@ import Testing
         && list.index(of: 2 * count - 1) == (count > 0 ? 2 * count - 1 : nil))
     for element in 0..<count { list.remove(2 * element) }
     #expect(Array(list) == (0..<count).map { 2 * $0 + 1 } && list.count == count)
+  }
+
+  @Test func `replaces an element in its place, and one whose place is another`() {
+    // In the order of their tens, then of their ones from the greatest down.
+    func list(_ elements: [Int]) -> SortedList<Int> {
+      var list = SortedList<Int> { a, b in a / 10 != b / 10 ? a / 10 - b / 10 : b % 10 - a % 10 }
+      for element in elements { list.insert(element) }
+      return list
+    }
+    let all = (0..<100).map { 10 * $0 + 5 }
+    for old in all {
+      // Within its place, at both ends of what may stand there, and elsewhere.
+      for new in [old - 5, old + 4, old - 5 + 300, old - 300] where new >= 0 {
+        var changed = list(all)
+        changed.replace(old, with: new)
+        let expected = list(all.filter { $0 != old } + [new])
+        #expect(Array(changed) == Array(expected), "\(old) by \(new)")
+        #expect(changed.count == expected.count)
+      }
+    }
   }
 
   @Test func `is a value: a copy stays as it was`() {

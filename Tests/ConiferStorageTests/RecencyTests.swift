@@ -34,6 +34,34 @@ import Testing
     #expect(backend.store.applied.withLock { $0.count } == before + 1)
   }
 
+  @Test func `A write does no more work for a thousand queries that ended`() async throws {
+    let backend = try Self.open(MemoryStore())
+    let tree = try await backend.tree(named: "main")
+    func write() throws -> (edits: Int, lent: Int) {
+      let lent = try backend.store.counting {
+        _ = try backend.commitAndWait([.enqueue(Lane(tree: tree), .set("a", 1))], .process)
+      }
+      return (backend.store.applied.withLock { $0.last?.edits ?? 0 }, lent)
+    }
+    _ = try write()
+    let before = try write()
+    let ids = try await backend.commit(
+      (0..<1000).map { .saveQuery(TrackedQuery(tree: tree, path: Path("q\($0)"))) }
+    ).queries
+    for isActive in [true, false] {
+      for id in ids { backend.setActive(isActive, id, in: tree) }
+    }
+    for _ in 0..<300 {
+      let now = try write()
+      // Four uses are stored with each, the counter, and what the queries take.
+      #expect(now.edits <= before.edits + 6 && now.lent <= before.lent + 20, "\(before), \(now)")
+    }
+    let stored = try backend.read { (view) throws(StoreError) in
+      try view.trackedQueries(tree, after: nil, limit: .max)
+    }
+    #expect(stored.allSatisfy { $0.query.lastUse > 1000 })
+  }
+
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `A crash sets no query back by more than the quantum`(_ seed: UInt64) async throws {
     var random = Seeded(seed)

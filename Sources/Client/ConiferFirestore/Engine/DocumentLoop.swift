@@ -137,8 +137,14 @@ final class DocumentLoop: StepHandler {
     network.update()
     listening.collect()
     outbox.callApp()
-    let deadlines = [listening.deadline, sending.deadline, recovery.retry, user.deadline]
-    alarm.wake(at: deadlines.compactMap { $0 }.min())
+    alarm.wake(at: deadline)
+  }
+
+  /// The next time that a part waits for.
+  private var deadline: Int64? {
+    let stream = min(listening.deadline ?? .max, sending.deadline ?? .max)
+    let first = min(stream, recovery.retry ?? .max, user.deadline ?? .max)
+    return first == .max ? nil : first
   }
 
   /// Commits something that tells nothing.

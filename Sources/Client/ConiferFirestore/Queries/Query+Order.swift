@@ -142,10 +142,10 @@ extension Query {
     _ build: (DocumentQuery, Document) throws(DocumentError) -> DocumentQuery
   ) -> Query {
     derived { (query) throws(FirestoreError) in
-      guard snapshot.reference.firestore === firestore else {
+      guard snapshot.firestore === firestore else {
         throw FirestoreError(
           .invalidArgument,
-          "\(snapshot.reference.path) is in another database than the query. Use a document of the "
+          "\(snapshot.document.path) is in another database than the query. Use a document of the "
             + "same database.")
       }
       do throws(DocumentError) {

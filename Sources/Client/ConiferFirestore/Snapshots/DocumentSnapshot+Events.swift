@@ -7,7 +7,7 @@ extension DocumentSnapshot {
   convenience init(_ reference: DocumentReference, _ got: GotDocument) {
     let document = got.document
     self.init(
-      reference, document,
+      reference.firestore, document,
       SnapshotMetadata(
         hasPendingWrites: document.fields != nil && document.writes == .pending,
         isFromCache: got.isFromCache,
@@ -23,7 +23,7 @@ extension DocumentSnapshot {
       snapshot.documents[path] ?? Self.absent(knowledge.absent, isKnown)
       ?? Document(path, isKnown ? .missing : .unseen, readTime: knowledge.readTime)
     self.init(
-      reference, document,
+      reference.firestore, document,
       SnapshotMetadata(
         hasPendingWrites: document.fields != nil && snapshot.mutatedKeys.contains(path),
         isFromCache: snapshot.isFromCache,
@@ -45,7 +45,7 @@ extension QueryDocumentSnapshot {
     isFromCache: Bool, _ knowledge: QueryKnowledge
   ) {
     self.init(
-      DocumentReference(firestore, document.path), document,
+      firestore, document,
       SnapshotMetadata(
         hasPendingWrites: !mutatedKeys.isEmpty && mutatedKeys.contains(document.path),
         isFromCache: isFromCache, wasEverComplete: document.readTime != .zero,

@@ -15,21 +15,23 @@ public enum DocumentPresence: Sendable, Hashable {
 /// What a document was at one moment; it never changes, and may be kept and shared.
 public class DocumentSnapshot: @unchecked Sendable {
   // Unchecked, as classes that are not final always are; all members are constant.
-  /// The document's place.
-  public final let reference: DocumentReference
+  final let firestore: Firestore
   /// Where the data comes from, and how well it is known.
   public final let metadata: SnapshotMetadata
   /// The document as the model has it.
   package final let document: Document
 
-  init(_ reference: DocumentReference, _ document: Document, _ metadata: SnapshotMetadata) {
-    self.reference = reference
+  init(_ firestore: Firestore, _ document: Document, _ metadata: SnapshotMetadata) {
+    self.firestore = firestore
     self.document = document
     self.metadata = metadata
   }
 
+  /// The document's place.
+  public final var reference: DocumentReference { DocumentReference(firestore, document.path) }
+
   /// The document's id.
-  public final var documentID: String { reference.documentID }
+  public final var documentID: String { document.path.id }
 
   /// Whether the document exists and its fields are known.
   public final var exists: Bool { document.fields != nil }
@@ -75,10 +77,10 @@ public class DocumentSnapshot: @unchecked Sendable {
   ) -> Any? {
     do throws(FirestoreError) {
       let path = try FieldPath.checked(field)
-      let writer = DataWriter(firestore: reference.firestore, behavior: serverTimestampBehavior)
+      let writer = DataWriter(firestore: firestore, behavior: serverTimestampBehavior)
       return document.fields?[path].map { writer.value($0) }
     } catch {
-      reference.firestore.report(error)
+      firestore.report(error)
       return nil
     }
   }
@@ -87,7 +89,7 @@ public class DocumentSnapshot: @unchecked Sendable {
   public final subscript(field: Any) -> Any? { self.get(field) }
 
   final func fields(_ behavior: ServerTimestampBehavior) -> [String: Any]? {
-    let writer = DataWriter(firestore: reference.firestore, behavior: behavior)
+    let writer = DataWriter(firestore: firestore, behavior: behavior)
     return document.fields.map { writer.data($0) }
   }
 }
@@ -95,18 +97,18 @@ public class DocumentSnapshot: @unchecked Sendable {
 extension DocumentSnapshot: Hashable, CustomStringConvertible {
   /// Whether place, data and metadata are the same; when the server told them does not matter.
   public static func == (a: DocumentSnapshot, b: DocumentSnapshot) -> Bool {
-    a.reference == b.reference && a.document.fields == b.document.fields
-      && a.metadata == b.metadata
+    a.firestore === b.firestore && a.document.path == b.document.path
+      && a.document.fields == b.document.fields && a.metadata == b.metadata
   }
 
   /// Feeds place and metadata.
   public final func hash(into hasher: inout Hasher) {
-    hasher.combine(reference)
+    hasher.combine(document.path)
     hasher.combine(metadata)
   }
 
   /// The place and the data.
-  public final var description: String { "\(reference.path): \(data() ?? [:])" }
+  public final var description: String { "\(document.path): \(data() ?? [:])" }
 }
 
 /// What a document of a query's result was at one moment: it exists.

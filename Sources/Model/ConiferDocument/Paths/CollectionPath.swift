@@ -35,7 +35,7 @@ public struct CollectionPath: Sendable, Hashable, Comparable, CustomStringConver
   }
 
   /// Whether a document is in the collection itself, not below it.
-  public func contains(_ document: DocumentPath) -> Bool { document.path.parent == path }
+  public func contains(_ document: DocumentPath) -> Bool { path.isParent(of: document.path) }
 
   /// Orders segment by segment.
   public static func < (a: CollectionPath, b: CollectionPath) -> Bool {

@@ -33,6 +33,18 @@ struct ResourcePath: Sendable {
     text.utf8.lastIndex(of: UInt8(ascii: "/")).map { ResourcePath(unchecked: String(text[..<$0])) }
   }
 
+  /// Whether another path has one segment more than this one, which is not the empty path, and begins with it.
+  func isParent(of child: ResourcePath) -> Bool {
+    text.lendUTF8 { own in
+      child.text.lendUTF8 { other in
+        guard own.count < other.count, other[own.count] == UInt8(ascii: "/"),
+          firstDifference(own, other) == own.count
+        else { return false }
+        return !other[(own.count + 1)...].contains(UInt8(ascii: "/"))
+      }
+    }
+  }
+
   func appending(_ segments: String) -> ResourcePath {
     ResourcePath(unchecked: text.utf8.isEmpty ? segments : text + "/" + segments)
   }
@@ -51,8 +63,12 @@ struct ResourcePath: Sendable {
     // The segments that differ begin after the last slash that both have.
     var start = i
     while start > 0, a[start - 1] != slash { start -= 1 }
-    let x = NumericID.number(of: segment(of: a, from: start))
-    let y = NumericID.number(of: segment(of: b, from: start))
+    // Numeric ids begin with an underscore, which few segments do.
+    let mayBeNumeric =
+      start < a.count && a[start] == UInt8(ascii: "_")
+      || start < b.count && b[start] == UInt8(ascii: "_")
+    let x = mayBeNumeric ? NumericID.number(of: segment(of: a, from: start)) : nil
+    let y = mayBeNumeric ? NumericID.number(of: segment(of: b, from: start)) : nil
     if x != nil || y != nil {
       guard let x else { return start == a.count ? -1 : 1 }
       guard let y else { return start == b.count ? 1 : -1 }

@@ -50,20 +50,21 @@ extension DocumentListens {
     guard let change else { return [] }
     var actions: [SyncAction] = change.isWarning ? [.warnOffline] : []
     let inOrder = sources.inOrder
-    for query in inOrder {
-      for index in 0..<(listened[query]?.listeners.count ?? 0) {
-        guard let told = listened[query]?.listeners[index].gate.onlineChanged(to: change.state),
-          let id = listened[query]?.listeners[index].id
+    for number in inOrder {
+      guard let target = listened[number]?.target else { continue }
+      for index in 0..<(listened[number]?.listeners.count ?? 0) {
+        guard let told = listened[number]?.listeners[index].gate.onlineChanged(to: change.state),
+          let id = listened[number]?.listeners[index].id
         else { continue }
-        actions.append(.tell(id, told))
+        actions.append(.tell(id, told, target))
       }
     }
     guard change.state == .offline else { return actions }
-    for query in inOrder {
-      if let target = listened[query]?.target {
-        listened[query]?.refill?.event?.targets[target]?.isCurrent = false
+    for number in inOrder {
+      if let target = listened[number]?.target {
+        listened[number]?.refill?.event?.targets[target]?.isCurrent = false
       }
-      actions += tell(query, listened[query]?.view.goOffline().snapshot)
+      actions += tell(number, listened[number]?.view.goOffline().snapshot)
     }
     return actions
   }
@@ -95,12 +96,12 @@ extension DocumentListens {
   private mutating func refused(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
     if let event = limbo.refusal(of: target) { return [.store(event)] }
     var actions: [SyncAction] = []
-    for query in queries[target] ?? [] {
-      for listener in listened[query]?.listeners ?? [] {
-        queryOf[listener.id] = nil
+    for number in viewsByTarget[target] ?? [] {
+      for listener in listened[number]?.listeners ?? [] {
+        viewOf[listener.id] = nil
         actions.append(.fail(listener.id, error))
       }
-      actions += end(query)
+      actions += end(number)
     }
     return actions
   }

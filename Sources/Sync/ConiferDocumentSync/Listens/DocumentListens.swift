@@ -18,25 +18,27 @@ package struct DocumentListens: Sendable {
   }
 
   struct Listened: Sendable {
+    let query: DocumentQuery
     var view: QueryView
     let target: TargetID
-    /// The view's number: in the order of listening, and among the views with documents in limbo.
-    let number: TargetID
     var listeners: [Listener] = []
     var refill: Refill?
   }
 
-  var listened: [DocumentQuery: Listened] = [:]
-  /// The queries that are listened to, by where they look for documents.
+  /// What is listened to, by the numbers of the views: they are in the order of listening.
+  var listened: [ViewNumber: Listened] = [:]
+  /// The view of each query that is listened to.
+  var views: [DocumentQuery: ViewNumber] = [:]
+  /// The views by where their queries look for documents.
   var sources = ListenedSources()
-  /// What a listener listens to.
-  var queryOf: [ListenerID: DocumentQuery] = [:]
+  /// The view of each listener.
+  var viewOf: [ListenerID: ViewNumber] = [:]
   /// The number of each target.
   var numbers: [DocumentTarget: TargetID] = [:]
-  /// The queries of a target, in the order in which they came.
-  var queries: [TargetID: [DocumentQuery]] = [:]
+  /// The views of a target, in the order in which they came.
+  var viewsByTarget: [TargetID: [ViewNumber]] = [:]
   private var nextTarget: TargetID
-  private var nextNumber: TargetID = 0
+  private var nextView: ViewNumber = 0
   var watch: WatchMachine
   var limbo: LimboQueue
   var online = OnlineTracker()
@@ -67,9 +69,9 @@ package struct DocumentListens: Sendable {
   package var deadline: Milliseconds? { online.deadline }
   /// The documents that the server said match a target, up to the last event that is stored.
   var matched: (TargetID) -> Set<DocumentPath> {
-    { [limbo, queries, listened] target in
+    { [limbo, viewsByTarget, listened] target in
       if let found = limbo.matched(target) { return found }
-      let own = queries[target] ?? []
+      let own = viewsByTarget[target] ?? []
       // Most targets have one query, and this is asked for each document that the server tells.
       if own.count == 1 { return listened[own[0]]?.view.syncedKeys ?? [] }
       let keys = own.compactMap { listened[$0]?.view.syncedKeys }
@@ -80,7 +82,9 @@ package struct DocumentListens: Sendable {
   // MARK: Listeners
 
   /// The number of a query's target, if the query is listened to.
-  package func target(of query: DocumentQuery) -> TargetID? { listened[query]?.target }
+  package func target(of query: DocumentQuery) -> TargetID? {
+    views[query].flatMap { listened[$0]?.target }
+  }
 
   /// Somebody listens.
   ///
@@ -97,28 +101,33 @@ package struct DocumentListens: Sendable {
     var gate = ListenerGate(options, online.state)
     let first: ViewSnapshot?
     var request: StoredQuery?
-    if let known = listened[query] {
-      first = gate.take(known.view.snapshot)
+    let number: ViewNumber
+    let target: TargetID
+    if let known = views[query], let item = listened[known] {
+      (number, target) = (known, item.target)
+      first = gate.take(item.view.snapshot)
     } else {
       let stored = stored()
       request = stored
       var view = QueryView(query, syncedKeys: stored.matched)
-      let target = number(of: query.target, reusing)
+      target = self.number(of: query.target, reusing)
       // A mirrored query has the same target, which may be current already.
-      let sibling = queries[target]?.first.flatMap { listened[$0]?.view }
+      let sibling = viewsByTarget[target]?.first.flatMap { listened[$0]?.view }
       let change = TargetChange(
         resumeToken: stored.resumeToken, isCurrent: sibling?.isSynced ?? false)
       let update = view.apply(view.changes(stored.documents), change)
       first = update.snapshot.flatMap { gate.take($0) }
-      queries[target, default: []].append(query)
-      listened[query] = Listened(view: view, target: target, number: nextNumber)
-      sources.add(query, nextNumber)
-      nextNumber += 1
+      number = nextView
+      nextView += 1
+      viewsByTarget[target, default: []].append(number)
+      listened[number] = Listened(query: query, view: view, target: target)
+      views[query] = number
+      sources.add(query.source, number)
     }
-    queryOf[id] = query
-    listened[query]?.listeners.append(Listener(id: id, source: options.source, gate: gate))
-    var actions = first.map { [SyncAction.tell(id, $0)] } ?? []
-    if options.source == .default, let target = listened[query]?.target, targets[target] == nil {
+    viewOf[id] = number
+    listened[number]?.listeners.append(Listener(id: id, source: options.source, gate: gate))
+    var actions = first.map { [SyncAction.tell(id, $0, target)] } ?? []
+    if options.source == .default, targets[target] == nil {
       let request = request ?? stored()
       actions += actionsOf(
         watch.listen(
@@ -139,29 +148,31 @@ package struct DocumentListens: Sendable {
 
   /// Somebody listens no longer.
   package mutating func unlisten(_ id: ListenerID) -> [SyncAction] {
-    guard let query = queryOf.removeValue(forKey: id), let target = listened[query]?.target else {
+    guard let number = viewOf.removeValue(forKey: id), let target = listened[number]?.target else {
       return []
     }
-    listened[query]?.listeners.removeAll { $0.id == id }
+    listened[number]?.listeners.removeAll { $0.id == id }
     var actions: [SyncAction] = []
-    let isWatched = (queries[target] ?? []).contains { query in
-      listened[query]?.listeners.contains { $0.source == .default } == true
+    let isWatched = (viewsByTarget[target] ?? []).contains { view in
+      listened[view]?.listeners.contains { $0.source == .default } == true
     }
     if !isWatched { actions += actionsOf(watch.unlisten(target)) }
-    if listened[query]?.listeners.isEmpty == true { actions += end(query) }
+    if listened[number]?.listeners.isEmpty == true { actions += end(number) }
     return actions
   }
 
-  /// A query's view ends, and its target with the last one.
-  mutating func end(_ query: DocumentQuery) -> [SyncAction] {
-    guard let ended = listened.removeValue(forKey: query) else { return [] }
-    sources.remove(query, ended.number)
-    queries[ended.target]?.removeAll { $0 == query }
-    var actions = actionsOf(limbo.viewEnded(ended.number))
-    if queries[ended.target]?.isEmpty == true {
-      queries[ended.target] = nil
-      numbers[query.target] = nil
-      actions.append(.release(query.target))
+  /// A view ends, and its target with the last one.
+  mutating func end(_ number: ViewNumber) -> [SyncAction] {
+    guard let ended = listened.removeValue(forKey: number) else { return [] }
+    views[ended.query] = nil
+    sources.remove(ended.query.source, number)
+    viewsByTarget[ended.target]?.removeAll { $0 == number }
+    var actions = actionsOf(limbo.viewEnded(number))
+    if viewsByTarget[ended.target]?.isEmpty == true {
+      viewsByTarget[ended.target] = nil
+      let target = ended.view.target
+      numbers[target] = nil
+      actions.append(.release(target))
     }
     return actions
   }
@@ -195,9 +206,11 @@ package struct DocumentListens: Sendable {
   package mutating func refilled(
     _ query: DocumentQuery, _ documents: [Document]
   ) -> [SyncAction] {
-    guard let item = listened[query], let refill = item.refill else { return [] }
-    listened[query]?.refill = nil
-    return finish(query, item.view.changes(documents, after: refill.changes), refill.event)
+    guard let number = views[query], let item = listened[number], let refill = item.refill else {
+      return []
+    }
+    listened[number]?.refill = nil
+    return finish(number, item.view.changes(documents, after: refill.changes), refill.event)
   }
 
   /// The server's event could not be stored: what was refused is asked for again, so that the server refuses it once
@@ -210,63 +223,61 @@ package struct DocumentListens: Sendable {
   }
 
   private mutating func take(_ documents: [Document], _ event: RemoteEvent?) -> [SyncAction] {
-    concerned(by: documents, event).flatMap { query, documents -> [SyncAction] in
-      let waiting = listened[query]?.refill
-      guard let changes = listened[query]?.view.changes(documents, after: waiting?.changes) else {
-        return []
-      }
+    var actions: [SyncAction] = []
+    for (number, documents) in concerned(by: documents, event) {
+      // No copy of the view is held, so that it is changed in place.
+      let waiting = listened[number]?.refill
+      guard let changes = listened[number]?.view.changes(documents, after: waiting?.changes),
+        let query = listened[number]?.query
+      else { continue }
       if let waiting {
         // The read that was asked for has not come yet: it is for these changes, too.
-        listened[query]?.refill = Refill(changes: changes, event: event ?? waiting.event)
-        return []
+        listened[number]?.refill = Refill(changes: changes, event: event ?? waiting.event)
+      } else if changes.needsRefill {
+        listened[number]?.refill = Refill(changes: changes, event: event)
+        actions.append(.read(query))
+      } else {
+        actions += finish(number, changes, event)
       }
-      guard changes.needsRefill else { return finish(query, changes, event) }
-      listened[query]?.refill = Refill(changes: changes, event: event)
-      return [.read(query)]
     }
+    return actions
   }
 
-  /// The queries that changed documents or an event can concern, in their order, each with its documents.
+  /// The views that changed documents or an event can concern, in their order, each with its documents.
   private func concerned(
     by documents: [Document], _ event: RemoteEvent?
-  ) -> [(query: DocumentQuery, documents: [Document])] {
-    var found: [TargetID: (query: DocumentQuery, documents: [Document])] = [:]
-    for document in documents {
-      sources.forEach(concernedBy: document.path) { entry in
-        found[entry.number, default: (entry.query, [])].documents.append(document)
-      }
+  ) -> [(number: ViewNumber, documents: [Document])] {
+    var found: [ViewNumber: [Document]] = [:]
+    sources.forEach(concernedBy: documents) { number, document in
+      found[number, default: []].append(document)
     }
     let told = event.map { Set($0.targets.keys).union($0.mismatches.keys) } ?? []
     for target in told {
-      for query in queries[target] ?? [] {
-        guard let number = listened[query]?.number, found[number] == nil else { continue }
-        found[number] = (query, [])
-      }
+      for number in viewsByTarget[target] ?? [] where found[number] == nil { found[number] = [] }
     }
-    return found.sorted { $0.key < $1.key }.map(\.value)
+    return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   private mutating func finish(
-    _ query: DocumentQuery, _ changes: ViewChanges, _ event: RemoteEvent?
+    _ number: ViewNumber, _ changes: ViewChanges, _ event: RemoteEvent?
   ) -> [SyncAction] {
-    guard let target = listened[query]?.target, let number = listened[query]?.number else {
-      return []
-    }
-    let update = listened[query]?.view.apply(
+    guard let target = listened[number]?.target else { return [] }
+    let update = listened[number]?.view.apply(
       changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil)
     guard let update else { return [] }
     let asked = actionsOf(
       limbo.viewChanged(number, into: update.intoLimbo, outOf: update.outOfLimbo))
-    return asked + tell(query, update.snapshot)
+    return asked + tell(number, update.snapshot)
   }
 
-  mutating func tell(_ query: DocumentQuery, _ snapshot: ViewSnapshot?) -> [SyncAction] {
-    guard let snapshot, let place = listened.index(forKey: query) else { return [] }
+  mutating func tell(_ number: ViewNumber, _ snapshot: ViewSnapshot?) -> [SyncAction] {
+    guard let snapshot, let place = listened.index(forKey: number) else { return [] }
+    let target = listened.values[place].target
     var actions: [SyncAction] = []
-    // A query is found once, however many listen to it.
+    // A view is found once, however many listen to it.
     for index in listened.values[place].listeners.indices {
       if let told = listened.values[place].listeners[index].gate.take(snapshot) {
-        actions.append(.tell(listened.values[place].listeners[index].id, told))
+        actions.append(.tell(listened.values[place].listeners[index].id, told, target))
       }
     }
     return actions
@@ -276,30 +287,46 @@ package struct DocumentListens: Sendable {
 // What is known of what is listened to.
 extension DocumentListens {
   /// The queries that listen by each target.
-  package var queriesByTarget: [TargetID: [DocumentQuery]] { queries }
+  package var queriesByTarget: [TargetID: [DocumentQuery]] {
+    viewsByTarget.mapValues { $0.compactMap { listened[$0]?.query } }
+  }
+
+  /// Whether a target has a listener.
+  package func isListened(_ target: TargetID) -> Bool { viewsByTarget[target] != nil }
 
   /// The number of the target that a listener has; nil for one of the store alone, or none.
   package func target(of listener: ListenerID) -> TargetID? {
-    guard let query = queryOf[listener], let item = listened[query],
+    guard let number = viewOf[listener], let item = listened[number],
       item.listeners.contains(where: { $0.id == listener && $0.source == .default })
     else { return nil }
     return item.target
   }
 
   /// What a listener listens to; nil when there is no such listener.
-  package func query(of listener: ListenerID) -> DocumentQuery? { queryOf[listener] }
+  package func query(of listener: ListenerID) -> DocumentQuery? {
+    viewOf[listener].flatMap { listened[$0]?.query }
+  }
 
   /// Whether a query shows all that the server says it gives.
   package func isSynced(_ query: DocumentQuery) -> Bool {
-    guard let item = listened[query], item.refill == nil else { return false }
+    views[query].map { isSynced($0) } ?? false
+  }
+
+  /// Whether a query of a target shows all that the server says it gives.
+  package func isSynced(target: TargetID) -> Bool {
+    viewsByTarget[target]?.contains { isSynced($0) } ?? false
+  }
+
+  private func isSynced(_ number: ViewNumber) -> Bool {
+    guard let item = listened[number], item.refill == nil else { return false }
     return item.view.isSynced
   }
 
   /// Whether a view shows a document, or the server says that it matches a query.
   package func needs(_ path: DocumentPath) -> Bool {
     var isNeeded = false
-    sources.forEach(concernedBy: path) { entry in
-      guard !isNeeded, let view = listened[entry.query]?.view else { return }
+    sources.forEach(concernedBy: [Document(path, .unseen)]) { number, _ in
+      guard !isNeeded, let view = listened[number]?.view else { return }
       isNeeded = view.documents[path] != nil || view.syncedKeys.contains(path)
     }
     return isNeeded
@@ -307,7 +334,7 @@ extension DocumentListens {
 
   /// The documents that a query shows, and those that the server says match it.
   package func documents(of query: DocumentQuery) -> Set<DocumentPath> {
-    guard let view = listened[query]?.view else { return [] }
+    guard let number = views[query], let view = listened[number]?.view else { return [] }
     return view.syncedKeys.union(view.documents.lazy.map(\.path))
   }
 

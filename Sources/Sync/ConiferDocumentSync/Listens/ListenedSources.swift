@@ -1,41 +1,64 @@
 import ConiferDocument
 import ConiferWire
 
-/// The queries that are listened to, by where they look for documents and in the order in which they came.
+/// The views by where their queries look for documents, and in the order in which they came.
 struct ListenedSources: Sendable {
-  struct Entry: Sendable {
-    let query: DocumentQuery
-    /// Greater ones came later.
-    let number: TargetID
+  private var collections: [CollectionPath: [ViewNumber]] = [:]
+  private var groups: [DocumentQuery.Source: [ViewNumber]] = [:]
+  private var documents: [DocumentPath: [ViewNumber]] = [:]
+  private var numbers = SortedList<ViewNumber> { Int($0) - Int($1) }
+
+  /// The views in their order.
+  var inOrder: [ViewNumber] { Array(numbers) }
+
+  /// Where their queries look for documents.
+  var all: Set<DocumentQuery.Source> {
+    Set(
+      collections.keys.map { .collection($0) } + groups.keys + documents.keys.map { .document($0) })
   }
 
-  private var bySource: [DocumentQuery.Source: [Entry]] = [:]
-  private var entries = SortedList<Entry> { Int($0.number) - Int($1.number) }
-
-  /// The queries in their order.
-  var inOrder: [DocumentQuery] { entries.map(\.query) }
-  /// Where they look for documents.
-  var all: Set<DocumentQuery.Source> { Set(bySource.keys) }
-
-  mutating func add(_ query: DocumentQuery, _ number: TargetID) {
-    let entry = Entry(query: query, number: number)
-    bySource[query.source, default: []].append(entry)
-    entries.insert(entry)
+  mutating func add(_ source: DocumentQuery.Source, _ number: ViewNumber) {
+    change(source) { $0.append(number) }
+    numbers.insert(number)
   }
 
-  mutating func remove(_ query: DocumentQuery, _ number: TargetID) {
-    bySource[query.source]?.removeAll { $0.number == number }
-    if bySource[query.source]?.isEmpty == true { bySource[query.source] = nil }
-    entries.remove(Entry(query: query, number: number))
+  mutating func remove(_ source: DocumentQuery.Source, _ number: ViewNumber) {
+    change(source) { $0.removeAll { $0 == number } }
+    numbers.remove(number)
   }
 
-  /// Gives the queries that look where a document is.
-  func forEach(concernedBy path: DocumentPath, _ body: (Entry) -> Void) {
-    let collection = path.collection
-    for source in [
-      DocumentQuery.Source.collection(collection), .group(collection.id), .document(path),
-    ] {
-      bySource[source]?.forEach(body)
+  private mutating func change(
+    _ source: DocumentQuery.Source, _ body: (inout [ViewNumber]) -> Void
+  ) {
+    func changed<Key>(_ views: inout [Key: [ViewNumber]], _ key: Key) {
+      body(&views[key, default: []])
+      if views[key]?.isEmpty == true { views[key] = nil }
+    }
+    switch source {
+    case .collection(let path): changed(&collections, path)
+    case .group: changed(&groups, source)
+    case .document(let path): changed(&documents, path)
+    }
+  }
+
+  /// Gives the views whose queries look where documents are, each with the document.
+  func forEach(
+    concernedBy changed: [Document], _ body: (ViewNumber, Document) -> Void
+  ) {
+    // Documents that follow one another are mostly of one collection, which is looked up once.
+    var last: CollectionPath?
+    var around: [ViewNumber] = []
+    for document in changed {
+      if last?.contains(document.path) != true {
+        let collection = document.path.collection
+        last = collection
+        around = collections[collection] ?? []
+        if !groups.isEmpty { around += groups[.group(collection.id)] ?? [] }
+      }
+      for number in around { body(number, document) }
+      if !documents.isEmpty {
+        for number in documents[document.path] ?? [] { body(number, document) }
+      }
     }
   }
 }

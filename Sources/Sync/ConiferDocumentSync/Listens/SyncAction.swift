@@ -4,6 +4,9 @@ package import ConiferWire
 /// The number of a listener; the caller gives it.
 package typealias ListenerID = UInt64
 
+/// The number of a view; later ones are greater.
+package typealias ViewNumber = TargetID
+
 /// What a store has of a query when a listen begins.
 package struct StoredQuery: Sendable {
   /// The documents that match, with the writes that wait.
@@ -51,8 +54,8 @@ package enum SyncAction: Sendable {
 
   // MARK: The app
 
-  /// A listener is to be told.
-  case tell(ListenerID, ViewSnapshot)
+  /// A listener is to be told what its query, which has this target, gives.
+  case tell(ListenerID, ViewSnapshot, TargetID)
   /// A listener has ended.
   case fail(ListenerID, StatusError)
   /// The app's log is to be told that the server cannot be reached.

@@ -4,26 +4,37 @@ package import ConiferDocument
 ///
 /// A copy shares what it has with the original, so snapshots keep whole sets.
 package struct DocumentSet: Sendable {
-  private var byPath: SortedList<Document>
+  /// Nil where the query's order is that of paths.
+  private var byPath: SortedList<Document>?
   private var inOrder: SortedList<Document>
 
   /// No documents yet, in the order of a query.
-  package init(for query: DocumentQuery) { self.init(query.documentOrder) }
-
-  /// No documents yet, in an order.
-  init(_ order: @escaping SortedList<Document>.Order) {
-    (byPath, inOrder) = (SortedList(Self.pathOrder), SortedList(order))
+  package init(for query: DocumentQuery) {
+    let target = query.target
+    self.init(query.documentOrder(by: target), isByPath: query.isOrderedByPath(by: target))
   }
 
-  /// Documents that are in an order already; nil when two are of one path.
-  init?(sorted documents: [Document], _ order: @escaping SortedList<Document>.Order) {
-    var sorted = documents
-    if !sorted.isSorted(by: Self.pathOrder) {
-      sorted.sort { Self.pathOrder($0, $1) < 0 }
-      guard sorted.isSorted(by: Self.pathOrder) else { return nil }
+  /// No documents yet, in an order.
+  ///
+  /// - Parameter isByPath: whether it is that of paths.
+  init(_ order: @escaping SortedList<Document>.Order, isByPath: Bool) {
+    byPath = isByPath ? nil : SortedList(Self.pathOrder)
+    inOrder = SortedList(isByPath ? Self.pathOrder : order)
+  }
+
+  /// The documents of a set of the same order that are in that order already; nil when two are of one path.
+  init?(sorted documents: [Document], like other: DocumentSet) {
+    if other.byPath != nil {
+      var sorted = documents
+      if !sorted.isSorted(by: Self.pathOrder) {
+        sorted.sort { Self.pathOrder($0, $1) < 0 }
+        guard sorted.isSorted(by: Self.pathOrder) else { return nil }
+      }
+      byPath = SortedList(sorted: sorted, Self.pathOrder)
+    } else if !documents.isSorted(by: Self.pathOrder) {
+      return nil
     }
-    byPath = SortedList(sorted: sorted, Self.pathOrder)
-    inOrder = SortedList(sorted: documents, order)
+    inOrder = SortedList(sorted: documents, other.inOrder.order)
   }
 
   private static let pathOrder: SortedList<Document>.Order = { a, b in
@@ -31,34 +42,42 @@ package struct DocumentSet: Sendable {
   }
 
   /// A set without documents in the same order.
-  var emptied: DocumentSet { DocumentSet(inOrder.order) }
+  var emptied: DocumentSet { DocumentSet(inOrder.order, isByPath: byPath == nil) }
 
   /// How many documents there are.
-  package var count: Int { byPath.count }
+  package var count: Int { inOrder.count }
   /// Whether there are none.
-  package var isEmpty: Bool { byPath.count == 0 }
+  package var isEmpty: Bool { inOrder.count == 0 }
   /// The first document in the query's order.
   package var first: Document? { inOrder.first }
   /// The last document in the query's order.
   package var last: Document? { inOrder.last }
 
   /// The document at a path; nil when it is not in the set.
-  package subscript(path: DocumentPath) -> Document? { byPath.find(Document(path, .unseen)) }
+  package subscript(path: DocumentPath) -> Document? {
+    (byPath ?? inOrder).find(Document(path, .unseen))
+  }
 
   /// The place of a document in the query's order, from zero; nil when it is not in the set.
   package func index(of path: DocumentPath) -> Int? { self[path].flatMap(inOrder.index) }
 
   /// Takes a document in, instead of an earlier one at its path.
   package mutating func insert(_ document: Document) {
-    remove(document.path)
-    byPath.insert(document)
-    inOrder.insert(document)
+    guard byPath != nil else {
+      inOrder.insert(document)
+      return
+    }
+    if let old = byPath?.insert(document) {
+      inOrder.replace(old, with: document)
+    } else {
+      inOrder.insert(document)
+    }
   }
 
   /// Removes the document at a path, if there is one.
   package mutating func remove(_ path: DocumentPath) {
     guard let document = self[path] else { return }
-    byPath.remove(document)
+    byPath?.remove(document)
     inOrder.remove(document)
   }
 }
@@ -66,9 +85,16 @@ package struct DocumentSet: Sendable {
 extension DocumentSet: Sequence {
   /// The documents in the query's order.
   package func makeIterator() -> some IteratorProtocol<Document> { inOrder.makeIterator() }
+  /// All, so that what is made of them grows once.
+  package var underestimatedCount: Int { count }
 }
 
 extension DocumentQuery {
+  /// Whether the query's order is that of paths, as its target shows.
+  func isOrderedByPath(by target: DocumentTarget) -> Bool {
+    limit?.side != .last && target.orders == [Order(.documentID, .ascending)]
+  }
+
   /// Orders two documents that match: negative, zero or positive.
   var documentOrder: SortedList<Document>.Order { documentOrder(by: target) }
 

@@ -45,7 +45,7 @@ package struct QueryView: Sendable {
     self.syncedKeys = syncedKeys
     target = query.target
     order = query.documentOrder(by: target)
-    documents = DocumentSet(order)
+    documents = DocumentSet(order, isByPath: query.isOrderedByPath(by: target))
   }
 
   /// What a step made of a view.
@@ -70,9 +70,10 @@ package struct QueryView: Sendable {
     let oldDocuments = documents
     documents = changes.documents
     mutatedKeys = changes.mutatedKeys
-    changes.changes.forEachPath { confirm($0) }
+    // First what the server says: most of what comes into a view is confirmed by it.
     if let change { take(change) }
     if let change, !change.resumeToken.isEmpty { hasToken = true }
+    changes.changes.forEachPath { confirm($0) }
 
     var intoLimbo: Set<DocumentPath> = []
     var outOfLimbo: Set<DocumentPath> = []
@@ -120,7 +121,7 @@ package struct QueryView: Sendable {
   private mutating func take(_ change: TargetChange) {
     syncedKeys.formUnion(change.added)
     syncedKeys.subtract(change.removed)
-    for path in change.added { confirm(path) }
+    for path in change.added where !unconfirmedKeys.isEmpty { unconfirmedKeys.remove(path) }
     for path in change.removed { confirm(path) }
     isCurrent = change.isCurrent
   }

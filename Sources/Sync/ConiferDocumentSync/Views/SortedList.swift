@@ -2,13 +2,14 @@
 ///
 /// They lie in chunks. To find one takes two binary searches. A copy shares all chunks, and a change
 /// of a copy moves the elements of one chunk and the references to the others: a snapshot of ten
-/// thousand documents costs a few hundred steps with each change, not ten thousand. A tree would
-/// need fewer from a million on, and much more code.
+/// thousand documents costs a few hundred steps with each change, not ten thousand. Chunks are short,
+/// as an element costs more to copy than a reference. A tree would need fewer steps from a million on,
+/// and much more code.
 struct SortedList<Element: Sendable>: Sendable {
   /// Negative, zero or positive.
   typealias Order = @Sendable (Element, Element) -> Int
 
-  private static var longestChunk: Int { 128 }
+  private static var longestChunk: Int { 32 }
 
   let order: Order
   /// None is empty.
@@ -44,20 +45,50 @@ struct SortedList<Element: Sendable>: Sendable {
   }
 
   /// Takes an element in, instead of one with the same place.
-  mutating func insert(_ element: Element) {
+  ///
+  /// - Returns: the one that it replaced.
+  @discardableResult
+  mutating func insert(_ element: Element) -> Element? {
     let place = locate(element)
     if place.isFound {
+      let old = chunks[place.chunk][place.offset]
       chunks[place.chunk][place.offset] = element
-      return
+      return old
     }
     count += 1
-    guard place.chunk < chunks.count else { return chunks.append([element]) }
+    guard place.chunk < chunks.count else {
+      chunks.append([element])
+      return nil
+    }
     chunks[place.chunk].insert(element, at: place.offset)
     let length = chunks[place.chunk].count
-    guard length > Self.longestChunk else { return }
+    guard length > Self.longestChunk else { return nil }
     let upper = Array(chunks[place.chunk][(length / 2)...])
     chunks[place.chunk].removeLast(upper.count)
     chunks.insert(upper, at: place.chunk + 1)
+    return nil
+  }
+
+  /// Takes an element in, instead of one that may have another place.
+  mutating func replace(_ old: Element, with new: Element) {
+    let place = locate(old)
+    guard place.isFound, isBetween(new, place.chunk, place.offset) else {
+      remove(old)
+      insert(new)
+      return
+    }
+    chunks[place.chunk][place.offset] = new
+  }
+
+  /// Whether an element may stand where another one stands: behind the one before it and before the next one.
+  private func isBetween(_ element: Element, _ chunk: Int, _ offset: Int) -> Bool {
+    let before =
+      offset > 0 ? chunks[chunk][offset - 1] : chunk > 0 ? chunks[chunk - 1].last : nil
+    if let before, order(before, element) >= 0 { return false }
+    let isLast = offset + 1 == chunks[chunk].count
+    let behind =
+      !isLast ? chunks[chunk][offset + 1] : chunk + 1 < chunks.count ? chunks[chunk + 1][0] : nil
+    return behind.map { order(element, $0) < 0 } ?? true
   }
 
   /// Removes the element with the place of another one, if there is one.

@@ -45,7 +45,7 @@ extension QueryView {
     if let limit = query.limit, found.count > limit.count {
       found = Array(limit.side == .first ? found.prefix(limit.count) : found.suffix(limit.count))
     }
-    guard let documents = DocumentSet(sorted: found, order) else { return nil }
+    guard let documents = DocumentSet(sorted: found, like: documents) else { return nil }
     var result = ViewChanges(
       documents, mutatedKeys: Set(found.lazy.filter { $0.writes == .pending }.map(\.path)))
     result.changes = ChangeSet(first: found)

@@ -37,10 +37,13 @@ package struct ViewSnapshot: Sendable {
 
   /// The snapshot as a listener's first one: all documents are added.
   package var initial: ViewSnapshot {
-    ViewSnapshot(
-      query: query, documents: documents, oldDocuments: documents.emptied,
-      changes: documents.map { DocumentChange(.added, $0) }, mutatedKeys: mutatedKeys,
-      isFromCache: isFromCache, syncStateChanged: true,
+    // The first one of a view says so already.
+    let isFirst = oldDocuments.isEmpty && changes.count == documents.count
+    return ViewSnapshot(
+      query: query, documents: documents,
+      oldDocuments: isFirst ? oldDocuments : documents.emptied,
+      changes: isFirst ? changes : documents.map { DocumentChange(.added, $0) },
+      mutatedKeys: mutatedKeys, isFromCache: isFromCache, syncStateChanged: true,
       excludesMetadataChanges: excludesMetadataChanges, hasCachedResults: hasCachedResults)
   }
 }

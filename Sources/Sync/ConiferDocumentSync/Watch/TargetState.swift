@@ -66,11 +66,16 @@ struct TargetState: Sendable {
 
   /// What the next snapshot says of the target.
   var targetChange: TargetChange {
-    func paths(_ kind: Change) -> Set<DocumentPath> {
-      Set(changes.lazy.filter { $0.value == kind }.map(\.key))
+    var change = TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
+    let added = changes.values.reduce(0) { $0 + ($1 == .added ? 1 : 0) }
+    change.added.reserveCapacity(added)
+    for (path, kind) in changes {
+      switch kind {
+      case .added: change.added.insert(path)
+      case .modified: change.modified.insert(path)
+      case .removed: change.removed.insert(path)
+      }
     }
-    return TargetChange(
-      resumeToken: resumeToken, isCurrent: isCurrent, added: paths(.added),
-      modified: paths(.modified), removed: paths(.removed))
+    return change
   }
 }

@@ -8,13 +8,19 @@ struct WatchAggregator: Sendable {
   /// The documents that the server said match a target, up to the last snapshot.
   typealias Matched = (TargetID) -> Set<DocumentPath>
 
+  /// What was said of a document since the last snapshot.
+  private struct Said: Sendable {
+    /// The document, if it was sent.
+    var document: Document?
+    /// The targets that it was sent for.
+    var receivers = TargetIDs()
+    /// The targets that it came into or left.
+    var touched = TargetIDs()
+  }
+
   let database: DatabaseID
   private var states: [TargetID: TargetState] = [:]
-  private var documents: [DocumentPath: Document] = [:]
-  /// The targets that a document was sent for.
-  private var receivers: [DocumentPath: Set<TargetID>] = [:]
-  /// The targets that a document came into or left.
-  private var touched: [DocumentPath: Set<TargetID>] = [:]
+  private var said: [DocumentPath: Said] = [:]
   private var mismatches: [TargetID: TargetPurpose] = [:]
 
   init(_ database: DatabaseID) { self.database = database }
@@ -83,9 +89,18 @@ struct WatchAggregator: Sendable {
     let path = document.path
     states[id, default: TargetState()]
       .note(matched(id).contains(path) ? .modified : .added, of: path)
-    documents[path] = document
-    receivers[path, default: []].insert(id)
-    touched[path, default: []].insert(id)
+    note(document, path, id)
+  }
+
+  /// Notes that a document came into a target or left it, and what the document is then, if that was sent.
+  private mutating func note(_ document: Document?, _ path: DocumentPath, _ id: TargetID) {
+    func change(_ said: inout Said) {
+      said.touched.insert(id)
+      guard let document else { return }
+      said.document = document
+      said.receivers.insert(id)
+    }
+    change(&said[path, default: Said()])
   }
 
   private mutating func remove(
@@ -96,11 +111,7 @@ struct WatchAggregator: Sendable {
     // It may have come and gone since the last snapshot.
     states[id, default: TargetState()]
       .note(matched(id).contains(path) ? .removed : nil, of: path)
-    touched[path, default: []].insert(id)
-    if let document {
-      documents[path] = document
-      receivers[path, default: []].insert(id)
-    }
+    note(document, path, id)
   }
 
   /// The target begins anew; what the server does not send again has left it.
@@ -144,7 +155,7 @@ struct WatchAggregator: Sendable {
     for id in Array(states.keys) where isActive(id, targets) {
       // Of a single document that does not exist the server says nothing but that it said all.
       if states[id]?.isCurrent == true, let path = targets[id]?.document,
-        receivers[path]?.contains(id) != true, !matched(id).contains(path)
+        said[path]?.receivers.contains(id) != true, !matched(id).contains(path)
       {
         let missing = Document(path, .missing, version: version)
         remove(path, from: id, missing, targets, matched)
@@ -153,18 +164,33 @@ struct WatchAggregator: Sendable {
       event.targets[id] = state.targetChange
       states[id]?.forgetChanges()
     }
-    event.documents = documents.mapValues { $0.read(at: version) }
-    for (path, ids) in touched {
-      let isLimboAlone = ids.allSatisfy {
+    event.documents.reserveCapacity(said.count)
+    for (path, said) in said {
+      if let document = said.document { event.documents[path] = document.read(at: version) }
+      let isLimboAlone = said.touched.allSatisfy {
         !isActive($0, targets) || targets[$0]?.purpose == .limboResolution
       }
       if isLimboAlone { event.resolvedLimbo.insert(path) }
     }
-    documents = [:]
-    receivers = [:]
-    touched = [:]
+    said = [:]
     mismatches = [:]
     return event
+  }
+}
+
+/// Numbers of targets; mostly there is one.
+private struct TargetIDs: Sendable {
+  private var first: TargetID?
+  private var others: Set<TargetID> = []
+
+  mutating func insert(_ id: TargetID) {
+    if first == nil { first = id } else if first != id { others.insert(id) }
+  }
+
+  func contains(_ id: TargetID) -> Bool { first == id || others.contains(id) }
+
+  func allSatisfy(_ body: (TargetID) -> Bool) -> Bool {
+    (first.map(body) ?? true) && others.allSatisfy(body)
   }
 }
 

@@ -29,9 +29,10 @@ extension Listening {
       case .store(let event): if take(event) { isTold = true }
       case .read(let query): if refill(query) { isTold = true }
       case .release(let target): targets.release(target)
-      case .tell(let id, let snapshot):
+      case .tell(let id, let snapshot, let target):
         isTold = true
-        tell(id, .success(ListenEvent(snapshot: snapshot, knowledge: knowledge(of: snapshot))))
+        let knowledge = knowledge(of: snapshot, target)
+        tell(id, .success(ListenEvent(snapshot: snapshot, knowledge: knowledge)))
       case .fail(let id, let error):
         setup.logger.warning("a listener ended", metadata: ["cause": "\(error)"])
         tell(id, .failure(FirestoreError(error)))
@@ -62,11 +63,9 @@ extension Listening {
   func considerIndex(_ answer: DocumentAnswer) { indexing.consider(answer) }
 
   /// How well the cache knows what a snapshot shows.
-  private func knowledge(of snapshot: ViewSnapshot) -> QueryKnowledge {
+  private func knowledge(of snapshot: ViewSnapshot, _ target: TargetID) -> QueryKnowledge {
     let absent = absent(in: snapshot)
-    guard let number = listens.target(of: snapshot.query), let row = targets[number] else {
-      return QueryKnowledge(absent: absent)
-    }
+    guard let row = targets[target] else { return QueryKnowledge(absent: absent) }
     let isServers = !snapshot.isFromCache
     return QueryKnowledge(
       wasEverComplete: row.record.isComplete || isServers,
@@ -119,10 +118,7 @@ extension Listening {
 
   /// Notes that the matches of a target are whole, if its queries show all that the server says they give.
   func noteWholeness(_ id: TargetID) {
-    let queries = listens.queriesByTarget[id] ?? []
-    if queries.contains(where: { listens.isSynced($0) }) {
-      targets.becameWhole(id, at: events.newest)
-    }
+    if listens.isSynced(target: id) { targets.becameWhole(id, at: events.newest) }
   }
 
   /// An event could not be stored.

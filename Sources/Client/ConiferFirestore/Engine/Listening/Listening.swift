@@ -59,7 +59,7 @@ final class Listening {
         let stored = try stored(query, number)
         run(listens.listen(id, query, options, stored: stored, reusing: number))
       } catch {
-        if listens.queriesByTarget[number] == nil { targets.release(query.target) }
+        if !listens.isListened(number) { targets.release(query.target) }
         throw error
       }
     } catch {
@@ -166,7 +166,10 @@ final class Listening {
   func skipBackoff() { if watch.skipBackoff() { opening() } }
 
   /// When `tick` is to be called.
-  var deadline: Int64? { [listens.deadline, watch.deadline].compactMap { $0 }.min() }
+  var deadline: Int64? {
+    guard let own = listens.deadline else { return watch.deadline }
+    return min(own, watch.deadline ?? own)
+  }
 
   func opening() {
     run(listens.streamStarted(at: setup.clock.now))

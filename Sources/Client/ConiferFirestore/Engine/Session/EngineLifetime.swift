@@ -24,8 +24,7 @@ struct EngineLifetime {
       let backend = try await store.engine.openBackend(setup.effectiveStorage)
       do throws(StoreError) {
         let documents = try backend.keepingDocuments()
-        let tree = try await documents.tree(named: "\(store.database)", order: .documents)
-        try begin(documents, tree)
+        try begin(documents, await tree(of: documents))
       } catch {
         try? await backend.close()
         throw error
@@ -36,6 +35,19 @@ struct EngineLifetime {
     }
     network.begin()
     kept.begin()
+  }
+
+  /// The tree of the database's documents. One that is there is looked up on this thread: the first listener would
+  /// wait for two changes of threads otherwise.
+  private nonisolated(nonsending) func tree(
+    of backend: any DocumentBackend
+  ) async throws(StoreError) -> TreeID {
+    let name = "\(store.database)"
+    // Where they cannot be listed, its name finds it.
+    let trees = try? backend.read { (view) throws(StoreError) in try view.trees() }
+    let known = trees?.first { $0.name.utf8.elementsEqual(name.utf8) && $0.order == .documents }
+    if let known { return known.id }
+    return try await backend.tree(named: name, order: .documents)
   }
 
   private func begin(_ backend: any DocumentBackend, _ tree: TreeID) throws(StoreError) {

@@ -47,11 +47,11 @@ final class Committer {
 
   /// Writes the uses of queries that no commit has stored; before the store is suspended or closed.
   func storeUses() throws(StoreError) {
-    let uses = activity.uses
+    let uses = activity.uses.sorted { $0.value < $1.value }.map { (name: $0.key, use: $0.value) }
     guard !uses.isEmpty else { return }
     let stored = try repairer.retrying { (_) throws(StoreError) in
       try writer.change(.process) { (tx) throws(StoreError) in
-        try Recency.store(tx, uses, distance: 0, limit: .max)
+        try Recency.store(tx, uses, distance: 0)
       }
     }
     activity.stored(stored)
@@ -97,7 +97,9 @@ final class Committer {
         outcomes.append(.failure(error))
       }
     }
-    let uses = tx.state.isChanged ? try storeSomeUses(tx) : Recency.Stored()
+    let feedsCache = group.contains { $0.edits.contains(where: \.feedsCache) }
+    let limit = feedsCache ? Activity.mostPerCommit : Activity.mostPerWrite
+    let uses = tx.state.isChanged ? try storeSomeUses(tx, limit) : Recency.Stored()
     let commit = try writer.commit(tx, durability)
     activity.stored(uses)
     return outcomes.map { outcome in
@@ -121,9 +123,11 @@ final class Committer {
   }
 
   /// Stores some uses of queries with a commit that writes anyway.
-  private func storeSomeUses(_ tx: LeafTransaction) throws(StoreError) -> Recency.Stored {
+  private func storeSomeUses(
+    _ tx: LeafTransaction, _ limit: Int
+  ) throws(StoreError) -> Recency.Stored {
     let stored = try Recency.store(
-      tx, activity.usesToStore, distance: Activity.quantum, limit: Activity.mostPerCommit)
+      tx, activity.usesToStore(limit), distance: Activity.quantum)
     // The counter is a record of the system space.
     if tx.state.edits[Spaces.system] != nil {
       activity.advance(to: try Recency.clock(tx))

@@ -11,6 +11,8 @@ final class Activity: Sendable {
   static let quantum: UInt64 = 16
   /// The most uses that one commit stores along with its own changes.
   static let mostPerCommit = 32
+  /// The same of commits that only queue writes, as an app's listeners wait for these.
+  static let mostPerWrite = 4
   /// How many saved queries are remembered until they are used.
   static let mostSaved = 256
 
@@ -49,12 +51,49 @@ final class Activity: Sendable {
     var saved: UInt64?
   }
 
+  /// The uses that wait to be stored, in their order, and some that wait no longer.
+  private struct WaitingUses {
+    private var entries: [(name: Name, use: UInt64)] = []
+    /// How many of the first ones wait no longer.
+    private var start = 0
+
+    private static func isWaiting(
+      _ entry: (name: Name, use: UInt64), _ uses: [Name: Use]
+    ) -> Bool {
+      guard case .waiting(entry.use) = uses[entry.name]?.last else { return false }
+      return true
+    }
+
+    /// A query is used, later than all others.
+    mutating func add(_ name: Name, _ use: UInt64, _ uses: [Name: Use]) {
+      entries.append((name, use))
+      // Those that wait no longer are dropped when there are as many as others.
+      guard entries.count > 2 * uses.count + 64 else { return }
+      entries.removeAll { !Self.isWaiting($0, uses) }
+      start = 0
+    }
+
+    mutating func first(_ limit: Int, _ uses: [Name: Use]) -> [(name: Name, use: UInt64)] {
+      while start < entries.count, !Self.isWaiting(entries[start], uses) { start += 1 }
+      var found: [(name: Name, use: UInt64)] = []
+      var at = start
+      while at < entries.count, found.count < limit {
+        if Self.isWaiting(entries[at], uses) { found.append(entries[at]) }
+        at += 1
+      }
+      return found
+    }
+  }
+
   private struct State {
     var clock: UInt64
     /// Queries that are active or being evicted.
     var holds: [Name: Hold] = [:]
     /// Queries of whose use more is known than what is stored.
     private(set) var uses: [Name: Use] = [:]
+    private var waiting = WaitingUses()
+    /// How many of them were saved and are not used yet.
+    private(set) var savedCount = 0
     /// How often a query ceased to be active.
     var deactivations = 0
 
@@ -62,11 +101,30 @@ final class Activity: Sendable {
 
     mutating func changeUse(_ name: Name, _ body: (inout Use) -> Void) {
       var use = uses[name] ?? Use()
+      let wasSaved = use.saved != nil
       body(&use)
+      if use.saved != nil, !wasSaved { savedCount += 1 }
+      if use.saved == nil, wasSaved { savedCount -= 1 }
       uses[name] = use.last.unstored == nil && use.saved == nil ? nil : use
     }
 
-    mutating func forget(_ name: Name) { uses[name] = nil }
+    /// A query is used, and nothing of that is stored yet.
+    mutating func use(_ name: Name) {
+      clock += 1
+      let use = clock
+      changeUse(name) { $0 = Use(last: .waiting(use)) }
+      waiting.add(name, use, uses)
+    }
+
+    /// The uses that wait the longest.
+    mutating func oldestWaiting(_ limit: Int) -> [(name: Name, use: UInt64)] {
+      waiting.first(limit, uses)
+    }
+
+    mutating func forget(_ name: Name) {
+      if uses[name]?.saved != nil { savedCount -= 1 }
+      uses[name] = nil
+    }
   }
 
   private let state: Mutex<State>
@@ -81,9 +139,7 @@ final class Activity: Sendable {
       guard before != .beingEvicted else { return false }
       if before == .active, !isActive { state.deactivations += 1 }
       state.holds[name] = isActive ? .active : nil
-      state.clock += 1
-      let use = state.clock
-      state.changeUse(name) { $0 = Use(last: .waiting(use)) }
+      state.use(name)
       return true
     }
   }
@@ -94,10 +150,11 @@ final class Activity: Sendable {
     state.withLock { state in
       let saved = state.clock + 1
       for name in names {
-        let known = state.uses.filter { $0.value.saved != nil }
         // Forgotten all at once: by now the earlier ones have become active.
-        if known.count == Self.mostSaved {
-          for name in known.keys { state.changeUse(name) { $0.saved = nil } }
+        if state.savedCount == Self.mostSaved {
+          for name in state.uses.filter({ $0.value.saved != nil }).keys {
+            state.changeUse(name) { $0.saved = nil }
+          }
         }
         state.changeUse(name) { $0.saved = saved }
       }
@@ -172,13 +229,9 @@ final class Activity: Sendable {
     }
   }
 
-  /// The uses that may be a quantum later than the stored ones.
-  var usesToStore: [Name: UInt64] {
-    state.withLock { state in
-      state.uses.compactMapValues { use in
-        if case .waiting(let last) = use.last { last } else { nil }
-      }
-    }
+  /// The oldest uses that may be a quantum later than the stored ones; costs nothing in the number of the others.
+  func usesToStore(_ limit: Int) -> [(name: Name, use: UInt64)] {
+    state.withLock { $0.oldestWaiting(limit) }
   }
 
   /// Forgets uses that a commit stored, unless a later one came, and queries that do not exist.

@@ -229,7 +229,7 @@ final class Evictor {
 
 extension StorageEdit {
   /// Whether it may add to what counts against the budget.
-  fileprivate var feedsCache: Bool {
+  var feedsCache: Bool {
     switch self {
     case .overwrite, .merge, .saveQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .setIndexes,
       .documents,

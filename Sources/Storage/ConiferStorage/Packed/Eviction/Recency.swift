@@ -42,15 +42,15 @@ enum Recency {
     var missing: Set<Activity.Name> = []
   }
 
-  /// Stores uses that lie at least a distance behind the stored ones, the oldest first.
+  /// Stores uses that lie at least a distance behind the stored ones.
   ///
-  /// - Parameter limit: how many uses are looked at.
-  /// - Returns: what became of those uses, once the commit is done.
+  /// - Parameter uses: the oldest first.
+  /// - Returns: what became of them, once the commit is done.
   static func store(
-    _ tx: LeafTransaction, _ uses: [Activity.Name: UInt64], distance: UInt64, limit: Int
+    _ tx: LeafTransaction, _ uses: [(name: Activity.Name, use: UInt64)], distance: UInt64
   ) throws(StoreError) -> Stored {
     var stored = Stored()
-    for (name, use) in uses.sorted(by: { $0.value < $1.value }).prefix(limit) {
+    for (name, use) in uses {
       do throws(StoreError) {
         try store(tx, name, use, distance, &stored)
       } catch {
@@ -82,6 +82,6 @@ enum Recency {
     stored.uses.append((name, use))
     guard use > query.lastUse else { return }
     query.lastUse = use
-    _ = try editor.save(query)
+    try editor.put(query, name.query, isNew: false)
   }
 }

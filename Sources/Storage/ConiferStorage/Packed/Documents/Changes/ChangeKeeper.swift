@@ -4,11 +4,19 @@ import ConiferLeafStore
 
 /// Keeps the rows of documents that were read later than some query's version in step with the edits of a commit.
 final class ChangeKeeper: LeafFollower {
+  /// What is known of a document that changes.
+  private struct Change {
+    /// When it was read as it was before; nil when it was not there.
+    let before: Timestamp?
+    /// When it was read as it is now; nil when it must be looked up.
+    var now: Timestamp?
+  }
+
   private let tx: LeafTransaction
   private let tree: TreeID
   private let rows: ChangeRows
-  /// By path key: when a document was read as it was before, nil when it was not there.
-  private var before: [Bytes: Timestamp?] = [:]
+  /// By path key.
+  private var changes: [Bytes: Change] = [:]
 
   init(_ tx: LeafTransaction, _ tree: TreeID) {
     self.tx = tx
@@ -20,8 +28,9 @@ final class ChangeKeeper: LeafFollower {
   func willReplace(
     _ low: Bytes, _ high: Bytes, with new: EntryList, in editor: RunEditor
   ) throws(StoreError) {
-    func note(_ key: Bytes, _ time: Timestamp) {
-      if before[key] == nil { before[key] = .some(time) }
+    func note(_ key: Bytes, _ time: Timestamp?) {
+      let before = changes[key].map(\.before) ?? time
+      changes[key] = Change(before: before)
     }
     if low.count + 1 == high.count, high.starts(with: low) {
       // The run of a single document is changed, and kept for it.
@@ -29,10 +38,7 @@ final class ChangeKeeper: LeafFollower {
     } else {
       try DocumentReader(runs: RunGlance(editor)).forEachReadTime(from: low, to: high, note)
     }
-    for entry in new.lowerBound(low)..<new.lowerBound(high) {
-      let key = new.key(entry)
-      if before[key] == nil { before[key] = .some(nil) }
-    }
+    for entry in new.lowerBound(low)..<new.lowerBound(high) { note(new.key(entry), nil) }
   }
 
   /// Records when a document was read before it is replaced.
@@ -40,38 +46,47 @@ final class ChangeKeeper: LeafFollower {
     _ index: Int, of new: EntryList, over old: Int?, of run: LoadedRun, in editor: RunEditor
   ) throws(StoreError) {
     let key = new.key(index)
-    guard before[key] == nil else { return }
-    guard let old else { return before[key] = .some(nil) }
-    let time = try editor.reader.withDocument(
+    // One in parts is not stored yet.
+    let now = new.isLargeLeaf(index) ? nil : new.withValue(index, DocumentRecord.readTime)
+    if changes[key] != nil {
+      changes[key]?.now = now
+      return
+    }
+    guard let old else {
+      changes[key] = Change(before: nil, now: now)
+      return
+    }
+    let before = try editor.reader.withDocument(
       old, of: run.entries, in: run.storeKey, DocumentRecord.readTime)
-    guard let time else { throw Damage.error(Spaces.runs, run.storeKey) }
-    before[key] = .some(time)
+    guard let before else { throw Damage.error(Spaces.runs, run.storeKey) }
+    changes[key] = Change(before: before, now: now)
   }
 
   /// Writes and removes rows as the documents are now.
   func flush(_ editor: RunEditor) throws(StoreError) {
-    let changed = before.sorted { bytesPrecede($0.key, $1.key) }
-    before = [:]
+    let changed = changes.sorted { bytesPrecede($0.key, $1.key) }
+    changes = [:]
     let reader = DocumentReader(runs: RunGlance(editor))
     var newest: Timestamp?
-    var least: [Bytes: Timestamp?] = [:]
-    for (key, old) in changed {
-      guard let path = DocumentKey.document(key) else { continue }
-      var now: Timestamp?
-      try reader.forEachReadTime(from: key, to: key + [0]) { now = $1 }
+    var collection = FollowedCollection()
+    for (key, change) in changed {
+      var now = change.now
+      if now == nil { try reader.forEachReadTime(from: key, to: key + [0]) { now = $1 } }
       newest = [newest, now].compactMap { $0 }.max()
-      for source in ChangeRows.sources(of: path) {
-        if least[source] == nil { least[source] = .some(try rows.least(source)) }
-        guard let first = least[source] ?? nil else { continue }
-        if let old, old > first {
+      guard try collection.follows(key, rows), let path = DocumentKey.document(key) else {
+        continue
+      }
+      for source in collection.sources {
+        guard let first = collection.least[source] ?? nil else { continue }
+        if let old = change.before, old > first {
           try tx.delete(Spaces.changes, rows.changeKey(path, source, old))
         }
         guard let now else { continue }
         // What comes late was not seen by those whose matches were whole then.
         let seen = try rows.queries(source, from: now)
         for id in seen { try MatchesVersions(tx: tx, tree: tree).forget(id) }
-        if !seen.isEmpty { least[source] = .some(try rows.least(source)) }
-        if let first = least[source] ?? nil, now > first {
+        if !seen.isEmpty { try collection.look(source, rows) }
+        if let first = collection.least[source] ?? nil, now > first {
           try tx.put(
             Spaces.changes, rows.changeKey(path, source, now),
             payload: ChangeRows.changePayload(path))
@@ -81,5 +96,32 @@ final class ChangeKeeper: LeafFollower {
     if let newest, let known = try rows.newest(), known < newest {
       try tx.put(Spaces.changes, rows.newestKey, payload: ChangeRows.payload(newest: newest))
     }
+  }
+}
+
+/// The sources of the documents of one collection, and the least versions of their queries.
+private struct FollowedCollection {
+  /// What begins the path keys of its documents.
+  private var start: Bytes?
+  private(set) var sources: [Bytes] = []
+  /// The least version of each source that was looked at, of other collections too.
+  private(set) var least: [Bytes: Timestamp?] = [:]
+
+  /// Goes on to the document of a path key.
+  ///
+  /// - Returns: whether a query may need a row of it.
+  mutating func follows(_ key: Bytes, _ rows: ChangeRows) throws(StoreError) -> Bool {
+    let own = DocumentKey.collection(of: key)
+    if own == nil || own != start {
+      start = own
+      sources = DocumentKey.document(key).map { ChangeRows.sources(of: $0) } ?? []
+      for source in sources where least[source] == nil { try look(source, rows) }
+    }
+    return sources.contains { (least[$0] ?? nil) != nil }
+  }
+
+  /// Looks up the least version of a source.
+  mutating func look(_ source: Bytes, _ rows: ChangeRows) throws(StoreError) {
+    least[source] = .some(try rows.least(source))
   }
 }
