@@ -41,26 +41,26 @@ final class DiskFaults: Sendable {
     return try await body()
   }
 
-  func read() throws(StoreError) { try use(\.reads) }
+  func read() throws(StoreError) { try use { $0.reads } }
 
   /// - Returns: whether the commit is to be made, and to fail behind it.
   func commit() throws(StoreError) -> Bool {
     do throws(StoreError) {
-      try use(\.commits)
+      try use { $0.commits }
       return false
     } catch {
-      guard isNext(\.made) else { throw error }
+      guard isNext({ $0.made }) else { throw error }
       return true
     }
   }
 
-  private func use(_ chance: KeyPath<Chances, Int> & Sendable) throws(StoreError) {
+  private func use(_ chance: (Chances) -> Int) throws(StoreError) {
     if isNext(chance) { throw Self.failure }
   }
 
-  private func isNext(_ chance: KeyPath<Chances, Int> & Sendable) -> Bool {
+  private func isNext(_ chance: (Chances) -> Int) -> Bool {
     state.withLock { state in
-      let percent = state.chances[keyPath: chance]
+      let percent = chance(state.chances)
       // Nothing is drawn while nothing fails, so that healthy times do not change what comes.
       return !state.isPaused && percent > 0 && state.random.chance(percent)
     }
